@@ -1,0 +1,598 @@
+"""The kinds of node that a program is made of: TensorIR, as TVM defines it.
+
+Every node is frozen and equal only to itself, so that it can be shared between programs and be
+the key of a cache; `structural_equal` compares by content. Nothing here is ever changed: a step of
+a schedule builds a new program around the subtrees that it keeps.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from workbench.ir.dtypes import is_float, is_int, join
+
+# frozen: a node never changes.  eq=False: a node is equal only to itself and hashes by identity.
+node = dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+
+Data: TypeAlias = "bool | int | float | str | tuple[Data, ...]"
+"""What an annotation or a function attribute holds: plain data, with tuples for lists."""
+
+COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
+LOGICAL = frozenset({"and", "or"})
+ARITHMETIC = frozenset({"+", "-", "*", "/", "//", "%", "min", "max"})
+LOOP_KINDS = ("serial", "parallel", "vectorized", "unrolled", "thread_binding")
+THREAD_AXES = tuple(f"{unit}Idx.{axis}" for unit in ("block", "thread") for axis in "xyz")
+
+
+@node
+class Node:
+    """What expressions, statements and the rest have in common: nothing but being a node."""
+
+
+# --- expressions ---------------------------------------------------------------------------------
+
+
+@node
+class Expr(Node):
+    """A value. Python's operators build expressions and fold constants; see `binary`."""
+
+    @property
+    def dtype(self) -> str:
+        """The type of the value."""
+        raise NotImplementedError
+
+    def __add__(self, other: ExprLike) -> Expr:
+        return binary("+", self, other)
+
+    def __radd__(self, other: ExprLike) -> Expr:
+        return binary("+", other, self)
+
+    def __sub__(self, other: ExprLike) -> Expr:
+        return binary("-", self, other)
+
+    def __rsub__(self, other: ExprLike) -> Expr:
+        return binary("-", other, self)
+
+    def __mul__(self, other: ExprLike) -> Expr:
+        return binary("*", self, other)
+
+    def __rmul__(self, other: ExprLike) -> Expr:
+        return binary("*", other, self)
+
+    def __truediv__(self, other: ExprLike) -> Expr:
+        return binary("/", self, other)
+
+    def __rtruediv__(self, other: ExprLike) -> Expr:
+        return binary("/", other, self)
+
+    def __floordiv__(self, other: ExprLike) -> Expr:
+        return binary("//", self, other)
+
+    def __rfloordiv__(self, other: ExprLike) -> Expr:
+        return binary("//", other, self)
+
+    def __mod__(self, other: ExprLike) -> Expr:
+        return binary("%", self, other)
+
+    def __rmod__(self, other: ExprLike) -> Expr:
+        return binary("%", other, self)
+
+    def __neg__(self) -> Expr:
+        return binary("-", const(0, self.dtype), self)
+
+    def __lt__(self, other: ExprLike) -> Expr:
+        return binary("<", self, other)
+
+    def __le__(self, other: ExprLike) -> Expr:
+        return binary("<=", self, other)
+
+    def __gt__(self, other: ExprLike) -> Expr:
+        return binary(">", self, other)
+
+    def __ge__(self, other: ExprLike) -> Expr:
+        return binary(">=", self, other)
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            "an expression has no truth value before the program runs; "
+            "combine conditions with T.And, T.Or and T.Not, choose with T.if_then_else"
+        )
+
+
+ExprLike: TypeAlias = Expr | int | float | bool
+
+
+@node
+class Var(Expr):
+    """A scalar variable: a loop's, a block iterator's, a parameter. Equal only to itself."""
+
+    name: str
+    type: str = "int32"
+
+    @property
+    def dtype(self) -> str:
+        return self.type
+
+
+@node
+class Const(Expr):
+    """A number of a known type; `value` is a bool, an int or a float, as the type says."""
+
+    value: bool | int | float
+    type: str
+
+    @property
+    def dtype(self) -> str:
+        return self.type
+
+
+@node
+class BinOp(Expr):
+    """`a op b`; op is one of ARITHMETIC, COMPARISONS or LOGICAL, both operands of one type.
+
+    ``//`` and ``%`` round towards minus infinity, as Python's do; ``/`` divides floats.
+    """
+
+    op: str
+    a: Expr
+    b: Expr
+
+    @property
+    def dtype(self) -> str:
+        return self.a.dtype if self.op in ARITHMETIC else "bool"
+
+
+@node
+class Not(Expr):
+    """The logical negation of a bool."""
+
+    a: Expr
+
+    @property
+    def dtype(self) -> str:
+        return "bool"
+
+
+@node
+class Cast(Expr):
+    """`value` converted to `type`; float to integer rounds towards zero."""
+
+    type: str
+    value: Expr
+
+    @property
+    def dtype(self) -> str:
+        return self.type
+
+
+@node
+class Select(Expr):
+    """`true_value` where `condition` holds, else `false_value`; both are evaluated."""
+
+    condition: Expr
+    true_value: Expr
+    false_value: Expr
+
+    @property
+    def dtype(self) -> str:
+        return self.true_value.dtype
+
+
+@node
+class Call(Expr):
+    """A function of scalars: ``if_then_else`` (which evaluates one branch) or a name in MATHS."""
+
+    op: str
+    args: tuple[Expr, ...]
+    type: str
+
+    @property
+    def dtype(self) -> str:
+        return self.type
+
+
+MATHS = {  # name -> number of arguments; names are TVM's
+    "exp": 1,
+    "log": 1,
+    "sqrt": 1,
+    "rsqrt": 1,
+    "tanh": 1,
+    "sigmoid": 1,
+    "erf": 1,
+    "sin": 1,
+    "cos": 1,
+    "abs": 1,
+    "floor": 1,
+    "ceil": 1,
+    "pow": 2,
+}
+
+
+@node
+class Ramp(Expr):
+    """The vector `base, base + stride, …` of `lanes` integers; made by lowering only."""
+
+    base: Expr
+    stride: int
+    lanes: int
+
+    @property
+    def dtype(self) -> str:
+        return self.base.dtype
+
+
+@node
+class Broadcast(Expr):
+    """`value` in every one of `lanes` lanes; made by lowering only."""
+
+    value: Expr
+    lanes: int
+
+    @property
+    def dtype(self) -> str:
+        return self.value.dtype
+
+
+# --- memory --------------------------------------------------------------------------------------
+
+
+@node
+class Buffer(Node):
+    """A multi-dimensional array in a memory `scope`; equal only to itself, names are for people.
+
+    `scope` is "global", "shared", "local" (registers of one thread) or a target's own.
+    `strides`, in elements, are () for a compact row-major array; `storage_align` lowers to them.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    type: str = "float32"
+    scope: str = "global"
+    strides: tuple[int, ...] = ()
+
+    @property
+    def dtype(self) -> str:
+        return self.type
+
+    def __getitem__(self, indices: ExprLike | tuple[ExprLike, ...]) -> BufferLoad:
+        indices = indices if isinstance(indices, tuple) else (indices,)
+        return BufferLoad(self, tuple(as_expr(i) for i in indices))
+
+
+@node
+class BufferLoad(Expr):
+    """The element of `buffer` at `indices`, one index a dimension."""
+
+    buffer: Buffer
+    indices: tuple[Expr, ...]
+
+    @property
+    def dtype(self) -> str:
+        return self.buffer.type
+
+
+@node
+class Range(Node):
+    """The integers from `min` on, `extent` of them."""
+
+    min: Expr
+    extent: Expr
+
+
+@node
+class BufferRegion(Node):
+    """A box of `buffer`, one range a dimension."""
+
+    buffer: Buffer
+    region: tuple[Range, ...]
+
+
+# --- statements ----------------------------------------------------------------------------------
+
+
+@node
+class Stmt(Node):
+    """Something done."""
+
+
+@node
+class BufferStore(Stmt):
+    """`buffer[indices] = value`."""
+
+    buffer: Buffer
+    value: Expr
+    indices: tuple[Expr, ...]
+
+
+@node
+class SeqStmt(Stmt):
+    """Statements one after the other: never empty, never nested, never of one."""
+
+    stmts: tuple[Stmt, ...]
+
+
+@node
+class For(Stmt):
+    """`body` for each value of `loop_var` in `min … min + extent - 1`.
+
+    The loop is its variable: a step that keeps the loop keeps `loop_var`, one that copies the loop
+    gives the copy a fresh one. `thread` names the axis of a "thread_binding".
+    """
+
+    loop_var: Var
+    min: Expr
+    extent: Expr
+    kind: str
+    body: Stmt
+    thread: str | None = None
+    annotations: tuple[tuple[str, Data], ...] = ()
+
+
+@node
+class IfThenElse(Stmt):
+    """`then_case` where `condition` holds, else `else_case`."""
+
+    condition: Expr
+    then_case: Stmt
+    else_case: Stmt | None = None
+
+
+@node
+class Barrier(Stmt):
+    """Every thread of the block waits until all have come here; made by lowering only."""
+
+
+@node
+class IterVar(Node):
+    """A block's iterator: `var` ranges over `dom`; `kind` is "spatial" or "reduce"."""
+
+    var: Var
+    dom: Range
+    kind: str
+
+
+@node
+class BlockId:
+    """The identity of a block, which survives renaming; a copied block gets a fresh one."""
+
+
+@node
+class Block(Stmt):
+    """A unit of computation, isolated from the loops around it by its iterators.
+
+    `init`, where there is one, runs in place of nothing before the first update of each reduction.
+    """
+
+    name: str
+    iter_vars: tuple[IterVar, ...]
+    reads: tuple[BufferRegion, ...]
+    writes: tuple[BufferRegion, ...]
+    body: Stmt
+    init: Stmt | None = None
+    alloc_buffers: tuple[Buffer, ...] = ()
+    annotations: tuple[tuple[str, Data], ...] = ()
+    id: BlockId = field(default_factory=BlockId)
+
+
+@node
+class BlockRealize(Stmt):
+    """Runs `block` with its iterators bound to `iter_values`, where `predicate` holds."""
+
+    iter_values: tuple[Expr, ...]
+    predicate: Expr
+    block: Block
+
+
+# --- programs ------------------------------------------------------------------------------------
+
+
+@node
+class PrimFunc(Node):
+    """A function over buffers; `body` is always the realisation of its root block."""
+
+    name: str
+    params: tuple[Buffer, ...]
+    body: BlockRealize
+    attrs: tuple[tuple[str, Data], ...] = ()
+
+    @property
+    def root(self) -> Block:
+        """The block around the whole body, which allocates the intermediate buffers."""
+        return self.body.block
+
+    def script(self, dialect: str = "workbench") -> str:
+        """The program as TVMScript text."""
+        from workbench import script
+
+        return script.show(self, dialect=dialect)
+
+    def show(self) -> None:
+        """Print the program, coloured where the output can show colour."""
+        from workbench import script
+
+        script.print_highlighted(self)
+
+
+@node
+class IRModule(Node):
+    """Functions by name; what a schedule works on."""
+
+    functions: tuple[PrimFunc, ...]
+
+    def __getitem__(self, name: str) -> PrimFunc:
+        for func in self.functions:
+            if func.name == name:
+                return func
+        names = ", ".join(func.name for func in self.functions)
+        raise KeyError(f"the module has no function {name!r}; it has: {names}")
+
+    def script(self, dialect: str = "workbench") -> str:
+        """The module as TVMScript text."""
+        from workbench import script
+
+        return script.show(self, dialect=dialect)
+
+    def show(self) -> None:
+        """Print the module, coloured where the output can show colour."""
+        from workbench import script
+
+        script.print_highlighted(self)
+
+
+@node
+class Kernel(Node):
+    """One launch: what every thread of a grid runs; made by lowering only.
+
+    `params` and `allocs` are flat (one dimension); `views` pairs each with the buffer of the program
+    that it holds a part of. `axes` pairs each thread axis in use with the variable that stands for
+    it in `body`. `grid` and `block` count blocks and threads along x, y, z.
+    """
+
+    name: str
+    params: tuple[Buffer, ...]
+    allocs: tuple[Buffer, ...]
+    views: tuple[tuple[Buffer, Buffer], ...]
+    axes: tuple[tuple[str, Var], ...]
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    body: Stmt
+
+
+# --- making nodes --------------------------------------------------------------------------------
+
+
+def const(value: bool | int | float, dtype: str) -> Const:
+    """The constant `value` in `dtype`."""
+    if dtype == "bool":
+        return Const(bool(value), dtype)
+    return Const(int(value) if is_int(dtype) else float(value), dtype)
+
+
+def as_expr(value: ExprLike) -> Expr:
+    """`value` as an expression; Python's int becomes int32, float float32, as in TVM."""
+    if isinstance(value, Expr):
+        return value
+    if isinstance(value, bool):  # before int: bool is an int in Python
+        return Const(value, "bool")
+    if isinstance(value, int):
+        return Const(value, "int32" if -(2**31) <= value < 2**31 else "int64")
+    if isinstance(value, float):
+        return Const(value, "float32")
+    raise TypeError(f"cannot make an expression of {value!r} ({type(value).__name__})")
+
+
+TRUE = Const(True, "bool")
+
+
+def binary(op: str, a: ExprLike, b: ExprLike) -> Expr:
+    """`a op b` with its operands brought to one type; constants are folded, nothing is reordered.
+
+    Folds as TVM's operators do: two constants, and on integers ``x + 0``, ``x - 0``, ``x * 1``,
+    ``x * 0``, ``x // 1``, ``x % 1``; ``and`` and ``or`` with a constant side. A Python number takes
+    the type of the other operand.
+
+    Raises TypeError where the two types do not meet or the operator does not take them.
+    """
+    a, b = _matched(op, a, b)
+    if isinstance(a, Const) and isinstance(b, Const):
+        value = _FOLD[op](a.value, b.value) if _folds(op, a, b) else None
+        if value is not None:
+            return const(value, a.type if op in ARITHMETIC else "bool")
+    if op in LOGICAL:
+        for side, other in ((a, b), (b, a)):
+            if isinstance(side, Const):
+                return other if side.value == (op == "and") else side
+    if is_int(a.dtype):
+        if isinstance(b, Const) and (op, b.value) in _RIGHT_UNIT:
+            return a
+        if isinstance(a, Const) and (op, a.value) in _LEFT_UNIT:
+            return b
+        if op == "*" and any(isinstance(x, Const) and x.value == 0 for x in (a, b)):
+            return const(0, a.dtype)
+        if op == "%" and isinstance(b, Const) and b.value == 1:
+            return const(0, a.dtype)
+    return BinOp(op, a, b)
+
+
+_RIGHT_UNIT = {("+", 0), ("-", 0), ("*", 1), ("//", 1)}
+_LEFT_UNIT = {("+", 0), ("*", 1)}
+_FOLD = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "min": min,
+    "max": max,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "and": lambda a, b: a and b,
+    "or": lambda a, b: a or b,
+}
+
+
+def _matched(op: str, a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
+    """Both operands as expressions of one type that `op` takes."""
+    if isinstance(a, Expr) and not isinstance(b, Expr):
+        b = _number_like(b, a.dtype)
+    elif isinstance(b, Expr) and not isinstance(a, Expr):
+        a = _number_like(a, b.dtype)
+    a, b = as_expr(a), as_expr(b)
+    dtype = join(a.dtype, b.dtype)
+    if dtype is None:
+        raise TypeError(f"{a.dtype} {op} {b.dtype} needs a cast: write T.Cast on one side")
+    a, b = cast(dtype, a), cast(dtype, b)
+    if op in LOGICAL and dtype != "bool":
+        raise TypeError(f"{op!r} takes conditions, not {dtype}")
+    if op in ("//", "%") and not is_int(dtype):
+        raise TypeError(f"{op!r} takes integers, not {dtype}; divide floats with '/'")
+    if op == "/" and not is_float(dtype):
+        raise TypeError("'/' takes floats; divide integers with '//'")
+    return a, b
+
+
+def _number_like(value: bool | int | float, dtype: str) -> Expr:
+    """A Python number as an operand beside one of type `dtype`."""
+    if isinstance(value, bool):  # before int: bool is an int in Python
+        return Const(value, "bool")
+    if is_float(dtype) or (is_int(dtype) and isinstance(value, int)):
+        return const(value, dtype)
+    return as_expr(value)
+
+
+def _folds(op: str, a: Const, b: Const) -> bool:
+    """Whether `a op b` is known exactly here: float arithmetic is left to the machine."""
+    if op in ("//", "%") and b.value == 0:
+        raise ZeroDivisionError(f"{a.value} {op} 0")
+    return not is_float(a.type) and op in _FOLD
+
+
+def cast(dtype: str, value: Expr) -> Expr:
+    """`value` as `dtype`: itself where it is that already, an integer constant folded."""
+    if value.dtype == dtype:
+        return value
+    if isinstance(value, Const) and not is_float(value.type):
+        return const(value.value, dtype)
+    return Cast(dtype, value)
+
+
+def seq(*stmts: Stmt) -> Stmt:
+    """The statements in order, flat: one alone stands for itself."""
+    flat: list[Stmt] = []
+    for stmt in stmts:
+        flat.extend(stmt.stmts if isinstance(stmt, SeqStmt) else (stmt,))
+    if not flat:
+        raise ValueError("seq() needs at least one statement")
+    return flat[0] if len(flat) == 1 else SeqStmt(tuple(flat))
+
+
+def attrs_dict(pairs: tuple[tuple[str, Data], ...]) -> Mapping[str, Data]:
+    """Annotations or attributes as a mapping, in their order."""
+    return dict(pairs)

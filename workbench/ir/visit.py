@@ -1,0 +1,216 @@
+"""Walking and rewriting programs, written once from the fields of the nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, replace
+from functools import cache
+from typing import TypeVar
+
+from workbench.ir.nodes import (
+    BinOp,
+    Block,
+    BlockId,
+    BlockRealize,
+    Buffer,
+    BufferStore,
+    Expr,
+    For,
+    IterVar,
+    Node,
+    PrimFunc,
+    SeqStmt,
+    Stmt,
+    Var,
+    binary,
+    seq,
+)
+
+N = TypeVar("N", bound=Node)
+
+# Leaves by design: a walk meets a variable or a buffer where it is used, and goes no deeper.
+_LEAVES = (Var, Buffer, BlockId)
+
+
+@cache
+def _field_names(kind: type[Node]) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(kind))
+
+
+def children(node: Node) -> Iterator[Node]:
+    """The nodes directly below `node`, in the order in which they are printed and run."""
+    if isinstance(node, _LEAVES):
+        return
+    for name in _field_names(type(node)):
+        value = getattr(node, name)
+        if isinstance(value, Node):
+            yield value
+        elif isinstance(value, tuple):
+            for item in value:
+                if isinstance(item, Node):
+                    yield item
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """`node` and everything below it, parents first."""
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        yield current
+        stack.extend(reversed(list(children(current))))
+
+
+def rebuild(node: N, change: Callable[[Node], Node | None]) -> N:
+    """`node` with `change` applied to each of its children; itself where nothing changed.
+
+    `change` returns None for a statement of a sequence that is to go. Raises ValueError where the
+    only statement of a body would go.
+    """
+    if isinstance(node, _LEAVES):
+        return node
+    changed: dict[str, object] = {}
+    for name in _field_names(type(node)):
+        value = getattr(node, name)
+        if isinstance(value, Node):
+            new = change(value)
+        elif isinstance(value, tuple):
+            new = _rebuild_tuple(value, change)
+        else:
+            continue
+        if new is None and not (isinstance(node, Block) and name == "init"):
+            raise ValueError(f"removing the only {name} of a {type(node).__name__}")
+        if new is not value:
+            changed[name] = new
+    if not changed:
+        return node
+    if isinstance(node, SeqStmt):
+        stmts = changed["stmts"]
+        assert isinstance(stmts, tuple)
+        if not stmts:
+            return None  # type: ignore[return-value]  # the sequence goes with its last statement
+        return seq(*stmts)  # type: ignore[return-value]
+    return replace(node, **changed)
+
+
+def _rebuild_tuple(
+    value: tuple[object, ...], change: Callable[[Node], Node | None]
+) -> tuple[object, ...]:
+    new = tuple(change(item) if isinstance(item, Node) else item for item in value)
+    if all(a is b for a, b in zip(new, value, strict=True)):
+        return value
+    return tuple(item for item in new if item is not None)
+
+
+def rewrite(node: N, change: Callable[[Node], Node | None]) -> N:
+    """`node` with `change` applied to everything in it, children first.
+
+    `change` gets a node whose children are done and returns it, another in its place, or None to
+    drop a statement. Subtrees in which nothing changes stay the same objects.
+    """
+
+    def visit(current: Node) -> Node | None:
+        rebuilt = rebuild(current, visit)
+        return None if rebuilt is None else change(rebuilt)
+
+    result = visit(node)
+    assert result is not None, "the whole tree was dropped"
+    return result  # type: ignore[return-value]
+
+
+def substitute(node: N, values: Mapping[Var, Expr]) -> N:
+    """`node` with each variable in `values` replaced; constants that appear are folded.
+
+    Integer arithmetic that becomes constant, or gains a ``+ 0`` or ``* 1``, is folded as Python's
+    operators on expressions do; nothing is reordered.
+    """
+    if not values:
+        return node
+
+    def visit(current: Node) -> Node | None:
+        if isinstance(current, Var):
+            return values.get(current, current)
+        rebuilt = rebuild(current, visit)
+        if rebuilt is not current and isinstance(rebuilt, BinOp):
+            return binary(rebuilt.op, rebuilt.a, rebuilt.b)
+        return rebuilt
+
+    return visit(node)  # type: ignore[return-value]
+
+
+def substitute_buffers(node: N, buffers: Mapping[Buffer, Buffer]) -> N:
+    """`node` with each buffer in `buffers` replaced wherever it is named."""
+    return rewrite(node, lambda n: buffers.get(n, n) if isinstance(n, Buffer) else n)
+
+
+def replace_node(root: N, old: Node, new: Node | None) -> N:
+    """`root` with the node `old` (that very object) replaced by `new`; None drops a statement."""
+    done = False
+
+    def visit(current: Node) -> Node | None:
+        nonlocal done
+        if done:
+            return current
+        if current is old:
+            done = True
+            return new
+        return rebuild(current, visit)
+
+    result = visit(root)
+    assert done, "the node to replace is not in the tree"
+    return result  # type: ignore[return-value]
+
+
+def path_to(root: Node, target: Node) -> tuple[Node, ...]:
+    """The nodes from `root` down to `target` itself; () where `target` is not below `root`."""
+    if root is target:
+        return (root,)
+    for child in children(root):
+        below = path_to(child, target)
+        if below:
+            return (root, *below)
+    return ()
+
+
+def free_vars(node: Node) -> list[Var]:
+    """The variables used in `node` that it does not itself define, in order of first use."""
+    defined: set[Var] = set()
+    used: dict[Var, None] = {}
+    for current in walk(node):
+        if isinstance(current, For):
+            defined.add(current.loop_var)
+        elif isinstance(current, IterVar):
+            defined.add(current.var)
+        elif isinstance(current, Var):
+            used[current] = None
+    return [var for var in used if var not in defined]
+
+
+def loops_and_blocks(func: PrimFunc) -> Iterator[For | BlockRealize]:
+    """Every loop and block realisation below the root block, in program order."""
+    for current in walk(func.root.body):
+        if isinstance(current, (For, BlockRealize)):
+            yield current
+
+
+def copy_fresh(stmt: Stmt) -> tuple[Stmt, dict[Node, Node]]:
+    """A copy of `stmt` with fresh loop variables, iterators and block identities.
+
+    Also returns which old variable or block identity became which new one.
+    """
+    fresh: dict[Node, Node] = {}
+    for current in walk(stmt):
+        match current:
+            case For(loop_var=var) | IterVar(var=var):
+                fresh[var] = Var(var.name, var.type)
+            case Block(id=identity):
+                fresh[identity] = BlockId()
+            case _:
+                pass
+    return rewrite(stmt, lambda n: fresh.get(n, n)), fresh
+
+
+def stores(node: Node) -> Iterator[BufferStore]:
+    """Every store in `node`, in program order."""
+    for current in walk(node):
+        if isinstance(current, BufferStore):
+            yield current
