@@ -1,0 +1,156 @@
+"""What a primitive is: one pure function whose signature and docstring declare everything else."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import textwrap
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from workbench.ir import Block, BlockId, For, PrimFunc, Var
+
+Key: TypeAlias = Var | BlockId
+"""What identifies a loop (its variable) or a block."""
+
+Group: TypeAlias = Literal["loops", "threads", "memory", "blocks", "notes"]
+
+Choices: TypeAlias = Callable[[PrimFunc, Any], Iterable[Mapping[str, Any]]]
+"""The arguments worth trying at a place: one mapping for each call, without the place itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """What a primitive returns: the next program and what became of the loops and blocks.
+
+    `result` is what the caller gets, as handles. `became` tells, for each loop or block that is
+    gone, what it turned into; () for one that left nothing behind.
+    """
+
+    func: PrimFunc
+    result: Key | tuple[Key, ...] | None = None
+    became: Mapping[Key, tuple[Key, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A call shown in a docstring, with the programs before and after it as script text."""
+
+    call: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """One argument of a primitive: its name, its declared type, and whether it may be left out."""
+
+    name: str
+    type: Any
+    default: Any
+    many: bool = False  # takes the rest of the positional arguments, as `*loops` does
+
+    @property
+    def required(self) -> bool:
+        """Whether a call must give it."""
+        return self.default is inspect.Parameter.empty and not self.many
+
+    @property
+    def kinds(self) -> frozenset[type]:
+        """Which of For and Block it takes; empty for plain data."""
+        return frozenset(t for t in _alternatives(self.type) if t in (For, Block))
+
+
+@dataclass(frozen=True, slots=True)
+class Primitive:
+    """A verb of the schedule: the function and what its signature and docstring declare."""
+
+    name: str
+    group: str
+    apply: Callable[..., Edit]
+    check: Callable[..., object] | None
+    choices: Choices | None
+    params: tuple[Param, ...]
+    doc: str
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of the docstring."""
+        return self.doc.partition("\n\n")[0].replace("\n", " ")
+
+    @property
+    def examples(self) -> tuple[Example, ...]:
+        """The calls in the docstring, each with its program before and after."""
+        return tuple(_examples(self.doc))
+
+    @property
+    def place(self) -> Param:
+        """The argument that says where: the first one."""
+        return self.params[0]
+
+
+REGISTRY: dict[str, Primitive] = {}
+"""Every primitive by name, in the order of the file names; filled by `discover`."""
+
+
+def primitive(
+    *,
+    group: Group,
+    check: Callable[..., object] | None = None,
+    choices: Choices | None = None,
+) -> Callable[[Callable[..., Edit]], Callable[..., Edit]]:
+    """Register the decorated function `(func, place, …) -> Edit` as a verb of the schedule.
+
+    `check` takes the same arguments and raises Refusal where the verb is not possible; a verb
+    without one is itself run to find out. `choices` lists the arguments that `actions` tries.
+    """
+
+    def register(function: Callable[..., Edit]) -> Callable[..., Edit]:
+        name = function.__name__
+        doc = inspect.getdoc(function) or ""
+        REGISTRY[name] = Primitive(name, group, function, check, choices, _params(function), doc)
+        return function
+
+    return register
+
+
+def discover() -> dict[str, Primitive]:
+    """Import every file in `primitives/` and return the registry."""
+    from workbench.schedule import primitives
+
+    for module in sorted(m.name for m in pkgutil.iter_modules(primitives.__path__)):
+        importlib.import_module(f"{primitives.__name__}.{module}")
+    return REGISTRY
+
+
+def _params(function: Callable[..., Edit]) -> tuple[Param, ...]:
+    """The declared arguments after the program itself."""
+    hints = typing.get_type_hints(function)
+    signature = inspect.signature(function)
+    return tuple(
+        Param(p.name, hints[p.name], p.default, many=p.kind is p.VAR_POSITIONAL)
+        for p in list(signature.parameters.values())[1:]
+    )
+
+
+def _alternatives(declared: Any) -> tuple[Any, ...]:
+    """The members of a union, the element of a list; else the type itself."""
+    origin = typing.get_origin(declared)
+    if origin in (typing.Union, types.UnionType):
+        return tuple(t for a in typing.get_args(declared) for t in _alternatives(a))
+    if origin is list:
+        return tuple(t for a in typing.get_args(declared) for t in _alternatives(a))
+    return (declared,)
+
+
+def _examples(doc: str) -> Iterable[Example]:
+    """Each ``>>> call`` with the text below it, cut at the ``---`` between before and after."""
+    for part in doc.split(">>> ")[1:]:
+        call, _, programs = part.partition("\n")
+        before, _, after = programs.partition("\n---\n")
+        after = after.partition("\n\n")[0]
+        yield Example(call.strip(), textwrap.dedent(before), textwrap.dedent(after).rstrip())
