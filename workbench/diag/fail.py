@@ -1,0 +1,69 @@
+"""Refusals: what was asked, where, what was found, and what to do instead."""
+
+from __future__ import annotations
+
+from html import escape
+
+
+class Fail(Exception):
+    """A request that cannot be met, told in the learner's words.
+
+    `headline` is the whole first sentence (at most 120 characters), `asked` the call that was
+    made, `where` the program or source with the place marked, `detail` what was found there (two
+    iterations in conflict, a counter-example), `hint` what to do instead. All but the headline
+    may be "".
+
+    >>> print(Fail("Can't split `i`: [2, 4] covers 8 of 10 iterations", hint="write None for 4"))
+    Can't split `i`: [2, 4] covers 8 of 10 iterations.
+    do:    write None for 4
+    """
+
+    def __init__(
+        self, headline: str, *, asked: str = "", where: str = "", detail: str = "", hint: str = ""
+    ) -> None:
+        super().__init__(headline)
+        self.headline = headline if headline.endswith((".", "?", "!")) else headline + "."
+        self.asked = asked
+        self.where = where
+        self.detail = detail
+        self.hint = hint
+
+    def __str__(self) -> str:
+        parts = [self.headline]
+        if self.asked:
+            parts.append(f"asked: {self.asked}")
+        if self.where:
+            parts.append(f"where:\n{self.where}")
+        if self.detail:
+            parts.append("found: " + self.detail.replace("\n", "\n       "))
+        if self.hint:
+            parts.append("do:    " + self.hint.replace("\n", "\n       "))
+        return "\n".join(parts)
+
+    def _repr_html_(self) -> str:
+        """The same parts for a notebook; what was asked and found is folded away."""
+        parts = [f'<p class="wb-headline" style="color:#b3261e"><b>{escape(self.headline)}</b></p>']
+        if self.hint:
+            parts.append(f'<p class="wb-hint">{escape(self.hint)}</p>')
+        if self.where:
+            parts.append(f'<pre class="wb-where">{escape(self.where)}</pre>')
+        folded = [(name, text) for name, text in (("asked", self.asked), ("found", self.detail)) if text]
+        if folded:
+            rows = "".join(f"<dt>{name}</dt><dd><pre>{escape(text)}</pre></dd>" for name, text in folded)
+            parts.append(f"<details><summary>details</summary><dl>{rows}</dl></details>")
+        return f'<div class="wb-fail" role="alert">{"".join(parts)}</div>'
+
+
+class Refusal(Exception):
+    """A refusal on its way to the learner: it carries the nodes to mark, not yet text.
+
+    Raised inside; the boundary that the learner called (a schedule, a build) catches it, draws
+    the program with `at` marked, and raises the `Fail` of its room in its place.
+    """
+
+    def __init__(self, headline: str, *at: object, hint: str, detail: str = "") -> None:
+        super().__init__(headline)
+        self.headline = headline
+        self.at = at
+        self.hint = hint
+        self.detail = detail
