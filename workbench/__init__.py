@@ -1,0 +1,80 @@
+"""Workbench: learn how a tensor program becomes a fast GPU kernel, one step at a time."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+# Where each public name lives. Rooms are loaded at the first use of a name, so that importing
+# the package costs nothing and needs only the standard library.
+_HOME = {
+    "T": "script",
+    "ParseError": "script",
+    "Schedule": "schedule",
+    "ScheduleError": "schedule",
+    "ScheduleWarning": "schedule",
+    "load": "schedule",
+    "structural_equal": "ir",
+    "assert_structural_equal": "ir",
+    "build": "runtime",
+    "device": "runtime",
+    "ArgumentError": "runtime",
+    "DeviceError": "runtime",
+    "EmulationError": "emulate",
+    "lab": "widgets",
+}
+_ROOMS = (
+    "arith",
+    "check",
+    "codegen",
+    "diag",
+    "draw",
+    "emulate",
+    "insight",
+    "ir",
+    "lesson",
+    "lower",
+    "runtime",
+    "schedule",
+    "script",
+    "target",
+    "te",
+    "tune",
+    "tvm",
+    "widgets",
+)
+
+__all__ = ["__version__", *_HOME, *_ROOMS]
+
+if TYPE_CHECKING:
+    from workbench.emulate import EmulationError as EmulationError
+    from workbench.ir import assert_structural_equal as assert_structural_equal
+    from workbench.ir import structural_equal as structural_equal
+    from workbench.runtime import ArgumentError as ArgumentError
+    from workbench.runtime import DeviceError as DeviceError
+    from workbench.runtime import build as build
+    from workbench.runtime import device as device
+    from workbench.schedule import Schedule as Schedule
+    from workbench.schedule import ScheduleError as ScheduleError
+    from workbench.schedule import ScheduleWarning as ScheduleWarning
+    from workbench.schedule import load as load
+    from workbench.script import ParseError as ParseError
+    from workbench.script import T as T
+    from workbench.widgets import lab as lab
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOME:
+        value = getattr(import_module(f"workbench.{_HOME[name]}"), name)
+    elif name in _ROOMS:
+        value = import_module(f"workbench.{name}")
+    else:
+        raise AttributeError(f"module 'workbench' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,31 @@
+"""Fixtures that every test folder may use."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tests.support import tools
+
+# One thread a process: the test processes share two cores.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("MPLBACKEND", "agg")
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The path of a Chromium for browser tests."""
+    return tools.need("chromium")
+
+
+@pytest.fixture(scope="session")
+def gxx() -> str:
+    """The path of g++."""
+    return tools.need("g++")
+
+
+@pytest.fixture(scope="session")
+def nvcc() -> str:
+    """The path of NVIDIA's CUDA compiler."""
+    return tools.need("nvcc")

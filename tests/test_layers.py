@@ -1,0 +1,156 @@
+"""The walls between the rooms: imports point one way, and the core needs nothing but Python."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1] / "workbench"
+
+_BASE = {"diag", "ir", "arith", "script"}
+_LOWERED = _BASE | {"target", "check", "lower"}
+_RUN = _LOWERED | {"codegen", "emulate", "insight", "schedule"}
+MAY_IMPORT: dict[str, set[str]] = {
+    "diag": set(),
+    "ir": {"diag"},
+    "arith": {"diag", "ir"},
+    "script": {"diag", "ir", "arith"},
+    "te": _BASE,
+    "target": {"diag"},
+    "check": _BASE | {"target"},
+    "schedule": _BASE | {"target", "check"},
+    "lower": _BASE | {"target", "check"},
+    "codegen": _LOWERED,
+    "emulate": _LOWERED,
+    "insight": _LOWERED | {"emulate"},
+    "runtime": _RUN - {"insight"},
+    "tune": _RUN | {"runtime"},
+    "draw": _RUN,
+    "widgets": _RUN | {"te", "runtime", "draw"},
+    "lesson": _RUN | {"te", "runtime", "draw", "widgets"},
+    "tvm": _RUN | {"te", "runtime"},
+}
+# Loaded where they are used and nowhere else; NumPy only by the rooms that run something.
+LAZY = {"cupy", "matplotlib", "IPython", "pygments"}
+NUMPY_ROOMS = {"emulate", "insight", "runtime", "tune", "draw", "widgets", "lesson", "tvm", "te"}
+WIDGET_ROOMS = {"widgets", "lesson"}
+# A program prints itself, and the printer is above it: the only imports written inside functions
+# of a lower room that point up.
+LATE = {("ir/nodes.py", "script")}
+
+FILES = sorted(ROOT.rglob("*.py"))
+ROOM_FILES = [f for f in FILES if f.parent != ROOT]
+
+
+def imports(path: Path) -> list[tuple[str, bool]]:
+    """Every module that `path` imports by its full name, and whether at the top of the module."""
+    tree = ast.parse(path.read_text())
+    typing_only = {
+        id(node)
+        for branch in ast.walk(tree)
+        if isinstance(branch, ast.If) and ast.unparse(branch.test) == "TYPE_CHECKING"
+        for node in ast.walk(branch)
+    }
+    top = {id(node) for node in tree.body}
+    found = []
+    for node in ast.walk(tree):
+        if id(node) in typing_only:
+            continue
+        if isinstance(node, ast.Import):
+            found += [(alias.name, id(node) in top) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import; write the full name"
+            assert node.module is not None
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            found += [(name, id(node) in top) for name in names]
+    return found
+
+
+def room_of(module: str) -> str | None:
+    """The room of a module of ours ("workbench.ir.nodes" is in "ir"); None for any other."""
+    parts = module.split(".")
+    return parts[1] if parts[0] == "workbench" and len(parts) > 1 else None
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def test_every_room_has_its_place():
+    rooms = {f.relative_to(ROOT).parts[0] for f in ROOM_FILES if "_lessons" not in f.parts}
+    assert rooms <= set(MAY_IMPORT), "a new room: say in MAY_IMPORT what it may import"
+
+
+def test_the_walls_have_no_loop():
+    done: set[str] = set()
+    while len(done) < len(MAY_IMPORT):
+        ready = {room for room, below in MAY_IMPORT.items() if below <= done} - done
+        assert ready, f"these import each other: {sorted(set(MAY_IMPORT) - done)}"
+        done |= ready
+
+
+@pytest.mark.parametrize("path", ROOM_FILES, ids=relative)
+def test_imports_point_one_way(path: Path):
+    room = path.relative_to(ROOT).parts[0]
+    wrong = []
+    for module, _ in imports(path):
+        target = room_of(module)
+        if target in (None, room) or target in MAY_IMPORT[room]:
+            continue
+        if target in MAY_IMPORT and (relative(path), target) not in LATE:
+            wrong.append(module)
+    assert not wrong, f"{relative(path)} is in {room}, which may not import {wrong}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=relative)
+def test_imports_of_ours_stand_at_the_top(path: Path):
+    late = [
+        module
+        for module, at_top in imports(path)
+        if not at_top and room_of(module) and (relative(path), room_of(module)) not in LATE
+    ]
+    assert not late, f"{relative(path)} imports {late} inside a function"
+
+
+@pytest.mark.parametrize("path", FILES, ids=relative)
+def test_heavy_packages_are_loaded_where_they_are_used(path: Path):
+    room = path.relative_to(ROOT).parts[0]
+    banned = set(LAZY)
+    if room not in NUMPY_ROOMS:
+        banned |= {"numpy"}
+    if room not in WIDGET_ROOMS:
+        banned |= {"anywidget", "ipywidgets", "traitlets"}
+    top = {module.split(".")[0] for module, at_top in imports(path) if at_top}
+    assert not top & banned, f"{relative(path)} imports {sorted(top & banned)} at its top"
+
+
+def test_exceptions_are_still_needed():
+    found = {
+        (relative(f), room_of(m)) for f in ROOM_FILES for m, at_top in imports(f) if not at_top
+    }
+    assert found >= LATE, f"no longer needed: {LATE - found}"
+
+
+CORE_ONLY = """
+import sys
+class Wall:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] not in sys.stdlib_module_names | {"workbench"}:
+            raise ImportError(f"the core imported {name}")
+sys.meta_path.insert(0, Wall())
+import workbench
+for room in "diag ir arith script te target check schedule lower codegen".split():
+    getattr(workbench, room)
+print("walled")
+"""
+
+
+def test_the_core_needs_only_the_standard_library():
+    done = subprocess.run(
+        [sys.executable, "-c", CORE_ONLY], capture_output=True, text=True, cwd=ROOT.parent
+    )
+    assert (done.stdout, done.returncode) == ("walled\n", 0), done.stderr
