@@ -1,4 +1,4 @@
-"""Programs outside Python that some tests need: found, or skipped with the reason in the summary."""
+"""Programs outside Python that some tests need: found, or skipped with the reason."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAMES = {
 
 
 def find(tool: str) -> str | None:
-    """The path of `tool`, from ``WORKBENCH_<TOOL>`` or the search path; None where there is none."""
+    """The path of `tool`: what ``WORKBENCH_<TOOL>`` says, else the first on the search path."""
     given = os.environ.get(f"WORKBENCH_{tool.upper().replace('+', 'P')}")
     if given:
         return given
@@ -23,7 +23,7 @@ def find(tool: str) -> str | None:
 
 
 def need(tool: str) -> str:
-    """The path of `tool`; skips the test without it, or fails where ``WORKBENCH_REQUIRE`` names it."""
+    """The path of `tool`; without it the test is skipped, or fails if ``WORKBENCH_REQUIRE`` asks."""
     path = find(tool)
     if path is not None:
         return path

@@ -1,0 +1,201 @@
+"""Every target by name, built from what its architecture and its data sheet say."""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+from types import MappingProxyType
+
+from workbench.diag import Fail
+from workbench.target.target import Target
+
+KIB, MIB, GIB = 2**10, 2**20, 2**30
+
+_GUIDE = "CUDA C++ Programming Guide, technical specifications per compute capability"
+# True of every CUDA GPU from compute capability 6.0 on.
+_CUDA: dict[str, object] = {
+    "kind": "cuda",
+    "max_threads_per_block": 1024,
+    "max_block": (1024, 1024, 64),
+    "max_grid": (2**31 - 1, 65535, 65535),
+    "max_shared_bytes": 48 * KIB,
+    "warp_size": 32,
+    "max_vector_bytes": 16,
+    "registers_per_sm": 65536,
+    "max_registers_per_thread": 255,
+}
+_PER_SM = ("max_threads_per_sm", "max_blocks_per_sm", "shared_bytes_per_sm")
+_ARCH = {  # the numbers of _PER_SM
+    "sm_60": (2048, 32, 64 * KIB),
+    "sm_70": (2048, 32, 96 * KIB),
+    "sm_75": (1024, 16, 64 * KIB),
+    "sm_80": (2048, 32, 164 * KIB),
+    "sm_89": (1536, 24, 100 * KIB),
+    "sm_90": (2048, 32, 228 * KIB),
+}
+_SHEET = ("sm_count", "clock_hz", "l2_bytes", "memory_bytes", "bandwidth", "peak_flops")
+
+
+class TargetError(Fail, ValueError):
+    """A target that is not in the catalogue."""
+
+
+def _nvidia(name: str, title: str, arch: str, sheet: tuple[float, ...], source: str) -> Target:
+    facts = dict(_CUDA)
+    facts.update(zip(_PER_SM, _ARCH[arch], strict=True))
+    sources = dict.fromkeys(facts, _GUIDE)
+    facts.update(zip(_SHEET, sheet, strict=True))
+    sources.update(dict.fromkeys(_SHEET, source))
+    return _target(name, title, arch, facts, sources)
+
+
+def _target(
+    name: str, title: str, arch: str, facts: dict[str, object], sources: dict[str, str]
+) -> Target:
+    known = MappingProxyType(sources)
+    return Target(name=name, title=title, arch=arch, sources=known, **facts)  # type: ignore[arg-type]
+
+
+def _generic_cuda() -> Target:
+    """What every CUDA GPU since Turing can do, with the smallest multiprocessor among them."""
+    facts = dict(_CUDA)
+    facts.update(zip(_PER_SM, _ARCH["sm_75"], strict=True))
+    return _target("cuda", "any CUDA GPU", "sm_75", facts, dict.fromkeys(facts, _GUIDE))
+
+
+def _metal(name: str, title: str, sheet: dict[str, object], source: str) -> Target:
+    tables = "Apple, Metal Feature Set Tables, family Apple7 and later"
+    facts: dict[str, object] = {
+        "kind": "metal",
+        "max_threads_per_block": 1024,
+        "max_block": (1024, 1024, 1024),
+        "max_grid": (2**31 - 1, 2**31 - 1, 2**31 - 1),
+        "max_shared_bytes": 32 * KIB,
+        "warp_size": 32,
+        "max_vector_bytes": 16,
+    }
+    sources = dict.fromkeys(facts, tables) | dict.fromkeys(sheet, source)
+    return _target(name, title, "apple7", facts | sheet, sources)
+
+
+CATALOGUE: dict[str, Target] = {
+    target.name: target
+    for target in (
+        _generic_cuda(),
+        _nvidia(
+            "nvidia/h200",
+            "NVIDIA H200 SXM",
+            "sm_90",
+            (132, 1.98e9, 60 * MIB, 141e9, 4.8e12, 67e12),
+            "NVIDIA H200 Tensor Core GPU data sheet; multiprocessors, clock and L2 from the device",
+        ),
+        _nvidia(
+            "nvidia/h100",
+            "NVIDIA H100 SXM5",
+            "sm_90",
+            (132, 1.98e9, 50 * MIB, 80e9, 3.35e12, 67e12),
+            "NVIDIA H100 Tensor Core GPU data sheet and architecture whitepaper",
+        ),
+        _nvidia(
+            "nvidia/a100",
+            "NVIDIA A100 SXM4 80 GB",
+            "sm_80",
+            (108, 1.41e9, 40 * MIB, 80e9, 2.039e12, 19.5e12),
+            "NVIDIA A100 Tensor Core GPU data sheet and architecture whitepaper",
+        ),
+        _nvidia(
+            "nvidia/tesla-t4",
+            "NVIDIA T4",
+            "sm_75",
+            (40, 1.59e9, 4 * MIB, 16e9, 320e9, 8.1e12),
+            "NVIDIA Turing GPU Architecture whitepaper",
+        ),
+        _nvidia(
+            "nvidia/tesla-v100",
+            "NVIDIA V100 SXM2",
+            "sm_70",
+            (80, 1.53e9, 6 * MIB, 16e9, 900e9, 15.7e12),
+            "NVIDIA Tesla V100 GPU Architecture whitepaper",
+        ),
+        _nvidia(
+            "nvidia/tesla-p100",
+            "NVIDIA P100 PCIe 16 GB",
+            "sm_60",
+            (56, 1.303e9, 4 * MIB, 16e9, 732e9, 9.3e12),
+            "NVIDIA Tesla P100 PCIe data sheet and Pascal architecture whitepaper",
+        ),
+        _nvidia(
+            "nvidia/rtx-4090",
+            "NVIDIA GeForce RTX 4090",
+            "sm_89",
+            (128, 2.52e9, 72 * MIB, 24e9, 1.008e12, 82.6e12),
+            "NVIDIA Ada GPU Architecture whitepaper",
+        ),
+        _metal("metal", "any Apple GPU", {}, ""),
+        _metal(
+            "apple/m2-gpu",
+            "Apple M2, 10 GPU cores",
+            {"sm_count": 10, "bandwidth": 100e9, "peak_flops": 3.6e12},
+            "Apple press release, 6 June 2022: Apple unveils M2",
+        ),
+    )
+}
+
+_ALIASES = {  # TVM's names for the same GPUs
+    "nvidia/nvidia-h200": "nvidia/h200",
+    "nvidia/nvidia-h100": "nvidia/h100",
+    "nvidia/nvidia-a100": "nvidia/a100",
+    "nvidia/geforce-rtx-4090": "nvidia/rtx-4090",
+}
+
+_DEVICE_NAMES = (  # how drivers name them
+    (r"H200", "nvidia/h200"),
+    (r"H100(?!.*(PCIe|NVL))", "nvidia/h100"),
+    (r"A100.*80GB", "nvidia/a100"),
+    (r"\bT4\b", "nvidia/tesla-t4"),
+    (r"V100-SXM2", "nvidia/tesla-v100"),
+    (r"P100-PCIE-16GB", "nvidia/tesla-p100"),
+    (r"RTX 4090(?! (D|Laptop))", "nvidia/rtx-4090"),
+)
+
+
+def names() -> tuple[str, ...]:
+    """The names of all targets, those of a whole kind first."""
+    return tuple(sorted(CATALOGUE, key=lambda name: ("/" in name, name)))
+
+
+def get(target: str | Target) -> Target:
+    """The target called `target`; a Target is returned as it is.
+
+    >>> get("nvidia/tesla-t4").max_shared_bytes
+    49152
+
+    Raises TargetError for a name that the catalogue does not have.
+    """
+    if isinstance(target, Target):
+        return target
+    found = CATALOGUE.get(_ALIASES.get(target, target)) if isinstance(target, str) else None
+    if found is None:
+        raise _unknown(target)
+    return found
+
+
+def of_device(name: str) -> Target:
+    """The target for a GPU whose driver calls it `name`; the generic one where we have no other.
+
+    >>> of_device("Tesla T4").name, of_device("NVIDIA RTX A2000").name
+    ('nvidia/tesla-t4', 'cuda')
+    """
+    for pattern, target in _DEVICE_NAMES:
+        if re.search(pattern, name):
+            return CATALOGUE[target]
+    return CATALOGUE["cuda"]
+
+
+def _unknown(asked: object) -> TargetError:
+    near = get_close_matches(str(asked), [*CATALOGUE, *_ALIASES], n=1)
+    return TargetError(
+        f"Can't find a target called {str(asked)[:60]!r}",
+        detail="the targets are " + ", ".join(names()),
+        hint=f"did you mean {near[0]!r}?" if near else "name one of these.",
+    )

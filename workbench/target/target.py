@@ -1,0 +1,58 @@
+"""What is known of one GPU, or of every GPU of a kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A GPU, or what all of a kind have in common; a number that is not known is None.
+
+    Sizes are bytes, rates are per second, clocks hertz. "Block" and "thread" are CUDA's words;
+    for Metal they are threadgroup and thread, and `warp_size` is the SIMD group's.
+    """
+
+    name: str
+    title: str
+    kind: str  # "cuda" or "metal": which language its kernels are written in
+    arch: str
+    max_threads_per_block: int
+    max_block: tuple[int, int, int]
+    max_grid: tuple[int, int, int]
+    max_shared_bytes: int  # a block's, without asking for more at the launch
+    warp_size: int
+    max_vector_bytes: int  # the widest aligned access of one thread
+    max_threads_per_sm: int | None = None
+    max_blocks_per_sm: int | None = None
+    shared_bytes_per_sm: int | None = None
+    registers_per_sm: int | None = None
+    max_registers_per_thread: int | None = None
+    sm_count: int | None = None
+    clock_hz: float | None = None
+    l2_bytes: int | None = None
+    memory_bytes: int | None = None
+    bandwidth: float | None = None  # bytes a second, device memory
+    peak_flops: float | None = None  # float32, a multiply-add counted as two, no matrix units
+    sources: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+
+    def source_of(self, fact: str) -> str:
+        """Where the number named `fact` comes from; "" where it is not known.
+
+        >>> from workbench import target
+        >>> target.get("nvidia/tesla-t4").source_of("sm_count")
+        'NVIDIA Turing GPU Architecture whitepaper'
+        """
+        return self.sources.get(fact, "")
+
+    @property
+    def max_warps_per_sm(self) -> int | None:
+        """The most warps that one multiprocessor holds at once."""
+        if self.max_threads_per_sm is None:
+            return None
+        return self.max_threads_per_sm // self.warp_size
+
+    def __str__(self) -> str:
+        return self.name
