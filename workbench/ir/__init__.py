@@ -45,6 +45,8 @@ from workbench.ir.nodes import (
     binary,
     cast,
     const,
+    meet,
+    number_like,
     seq,
 )
 from workbench.ir.visit import (

@@ -48,8 +48,8 @@ class _Comparison:
             return self._compare_leaf(a, b, path)
         if not isinstance(a, Node):
             return None if a == b else (path, a, b)
-        if isinstance(a, Const) and a.value != a.value and b.value != b.value:  # both are NaN
-            return None if a.type == b.type else (path, a, b)  # type: ignore[union-attr]
+        if isinstance(a, Const):
+            return None if _same_number(a, b) else (path, a, b)
         return self._first(
             (getattr(a, name), getattr(b, name), f"{path}.{name}" if path else name)
             for name in _order(type(a))
@@ -72,6 +72,11 @@ class _Comparison:
             return path, a, b
         self.left[a], self.right[b] = b, a
         return None
+
+
+def _same_number(a: Const, b: Const) -> bool:
+    """Whether two constants are the same bits: NaN is itself, and 0.0 is not -0.0."""
+    return a.type == b.type and repr(a.value) == repr(b.value)
 
 
 def _order(kind: type[Node]) -> tuple[str, ...]:

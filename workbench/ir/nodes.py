@@ -81,7 +81,7 @@ class Expr(Node):
         return binary("%", other, self)
 
     def __neg__(self) -> Expr:
-        return binary("-", const(0, self.dtype), self)
+        return binary("*", self, -1)  # as TVM: 0 - x would make 0.0 of 0.0, whose negation is -0.0
 
     def __lt__(self, other: ExprLike) -> Expr:
         return binary("<", self, other)
@@ -540,15 +540,8 @@ _FOLD = {
 
 def _matched(op: str, a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
     """Both operands as expressions of one type that `op` takes."""
-    if isinstance(a, Expr) and not isinstance(b, Expr):
-        b = _number_like(b, a.dtype)
-    elif isinstance(b, Expr) and not isinstance(a, Expr):
-        a = _number_like(a, b.dtype)
-    a, b = as_expr(a), as_expr(b)
-    dtype = join(a.dtype, b.dtype)
-    if dtype is None:
-        raise TypeError(f"{a.dtype} {op} {b.dtype} needs a cast: write T.Cast on one side")
-    a, b = cast(dtype, a), cast(dtype, b)
+    a, b = meet(a, b)
+    dtype = a.dtype
     if op in LOGICAL and dtype != "bool":
         raise TypeError(f"{op!r} takes conditions, not {dtype}")
     if op in ("//", "%") and not is_int(dtype):
@@ -558,7 +551,23 @@ def _matched(op: str, a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
     return a, b
 
 
-def _number_like(value: bool | int | float, dtype: str) -> Expr:
+def meet(a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
+    """Both values as expressions of the one type in which they meet.
+
+    Raises TypeError where there is none.
+    """
+    if isinstance(a, Expr) and not isinstance(b, Expr):
+        b = number_like(b, a.dtype)
+    elif isinstance(b, Expr) and not isinstance(a, Expr):
+        a = number_like(a, b.dtype)
+    a, b = as_expr(a), as_expr(b)
+    dtype = join(a.dtype, b.dtype)
+    if dtype is None:
+        raise TypeError(f"{a.dtype} and {b.dtype} do not meet: write T.Cast on one side")
+    return cast(dtype, a), cast(dtype, b)
+
+
+def number_like(value: bool | int | float, dtype: str) -> Expr:
     """A Python number as an operand beside one of type `dtype`."""
     if isinstance(value, bool):  # before int: bool is an int in Python
         return Const(value, "bool")
