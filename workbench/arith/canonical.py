@@ -1,0 +1,145 @@
+"""The normal form of integer expressions: sums of digits of opaque parts.
+
+A digit of `base` is ``base % upper // lower`` with `lower` dividing `upper` (TVM's ``SplitExpr``):
+what splitting and fusing make of a loop variable. Digits of one base that fit together join again,
+which is how ``x // 8 * 8 + x % 8`` becomes ``x``. Integers are unbounded here; only int32 and
+int64 are reasoned about, since narrower and unsigned ones wrap around.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from math import gcd
+from typing import NamedTuple
+
+from workbench.ir import Var
+
+Bounds = Mapping[Var, tuple[int, int]]
+"""The inclusive lowest and highest value of each variable."""
+
+Interval = tuple[int | None, int | None]
+"""Inclusive ends; None where there is none, or none is known."""
+
+REASONED = frozenset({"int32", "int64"})
+
+
+class Digit(NamedTuple):
+    """``base % upper // lower``; without `upper`, ``base // lower``. `base` numbers a part."""
+
+    base: int
+    lower: int
+    upper: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """``const`` and each digit times its factor; digits keep the order in which they came."""
+
+    digits: dict[Digit, int] = field(default_factory=dict)
+    const: int = 0
+
+    def plus(self, other: Sum, times: int = 1) -> Sum:
+        """This sum and `times` the `other`; digits that cancel are gone, none are joined."""
+        digits = dict(self.digits)
+        for digit, factor in other.digits.items():
+            total = digits.get(digit, 0) + factor * times
+            if total:
+                digits[digit] = total
+            else:
+                digits.pop(digit, None)
+        return Sum(digits, self.const + other.const * times)
+
+    def times(self, factor: int) -> Sum:
+        """This sum multiplied by a number."""
+        return Sum().plus(self, factor)
+
+    def shifted(self, by: int) -> Sum:
+        """This sum and a number."""
+        return Sum(self.digits, self.const + by)
+
+
+def join_digits(digits: dict[Digit, int]) -> dict[Digit, int]:
+    """Digits of one base written as few as possible, each at the place of the base's first."""
+    groups: dict[int, dict[Digit, int]] = {}
+    for digit, factor in digits.items():
+        groups.setdefault(digit.base, {})[digit] = factor
+    if len(groups) == len(digits):
+        return digits
+    joined: dict[Digit, int] = {}
+    for group in groups.values():
+        joined.update(_join_group(group) if len(group) > 1 else group)
+    return joined
+
+
+def _join_group(group: dict[Digit, int]) -> dict[Digit, int]:
+    """The digits of one base, regrouped where that makes them fewer."""
+    base = next(iter(group)).base
+    points = sorted({d.lower for d in group} | {d.upper for d in group if d.upper is not None})
+    if any(high % low for low, high in zip(points, points[1:], strict=False)):
+        return group  # no common mixed-radix system, as for x // 4 and x // 6
+    if any(d.upper is None for d in group):
+        ends: list[int | None] = [*points[1:], None]
+    else:
+        points, ends = points[:-1], [*points[1:]]
+    factors = [
+        sum(
+            factor * (low // digit.lower)
+            for digit, factor in group.items()
+            if digit.lower <= low and (digit.upper is None or low < digit.upper)
+        )
+        for low in points
+    ]
+    runs: list[tuple[Digit, int]] = []
+    for low, end, factor in zip(points, ends, factors, strict=True):
+        if not factor:
+            continue
+        if runs:
+            last, weight = runs[-1]
+            if last.upper == low and factor == weight * (low // last.lower):
+                runs[-1] = Digit(base, last.lower, end), weight
+                continue
+        runs.append((Digit(base, low, end), factor))
+    return dict(runs) if len(runs) < len(group) else group
+
+
+def divisor_candidates(factors: Iterable[int], divisor: int) -> list[int]:
+    """The common divisors worth trying to pull out of ``sum // divisor``, largest first."""
+    return sorted({gcd(factor, divisor) for factor in factors} - {1}, reverse=True)
+
+
+def add(a: Interval, b: Interval) -> Interval:
+    """The sums of one from `a` and one from `b`."""
+    low = None if a[0] is None or b[0] is None else a[0] + b[0]
+    high = None if a[1] is None or b[1] is None else a[1] + b[1]
+    return low, high
+
+
+def scale(a: Interval, factor: int) -> Interval:
+    """`factor` times each of `a`."""
+    low, high = (None if end is None else end * factor for end in a)
+    return (low, high) if factor >= 0 else (high, low)
+
+
+def hull(a: Interval, b: Interval) -> Interval:
+    """The smallest interval around both."""
+    low = None if a[0] is None or b[0] is None else min(a[0], b[0])
+    high = None if a[1] is None or b[1] is None else max(a[1], b[1])
+    return low, high
+
+
+def meet(a: Interval, b: Interval) -> Interval:
+    """What lies in both; either is a true statement about one value."""
+    lows = [end for end in (a[0], b[0]) if end is not None]
+    highs = [end for end in (a[1], b[1]) if end is not None]
+    return max(lows, default=None), min(highs, default=None)
+
+
+def digit_interval(base: Interval, lower: int, upper: int | None) -> Interval:
+    """Where ``base % upper // lower`` lies."""
+    low, high = base
+    if upper is None:
+        return None if low is None else low // lower, None if high is None else high // lower
+    if low is not None and high is not None and low // upper == high // upper:
+        return low % upper // lower, high % upper // lower
+    return 0, upper // lower - 1

@@ -1,0 +1,145 @@
+"""What is certain about integer expressions: bounds, proofs, equality, linearity."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from workbench.arith.canonical import Bounds, Sum
+from workbench.arith.simplify import Simplifier
+from workbench.ir import BinOp, Const, Expr, For, Not, Var, free_vars
+
+
+def bounds(e: Expr, dom: Bounds) -> tuple[int, int] | None:
+    """Inclusive ends between which `e` lies for all values in `dom`; None where one is unknown.
+
+    >>> i = Var("i")
+    >>> bounds(i * 4 + 3, {i: (0, 7)})
+    (3, 31)
+    """
+    low, high = Simplifier(dom).expr_interval(e)
+    return None if low is None or high is None else (low, high)
+
+
+def prove(cond: Expr, dom: Bounds) -> bool:
+    """Whether `cond` holds for all values in `dom`. False also where we cannot tell.
+
+    >>> i, j = Var("i"), Var("j")
+    >>> prove(i * 4 + j < 32, {i: (0, 7), j: (0, 3)})
+    True
+    """
+    return _proved(cond, Simplifier(dom))
+
+
+def _proved(cond: Expr, known: Simplifier) -> bool:
+    cond = known.simplify(cond)
+    match cond:
+        case Const(value=value):
+            return bool(value)
+        case BinOp("and", a, b):
+            return _proved(a, known) and _proved(b, known)
+        case BinOp("or", a, b):
+            return _proved(a, known) or _proved(b, known)
+        case Not(BinOp("or", a, b)):
+            return _proved(Not(a), known) and _proved(Not(b), known)
+        case Not(BinOp("and", a, b)):
+            return _proved(Not(a), known) or _proved(Not(b), known)
+    return False
+
+
+def equal(a: Expr, b: Expr, dom: Bounds | None = None) -> bool:
+    """Whether `a` and `b` are proved to be the same number for all values in `dom`.
+
+    >>> i = Var("i")
+    >>> equal(i // 8 * 8 + i % 8, i)
+    True
+    """
+    if a.dtype != b.dtype:
+        return False
+    known = Simplifier(dom or {})
+    if known.number(a) == known.number(b):
+        return True
+    return _proved(BinOp("==", a, b), known)
+
+
+def loop_bounds(loops: Iterable[For], dom: Bounds | None = None) -> dict[Var, tuple[int, int]]:
+    """The values that each loop variable takes, outer loops first; `dom` bounds other variables.
+
+    A loop whose ends are not known is left out. A loop that never runs is (low, low - 1) or less.
+    """
+    known = dict(dom or {})
+    found: dict[Var, tuple[int, int]] = {}
+    for loop in loops:
+        first, last = bounds(loop.min, known), bounds(loop.min + loop.extent - 1, known)
+        if first is not None and last is not None:
+            found[loop.loop_var] = known[loop.loop_var] = (first[0], last[1])
+    return found
+
+
+def narrow(dom: Bounds, cond: Expr) -> dict[Var, tuple[int, int]]:
+    """`dom` where `cond` holds: what ``i < 10`` or ``4 <= i and …`` say of single variables.
+
+    An empty interval (low above high) means that `cond` never holds.
+    """
+    narrowed = dict(dom)
+    _narrow(narrowed, cond)
+    return narrowed
+
+
+def _narrow(dom: dict[Var, tuple[int, int]], cond: Expr) -> None:
+    match Simplifier(dom).simplify(cond):
+        case BinOp("and", a, b):
+            _narrow(dom, a)
+            _narrow(dom, b)
+        case BinOp("<" | "<=" | ">" | ">=" | "==" as op, a, b):
+            difference = linear(a - b, free_vars(a - b))
+            if difference is None:
+                return
+            factors, rest = difference
+            assert isinstance(rest, Const)
+            for var, factor in factors.items():
+                if var in dom:
+                    dom[var] = _narrowed(dom, var, factor, factors, int(rest.value), op)
+
+
+def _narrowed(
+    dom: Bounds, var: Var, factor: int, factors: dict[Var, int], rest: int, op: str
+) -> tuple[int, int]:
+    """The values of `var` for which ``sum of factors + rest op 0`` can hold."""
+    low, high = dom[var]
+    if any(v not in dom for v in factors):
+        return low, high
+    others = [sorted((f * dom[v][0], f * dom[v][1])) for v, f in factors.items() if v is not var]
+    least = rest + sum(o[0] for o in others)
+    most = rest + sum(o[1] for o in others)
+    tops = {"<": -1 - least, "<=": -least, "==": -least}  # factor * var <= top
+    floors = {">": 1 - most, ">=": -most, "==": -most}  # factor * var >= floor
+    for limit, is_top in ((tops.get(op), True), (floors.get(op), False)):
+        if limit is None:
+            continue
+        if is_top == (factor > 0):
+            high = min(high, limit // factor)
+        else:
+            low = max(low, -(-limit // factor))
+    return low, high
+
+
+def linear(e: Expr, variables: Collection[Var]) -> tuple[dict[Var, int], Expr] | None:
+    """`e` as factors of `variables` and the rest, which uses none of them; None where it is not so.
+
+    >>> i, j = Var("i"), Var("j")
+    >>> linear(i * 4 + j, [i])[0][i]
+    4
+    """
+    known = Simplifier({})
+    total = known.sum_of(e)
+    factors: dict[Var, int] = {}
+    rest = Sum({}, total.const)
+    for digit, factor in total.digits.items():
+        part = known.part(digit)
+        if isinstance(part, Var) and part in variables:
+            factors[part] = factor
+        elif any(var in variables for var in free_vars(part)):
+            return None
+        else:
+            rest = rest.plus(Sum({digit: factor}))
+    return factors, known.expr_of(rest, e.dtype)

@@ -1,0 +1,245 @@
+"""Regions: the boxes of a buffer that loops and blocks touch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from workbench.arith.canonical import Bounds, Digit, Sum
+from workbench.arith.prove import loop_bounds
+from workbench.arith.simplify import Simplifier
+from workbench.ir import (
+    BinOp,
+    Block,
+    BlockRealize,
+    Buffer,
+    BufferLoad,
+    BufferRegion,
+    BufferStore,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    For,
+    Node,
+    Range,
+    Select,
+    Stmt,
+    Var,
+    binary,
+    children,
+    const,
+    free_vars,
+    substitute,
+)
+
+Box = tuple[Range, ...]
+Ends = tuple[Expr, Expr]  # inclusive, over variables that are not relaxed
+
+
+def region_of(
+    indices: Sequence[Expr],
+    inner: Bounds,
+    shape: Sequence[int] | None = None,
+    outer: Bounds | None = None,
+) -> Box:
+    """The smallest box around `indices` while the variables of `inner` take all their values.
+
+    `min` of each range may use other variables, which `outer` may bound. Exact for affine indices
+    with independent variables. A dimension with no known ends covers all of `shape`.
+
+    Raises ValueError for such a dimension where there is no `shape`.
+    """
+    box = []
+    for axis, index in enumerate(indices):
+        ends = _Relaxer(inner, outer or {}).ends(index)
+        if ends is None:
+            if shape is None:
+                raise ValueError("this index has no bounds and no shape limits it")
+            ends = const(0, index.dtype), const(shape[axis] - 1, index.dtype)
+        box.append(_range(*ends, Simplifier({**(outer or {}), **inner})))
+    return tuple(box)
+
+
+def union_regions(a: Box, b: Box, dom: Bounds | None = None) -> Box:
+    """The smallest box around both."""
+    known = Simplifier(dom or {})
+    return tuple(_union(x, y, known) for x, y in zip(a, b, strict=True))
+
+
+def _union(a: Range, b: Range, known: Simplifier) -> Range:
+    low = known.simplify(binary("min", a.min, b.min))
+    last = known.simplify(binary("max", _last(a), _last(b)))
+    return _range(low, last, known)
+
+
+def _last(r: Range) -> Expr:
+    return r.min + r.extent - 1
+
+
+def _range(low: Expr, last: Expr, known: Simplifier) -> Range:
+    return Range(low, known.simplify(last - low + 1))
+
+
+# --- relaxing one index --------------------------------------------------------------------------
+
+
+class _Relaxer:
+    """Finds the ends of expressions as the `inner` variables run."""
+
+    def __init__(self, inner: Bounds, outer: Bounds) -> None:
+        self.inner = inner
+        self.known = Simplifier({**outer, **inner})
+
+    def ends(self, e: Expr) -> Ends | None:
+        """Expressions for the lowest and highest value of `e`; None where they are not known."""
+        if not self._moves(e):
+            return e, e
+        low, high = self._sum_ends(self.known.sum_of(e), e.dtype)
+        if low is None or high is None:
+            return None
+        return self.known.expr_of(low, e.dtype), self.known.expr_of(high, e.dtype)
+
+    def _moves(self, e: Expr) -> bool:
+        return any(var in self.inner for var in free_vars(e))
+
+    def _sum_ends(self, total: Sum, dtype: str) -> tuple[Sum | None, Sum | None]:
+        low: Sum | None = Sum({}, total.const)
+        high: Sum | None = Sum({}, total.const)
+        for digit, factor in total.digits.items():
+            ends = self._digit_ends(digit, dtype)
+            if factor < 0:
+                ends = ends[1], ends[0]
+            low = None if low is None or ends[0] is None else low.plus(ends[0], factor)
+            high = None if high is None or ends[1] is None else high.plus(ends[1], factor)
+        tidy = self.known.tidy
+        return None if low is None else tidy(low), None if high is None else tidy(high)
+
+    def _digit_ends(self, digit: Digit, dtype: str) -> tuple[Sum | None, Sum | None]:
+        part = self.known.part(digit)
+        if not self._moves(part):
+            return Sum({digit: 1}), Sum({digit: 1})
+        numbers = self.known.interval(Sum({digit: 1}))
+        fixed = tuple(None if end is None else Sum({}, end) for end in numbers)
+        if all(var in self.inner for var in free_vars(part)) or digit.upper is not None:
+            return fixed[0], fixed[1]
+        base = self.known.part(Digit(digit.base, 1, None))
+        low, high = self._part_ends(base, digit.base)
+        return tuple(  # type: ignore[return-value]
+            known if end is None else self.known.div(end, digit.lower, dtype)
+            for end, known in zip((low, high), fixed, strict=True)
+        )
+
+    def _part_ends(self, base: Expr, number: int) -> tuple[Sum | None, Sum | None]:
+        inner = self.known.inner_sum(number)
+        if inner is not None:
+            return self._sum_ends(inner, base.dtype)
+        match base:
+            case BinOp("min" | "max" as op, a, b):
+                pairs = zip(self.ends(a) or (None, None), self.ends(b) or (None, None), strict=True)
+                low, high = (self._extreme(op, x, y) for x, y in pairs)
+                return low, high
+        return None, None
+
+    def _extreme(self, op: str, a: Expr | None, b: Expr | None) -> Sum | None:
+        return None if a is None or b is None else self.known.sum_of(binary(op, a, b))
+
+
+# --- what a statement reads and writes -----------------------------------------------------------
+
+
+def access_regions(stmt: Stmt) -> tuple[tuple[BufferRegion, ...], tuple[BufferRegion, ...]]:
+    """The regions that `stmt` reads and writes, in the order in which it first does, as TVM infers.
+
+    Loops inside are relaxed; a block inside counts with the regions that it declares. Of a block
+    with an init, what it writes is left out of what it reads; buffers allocated inside are left out.
+    """
+    found = _Accesses()
+    if isinstance(stmt, Block):
+        if stmt.init is not None:
+            found.visit(stmt.init, {})
+        found.visit(stmt.body, {})
+    else:
+        found.visit(stmt, {})
+    hidden = set(stmt.alloc_buffers) if isinstance(stmt, Block) else set()
+    own = set(found.writes) if isinstance(stmt, Block) and stmt.init is not None else set()
+    return _regions(found.reads, hidden | own), _regions(found.writes, hidden)
+
+
+def touched(stmt: Stmt, buffer: Buffer, kind: str = "read") -> Box | None:
+    """The box of `buffer` that `stmt` reads or writes, in the variables free in `stmt`.
+
+    None where `stmt` does not touch it. `kind` is "read" or "write".
+    """
+    found = _Accesses()
+    if isinstance(stmt, Block):
+        if stmt.init is not None:
+            found.visit(stmt.init, {})
+        stmt = stmt.body
+    found.visit(stmt, {})
+    return (found.reads if kind == "read" else found.writes).get(buffer)
+
+
+def _regions(boxes: dict[Buffer, Box], hidden: set[Buffer]) -> tuple[BufferRegion, ...]:
+    return tuple(BufferRegion(b, box) for b, box in boxes.items() if b not in hidden)
+
+
+class _Accesses:
+    """Collects, per buffer, the box of all its accesses."""
+
+    def __init__(self) -> None:
+        self.reads: dict[Buffer, Box] = {}
+        self.writes: dict[Buffer, Box] = {}
+
+    def visit(self, node: Node, inner: dict[Var, tuple[int, int]]) -> None:
+        """Adds the accesses in `node`, inside loops that `inner` bounds."""
+        match node:
+            case For():
+                inside = {**inner, **loop_bounds([node], inner)}
+                self.visit(node.min, inner)
+                self.visit(node.extent, inner)
+                self.visit(node.body, inside)
+            case BlockRealize():
+                self._visit_realize(node, inner)
+            case BufferStore(buffer, value, indices):
+                self.visit(value, inner)
+                for index in indices:
+                    self.visit(index, inner)
+                _add(self.writes, buffer, indices, inner)
+            case BufferLoad(buffer, indices):
+                _add(self.reads, buffer, indices, inner)
+                for index in indices:
+                    self.visit(index, inner)
+            case _:
+                for child in children(node):
+                    self.visit(child, inner)
+
+    def _visit_realize(self, node: BlockRealize, inner: dict[Var, tuple[int, int]]) -> None:
+        values = {
+            it.var: value for it, value in zip(node.block.iter_vars, node.iter_values, strict=True)
+        }
+        own = set(node.block.alloc_buffers)
+        for regions, boxes in ((node.block.reads, self.reads), (node.block.writes, self.writes)):
+            for region in regions:
+                if region.buffer not in own:
+                    _add_region(boxes, substitute(region, values), inner)
+
+
+def _add(
+    boxes: dict[Buffer, Box],
+    buffer: Buffer,
+    indices: Sequence[Expr],
+    inner: Bounds,
+) -> None:
+    _merge(boxes, buffer, region_of(indices, inner, buffer.shape), inner)
+
+
+def _add_region(boxes: dict[Buffer, Box], region: BufferRegion, inner: Bounds) -> None:
+    shape = region.buffer.shape
+    first = region_of([r.min for r in region.region], inner, shape)
+    last = region_of([_last(r) for r in region.region], inner, shape)
+    _merge(boxes, region.buffer, union_regions(first, last), inner)
+
+
+def _merge(boxes: dict[Buffer, Box], buffer: Buffer, box: Box, inner: Bounds) -> None:
+    before = boxes.get(buffer)
+    boxes[buffer] = box if before is None else union_regions(before, box)
