@@ -1,0 +1,21 @@
+"""EmulationError: what the emulator raises, with the place in the program marked."""
+
+from __future__ import annotations
+
+from workbench.diag import Fail, Refusal
+from workbench.ir import Kernel, Node, PrimFunc
+
+
+class EmulationError(Fail, RuntimeError):
+    """A program did what a GPU would punish, or was given arrays that it cannot run on."""
+
+
+def told(refusal: Refusal, program: PrimFunc | Kernel) -> EmulationError:
+    """`refusal` as the learner reads it, its places marked in the text of `program`."""
+    from workbench import script
+
+    nodes = [place for place in refusal.at if isinstance(place, Node)]
+    where = script.mark_nodes(program, nodes) if nodes else ""
+    return EmulationError(
+        refusal.headline, where=where, detail=refusal.detail, hint=refusal.hint
+    )

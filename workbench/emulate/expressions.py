@@ -1,0 +1,125 @@
+"""Values of expressions over lanes: arrays in which every element is one iteration or thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from workbench.diag import Refusal
+from workbench.emulate import numbers
+from workbench.emulate.numbers import Value, numpy_type
+from workbench.ir import (
+    LOGICAL,
+    BinOp,
+    Broadcast,
+    BufferLoad,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    Not,
+    Select,
+    Var,
+)
+
+Env = Mapping[Var, Any]  # what each variable is: a scalar, or an array of one value a lane
+Mask = Any  # which lanes run: None for all, else an array of bools that broadcasts over them
+
+
+class Expressions:
+    """Evaluates expressions; what a load is, its subclasses know.
+
+    Lanes that the mask leaves out get some value and raise nothing.
+    """
+
+    def load(self, load: BufferLoad, env: Env, mask: Mask) -> Value:
+        """What `load` reads in each lane of `mask`."""
+        raise NotImplementedError
+
+    def divided_by_zero(self, at: BinOp, bad: Mask) -> Refusal:
+        """The refusal of the integer division `at` by zero in the lanes `bad`."""
+        raise NotImplementedError
+
+    def value(self, expr: Expr, env: Env, mask: Mask) -> Value:
+        """The value of `expr` in each lane, as an array or scalar that broadcasts over them."""
+        return _CASES[type(expr)](self, expr, env, mask)
+
+    def _var(self, expr: Var, env: Env, mask: Mask) -> Value:
+        return env[expr]
+
+    def _const(self, expr: Const, env: Env, mask: Mask) -> Value:
+        value = numpy_type(expr.type).type(expr.value)
+        return numbers.rounded(value, expr.type)
+
+    def _binary(self, expr: BinOp, env: Env, mask: Mask) -> Value:
+        a = self.value(expr.a, env, mask)
+        if expr.op in LOGICAL:
+            return self._logical(expr, a, env, mask)
+        b = self.value(expr.b, env, mask)
+        dtype = expr.a.dtype
+        if expr.op in ("//", "%"):
+            b = self._divisor(expr, b, mask)
+        return numbers.binary(expr.op, a, b, dtype)
+
+    def _logical(self, expr: BinOp, a: Value, env: Env, mask: Mask) -> Value:
+        """``and`` and ``or`` look at their right side only where the left leaves it open."""
+        undecided = a if expr.op == "and" else np.logical_not(a)
+        b = self.value(expr.b, env, narrowed(mask, undecided))
+        return np.logical_and(a, b) if expr.op == "and" else np.logical_or(a, b)
+
+    def _divisor(self, expr: BinOp, b: Value, mask: Mask) -> Value:
+        zero = np.equal(b, 0)
+        if not zero.any():
+            return b
+        bad = narrowed(mask, zero)
+        if np.any(bad):
+            raise self.divided_by_zero(expr, bad)
+        return np.where(zero, numpy_type(expr.b.dtype).type(1), b)
+
+    def _not(self, expr: Not, env: Env, mask: Mask) -> Value:
+        return np.logical_not(self.value(expr.a, env, mask))
+
+    def _cast(self, expr: Cast, env: Env, mask: Mask) -> Value:
+        return numbers.convert(self.value(expr.value, env, mask), expr.value.dtype, expr.type)
+
+    def _select(self, expr: Select, env: Env, mask: Mask) -> Value:
+        condition = self.value(expr.condition, env, mask)
+        yes = self.value(expr.true_value, env, mask)
+        return np.where(condition, yes, self.value(expr.false_value, env, mask))
+
+    def _call(self, expr: Call, env: Env, mask: Mask) -> Value:
+        if expr.op != "if_then_else":
+            args = [self.value(arg, env, mask) for arg in expr.args]
+            return numbers.maths(expr.op, args, expr.type)
+        condition = self.value(expr.args[0], env, mask)
+        yes = self.value(expr.args[1], env, narrowed(mask, condition))
+        no = self.value(expr.args[2], env, narrowed(mask, np.logical_not(condition)))
+        return np.where(condition, yes, no)
+
+    def _broadcast(self, expr: Broadcast, env: Env, mask: Mask) -> Value:
+        return self.value(expr.value, env, mask)
+
+
+def narrowed(mask: Mask, condition: Mask) -> Mask:
+    """The lanes of `mask` in which `condition` holds too."""
+    return condition if mask is None else np.logical_and(mask, condition)
+
+
+def is_empty(mask: Mask) -> bool:
+    """Whether `mask` leaves no lane."""
+    return mask is not None and not np.any(mask)
+
+
+_CASES: dict[type[Expr], Callable[..., Value]] = {
+    Var: Expressions._var,
+    Const: Expressions._const,
+    BinOp: Expressions._binary,
+    Not: Expressions._not,
+    Cast: Expressions._cast,
+    Select: Expressions._select,
+    Call: Expressions._call,
+    Broadcast: Expressions._broadcast,
+    BufferLoad: lambda self, expr, env, mask: self.load(expr, env, mask),
+}

@@ -1,0 +1,135 @@
+"""Arithmetic on NumPy arrays with the meaning that a GPU gives it: typed, wrapping, IEEE.
+
+A value is an array or scalar of the NumPy type of its type; bfloat16 is float32 rounded to the
+nearest bfloat16 after every operation. A multiplication and an addition are rounded apart; nvcc
+fuses them into one ``fma`` where it can (``-fmad=false`` turns that off), which can change the
+last bit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from workbench.ir import dtypes
+
+Value = Any  # an array, or a scalar, of `numpy_type(dtype)`
+
+
+def numpy_type(dtype: str) -> np.dtype[Any]:
+    """The NumPy type that holds values of `dtype`."""
+    return np.dtype("float32" if dtype == "bfloat16" else dtype)
+
+
+def round_bfloat16(value: Value) -> Value:
+    """float32 values rounded to the nearest bfloat16, ties to even; NaN stays NaN."""
+    exact = np.asarray(value, dtype=np.float32)
+    bits = exact.view(np.uint32)
+    rounded = bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))
+    kept = (rounded & np.uint32(0xFFFF0000)).view(np.float32)
+    return np.where(np.isnan(exact), exact, kept)
+
+
+def rounded(value: Value, dtype: str) -> Value:
+    """`value`, just computed, as a value of `dtype`."""
+    if dtype == "bfloat16":
+        return round_bfloat16(value)
+    return value
+
+
+def binary(op: str, a: Value, b: Value, dtype: str) -> Value:
+    """`a op b` for operands of type `dtype`; the caller has made sure that no divisor is zero."""
+    value = _BINARY[op](a, b)
+    if dtype == "bfloat16" and op in _ROUNDS:
+        return round_bfloat16(value)
+    return value
+
+
+def _divide(a: Value, b: Value) -> Value:
+    with np.errstate(all="ignore"):  # x / 0.0 is inf or NaN, as on a GPU
+        return np.true_divide(a, b)
+
+
+_ROUNDS = frozenset("+-*/")
+_BINARY: dict[str, Callable[[Value, Value], Value]] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": _divide,
+    "//": np.floor_divide,
+    "%": np.mod,
+    "min": np.fmin,  # CUDA's fminf and fmaxf: a NaN loses against a number
+    "max": np.fmax,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+    "==": np.equal,
+    "!=": np.not_equal,
+}
+
+
+def convert(value: Value, source: str, target: str) -> Value:
+    """`value` of type `source` as `target`: floats to integers as CUDA's ``cvt.rzi`` does.
+
+    Rounds towards zero, saturates, and makes 0 of NaN; integers wrap around.
+    """
+    if target == "bool":
+        return np.not_equal(value, 0)
+    if dtypes.is_float(source) and dtypes.is_int(target):
+        return _float_to_int(np.asarray(value), target)
+    converted = np.asarray(value).astype(numpy_type(target))
+    return round_bfloat16(converted) if target == "bfloat16" else converted
+
+
+def _float_to_int(value: np.ndarray, target: str) -> np.ndarray:
+    limits = np.iinfo(target)
+    wide = np.trunc(value.astype(np.float64))
+    # float(limits.max) may round up past the type: those lanes are set from the limit itself
+    inside = np.where((wide > limits.min) & (wide < float(limits.max)), wide, 0)
+    result = inside.astype(target)
+    result = np.where(wide >= float(limits.max), limits.max, result)
+    return np.where(wide <= limits.min, limits.min, result).astype(target)
+
+
+def maths(name: str, args: list[Value], dtype: str) -> Value:
+    """The function `name` of `workbench.ir.MATHS` of values of type `dtype`."""
+    result = _MATHS[name](*args)
+    if dtype == "bfloat16":
+        return round_bfloat16(result)
+    return np.asarray(result, dtype=numpy_type(dtype))
+
+
+def _rsqrt(x: Value) -> Value:
+    return np.asarray(1, dtype=np.asarray(x).dtype) / np.sqrt(x)
+
+
+def _sigmoid(x: Value) -> Value:
+    one = np.asarray(1, dtype=np.asarray(x).dtype)
+    return one / (one + np.exp(-x))
+
+
+def _erf(x: Value) -> Value:
+    array = np.asarray(x)
+    values = [math.erf(v) for v in array.astype(np.float64).ravel().tolist()]
+    return np.array(values).reshape(array.shape)
+
+
+_MATHS: dict[str, Callable[..., Value]] = {
+    "exp": np.exp,
+    "log": np.log,
+    "sqrt": np.sqrt,
+    "rsqrt": _rsqrt,
+    "tanh": np.tanh,
+    "sigmoid": _sigmoid,
+    "erf": _erf,
+    "sin": np.sin,
+    "cos": np.cos,
+    "abs": np.abs,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "pow": np.power,
+}
