@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import gcd
 from typing import NamedTuple
 
@@ -17,9 +18,6 @@ from workbench.ir import Var
 
 Bounds = Mapping[Var, tuple[int, int]]
 """The inclusive lowest and highest value of each variable."""
-
-Interval = tuple[int | None, int | None]
-"""Inclusive ends; None where there is none, or none is known."""
 
 REASONED = frozenset({"int32", "int64"})
 
@@ -76,7 +74,7 @@ def _join_group(group: dict[Digit, int]) -> dict[Digit, int]:
     """The digits of one base, regrouped where that makes them fewer."""
     base = next(iter(group)).base
     points = sorted({d.lower for d in group} | {d.upper for d in group if d.upper is not None})
-    if any(high % low for low, high in zip(points, points[1:], strict=False)):
+    if any(high % low for low, high in pairwise(points)):
         return group  # no common mixed-radix system, as for x // 4 and x // 6
     if any(d.upper is None for d in group):
         ends: list[int | None] = [*points[1:], None]
@@ -106,40 +104,3 @@ def _join_group(group: dict[Digit, int]) -> dict[Digit, int]:
 def divisor_candidates(factors: Iterable[int], divisor: int) -> list[int]:
     """The common divisors worth trying to pull out of ``sum // divisor``, largest first."""
     return sorted({gcd(factor, divisor) for factor in factors} - {1}, reverse=True)
-
-
-def add(a: Interval, b: Interval) -> Interval:
-    """The sums of one from `a` and one from `b`."""
-    low = None if a[0] is None or b[0] is None else a[0] + b[0]
-    high = None if a[1] is None or b[1] is None else a[1] + b[1]
-    return low, high
-
-
-def scale(a: Interval, factor: int) -> Interval:
-    """`factor` times each of `a`."""
-    low, high = (None if end is None else end * factor for end in a)
-    return (low, high) if factor >= 0 else (high, low)
-
-
-def hull(a: Interval, b: Interval) -> Interval:
-    """The smallest interval around both."""
-    low = None if a[0] is None or b[0] is None else min(a[0], b[0])
-    high = None if a[1] is None or b[1] is None else max(a[1], b[1])
-    return low, high
-
-
-def meet(a: Interval, b: Interval) -> Interval:
-    """What lies in both; either is a true statement about one value."""
-    lows = [end for end in (a[0], b[0]) if end is not None]
-    highs = [end for end in (a[1], b[1]) if end is not None]
-    return max(lows, default=None), min(highs, default=None)
-
-
-def digit_interval(base: Interval, lower: int, upper: int | None) -> Interval:
-    """Where ``base % upper // lower`` lies."""
-    low, high = base
-    if upper is None:
-        return None if low is None else low // lower, None if high is None else high // lower
-    if low is not None and high is not None and low // upper == high // upper:
-        return low % upper // lower, high % upper // lower
-    return 0, upper // lower - 1

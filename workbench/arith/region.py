@@ -15,14 +15,10 @@ from workbench.ir import (
     BufferLoad,
     BufferRegion,
     BufferStore,
-    Call,
-    Cast,
-    Const,
     Expr,
     For,
     Node,
     Range,
-    Select,
     Stmt,
     Var,
     binary,
@@ -151,7 +147,8 @@ def access_regions(stmt: Stmt) -> tuple[tuple[BufferRegion, ...], tuple[BufferRe
     """The regions that `stmt` reads and writes, in the order in which it first does, as TVM infers.
 
     Loops inside are relaxed; a block inside counts with the regions that it declares. Of a block
-    with an init, what it writes is left out of what it reads; buffers allocated inside are left out.
+    with an init, what it writes is left out of what it reads. Buffers allocated inside do not
+    count.
     """
     found = _Accesses()
     if isinstance(stmt, Block):

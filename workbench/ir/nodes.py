@@ -10,12 +10,18 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar, dataclass_transform
 
 from workbench.ir.dtypes import is_float, is_int, join
 
-# frozen: a node never changes.  eq=False: a node is equal only to itself and hashes by identity.
-node = dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+C = TypeVar("C")
+
+
+@dataclass_transform(eq_default=False, frozen_default=True, field_specifiers=(field,))
+def node(kind: type[C]) -> type[C]:
+    """A class of nodes: one never changes, is equal only to itself and hashes by identity."""
+    return dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)(kind)
+
 
 Data: TypeAlias = "bool | int | float | str | tuple[Data, ...]"
 """What an annotation or a function attribute holds: plain data, with tuples for lists."""

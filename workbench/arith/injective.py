@@ -1,0 +1,123 @@
+"""is_injective: whether different iterations reach different places."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from workbench.arith.canonical import Bounds, Sum
+from workbench.arith.evaluate import Env, compiled
+from workbench.arith.simplify import Simplifier
+from workbench.ir import TRUE, Expr, Var
+
+_POINTS = 20_000  # how many iterations are looked at where there is no proof: about 50 ms
+
+
+@dataclass(frozen=True, slots=True)
+class Counterexample:
+    """Two iterations that differ and reach the same place. It counts as false."""
+
+    first: dict[Var, int]
+    second: dict[Var, int]
+    place: tuple[int, ...]
+
+    def __bool__(self) -> bool:
+        return False
+
+
+def is_injective(
+    indices: Sequence[Expr], dom: Bounds, predicate: Expr = TRUE
+) -> bool | Counterexample:
+    """Whether no two assignments of `dom` give the same values of `indices`.
+
+    True is a proof. A Counterexample holds two assignments, both satisfying `predicate`, that
+    conflict. False means that neither a proof nor a conflict was found.
+
+    >>> i, j = Var("i"), Var("j")
+    >>> is_injective([i * 4 + j], {i: (0, 7), j: (0, 3)})
+    True
+    >>> is_injective([i + j], {i: (0, 7), j: (0, 3)}).place
+    (1,)
+    """
+    ranges = {var: range(low, high + 1) for var, (low, high) in dom.items()}
+    if any(not values for values in ranges.values()) or _proved(indices, dom):
+        return True
+    whole = prod(len(values) for values in ranges.values()) <= _POINTS
+    if not whole:
+        ranges = _shortened(ranges)
+    conflict = _conflict(indices, ranges, predicate)
+    return whole if conflict is None else conflict
+
+
+def _conflict(
+    indices: Sequence[Expr], ranges: dict[Var, range], predicate: Expr
+) -> Counterexample | None:
+    """The first two assignments, in loop order, that reach one place."""
+    places = [compiled(index) for index in indices]
+    holds = compiled(predicate)
+    seen: dict[tuple[int, ...], Env] = {}
+    for env in _assignments(ranges):
+        if not holds(env):
+            continue
+        place = tuple(at(env) for at in places)
+        before = seen.setdefault(place, env)
+        if before is not env:
+            return Counterexample(dict(before), dict(env), place)
+    return None
+
+
+def _assignments(ranges: dict[Var, range]) -> Iterator[dict[Var, int]]:
+    for values in itertools.product(*ranges.values()):
+        yield dict(zip(ranges, values, strict=True))
+
+
+def _shortened(ranges: dict[Var, range]) -> dict[Var, range]:
+    """The same ranges cut, the longest first, until all their points can be looked at."""
+    sizes = {var: len(values) for var, values in ranges.items()}
+    while prod(sizes.values()) > _POINTS:
+        longest = max(sizes, key=lambda var: sizes[var])
+        sizes[longest] = (sizes[longest] + 1) // 2
+    return {var: values[: sizes[var]] for var, values in ranges.items()}
+
+
+def _proved(indices: Sequence[Expr], dom: Bounds) -> bool:
+    """Whether the indices, read as mixed-radix numbers, give back every digit of every variable."""
+    known = Simplifier(dom)
+    found: dict[Var, list[tuple[int, int | None]]] = {}
+    for index in indices:
+        total = known.sum_of(index)
+        if not _is_mixed_radix(total, known):
+            continue
+        for digit in total.digits:
+            base = known.base(digit)
+            if isinstance(base, Var):
+                found.setdefault(base, []).append((digit.lower, digit.upper))
+    return all(
+        low == high or _covers(found.get(var, []), low, high) for var, (low, high) in dom.items()
+    )
+
+
+def _is_mixed_radix(total: Sum, known: Simplifier) -> bool:
+    """Whether each factor is larger than all that the digits of smaller factors add up to."""
+    reach = 0
+    for digit, factor in sorted(total.digits.items(), key=lambda item: abs(item[1])):
+        low, high = known.interval(Sum({digit: 1}))
+        if abs(factor) <= reach or low is None or high is None:
+            return False
+        reach += abs(factor) * (high - low)
+    return True
+
+
+def _covers(digits: list[tuple[int, int | None]], low: int, high: int) -> bool:
+    """Whether the digits of a variable between `low` and `high` give its value."""
+    reached = 1
+    for lower, upper in sorted(digits, key=lambda d: d[0]):
+        if reached % lower:
+            return False
+        if upper is None:
+            return True
+        if upper % reached == 0:
+            reached = upper
+    return low // reached == high // reached

@@ -1,0 +1,82 @@
+"""Intervals of integers, with ends that may be unknown."""
+
+from __future__ import annotations
+
+from workbench.ir import dtypes
+
+Interval = tuple[int | None, int | None]
+"""Inclusive ends; None where there is none, or none is known."""
+
+
+def add(a: Interval, b: Interval) -> Interval:
+    """The sums of one from `a` and one from `b`."""
+    low = None if a[0] is None or b[0] is None else a[0] + b[0]
+    high = None if a[1] is None or b[1] is None else a[1] + b[1]
+    return low, high
+
+
+def scale(a: Interval, factor: int) -> Interval:
+    """`factor` times each of `a`."""
+    low, high = (None if end is None else end * factor for end in a)
+    return (low, high) if factor >= 0 else (high, low)
+
+
+def hull(a: Interval, b: Interval) -> Interval:
+    """The smallest interval around both."""
+    low = None if a[0] is None or b[0] is None else min(a[0], b[0])
+    high = None if a[1] is None or b[1] is None else max(a[1], b[1])
+    return low, high
+
+
+def meet(a: Interval, b: Interval) -> Interval:
+    """What lies in both; either is a true statement about one value."""
+    lows = [end for end in (a[0], b[0]) if end is not None]
+    highs = [end for end in (a[1], b[1]) if end is not None]
+    return max(lows, default=None), min(highs, default=None)
+
+
+def digit_interval(base: Interval, lower: int, upper: int | None) -> Interval:
+    """Where ``base % upper // lower`` lies."""
+    low, high = base
+    if upper is None:
+        return None if low is None else low // lower, None if high is None else high // lower
+    if low is not None and high is not None and low // upper == high // upper:
+        return low % upper // lower, high % upper // lower
+    return 0, upper // lower - 1
+
+
+def either(a: Interval, b: Interval, smaller: bool) -> Interval:
+    """Where the smaller, or the larger, of a value in `a` and one in `b` lies."""
+    outer, inner = hull(a, b), meet(a, b)
+    if smaller:
+        highs = [end for end in (a[1], b[1]) if end is not None]
+        return outer[0], min(highs, default=None)
+    return inner[0], outer[1]
+
+
+def products(a: Interval, b: Interval) -> Interval:
+    """The products of one from `a` and one from `b`."""
+    if None in a or None in b:
+        return None, None
+    products = [x * y for x in a for y in b]  # type: ignore[operator]
+    return min(products), max(products)
+
+
+def divided(op: str, a: Interval, b: Interval) -> Interval:
+    """``a // b`` or ``a % b`` for a divisor known to be positive."""
+    if b[0] is None or b[0] <= 0:
+        return None, None
+    if op == "%":
+        return 0, None if b[1] is None else b[1] - 1
+    if None in a or b[1] is None:
+        return None, None
+    quotients = [x // y for x in a for y in b]  # type: ignore[operator]
+    return min(quotients), max(quotients)
+
+
+def type_limits(dtype: str) -> tuple[int, int]:
+    """The lowest and highest value of an integer type."""
+    bits = dtypes.BITS[dtype]
+    if dtype.startswith("uint"):
+        return 0, 2**bits - 1
+    return -(2 ** (bits - 1)), 2 ** (bits - 1) - 1

@@ -1,0 +1,400 @@
+"""Normal: integer expressions brought to sums of digits, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from workbench.arith.canonical import (
+    REASONED,
+    Bounds,
+    Digit,
+    Sum,
+    divisor_candidates,
+    join_digits,
+)
+from workbench.arith.interval import (
+    Interval,
+    add,
+    digit_interval,
+    divided,
+    either,
+    hull,
+    meet,
+    products,
+    scale,
+    type_limits,
+)
+from workbench.ir import (
+    BinOp,
+    Broadcast,
+    Buffer,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    Node,
+    Ramp,
+    Select,
+    Var,
+    binary,
+    children,
+    const,
+    dtypes,
+)
+
+_EXTREMES_SPLIT = 3  # how many nested min/max an interval looks through; each doubles the work
+
+
+class Normal:
+    """Brings expressions to their normal form under one `dom`, and remembers what it has found."""
+
+    def __init__(self, dom: Bounds) -> None:
+        self.dom = dom
+        self._sums: dict[Expr, Sum] = {}
+        self._numbers: dict[object, int] = {}  # a part's content -> its number
+        self._number_of: dict[Node, int] = {}
+        self._parts: dict[int, Expr] = {}  # a number -> one expression with that content
+        self._part_sums: dict[int, Sum] = {}  # for parts that are sums themselves
+        self._intervals: dict[int, Interval] = {}
+
+    def with_simple_parts(self, e: Expr) -> Expr:
+        """`e` with its operands simplified, and what that decides decided."""
+        raise NotImplementedError
+
+    # --- numbering parts --------------------------------------------------------------------
+
+    def number(self, e: Node) -> int:
+        """The same number for expressions of the same content."""
+        found = self._number_of.get(e)
+        if found is None:
+            key = _content(e, self.number)
+            found = self._number_of[e] = self._numbers.setdefault(key, len(self._numbers))
+        return found
+
+    def _part(self, e: Expr) -> Sum:
+        """`e`, which we do not look into, as a sum of itself."""
+        number = self.number(e)
+        self._parts.setdefault(number, e)
+        return Sum({Digit(number, 1, None): 1})
+
+    def _sum_part(self, s: Sum, dtype: str) -> int:
+        """The number of a sum that stands below a division."""
+        key = ("sum", frozenset(s.digits.items()), s.const, dtype)
+        number = self._numbers.setdefault(key, len(self._numbers))
+        if number not in self._part_sums:
+            self._part_sums[number] = s
+            self._parts[number] = self.expr_of(s, dtype)
+        return number
+
+    def inner_sum(self, number: int) -> Sum | None:
+        """The sum that part `number` is, where it is one."""
+        return self._part_sums.get(number)
+
+    # --- to sums ----------------------------------------------------------------------------
+
+    def sum_of(self, e: Expr) -> Sum:
+        """The normal form of an int32 or int64 expression."""
+        found = self._sums.get(e)
+        if found is None:
+            found = self._sums[e] = self.tidy(self._sum_of(e))
+        return found
+
+    def _sum_of(self, e: Expr) -> Sum:
+        match e:
+            case Const(value=value):
+                return Sum({}, int(value))
+            case Var():
+                low, high = self.dom.get(e, (0, 1))
+                return Sum({}, low) if low == high else self._part(e)
+            case BinOp("+" | "-" as op, a, b):
+                return self.sum_of(a).plus(self.sum_of(b), 1 if op == "+" else -1)
+            case BinOp("*", a, b):
+                return self._product(e, self.sum_of(a), self.sum_of(b))
+            case BinOp("//" | "%" as op, a, b):
+                divisor = self.sum_of(b)
+                if divisor.digits or not divisor.const:
+                    return self._part(self.with_simple_parts(e))
+                divide = self.div if op == "//" else self.mod
+                return divide(self.sum_of(a), divisor.const, e.dtype)
+            case BinOp("min" | "max" as op, a, b):
+                return self._extreme(e, op, self.sum_of(a), self.sum_of(b))
+        simple = self.with_simple_parts(e)
+        if isinstance(simple, (Const, Var)) or (simple is not e and isinstance(simple, BinOp)):
+            return self.sum_of(simple)
+        return self._part(simple)
+
+    def _product(self, e: Expr, a: Sum, b: Sum) -> Sum:
+        if not b.digits:
+            return a.times(b.const)
+        if not a.digits:
+            return b.times(a.const)
+        left, right = self.expr_of(a, e.dtype), self.expr_of(b, e.dtype)
+        if self.number(left) > self.number(right):  # one order, so that i * j meets j * i
+            left, right = right, left
+        return self._part(binary("*", left, right))
+
+    def _extreme(self, e: Expr, op: str, a: Sum, b: Sum) -> Sum:
+        low, high = self.interval(self.tidy(a.plus(b, -1)))
+        if low is not None and low >= 0:
+            return b if op == "min" else a
+        if high is not None and high <= 0:
+            return a if op == "min" else b
+        left, right = self.expr_of(a, e.dtype), self.expr_of(b, e.dtype)
+        return self._part(BinOp(op, left, right))
+
+    def tidy(self, s: Sum) -> Sum:
+        """`s` with digits joined where that makes them fewer."""
+        digits = join_digits(s.digits)
+        result = s if digits is s.digits else self._opened(Sum(digits, s.const))
+        for digit in list(result.digits):
+            inner = self._part_sums.get(digit.base)
+            if inner is None or digit not in result.digits:
+                continue
+            one = Digit(digit.base, 1, None)
+            for times in _whole_times(result, inner):
+                # x - x // 8 * 8 where x is a sum: see x as one part, then join
+                whole = result.plus(inner, -times).plus(Sum({one: 1}), times)
+                digits = join_digits(whole.digits)
+                if one not in digits and len(digits) < len(result.digits):
+                    result = Sum(digits, whole.const)
+                    break
+        return result
+
+    def _opened(self, s: Sum) -> Sum:
+        """`s` with parts that are sums, and are not divided any more, added in."""
+        for digit, factor in s.digits.items():
+            if digit.lower == 1 and digit.upper is None and digit.base in self._part_sums:
+                rest = {d: f for d, f in s.digits.items() if d != digit}
+                inner = self._part_sums[digit.base]
+                return self.tidy(Sum(rest, s.const).plus(inner, factor))
+        return s
+
+    # --- division ---------------------------------------------------------------------------
+
+    def div(self, s: Sum, divisor: int, dtype: str) -> Sum:
+        """``s // divisor``."""
+        if divisor < 0:
+            return self.div(s.times(-1), -divisor, dtype)
+        whole = {d: f // divisor for d, f in s.digits.items() if f % divisor == 0}
+        rest = {d: f for d, f in s.digits.items() if f % divisor}
+        quotient, remainder = divmod(s.const, divisor)
+        result, inner = Sum(whole, quotient), Sum(rest, remainder)
+        low, high = self.interval(inner)
+        if low is not None and high is not None and low // divisor == high // divisor:
+            return result.shifted(low // divisor)
+        for step in divisor_candidates(rest.values(), divisor):
+            found = self._coarse(inner, step)
+            if found is not None:
+                return self.tidy(result.plus(self.div(found[0], divisor // step, dtype)))
+        return self.tidy(result.plus(Sum({self._quotient(inner, divisor, dtype): 1})))
+
+    def mod(self, s: Sum, divisor: int, dtype: str) -> Sum:
+        """``s % divisor``."""
+        if divisor < 0:
+            return self.mod(s.times(-1), -divisor, dtype).times(-1)
+        rest = {d: f for d, f in s.digits.items() if f % divisor}
+        inner = Sum(rest, s.const % divisor)
+        low, high = self.interval(inner)
+        if low is not None and high is not None and low // divisor == high // divisor:
+            return inner.shifted(-(low // divisor) * divisor)
+        for step in divisor_candidates(rest.values(), divisor):
+            found = self._coarse(inner, step)
+            if found is not None:
+                coarse = self.mod(found[0], divisor // step, dtype).times(step)
+                return self.tidy(coarse.plus(found[1]))
+        return Sum({self._remainder(inner, divisor, dtype): 1})
+
+    def _coarse(self, s: Sum, step: int) -> tuple[Sum, Sum] | None:
+        """`s` as ``coarse * step + fine`` with 0 <= fine < step; None where it is not so."""
+        fine = Sum({d: f for d, f in s.digits.items() if f % step}, s.const % step)
+        low, high = self.interval(fine)
+        if low is None or high is None or low // step != high // step:
+            return None
+        coarse = Sum({d: f // step for d, f in s.digits.items() if f % step == 0}, s.const // step)
+        return coarse.shifted(low // step), fine.shifted(-(low // step) * step)
+
+    def _quotient(self, s: Sum, divisor: int, dtype: str) -> Digit:
+        digit = _alone(s)
+        if digit is not None:
+            lower = digit.lower * divisor
+            if digit.upper is None or digit.upper % lower == 0:
+                return Digit(digit.base, lower, digit.upper)
+        return Digit(self._sum_part(s, dtype), divisor, None)
+
+    def _remainder(self, s: Sum, divisor: int, dtype: str) -> Digit:
+        digit = _alone(s)
+        if digit is not None:
+            upper = digit.lower * divisor
+            if digit.upper is None or digit.upper % upper == 0:
+                return Digit(digit.base, digit.lower, upper)
+        return Digit(self._sum_part(s, dtype), 1, divisor)
+
+    # --- intervals --------------------------------------------------------------------------
+
+    def interval(self, s: Sum, depth: int = _EXTREMES_SPLIT) -> Interval:
+        """Between which values `s` lies."""
+        result: Interval = (s.const, s.const)
+        for digit, factor in s.digits.items():
+            result = add(result, scale(self._digit_interval(digit), factor))
+        if None in result or result[0] != result[1]:
+            result = meet(result, self._quotients_interval(s))
+        for digit, factor in s.digits.items() if depth else ():
+            part = self._parts[digit.base]
+            plain = digit.lower == 1 and digit.upper is None
+            if plain and isinstance(part, BinOp) and part.op in ("min", "max"):
+                rest = s.plus(Sum({digit: 1}), -factor)
+                a, b = (
+                    self.interval(self.tidy(rest.plus(self.sum_of(side), factor)), depth - 1)
+                    for side in (part.a, part.b)
+                )
+                return meet(result, either(a, b, (part.op == "min") == (factor > 0)))
+        return result
+
+    def _quotients_interval(self, s: Sum) -> Interval:
+        """As `interval`, where ``(x + 3) // 2 - x // 2`` counts as one: it is 1 or 2."""
+        quotients = [d for d in s.digits if d.lower > 1 and d.upper is None]
+        rest = s
+        result: Interval = (0, 0)
+        for k, high in enumerate(quotients):
+            for low in quotients[k + 1 :]:
+                factor = s.digits[high]
+                both = high.lower == low.lower and s.digits[low] == -factor
+                if not both or high not in rest.digits or low not in rest.digits:
+                    continue
+                gap = self.interval(
+                    self.tidy(self._base_sum(high).plus(self._base_sum(low), -1)), 0
+                )
+                steps = (
+                    None if gap[0] is None else gap[0] // high.lower,
+                    None if gap[1] is None else -(-gap[1] // high.lower),
+                )
+                result = add(result, scale(steps, factor))
+                rest = rest.plus(Sum({high: -factor, low: factor}))
+        if rest is s:
+            return None, None
+        return add(result, self.interval(rest, 0))
+
+    def _base_sum(self, digit: Digit) -> Sum:
+        """What a digit is a digit of, as a sum."""
+        return self._part_sums.get(digit.base) or Sum({Digit(digit.base, 1, None): 1})
+
+    def _digit_interval(self, digit: Digit) -> Interval:
+        base = self._intervals.get(digit.base)
+        if base is None:
+            if digit.base in self._part_sums:
+                base = self.interval(self._part_sums[digit.base])
+            else:
+                base = self._part_interval(self._parts[digit.base])
+            self._intervals[digit.base] = base
+        return digit_interval(base, digit.lower, digit.upper)
+
+    def expr_interval(self, e: Expr) -> Interval:
+        """Between which values the integer or condition `e` lies."""
+        if e.dtype in REASONED:
+            return self.interval(self.sum_of(e))
+        return self._part_interval(e)
+
+    def _part_interval(self, e: Expr) -> Interval:
+        match e:
+            case Const(value=value) if not dtypes.is_float(e.type):
+                return int(value), int(value)
+            case Var() if e in self.dom:
+                return self.dom[e]
+            case BinOp("min" | "max" as op, a, b):
+                return either(self.expr_interval(a), self.expr_interval(b), op == "min")
+            case BinOp("*", a, b) if e.dtype in REASONED:
+                return products(self.expr_interval(a), self.expr_interval(b))
+            case BinOp("//" | "%" as op, a, b) if e.dtype in REASONED:
+                return divided(op, self.expr_interval(a), self.expr_interval(b))
+            case Select(_, yes, no) | Call("if_then_else", (_, yes, no)):
+                return hull(self.expr_interval(yes), self.expr_interval(no))
+            case Cast(type=kind, value=value) if dtypes.is_int(kind):
+                return self._cast_interval(kind, value)
+        if e.dtype == "bool":
+            return 0, 1
+        return None, None
+
+    def _cast_interval(self, kind: str, value: Expr) -> Interval:
+        if dtypes.is_float(value.dtype):
+            return None, None
+        inner = self.expr_interval(value)
+        limits = type_limits(kind)
+        fits = None not in inner and limits[0] <= inner[0] and inner[1] <= limits[1]  # type: ignore[operator]
+        return inner if fits else limits
+
+    # --- back to expressions ----------------------------------------------------------------
+
+    def expr_of(self, s: Sum, dtype: str) -> Expr:
+        """`s` written out: what is added first, in the order it came, then what is taken off."""
+        make = partial(const, dtype=dtype)
+        plus = [(d, f) for d, f in s.digits.items() if f > 0]
+        minus = [(d, f) for d, f in s.digits.items() if f < 0]
+        constant = s.const
+        result: Expr | None = None
+        for digit, factor in plus:
+            term = binary("*", self.part(digit), make(factor))
+            result = term if result is None else binary("+", result, term)
+        if result is None and (constant > 0 or not minus):
+            result, constant = make(constant), 0
+        for digit, factor in minus:
+            if result is None:
+                result = binary("*", self.part(digit), make(factor))
+            else:
+                result = binary("-", result, binary("*", self.part(digit), make(-factor)))
+        assert result is not None
+        if constant < 0:
+            return binary("-", result, make(-constant))
+        return binary("+", result, make(constant))
+
+    def base(self, digit: Digit) -> Expr:
+        """What `digit` is a digit of."""
+        return self._parts[digit.base]
+
+    def part(self, digit: Digit) -> Expr:
+        """A digit as an expression."""
+        base = self._parts[digit.base]
+        if digit.upper is None:
+            return binary("//", base, const(digit.lower, base.dtype))
+        rest = binary("%", base, const(digit.upper, base.dtype))
+        return binary("//", rest, const(digit.lower, base.dtype))
+
+
+def _content(e: Node, number: Callable[[Node], int]) -> object:
+    """What makes two expressions the same, given the numbers of the nodes below."""
+    match e:
+        case Var() | Buffer():
+            return e
+        case Const(value, kind):
+            return "Const", repr(value), kind
+        case BinOp(op):
+            label: object = op
+        case Cast(kind):
+            label = kind
+        case Call(op, _, kind):
+            label = op, kind
+        case Ramp(_, stride, lanes):
+            label = stride, lanes
+        case Broadcast(_, lanes):
+            label = lanes
+        case _:
+            label = None
+    return type(e).__name__, label, tuple(number(child) for child in children(e))
+
+
+def _alone(s: Sum) -> Digit | None:
+    """The digit that is all there is of `s`."""
+    if len(s.digits) == 1 and not s.const:
+        ((digit, factor),) = s.digits.items()
+        return digit if factor == 1 else None
+    return None
+
+
+def _whole_times(s: Sum, inner: Sum) -> list[int]:
+    """How often `inner` may stand in `s`, going by the digits that both have."""
+    found = (
+        s.digits[d] // factor
+        for d, factor in inner.digits.items()
+        if d in s.digits and s.digits[d] % factor == 0
+    )
+    return list(dict.fromkeys(found))
