@@ -62,7 +62,7 @@ class Param:
     @property
     def kinds(self) -> frozenset[type]:
         """Which of For and Block it takes; empty for plain data."""
-        return frozenset(t for t in _alternatives(self.type) if t in (For, Block))
+        return frozenset(t for t in _elements(self.type) if t in (For, Block))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,7 @@ class Primitive:
     check: Callable[..., object] | None
     choices: Choices | None
     params: tuple[Param, ...]
+    signature: inspect.Signature  # of the method of a schedule
     doc: str
 
     @property
@@ -111,8 +112,11 @@ def primitive(
 
     def register(function: Callable[..., Edit]) -> Callable[..., Edit]:
         name = function.__name__
+        whole = inspect.signature(function)
+        own = whole.replace(parameters=list(whole.parameters.values())[1:])
         doc = inspect.getdoc(function) or ""
-        REGISTRY[name] = Primitive(name, group, function, check, choices, _params(function), doc)
+        params = _params(function, own)
+        REGISTRY[name] = Primitive(name, group, function, check, choices, params, own, doc)
         return function
 
     return register
@@ -127,24 +131,29 @@ def discover() -> dict[str, Primitive]:
     return REGISTRY
 
 
-def _params(function: Callable[..., Edit]) -> tuple[Param, ...]:
+def _params(function: Callable[..., Edit], signature: inspect.Signature) -> tuple[Param, ...]:
     """The declared arguments after the program itself."""
     hints = typing.get_type_hints(function)
-    signature = inspect.signature(function)
     return tuple(
         Param(p.name, hints[p.name], p.default, many=p.kind is p.VAR_POSITIONAL)
-        for p in list(signature.parameters.values())[1:]
+        for p in signature.parameters.values()
     )
 
 
-def _alternatives(declared: Any) -> tuple[Any, ...]:
-    """The members of a union, the element of a list; else the type itself."""
-    origin = typing.get_origin(declared)
-    if origin in (typing.Union, types.UnionType):
-        return tuple(t for a in typing.get_args(declared) for t in _alternatives(a))
-    if origin is list:
-        return tuple(t for a in typing.get_args(declared) for t in _alternatives(a))
+def members(declared: Any) -> tuple[Any, ...]:
+    """The members of a union; else the type itself."""
+    if typing.get_origin(declared) in (typing.Union, types.UnionType):
+        return tuple(t for a in typing.get_args(declared) for t in members(a))
     return (declared,)
+
+
+def _elements(declared: Any) -> tuple[Any, ...]:
+    """The members of a union and, of those that are lists, the members of their elements."""
+    found: list[Any] = []
+    for member in members(declared):
+        is_list = typing.get_origin(member) is list
+        found.extend(_elements(typing.get_args(member)[0]) if is_list else (member,))
+    return tuple(found)
 
 
 def _examples(doc: str) -> Iterable[Example]:

@@ -1,0 +1,88 @@
+"""What every primitive says at a place: possible, with which arguments, or refused and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.diag import Refusal
+from workbench.ir import Block, For, PrimFunc
+from workbench.schedule.primitive import REGISTRY, Primitive
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One call that was tried: its arguments besides the place, and why it is refused, if it is.
+
+    In `arguments`, loops and blocks are told by their names.
+    """
+
+    arguments: Mapping[str, Any]
+    why_not: str = ""
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What one primitive says at a place."""
+
+    verb: str
+    group: str
+    summary: str
+    options: tuple[Option, ...]
+
+    @property
+    def possible(self) -> bool:
+        """Whether some call is possible."""
+        return any(not option.why_not for option in self.options)
+
+    @property
+    def choices(self) -> list[Mapping[str, Any]]:
+        """The arguments for which it is possible."""
+        return [option.arguments for option in self.options if not option.why_not]
+
+    @property
+    def why_not(self) -> str:
+        """Why it is refused, "" where some call is possible."""
+        return "" if self.possible else self.options[0].why_not
+
+    @property
+    def hint(self) -> str:
+        """What to do instead, "" where some call is possible."""
+        return "" if self.possible else self.options[0].hint
+
+
+def verdicts(func: PrimFunc, place: For | Block) -> list[Verdict]:
+    """The verdict of every primitive that takes `place` as its first argument."""
+    kind = For if isinstance(place, For) else Block
+    return [_verdict(prim, func, place) for prim in REGISTRY.values() if kind in prim.place.kinds]
+
+
+def _verdict(prim: Primitive, func: PrimFunc, place: For | Block) -> Verdict:
+    tried: list[Mapping[str, Any]] = list(prim.choices(func, place)) if prim.choices else [{}]
+    options = tuple(_option(prim, func, place, kwargs) for kwargs in tried)
+    return Verdict(prim.name, prim.group, prim.summary, options)
+
+
+def _option(
+    prim: Primitive, func: PrimFunc, place: For | Block, kwargs: Mapping[str, Any]
+) -> Option:
+    """Whether `prim` takes these arguments: its check's word, or that of a trial run."""
+    rest = tuple(kwargs.get(p.name, ()) for p in prim.params if p.many)
+    named = {name: value for name, value in kwargs.items() if all(
+        name != p.name for p in prim.params if p.many)}  # fmt: skip
+    shown = {name: _shown(value) for name, value in kwargs.items()}
+    try:
+        (prim.check or prim.apply)(func, place, *(v for many in rest for v in many), **named)
+    except Refusal as refusal:
+        return Option(shown, refusal.headline, refusal.hint)
+    return Option(shown)
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, For):
+        return value.loop_var.name
+    if isinstance(value, Block):
+        return value.name
+    return [_shown(v) for v in value] if isinstance(value, (list, tuple)) else value

@@ -1,0 +1,13 @@
+"""How a schedule refuses, and how a build scolds."""
+
+from __future__ import annotations
+
+from workbench.diag import Fail
+
+
+class ScheduleError(Fail, RuntimeError):
+    """A step that the schedule does not take: not possible, or not keeping the program's meaning."""
+
+
+class ScheduleWarning(UserWarning):
+    """A program that is right but wastes time or memory; raised by `build` only."""

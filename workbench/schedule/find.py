@@ -1,0 +1,175 @@
+"""From what a caller passes, a handle or a name, to the loop or block of a program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workbench.diag import Refusal
+from workbench.ir import Block, BlockRealize, For, PrimFunc
+from workbench.schedule.handles import BlockHandle, Handle, LoopHandle
+from workbench.schedule.history import HistoryNode
+from workbench.schedule.places import places
+from workbench.schedule.primitive import Key
+
+
+@dataclass(frozen=True, slots=True)
+class Finder:
+    """Looks things up in one program of a history; `task` is what for: "split", "get_loops"."""
+
+    node: HistoryNode
+    func: PrimFunc  # the one that names are looked up in
+    task: str
+
+    def loop(self, value: object) -> tuple[PrimFunc, For]:
+        """The loop that `value` stands for, and the function that holds it."""
+        if isinstance(value, LoopHandle):
+            func = self._holder(value)
+            return func, places(func).loops[value.key]
+        if isinstance(value, str):
+            return self.func, self._named_loop(value)
+        got = f"the block `{value.name}`" if isinstance(value, BlockHandle) else repr(value)
+        raise Refusal(
+            f"Can't {self.task}: it takes a loop, not {got}",
+            hint="pass a loop's handle, from get_loops() or split(), or its name",
+        )
+
+    def block(self, value: object) -> tuple[PrimFunc, Block]:
+        """The block that `value` stands for, and the function that holds it."""
+        if isinstance(value, BlockHandle):
+            func = self._holder(value)
+            return func, places(func).blocks[value.key].block
+        if isinstance(value, str):
+            return self.func, self._named_block(value)
+        got = f"the loop `{value.name}`" if isinstance(value, LoopHandle) else repr(value)
+        raise Refusal(
+            f"Can't {self.task}: it takes a block, not {got}",
+            hint="pass a block's handle, from get_block(), or its name",
+        )
+
+    def either(self, value: object) -> tuple[PrimFunc, For | Block]:
+        """The loop or the block that `value` stands for; a block where a name is both."""
+        if isinstance(value, LoopHandle):
+            return self.loop(value)
+        if isinstance(value, str) and not any(
+            r.block.name == value for r in places(self.func).blocks.values()
+        ):
+            return self.loop(value)
+        return self.block(value)
+
+    def _named_loop(self, name: str) -> For:
+        known = places(self.func)
+        found = [loop for loop in known.loops.values() if loop.loop_var.name == name]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            ways = ", ".join(how_to_get(self.func, loop) for loop in found[:4])
+            raise Refusal(
+                f"Can't {self.task} `{name}`: {len(found)} loops have that name",
+                *found,
+                hint=f"pass the one that you mean: {ways}",
+            )
+        self._tell_if_gone(name)
+        names = ", ".join(dict.fromkeys(v.name for v in known.loops)) or "none"
+        raise Refusal(
+            f"Can't {self.task} `{name}`: {self.func.name} has no loop of that name",
+            hint=f"its loops: {names}",
+        )
+
+    def _named_block(self, name: str) -> Block:
+        blocks = [realize.block for realize in places(self.func).blocks.values()]
+        found = [block for block in blocks if block.name == name]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise Refusal(
+                f"Can't {self.task} `{name}`: {len(found)} blocks have that name",
+                *found,
+                hint="pass the handle of the one that you mean, from sch.get_blocks()",
+            )
+        self._tell_if_gone(name)
+        names = ", ".join(b.name for b in blocks[1:]) or "none"
+        raise Refusal(
+            f"Can't {self.task} `{name}`: {self.func.name} has no block of that name",
+            hint=f"its blocks: {names}",
+        )
+
+    def _holder(self, handle: Handle) -> PrimFunc:
+        """The function that has the loop or block of `handle` now."""
+        for func in self.node.mod.functions:
+            known = places(func)
+            if handle.key in (known.loops if isinstance(handle, LoopHandle) else known.blocks):
+                self._same_history(handle)
+                return func
+        self._same_history(handle)
+        raise self._why_gone(handle)
+
+    def _same_history(self, handle: Handle) -> None:
+        if handle.history is not self.node.history:
+            kind = "loop" if isinstance(handle, LoopHandle) else "block"
+            again = "sch.get_loops(…)" if kind == "loop" else f'sch.get_block("{handle.name}")'
+            raise Refusal(
+                f"Can't {self.task} `{handle.name}`: that {kind} belongs to another schedule",
+                hint=f"get this schedule's own: {again}",
+            )
+
+    def _why_gone(self, handle: Handle) -> Refusal:
+        for number, node in enumerate(self.node.path()):
+            if handle.key in node.became:
+                return self._gone(handle.name, number, node, node.became[handle.key])
+        home = next(node for node in handle.history if node.holds(handle.key))
+        return Refusal(
+            f"Can't {self.task} `{handle.name}`: it exists only in another branch, from node "
+            f"{home.id} on",
+            hint=f"sch.goto({home.id}) goes there; or get the handle that you need here again",
+            detail=f"node {home.id} was made by {home.label}; this is node {self.node.id}",
+        )
+
+    def _tell_if_gone(self, name: str) -> None:
+        """Refuse with the step that took the last loop or block of that name, if one did."""
+        for number, node in reversed(list(enumerate(self.node.path()))):
+            for key, made in node.became.items():
+                if _name_before(node, key) == name:
+                    raise self._gone(name, number, node, made)
+
+    def _gone(
+        self, name: str, number: int, node: HistoryNode, made: tuple[Key, ...]
+    ) -> Refusal:
+        assert node.step is not None
+        became = ", ".join(node.history.handle(key).name for key in made)
+        fate = f"made it {became}" if became else "took it away"
+        start = f"Can't {self.task} `{name}`: step {number}, "
+        longest = 119 - len(f"{start}, {fate}")
+        call = node.step.text if len(node.step.text) <= longest else node.step.verb
+        use = f"use {became}, or " if became else ""
+        return Refusal(
+            f"{start}{call}, {fate}",
+            hint=f"{use}go back to before that step: sch.goto({node.parent and node.parent.id})",
+        )
+
+
+def how_to_get(func: PrimFunc, loop: For) -> str:
+    """An expression that gets the handle of `loop`: ``sch.get_loops("C")[0]``."""
+    known = places(func)
+    for realize in _blocks_inside(func, loop):
+        name = realize.block.name
+        if sum(r.block.name == name for r in known.blocks.values()) == 1:
+            return f'sch.get_loops("{name}")[{known.loops_above(realize).index(loop)}]'
+    return loop.loop_var.name
+
+
+def _blocks_inside(func: PrimFunc, loop: For) -> list[BlockRealize]:
+    return places(func).blocks_under(loop)
+
+
+def _name_before(node: HistoryNode, key: Key) -> str:
+    """What a loop or block that `node`'s step took was called."""
+    assert node.parent is not None
+    for func in node.parent.mod.functions:
+        known = places(func)
+        for var in known.loops:
+            if var is key:
+                return var.name
+        for block, realize in known.blocks.items():
+            if block is key:
+                return realize.block.name
+    return ""

@@ -1,0 +1,354 @@
+"""Moving a block under another loop: where it fits, which iterations are needed there, the nest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from workbench import arith
+from workbench.diag import Refusal
+from workbench.ir import (
+    TRUE,
+    BinOp,
+    Block,
+    BlockRealize,
+    Buffer,
+    Const,
+    Expr,
+    For,
+    PrimFunc,
+    Range,
+    SeqStmt,
+    Stmt,
+    Var,
+    binary,
+    const,
+    seq,
+)
+from workbench.schedule.places import Places, places
+from workbench.schedule.regions import Bounds, Box, exact, holds, touched, variables, width
+from workbench.schedule.scope import (
+    around,
+    bindings,
+    domain,
+    only_region,
+    read,
+    shared_loops,
+    siblings,
+    written,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """The values of one iterator that are needed in its new place: `size` of them from `low` on.
+
+    `at_least` and `below` cut off what is beyond the iterator's domain, where that can happen.
+    """
+
+    low: Expr
+    size: int
+    at_least: int | None = None
+    below: int | None = None
+
+
+# --- where it fits -------------------------------------------------------------------------------
+
+
+def check_loop(func: PrimFunc, block: Block, loop: For, verb: str) -> None:
+    """Refuse a loop that already holds `block` or that is inside another block."""
+    where = places(func)
+    realize = where.realize(block)
+    if loop in where.all_loops_above(realize):
+        raise Refusal(
+            f"Can't {verb} `{block.name}` at `{loop.loop_var.name}`: it is already in that loop",
+            loop,
+            realize,
+            hint=f"name a loop of another block; `{block.name}` moves into that block's nest",
+        )
+    if where.scope(loop) is not where.scope(realize):
+        raise Refusal(
+            f"Can't {verb} `{block.name}` at `{loop.loop_var.name}`: that loop is in another block",
+            loop,
+            realize,
+            hint="a block moves only among the loops directly inside the block that holds it",
+        )
+
+
+def statements(loop: For) -> tuple[Stmt, ...]:
+    """The statements of a loop's body."""
+    return loop.body.stmts if isinstance(loop.body, SeqStmt) else (loop.body,)
+
+
+def gap(func: PrimFunc, loop: For, before: Iterable[Block], after: Iterable[Block]) -> range:
+    """The positions in the body of `loop` behind all of `before` and ahead of all of `after`."""
+    where = places(func)
+    earlier, later = {b.id for b in before}, {b.id for b in after}
+    body = statements(loop)
+    first, last = 0, len(body)
+    for k, stmt in enumerate(body):
+        inside = {
+            r.block.id
+            for r in ((stmt,) if isinstance(stmt, BlockRealize) else where.blocks_under(stmt))
+        }
+        if inside & earlier:
+            first = k + 1
+        if inside & later:
+            last = min(last, k)
+    return range(first, last + 1)
+
+
+def position(block: Block, loop: For, allowed: range, index: int, verb: str) -> int:
+    """The position that `index` means: -1 the last one allowed, -2 the first."""
+    if index in (-1, -2) and allowed:
+        return allowed[-1] if index == -1 else allowed[0]
+    if index in allowed:
+        return index
+    ways = f"{allowed[0]} to {allowed[-1]}" if allowed else "none"
+    raise Refusal(
+        f"Can't {verb} `{block.name}` at `{loop.loop_var.name}`: index={index} is no place for it",
+        loop,
+        hint="it goes behind what it reads and ahead of what reads it: "
+        f"index {ways}; -1 is the last of them, -2 the first",
+    )
+
+
+# --- which iterations are needed -----------------------------------------------------------------
+
+
+def needs(
+    block: Block, pairs: Sequence[tuple[Box, Box]], dom: Bounds
+) -> tuple[dict[Var, Need], bool]:
+    """The values of each iterator of `block` for which a box that it touches meets a wanted one.
+
+    `pairs` holds, per buffer, the box that one iteration touches, in terms of the iterators, and
+    the box that is wanted. Also tells whether all pairs lead to the same values.
+    """
+    ends = domain(block)
+    found: list[dict[Var, tuple[Expr, Expr]]] = [
+        _solve(touch, wanted, ends, dom) for touch, wanted in pairs
+    ]
+    result = {}
+    for var in ends:
+        full = (const(ends[var][0], var.dtype), const(ends[var][1], var.dtype))
+        each = [solved.get(var, full) for solved in found] or [full]
+        low, high = each[0]
+        for other_low, other_high in each[1:]:
+            low = _meet("min", low, other_low, dom)
+            high = _meet("max", high, other_high, dom)
+        result[var] = _within(low, high, ends[var], dom)
+    agree = all(
+        _same(solved.get(v), found[0].get(v), dom) for solved in found[1:] for v in ends
+    )
+    return result, agree
+
+
+def _same(a: tuple[Expr, Expr] | None, b: tuple[Expr, Expr] | None, dom: Bounds) -> bool:
+    if a is None or b is None:
+        return a is b
+    return arith.equal(a[0], b[0], dom) and arith.equal(a[1], b[1], dom)
+
+
+def _meet(op: str, a: Expr, b: Expr, dom: Bounds) -> Expr:
+    return a if arith.equal(a, b, dom) else arith.simplify(binary(op, a, b), dom)
+
+
+def _solve(
+    touch: Box, wanted: Box, ends: Bounds, dom: Bounds
+) -> dict[Var, tuple[Expr, Expr]]:
+    """The ends of each iterator that one dimension of the box alone decides."""
+    found: dict[Var, tuple[Expr, Expr]] = {}
+    for mine, theirs in zip(touch, wanted, strict=True):
+        solved = _solve_axis(mine, theirs, ends)
+        if solved is not None and solved[0] not in found:
+            var, low, high = solved
+            found[var] = arith.simplify(low, dom), arith.simplify(high, dom)
+    return found
+
+
+def _solve_axis(mine: Range, theirs: Range, ends: Bounds) -> tuple[Var, Expr, Expr] | None:
+    first, last = theirs.min, theirs.min + theirs.extent - 1
+    more = width(mine, ends) - 1
+    match mine.min:
+        case BinOp("//", Var() as var, Const(value=step)) if more == 0 and int(step) > 0:
+            return var, first * int(step), last * int(step) + (int(step) - 1)
+    affine = arith.linear(mine.min, ends)
+    if affine is None:
+        return None
+    factors = {v: f for v, f in affine[0].items() if f != 0}
+    if not factors:
+        return None
+    var = max(factors, key=lambda v: abs(factors[v]))
+    factor, rest = factors[var], affine[1]
+    for other, f in factors.items():  # the digits below this one
+        if other is not var:
+            spread = sorted((f * ends[other][0], f * ends[other][1]))
+            if factor < 0 or spread[0] < 0:
+                return None
+            more += spread[1]
+    if factor < 0:
+        return var, _ceil(rest - last, -factor), (rest + more - first) // -factor
+    return var, _ceil(first - rest - more, factor), (last - rest) // factor
+
+
+def _ceil(value: Expr, step: int) -> Expr:
+    return value if step == 1 else (value + (step - 1)) // step
+
+
+def _within(low: Expr, high: Expr, ends: tuple[int, int], dom: Bounds) -> Need:
+    """The values from `low` to `high` that are in the domain `ends` of the iterator."""
+    first, last = ends
+    if arith.prove(low <= first, dom) and arith.prove(high >= last, dom):
+        return Need(const(first, low.dtype), last - first + 1)
+    if isinstance(low, Const) and isinstance(high, Const):
+        start, stop = max(int(low.value), first), min(int(high.value), last)
+        return Need(const(start, low.dtype), stop - start + 1)
+    found = arith.bounds(arith.simplify(high - low + 1, dom), dom)
+    size = last - first + 1 if found is None else found[1]
+    return Need(
+        low,
+        size,
+        at_least=None if arith.prove(low >= first, dom) else first,
+        below=None if arith.prove(low + (size - 1) <= last, dom) else last + 1,
+    )
+
+
+# --- the nest ------------------------------------------------------------------------------------
+
+
+def nest(
+    block: Block, needed: dict[Var, Need], dom: Bounds, keep_unit_loops: bool
+) -> tuple[Stmt, tuple[Var, ...]]:
+    """`block` under fresh loops ax0, ax1, … that run it for what is needed, and their variables."""
+    loops: list[tuple[Var, int]] = []
+    values: list[Expr] = []
+    for iterator in block.iter_vars:
+        need = needed[iterator.var]
+        if keep_unit_loops or need.size != 1:
+            var = Var(f"ax{len(loops)}", iterator.var.dtype)
+            loops.append((var, need.size))
+            values.append(need.low + var)
+        else:
+            values.append(need.low)
+    dom = {**dom, **{var: (0, size - 1) for var, size in loops}}
+    predicate: Expr = TRUE
+    for iterator, value in zip(block.iter_vars, values, strict=True):
+        need = needed[iterator.var]
+        if need.at_least is not None and not arith.prove(value >= need.at_least, dom):
+            predicate = binary("and", predicate, arith.simplify(value >= need.at_least, dom))
+        if need.below is not None and not arith.prove(value < need.below, dom):
+            predicate = binary("and", predicate, arith.simplify(value < need.below, dom))
+    stmt: Stmt = BlockRealize(tuple(values), predicate, block)
+    for var, size in reversed(loops):
+        stmt = For(var, const(0, var.dtype), const(size, var.dtype), "serial", stmt)
+    return stmt, tuple(var for var, _ in loops)
+
+
+def transplant(
+    func: PrimFunc, block: Block, loop: For, at: int, new: Stmt
+) -> tuple[PrimFunc, tuple[Var, ...]]:
+    """`func` with `block` taken out, and `new` put into the body of `loop` at position `at`.
+
+    Also returns the variables of the loops that held nothing but `block` and are gone.
+    """
+    body = statements(loop)
+    moved = places(func).replace(loop, replace(loop, body=seq(*body[:at], new, *body[at:])))
+    return removed(moved, places(func).realize(block))
+
+
+def removed(func: PrimFunc, realize: BlockRealize) -> tuple[PrimFunc, tuple[Var, ...]]:
+    """`func` without `realize` and the loops that hold nothing else, and those loops' variables.
+
+    Raises ValueError where nothing would be left of a body.
+    """
+    where = places(func)
+    gone: list[Var] = []
+    stmt: Stmt = realize
+    for outer in where.above(realize):
+        if not isinstance(outer, For):
+            break
+        stmt = outer
+        gone.append(outer.loop_var)
+    return where.replace(stmt, None), tuple(reversed(gone))
+
+
+# --- is everything there when it is read ---------------------------------------------------------
+
+
+def check_fed(before: PrimFunc, func: PrimFunc, block: Block, task: str) -> None:
+    """Refuse `func` unless every value that `block` reads there is made before it is read.
+
+    Values from before the loops that reader and maker share are there as a whole; of what is made
+    in the same iteration, the exact box written must hold the box read. Nodes of `before`, the
+    program as it was, are marked.
+    """
+    where = places(func)
+    reader = where.realize(block)
+    order = {r.block.id: k for k, r in enumerate(siblings(func, block))}
+    for buffer in read(block):
+        for maker in siblings(func, block):
+            if maker is reader or buffer not in written(maker.block):
+                continue
+            marks = [places(before).realize(b) for b in (maker.block, block)]
+            if order[maker.block.id] > order[block.id]:
+                raise Refusal(
+                    f"Can't {task}: `{maker.block.name}` would write {buffer.name} only after "
+                    f"`{block.name}` has read it",
+                    *marks,
+                    hint=f"move `{maker.block.name}` first, or pick a loop further out",
+                )
+            _check_pair(where, maker, reader, buffer, task, marks)
+
+
+def _check_pair(
+    where: Places,
+    maker: BlockRealize,
+    reader: BlockRealize,
+    buffer: Buffer,
+    task: str,
+    marks: list[BlockRealize],
+) -> None:
+    common = shared_loops(where, maker, reader)
+    if not common:
+        return
+    shared = {loop.loop_var for loop in common}
+    name, inmost = maker.block.name, common[-1].loop_var.name
+    reduced = {it.var for it in maker.block.iter_vars if it.kind == "reduce"}
+    for var, value in bindings(maker).items():
+        summed = variables(value) & shared
+        if var in reduced and summed:
+            loop = next(v for v in (one.loop_var for one in common) if v in summed)
+            raise Refusal(
+                f"Can't {task}: `{reader.block.name}` would read {buffer.name} while "
+                f"`{name}` is still summing over `{loop.name}`",
+                *marks,
+                hint=f"pick a loop outside `{loop.name}`, where the sum is finished",
+            )
+    made, wanted, dom = _in_one_iteration(where, maker, reader, buffer, common)
+    if made is None or not holds(made, wanted, buffer.shape, dom):
+        raise Refusal(
+            f"Can't {task}: one iteration of `{inmost}` does not make all of {buffer.name} "
+            f"that `{reader.block.name}` reads in it",
+            *marks,
+            hint=f"pick a loop outside `{inmost}`, or move `{name}` there with compute_at "
+            "after this step",
+        )
+
+
+def _in_one_iteration(
+    where: Places, maker: BlockRealize, reader: BlockRealize, buffer: Buffer, common: list[For]
+) -> tuple[Box | None, Box, Bounds]:
+    """What `maker` surely writes and what `reader` reads in one iteration of the common loops."""
+    boxes: list[Box | None] = []
+    outer: Bounds = {}
+    for realize, regions in ((maker, maker.block.writes), (reader, reader.block.reads)):
+        dom = around(where, realize)
+        own = [loop for loop in where.loops_above(realize) if loop not in common]
+        inner = {loop.loop_var: dom[loop.loop_var] for loop in own}
+        outer = {v: ends for v, ends in dom.items() if v not in inner}
+        region = only_region(regions, buffer)
+        assert region is not None
+        measure = exact if realize is maker else touched
+        boxes.append(measure(region, realize, inner, outer))
+    assert boxes[1] is not None
+    return boxes[0], boxes[1], outer

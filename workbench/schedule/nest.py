@@ -1,0 +1,46 @@
+"""Loop nests: what the loop verbs ask of them and how they are put together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from workbench.diag import Refusal
+from workbench.ir import Const, For, Stmt
+
+
+def nest(loops: Sequence[For], body: Stmt) -> Stmt:
+    """The loops around each other, the first outermost, with `body` inside."""
+    for loop in reversed(loops):
+        body = replace(loop, body=body)
+    return body
+
+
+def constant_extent(loop: For) -> int | None:
+    """How often `loop` runs, None where that varies."""
+    extent = loop.extent
+    return extent.value if isinstance(extent, Const) and isinstance(extent.value, int) else None
+
+
+def divisors(number: int) -> list[int]:
+    """The divisors of a positive `number`, in order."""
+    small = [d for d in range(1, int(number**0.5) + 1) if number % d == 0]
+    return sorted({*small, *(number // d for d in small)})
+
+
+def refuse_if_taken(verb: str, loop: For) -> None:
+    """Raise Refusal where `loop` is bound to threads or annotated, so that `verb` would lose that."""
+    name = loop.loop_var.name
+    if loop.kind == "thread_binding":
+        raise Refusal(
+            f"Can't {verb} `{name}`: it is bound to {loop.thread}",
+            loop,
+            hint=f"{verb} before you bind: undo the bind, {verb}, then bind the loops that result",
+        )
+    if loop.annotations:
+        keys = ", ".join(f'"{key}"' for key, _ in loop.annotations)
+        raise Refusal(
+            f"Can't {verb} `{name}`: it is annotated with {keys}",
+            loop,
+            hint=f'take the annotation off: sch.unannotate("{name}", {keys.split(", ")[0]})',
+        )

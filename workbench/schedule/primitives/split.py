@@ -1,0 +1,111 @@
+"""split: cut one loop into a nest of loops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from math import prod
+
+from workbench.arith import simplify
+from workbench.diag import Refusal
+from workbench.ir import Const, Expr, For, PrimFunc, Var, const
+from workbench.schedule.bindings import guarded, replace_loops
+from workbench.schedule.nest import constant_extent, divisors, nest, refuse_if_taken
+from workbench.schedule.places import places
+from workbench.schedule.primitive import Edit, primitive
+
+
+def _check(
+    func: PrimFunc, loop: For, factors: list[int | None], preserve_unit_iters: bool = True
+) -> None:
+    name = f"Can't split `{loop.loop_var.name}`"
+    refuse_if_taken("split", loop)
+    given = [f for f in factors if f is not None]
+    if not factors:
+        raise Refusal(f"{name}: no factors were given", loop, hint="say how: factors=[None, 4]")
+    if len(factors) - len(given) > 1:
+        raise Refusal(
+            f"{name}: only one factor can be None, to be worked out",
+            loop,
+            hint="give all factors but one",
+        )
+    if any(f < 1 for f in given):
+        bad = next(f for f in given if f < 1)
+        raise Refusal(f"{name}: the factor {bad} is not positive", loop, hint="factors count from 1")
+    extent = constant_extent(loop)
+    if len(given) == len(factors):
+        if extent is None:
+            raise Refusal(
+                f"{name}: its extent varies, so these factors may not cover it",
+                loop,
+                hint="write None for one factor",
+            )
+        if prod(given) < extent:
+            raise Refusal(
+                f"{name}: {list(factors)} covers {prod(given)} of {extent} iterations",
+                loop,
+                hint="write None for the factor that should be worked out",
+            )
+
+
+def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, list[int | None]]]:
+    extent = constant_extent(loop)
+    if extent is None:
+        yield from ({"factors": [None, size]} for size in (2, 4, 8, 16, 32, 64, 128, 256))
+        return
+    inner = divisors(extent)[1:-1] or [f for f in (2, 4) if f < extent] or [1]
+    yield from ({"factors": [None, size]} for size in inner)
+
+
+@primitive(group="loops", check=_check, choices=_choices)
+def split(
+    func: PrimFunc, loop: For, factors: list[int | None], preserve_unit_iters: bool = True
+) -> Edit:
+    """Cut `loop` into one loop per factor, outermost first; one factor may be None.
+
+    Where the factors do not divide the extent, a predicate guards what is too much. Loops that run
+    once stay in the bindings unless `preserve_unit_iters` is False.
+
+    >>> sch.split("i", factors=[None, 4])
+    @T.prim_func
+    def main(A: T.Buffer((10,), "float32"), B: T.Buffer((10,), "float32")):
+        for i in range(10):
+            with T.block("B"):
+                vi = T.axis.spatial(10, i)
+                T.reads(A[vi])
+                T.writes(B[vi])
+                B[vi] = A[vi]
+    ---
+    @T.prim_func
+    def main(A: T.Buffer((10,), "float32"), B: T.Buffer((10,), "float32")):
+        for i_0, i_1 in T.grid(3, 4):
+            with T.block("B"):
+                vi = T.axis.spatial(10, i_0 * 4 + i_1)
+                T.where(i_0 * 4 + i_1 < 10)
+                T.reads(A[vi])
+                T.writes(B[vi])
+                B[vi] = A[vi]
+    """
+    var = loop.loop_var
+    given = prod(f for f in factors if f is not None)
+    missing = simplify((loop.extent + (given - 1)) // given)
+    sizes = [missing if f is None else const(f, var.type) for f in factors]
+    parts = tuple(Var(f"{var.name}_{k}", var.type) for k in range(len(sizes)))
+    index: Expr = const(0, var.type)
+    for part, size in zip(parts, sizes, strict=True):
+        index = index * size + part
+    units = frozenset(p for p, s in zip(parts, sizes, strict=True) if _is_one(s))
+    dropped = frozenset() if preserve_unit_iters else units
+    body = loop.body
+    extent = constant_extent(loop)
+    exact = extent is not None and all(isinstance(s, Const) for s in sizes)
+    if not exact or prod(s.value for s in sizes if isinstance(s, Const)) != extent:
+        body = guarded(body, index < loop.extent)
+    body = replace_loops(body, {var: loop.min + index}, units=dropped)
+    new = nest([replace(loop, loop_var=p, min=const(0, var.type), extent=s, kind="serial")
+                for p, s in zip(parts, sizes, strict=True)], body)  # fmt: skip
+    return Edit(places(func).replace(loop, new), parts, {var: parts})
+
+
+def _is_one(size: Expr) -> bool:
+    return isinstance(size, Const) and size.value == 1

@@ -1,0 +1,175 @@
+"""The box of a buffer that a block touches while some of the loops around it run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from math import prod
+from typing import TypeAlias
+
+from workbench import arith
+from workbench.ir import (
+    TRUE,
+    BlockRealize,
+    BufferRegion,
+    Const,
+    Expr,
+    Node,
+    Range,
+    Var,
+    binary,
+    rebuild,
+    substitute,
+    walk,
+)
+from workbench.schedule.scope import bindings, conjuncts, domain
+
+Bounds: TypeAlias = dict[Var, tuple[int, int]]
+Box: TypeAlias = tuple[Range, ...]
+
+
+def touched(region: BufferRegion, realize: BlockRealize, inner: Bounds, dom: Bounds) -> Box:
+    """The smallest box that holds `region` of the block of `realize` while `inner` vary.
+
+    `inner` and `dom` (every variable around) are bounds of loop variables.
+    """
+    values, inner, _ = counted(realize, inner)
+    names = (iterator.var for iterator in realize.block.iter_vars)
+    ranges = substitute_ranges(region.region, dict(zip(names, values, strict=True)))
+    outer = {v: ends for v, ends in dom.items() if v not in inner}
+    mins = arith.region_of([r.min for r in ranges], inner, region.buffer.shape, outer)
+    dom = {**outer, **inner}
+    return tuple(
+        Range(low.min, arith.simplify(low.extent + (width(r, dom) - 1), dom))
+        for low, r in zip(mins, ranges, strict=True)
+    )
+
+
+def exact(region: BufferRegion, realize: BlockRealize, inner: Bounds, dom: Bounds) -> Box | None:
+    """The box whose cells are all in `region` for some value of `inner`; None where unproved.
+
+    Cells beyond the domains of the block's iterators count as there: nobody reads them.
+    """
+    values, inner, predicate = counted(realize, inner)
+    if not all(stays_in_domain(c, realize) for c in conjuncts(predicate)):
+        return None
+    names = [iterator.var for iterator in realize.block.iter_vars]
+    plain = replace(realize, iter_values=tuple(values), predicate=TRUE)
+    ranges = substitute_ranges(region.region, dict(zip(names, values, strict=True)))
+    widths = [width(r, {**dom, **inner}) for r in ranges]
+    used = {v for r in ranges for v in variables(r.min)}
+    varying = {v: inner[v] for v in inner if v in used and inner[v][0] < inner[v][1]}
+    box = touched(region, plain, inner, dom)
+    if not varying:
+        return box
+    cells = prod(high - low + 1 for low, high in varying.values()) * prod(widths)
+    sizes = [r.extent.value for r in box if isinstance(r.extent, Const)]
+    if len(sizes) < len(box) or prod(int(s) for s in sizes) != cells:
+        return None
+    if not all(_apart(r.min, varying, w) for r, w in zip(ranges, widths, strict=True)):
+        return None
+    return box if arith.is_injective([r.min for r in ranges], varying) is True else None
+
+
+def _apart(low: Expr, inner: Bounds, size: int) -> bool:
+    """Whether `low` moves in whole steps of `size` as `inner` vary."""
+    if size == 1:
+        return True
+    found = arith.linear(low, inner)
+    return found is not None and all(c % size == 0 for c in found[0].values())
+
+
+def holds(outer: Box, inner: Box, shape: tuple[int, ...], dom: Bounds) -> bool:
+    """Whether the box `inner` is proved to be inside `outer`, but for cells outside `shape`."""
+    return all(
+        (arith.prove(a.min <= b.min, dom) or arith.prove(a.min <= 0, dom))
+        and (
+            arith.prove(b.min + b.extent <= a.min + a.extent, dom)
+            or arith.prove(a.min + a.extent >= size, dom)
+        )
+        for a, b, size in zip(outer, inner, shape, strict=True)
+    )
+
+
+def counted(realize: BlockRealize, inner: Bounds) -> tuple[list[Expr], Bounds, Expr]:
+    """The values of the iterators with one variable for each counter that the predicate stops.
+
+    ``T.where(a * 128 + b < 130)`` with `a` and `b` in `inner` says that the two loops count to
+    130. The three results are the values, the bounds with that counter, and what is left of the
+    predicate.
+    """
+    values = list(realize.iter_values)
+    left: list[Expr] = []
+    for condition in conjuncts(realize.predicate):
+        found = _counter(condition, inner)
+        if found is not None:
+            expr, stop = found
+            counter = Var("n", expr.dtype)
+            changed = [_put(v, expr, counter) for v in values]
+            gone = variables(expr)
+            if not any(gone & variables(v) for v in changed):
+                values, inner = changed, {**inner, counter: (0, stop - 1)}
+                continue
+        left.append(condition)
+    predicate: Expr = TRUE
+    for condition in left:
+        predicate = binary("and", predicate, condition)
+    return values, inner, predicate
+
+
+def _counter(condition: Expr, inner: Bounds) -> tuple[Expr, int] | None:
+    """`e` and `n` of a condition ``e < n`` whose `e` counts 0, 1, 2, … through loops of `inner`."""
+    match condition:
+        case _ if getattr(condition, "op", "") == "<" and isinstance(condition.b, Const):  # type: ignore[attr-defined]
+            expr, stop = condition.a, int(condition.b.value)  # type: ignore[attr-defined]
+        case _:
+            return None
+    used = variables(expr)
+    found = arith.linear(expr, used) if used and used <= set(inner) else None
+    if found is None or not isinstance(found[1], Const) or found[1].value != 0:
+        return None
+    step = 1
+    for var, factor in sorted(found[0].items(), key=lambda item: item[1]):
+        if factor != step or inner[var][0] != 0:
+            return None
+        step *= inner[var][1] + 1
+    return (expr, stop) if stop <= step else None
+
+
+def _put(value: Expr, old: Expr, new: Expr) -> Expr:
+    """`value` with every part equal to `old` replaced by `new`."""
+    used = variables(old)
+
+    def visit(node: Node) -> Node:
+        if isinstance(node, Expr) and used == variables(node) and arith.equal(node, old):
+            return new
+        return rebuild(node, visit)
+
+    return visit(value)  # type: ignore[return-value]
+
+
+def stays_in_domain(condition: Expr, realize: BlockRealize) -> bool:
+    """Whether `condition` only says that the block's iterators are in their domains."""
+    for var, value in bindings(realize).items():
+        if variables(value):
+            condition = _put(condition, value, var)
+    return arith.prove(condition, domain(realize.block))
+
+
+def substitute_ranges(ranges: Iterable[Range], values: dict[Var, Expr]) -> Box:
+    """Each range with its variables replaced."""
+    return tuple(substitute(r, values) for r in ranges)
+
+
+def width(r: Range, dom: Bounds) -> int:
+    """The extent of `r`, or the most that it can be."""
+    if isinstance(r.extent, Const):
+        return int(r.extent.value)
+    found = arith.bounds(r.extent, dom)
+    assert found is not None, "an access region of unknown size"
+    return found[1]
+
+
+def variables(e: Node) -> set[Var]:
+    """The variables in an expression."""
+    return {v for v in walk(e) if isinstance(v, Var)}

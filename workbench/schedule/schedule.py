@@ -1,0 +1,353 @@
+"""Schedule: a cursor in a history of programs, with every primitive as a method."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from workbench import script
+from workbench.diag import Refusal
+from workbench.ir import BlockRealize, For, IRModule, PrimFunc
+from workbench.schedule import primitive
+from workbench.schedule.actions import Verdict, verdicts
+from workbench.schedule.arguments import Call, bind
+from workbench.schedule.errors import ScheduleError
+from workbench.schedule.find import Finder
+from workbench.schedule.handles import BlockHandle, Handle, LoopHandle
+from workbench.schedule.history import History, HistoryNode
+from workbench.schedule.places import places
+from workbench.schedule.primitive import Edit, Key
+from workbench.schedule.step import Ref, Step, Value, call_text
+from workbench.schedule.trace import Trace, locate, map_refs, refer
+
+
+class Schedule:
+    """A program on its way to a fast kernel: every step is kept, any can be gone back to.
+
+    `program` is a PrimFunc or an IRModule. Each primitive is a method; it moves this schedule to
+    the program that it makes. Applying a step again at the same place goes to the program that it
+    made before, and returns the same handles.
+    """
+
+    def __init__(self, program: PrimFunc | IRModule) -> None:
+        mod = IRModule((program,)) if isinstance(program, PrimFunc) else program
+        if not isinstance(mod, IRModule) or not mod.functions:
+            raise ScheduleError(
+                f"Can't schedule {type(program).__name__}: it is no program",
+                hint="pass what @T.prim_func or @ir_module made",
+            )
+        names = [func.name for func in mod.functions]
+        self.history = History(mod, "main" if "main" in names else names[0])
+        self._node = self.history.root
+        self._func_name = self._node.func_name
+        self._forward: dict[HistoryNode, HistoryNode] = {}  # where redo goes
+
+    # --- the program -----------------------------------------------------------------------------
+
+    @property
+    def node(self) -> HistoryNode:
+        """Where in the history this schedule stands."""
+        return self._node
+
+    @property
+    def mod(self) -> IRModule:
+        """The program as a module."""
+        return self._node.mod
+
+    @property
+    def func(self) -> PrimFunc:
+        """The function that is worked on: "main" where there is one; see `work_on`."""
+        return self.mod[self._func_name]
+
+    def work_on(self, func_name: str) -> None:
+        """Look names up in the function `func_name` from now on."""
+        names = [func.name for func in self.mod.functions]
+        if func_name not in names:
+            raise ScheduleError(
+                f"Can't work_on {func_name!r}: the module has no such function",
+                hint=f"its functions: {', '.join(names)}",
+            )
+        self._func_name = func_name
+
+    def show(self) -> None:
+        """Print the program, coloured where the output can show colour."""
+        script.print_highlighted(self.func if len(self.mod.functions) == 1 else self.mod)
+
+    def diff(
+        self, a: str | int | HistoryNode | None = None, b: str | int | HistoryNode | None = None
+    ) -> None:
+        """Print what changed from `a` to `b` (marks or node numbers), line by line.
+
+        Without `b`: to where this schedule stands. Without both: what the last step changed.
+        """
+        after = self._node if b is None else self.history.find(b)
+        before = (after.parent or after) if a is None else self.history.find(a)
+        script.print_diff(before.func, after.func)
+
+    # --- the history -----------------------------------------------------------------------------
+
+    def undo(self) -> None:
+        """Go back to the program before the last step."""
+        if self._node.parent is None:
+            raise ScheduleError("Can't undo: this is the start", hint="apply a step first")
+        self._move(self._node.parent)
+
+    def redo(self) -> None:
+        """Go forward again to where `undo` came from; else along the newest step from here."""
+        children = self._node.children
+        if not children:
+            raise ScheduleError(
+                "Can't redo: no step was taken from here", hint="apply a step, or goto a node"
+            )
+        self._move(self._forward.get(self._node, children[-1]))
+
+    def goto(self, place: str | int | HistoryNode) -> None:
+        """Go to the program with that mark or node number."""
+        self._move(self.history.find(place))
+
+    def mark(self, name: str) -> None:
+        """Name the program that this schedule stands at, for `goto` and `diff`.
+
+        A name that another program has moves here, so that a cell may run again.
+        """
+        if not name or not isinstance(name, str):
+            raise ScheduleError(f"Can't mark with {name!r}", hint="give a name: sch.mark('tiled')")
+        self.history.mark(self._node, name)
+
+    def fork(self) -> Schedule:
+        """A second cursor at the same program of the same history; it moves on its own."""
+        other = object.__new__(type(self))
+        other.history = self.history
+        other._node, other._func_name = self._node, self._func_name
+        other._forward = dict(self._forward)
+        return other
+
+    def _move(self, node: HistoryNode) -> None:
+        for child in node.path()[1:]:
+            assert child.parent is not None
+            self._forward[child.parent] = child
+        for below in self._node.path()[1:]:
+            assert below.parent is not None
+            self._forward.setdefault(below.parent, below)
+        if self._node.parent is node:
+            self._forward[node] = self._node
+        self._node = node
+
+    @property
+    def trace(self) -> Trace:
+        """The steps from the start to here, as plain data."""
+        return Trace(tuple(node.step for node in self._node.path() if node.step))
+
+    @classmethod
+    def replay(cls, program: PrimFunc | IRModule, trace: Trace) -> Schedule:
+        """A new schedule of `program` on which the steps of `trace` were taken.
+
+        Raises ScheduleError, with the step's number, where one is not possible.
+        """
+        schedule = cls(program)
+        schedule.take(trace)
+        return schedule
+
+    def take(self, trace: Trace) -> None:
+        """Take the steps of `trace` from the start of this history."""
+        self._move(self.history.root)
+        for number, step in enumerate(trace, 1):
+            self._take_step(number, step)
+
+    def _take_step(self, number: int, step: Step) -> None:
+        if step.verb not in primitive.REGISTRY:
+            raise ScheduleError(
+                f"Can't take step {number}: there is no primitive {step.verb!r}",
+                hint="the trace may be of a newer workbench",
+            )
+        path = self._node.path()
+
+        def handle(ref: Ref) -> Handle:
+            home = path[ref.step] if ref.step < len(path) else None
+            key = locate(ref, home, home.mod[step.func]) if home else None
+            if home is None or key is None:
+                raise ScheduleError(
+                    f"Can't take step {number}, {step.verb}: the program has no {ref.kind} "
+                    f"`{ref.name}` where the trace has it",
+                    hint="replay the trace on a program with the same blocks and loops",
+                )
+            return self.history.handle(key)
+
+        try:
+            args = map_refs(step.args, handle)
+            kwargs = {name: map_refs(value, handle) for name, value in step.kwargs}
+            work, self._func_name = self._func_name, step.func
+            self.apply(step.verb, *args, **kwargs)
+            self._func_name = work
+        except KeyError:
+            raise ScheduleError(
+                f"Can't take step {number}: the program has no function {step.func!r}",
+                hint=f"its functions: {', '.join(f.name for f in self.mod.functions)}",
+            ) from None
+
+    # --- steps -----------------------------------------------------------------------------------
+
+    def apply(self, verb: str, *args: Any, **kwargs: Any) -> Any:
+        """Take the step `verb(*args, **kwargs)`; returns the handles of what it made.
+
+        Raises ScheduleError where the step is not possible or would change the program's meaning.
+        """
+        prim = primitive.REGISTRY[verb]
+        finder = Finder(self._node, self.func, verb)
+        func = self.func
+        try:
+            call = bind(prim, finder, args, kwargs)
+            func = call.func
+            step = self._step(call)
+            node = self.history.child(self._node, step)
+            if node is None:
+                if prim.check is not None:
+                    prim.check(func, *call.args, **call.kwargs)
+                edit = prim.apply(func, *call.args, **call.kwargs)
+                node = self._add(step, func, edit)
+        except Refusal as refusal:
+            asked = f"sch.{verb}({call_text(*_shown(args, kwargs))})"
+            raise told(refusal, func, asked) from None
+        self._move(node)
+        return self._handles(node.result)
+
+    def _step(self, call: Call) -> Step:
+        """The call as plain data."""
+
+        def plain(value: Any) -> Value:
+            if isinstance(value, tuple):
+                return tuple(plain(v) for v in value)
+            target = getattr(value, "id", None)  # a block's identity
+            if target is not None:
+                return refer(self._node, call.func, places(call.func).blocks[target])
+            return refer(self._node, call.func, value) if isinstance(value, For) else value
+
+        args = tuple(plain(value) for value in call.args)
+        kwargs = tuple((name, plain(value)) for name, value in call.kwargs.items())
+        return Step(call.prim.name, args, kwargs, call.func.name)
+
+    def _add(self, step: Step, func: PrimFunc, edit: Edit) -> HistoryNode:
+        functions = tuple(edit.func if f is func else f for f in self.mod.functions)
+        mod = replace(self.mod, functions=functions)
+        single = edit.result is not None and not isinstance(edit.result, tuple)
+        made = tuple(_key_name(edit.func, key) for key in _keys(edit.result))
+        return self.history.add(
+            self._node, replace(step, made=made, single=single), mod, edit
+        )
+
+    def _handles(self, result: Key | tuple[Key, ...] | None) -> Any:
+        if isinstance(result, tuple):
+            return [self.history.handle(key) for key in result]
+        return None if result is None else self.history.handle(result)
+
+    def actions(self, place: LoopHandle | BlockHandle | str) -> list[Verdict]:
+        """What every primitive says at `place`, a loop or a block: possible and how, or why not."""
+        finder = Finder(self._node, self.func, "list actions at")
+        func, node = self._ask(finder, "actions", finder.either, place)
+        return verdicts(func, node)
+
+    # --- questions -------------------------------------------------------------------------------
+
+    def get_block(self, name: str, func_name: str | None = None) -> BlockHandle:
+        """The block called `name`."""
+        func = self.func if func_name is None else self.mod[func_name]
+        finder = Finder(self._node, func, "get_block")
+        _, block = self._ask(finder, "get_block", finder.block, name)
+        return BlockHandle(self.history, block.id)
+
+    def get_blocks(self, name: str | None = None) -> list[BlockHandle]:
+        """Every block but the root, in program order; of those called `name` where it is given."""
+        found = [r.block for r in places(self.func).blocks.values() if r is not self.func.body]
+        return [BlockHandle(self.history, b.id) for b in found if name in (None, b.name)]
+
+    def get_loops(self, block: BlockHandle | str) -> list[LoopHandle]:
+        """The loops around `block`, outermost first, inside the block that holds it."""
+        finder = Finder(self._node, self.func, "get_loops")
+        func, node = self._ask(finder, "get_loops", finder.block, block)
+        known = places(func)
+        loops = known.loops_above(known.realize(node))
+        return [LoopHandle(self.history, loop.loop_var) for loop in loops]
+
+    def get_child_blocks(self, block_or_loop: Handle | str) -> list[BlockHandle]:
+        """The blocks directly inside a block or a loop, in program order."""
+        finder = Finder(self._node, self.func, "get_child_blocks")
+        func, node = self._ask(finder, "get_child_blocks", finder.either, block_or_loop)
+        known = places(func)
+        stmt = node if isinstance(node, For) else known.realize(node)
+        return self._blocks(known.blocks_under(stmt))
+
+    def _blocks(self, realizes: Iterable[BlockRealize]) -> list[BlockHandle]:
+        return [BlockHandle(self.history, realize.block.id) for realize in realizes]
+
+    def _ask(
+        self, finder: Finder, verb: str, find: Callable[[Any], tuple[PrimFunc, Any]], value: Any
+    ) -> tuple[PrimFunc, Any]:
+        """What `find` finds for `value`, its refusal told as ScheduleError."""
+        try:
+            return find(value)
+        except Refusal as refusal:
+            asked = f"sch.{verb}({call_text(*_shown((value,), {}))})"
+            raise told(refusal, finder.func, asked) from None
+
+    def __repr__(self) -> str:
+        return f"<Schedule of {self.func.name} at node {self._node.id}: {self._node.label}>"
+
+    if TYPE_CHECKING:  # the primitives, which `_add_methods` makes methods
+
+        def __getattr__(self, name: str) -> Callable[..., Any]: ...
+
+
+def told(refusal: Refusal, func: PrimFunc, asked: str) -> ScheduleError:
+    """A refusal as the learner gets it: its nodes marked in the program."""
+    where = script.mark_nodes(func, refusal.at) if refusal.at else ""
+    return ScheduleError(
+        refusal.headline, asked=asked, where=where, detail=refusal.detail, hint=refusal.hint
+    )
+
+
+def _shown(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments as the caller wrote them, handles by their names."""
+
+    def name(value: Any) -> Any:
+        if isinstance(value, (LoopHandle, BlockHandle)):
+            return Ref("loop", 0, name=value.name)
+        return [name(v) for v in value] if isinstance(value, (list, tuple)) else value
+
+    return tuple(name(a) for a in args), {key: name(value) for key, value in kwargs.items()}
+
+
+def _keys(result: Key | tuple[Key, ...] | None) -> tuple[Key, ...]:
+    return result if isinstance(result, tuple) else () if result is None else (result,)
+
+
+def _key_name(func: PrimFunc, key: Key) -> str:
+    known = places(func)
+    return next(
+        (r.block.name for block, r in known.blocks.items() if block is key),
+        getattr(key, "name", ""),
+    )
+
+
+def _add_methods() -> None:
+    """Make each primitive a method of Schedule, with its own signature and docstring."""
+    for prim in primitive.discover().values():
+
+        def method(self: Schedule, *args: Any, _verb: str = prim.name, **kwargs: Any) -> Any:
+            return self.apply(_verb, *args, **kwargs)
+
+        method.__name__ = prim.name
+        method.__qualname__ = f"Schedule.{prim.name}"
+        method.__doc__ = prim.doc
+        method.__signature__ = _with_self(prim)  # type: ignore[attr-defined]
+        setattr(Schedule, prim.name, method)
+
+
+def _with_self(prim: primitive.Primitive) -> inspect.Signature:
+    self_param = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    parameters = [self_param, *prim.signature.parameters.values()]
+    return inspect.Signature(parameters)
+
+
+_add_methods()

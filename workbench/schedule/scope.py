@@ -1,0 +1,223 @@
+"""Which block makes what another one reads, and what a block must be like to be moved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from workbench import arith
+from workbench.diag import Refusal
+from workbench.ir import (
+    TRUE,
+    BinOp,
+    Block,
+    BlockRealize,
+    Buffer,
+    BufferLoad,
+    BufferRegion,
+    Expr,
+    For,
+    IfThenElse,
+    PrimFunc,
+    Stmt,
+    Var,
+    stores,
+    walk,
+)
+from workbench.schedule.places import Places, places
+
+# --- who makes, who reads ------------------------------------------------------------------------
+
+
+def written(block: Block) -> list[Buffer]:
+    """The buffers that `block` writes, in the order in which it declares them."""
+    return list(dict.fromkeys(region.buffer for region in block.writes))
+
+
+def read(block: Block) -> list[Buffer]:
+    """The buffers that `block` reads, in the order in which it declares them."""
+    return list(dict.fromkeys(region.buffer for region in block.reads))
+
+
+def siblings(func: PrimFunc, block: Block) -> list[BlockRealize]:
+    """The blocks directly in the block that holds `block`, itself included, in program order."""
+    where = places(func)
+    return where.blocks_under(where.scope(where.realize(block)))
+
+
+def writers(func: PrimFunc, block: Block, buffer: Buffer) -> list[BlockRealize]:
+    """The blocks beside `block` (or it) that write `buffer`, in program order."""
+    return [r for r in siblings(func, block) if buffer in written(r.block)]
+
+
+def readers(func: PrimFunc, block: Block, buffer: Buffer) -> list[BlockRealize]:
+    """The blocks beside `block`, without it, that read `buffer`, in program order."""
+    return [
+        r for r in siblings(func, block) if r.block is not block and buffer in read(r.block)
+    ]
+
+
+def producers(func: PrimFunc, block: Block) -> list[BlockRealize]:
+    """The blocks before `block` that write what it reads or writes, as TVM's `get_producers`."""
+    needed = {*read(block), *written(block)}
+    before, _ = _around(func, block)
+    return [r for r in before if needed & set(written(r.block))]
+
+
+def consumers(func: PrimFunc, block: Block) -> list[BlockRealize]:
+    """The blocks after `block` that read or write what it writes, as TVM's `get_consumers`."""
+    made = set(written(block))
+    _, after = _around(func, block)
+    return [r for r in after if made & {*read(r.block), *written(r.block)}]
+
+
+def _around(func: PrimFunc, block: Block) -> tuple[list[BlockRealize], list[BlockRealize]]:
+    all_blocks = siblings(func, block)
+    at = next(k for k, r in enumerate(all_blocks) if r.block.id is block.id)
+    return all_blocks[:at], all_blocks[at + 1 :]
+
+
+def is_allocated(func: PrimFunc, block: Block, buffer: Buffer) -> bool:
+    """Whether `buffer` lives inside the block that holds `block`: nobody outside sees it."""
+    return buffer in places(func).scope(places(func).realize(block)).block.alloc_buffers
+
+
+def common(where: Places, a: Stmt, b: Stmt) -> Stmt:
+    """The innermost statement that holds both `a` and `b`."""
+    above = [a, *where.above(a)]
+    return next(s for s in (b, *where.above(b)) if s in above)
+
+
+def shared_loops(where: Places, a: Stmt, b: Stmt) -> list[For]:
+    """The loops, in the block that holds them, that run both `a` and `b`; outermost first."""
+    inner = where.loops_above(b)
+    return [loop for loop in where.loops_above(a) if loop in inner]
+
+
+def conjuncts(predicate: Expr) -> Iterator[Expr]:
+    """The conditions that `predicate` joins with `and`; none for TRUE."""
+    if isinstance(predicate, BinOp) and predicate.op == "and":
+        yield from conjuncts(predicate.a)
+        yield from conjuncts(predicate.b)
+    elif predicate is not TRUE:
+        yield predicate
+
+
+def bindings(realize: BlockRealize) -> dict[Var, Expr]:
+    """The value of each iterator of a block where it is run."""
+    names = (iterator.var for iterator in realize.block.iter_vars)
+    return dict(zip(names, realize.iter_values, strict=True))
+
+
+def domain(block: Block) -> arith.Bounds:
+    """The bounds of the iterators of `block`, those with a constant domain."""
+    found: dict[Var, tuple[int, int]] = {}
+    for iterator in block.iter_vars:
+        low, size = arith.simplify(iterator.dom.min), arith.simplify(iterator.dom.extent)
+        found[iterator.var] = (int(low.value), int(low.value) + int(size.value) - 1)  # type: ignore[attr-defined]
+    return found
+
+
+def around(where: Places, stmt: Stmt) -> dict[Var, tuple[int, int]]:
+    """The bounds of every variable that is in scope at `stmt`."""
+    found: dict[Var, tuple[int, int]] = {}
+    for outer in where.above(stmt):
+        if isinstance(outer, For):
+            found.update(arith.loop_bounds([outer]))
+        elif isinstance(outer, BlockRealize):
+            found.update(domain(outer.block))
+    return found
+
+
+# --- what a block must be like -------------------------------------------------------------------
+
+
+def check_stage(func: PrimFunc, block: Block, verb: str) -> None:
+    """Refuse a block whose result depends on more than its iterators: it cannot be moved.
+
+    Accepted is what TVM calls a complete block (every iteration independent, nothing of what it
+    writes is read) or a reduction block (with an init), the sole writer of what it writes.
+    """
+    where = places(func)
+    realize = where.realize(block)
+    if any(isinstance(s, IfThenElse) for s in _between(where, realize)):
+        raise Refusal(
+            f"Can't {verb} `{block.name}`: it stands under an `if`",
+            realize,
+            hint="write the condition as T.where, or as T.if_then_else inside the block",
+        )
+    for buffer in written(block):
+        others = [r for r in writers(func, block, buffer) if r.block is not block]
+        if others:
+            raise Refusal(
+                f"Can't {verb} `{block.name}`: `{others[0].block.name}` writes {buffer.name} too",
+                realize,
+                *others,
+                hint="a block can be moved only while it is the sole writer of its result; "
+                "move it before the step that cut it in two (decompose_reduction)",
+            )
+    _check_own_reads(block, realize, verb)
+    _check_kinds(block, realize, verb)
+
+
+def _between(where: Places, realize: BlockRealize) -> Iterator[Stmt]:
+    """The statements around `realize` inside the block that holds it."""
+    for outer in where.above(realize):
+        if isinstance(outer, BlockRealize):
+            return
+        yield outer
+
+
+def _check_own_reads(block: Block, realize: BlockRealize, verb: str) -> None:
+    if block.init is not None:
+        return
+    loads = {n.buffer for n in walk(block.body) if isinstance(n, BufferLoad)}
+    again = [buffer for buffer in written(block) if buffer in loads or buffer in read(block)]
+    if again:
+        raise Refusal(
+            f"Can't {verb} `{block.name}`: it updates {again[0].name} in place, so running it "
+            "again changes the result",
+            realize,
+            hint="give the block a T.init(), or write the result into another buffer",
+        )
+
+
+def _check_kinds(block: Block, realize: BlockRealize, verb: str) -> None:
+    reduced = {it.var for it in block.iter_vars if it.kind == "reduce"}
+    if reduced and block.init is None:
+        raise Refusal(
+            f"Can't {verb} `{block.name}`: it has a reduce iterator but no T.init()",
+            realize,
+            hint="give the block a T.init(); without it what is summed depends on what was there",
+        )
+    for store in stores(block):
+        used = [v for i in store.indices for v in walk(i) if isinstance(v, Var) and v in reduced]
+        if used:
+            raise Refusal(
+                f"Can't {verb} `{block.name}`: its reduce iterator {used[0].name} says "
+                f"which cell of {store.buffer.name} is written",
+                realize,
+                hint=f"make {used[0].name} a spatial iterator (T.axis.spatial)",
+            )
+    spatial = [it.var for it in block.iter_vars if it.kind == "spatial"]
+    if not reduced and block.init is None:
+        return
+    for store in stores(block):
+        seen = {v for i in store.indices for v in walk(i) if isinstance(v, Var)}
+        missing = [v for v in spatial if v not in seen and _extent(block, v) > 1]
+        if missing:
+            raise Refusal(
+                f"Can't {verb} `{block.name}`: {missing[0].name} does not say which cell of "
+                f"{store.buffer.name} is written",
+                realize,
+                hint=f"make {missing[0].name} a reduce iterator (T.axis.reduce)",
+            )
+
+
+def _extent(block: Block, var: Var) -> int:
+    low, high = domain(block)[var]
+    return high - low + 1
+
+
+def only_region(regions: tuple[BufferRegion, ...], buffer: Buffer) -> BufferRegion | None:
+    """The region of `buffer` among `regions`; None where there is none."""
+    return next((r for r in regions if r.buffer is buffer), None)

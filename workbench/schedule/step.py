@@ -1,0 +1,80 @@
+"""One step of a schedule as plain data: the verb, its arguments, the names of what it made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A loop or a block, told so that it is found again when the steps are replayed.
+
+    It is looked for in the program after step number `step` (0: the program that the schedule
+    started from), the first that has it. `out` is its position among that step's results; where it
+    is none of them, `block` names a block, `nth` tells which of several of that name (in program
+    order; None: the only one), and `index` one of the loops above that block, outermost first. A loop above no block has
+    `block` "" and is the `index`-th loop of the function. `name` and `nest`, the names of the
+    loops above the block, are for people.
+    """
+
+    kind: Literal["loop", "block"]
+    step: int
+    out: int | None = None
+    block: str = ""
+    nth: int | None = None
+    index: int | None = None
+    name: str = field(default="", compare=False)
+    nest: tuple[str, ...] = field(default=(), compare=False)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+Value: TypeAlias = "None | bool | int | float | str | Ref | tuple[Value, ...]"
+"""An argument of a step: plain data and references; lists are tuples."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A call of a verb. Two steps are equal when they would do the same to the same program."""
+
+    verb: str
+    args: tuple[Value, ...]
+    kwargs: tuple[tuple[str, Value], ...] = ()
+    func: str = "main"
+    made: tuple[str, ...] = field(default=(), compare=False)
+    single: bool = field(default=False, compare=False)  # returned one handle, not a list
+
+    @property
+    def text(self) -> str:
+        """The call as people write it: ``split(i, factors=[None, 128])``."""
+        return f"{self.verb}({call_text(self.args, dict(self.kwargs))})"
+
+    def refs(self) -> list[Ref]:
+        """Every loop and block among the arguments."""
+        return [*_refs(self.args), *_refs(tuple(v for _, v in self.kwargs))]
+
+
+def call_text(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
+    """Arguments as Python source; loops and blocks by their names."""
+    named = [f"{name}={value_text(value)}" for name, value in kwargs.items()]
+    return ", ".join([*(value_text(a) for a in args), *named])
+
+
+def value_text(value: Any) -> str:
+    """One argument as Python source."""
+    if isinstance(value, (tuple, list)):
+        return f"[{', '.join(value_text(v) for v in value)}]"
+    return f'"{value}"' if isinstance(value, str) and '"' not in value else repr(value)
+
+
+def _refs(values: tuple[Value, ...]) -> list[Ref]:
+    found: list[Ref] = []
+    for value in values:
+        if isinstance(value, Ref):
+            found.append(value)
+        elif isinstance(value, tuple):
+            found.extend(_refs(value))
+    return found
