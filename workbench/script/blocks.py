@@ -1,0 +1,378 @@
+"""Blocks: how their heads are written, and how that text is read."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+from workbench import arith
+from workbench.ir import (
+    TRUE,
+    Block,
+    BlockRealize,
+    Buffer,
+    BufferRegion,
+    Const,
+    Data,
+    Expr,
+    For,
+    IterVar,
+    Range,
+    Stmt,
+    Var,
+    cast,
+    const,
+    dtypes,
+    seq,
+    structural_equal,
+)
+from workbench.script.calls import read_condition
+from workbench.script.grammar import (
+    print_body,
+    print_expr,
+    print_stmt,
+    prints,
+    read_attributes,
+    read_word,
+    reads,
+)
+from workbench.script.loops import read_body, read_stmt
+from workbench.script.memory import (
+    BUFFER_PARAMETERS,
+    declared,
+    print_alloc,
+    range_between,
+    read_index,
+    read_region,
+)
+from workbench.script.reader import Reader
+from workbench.script.writer import Writer, data
+
+_BLOCK = ("block", "sblock")
+_ALLOC = ("alloc_buffer", "sblock_alloc_buffer")
+_ATTR = ("block_attr", "sblock_attr")
+_SPATIAL = ("axis.spatial", "axis.S")
+_REDUCE = ("axis.reduce", "axis.R")
+_AXES = (*_SPATIAL, *_REDUCE, "axis.remap")
+_HEAD = (*_ALLOC, *_ATTR, *_AXES, "where", "reads", "writes")
+
+
+# --- writing -------------------------------------------------------------------------------------
+
+
+@prints(BlockRealize)
+def _print_realize(w: Writer, s: BlockRealize) -> None:
+    block = s.block
+    w.begin()
+    start = w.col
+    w.put(f"with {w.dialect.block}(")
+    w.block_name(block.name, block.id)
+    w.put("):")
+    w.spanned(s, start)
+    w.spanned(block, start)
+    w.end(s, "block")
+    w.indent += 1
+    outside = w.loops
+    _print_axes(w, s)
+    w.loops = {}
+    if s.predicate is not TRUE and not _is_true(s.predicate):
+        w.begin()
+        w.put("T.where(")
+        print_expr(w, s.predicate)
+        w.put(")")
+        w.end(s, "where")
+    for word, regions in (("reads", block.reads), ("writes", block.writes)):
+        _print_regions(w, s, word, regions)
+    if block.annotations:
+        w.row(f"{w.dialect.block_attr}({data(dict(block.annotations))})", s, "attr")
+    print_block_body(w, s)
+    w.loops = outside
+    w.indent -= 1
+    w.names.release([i.var for i in block.iter_vars])
+
+
+def print_block_body(w: Writer, s: BlockRealize) -> None:
+    """What a block allocates, its init and its body; also of the root block, which has no header."""
+    block = s.block
+    for buffer in block.alloc_buffers:
+        w.names.define(buffer, buffer.name)
+        print_alloc(w, buffer, s)
+    if block.init is not None:
+        w.row("with T.init():", s, "init")
+        print_body(w, block.init)
+    print_stmt(w, block.body)
+    w.names.release(block.alloc_buffers)
+
+
+def _is_true(e: Expr) -> bool:
+    return isinstance(e, Const) and e.value is True
+
+
+def _print_regions(
+    w: Writer, s: BlockRealize, word: str, regions: tuple[BufferRegion, ...]
+) -> None:
+    w.begin()
+    w.put(f"T.{word}(")
+    for k, region in enumerate(regions):
+        if k:
+            w.put(", ")
+        print_expr(w, region)
+    w.put(")")
+    w.end(s, word)
+
+
+def _print_axes(w: Writer, s: BlockRealize) -> None:
+    """One line an iterator; neighbours bound to a whole loop each share a ``T.axis.remap``."""
+    pairs = list(zip(s.block.iter_vars, s.iter_values, strict=True))
+    k = 0
+    while k < len(pairs):
+        count = 0
+        while k + count < len(pairs) and _is_whole_loop(w, *pairs[k + count]):
+            count += 1
+        if count > 1:
+            _print_remap(w, s, pairs[k : k + count])
+        else:
+            count = 1
+            _print_axis(w, s, *pairs[k])
+        k += count
+    # Names come into scope only now: a binding speaks of what is outside the block.
+
+
+def _is_whole_loop(w: Writer, i: IterVar, value: Expr) -> bool:
+    if not isinstance(value, Var) or value not in w.loops or value.type != i.var.type:
+        return False
+    loop = w.loops[value]
+    assert isinstance(loop, For)
+    return structural_equal(i.dom, Range(loop.min, loop.extent))
+
+
+def _name_axis(w: Writer, i: IterVar) -> None:
+    w.kinds[i.var] = "iter"
+    w.names.define(i.var, i.var.name)
+    start = w.col
+    w.name(i.var)
+    w.spanned(i, start)
+
+
+def _print_remap(w: Writer, s: BlockRealize, pairs: list[tuple[IterVar, Expr]]) -> None:
+    w.begin()
+    for k, (i, _) in enumerate(pairs):
+        if k:
+            w.put(", ")
+        _name_axis(w, i)
+    kinds = "".join("S" if i.kind == "spatial" else "R" for i, _ in pairs)
+    w.put(f' = T.axis.remap("{kinds}", [')
+    for k, (_, value) in enumerate(pairs):
+        if k:
+            w.put(", ")
+        print_expr(w, value)
+    w.put("])")
+    w.end(s, "axis")
+
+
+def _print_axis(w: Writer, s: BlockRealize, i: IterVar, value: Expr) -> None:
+    w.begin()
+    _name_axis(w, i)
+    w.put(f" = T.axis.{i.kind}(")
+    if isinstance(i.dom.min, Const) and i.dom.min.value == 0:
+        print_expr(w, i.dom.extent)
+    else:
+        w.put("(")
+        print_expr(w, i.dom.min)
+        w.put(", ")
+        print_expr(w, i.dom.min + i.dom.extent)
+        w.put(")")
+    w.put(", ")
+    print_expr(w, value)
+    w.put(")")
+    w.end(s, "axis")
+
+
+# --- reading -------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Head:
+    """What the statements at the head of a block have said so far; reads and writes None: nothing."""
+
+    iter_vars: list[IterVar] = field(default_factory=list)
+    values: list[Expr] = field(default_factory=list)
+    predicate: Expr = TRUE
+    reads: tuple[BufferRegion, ...] | None = None
+    writes: tuple[BufferRegion, ...] | None = None
+    allocs: list[Buffer] = field(default_factory=list)
+    annotations: tuple[tuple[str, Data], ...] = ()
+    init: Stmt | None = None
+
+
+@reads(ast.With)
+def _read_with(r: Reader, tree: ast.With) -> BlockRealize:
+    call = tree.items[0].context_expr
+    if r.is_function(call, "init"):
+        hint = "T.init() stands directly in a block, before the update"
+        raise r.error(call, "Can't read T.init() here", hint=hint)
+    if len(tree.items) != 1 or tree.items[0].optional_vars or not r.is_function(call, *_BLOCK):
+        hint = 'accepted after `with`: T.block("name") and, in a block, T.init()'
+        raise r.error(call, "Can't read this `with`", hint=hint)
+    assert isinstance(call, ast.Call)
+    (name_tree,) = r.arguments(call, "name")
+    name = read_word(r, name_tree, "a block's name")
+    head = Head()
+    with r.scope():
+        body = read_block_body(r, tree.body, head, tree)
+    return realized(name, head, body)
+
+
+def realized(name: str, head: Head, body: Stmt) -> BlockRealize:
+    """The block; what it reads and writes is worked out where the text does not say."""
+    block = Block(
+        name,
+        tuple(head.iter_vars),
+        head.reads or (),
+        head.writes or (),
+        body,
+        head.init,
+        tuple(head.allocs),
+        head.annotations,
+    )
+    if head.reads is None or head.writes is None:
+        found_reads, found_writes = arith.access_regions(block)
+        block = Block(
+            name,
+            block.iter_vars,
+            found_reads if head.reads is None else head.reads,
+            found_writes if head.writes is None else head.writes,
+            body,
+            head.init,
+            block.alloc_buffers,
+            head.annotations,
+        )
+    return BlockRealize(tuple(head.values), head.predicate, block)
+
+
+def read_block_body(r: Reader, trees: list[ast.stmt], head: Head, around: ast.AST) -> Stmt:
+    """The statements of a block: those of its head go to `head`, the others are its body."""
+    stmts: list[Stmt] = []
+    for tree in trees:
+        if not _read_head(r, tree, head):
+            stmts.extend(read_stmt(r, tree))
+    if not stmts:
+        hint = "write at least one store, as in A[i] = x"
+        raise r.error(trees[0] if trees else around, "This block does nothing", hint=hint)
+    return seq(*stmts)
+
+
+def _read_head(r: Reader, tree: ast.stmt, head: Head) -> bool:
+    """Read `tree` into `head` if it belongs there; else say so."""
+    match tree:
+        case ast.Assign(targets=[target], value=ast.Call() as call):
+            if r.is_function(call, *_ALLOC):
+                _read_alloc(r, target, call, head)
+                return True
+            if r.is_function(call, *_AXES):
+                _read_axes(r, target, call, head)
+                return True
+        case ast.With(items=[ast.withitem(context_expr=ast.Call() as call)]):
+            if r.is_function(call, "init"):
+                _read_init(r, tree, head)
+                return True
+        case ast.Expr(value=ast.Call() as call):
+            if r.is_function(call, *_HEAD):
+                _read_note(r, call, head)
+                return True
+    return False
+
+
+def _read_alloc(r: Reader, target: ast.expr, call: ast.Call, head: Head) -> None:
+    if not isinstance(target, ast.Name):
+        raise r.error(target, "Can't name a buffer this", hint="write B = T.alloc_buffer((8,))")
+    given = r.bind(call, *BUFFER_PARAMETERS)
+    buffer = declared(r, given, target.id, call)
+    r.define(target, target.id, buffer)
+    head.allocs.append(buffer)
+
+
+def _read_init(r: Reader, tree: ast.With, head: Head) -> None:
+    if head.init is not None:
+        raise r.error(tree, "This block has two T.init()", hint="write one, before the update")
+    head.init = read_body(r, tree.body, tree)
+
+
+def _read_note(r: Reader, call: ast.Call, head: Head) -> None:
+    """``T.where``, ``T.reads``, ``T.writes`` and annotations."""
+    name = r.function(call.func)
+    if name in (*_ALLOC, *_AXES):
+        hint = "give it a name: B = T.alloc_buffer((8,)), vi = T.axis.spatial(8, i)"
+        raise r.error(call, f"T.{name} is not given a name", hint=hint)
+    if name == "where":
+        (condition,) = r.arguments(call, "predicate")
+        head.predicate = read_condition(r, condition)
+    elif name in _ATTR:
+        (attributes,) = r.arguments(call, "attrs")
+        head.annotations = read_attributes(r, attributes)
+    else:
+        listed = len(call.args) == 1 and isinstance(call.args[0], (ast.List, ast.Tuple))
+        trees = call.args[0].elts if listed else call.args  # type: ignore[attr-defined]
+        regions = tuple(read_region(r, tree) for tree in trees)
+        if name == "reads":
+            head.reads = regions
+        else:
+            head.writes = regions
+
+
+def _read_axes(r: Reader, target: ast.expr, call: ast.Call, head: Head) -> None:
+    name = r.function(call.func)
+    if name == "axis.remap":
+        _read_remap(r, target, call, head)
+        return
+    if isinstance(target, (ast.Tuple, ast.List)):
+        hint = 'for several at once write vi, vj = T.axis.remap("SS", [i, j])'
+        raise r.error(target, f"T.{name} makes one iterator", hint=hint)
+    dom_tree, value_tree = r.arguments(call, "dom", "value")
+    value = read_index(r, value_tree)
+    dom = _read_dom(r, dom_tree)
+    dtype = dtypes.join(dom.extent.dtype, value.dtype) or value.dtype
+    dom = Range(cast(dtype, dom.min), cast(dtype, dom.extent))
+    kind = "spatial" if name in _SPATIAL else "reduce"
+    _add_axis(r, target, kind, dom, cast(dtype, value), head)
+
+
+def _read_dom(r: Reader, tree: ast.expr) -> Range:
+    """``128``, or ``(1, 4)`` for the values from 1 up to 4."""
+    if isinstance(tree, (ast.Tuple, ast.List)) and len(tree.elts) == 2:
+        return range_between(read_index(r, tree.elts[0]), read_index(r, tree.elts[1]))
+    extent = read_index(r, tree)
+    return Range(const(0, extent.dtype), extent)
+
+
+def _read_remap(r: Reader, target: ast.expr, call: ast.Call, head: Head) -> None:
+    kinds_tree, loops_tree = r.arguments(call, "kinds", "bindings")
+    kinds = read_word(r, kinds_tree, "the kinds of the iterators")
+    if set(kinds) - {"S", "R"}:
+        hint = "write S for a spatial iterator and R for one that is reduced over"
+        raise r.error(kinds_tree, f'Can\'t read the kinds "{kinds}"', hint=hint)
+    loops = loops_tree.elts if isinstance(loops_tree, (ast.List, ast.Tuple)) else [loops_tree]
+    names = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+    if not len(kinds) == len(loops) == len(names):
+        hint = 'as many of each: vi, vj = T.axis.remap("SR", [i, j])'
+        headline = f"{len(names)} names, {len(kinds)} kinds and {len(loops)} loops do not match"
+        raise r.error(call, headline, hint=hint)
+    for name, kind, loop in zip(names, kinds, loops, strict=True):
+        var = read_index(r, loop)
+        if not isinstance(var, Var) or var not in r.extents:
+            hint = (
+                "remap takes loop variables; write T.axis.spatial(extent, value) for anything else"
+            )
+            raise r.error(loop, f"`{r.text(loop)}` is no loop", hint=hint)
+        _add_axis(
+            r, name, "spatial" if kind == "S" else "reduce", Range(*r.extents[var]), var, head
+        )
+
+
+def _add_axis(r: Reader, target: ast.expr, kind: str, dom: Range, value: Expr, head: Head) -> None:
+    if not isinstance(target, ast.Name):
+        raise r.error(target, "Can't name an iterator this", hint="write vi = T.axis.spatial(8, i)")
+    var = Var(target.id, value.dtype)
+    r.define(target, target.id, var)
+    head.iter_vars.append(IterVar(var, dom, kind))
+    head.values.append(value)

@@ -1,0 +1,173 @@
+"""Functions of values, casts and choices: how each is written, and how that text is read."""
+
+from __future__ import annotations
+
+import ast
+
+from workbench.ir import (
+    MATHS,
+    Broadcast,
+    Call,
+    Cast,
+    Expr,
+    Ramp,
+    Select,
+    as_expr,
+    cast,
+    dtypes,
+    meet,
+)
+from workbench.script.grammar import (
+    FUNCTIONS,
+    REFUSED,
+    function,
+    not_a_number,
+    print_expr,
+    prints,
+    read_dtype,
+    read_expr,
+    read_value,
+    reads,
+)
+from workbench.script.reader import Reader, Value
+from workbench.script.writer import Writer, string
+
+
+def _print_call(w: Writer, name: str, *args: Expr | str) -> None:
+    w.put(name + "(")
+    for k, arg in enumerate(args):
+        if k:
+            w.put(", ")
+        if isinstance(arg, str):
+            w.put(arg)
+        else:
+            print_expr(w, arg)
+    w.put(")")
+
+
+@prints(Call)
+def _print_function(w: Writer, e: Call, tightness: int) -> None:
+    _print_call(w, w.dialect.abs if e.op == "abs" else "T." + e.op, *e.args)
+
+
+@reads(ast.Call)
+def _read_call(r: Reader, tree: ast.Call) -> Value:
+    """Any call: the method ``.astype``, a function of T, or what TVM has and we do not."""
+    if isinstance(tree.func, ast.Attribute) and tree.func.attr == "astype":
+        (dtype,) = r.arguments(tree, "dtype")
+        return cast(read_dtype(r, dtype), read_expr(r, tree.func.value))
+    name = r.function(tree.func)
+    if name in FUNCTIONS:
+        return FUNCTIONS[name](r, tree)
+    if name in REFUSED:
+        raise r.error(tree.func, f"Can't use `{r.text(tree.func)}` here", hint=REFUSED[name])
+    hint = "accepted: T.min, T.max, T.if_then_else, T.Select, T.Cast, " + ", ".join(
+        f"T.{op}" for op in MATHS
+    )
+    raise r.error(tree.func, f"There is no function `{r.text(tree.func)}`", hint=hint)
+
+
+REFUSED.update(
+    {
+        "truncdiv": "write a // b, which rounds towards minus infinity",
+        "truncmod": "write a % b, whose sign is that of b",
+        "Mod": "write a % b, whose sign is that of b",
+        "Let": "write the value itself where it is used",
+        "evaluate": "a program only stores: A[i] = value",
+    }
+)
+
+
+@function(*MATHS, "fabs", "power")
+def _read_maths(r: Reader, tree: ast.Call) -> Expr:
+    """``T.exp(x)``; TVM's names fabs and power are abs and pow here."""
+    name = r.function(tree.func)
+    op = {"fabs": "abs", "power": "pow"}.get(name, name)
+    args = [read_value(r, arg) for arg in r.arguments(tree, *("x", "y")[: MATHS[op]])]
+    for arg, value in zip(tree.args, args, strict=False):
+        if not isinstance(value, (Expr, bool, int, float)):
+            raise not_a_number(r, arg, value)
+    if len(args) == 2:
+        args = list(_together(r, tree, *args))
+    first = as_expr(args[0] if isinstance(args[0], Expr) else float(args[0]))
+    if dtypes.is_float(first.dtype) or (op == "abs" and dtypes.is_int(first.dtype)):
+        return Call(op, (first, *args[1:]), first.dtype)
+    hint = f'convert it first: T.{name}(T.Cast("float32", x))'
+    raise r.error(tree, f"Can't take T.{name} of a value of type {first.dtype}", hint=hint)
+
+
+def _together(r: Reader, tree: ast.Call, a: Value, b: Value) -> tuple[Expr, Expr]:
+    """Both values in the type in which they meet."""
+    try:
+        return meet(a, b)  # type: ignore[arg-type]
+    except TypeError as error:
+        hint = 'convert one of them: T.Cast("float32", x)'
+        raise r.error(tree, f"Can't bring both values to one type: {error}", hint=hint) from None
+
+
+@function("if_then_else")
+def _read_if_then_else(r: Reader, tree: ast.Call) -> Expr:
+    condition, a, b = _choice(r, tree)
+    return Call("if_then_else", (condition, a, b), a.dtype)
+
+
+@prints(Select)
+def _print_select(w: Writer, e: Select, tightness: int) -> None:
+    _print_call(w, "T.Select", e.condition, e.true_value, e.false_value)
+
+
+@function("Select")
+def _read_select(r: Reader, tree: ast.Call) -> Expr:
+    return Select(*_choice(r, tree))
+
+
+def _choice(r: Reader, tree: ast.Call) -> tuple[Expr, Expr, Expr]:
+    """The condition and the two values of a choice, the values in one type."""
+    first, second, third = r.arguments(tree, "condition", "true_value", "false_value")
+    condition = read_condition(r, first)
+    a, b = read_value(r, second), read_value(r, third)
+    for side, value in ((second, a), (third, b)):
+        if not isinstance(value, (Expr, bool, int, float)):
+            raise not_a_number(r, side, value)
+    return condition, *_together(r, tree, a, b)
+
+
+def read_condition(r: Reader, tree: ast.expr) -> Expr:
+    """An expression of type bool."""
+    condition = read_expr(r, tree)
+    if condition.dtype != "bool":
+        hint = "write a comparison, as in i < 8"
+        raise r.error(
+            tree, f"Can't use a value of type {condition.dtype} as a condition", hint=hint
+        )
+    return condition
+
+
+@prints(Cast)
+def _print_cast(w: Writer, e: Cast, tightness: int) -> None:
+    _print_call(w, "T.Cast", string(e.type), e.value)
+
+
+@function("Cast", "cast")
+def _read_cast(r: Reader, tree: ast.Call) -> Expr:
+    """``T.Cast("float32", x)`` is written out even of a constant; ``T.cast(x, …)`` folds."""
+    if r.function(tree.func) == "cast":
+        value, dtype = r.arguments(tree, "value", "dtype")
+        return cast(read_dtype(r, dtype), read_expr(r, value))
+    dtype, value = r.arguments(tree, "dtype", "value")
+    return Cast(read_dtype(r, dtype), read_expr(r, value))
+
+
+@prints(Ramp)
+def _print_ramp(w: Writer, e: Ramp, tightness: int) -> None:
+    _print_call(w, "T.Ramp", e.base, str(e.stride), str(e.lanes))
+
+
+@prints(Broadcast)
+def _print_broadcast(w: Writer, e: Broadcast, tightness: int) -> None:
+    _print_call(w, "T.Broadcast", e.value, str(e.lanes))
+
+
+REFUSED.update(
+    dict.fromkeys(("Ramp", "Broadcast"), "vectors are made by lowering: use sch.vectorize")
+)

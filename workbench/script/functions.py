@@ -1,0 +1,219 @@
+"""Functions, modules and kernels: how they are written, and how that text is read."""
+
+from __future__ import annotations
+
+import ast
+
+from workbench.ir import (
+    TRUE,
+    Block,
+    BlockRealize,
+    Buffer,
+    Data,
+    IRModule,
+    Kernel,
+    PrimFunc,
+    Stmt,
+)
+from workbench.script.blocks import Head, print_block_body, read_block_body
+from workbench.script.grammar import print_stmt, prints, read_attributes
+from workbench.script.memory import (
+    BUFFER_PARAMETERS,
+    declared,
+    print_alloc,
+    print_buffer_type,
+    read_buffer_type,
+)
+from workbench.script.reader import Reader
+from workbench.script.writer import Writer, data, identifier
+
+# --- writing -------------------------------------------------------------------------------------
+
+
+@prints(IRModule)
+def _print_module(w: Writer, m: IRModule) -> None:
+    w.row(w.dialect.module, m, "module")
+    w.row("class Module:", m, "module")
+    w.indent += 1
+    for k, func in enumerate(m.functions):
+        if k:
+            w.row("", m, "module")
+        print_stmt(w, func)  # type: ignore[arg-type]
+    w.indent -= 1
+
+
+@prints(PrimFunc)
+def _print_func(w: Writer, f: PrimFunc) -> None:
+    w.row(w.dialect.prim_func, f, "decorator")
+    name = identifier(f.name)
+    _print_signature(w, f, name, f.params)
+    w.indent += 1
+    attrs = f.attrs if name == f.name else (("global_symbol", f.name), *f.attrs)
+    if attrs:
+        w.row(f"T.func_attr({data(dict(attrs))})", f, "attr")
+    if _is_plain_root(f.body):
+        w.begin()
+        start = w.col
+        w.put(f"# with {w.dialect.block}(")
+        w.block_name("root", f.root.id)
+        w.put("):")
+        w.spanned(f.body, start)
+        w.spanned(f.root, start)
+        w.end(f.body, "block")
+        print_block_body(w, f.body)
+    else:
+        print_stmt(w, f.body)
+    w.indent -= 1
+    w.names.release(f.params)
+
+
+def _print_signature(
+    w: Writer, owner: PrimFunc | Kernel, name: str, params: tuple[Buffer, ...]
+) -> None:
+    w.begin()
+    start = w.col
+    w.put(f"def {name}(")
+    for k, buffer in enumerate(params):
+        if k:
+            w.put(", ")
+        w.names.define(buffer, buffer.name)
+        here = w.col
+        w.name(buffer)
+        w.put(": ")
+        print_buffer_type(w, buffer)
+        w.spanned(buffer, here)
+    w.put("):")
+    w.spanned(owner, start)
+    w.end(owner, "def")
+
+
+def _is_plain_root(s: BlockRealize) -> bool:
+    """Whether the root block says nothing, so that its header may stay a comment."""
+    b = s.block
+    plain = not (b.iter_vars or b.reads or b.writes or b.annotations or b.init)
+    return plain and b.name == "root" and s.predicate is TRUE
+
+
+@prints(Kernel)
+def _print_kernel(w: Writer, k: Kernel) -> None:
+    """A launch: its size, its buffers, then what each thread runs. It is shown, never read."""
+    w.row(f"# one launch: {_size(k.grid)} blocks of {_size(k.block)} threads", k, "launch")
+    _print_signature(w, k, identifier(k.name), k.params)
+    w.indent += 1
+    sizes = dict(zip(("x", "y", "z"), zip(k.grid, k.block, strict=True), strict=True))
+    for axis, var in k.axes:
+        of_grid, of_block = sizes[axis[-1]]
+        w.begin()
+        w.kinds[var] = "loop"
+        w.names.define(var, var.name)
+        w.name(var)
+        extent = of_grid if axis.startswith("blockIdx") else of_block
+        w.put(f' = T.launch_thread("{axis}", {extent})')
+        w.end(k, "axis")
+    for buffer in k.allocs:
+        w.names.define(buffer, buffer.name)
+        print_alloc(w, buffer, k)
+    print_stmt(w, k.body)
+    w.indent -= 1
+    w.names.release([*k.params, *k.allocs, *(var for _, var in k.axes)])
+
+
+def _size(sizes: tuple[int, int, int]) -> str:
+    used = sizes[: max((k + 1 for k, n in enumerate(sizes) if n > 1), default=1)]
+    return " × ".join(map(str, used))
+
+
+# --- reading -------------------------------------------------------------------------------------
+
+
+def read_function(r: Reader, tree: ast.FunctionDef) -> PrimFunc:
+    """The function that `tree` defines."""
+    params = _read_params(r, tree)
+    attrs: dict[str, Data] = {}
+    body: list[ast.stmt] = []
+    for stmt in tree.body:
+        if isinstance(stmt, ast.Expr) and r.is_function(stmt.value, "func_attr"):
+            assert isinstance(stmt.value, ast.Call)
+            (given,) = r.arguments(stmt.value, "attrs")
+            attrs.update(read_attributes(r, given))
+        elif isinstance(stmt, ast.Assign) and r.is_function(stmt.value, "match_buffer"):
+            _read_match_buffer(r, stmt, params)
+        else:
+            body.append(stmt)
+    buffers = [_matched(r, tree, name, buffer) for name, buffer in params.items()]
+    head = Head()
+    stmt = read_block_body(r, body, head, tree)
+    name = str(attrs.pop("global_symbol", tree.name))
+    return PrimFunc(name, tuple(buffers), _root(r, tree, head, stmt), tuple(attrs.items()))
+
+
+def _read_params(r: Reader, tree: ast.FunctionDef) -> dict[str, Buffer | None]:
+    """The parameters in order; None for a handle, whose buffer ``T.match_buffer`` will give."""
+    args = tree.args
+    if args.vararg or args.kwarg or args.kwonlyargs or args.posonlyargs or args.defaults:
+        hint = 'write each parameter as A: T.Buffer((8,), "float32")'
+        raise r.error(tree, "A program takes plain parameters only", hint=hint)
+    params: dict[str, Buffer | None] = {}
+    for arg in args.args:
+        if _is_handle(r, arg.annotation):
+            params[arg.arg] = None
+            continue
+        buffer = read_buffer_type(r, arg)
+        r.define(arg, arg.arg, buffer)
+        params[arg.arg] = buffer
+    return params
+
+
+def _is_handle(r: Reader, tree: ast.expr | None) -> bool:
+    if isinstance(tree, ast.Call):
+        return r.is_function(tree, "handle")
+    is_attribute = isinstance(tree, ast.Attribute) and tree.attr == "handle"
+    return is_attribute and r.function(tree) == "handle"  # type: ignore[arg-type]
+
+
+def _read_match_buffer(r: Reader, stmt: ast.Assign, params: dict[str, Buffer | None]) -> None:
+    """``A = T.match_buffer(a, (8,), "float32")`` makes handle `a` the buffer `A`."""
+    target, call = stmt.targets[0], stmt.value
+    assert isinstance(call, ast.Call)
+    given = r.bind(call, "param", *BUFFER_PARAMETERS)
+    param = given.pop("param", None)
+    if not isinstance(param, ast.Name) or params.get(param.id, call) is not None:
+        handles = ", ".join(name for name, buffer in params.items() if buffer is None)
+        hint = f"handles that have no buffer yet: {handles or 'none'}"
+        raise r.error(call, "T.match_buffer takes a parameter that is a T.handle", hint=hint)
+    if not isinstance(target, ast.Name):
+        hint = 'write A = T.match_buffer(a, (8,), "float32")'
+        raise r.error(target, "Can't name a buffer this", hint=hint)
+    buffer = declared(r, given, target.id, call)
+    r.define(target, target.id, buffer)
+    params[param.id] = buffer
+
+
+def _matched(r: Reader, tree: ast.FunctionDef, name: str, buffer: Buffer | None) -> Buffer:
+    if buffer is None:
+        arg = next(arg for arg in tree.args.args if arg.arg == name)
+        hint = f'write A = T.match_buffer({name}, (8,), "float32") first in the function'
+        raise r.error(arg, f"Handle `{name}` is given no buffer", hint=hint)
+    return buffer
+
+
+def _root(r: Reader, tree: ast.FunctionDef, head: Head, body: Stmt) -> BlockRealize:
+    """The root block around `body`; `body` itself where the author wrote the root block out."""
+    if head.iter_vars or head.init or head.predicate is not TRUE:
+        hint = 'put T.axis, T.where and T.init into a block: with T.block("C"):'
+        raise r.error(tree, "The function's own statements are no block", hint=hint)
+    said = head.reads or head.writes or head.annotations or head.allocs
+    if isinstance(body, BlockRealize) and not body.block.iter_vars and body.block.name == "root":
+        if not said:
+            return body
+    root = Block(
+        "root",
+        (),
+        head.reads or (),
+        head.writes or (),
+        body,
+        None,
+        tuple(head.allocs),
+        head.annotations,
+    )
+    return BlockRealize((), TRUE, root)

@@ -1,0 +1,332 @@
+"""Buffers, their elements, boxes and stores: how each is written, and how that text is read."""
+
+from __future__ import annotations
+
+import ast
+
+from workbench import arith
+from workbench.ir import (
+    BinOp,
+    Buffer,
+    BufferLoad,
+    BufferRegion,
+    BufferStore,
+    Const,
+    Expr,
+    Node,
+    Ramp,
+    Range,
+    Var,
+    as_expr,
+    binary,
+    cast,
+    const,
+    dtypes,
+    number_like,
+    structural_equal,
+)
+from workbench.script.grammar import (
+    not_a_number,
+    print_expr,
+    prints,
+    read_dtype,
+    read_expr,
+    read_plain,
+    read_value,
+    read_word,
+    reads,
+)
+from workbench.script.reader import Reader, Value
+from workbench.script.writer import Writer, shape, string
+
+# --- elements ------------------------------------------------------------------------------------
+
+
+@prints(BufferLoad)
+def _print_load(w: Writer, e: BufferLoad, tightness: int) -> None:
+    _print_element(w, e.buffer, e.indices)
+
+
+def _print_element(w: Writer, buffer: Buffer, indices: tuple[Expr | Range, ...]) -> None:
+    w.name(buffer)
+    w.put("[")
+    for k, index in enumerate(indices):
+        if k:
+            w.put(", ")
+        if isinstance(index, Range):
+            _print_range(w, index)
+        elif isinstance(index, Ramp) and index.stride == 1:
+            _print_range(w, Range(index.base, const(index.lanes, index.base.dtype)))
+        else:
+            print_expr(w, index)
+    w.put("()]" if not indices else "]")
+
+
+@reads(ast.Subscript)
+def _read_subscript(r: Reader, tree: ast.Subscript) -> Value:
+    """``A[i, j]``, or an item of a list or shape that is known already: ``A.shape[0]``."""
+    value = read_value(r, tree.value)
+    if isinstance(value, Buffer):
+        return BufferLoad(value, _read_indices(r, tree, value))
+    index = read_value(r, tree.slice)
+    if isinstance(value, tuple) and isinstance(index, int) and not isinstance(index, bool):
+        if -len(value) <= index < len(value):
+            return value[index]
+        hint = f"it has {len(value)} items, numbered from 0"
+        raise r.error(tree, f"There is no item {index} in this list", hint=hint)
+    hint = "only buffers, and lists and tuples of numbers, have items"
+    raise r.error(tree, f"Can't index {r.describe(value)}", hint=hint)
+
+
+@reads(ast.Attribute)
+def _read_attribute(r: Reader, tree: ast.Attribute) -> Value:
+    """``A.shape`` and ``A.dtype`` of a buffer."""
+    value = read_value(r, tree.value)
+    if isinstance(value, Buffer) and tree.attr in ("shape", "dtype"):
+        return getattr(value, tree.attr)
+    hint = "buffers have .shape and .dtype; give any other value a name before the program"
+    raise r.error(tree, f"Can't read `.{tree.attr}` here", hint=hint)
+
+
+@reads(ast.Tuple, ast.List)
+def _read_items(r: Reader, tree: ast.Tuple | ast.List) -> Value:
+    return tuple(read_value(r, item) for item in tree.elts)
+
+
+def _index_trees(tree: ast.Subscript) -> list[ast.expr]:
+    return tree.slice.elts if isinstance(tree.slice, ast.Tuple) else [tree.slice]
+
+
+def _read_indices(r: Reader, tree: ast.Subscript, buffer: Buffer) -> tuple[Expr, ...]:
+    trees = _index_trees(tree)
+    _check_count(r, tree, buffer, len(trees))
+    return tuple(read_index(r, item) for item in trees)
+
+
+def _check_count(r: Reader, tree: ast.Subscript, buffer: Buffer, count: int) -> None:
+    if count != len(buffer.shape):
+        wanted, given = (
+            _counted(len(buffer.shape), "index", "indices"),
+            _counted(count, "was", "were"),
+        )
+        raise r.error(
+            tree,
+            f"`{buffer.name}` takes {wanted}, {given} given",
+            hint=f"`{buffer.name}` has shape {shape(buffer.shape)}: one index for each dimension",
+        )
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"
+
+
+def read_index(r: Reader, tree: ast.expr) -> Expr:
+    """An integer expression."""
+    index = read_expr(r, tree)
+    if dtypes.is_int(index.dtype):
+        return index
+    hint = 'indices, extents and bindings are integers; divide with //, convert with T.Cast("int32", x)'
+    raise r.error(tree, f"Can't use a value of type {index.dtype} as an index", hint=hint)
+
+
+# --- boxes ---------------------------------------------------------------------------------------
+
+
+@prints(BufferRegion)
+def _print_region(w: Writer, e: BufferRegion, tightness: int) -> None:
+    _print_element(w, e.buffer, e.region)
+
+
+def _print_range(w: Writer, e: Range) -> None:
+    """``lo : hi``, spaced as a formatter would: ``0:4`` but ``vi : vi + 3``."""
+    if isinstance(e.extent, Const) and e.extent.value == 1:
+        print_expr(w, e.min)
+        return
+    start = w.col
+    stop = binary("+", e.min, e.extent)
+    plain = isinstance(e.min, (Const, Var)) and isinstance(stop, (Const, Var))
+    print_expr(w, e.min)
+    w.put(":" if plain else " : ")
+    print_expr(w, stop)
+    w.spanned(e, start)
+
+
+def read_region(r: Reader, tree: ast.expr) -> BufferRegion:
+    """``A[vi, 0:4]``, or ``A`` for the whole of it."""
+    if not isinstance(tree, ast.Subscript):
+        value = read_value(r, tree)
+        if isinstance(value, Buffer):
+            return BufferRegion(value, tuple(Range(as_expr(0), as_expr(n)) for n in value.shape))
+        raise r.error(
+            tree, "Can't read this as a region", hint="write A[vi, 0:4], or A for all of it"
+        )
+    buffer = read_value(r, tree.value)
+    if not isinstance(buffer, Buffer):
+        raise r.error(
+            tree, "Can't read this as a region", hint="write A[vi, 0:4], or A for all of it"
+        )
+    trees = _index_trees(tree)
+    _check_count(r, tree, buffer, len(trees))
+    return BufferRegion(buffer, tuple(_read_range(r, item) for item in trees))
+
+
+def _read_range(r: Reader, tree: ast.expr) -> Range:
+    if not isinstance(tree, ast.Slice):
+        index = read_index(r, tree)
+        return Range(index, const(1, index.dtype))
+    if tree.lower is None or tree.upper is None or tree.step is not None:
+        raise r.error(tree, "Can't read this range", hint="write both ends and no step: A[0:4]")
+    return range_between(read_index(r, tree.lower), read_index(r, tree.upper))
+
+
+def range_between(low: Expr, high: Expr) -> Range:
+    """From `low` up to `high`: where `high` is written ``low + n``, the extent is that n."""
+    if isinstance(high, BinOp) and high.op == "+" and structural_equal(high.a, low):
+        return Range(low, high.b)
+    return Range(low, arith.simplify(binary("-", high, low)))
+
+
+# --- stores --------------------------------------------------------------------------------------
+
+
+@prints(BufferStore)
+def _print_store(w: Writer, s: BufferStore) -> None:
+    w.begin()
+    start = w.col
+    _print_element(w, s.buffer, s.indices)
+    w.put(" = ")
+    print_expr(w, s.value)
+    w.spanned(s, start)
+    w.end(s, "store")
+
+
+@reads(ast.Assign)
+def _read_store(r: Reader, tree: ast.Assign) -> BufferStore:
+    if len(tree.targets) != 1:
+        raise r.error(tree, "Can't store to two places at once", hint="write two stores")
+    target = tree.targets[0]
+    if not isinstance(target, ast.Subscript):
+        raise r.error(
+            tree,
+            f"Can't give `{r.text(target)}` a value",
+            hint="a program stores to buffers, A[i] = x; write any other value where it is used",
+        )
+    return _store(r, target, tree.value)
+
+
+@reads(ast.AugAssign)
+def _read_update(r: Reader, tree: ast.AugAssign) -> BufferStore:
+    """``A[i] += x`` is ``A[i] = A[i] + x``."""
+    if not isinstance(tree.target, ast.Subscript):
+        hint = "a program stores to buffers: A[i] += x"
+        raise r.error(tree, f"Can't change `{r.text(tree.target)}`", hint=hint)
+    element = ast.copy_location(
+        ast.Subscript(tree.target.value, tree.target.slice, ast.Load()), tree.target
+    )
+    both = ast.copy_location(ast.BinOp(element, tree.op, tree.value), tree)
+    return _store(r, tree.target, both)
+
+
+def _store(r: Reader, target: ast.Subscript, tree: ast.expr) -> BufferStore:
+    """A store; a value of another type is converted to the buffer's, as TVM does."""
+    buffer = read_value(r, target.value)
+    if not isinstance(buffer, Buffer):
+        raise r.error(target, f"`{r.text(target.value)}` is no buffer", hint="store to A[i]")
+    indices = _read_indices(r, target, buffer)
+    value = read_value(r, tree)
+    if not isinstance(value, (Expr, bool, int, float)):
+        raise not_a_number(r, tree, value)
+    value = value if isinstance(value, Expr) else number_like(value, buffer.dtype)
+    return BufferStore(buffer, cast(buffer.dtype, value), indices)
+
+
+# --- declarations --------------------------------------------------------------------------------
+
+
+def print_buffer_type(w: Writer, buffer: Buffer) -> None:
+    """``T.Buffer((8,), "float32")``, after a parameter's name."""
+    w.put(f"T.Buffer({shape(buffer.shape)}, {string(buffer.type)}")
+    _print_placement(w, buffer)
+
+
+def print_alloc(w: Writer, buffer: Buffer, owner: Node) -> None:
+    """``A_shared = T.alloc_buffer((8,), scope="shared")``; float32 and "global" go without saying."""
+    w.begin()
+    start = w.col
+    w.name(buffer)
+    w.put(f" = {w.dialect.alloc_buffer}({shape(buffer.shape)}")
+    if buffer.type != "float32":
+        w.put(f", {string(buffer.type)}")
+    _print_placement(w, buffer)
+    w.spanned(buffer, start)
+    w.end(owner, "alloc")
+
+
+def _print_placement(w: Writer, buffer: Buffer) -> None:
+    if buffer.strides:
+        w.put(f", strides={shape(buffer.strides)}")
+    if buffer.scope != "global":
+        w.put(f", scope={string(buffer.scope)}")
+    w.put(")")
+
+
+def read_buffer_type(r: Reader, arg: ast.arg) -> Buffer:
+    """A parameter, its type in any of the forms that the tutorials use."""
+    name, tree = arg.arg, arg.annotation
+    hint = f'write {name}: T.Buffer((8,), "float32")'
+    if isinstance(tree, ast.Subscript) and isinstance(tree.value, ast.Attribute):
+        if r.function(tree.value) == "Buffer":
+            items = tree.slice.elts if isinstance(tree.slice, ast.Tuple) else [tree.slice]
+            if len(items) == 2:
+                return declared(r, {"shape": items[0], "dtype": items[1]}, name, tree)
+    elif isinstance(tree, ast.Call) and r.is_function(tree, "Buffer"):
+        return declared(r, r.bind(tree, *BUFFER_PARAMETERS), name, tree)
+    headline = "has no type" if tree is None else "has a type that can't be read"
+    raise r.error(tree or arg, f"Parameter `{name}` {headline}", hint=hint)
+
+
+BUFFER_PARAMETERS = (
+    "shape",
+    "dtype",
+    "data",
+    "strides",
+    "elem_offset",
+    "scope",
+    "align",
+    "offset_factor",
+)
+_UNSAID = {
+    "data": (None,),
+    "elem_offset": (None, 0),
+    "align": (None, -1, 64),
+    "offset_factor": (None, 0, 1),
+}
+
+
+def declared(r: Reader, given: dict[str, ast.expr], name: str, tree: ast.expr) -> Buffer:
+    """The buffer that the arguments of a declaration describe."""
+    if "shape" not in given:
+        raise r.error(tree, f"Buffer `{name}` has no shape", hint='write T.Buffer((8,), "float32")')
+    for key, accepted in _UNSAID.items():
+        if key in given and read_plain(r, given[key]) not in accepted:
+            hint = "buffers here are whole arrays: leave it out"
+            raise r.error(given[key], f"Can't set `{key}` of buffer `{name}`", hint=hint)
+    dtype = read_dtype(r, given["dtype"]) if "dtype" in given else "float32"
+    scope = read_word(r, given["scope"], "a scope") if "scope" in given else "global"
+    strides = given.get("strides")
+    sizes = _read_shape(r, given["shape"])
+    steps = () if strides is None or read_plain(r, strides) is None else _read_shape(r, strides)
+    if steps and len(steps) != len(sizes):
+        hint = "write one stride for each dimension, or none"
+        raise r.error(strides, f"`{name}` has {len(sizes)} dimensions", hint=hint)
+    return Buffer(name, sizes, dtype, scope, steps)
+
+
+def _read_shape(r: Reader, tree: ast.expr) -> tuple[int, ...]:
+    value = read_plain(r, tree)
+    sizes = value if isinstance(value, tuple) else (value,)
+    for size in sizes:
+        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+            hint = "a shape is a tuple of positive integers, known when the program is read: (8, 4)"
+            raise r.error(tree, f"Can't use {r.text(tree)} as a shape", hint=hint)
+    return sizes

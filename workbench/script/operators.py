@@ -1,0 +1,327 @@
+"""Variables, numbers and operators: how each is written, and how that text is read."""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable
+
+from workbench.ir import (
+    COMPARISONS,
+    BinOp,
+    Const,
+    Expr,
+    Not,
+    Var,
+    binary,
+    cast,
+    const,
+    dtypes,
+)
+from workbench.script.grammar import function, not_a_number, print_expr, prints, read_value, reads
+from workbench.script.reader import Reader, Value
+from workbench.script.writer import Writer, string
+
+# How tightly Python binds an operator: higher is tighter; names and calls never need parentheses.
+_UNARY = 12
+_BINDS = {
+    **dict.fromkeys(("*", "/", "//", "%"), 11),
+    **dict.fromkeys(("+", "-"), 10),
+    **dict.fromkeys(COMPARISONS, 5),
+    "not": 4,
+    "and": 3,
+    "or": 2,
+}
+
+# Functions that write an operator which the operator's own sign would fold away: x * 1, 1 + 2.
+_EXACT = {
+    "+": "Add",
+    "-": "Sub",
+    "*": "Mul",
+    "/": "Div",
+    "//": "FloorDiv",
+    "%": "FloorMod",
+    "min": "Min",
+    "max": "Max",
+    "<": "LT",
+    "<=": "LE",
+    ">": "GT",
+    ">=": "GE",
+    "==": "EQ",
+    "!=": "NE",
+    "and": "And",
+    "or": "Or",
+}
+
+_SIGNS: dict[type[ast.AST], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.And: "and",
+    ast.Or: "or",
+}
+
+
+# --- variables and numbers -----------------------------------------------------------------------
+
+
+@prints(Var)
+def _print_var(w: Writer, e: Var, tightness: int) -> None:
+    w.name(e)
+
+
+@reads(ast.Name)
+def _read_name(r: Reader, tree: ast.Name) -> Value:
+    return r.lookup(tree.id, tree)
+
+
+@prints(Const)
+def _print_const(w: Writer, e: Const, tightness: int) -> None:
+    if e.type != "int32":
+        w.put(f"T.{e.type}({number(e.value)})")
+    else:
+        w.put(f"({e.value})" if e.value < 0 and tightness > _UNARY else str(e.value))
+
+
+def number(value: bool | int | float) -> str:
+    """The shortest text of a number; whole floats without their ".0", as in the tutorials."""
+    if not isinstance(value, float):
+        return str(value)
+    if not math.isfinite(value):
+        return string(str(value))
+    negative_zero = value == 0 and math.copysign(1, value) < 0
+    short = value.is_integer() and abs(value) < 1e15 and not negative_zero
+    return str(int(value)) if short else repr(value)
+
+
+@reads(ast.Constant)
+def _read_constant(r: Reader, tree: ast.Constant) -> Value:
+    if isinstance(tree.value, (bool, int, float, str, type(None))):
+        return tree.value
+    raise r.error(tree, "Can't read this constant", hint="write an integer, a float, True or False")
+
+
+@function(*dtypes.BITS)
+def _read_typed(r: Reader, tree: ast.Call) -> Expr:
+    """``T.float32(0)``: a constant of that type; ``T.int64(x)``: a cast to it."""
+    dtype = r.function(tree.func)
+    (argument,) = r.arguments(tree, "value")
+    value = read_value(r, argument)
+    if isinstance(value, str) and dtypes.is_float(dtype) and value in ("inf", "-inf", "nan"):
+        return const(float(value), dtype)
+    if isinstance(value, Expr):
+        return cast(dtype, value)
+    if not isinstance(value, (bool, int, float)):
+        hint = f'write a number, as T.{dtype}(0); floats also take "inf", "-inf" and "nan"'
+        raise r.error(argument, f"Can't make a {dtype} of {r.describe(value)}", hint=hint)
+    if dtypes.is_int(dtype) and not (isinstance(value, int) and _fits(value, dtype)):
+        raise r.error(argument, f"Can't write {value} as {dtype}", hint=_range_of(dtype))
+    return const(value, dtype)
+
+
+def _fits(value: int, dtype: str) -> bool:
+    low, high = _limits(dtype)
+    return low <= value <= high
+
+
+def _limits(dtype: str) -> tuple[int, int]:
+    bits = dtypes.BITS[dtype]
+    if dtype.startswith("u"):
+        return 0, 2**bits - 1
+    return -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+
+
+def _range_of(dtype: str) -> str:
+    low, high = _limits(dtype)
+    return f"{dtype} holds the integers from {low} to {high}"
+
+
+# --- two operands --------------------------------------------------------------------------------
+
+
+@prints(BinOp)
+def _print_binop(w: Writer, e: BinOp, tightness: int) -> None:
+    if e.op in ("min", "max") or _would_fold(e):
+        w.put(f"T.{_EXACT[e.op] if _would_fold(e) else e.op}(")
+        print_expr(w, e.a)
+        w.put(", ")
+        print_expr(w, e.b)
+        w.put(")")
+        return
+    own = _BINDS[e.op]
+    if own < tightness:
+        w.put("(")
+    # A comparison chains in Python, so one inside another needs its parentheses on the left too.
+    print_expr(w, e.a, own + 1 if e.op in COMPARISONS else own)
+    w.put(f" {e.op} ")
+    print_expr(w, e.b, own + 1)
+    if own < tightness:
+        w.put(")")
+
+
+def _would_fold(e: BinOp) -> bool:
+    """Whether reading ``a op b`` would not give this very node back."""
+    a, b = e.a, e.b
+    if not isinstance(a, Const) and not isinstance(b, Const):
+        return False
+    if isinstance(a, Const) and isinstance(b, Const) and {a.type, b.type} <= {"int32", "bool"}:
+        return True
+    try:
+        again = binary(e.op, a, b)
+    except (TypeError, ZeroDivisionError):
+        return True
+    return not isinstance(again, BinOp) or again.op != e.op or (again.a, again.b) != (a, b)
+
+
+@reads(ast.BinOp)
+def _read_binop(r: Reader, tree: ast.BinOp) -> Value:
+    sign = _SIGNS.get(type(tree.op))
+    if sign is None:
+        hint = "accepted: + - * / // %; for a power T.pow(a, b)"
+        raise r.error(tree, "Can't read this operator", hint=hint)
+    return operate(r, tree, sign, tree.left, tree.right)
+
+
+@reads(ast.Compare)
+def _read_compare(r: Reader, tree: ast.Compare) -> Value:
+    if len(tree.ops) > 1:
+        raise r.error(tree, "Can't read a chain of comparisons", hint="write a < b and b < c")
+    sign = _SIGNS.get(type(tree.ops[0]))
+    if sign is None:
+        raise r.error(tree, "Can't read this comparison", hint="accepted: < <= > >= == !=")
+    return operate(r, tree, sign, tree.left, tree.comparators[0])
+
+
+@reads(ast.BoolOp)
+def _read_boolop(r: Reader, tree: ast.BoolOp) -> Value:
+    sign = _SIGNS[type(tree.op)]
+    result = read_value(r, tree.values[0])
+    for left, right in zip(tree.values, tree.values[1:], strict=False):
+        result = _combine(r, tree, sign, (left, result), (right, read_value(r, right)))
+    return result
+
+
+@function("min", "max", "floordiv", "floormod")
+def _read_named(r: Reader, tree: ast.Call) -> Value:
+    """``T.min(a, b)``, and the operators that may be written as functions."""
+    name = r.function(tree.func)
+    sign = {"floordiv": "//", "floormod": "%"}.get(name, name)
+    a, b = r.arguments(tree, "a", "b")
+    return operate(r, tree, sign, a, b)
+
+
+@function(*_EXACT.values())
+def _read_exact(r: Reader, tree: ast.Call) -> Value:
+    """``T.Add(1, 2)``: the operator itself, not folded."""
+    name = r.function(tree.func)
+    sign = next(sign for sign, exact in _EXACT.items() if exact == name)
+    a, b = (_as_operand(r, argument) for argument in r.arguments(tree, "a", "b"))
+    if a.dtype != b.dtype:
+        hint = "write both sides in one type"
+        raise r.error(tree, f"Can't compute T.{name} of {a.dtype} and {b.dtype}", hint=hint)
+    return BinOp(sign, a, b)
+
+
+def _as_operand(r: Reader, tree: ast.expr) -> Expr:
+    value = read_value(r, tree)
+    if isinstance(value, (bool, int, float)):
+        return r.literal(value)
+    if not isinstance(value, Expr):
+        raise not_a_number(r, tree, value)
+    return value
+
+
+def operate(r: Reader, tree: ast.expr, sign: str, left: ast.expr, right: ast.expr) -> Value:
+    """`left sign right`; two Python numbers are computed at once, as Python would."""
+    return _combine(r, tree, sign, (left, read_value(r, left)), (right, read_value(r, right)))
+
+
+def _combine(
+    r: Reader,
+    tree: ast.expr,
+    sign: str,
+    left: tuple[ast.expr, Value],
+    right: tuple[ast.expr, Value],
+) -> Value:
+    for side, value in (left, right):
+        if not isinstance(value, (Expr, bool, int, float)):
+            raise not_a_number(r, side, value)
+    a, b = left[1], right[1]
+    try:
+        if isinstance(a, Expr) or isinstance(b, Expr):
+            return binary(sign, a, b)  # type: ignore[arg-type]
+        return _PYTHON[sign](a, b)
+    except ZeroDivisionError:
+        raise r.error(tree, "Can't divide by zero", hint="write another divisor") from None
+    except TypeError as error:
+        hint = 'convert one side: T.Cast("float32", x)'
+        raise r.error(tree, f"Can't compute `{sign}` here: {error}", hint=hint) from None
+
+
+_PYTHON: dict[str, Callable] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "min": min,
+    "max": max,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "and": lambda a, b: a and b,
+    "or": lambda a, b: a or b,
+}
+
+
+# --- one operand ---------------------------------------------------------------------------------
+
+
+@prints(Not)
+def _print_not(w: Writer, e: Not, tightness: int) -> None:
+    own = _BINDS["not"]
+    w.put("(not " if own < tightness else "not ")
+    print_expr(w, e.a, own)
+    if own < tightness:
+        w.put(")")
+
+
+@reads(ast.UnaryOp)
+def _read_unary(r: Reader, tree: ast.UnaryOp) -> Value:
+    value = read_value(r, tree.operand)
+    if isinstance(tree.op, ast.Not):
+        return _negation(r, tree, value)
+    if isinstance(tree.op, ast.Invert):
+        raise r.error(tree, "Can't read `~`", hint="write `not` before a condition")
+    if isinstance(value, bool) or not isinstance(value, (int, float, Expr)):
+        raise not_a_number(r, tree.operand, value)
+    return -value if isinstance(tree.op, ast.USub) else value
+
+
+@function("Not")
+def _read_not(r: Reader, tree: ast.Call) -> Value:
+    (argument,) = r.arguments(tree, "a")
+    return _negation(r, tree, read_value(r, argument))
+
+
+def _negation(r: Reader, tree: ast.expr, value: Value) -> Value:
+    if isinstance(value, bool):
+        return not value
+    if not isinstance(value, Expr) or value.dtype != "bool":
+        hint = "`not` takes a condition, as in `not i < 3`"
+        raise r.error(tree, "Can't take `not` of this", hint=hint)
+    return Not(value)

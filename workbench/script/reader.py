@@ -1,0 +1,189 @@
+"""What reading a program's text needs: its source, the names in scope, and refusals with a place."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from operator import index
+from typing import TypeAlias
+
+from workbench.diag import Fail, Span, mark
+from workbench.ir import Buffer, Const, Expr, Var, as_expr
+
+Value: TypeAlias = "Expr | Buffer | bool | int | float | str | tuple[Value, ...] | None"
+
+
+class ParseError(Fail, ValueError):
+    """A text that is not a program, with the line at fault."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The text of a program as its author sees it: line 1 of `text` is their line `first_line`."""
+
+    text: str
+    first_line: int = 1
+    name: str = ""  # of the file or cell, "" for a string
+
+    def span(self, tree: ast.AST) -> Span:
+        """Where `tree` stands in `text`; Python counts columns in UTF-8 bytes, we in characters."""
+        lines = self.text.splitlines()
+
+        def column(line: int, offset: int) -> int:
+            return len(lines[line - 1].encode()[:offset].decode(errors="ignore"))
+
+        line, end_line = tree.lineno, tree.end_lineno  # type: ignore[attr-defined]
+        return Span(
+            line,
+            column(line, tree.col_offset),  # type: ignore[attr-defined]
+            end_line,
+            column(end_line, tree.end_col_offset),  # type: ignore[attr-defined]
+        )
+
+    def error(
+        self, tree: ast.AST | Span | None, headline: str, *, hint: str, detail: str = ""
+    ) -> ParseError:
+        """A refusal that points at `tree`."""
+        where = ""
+        if tree is not None:
+            span = tree if isinstance(tree, Span) else self.span(tree)
+            where = mark(self.text, [span], first_line=self.first_line)
+        asked = f"the program in {self.name}" if self.name else ""
+        return ParseError(headline, asked=asked, where=where, detail=detail, hint=hint)
+
+
+@dataclass(slots=True)
+class Reader:
+    """Reads one function: its source, what its author's names stand for, what it has defined."""
+
+    source: Source
+    env: Mapping[str, object]
+    namespaces: frozenset[str]  # names that stand for T
+    scopes: list[dict[str, Var | Buffer]] = field(default_factory=lambda: [{}])
+    extents: dict[Var, tuple[Expr, Expr]] = field(default_factory=dict)  # of loops: min, extent
+
+    def error(
+        self, tree: ast.AST | None, headline: str, *, hint: str, detail: str = ""
+    ) -> ParseError:
+        """A refusal that points at `tree`."""
+        return self.source.error(tree, headline, hint=hint, detail=detail)
+
+    def text(self, tree: ast.AST) -> str:
+        """The author's own text of `tree`, on one line."""
+        return " ".join((ast.get_source_segment(self.source.text, tree) or "").split())
+
+    # --- names ---
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """Names defined inside end with it."""
+        self.scopes.append({})
+        yield
+        self.scopes.pop()
+
+    def define(self, tree: ast.AST, name: str, node: Var | Buffer) -> None:
+        """Let `name` stand for `node` from here to the end of the scope."""
+        if any(name in scope for scope in self.scopes):
+            hint = "give each loop, iterator and buffer in scope a name of its own"
+            raise self.error(tree, f"`{name}` is defined already", hint=hint)
+        self.scopes[-1][name] = node
+
+    def lookup(self, name: str, tree: ast.AST) -> Value:
+        """What `name` stands for: in the program first, then around it."""
+        for scope in reversed(self.scopes):
+            if name in scope:
+                return scope[name]
+        if name in self.env:
+            return self._captured(self.env[name], name, tree)
+        known = [n for scope in self.scopes for n in scope]
+        close = get_close_matches(name, [*known, *self.env], n=1)
+        hint = f"is it `{close[0]}`?" if close else "in scope: " + (", ".join(known) or "nothing")
+        raise self.error(tree, f"There is no `{name}` here", hint=hint)
+
+    def _captured(self, value: object, name: str, tree: ast.AST) -> Value:
+        """A value from around the program; only plain numbers, strings and lists of them are."""
+        if isinstance(value, (bool, int, float, str)) or value is None:
+            return value
+        if isinstance(value, (tuple, list)):
+            return tuple(self._captured(item, name, tree) for item in value)
+        try:
+            return index(value)  # type: ignore[arg-type]  # NumPy's integers
+        except TypeError:
+            hint = "a program takes numbers, strings, and lists and tuples of them from around it"
+            kind = type(value).__name__
+            raise self.error(tree, f"Can't use `{name}`, a {kind}, here", hint=hint) from None
+
+    # --- calls ---
+
+    def function(self, tree: ast.expr) -> str:
+        """The name of a function of T: ``axis.spatial`` for ``T.axis.spatial``."""
+        names: list[str] = []
+        current = tree
+        while isinstance(current, ast.Attribute):
+            names.append(current.attr)
+            current = current.value
+        if not isinstance(current, ast.Name) or current.id not in self.namespaces or not names:
+            hint = "inside a program only functions of T can be called, as in T.exp(x)"
+            raise self.error(tree, f"Can't call `{self.text(tree)}` here", hint=hint)
+        return ".".join(reversed(names))
+
+    def is_function(self, tree: ast.AST, *names: str) -> bool:
+        """Whether `tree` is a call of one of these functions of T."""
+        if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Attribute):
+            return False
+        root: ast.expr = tree.func
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if not isinstance(root, ast.Name) or root.id not in self.namespaces:
+            return False
+        return self.function(tree.func) in names
+
+    def arguments(self, tree: ast.Call, *names: str) -> list[ast.expr]:
+        """The arguments of a call, in the order of `names`, all of which must be there."""
+        given = self.bind(tree, *names)
+        missing = [name for name in names if name not in given]
+        if missing:
+            raise self.error(
+                tree,
+                f"`{self.text(tree.func)}` lacks its argument `{missing[0]}`",
+                hint=f"write {self.text(tree.func)}({', '.join(names)})",
+            )
+        return [given[name] for name in names]
+
+    def bind(self, tree: ast.Call, *names: str) -> dict[str, ast.expr]:
+        """Which of the parameters `names` a call gives, by position or by keyword."""
+        function = self.text(tree.func)
+        usage = f"write {function}({', '.join(names)})"
+        if len(tree.args) > len(names) or any(isinstance(a, ast.Starred) for a in tree.args):
+            headline = f"`{function}` takes at most {len(names)} arguments, {len(tree.args)} given"
+            raise self.error(tree, headline, hint=usage)
+        given = dict(zip(names, tree.args, strict=False))
+        for keyword in tree.keywords:
+            if keyword.arg is None or keyword.arg not in names:
+                headline = f"`{function}` takes no argument `{keyword.arg or '**'}`"
+                raise self.error(keyword, headline, hint=usage)
+            if keyword.arg in given:
+                headline = f"`{function}` gets its argument `{keyword.arg}` twice"
+                raise self.error(keyword, headline, hint=usage)
+            given[keyword.arg] = keyword.value
+        return given
+
+    def literal(self, value: bool | int | float) -> Const:
+        """A Python number as a constant, in the type that TVM gives it."""
+        result = as_expr(value)
+        assert isinstance(result, Const)
+        return result
+
+    @staticmethod
+    def describe(value: object) -> str:
+        """What kind of thing `value` is, in the learner's words."""
+        if isinstance(value, Buffer):
+            return f"buffer `{value.name}`"
+        if isinstance(value, str):
+            return f'the string "{value}"'
+        if isinstance(value, tuple):
+            return "a list"
+        return "an expression" if isinstance(value, Expr) else f"{value}"

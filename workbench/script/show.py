@@ -1,0 +1,82 @@
+"""Programs as text, and text with places of the program marked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from workbench.diag import Span, mark
+from workbench.ir import (
+    BlockId,
+    Buffer,
+    Expr,
+    IRModule,
+    Kernel,
+    Node,
+    PrimFunc,
+    Range,
+    SeqStmt,
+    Stmt,
+    Var,
+)
+from workbench.script.grammar import print_expr, print_stmt
+from workbench.script.writer import DIALECTS, Printed, Writer
+
+
+def show(node: Node, dialect: str = "workbench") -> str:
+    """The text of a program, a kernel, a statement or an expression.
+
+    `dialect` "tvm" writes what apache-tvm 0.27 reads. Raises ValueError for any other name.
+    """
+    return show_spans(node, dialect).text
+
+
+def show_spans(node: Node, dialect: str = "workbench") -> Printed:
+    """The text of `node`, with the place of everything in it."""
+    if dialect not in DIALECTS:
+        raise ValueError(f"there is no dialect {dialect!r}; there are: {', '.join(DIALECTS)}")
+    w = Writer(DIALECTS[dialect])
+    if isinstance(node, (PrimFunc, IRModule)):
+        for text in w.dialect.header:
+            w.row(text, node, "header")
+    if isinstance(node, (PrimFunc, IRModule, Kernel, Stmt)):
+        print_stmt(w, node)  # type: ignore[arg-type]
+    else:
+        w.begin()
+        print_expr(w, node)
+        w.end(node, "expression")
+    return w.done()
+
+
+def expr_text(expr: Expr, names: Mapping[Node, str] | None = None) -> str:
+    """The text of `expr`; `names` says what variables and buffers are called, where not their own."""
+    w = Writer()
+    for node, name in (names or {}).items():
+        w.names.take(node, name)
+    w.begin()
+    print_expr(w, expr)
+    return w.text
+
+
+def mark_nodes(func: Node, nodes: Iterable[object]) -> str:
+    """The lines of the program `func` near `nodes`, with carets under them.
+
+    A loop or a block is marked at its header; a variable where it is defined; a buffer where it
+    is declared; a block's identity at the block. Nodes that are not in the program are left out.
+    """
+    printed = show_spans(func)
+    spans = [span for node in nodes if (span := place_of(printed, node)) is not None]
+    return mark(printed.text, spans) if spans else ""
+
+
+def place_of(printed: Printed, node: object) -> Span | None:
+    """Where to put the caret for `node`, or None where it is not in the text."""
+    if isinstance(node, SeqStmt):
+        return place_of(printed, node.stmts[0])
+    if isinstance(node, (Var, BlockId, Buffer)):
+        for m in printed.marks:
+            if m.key[1] is node:
+                return Span(m.line, m.col, m.line, m.end_col)
+        return None
+    if isinstance(node, Range):
+        return place_of(printed, node.min)
+    return printed.spans.get(node) if isinstance(node, Node) else None
