@@ -1,0 +1,44 @@
+"""A worker without a GPU that does as its source says: answers, fails, crashes or never ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from workbench.runtime.job import Failed, Gpu, Ran, Run, Time, Timed
+from workbench.runtime.serve import serve
+
+
+class FakeGpu:
+    """Computes ``2 * x`` of the first array into every output."""
+
+    def hello(self) -> Gpu:
+        print("a library greets on standard output")
+        return Gpu("Fake GPU", "sm_75", 16_000_000_000, 15_000_000_000, "CUDA 12.8", "0.0")
+
+    def run(self, job: Run) -> Ran | Failed:
+        match job.source:
+            case "abort":
+                os.write(2, b"terminate called\n")
+                os.abort()
+            case "exit":
+                os._exit(3)
+            case "hang":
+                time.sleep(600)
+            case "raise":
+                raise ZeroDivisionError("division by zero")
+            case "full":
+                return Failed("full", "out of memory", facts={"free": "3e9", "total": "16e9"})
+            case "source":
+                return Failed("source", "k.cu(3): error: expected a ;")
+            case fault if fault.startswith("fatal "):
+                return Failed(fault.removeprefix("fatal "), "CUDA_ERROR_X: told", fatal=True)
+        return Ran(tuple(2 * job.arrays[0] for _ in job.outputs))
+
+    def time(self, job: Time) -> Timed:
+        return Timed((1e-6,) * 20, 100, "by the fake clock", "clocks not known", True)
+
+
+if __name__ == "__main__":
+    serve(FakeGpu(), idle_seconds=float(sys.argv[1]))

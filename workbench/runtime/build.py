@@ -1,0 +1,94 @@
+"""build: a scheduled program becomes kernels that can be read, run and timed."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Protocol, runtime_checkable
+
+from workbench import check, codegen, script
+from workbench import target as targets
+from workbench.diag import Fail, Refusal
+from workbench.ir import IRModule, Node, PrimFunc
+from workbench.lower import Lowered, lower
+from workbench.runtime.built import Built
+from workbench.schedule import ScheduleError, ScheduleWarning
+from workbench.target import Target
+
+
+@runtime_checkable
+class Scheduled(Protocol):
+    """What has a program to build: a Schedule."""
+
+    @property
+    def func(self) -> PrimFunc:
+        """The program."""
+
+
+def build(program: Scheduled | PrimFunc | IRModule, target: str | Target = "cuda") -> Built:
+    """The kernels of `program` on `target`, a name of the catalogue such as "nvidia/tesla-t4".
+
+    Raises ScheduleError where the program has no valid kernel there, and TargetError for a name
+    that is not in the catalogue; issues a ScheduleWarning for each way in which it wastes work.
+    """
+    gpu = targets.get(target)
+    func = _function(program)
+    asked = f"wb.build({func.name}, target={gpu.name!r})"
+    findings = check.check_program(func, gpu)
+    for finding in findings:
+        if finding.kind == "error":
+            raise ScheduleError(
+                finding.headline,
+                asked=asked,
+                where=_marked(func, finding.nodes),
+                detail=finding.detail,
+                hint=finding.hint,
+            )
+    lowered, source = _compile(func, gpu, asked)
+    for finding in findings:
+        told = Fail(
+            finding.headline,
+            where=_marked(func, finding.nodes),
+            detail=finding.detail,
+            hint=finding.hint,
+        )
+        warnings.warn(ScheduleWarning(str(told)), stacklevel=2)
+    return Built(func, gpu, lowered, source)
+
+
+def _compile(func: PrimFunc, gpu: Target, asked: str) -> tuple[Lowered, str]:
+    try:
+        lowered = lower(func, gpu)
+        return lowered, codegen.source(lowered.kernels, gpu)
+    except Refusal as refusal:
+        raise ScheduleError(
+            refusal.headline,
+            asked=asked,
+            where=_marked(func, refusal.at),
+            detail=refusal.detail,
+            hint=refusal.hint,
+        ) from None
+
+
+def _function(program: Scheduled | PrimFunc | IRModule) -> PrimFunc:
+    if isinstance(program, PrimFunc):
+        return program
+    if isinstance(program, IRModule):
+        if len(program.functions) == 1:
+            return program.functions[0]
+        names = ", ".join(func.name for func in program.functions)
+        raise ScheduleError(
+            f"Can't build a module of {len(program.functions)} functions at once",
+            detail=f"it has {names}",
+            hint=f'build one of them: wb.build(module["{program.functions[0].name}"]).',
+        )
+    if isinstance(program, Scheduled):
+        return program.func
+    raise ScheduleError(
+        f"Can't build a {type(program).__name__}: it is not a program",
+        hint="pass a Schedule, or a function made with @T.prim_func.",
+    )
+
+
+def _marked(func: PrimFunc, places: tuple[object, ...]) -> str:
+    nodes = [place for place in places if isinstance(place, Node)]
+    return script.mark_nodes(func, nodes) if nodes else ""

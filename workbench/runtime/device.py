@@ -1,0 +1,146 @@
+"""Which device runs a kernel, why that one, and how to get a better one."""
+
+from __future__ import annotations
+
+import ctypes.util
+import os
+import sys
+from dataclasses import dataclass
+from html import escape
+from importlib.util import find_spec
+
+from workbench import target
+from workbench.runtime.job import Failed, Gpu, Hello
+from workbench.runtime.worker import Worker, WorkerDied, WorkerTimeout
+from workbench.target import Target
+
+_HELLO_SECONDS = 60.0  # a first import of CuPy from a slow disk
+_BUSY = 0.2
+
+WORKER = Worker()  # one for the process: the card is one
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceReport:
+    """`which` is the GPU's name or "emulator"; `why` one sentence; the rest says what to do.
+
+    `missing` names what stands between here and a GPU, `how_to_get` what to do about it; both are
+    "" where nothing is missing.
+    """
+
+    which: str
+    why: str
+    missing: str = ""
+    how_to_get: str = ""
+    gpu: Gpu | None = None
+
+    @property
+    def is_gpu(self) -> bool:
+        """Whether kernels run on a GPU."""
+        return self.gpu is not None
+
+    @property
+    def target(self) -> Target:
+        """What the catalogue knows of the GPU; the generic one where there is none."""
+        return target.of_device(self.gpu.name if self.gpu else "")
+
+    def __str__(self) -> str:
+        lines = [f"runs on: {self.which}", f"why:     {self.why}"]
+        if self.missing:
+            lines += [f"missing: {self.missing}", f"get it:  {self.how_to_get}"]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return "<br>".join(escape(line) for line in str(self).splitlines())
+
+
+_report: DeviceReport | None = None
+
+
+def device(again: bool = False) -> DeviceReport:
+    """The device that runs kernels here; looked for once, and `again` on request."""
+    global _report
+    if _report is None or again:
+        _report = _find(WORKER)
+    return _report
+
+
+def _find(worker: Worker) -> DeviceReport:
+    if sys.platform == "darwin":
+        return _emulator(
+            "macOS has no CUDA",
+            "an NVIDIA GPU",
+            "open the lessons on Colab with a GPU runtime.",
+        )
+    driver = _driver()
+    if driver is None:
+        return _emulator(
+            "no NVIDIA driver is installed here",
+            "an NVIDIA GPU and its driver",
+            "use a machine with one, or Colab: Runtime > Change runtime type > T4 GPU.",
+        )
+    if find_spec("cupy") is None:
+        return _emulator(
+            "there is an NVIDIA driver, but CuPy is not installed",
+            "CuPy",
+            'pip install "mlc-workbench[cuda12]" (or [cuda13]: nvidia-smi shows which), '
+            "then restart the kernel.",
+        )
+    return _ask(worker)
+
+
+def _ask(worker: Worker) -> DeviceReport:
+    try:
+        answer = worker.ask(Hello(), _HELLO_SECONDS)
+    except (WorkerDied, WorkerTimeout) as error:
+        return _emulator(
+            "the GPU worker did not start",
+            "a GPU that answers",
+            f"see whether nvidia-smi answers; the worker said: {error}",
+        )
+    if isinstance(answer, Failed):
+        return _not_usable(answer)
+    assert isinstance(answer, Gpu)
+    free = f"{answer.free_bytes / 1e9:.0f} of {answer.memory_bytes / 1e9:.0f} GB free"
+    busy = ""
+    if answer.busy is not None and answer.busy >= _BUSY:
+        busy = f"; others keep it {answer.busy:.0%} busy, so times will vary"
+    why = f"CuPy {answer.cupy} finds it ({answer.arch}, {answer.driver}, {free}){busy}"
+    return DeviceReport(answer.name, why, gpu=answer)
+
+
+def _not_usable(answer: Failed) -> DeviceReport:
+    known = {
+        "no device": (
+            "there is an NVIDIA driver, but CUDA finds no GPU",
+            "a GPU that this process may use",
+            "start the notebook or the container with access to the GPU.",
+        ),
+        "busy": (
+            "the GPU is taken by another program",
+            "a free GPU",
+            "close the other program (nvidia-smi lists them), then wb.device(again=True).",
+        ),
+        "driver": (
+            "the NVIDIA driver is too old for this CuPy",
+            "a driver that fits",
+            "update the driver, or install the CuPy for its CUDA version.",
+        ),
+    }
+    fallback = (
+        "the GPU cannot be used",
+        "a GPU that answers",
+        f"CuPy says: {answer.message}",
+    )
+    return _emulator(*known.get(answer.what, fallback))
+
+
+def _emulator(why: str, missing: str, how_to_get: str) -> DeviceReport:
+    return DeviceReport("emulator", why, missing, how_to_get)
+
+
+def _driver() -> str | None:
+    """The driver's library, found without loading it: loading it here would open the card."""
+    if os.path.exists("/dev/nvidiactl") or os.path.exists("/dev/dxg"):
+        return "device file"
+    return ctypes.util.find_library("nvcuda" if sys.platform == "win32" else "cuda")

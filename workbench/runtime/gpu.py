@@ -1,0 +1,244 @@
+"""The worker process, which holds the GPU: CuPy compiles, launches and times."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, TypeVar
+
+import numpy as np
+
+from workbench.runtime.job import Failed, Gpu, Ran, Run, Time, Timed
+from workbench.runtime.sampling import sample_until_steady
+from workbench.runtime.serve import serve
+
+Answer = TypeVar("Answer")
+
+_WARM_UP_RUNS = 3
+_LEAST_SECONDS = 200e-6  # of one sample: far above the half microsecond that an event resolves
+_MOST_LAUNCHES = 200
+# CUDA's names of errors, as the runtime and the driver API spell them, and what we call them.
+_KINDS = {
+    "illegaladdress": "illegal address",
+    "misalignedaddress": "misaligned address",
+    "illegalinstruction": "crash",
+    "launchfailure": "crash",
+    "launchfailed": "crash",
+    "launchtimeout": "watchdog",
+    "launchoutofresources": "resources",
+    "memoryallocation": "full",
+    "outofmemory": "full",
+    "devicesunavailable": "busy",
+    "deviceunavailable": "busy",
+    "nodevice": "no device",
+    "insufficientdriver": "driver",
+    "unsupportedptxversion": "driver",
+    "systemdrivermismatch": "driver",
+}
+_RECOVERABLE = {"full", "resources"}  # the context works on after these
+
+
+class CupyBackend:
+    """Works on the first GPU that CUDA shows."""
+
+    def __init__(self) -> None:
+        self._busy = _utilization()  # before our own first use of the card
+        self._functions: dict[tuple[str, str], Any] = {}
+
+    def hello(self) -> Gpu | Failed:
+        """Name and state of the GPU."""
+        return _guarded(self._hello)
+
+    def run(self, job: Run) -> Ran | Failed:
+        """Copy in, launch once, copy out."""
+        return _guarded(lambda: self._run(job))
+
+    def time(self, job: Time) -> Timed | Failed:
+        """Copy in, warm up, and sample until the spread is small."""
+        return _guarded(lambda: self._time(job))
+
+    def _hello(self) -> Gpu:
+        import cupy
+
+        properties = cupy.cuda.runtime.getDeviceProperties(0)
+        free, total = cupy.cuda.runtime.memGetInfo()
+        version = cupy.cuda.runtime.driverGetVersion()
+        return Gpu(
+            name=properties["name"].decode(),
+            arch=f"sm_{properties['major']}{properties['minor']}",
+            memory_bytes=total,
+            free_bytes=free,
+            driver=f"CUDA {version // 1000}.{version % 1000 // 10}",
+            cupy=cupy.__version__,
+            busy=self._busy,
+        )
+
+    def _run(self, job: Run) -> Ran:
+        import cupy
+
+        arrays = _to_device(job)
+        self._launcher(job, arrays)()
+        cupy.cuda.get_current_stream().synchronize()
+        return Ran(tuple(arrays[k].get() for k in job.outputs))
+
+    def _time(self, job: Time) -> Timed:
+        import cupy
+
+        arrays = _to_device(job.run)
+        launch = self._launcher(job.run, arrays)
+        stream = cupy.cuda.Stream(non_blocking=True)
+        cupy.cuda.Device().synchronize()
+        with stream:
+            for _ in range(_WARM_UP_RUNS):
+                launch()
+            once = _between_events(stream, launch)
+            if job.flush:
+                count, sample = 1, _flushed_sample(stream, launch)
+                how = "CUDA events around one run, the L2 cache emptied before it"
+            else:
+                count = max(1, min(_MOST_LAUNCHES, math.ceil(_LEAST_SECONDS / max(once, 1e-7))))
+                sample = _graph_sample(stream, launch, count)
+                how = f"CUDA events around a graph of {count} runs, the L2 cache warm"
+            samples, steady = sample_until_steady(
+                sample, spread=job.spread, most=job.samples, seconds=job.seconds
+            )
+        return Timed(tuple(samples), count, how, _clocks(), steady)
+
+    def _launcher(self, job: Run, arrays: list[Any]) -> Callable[[], None]:
+        calls = []
+        for launch in job.launches:
+            function = self._compiled(job.source, launch.kernel)
+            arguments = tuple(arrays[k] for k in launch.arguments)
+            calls.append((function, launch.grid, launch.block, arguments))
+
+        def run() -> None:
+            for function, grid, block, arguments in calls:
+                function(grid, block, arguments)
+
+        return run
+
+    def _compiled(self, source: str, kernel: str) -> Any:
+        import cupy
+
+        if (source, kernel) not in self._functions:
+            module = cupy.RawModule(code=source, options=("-std=c++17",))
+            self._functions[source, kernel] = module.get_function(kernel)
+        return self._functions[source, kernel]
+
+
+def _to_device(job: Run) -> list[Any]:
+    import cupy
+
+    arrays = [cupy.asarray(array) for array in job.arrays]
+    arrays += [cupy.empty(size, dtype=dtype) for size, dtype in job.scratch]
+    return arrays
+
+
+def _between_events(stream: Any, launch: Callable[[], None]) -> float:
+    import cupy
+
+    start, stop = cupy.cuda.Event(), cupy.cuda.Event()
+    start.record(stream)
+    launch()
+    stop.record(stream)
+    stop.synchronize()
+    return cupy.cuda.get_elapsed_time(start, stop) * 1e-3
+
+
+def _graph_sample(stream: Any, launch: Callable[[], None], count: int) -> Callable[[], float]:
+    """One sample: a captured graph of `count` runs, which leaves out the time to ask for each."""
+    stream.begin_capture()
+    for _ in range(count):
+        launch()
+    graph = stream.end_capture()
+    graph.launch(stream)
+    stream.synchronize()
+    return lambda: _between_events(stream, lambda: graph.launch(stream)) / count
+
+
+def _flushed_sample(stream: Any, launch: Callable[[], None]) -> Callable[[], float]:
+    import cupy
+
+    l2_bytes = cupy.cuda.Device().attributes["L2CacheSize"]
+    filler = cupy.empty(2 * l2_bytes, dtype=np.uint8)
+
+    def sample() -> float:
+        filler.fill(1)
+        return _between_events(stream, launch)
+
+    return sample
+
+
+def _guarded(work: Callable[[], Answer]) -> Answer | Failed:
+    try:
+        import cupy
+    except Exception as error:
+        return Failed("no cupy", f"{type(error).__name__}: {error}", fatal=True)
+    try:
+        return work()
+    except cupy.cuda.compiler.CompileException as error:
+        return Failed("source", str(error).strip())
+    except cupy.cuda.memory.OutOfMemoryError:
+        return _full(cupy)
+    except (cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.driver.CUDADriverError) as error:
+        return _cuda_failure(cupy, str(error))
+    except (RuntimeError, OSError, ImportError) as error:
+        if "nvrtc" in str(error).lower():  # CuPy loads the compiler when it first compiles
+            return Failed("no compiler", str(error))
+        raise
+    finally:
+        _free_pools(cupy)
+
+
+def _cuda_failure(cupy: Any, message: str) -> Failed:
+    name = message.split(":")[0].removeprefix("CUDA_ERROR_").removeprefix("cudaError")
+    kind = _KINDS.get(name.replace("_", "").lower(), "error")
+    if kind == "full":
+        return _full(cupy)
+    return Failed(kind, message, fatal=kind not in _RECOVERABLE)
+
+
+def _full(cupy: Any) -> Failed:
+    _free_pools(cupy)
+    free, total = cupy.cuda.runtime.memGetInfo()
+    return Failed("full", "out of memory", facts={"free": str(free), "total": str(total)})
+
+
+def _free_pools(cupy: Any) -> None:
+    """Give memory back to the card, which others may share."""
+    with suppress(Exception):  # after a fatal error the context cannot even free
+        cupy.get_default_memory_pool().free_all_blocks()
+
+
+def _utilization() -> float | None:
+    answer = _nvidia_smi("utilization.gpu")
+    return float(answer) / 100 if answer.isdigit() else None
+
+
+def _clocks() -> str:
+    """The clocks just after the samples, with the most that the card allows."""
+    answer = _nvidia_smi("clocks.sm,clocks.max.sm,clocks.mem").split(", ")
+    if len(answer) != 3:
+        return "clocks not known"
+    now, most, memory = answer
+    return f"SM clock {now} of {most} MHz, memory {memory} MHz"
+
+
+def _nvidia_smi(query: str) -> str:
+    tool = shutil.which("nvidia-smi")
+    if tool is None:
+        return ""
+    command = [tool, f"--query-gpu={query}", "--format=csv,noheader,nounits", "-i", "0"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+if __name__ == "__main__":
+    serve(CupyBackend(), idle_seconds=float(sys.argv[1]))

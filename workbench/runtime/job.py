@@ -1,0 +1,100 @@
+"""What the notebook and the GPU worker say to each other: plain values, no program, no CuPy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One kernel of a job: `arguments` are indices into the job's arrays."""
+
+    kernel: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    arguments: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """Which GPU is there?"""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Compile `source`, copy `arrays` to the GPU, launch, and send back those of `outputs`.
+
+    `scratch` gives the size and type of further arrays, which follow `arrays` and start unset.
+    """
+
+    source: str
+    launches: tuple[Launch, ...]
+    arrays: tuple[np.ndarray, ...]
+    outputs: tuple[int, ...]
+    scratch: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Time:
+    """Take samples of the time of `run`'s launches; `flush` empties the L2 cache before each."""
+
+    run: Run
+    flush: bool = False
+    samples: int = 200
+    seconds: float = 2.0
+    spread: float = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """The answer to Hello. `busy` is the share of the last second that others kept it busy."""
+
+    name: str
+    arch: str
+    memory_bytes: int
+    free_bytes: int
+    driver: str
+    cupy: str
+    busy: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """The answer to Run."""
+
+    outputs: tuple[np.ndarray, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """The answer to Time: seconds of one run of all launches, and what the clocks said."""
+
+    samples: tuple[float, ...]
+    launches_per_sample: int
+    how: str
+    clocks: str
+    steady: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The answer when something went wrong: `what` is one of the kinds that `failures` explains.
+
+    After `fatal` ones the worker leaves: the GPU holds on to the error.
+    """
+
+    what: str
+    message: str
+    fatal: bool = False
+    facts: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """The worker's last word when nobody asked for anything for a while."""
+
+
+Request = Hello | Run | Time
+Reply = Gpu | Ran | Timed | Failed | Left

@@ -1,0 +1,55 @@
+"""A time and everything needed to judge it: every sample, how, where and when it was taken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from statistics import median, quantiles
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """Seconds that one run of a program takes on a device.
+
+    `kind` is "measured" (just now, on `device`) or "recorded" (earlier, on the `date` given).
+    `steady` says whether the samples came close enough together before the cap.
+    """
+
+    samples: tuple[float, ...]
+    device: str
+    how: str
+    clocks: str
+    date: str
+    kind: Literal["measured", "recorded"] = "measured"
+    steady: bool = True
+
+    @property
+    def median(self) -> float:
+        """The middle sample, in seconds."""
+        return median(self.samples)
+
+    @property
+    def spread(self) -> tuple[float, float]:
+        """Between these two lie the middle half of the samples, in seconds."""
+        low, _, high = quantiles(self.samples, n=4, method="inclusive")
+        return low, high
+
+    def __str__(self) -> str:
+        low, high = (_microseconds(value) for value in self.spread)
+        unsteady = "" if self.steady else "\nthe samples did not settle: compare with care"
+        return (
+            f"{_microseconds(self.median)} µs {self.kind} on {self.device}, {self.date}\n"
+            f"median of {len(self.samples)} samples, half of them in {low} … {high} µs\n"
+            f"{self.how}; {self.clocks}{unsteady}"
+        )
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        first, *rest = str(self).splitlines()
+        return f"<p><b>{escape(first)}</b><br>{'<br>'.join(escape(line) for line in rest)}</p>"
+
+
+def _microseconds(seconds: float) -> str:
+    return f"{seconds * 1e6:.3g}" if seconds < 1e-3 else f"{seconds * 1e6:,.0f}"
