@@ -1,0 +1,86 @@
+"""CUDA C++ as a table."""
+
+from workbench.codegen.language import Language
+
+_FLOAT = {
+    name: f"{name}f({{0}})"
+    for name in ("exp", "log", "sqrt", "rsqrt", "tanh", "erf", "sin", "cos", "floor", "ceil")
+}
+_DOUBLE = {f"{name}:float64": text.replace("f(", "(") for name, text in _FLOAT.items()}
+
+CUDA = Language(
+    title="CUDA",
+    types={
+        "bool": "bool",
+        "int8": "signed char",
+        "int16": "short",
+        "int32": "int",
+        "int64": "long long",
+        "uint8": "unsigned char",
+        "uint16": "unsigned short",
+        "uint32": "unsigned int",
+        "uint64": "unsigned long long",
+        "float16": "half",
+        "bfloat16": "__nv_bfloat16",
+        "float32": "float",
+        "float64": "double",
+    },
+    vectors={
+        (dtype, lanes): f"{name}{lanes}"
+        for dtype, name, widths in (
+            ("int8", "char", (2, 4)),
+            ("int16", "short", (2, 4)),
+            ("int32", "int", (2, 4)),
+            ("int64", "longlong", (2,)),
+            ("uint8", "uchar", (2, 4)),
+            ("uint16", "ushort", (2, 4)),
+            ("uint32", "uint", (2, 4)),
+            ("uint64", "ulonglong", (2,)),
+            ("float32", "float", (2, 4)),
+            ("float64", "double", (2,)),
+        )
+        for lanes in widths
+    },
+    kernel='extern "C" __global__ void __launch_bounds__({threads})\n{name}({params})',
+    param="{const}{type}* __restrict__ {name}",
+    scopes={
+        "shared": "__shared__ {align}{type} {name}[{cells}];",
+        "local": "{align}{type} {name}[{cells}];",
+    },
+    aligned="__align__({bytes}) ",
+    pointers={"global": "", "shared": "", "local": ""},
+    barrier="__syncthreads();",
+    barrier_global="__syncthreads();",
+    maths={
+        **_FLOAT,
+        **_DOUBLE,
+        "sigmoid": "(1.0f / (1.0f + expf(-({0}))))",
+        "sigmoid:float64": "(1.0 / (1.0 + exp(-({0}))))",
+        "pow": "powf({0}, {1})",
+        "pow:float64": "pow({0}, {1})",
+        "abs": "fabsf({0})",
+        "abs:float64": "fabs({0})",
+        "abs:int": "abs({0})",
+        "min": "fminf({0}, {1})",
+        "max": "fmaxf({0}, {1})",
+        "min:float64": "fmin({0}, {1})",
+        "max:float64": "fmax({0}, {1})",
+        "min:int": "min({0}, {1})",
+        "max:int": "max({0}, {1})",
+    },
+    infinity={
+        "float32": "__int_as_float(0x7f800000)",
+        "float64": "__longlong_as_double(0x7ff0000000000000LL)",
+    },
+    nan={
+        "float32": "__int_as_float(0x7fffffff)",
+        "float64": "__longlong_as_double(0x7ff8000000000000LL)",
+    },
+    long_suffix="LL",
+    headers={"float16": "#include <cuda_fp16.h>", "bfloat16": "#include <cuda_bf16.h>"},
+    through={"float16": "float32", "bfloat16": "float32"},
+    function="static __device__ __forceinline__ ",
+    keywords=frozenset(
+        "blockIdx threadIdx blockDim gridDim warpSize half float2 float4 int2 int4".split()
+    ),
+)

@@ -1,0 +1,69 @@
+"""The Metal Shading Language as a table; it has no 64-bit floats."""
+
+from workbench.codegen.language import Language
+
+_SAME = "exp log sqrt rsqrt tanh sin cos floor ceil abs".split()
+
+METAL = Language(
+    title="Metal",
+    types={
+        "bool": "bool",
+        "int8": "char",
+        "int16": "short",
+        "int32": "int",
+        "int64": "long",
+        "uint8": "uchar",
+        "uint16": "ushort",
+        "uint32": "uint",
+        "uint64": "ulong",
+        "float16": "half",
+        "bfloat16": "bfloat",
+        "float32": "float",
+    },
+    vectors={
+        (dtype, lanes): f"{name}{lanes}"
+        for dtype, name in (
+            ("bool", "bool"),
+            ("int8", "char"),
+            ("int16", "short"),
+            ("int32", "int"),
+            ("int64", "long"),
+            ("uint8", "uchar"),
+            ("uint16", "ushort"),
+            ("uint32", "uint"),
+            ("uint64", "ulong"),
+            ("float16", "half"),
+            ("bfloat16", "bfloat"),
+            ("float32", "float"),
+        )
+        for lanes in (2, 4)
+    },
+    kernel="kernel void {name}({params})",
+    param="device {const}{type}* {name} [[buffer({number})]]",
+    scopes={
+        "shared": "threadgroup {align}{type} {name}[{cells}];",
+        "local": "{align}{type} {name}[{cells}];",
+    },
+    aligned="alignas({bytes}) ",
+    pointers={"global": "device ", "shared": "threadgroup ", "local": "thread "},
+    barrier="threadgroup_barrier(mem_flags::mem_threadgroup);",
+    barrier_global="threadgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup);",
+    maths={
+        **{name: f"{name}({{0}})" for name in _SAME},
+        "sigmoid": "(1.0f / (1.0f + exp(-({0}))))",
+        "pow": "pow({0}, {1})",
+        "min": "min({0}, {1})",
+        "max": "max({0}, {1})",
+    },
+    infinity={"float32": "INFINITY"},
+    nan={"float32": "NAN"},
+    long_suffix="L",
+    place_params={
+        "blockIdx": "uint3 blockIdx [[threadgroup_position_in_grid]]",
+        "threadIdx": "uint3 threadIdx [[thread_position_in_threadgroup]]",
+    },
+    headers={"": "#include <metal_stdlib>\nusing namespace metal;"},
+    through={"float16": "float32", "bfloat16": "float32"},
+    function="static inline ",
+    keywords=frozenset("device constant thread threadgroup kernel blockIdx threadIdx uint".split()),
+)

@@ -1,0 +1,205 @@
+"""Statements and kernels as C-like text, the same walk for every target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from workbench.arith import Simplifier
+from workbench.codegen.expressions import HELPERS, Expressions
+from workbench.codegen.language import Language
+from workbench.codegen.names import Names
+from workbench.ir import (
+    Barrier,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Expr,
+    For,
+    IfThenElse,
+    Kernel,
+    Ramp,
+    SeqStmt,
+    Stmt,
+    dtypes,
+    stores,
+    walk,
+)
+from workbench.lower.known_bounds import known_bounds
+
+Lines = Iterator[str]
+
+
+class Walker:
+    """Writes one kernel; afterwards knows which headers, types and helpers the text needs."""
+
+    def __init__(self, kernel: Kernel, language: Language) -> None:
+        self.kernel = kernel
+        self.language = language
+        reserved = {*language.keywords, *language.types.values(), *HELPERS, kernel.name}
+        self.names = Names(reserved)
+        self.expressions = Expressions(language, self.names, Simplifier(known_bounds(kernel)))
+        self.vector_types: dict[str, None] = {}  # definitions that the text needs, in order
+        self.written = {store.buffer for store in stores(kernel.body)}
+        self.alignment = _alignment(kernel)
+        read = {n.buffer for n in walk(kernel.body) if isinstance(n, BufferLoad)}
+        orders_global = any(b in read and b in self.written for b in kernel.params)
+        self.barrier = language.barrier_global if orders_global else language.barrier
+
+    # --- a kernel ---------------------------------------------------------------------------
+
+    def kernel_text(self) -> str:
+        """The kernel as text, with the launch that it is for in a comment."""
+        kernel = self.kernel
+        head = self._head()
+        body = [*self._allocations(), *self._places(), *self.statement(kernel.body)]
+        grid, block = ("({}, {}, {})".format(*size) for size in (kernel.grid, kernel.block))
+        lines = [f"// launch: grid {grid}, block {block}", f"{head} {{"]
+        return "\n".join([*lines, *(f"  {line}" for line in body), "}"])
+
+    def _head(self) -> str:
+        params = [
+            self.language.param.format(
+                const="" if buffer in self.written else "const ",
+                type=self.expressions.type(buffer.type, buffer),
+                name=self.names.enter(buffer),
+                number=number,
+            )
+            for number, buffer in enumerate(self.kernel.params)
+        ]
+        used = {axis.split(".")[0] for axis, _ in self.kernel.axes}
+        params += [text for unit, text in self.language.place_params.items() if unit in used]
+        x, y, z = self.kernel.block
+        return self.language.kernel.format(
+            name=self.kernel.name, params=", ".join(params), threads=x * y * z
+        )
+
+    def _allocations(self) -> Lines:
+        for buffer in self.kernel.allocs:
+            width = self.alignment.get(buffer, 0)
+            yield self.language.scopes[buffer.scope].format(
+                align=self.language.aligned.format(bytes=width) if width else "",
+                type=self.expressions.type(buffer.type, buffer),
+                name=self.names.enter(buffer),
+                cells=buffer.shape[0],
+            )
+
+    def _places(self) -> Lines:
+        """Where this thread stands, under the names of the loops that it stands for."""
+        known = self.expressions.known.dom
+        for axis, var in self.kernel.axes:
+            ctype = self.expressions.type(var.type, var)
+            yield f"{ctype} {self.names.enter(var)} = {axis};  // 0 .. {known[var][1]}"
+
+    # --- statements -------------------------------------------------------------------------
+
+    def statement(self, stmt: Stmt) -> Lines:
+        """The lines of `stmt`, not indented."""
+        match stmt:
+            case SeqStmt(stmts):
+                for inner in stmts:
+                    yield from self.statement(inner)
+            case For():
+                yield from self._loop(stmt)
+            case IfThenElse(condition, then_case, else_case):
+                yield f"if ({self.expressions.text(condition)}) {{"
+                yield from self._indented(then_case)
+                if else_case is not None:
+                    yield "} else {"
+                    yield from self._indented(else_case)
+                yield "}"
+            case Barrier():
+                yield self.barrier
+            case BufferStore(buffer, value, (Ramp() as place,)):
+                yield from self._vector_store(buffer, value, place)
+            case BufferStore(buffer, value, (index,)):
+                text = self.expressions.text
+                yield f"{self.names[buffer]}[{text(index)}] = {text(value)};"
+            case _:
+                raise TypeError(f"{type(stmt).__name__} cannot stand in a kernel")
+
+    def _indented(self, stmt: Stmt) -> Lines:
+        return (f"  {line}" for line in self.statement(stmt))
+
+    def _loop(self, loop: For) -> Lines:
+        text = self.expressions.text
+        first, stop = text(loop.min), text(loop.min + loop.extent)
+        ctype = self.expressions.type(loop.loop_var.type, loop)
+        name = self.names.enter(loop.loop_var)
+        if loop.kind == "unrolled":
+            yield "#pragma unroll"
+        yield f"for ({ctype} {name} = {first}; {name} < {stop}; ++{name}) {{"
+        yield from self._indented(loop.body)
+        yield "}"
+        self.names.leave(loop.loop_var)
+
+    # --- vectors ----------------------------------------------------------------------------
+
+    def _vector_store(self, buffer: Buffer, value: Expr, place: Ramp) -> Lines:
+        if isinstance(value, BufferLoad) and _contiguous(value):
+            yield f"{self._vector(buffer, place)} = {self._vector_load(value)};"
+            return
+        loads = [n for n in walk(value) if isinstance(n, BufferLoad) and _contiguous(n)]
+        names: dict[str, str] = {}  # the text of a vector load -> the variable that holds it
+        yield "{"
+        for load in loads:
+            text = self._vector_load(load)
+            if text not in names:
+                names[text] = self.names.fresh(f"{self.names[load.buffer]}_{place.lanes}")
+                ctype = self._vector_type(load.buffer.type, place.lanes)
+                yield f"  {ctype} {names[text]} = {text};"
+            member = partial(self._member, names[text], load.buffer.type, place.lanes)
+            self.expressions.vectors[load] = member
+        result = self.names.fresh(f"{self.names[buffer]}_{place.lanes}")
+        yield f"  {self._vector_type(buffer.type, place.lanes)} {result};"
+        for lane in range(place.lanes):
+            self.expressions.lane = lane
+            member = self._member(result, buffer.type, place.lanes, lane)
+            yield f"  {member} = {self.expressions.text(value)};"
+        self.expressions.lane = None
+        yield f"  {self._vector(buffer, place)} = {result};"
+        yield "}"
+        for name in (*names.values(), result):
+            self.names.release(name)
+
+    def _vector_load(self, load: BufferLoad) -> str:
+        (place,) = load.indices
+        assert isinstance(place, Ramp)
+        return self._vector(load.buffer, place)
+
+    def _vector(self, buffer: Buffer, place: Ramp) -> str:
+        """The cells of `buffer` at `place` as one aligned vector."""
+        ctype = self._vector_type(buffer.type, place.lanes)
+        const = "" if buffer in self.written else "const "
+        space = self.language.pointers[buffer.scope]
+        base = self.expressions.text(place.base)
+        return f"*({space}{const}{ctype}*)&{self.names[buffer]}[{base}]"
+
+    def _vector_type(self, dtype: str, lanes: int) -> str:
+        ctype = self.expressions.type(dtype, self.kernel)
+        if (dtype, lanes) in self.language.vectors:
+            return self.language.vectors[dtype, lanes]
+        name = f"{dtype}x{lanes}"
+        width = self.language.aligned.format(bytes=lanes * dtypes.itemsize(dtype))
+        self.vector_types[f"struct {width}{name} {{\n  {ctype} lane[{lanes}];\n}};"] = None
+        return name
+
+    def _member(self, name: str, dtype: str, lanes: int, lane: int) -> str:
+        if (dtype, lanes) in self.language.vectors:
+            return f"{name}.{'xyzw'[lane]}"
+        return f"{name}.lane[{lane}]"
+
+
+def _contiguous(load: BufferLoad) -> bool:
+    return isinstance(load.indices[0], Ramp) and load.indices[0].stride == 1
+
+
+def _alignment(kernel: Kernel) -> dict[Buffer, int]:
+    """The bytes to which each array has to be aligned for the vectors that it is accessed in."""
+    widest: dict[Buffer, int] = {}
+    for node in walk(kernel.body):
+        if isinstance(node, (BufferLoad, BufferStore)) and isinstance(node.indices[0], Ramp):
+            if node.indices[0].stride == 1:
+                width = node.indices[0].lanes * dtypes.itemsize(node.buffer.type)
+                widest[node.buffer] = max(width, widest.get(node.buffer, 0))
+    return widest

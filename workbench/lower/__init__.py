@@ -1,0 +1,5 @@
+"""From a scheduled program to kernels: what every thread of a launch runs."""
+
+from workbench.lower.pipeline import KERNEL_PASSES, PROGRAM_PASSES, Lowered, Pass, lower
+
+__all__ = ["KERNEL_PASSES", "PROGRAM_PASSES", "Lowered", "Pass", "lower"]

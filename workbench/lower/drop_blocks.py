@@ -1,0 +1,110 @@
+"""drop_blocks: leave loops and stores, and only those conditions that can fail."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from workbench.arith import Bounds, Simplifier, narrow
+from workbench.ir import (
+    BlockRealize,
+    BufferLoad,
+    BufferStore,
+    Call,
+    Const,
+    Expr,
+    For,
+    IfThenElse,
+    Node,
+    Not,
+    PrimFunc,
+    Select,
+    SeqStmt,
+    Stmt,
+    rebuild,
+    seq,
+    walk,
+)
+from workbench.lower.known_bounds import known_bounds
+
+
+def drop_blocks(func: PrimFunc) -> PrimFunc:
+    """Take the blocks away, keeping their conditions only where bounds do not prove them."""
+    root = func.root
+    body = _Dropper(known_bounds(root.body)).statement(root.body)
+    if body is None:  # a program that provably does nothing still has to be a program
+        return func
+    return replace(func, body=replace(func.body, block=replace(root, body=body)))
+
+
+class _Dropper:
+    """Rewrites what runs while each variable is within `known`."""
+
+    def __init__(self, known: Bounds) -> None:
+        self.known = known
+        self.simplifier = Simplifier(known)
+
+    def statement(self, stmt: Stmt) -> Stmt | None:
+        """`stmt` without blocks; None where nothing of it ever runs."""
+        match stmt:
+            case BlockRealize(predicate=predicate, block=block):
+                return self._guarded(predicate, block.body, None)
+            case IfThenElse(condition, then_case, else_case):
+                return self._guarded(condition, then_case, else_case)
+            case For(body=inner):
+                body = self.statement(inner)
+                if body is None or body is inner:
+                    return stmt if body is inner else None
+                return replace(stmt, body=body)
+            case SeqStmt(stmts):
+                kept = [done for done in map(self.statement, stmts) if done is not None]
+                return seq(*kept) if kept else None
+            case BufferStore(buffer, value, indices):
+                done = tuple(self.index(i) for i in indices)
+                return BufferStore(buffer, self.value(value), done)
+        raise TypeError(f"{type(stmt).__name__} cannot stand in a program")
+
+    def _guarded(self, condition: Expr, then_case: Stmt, else_case: Stmt | None) -> Stmt | None:
+        condition = self.condition(condition)
+        if isinstance(condition, Const):
+            chosen = then_case if condition.value else else_case
+            return None if chosen is None else self.statement(chosen)
+        then = self._where(condition).statement(then_case)
+        otherwise = None if else_case is None else self.statement(else_case)
+        if then is None:
+            return None if otherwise is None else IfThenElse(Not(condition), otherwise)
+        return IfThenElse(condition, then, otherwise)
+
+    def _where(self, condition: Expr) -> _Dropper:
+        narrowed = narrow(self.known, condition)
+        empty = any(low > high for low, high in narrowed.values())
+        return self if empty or narrowed == self.known else _Dropper(narrowed)
+
+    def condition(self, condition: Expr) -> Expr:
+        """`condition` as short as bounds allow; of one on data only the indices."""
+        if any(isinstance(node, BufferLoad) for node in walk(condition)):
+            return self.value(condition)
+        return self.simplifier.simplify(condition)
+
+    def value(self, e: Expr) -> Expr:
+        """A value, its indices and conditions as short as bounds allow, its arithmetic kept."""
+        match e:
+            case BufferLoad(buffer, indices):
+                return BufferLoad(buffer, tuple(self.index(i) for i in indices))
+            case Call("if_then_else", (condition, yes, no)) | Select(condition, yes, no):
+                return self._choice(e, condition, yes, no)
+            case _:
+                return rebuild(e, self._part)
+
+    def _part(self, node: Node) -> Node:
+        return self.value(node) if isinstance(node, Expr) else node
+
+    def _choice(self, e: Expr, condition: Expr, yes: Expr, no: Expr) -> Expr:
+        condition = self.condition(condition)
+        if isinstance(condition, Const):
+            return self.value(yes if condition.value else no)
+        done = condition, self._where(condition).value(yes), self.value(no)
+        return replace(e, args=done) if isinstance(e, Call) else Select(*done)
+
+    def index(self, index: Expr) -> Expr:
+        """An index as short as bounds allow."""
+        return self.simplifier.simplify(index)

@@ -1,0 +1,95 @@
+"""split_kernels: one launch for each nest of loops under the root, with threads for loops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from workbench.arith import bounds
+from workbench.diag import Refusal
+from workbench.ir import (
+    THREAD_AXES,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    For,
+    Kernel,
+    Node,
+    PrimFunc,
+    SeqStmt,
+    Stmt,
+    Var,
+    cast,
+    rewrite,
+    substitute,
+    walk,
+)
+
+
+def split_kernels(func: PrimFunc) -> tuple[Kernel, ...]:
+    """Make each nest under the root a kernel, in which the bound loops are the thread's place."""
+    body = func.root.body
+    nests = body.stmts if isinstance(body, SeqStmt) else (body,)
+    return tuple(
+        _kernel(func, nest, f"{func.name}_kernel" + (f"_{k}" if k else ""))
+        for k, nest in enumerate(nests)
+    )
+
+
+def _kernel(func: PrimFunc, nest: Stmt, name: str) -> Kernel:
+    bound = [n for n in walk(nest) if isinstance(n, For) and n.thread is not None]
+    sizes, axes = _axes(bound)
+    used = _buffers(nest)
+    known = [b for b in (*func.params, *func.root.alloc_buffers) if b in used]
+    return Kernel(
+        name,
+        params=tuple(b for b in known if b.scope == "global"),
+        allocs=tuple(b for b in known if b.scope != "global"),
+        views=(),
+        axes=tuple((axis, axes[axis]) for axis in THREAD_AXES if axis in axes),
+        grid=_triple(sizes, "blockIdx"),
+        block=_triple(sizes, "threadIdx"),
+        body=_without_bound_loops(nest, axes),
+    )
+
+
+def _axes(bound: Iterable[For]) -> tuple[dict[str, int], dict[str, Var]]:
+    """How far each thread axis goes, and the variable that stands for it, named by its first loop."""
+    sizes: dict[str, int] = {}
+    axes: dict[str, Var] = {}
+    for loop in bound:
+        assert loop.thread is not None
+        extent = bounds(loop.extent, {})
+        if extent is None or extent[0] != extent[1]:
+            raise Refusal(
+                f"Can't launch the kernel: `{loop.loop_var.name}` on {loop.thread} has no fixed size",
+                loop,
+                hint="bind a loop whose extent is a number",
+            )
+        size = sizes.setdefault(loop.thread, extent[0])
+        if size != extent[0]:
+            raise Refusal(
+                f"Can't launch the kernel: {loop.thread} is bound to loops of {size} and {extent[0]}",
+                *(other for other in bound if other.thread == loop.thread),
+                hint=f"split the loops so that each one bound to {loop.thread} has the same extent",
+            )
+        axes.setdefault(loop.thread, Var(loop.loop_var.name, loop.loop_var.type))
+    return sizes, axes
+
+
+def _triple(sizes: dict[str, int], unit: str) -> tuple[int, int, int]:
+    x, y, z = (sizes.get(f"{unit}.{axis}", 1) for axis in "xyz")
+    return x, y, z
+
+
+def _without_bound_loops(nest: Stmt, axes: dict[str, Var]) -> Stmt:
+    def visit(node: Node) -> Node:
+        if isinstance(node, For) and node.thread is not None:
+            place = node.min + cast(node.loop_var.type, axes[node.thread])
+            return substitute(node.body, {node.loop_var: place})
+        return node
+
+    return rewrite(nest, visit)
+
+
+def _buffers(stmt: Stmt) -> set[Buffer]:
+    return {n.buffer for n in walk(stmt) if isinstance(n, (BufferLoad, BufferStore))}
