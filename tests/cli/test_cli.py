@@ -1,0 +1,148 @@
+"""The command line: lessons are copied and never overwritten; the doctor tells what is here."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import workbench
+from workbench import cli, runtime
+from workbench.runtime import DeviceReport
+
+
+@pytest.fixture
+def lessons(tmp_path: Path, monkeypatch) -> Path:
+    """A folder of lessons to copy from, as a wheel would hold it."""
+    source = tmp_path / "package"
+    (source / "img").mkdir(parents=True)
+    (source / "01_first.ipynb").write_text("first")
+    (source / "02_second.ipynb").write_text("second")
+    (source / "img" / "grid.svg").write_text("<svg/>")
+    (source / ".ipynb_checkpoints").mkdir()
+    (source / ".ipynb_checkpoints" / "01_first.ipynb").write_text("old")
+    monkeypatch.setattr(cli, "lessons_folder", lambda: source)
+    return source
+
+
+def test_lessons_are_copied_whole_and_nothing_hidden(lessons: Path, tmp_path: Path, capsys):
+    folder = tmp_path / "mine"
+    assert cli.main(["lab", "--dir", str(folder), "--copy-only"]) == 0
+    found = sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
+    assert found == ["01_first.ipynb", "02_second.ipynb", "img/grid.svg"]
+    assert capsys.readouterr().out.splitlines() == [
+        f"copied  {folder / '01_first.ipynb'}",
+        f"copied  {folder / '02_second.ipynb'}",
+        f"copied  {folder / 'img/grid.svg'}",
+    ]
+
+
+def test_a_learners_lesson_is_never_overwritten(lessons: Path, tmp_path: Path):
+    folder = tmp_path / "mine"
+    cli.copy_lessons(folder)
+    (folder / "01_first.ipynb").write_text("my work")
+    (folder / "02_second.ipynb").unlink()
+    assert cli.copy_lessons(folder) == [
+        f"kept    {folder / '01_first.ipynb'}: yours differs from the lesson and was not touched",
+        f"copied  {folder / '02_second.ipynb'}",
+    ]
+    assert (folder / "01_first.ipynb").read_text() == "my work"
+
+
+def test_the_repository_has_lessons_to_copy():
+    assert sorted(p.suffix for p in cli.lessons_folder().glob("*.ipynb"))[:2] == [".ipynb"] * 2
+
+
+def test_lab_opens_the_first_lesson(lessons: Path, tmp_path: Path, monkeypatch):
+    monkeypatch.setattr("os.geteuid", lambda: 1000, raising=False)
+    cli.copy_lessons(tmp_path)
+    assert cli.lab_command(tmp_path, None, browser=True)[1:] == [
+        "-m",
+        "jupyterlab",
+        f"--ServerApp.root_dir={tmp_path.resolve()}",
+        "--LabApp.default_url=/lab/tree/01_first.ipynb",
+    ]
+
+
+def test_lab_in_a_container_without_a_browser(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr("os.geteuid", lambda: 0, raising=False)
+    assert cli.lab_command(tmp_path, 8899, browser=False)[3:] == [
+        f"--ServerApp.root_dir={tmp_path.resolve()}",
+        "--ServerApp.port=8899",
+        "--no-browser",
+        "--allow-root",
+    ]
+
+
+def test_lab_runs_jupyter_and_gives_its_status(lessons: Path, tmp_path: Path, monkeypatch):
+    calls = []
+
+    def run(command, check):
+        calls.append(command)
+        return subprocess.CompletedProcess(command, 7)
+
+    monkeypatch.setattr(cli.subprocess, "run", run)
+    assert cli.main(["lab", "--dir", str(tmp_path / "mine"), "--no-browser"]) == 7
+    assert calls == [cli.lab_command(tmp_path / "mine", None, browser=False)]
+
+
+def test_closing_lab_is_no_error(lessons: Path, tmp_path: Path, monkeypatch):
+    def interrupted(command, check):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli.subprocess, "run", interrupted)
+    assert cli.main(["lab", "--dir", str(tmp_path / "mine")]) == 0
+
+
+def test_lab_without_jupyter_says_how_to_get_it(lessons: Path, tmp_path: Path, monkeypatch, capsys):
+    monkeypatch.setattr(cli, "find_spec", lambda name: None)
+    assert cli.main(["lab", "--dir", str(tmp_path / "mine")]) == 1
+    assert capsys.readouterr().out.splitlines()[-1] == (
+        'JupyterLab is not installed. Install it: pip install "mlc-workbench[lab]"'
+    )
+
+
+def test_doctor_tells_device_reason_and_packages(monkeypatch, capsys):
+    report = DeviceReport(
+        "emulator",
+        "there is an NVIDIA driver, but CuPy is not installed",
+        "CuPy",
+        'pip install "mlc-workbench[cuda12]"',
+    )
+    monkeypatch.setattr(runtime, "device", lambda: report)
+    monkeypatch.setattr(cli, "_version", lambda name: "missing" if name == "anywidget" else "1.0")
+    monkeypatch.setattr(cli, "find_spec", lambda name: None if name == "anywidget" else object())
+    assert cli.main(["doctor"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"workbench 0.1.0 in {Path(workbench.__file__).parent}"
+    assert lines[1].startswith("Python 3.")
+    assert lines[3:7] == [
+        "runs on: emulator",
+        "why:     there is an NVIDIA driver, but CuPy is not installed",
+        "missing: CuPy",
+        'get it:  pip install "mlc-workbench[cuda12]"',
+    ]
+    assert lines[8:] == [
+        "packages:",
+        "  numpy       1.0",
+        "  jupyterlab  1.0",
+        "  ipywidgets  1.0",
+        "  anywidget   missing",
+        "  pygments    1.0",
+        "  matplotlib  1.0",
+        'get what is missing: pip install "mlc-workbench[lab]"',
+    ]
+
+
+def test_a_missing_package_has_no_version():
+    assert cli._version("no-such-package-of-ours") == "missing"
+    assert cli._version("numpy") != "missing"
+
+
+def test_python_dash_m():
+    done = subprocess.run(
+        [sys.executable, "-m", "workbench", "--version"], capture_output=True, text=True
+    )
+    assert (done.stdout, done.returncode) == ("0.1.0\n", 0), done.stderr

@@ -1,0 +1,128 @@
+"""The command line: ``workbench lab`` opens the lessons, ``workbench doctor`` says what is here."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+
+import workbench
+from workbench import runtime
+
+_PACKAGES = ("numpy", "jupyterlab", "ipywidgets", "anywidget", "pygments", "matplotlib")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit status."""
+    parser = argparse.ArgumentParser(prog="workbench", description=__doc__)
+    parser.add_argument("--version", action="version", version=workbench.__version__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    lab = commands.add_parser("lab", help="copy the lessons to a folder and open JupyterLab there")
+    lab.add_argument("--dir", type=Path, default=Path("workbench-lessons"), help="the folder")
+    lab.add_argument("--port", type=int, default=None, help="JupyterLab's port")
+    lab.add_argument("--no-browser", action="store_true", help="only print the address")
+    lab.add_argument("--copy-only", action="store_true", help="copy the lessons and stop")
+    commands.add_parser("doctor", help="which device would run kernels, and what is missing")
+    options = parser.parse_args(arguments)
+    if options.command == "doctor":
+        print(doctor())
+        return 0
+    return open_lab(options.dir, options.port, not options.no_browser, options.copy_only)
+
+
+# --- lab ------------------------------------------------------------------------------------------
+
+
+def open_lab(folder: Path, port: int | None, browser: bool, copy_only: bool) -> int:
+    """Copy the lessons to `folder`, and run JupyterLab there until it is closed."""
+    for line in copy_lessons(folder):
+        print(line)
+    if copy_only:
+        return 0
+    if find_spec("jupyterlab") is None:
+        print('JupyterLab is not installed. Install it: pip install "mlc-workbench[lab]"')
+        return 1
+    command = lab_command(folder, port, browser)
+    try:
+        return subprocess.run(command, check=False).returncode
+    except KeyboardInterrupt:  # how one closes it
+        return 0
+
+
+def lab_command(folder: Path, port: int | None, browser: bool) -> list[str]:
+    """The call that opens JupyterLab on the first lesson in `folder`."""
+    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder.resolve()}"]
+    lessons = sorted(path.name for path in folder.glob("*.ipynb"))
+    if lessons:
+        command.append(f"--LabApp.default_url=/lab/tree/{lessons[0]}")
+    if port is not None:
+        command.append(f"--ServerApp.port={port}")
+    if not browser:
+        command.append("--no-browser")
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        command.append("--allow-root")  # in a container one is root, and Jupyter would refuse
+    return command
+
+
+def lessons_folder() -> Path:
+    """Where the lessons lie: in the installed package, or beside it in a checkout."""
+    package = Path(workbench.__file__).parent
+    inside = package / "_lessons"
+    return inside if inside.is_dir() else package.parent / "lessons"
+
+
+def copy_lessons(folder: Path) -> list[str]:
+    """Copy every lesson that `folder` does not have; one line a lesson says what was done.
+
+    A lesson that is there stays as it is: it holds the learner's work.
+    """
+    told = []
+    folder.mkdir(parents=True, exist_ok=True)
+    source = lessons_folder()
+    for path in sorted(p for p in source.rglob("*") if p.is_file() and not _hidden(p, source)):
+        target = folder / path.relative_to(source)
+        if not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
+            told.append(f"copied  {target}")
+        elif target.read_bytes() != path.read_bytes():
+            told.append(f"kept    {target}: yours differs from the lesson and was not touched")
+    return told
+
+
+def _hidden(path: Path, root: Path) -> bool:
+    parts = path.relative_to(root).parts
+    return any(part.startswith(".") or part == "__pycache__" for part in parts)
+
+
+# --- doctor ---------------------------------------------------------------------------------------
+
+
+def doctor() -> str:
+    """Which device would be used and why, which packages are here, what is missing."""
+    lines = [
+        f"workbench {workbench.__version__} in {Path(workbench.__file__).parent}",
+        f"Python {platform.python_version()} on {platform.system()} {platform.machine()}",
+        "",
+        str(runtime.device()),
+        "",
+        "packages:",
+    ]
+    lines += [f"  {name:<11} {_version(name)}" for name in _PACKAGES]
+    if any(find_spec(name) is None for name in _PACKAGES):
+        lines.append('get what is missing: pip install "mlc-workbench[lab]"')
+    return "\n".join(lines)
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "missing"
