@@ -1,12 +1,13 @@
 """The text of programs: TVMScript from a program, a program from TVMScript, and what changed."""
 
-from workbench.script import blocks, calls, functions, loops, memory, operators  # the rules
+from workbench.script import blocks, calls, functions, loops, memory, operators  # noqa: F401 they enter their rules
 from workbench.script.highlight import (
     highlight_css,
     highlight_html,
     highlight_terminal,
     print_highlighted,
 )
+from workbench.script.parse import T, ir_module, parse
 from workbench.script.reader import ParseError
 from workbench.script.show import expr_text, mark_nodes, place_of, show, show_spans
 from workbench.script.writer import Line, Mark, Printed
@@ -16,11 +17,14 @@ __all__ = [
     "Mark",
     "ParseError",
     "Printed",
+    "T",
     "expr_text",
     "highlight_css",
     "highlight_html",
     "highlight_terminal",
+    "ir_module",
     "mark_nodes",
+    "parse",
     "place_of",
     "print_highlighted",
     "show",

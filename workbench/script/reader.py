@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from workbench.diag import Fail, Span, mark
 from workbench.ir import Buffer, Const, Expr, Var, as_expr
+from workbench.script.namespace import Namespace
 
 Value: TypeAlias = "Expr | Buffer | bool | int | float | str | tuple[Value, ...] | None"
 
@@ -61,7 +62,6 @@ class Reader:
 
     source: Source
     env: Mapping[str, object]
-    namespaces: frozenset[str]  # names that stand for T
     scopes: list[dict[str, Var | Buffer]] = field(default_factory=lambda: [{}])
     extents: dict[Var, tuple[Expr, Expr]] = field(default_factory=dict)  # of loops: min, extent
 
@@ -125,7 +125,7 @@ class Reader:
         while isinstance(current, ast.Attribute):
             names.append(current.attr)
             current = current.value
-        if not isinstance(current, ast.Name) or current.id not in self.namespaces or not names:
+        if not isinstance(current, ast.Name) or not self._is_namespace(current.id):
             hint = "inside a program only functions of T can be called, as in T.exp(x)"
             raise self.error(tree, f"Can't call `{self.text(tree)}` here", hint=hint)
         return ".".join(reversed(names))
@@ -137,9 +137,15 @@ class Reader:
         root: ast.expr = tree.func
         while isinstance(root, ast.Attribute):
             root = root.value
-        if not isinstance(root, ast.Name) or root.id not in self.namespaces:
+        if not isinstance(root, ast.Name) or not self._is_namespace(root.id):
             return False
         return self.function(tree.func) in names
+
+    def _is_namespace(self, name: str) -> bool:
+        """Whether `name` stands for T; in a text of unknown surroundings it is called T."""
+        if name not in self.env:
+            return name == "T"
+        return isinstance(self.env[name], Namespace)
 
     def arguments(self, tree: ast.Call, *names: str) -> list[ast.expr]:
         """The arguments of a call, in the order of `names`, all of which must be there."""

@@ -1,0 +1,69 @@
+"""The names that a program is written with: T, as Python and an editor see it.
+
+A program is read from its text, so most of these are never called; calling one outside a program
+says so.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from workbench.ir import MATHS, dtypes
+
+
+class Word:
+    """One name of T. Only `Buffer` and `handle` mean something outside a program: an annotation."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return self._name
+
+    def __call__(self, *args: object, **kwargs: object) -> Word:
+        if self._name in ("T.Buffer", "T.handle"):
+            return self  # Python evaluates annotations; the program is read from its text
+        raise TypeError(
+            f"{self._name} is read inside a program, not run: "
+            "put it into a function under @T.prim_func"
+        )
+
+    def __getitem__(self, item: object) -> Word:
+        return self()
+
+    def __getattr__(self, name: str) -> Word:
+        if self._name == "T.axis" and name in _AXES:
+            return Word(f"T.axis.{name}")
+        raise AttributeError(f"there is no {self._name}.{name}")
+
+
+_AXES = ("spatial", "reduce", "remap", "S", "R")
+_WORDS = (
+    *("Buffer", "handle", "match_buffer", "alloc_buffer", "func_attr"),
+    *("grid", "serial", "unroll", "vectorized", "parallel", "thread_binding"),
+    *("block", "sblock", "axis", "init", "reads", "writes", "where", "block_attr"),
+    *("sblock_attr", "sblock_alloc_buffer"),
+    *("if_then_else", "Select", "Cast", "cast", "min", "max", "And", "Or", "Not"),
+    *("floordiv", "floormod", "fabs", "power"),
+    *MATHS,
+    *dtypes.BITS,
+)
+
+
+class Namespace:
+    """The words of T by name."""
+
+    def __getattr__(self, name: str) -> Word:
+        if name in _WORDS:
+            return Word(f"T.{name}")
+        close = get_close_matches(name, _WORDS, n=1)
+        advice = f"; is it T.{close[0]}?" if close else ""
+        raise AttributeError(f"there is no T.{name}{advice}")
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *_WORDS]
+
+    def __repr__(self) -> str:
+        return "T"

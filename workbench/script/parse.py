@@ -1,0 +1,199 @@
+"""Programs from text, and from decorated functions and classes."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from collections import ChainMap
+from collections.abc import Callable, Mapping
+from pathlib import PurePath
+from types import FrameType, FunctionType
+
+from workbench.diag import Span
+from workbench.ir import IRModule, PrimFunc
+from workbench.script.functions import read_function
+from workbench.script.namespace import Namespace
+from workbench.script.reader import ParseError, Reader, Source
+
+_SETTINGS = ("private", "s_tir", "check_well_formed")  # TVM's; they change nothing here
+
+
+def parse(text: str, env: Mapping[str, object] | None = None) -> PrimFunc | IRModule:
+    """The program or module that `text` holds; `env` gives values to names that it does not define.
+
+    Nothing in `text` is run. Raises ParseError.
+
+    >>> program = parse('''
+    ... @T.prim_func
+    ... def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    ...     for i in range(8):
+    ...         with T.block("B"):
+    ...             vi = T.axis.spatial(8, i)
+    ...             B[vi] = A[vi] * 2.0
+    ... ''')
+    >>> program.name
+    'main'
+    """
+    source = Source(text)
+    found: list[PrimFunc | IRModule] = []
+    for tree in _parsed(source):
+        if isinstance(tree, (ast.Import, ast.ImportFrom)) or _is_comment(tree):
+            continue
+        found.append(_read_top(source, tree, env or {}))
+    if len(found) != 1:
+        hint = "give one @T.prim_func function or one @ir_module class"
+        raise source.error(None, f"The text holds {len(found)} programs", hint=hint)
+    return found[0]
+
+
+def prim_func(
+    func: FunctionType | None = None,
+    *,
+    private: bool = False,
+    s_tir: bool = False,
+    check_well_formed: bool = True,
+) -> PrimFunc | Callable[[FunctionType], PrimFunc]:
+    """Read the decorated function as a program; it is never run as Python.
+
+    Numbers, strings, and lists and tuples of them may come from the scope around it. The keyword
+    arguments are TVM's and change nothing here. Raises ParseError.
+    """
+    frame = sys._getframe(1)
+    if func is not None:
+        return _read_decorated(func, frame)
+    return lambda decorated: _read_decorated(decorated, frame)
+
+
+def ir_module(cls: type) -> IRModule:
+    """Gather the programs of the decorated class into a module. Raises ParseError."""
+    members = {name: value for name, value in vars(cls).items() if not name.startswith("__")}
+    for name, value in members.items():
+        if not isinstance(value, PrimFunc):
+            raise ParseError(
+                f"Can't put `{name}` into module `{cls.__name__}`: it is no program",
+                hint=f"decorate it with @T.prim_func, or move `{name}` out of the class",
+            )
+    if not members:
+        raise ParseError(
+            f"Module `{cls.__name__}` holds no program",
+            hint="define a function under @T.prim_func in it",
+        )
+    return IRModule(tuple(members.values()))
+
+
+class Words(Namespace):
+    """T: what a program is written with. ``T.prim_func`` reads a function as a program."""
+
+    prim_func = staticmethod(prim_func)
+
+
+T = Words()
+
+
+def _parsed(source: Source) -> list[ast.stmt]:
+    """The statements of a source, which may be indented as a whole."""
+    text = source.text
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    indented = first[:1] in (" ", "\t")
+    try:
+        module = ast.parse("if True:\n" + text if indented else text)
+    except SyntaxError as error:
+        line = min((error.lineno or 1) - indented, len(text.splitlines()))
+        col = max((error.offset or 1) - 1, 0)
+        raise source.error(
+            Span(line, col, line, col + 1),
+            f"Python can't read this: {error.msg}",
+            hint="a program is written in Python's syntax: mend the line marked above",
+        ) from None
+    if not indented:
+        return module.body
+    ast.increment_lineno(module, -1)
+    assert isinstance(module.body[0], ast.If)
+    return module.body[0].body
+
+
+def _is_comment(tree: ast.stmt) -> bool:
+    return isinstance(tree, ast.Expr) and isinstance(tree.value, ast.Constant)
+
+
+def _read_top(source: Source, tree: ast.stmt, env: Mapping[str, object]) -> PrimFunc | IRModule:
+    if isinstance(tree, ast.FunctionDef):
+        return _read_def(source, tree, env)
+    if isinstance(tree, ast.ClassDef):
+        _check_decorator(source, tree, "ir_module", "@ir_module")
+        functions = []
+        for member in tree.body:
+            if _is_comment(member):
+                continue
+            if not isinstance(member, ast.FunctionDef):
+                hint = "a module holds functions under @T.prim_func"
+                raise source.error(member, "Can't read this in a module", hint=hint)
+            functions.append(_read_def(source, member, env))
+        if not functions:
+            hint = "define a function under @T.prim_func in it"
+            raise source.error(tree, f"Module `{tree.name}` holds no program", hint=hint)
+        return IRModule(tuple(functions))
+    hint = "a text holds one @T.prim_func function or one @ir_module class; pass values by env="
+    raise source.error(tree, "Can't read this outside a program", hint=hint)
+
+
+def _read_def(source: Source, tree: ast.FunctionDef, env: Mapping[str, object]) -> PrimFunc:
+    _check_decorator(source, tree, "prim_func", "@T.prim_func")
+    return read_function(Reader(source, env), tree)
+
+
+def _check_decorator(
+    source: Source, tree: ast.FunctionDef | ast.ClassDef, name: str, usage: str
+) -> None:
+    """Refuse a definition that is not decorated with `name`, or with settings that nobody knows."""
+    for decorator in tree.decorator_list:
+        call = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if name not in (getattr(call, "attr", None), getattr(call, "id", None)):
+            continue
+        for keyword in decorator.keywords if isinstance(decorator, ast.Call) else ():
+            if keyword.arg not in _SETTINGS:
+                hint = "accepted: " + ", ".join(_SETTINGS)
+                raise source.error(keyword, f"{usage} has no setting `{keyword.arg}`", hint=hint)
+        return
+    raise source.error(
+        Span(tree.lineno, tree.col_offset, tree.lineno, tree.col_offset + 3),
+        f"`{tree.name}` is not decorated as a program",
+        hint=f"write {usage} on the line above it",
+    )
+
+
+# --- decorated functions -------------------------------------------------------------------------
+
+
+def _read_decorated(func: FunctionType, frame: FrameType) -> PrimFunc:
+    if not isinstance(func, FunctionType):
+        raise ParseError(
+            f"@T.prim_func takes a function, not a {type(func).__name__}",
+            hint="write @T.prim_func directly above `def`; @ir_module goes above a class",
+        )
+    try:
+        lines, first = inspect.getsourcelines(func)
+    except OSError:
+        raise ParseError(
+            f"Can't see the source of `{func.__name__}`: it is in no file and no notebook cell",
+            hint="define it in a file or a cell, or give its text to workbench.script.parse",
+        ) from None
+    path = func.__code__.co_filename
+    in_cell = "ipykernel" in path or path.startswith("<")
+    source = Source("".join(lines), first, "this cell" if in_cell else PurePath(path).name)
+    tree = next(t for t in _parsed(source) if isinstance(t, ast.FunctionDef))
+    return read_function(Reader(source, _environment(func, frame)), tree)
+
+
+def _environment(func: FunctionType, frame: FrameType | None) -> Mapping[str, object]:
+    """What names mean around `func`, innermost first.
+
+    Closures hold only what the body uses; a name used in an annotation alone is found in the
+    frames that are running the definition, those whose code encloses the function's.
+    """
+    scopes: list[Mapping[str, object]] = [inspect.getclosurevars(func).nonlocals]
+    while frame is not None and func.__qualname__.startswith(frame.f_code.co_qualname + "."):
+        scopes.append(frame.f_locals)
+        frame = frame.f_back
+    return ChainMap(*map(dict, scopes), func.__globals__)
