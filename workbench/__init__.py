@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 _HOME = {
     "T": "script",
     "ParseError": "script",
+    "ir_module": "script",
     "Schedule": "schedule",
     "ScheduleError": "schedule",
     "ScheduleWarning": "schedule",
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from workbench.schedule import load as load
     from workbench.script import ParseError as ParseError
     from workbench.script import T as T
+    from workbench.script import ir_module as ir_module
     from workbench.widgets import lab as lab
 
 
