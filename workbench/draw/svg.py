@@ -1,0 +1,48 @@
+"""SVG as text: elements, escaped labels, and the sizes that every picture shares."""
+
+from __future__ import annotations
+
+from html import escape
+
+FONT = 11  # px; the smallest text of a picture at its natural size
+LETTER = 6.2  # px; an average letter of the sans-serif font at FONT, rounded up
+
+
+def tag(name: str, attributes: dict[str, object] | None = None, *children: str) -> str:
+    """An element; attributes that are None are left out, the others escaped."""
+    given = "".join(
+        f' {key}="{escape(_number(value))}"'
+        for key, value in (attributes or {}).items()
+        if value is not None
+    )
+    return f"<{name}{given}>{''.join(children)}</{name}>"
+
+
+def text(label: str, x: float, y: float, kind: str = "", anchor: str = "middle") -> str:
+    """A label whose baseline starts, ends or is centred at (x, y)."""
+    where: dict[str, object] = {"x": x, "y": y, "text-anchor": anchor, "class": kind or None}
+    return tag("text", where, escape(label))
+
+
+def rect(x: float, y: float, width: float, height: float, kind: str, **more: object) -> str:
+    """A box; `kind` is its CSS class."""
+    size: dict[str, object] = {"x": x, "y": y, "width": width, "height": height, "class": kind}
+    return tag("rect", {**size, **more})
+
+
+def picture(width: float, height: float, *children: str, label: str | None = None) -> str:
+    """A drawing of a natural size in px; without a label it is hidden from screen readers."""
+    hidden = {"aria-hidden": "true"} if label is None else {"role": "img", "aria-label": label}
+    size = {"width": width, "height": height, "viewBox": f"0 0 {_number(width)} {_number(height)}"}
+    return tag("svg", {"xmlns": "http://www.w3.org/2000/svg", **size, **hidden}, *children)
+
+
+def fit(label: str, width: float, letter: float = LETTER) -> str:
+    """`label`, cut with an ellipsis where it is wider than `width` px."""
+    room = int(width / letter)
+    return label if len(label) <= room else label[: max(room - 1, 1)] + "…"
+
+
+def _number(value: object) -> str:
+    """A float without needless digits: the text must not differ between machines."""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

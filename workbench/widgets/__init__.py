@@ -1,0 +1,20 @@
+"""Views over a schedule's history: pages of plain data, and the lab that shows them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from workbench.widgets.question import Question, Verdict
+
+if TYPE_CHECKING:
+    from workbench.widgets.widget import Lab as Lab
+    from workbench.widgets.widget import lab as lab
+
+__all__ = ["Lab", "Question", "Verdict", "lab"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in ("Lab", "lab"):
+        raise AttributeError(f"module 'workbench.widgets' has no attribute {name!r}")
+    return getattr(import_module("workbench.widgets.widget"), name)  # loads anywidget: heavy

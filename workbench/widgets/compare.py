@@ -1,0 +1,86 @@
+"""Two programs of a history side by side, as plain data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workbench import draw, insight
+from workbench.diag import Fail
+from workbench.insight import Counts, Table
+from workbench.ir import PrimFunc
+from workbench.schedule.history import HistoryNode
+from workbench.widgets.build import build
+from workbench.widgets.memo import memo
+from workbench.widgets.page import Desk
+from workbench.widgets.pictures import memory_of, picture_pane, written
+from workbench.widgets.texts import program_lines
+
+
+def comparison(a: HistoryNode, b: HistoryNode, pictures: list[str], desk: Desk) -> dict[str, Any]:
+    """The diff from `a` to `b`, one table of differences, and the pictures of both."""
+    text = {"label": "what changed", **program_lines(a.func, b.func, desk.keys, desk.lines)}
+    names = {**desk.names(a.func).about, **desk.names(b.func).about}
+    shown = [
+        {"title": f"{_title(node)}", "picture": picture_pane(_for(node, picture), node)}
+        for picture in pictures
+        for node in (a, b)
+    ]
+    return {
+        "names": names,
+        "text": text,
+        "table": draw.table_html(differences(a, b)),
+        "pictures": shown,
+    }
+
+
+def _title(node: HistoryNode) -> str:
+    return f"{node.id} {node.mark or node.label}"
+
+
+def _for(node: HistoryNode, picture: str) -> str:
+    """The picture of a buffer that the node's program does not write is that of one it does."""
+    kind, _, buffer = picture.partition(":")
+    if kind == "who" and buffer not in written(node.func):
+        return f"who:{written(node.func)[0]}"
+    return picture
+
+
+def differences(a: HistoryNode, b: HistoryNode) -> Table:
+    """One row a quantity: counted, so that it does not depend on a machine."""
+    left, right = counted(a.func), counted(b.func)
+    rows = [
+        (name, left.get(name, "–"), right.get(name, "–"), _change(left.get(name), right.get(name)))
+        for name in dict.fromkeys([*left, *right])
+    ]
+    return Table(("emulated", _title(a), _title(b), "change"), tuple(rows))
+
+
+def _change(before: int | str | None, after: int | str | None) -> str:
+    if not isinstance(before, int) or not isinstance(after, int):
+        return ""
+    if before == after:
+        return "same"
+    return f"{after - before:+,}" + (f" (× {after / before:.3g})" if before else "")
+
+
+def counted(func: PrimFunc) -> dict[str, int | str]:
+    """The exact counts of a program: of its kernels, or, without a valid kernel, by its meaning."""
+    try:
+        counts = memo(func, "counts", lambda: counts_of(func))
+    except Fail as fail:
+        found: dict[str, int | str] = {"kernel": fail.headline}
+        for level in memory_of(func).levels:
+            found[f"{level.scope} loads"] = level.loads
+            found[f"{level.scope} stores"] = level.stores
+        return found
+    found = {"blocks": counts.blocks, "threads": counts.threads, "barriers": counts.barriers}
+    for traffic in counts.traffic:
+        found[f"{traffic.scope} loads"] = traffic.loads
+        found[f"{traffic.scope} stores"] = traffic.stores
+        found[f"{traffic.scope} bytes"] = traffic.load_bytes + traffic.store_bytes
+    return found | {"operations": counts.work}
+
+
+def counts_of(func: PrimFunc) -> Counts:
+    """Loads, stores, bytes and barriers of the kernels. Raises Fail where there is no valid one."""
+    return insight.counts(build(func).kernels)

@@ -1,0 +1,27 @@
+"""Results of pure functions of a program, kept as long as the program is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
+
+from workbench.diag import Fail
+from workbench.ir import PrimFunc
+
+R = TypeVar("R")
+_known: WeakKeyDictionary[PrimFunc, dict[str, Any]] = WeakKeyDictionary()
+
+
+def memo(func: PrimFunc, name: str, make: Callable[[], R]) -> R:
+    """What `make` returns for `func` under `name`, made once; a refusal is kept and raised again."""
+    known = _known.setdefault(func, {})
+    if name not in known:
+        try:
+            known[name] = make()
+        except Fail as fail:
+            known[name] = fail
+    found = known[name]
+    if isinstance(found, Fail):
+        raise found.with_traceback(None)
+    return found

@@ -1,0 +1,99 @@
+"""Keys for loops, buffers and blocks: the same short text for the same thing in every pane."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from workbench.ir import BlockId, BlockRealize, Buffer, Const, For, PrimFunc, Var, walk
+
+Thing: TypeAlias = "Var | Buffer | BlockId"
+
+
+@dataclass
+class Keys:
+    """Numbers things in the order in which they are met; a thing that survives a step keeps its key."""
+
+    _of: dict[Thing, str] = field(default_factory=dict)
+    _thing: dict[str, Thing] = field(default_factory=dict)
+
+    def of(self, thing: Thing) -> str:
+        """The key of a loop's variable, a buffer or a block's identity."""
+        if thing not in self._of:
+            letter = {Var: "L", Buffer: "B"}.get(type(thing), "K")
+            key = f"{letter}{len(self._of)}"
+            self._of[thing], self._thing[key] = key, thing
+        return self._of[thing]
+
+    def thing(self, key: str) -> Thing | None:
+        """What has the key; None where nothing has."""
+        return self._thing.get(key)
+
+
+@dataclass(frozen=True)
+class Names:
+    """The loops, blocks and buffers of one program by key, and the words that stand for them.
+
+    `about` maps a key to its kind, name and label; `words` maps an identifier of a program text,
+    ``threadIdx.x`` among them, to the keys that it may mean, separated by spaces.
+    """
+
+    about: dict[str, dict[str, str]]
+    words: dict[str, str]
+
+
+def names_of(func: PrimFunc, keys: Keys) -> Names:
+    """What can be marked in the panes of `func`."""
+    about: dict[str, dict[str, str]] = {}
+    words: dict[str, list[str]] = {}
+
+    def note(thing: Thing, kind: str, name: str, label: str, *more: str) -> None:
+        key = keys.of(thing)
+        about[key] = {"kind": kind, "name": name, "label": label}
+        for word in (name, *more):
+            words.setdefault(word, []).append(key)
+
+    for buffer in buffers_of(func):
+        shape = " × ".join(map(str, buffer.shape))
+        note(buffer, "buffer", buffer.name, f"buffer {buffer.name} ({buffer.scope}, {shape})")
+    for node in walk(func.root.body):
+        if isinstance(node, For):
+            note(node.loop_var, "loop", node.loop_var.name, loop_label(node), *_axes(node))
+        elif isinstance(node, BlockRealize):
+            key = keys.of(node.block.id)
+            about[key] = {"kind": "block", "name": node.block.name, "label": f"block {node.block.name}"}
+    return Names(about, {word: " ".join(dict.fromkeys(found)) for word, found in words.items()})
+
+
+def buffers_of(func: PrimFunc) -> list[Buffer]:
+    """The parameters and the intermediate buffers, in that order."""
+    inner = [b for n in walk(func.body) if isinstance(n, BlockRealize) for b in n.block.alloc_buffers]
+    return [*func.params, *inner]
+
+
+def loop_label(loop: For) -> str:
+    """A loop in words: ``loop i_0, 8 times, on blockIdx.x``."""
+    times = f", {loop.extent.value} times" if isinstance(loop.extent, Const) else ""
+    if loop.thread:
+        return f"loop {loop.loop_var.name}{times}, on {loop.thread}"
+    return f"loop {loop.loop_var.name}{times}" + ("" if loop.kind == "serial" else f", {loop.kind}")
+
+
+def _axes(loop: For) -> tuple[str, ...]:
+    """The words that stand for a bound loop in CUDA and Metal."""
+    if loop.thread is None:
+        return ()
+    unit, _, axis = loop.thread.partition(".")
+    return (loop.thread, f"{unit}.{axis}")
+
+
+def places_of(func: PrimFunc, keys: Keys, names: Names) -> Mapping[str, str]:
+    """The loops and blocks at which a step can be taken, in program order: key and short label."""
+    found: dict[str, str] = {}
+    for node in walk(func.root.body):
+        if isinstance(node, For):
+            found[keys.of(node.loop_var)] = f"loop {node.loop_var.name}"
+        elif isinstance(node, BlockRealize):
+            found[keys.of(node.block.id)] = names.about[keys.of(node.block.id)]["label"]
+    return found

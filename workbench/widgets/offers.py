@@ -1,0 +1,154 @@
+"""What can be done at a place, as forms: verdicts of the verbs and fields for their arguments."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, get_args, get_origin
+
+from workbench.diag import Fail
+from workbench.schedule.actions import Verdict
+from workbench.schedule.primitive import REGISTRY, Param, Primitive, members
+from workbench.schedule.step import value_text
+
+
+def offer(
+    key: str, places: Mapping[str, str], verdicts: Sequence[Verdict], offered: Sequence[str] | None
+) -> dict[str, Any]:
+    """The place `key`, the other places, and each verb with its verdict and form.
+
+    Verbs that `offered` does not name wait under "more"; None offers all that are possible.
+    """
+    verbs = [_verb(v, places[key], offered) for v in verdicts]
+    order = {name: k for k, name in enumerate(offered or ())}
+    verbs.sort(key=lambda verb: (order.get(verb["name"], len(order)), not verb["offered"]))
+    return {"place": {"key": key, "label": places[key]}, "places": _places(places), "verbs": verbs}
+
+
+def no_place(places: Mapping[str, str]) -> dict[str, Any]:
+    """The places to choose from, before one is chosen."""
+    return {"place": None, "places": _places(places), "verbs": []}
+
+
+def _places(places: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{"key": key, "label": label} for key, label in places.items()]
+
+
+def _verb(verdict: Verdict, place: str, offered: Sequence[str] | None) -> dict[str, Any]:
+    prim = REGISTRY[verdict.verb]
+    wanted = verdict.possible if offered is None else verdict.verb in offered
+    made: dict[str, Any] = {
+        "name": verdict.verb,
+        "group": verdict.group,
+        "summary": verdict.summary.replace("`", ""),
+        "offered": wanted,
+        "verdict": "possible" if verdict.possible else "refused",
+    }
+    if verdict.possible:
+        fields = [f for f in (_field(p, verdict.choices) for p in _asked(prim)) if f]
+        names = ", ".join([place.partition(" ")[2], *(f"{f['name']}=…" for f in fields)])
+        made |= {"fields": fields, "call": f"sch.{verdict.verb}({names})"}
+    else:
+        made["why"] = {"headline": _sentence(verdict.why_not), "hint": verdict.hint}
+    return made
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else text + "."
+
+
+def _asked(prim: Primitive) -> list[Param]:
+    """The arguments besides the place; where the place takes many, the others of it too."""
+    return [p for p in prim.params if p is not prim.place or p.many]
+
+
+def _field(param: Param, choices: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """The field of one argument; None for an option that no choice names."""
+    options = _distinct([c[param.name] for c in choices if param.name in c])
+    if not options and not (param.required or param.many):
+        return None
+    kind = _kind(param, options)
+    made: dict[str, Any] = {"name": param.name, "label": param.name.replace("_", " "), "kind": kind}
+    if kind == "choice":
+        made["options"] = [{"value": json.dumps(o), "label": _label(o)} for o in options]
+        made["value"] = made["options"][0]["value"]
+        return made
+    made["options"] = [{"value": value_text(option)} for option in options]
+    made["value"] = made["options"][0]["value"] if options else ""
+    if get_origin(param.type) is list or kind == "list":
+        made["help"] = "a list; None: work it out" if type(None) in _inside(param.type) else "a list"
+    return made
+
+
+def _kind(param: Param, options: Sequence[Any]) -> str:
+    types = members(param.type)
+    if bool in types:
+        return "bool"
+    if any(get_origin(t) in (list, tuple) for t in types) and not (param.kinds or param.many):
+        return "list"
+    named = param.kinds or param.many or any(get_origin(t) is Literal for t in types)
+    if options and (named or all(isinstance(o, str) for o in options)):
+        return "choice"
+    return "int" if int in types else "text"
+
+
+def _inside(declared: Any) -> tuple[Any, ...]:
+    return tuple(m for arg in get_args(declared) for m in members(arg))
+
+
+def _label(option: Any) -> str:
+    return ", ".join(map(str, option)) if isinstance(option, (list, tuple)) else str(option)
+
+
+def _distinct(values: Sequence[Any]) -> list[Any]:
+    found: list[Any] = []
+    for value in values:
+        if value not in found:
+            found.append(value)
+    return found
+
+
+def arguments(prim: Primitive, given: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """What a form sent, as positional (for `*loops`) and named arguments.
+
+    Raises Fail where a text is not what the argument takes.
+    """
+    rest: list[Any] = []
+    named: dict[str, Any] = {}
+    for param in _asked(prim):
+        if param.name not in given:
+            continue
+        value = _read(prim, param, given[param.name])
+        if param.many:
+            rest.extend(value if isinstance(value, list) else [value])
+        elif value != "" or param.required:
+            named[param.name] = value
+    return rest, named
+
+
+def _read(prim: Primitive, param: Param, value: Any) -> Any:
+    """One argument from what the browser sent, which is a text but for check boxes."""
+    if not isinstance(value, str):
+        return value
+    types = members(param.type)
+    if param.kinds or param.many or any(get_origin(t) is Literal for t in types):
+        return _from_json(value)
+    if types == (str,):
+        return _from_json(value)
+    try:
+        return ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        if str in types:
+            return value
+        raise Fail(
+            f"Can't {prim.name}: {param.name} can't be read from {value[:40]!r}",
+            hint="write it as in Python, such as 4, or [2, 4], or [None, 128]",
+        ) from None
+
+
+def _from_json(value: str) -> Any:
+    try:
+        return json.loads(value)
+    except json.JSONDecodeError:
+        return value

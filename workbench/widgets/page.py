@@ -1,0 +1,161 @@
+"""The page of one program of a history: everything the lab shows of it, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench import check, target
+from workbench.ir import BlockId, PrimFunc, Var
+from workbench.schedule import Schedule
+from workbench.schedule.history import History, HistoryNode
+from workbench.schedule.places import places
+from workbench.widgets import offers
+from workbench.widgets.memo import memo
+from workbench.widgets.names import Keys, Names, names_of, places_of
+from workbench.widgets.pictures import axes_of, picture_pane, written
+from workbench.widgets.question import Question
+from workbench.widgets.text import Lines
+from workbench.widgets.texts import text_pane
+
+PROGRAM_PANES = ("tensorir", "loops", "cuda", "metal", "code")
+MACHINE_PANES = ("who", "memory", "tiles")
+
+
+@dataclass(frozen=True)
+class View:
+    """Which panes are open, and what is chosen in them."""
+
+    program: str = "tensorir"
+    machine: str = "who"
+    buffer: str = ""
+    axis: str = ""
+    value: int = 0
+    place: str = ""
+
+
+@dataclass
+class Desk:
+    """What the pages of one lab share: keys, lines, what is offered, the question."""
+
+    offered: Sequence[str] | None = None
+    question: Question | None = None
+    keys: Keys = field(default_factory=Keys)
+    lines: Lines = field(default_factory=Lines)
+
+    def names(self, func: PrimFunc) -> Names:
+        """What can be marked in the panes of `func`; its keys do not depend on the order."""
+        return memo(func, f"names {id(self)}", lambda: names_of(func, self.keys))
+
+
+def tree(history: History) -> list[dict[str, Any]]:
+    """The nodes of the history with what made them and what each is called."""
+    return [
+        {
+            "id": node.id,
+            "parent": node.parent.id if node.parent else None,
+            "label": node.label,
+            "mark": node.mark,
+            "said": said(node),
+        }
+        for node in history
+    ]
+
+
+def said(node: HistoryNode) -> str:
+    """One sentence that announces the node."""
+    if node.step is None:
+        return "The program as it was written."
+    became = [
+        f"{_key_name(node.parent, old)} became {_listed([_key_name(node, k) for k in new])}"
+        for old, new in node.became.items()
+        if new and node.parent is not None
+    ]
+    return f"Step {node.id}, {node.label}{': ' + '; '.join(became) if became else ''}."
+
+
+def _key_name(node: HistoryNode | None, key: Var | BlockId) -> str:
+    if isinstance(key, Var):
+        return key.name
+    found = places(node.func).blocks.get(key) if node else None
+    return found.block.name if found else "a block"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
+
+
+def page(
+    cursor: Schedule, view: View, desk: Desk, known: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The page of the program that `cursor` stands at: what `view` shows, added to what is `known`.
+
+    Only panes that are open are made; those made before are kept.
+    """
+    node = cursor.node
+    made = dict(known) if known else _base(node, desk)
+    names = desk.names(node.func)
+    if view.program not in made["texts"]:
+        pane = text_pane(view.program, node, desk.keys, names, desk.lines)
+        made["texts"] = {**made["texts"], view.program: pane}
+    picture = picture_name(made, node, view)
+    if picture and picture not in made["pictures"]:
+        asked = desk.question.cell if desk.question else None
+        made["pictures"] = {**made["pictures"], picture: picture_pane(picture, node, asked)}
+    where = places_of(node.func, desk.keys, names)
+    chosen = view.place if view.place in where else ""
+    if chosen not in made["offers"]:
+        made["offers"] = {**made["offers"], chosen: _offer(cursor, chosen, where, desk)}
+    return made
+
+
+def _base(node: HistoryNode, desk: Desk) -> dict[str, Any]:
+    """What every page has, whichever panes are open."""
+    buffers = written(node.func)
+    return {
+        "names": desk.names(node.func).about,
+        "buffers": buffers,
+        "buffer": buffers[0] if buffers else "",
+        "texts": {},
+        "pictures": {},
+        "offers": {},
+        "notes": notes(node.func),
+        "verdict": _verdict(node, desk.question),
+    }
+
+
+def picture_name(made: dict[str, Any], node: HistoryNode, view: View) -> str:
+    """Which picture the view shows: "who:C", "memory", "tiles:blockIdx.x:3"; "" for none."""
+    if view.machine == "who":
+        shown = view.buffer if view.buffer in made["buffers"] else made["buffer"]
+        return f"who:{shown}" if shown else ""
+    if view.machine != "tiles":
+        return view.machine
+    if "axes" not in made:
+        made["axes"] = axes_of(node.func)
+    if not made["axes"]:
+        return "tiles"
+    axis = next((a for a in made["axes"] if a["key"] == view.axis), made["axes"][0])
+    return f"tiles:{axis['key']}:{max(0, min(view.value, axis['extent'] - 1))}"
+
+
+def notes(func: PrimFunc) -> list[str]:
+    """What is legal but wasteful in the program, with what it costs."""
+    findings = memo(func, "findings", lambda: check.check_program(func, target.get("cuda")))
+    return [f"{f.headline}. {f.hint}" for f in findings if f.kind == "warning"]
+
+
+def _verdict(node: HistoryNode, question: Question | None) -> dict[str, Any] | None:
+    verdict = question.verdict(node.func) if question else None
+    if question is None or verdict is None:
+        return None
+    return {"truth": question.choices.index(verdict.truth), "why": verdict.why}
+
+
+def _offer(cursor: Schedule, key: str, where: Mapping[str, str], desk: Desk) -> dict[str, Any]:
+    thing = desk.keys.thing(key)
+    if not isinstance(thing, (Var, BlockId)):
+        return offers.no_place(where)
+    verdicts = cursor.actions(cursor.history.handle(thing))
+    return offers.offer(key, where, verdicts, desk.offered)

@@ -1,0 +1,35 @@
+"""The browser's part of the lab: modules in one scope, joined in this order."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+
+MODULES = (
+    "dom.js",
+    "code.js",
+    "history.js",
+    "actions.js",
+    "pictures.js",
+    "program.js",
+    "questions.js",
+    "run.js",
+    "compare.js",
+    "lab.js",
+)
+
+
+@cache
+def script() -> str:
+    """The lab as one JavaScript module: a widget's code cannot import beside itself."""
+    return "\n".join(_read(name) for name in MODULES)
+
+
+@cache
+def style() -> str:
+    """The style sheet."""
+    return _read("lab.css")
+
+
+def _read(name: str) -> str:
+    return (files(__name__) / name).read_text(encoding="utf-8")

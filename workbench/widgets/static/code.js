@@ -1,0 +1,97 @@
+// Programs as lines of tokens, with the signs of a diff and the marks that link panes.
+
+/** One line of code; `changed` lists the column spans that a diff marks. */
+function codeLine(tokens, names, changed = []) {
+  const indent = /^ */.exec(tokens.map((token) => token[1]).join(""))[0].length;
+  const line = h("code.wb-text", { style: `--indent:${indent + 2}ch` });
+  let column = 0;
+  for (const [kind, text, key] of tokens) {
+    line.append(...pieces(text, column, changed).map(([part, hot]) => token(kind, part, key, hot)));
+    column += text.length;
+  }
+  return line;
+
+  function token(kind, text, key, hot) {
+    const classes = [kind && `wb-${kind}`, hot && "wb-changed"].filter(Boolean).join(".");
+    const name = key && names[key];
+    if (!name) return classes ? h(`span.${classes}`, {}, text) : text;
+    return h(
+      `span${classes ? "." + classes : ""}.wb-mark`,
+      { "data-k": key, role: "button", tabindex: "-1", "aria-label": name.label },
+      text,
+    );
+  }
+}
+
+/** `text`, which starts at `column`, cut at the edges of the changed spans. */
+function pieces(text, column, changed) {
+  const inside = (at) => changed.some(([from, to]) => at >= from && at < to);
+  const parts = [];
+  for (let at = 0; at < text.length; at += 1) {
+    const hot = inside(column + at);
+    const last = parts[parts.length - 1];
+    if (last && last[1] === hot) last[0] += text[at];
+    else parts.push([text[at], hot]);
+  }
+  return parts;
+}
+
+const SIGN_WORD = { "+": "new line", "-": "removed line", "~": "changed line", " ": "" };
+
+function gutter(sign, number) {
+  return [
+    h("span.wb-number", { "aria-hidden": "true" }, number ? String(number) : ""),
+    h("span.wb-sign", {}, sign === "-" ? "−" : sign,
+      SIGN_WORD[sign] ? h("span.wb-unseen", {}, `${SIGN_WORD[sign]}: `) : null),
+  ];
+}
+
+/** The rows of a diff: what went is struck through, what came or changed carries its sign. */
+function diffRows(rows, lines, names) {
+  return rows.flatMap(([sign, leftNo, rightNo, left, right, leftWords, rightWords]) => {
+    const row = (mark, kind, number, line, words) =>
+      h(`div.wb-line.wb-${kind}`, {}, gutter(mark, number), codeLine(lines[line], names, words));
+    if (sign === "-") return [row("-", "gone", null, left, leftWords)];
+    if (sign === "~") {
+      const was = row("-", "was", null, left, leftWords);
+      for (const mark of was.querySelectorAll(".wb-mark")) unmark(mark);
+      return [was, row("~", "edit", rightNo, right, rightWords)];
+    }
+    return [row(sign, sign === "+" ? "come" : "same", rightNo, right, rightWords)];
+  });
+}
+
+/** What is gone cannot be chosen: it stays text. */
+function unmark(mark) {
+  mark.removeAttribute("role");
+  mark.removeAttribute("tabindex");
+  mark.removeAttribute("aria-label");
+  mark.classList.remove("wb-mark");
+}
+
+function plainRows(numbers, lines, names) {
+  return numbers.map((line, k) =>
+    h("div.wb-line", {}, gutter(" ", k + 1), codeLine(lines[line], names)));
+}
+
+/** A text pane: code, or the refusal that stands in its place. */
+function codeView(pane, page, lines) {
+  const names = page.names;
+  if (!pane) return [h("p.wb-hint", {}, "This text was not made before the page was saved.")];
+  if (pane.refusal) return [refusalView(pane.refusal)];
+  const rows = pane.diff ? diffRows(pane.diff, lines, names) : plainRows(pane.lines, lines, names);
+  const body = h("div.wb-code", { role: "group", "aria-label": pane.label }, rows);
+  return [pane.note ? h("p.wb-hint", {}, pane.note) : null, body].filter(Boolean);
+}
+
+/** A refusal: its first line, what to do, and the rest folded. */
+function refusalView(refusal) {
+  return h("div.wb-refusal", {},
+    h("p.wb-headline", {}, h("span.wb-stop", { "aria-hidden": "true" }, "✕ "), refusal.headline),
+    refusal.hint ? h("p", {}, h("b", {}, "Do: "), refusal.hint) : null,
+    refusal.where || refusal.detail
+      ? h("details", {}, h("summary", {}, "where, and what was found"),
+          refusal.where ? h("pre.wb-where", { tabindex: "0" }, refusal.where) : null,
+          refusal.detail ? h("pre.wb-where", { tabindex: "0" }, refusal.detail) : null)
+      : null);
+}

@@ -1,0 +1,107 @@
+// Making elements, moving focus with arrows inside a pane, and keeping keys from the notebook.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** An element: h("button.wb-go", {onclick, "aria-label": ...}, child, ...). */
+function h(kind, attrs = {}, ...kids) {
+  const [name, ...classes] = kind.split(".");
+  const el = document.createElement(name);
+  if (classes.length) el.className = classes.join(" ");
+  for (const [key, value] of Object.entries(attrs)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (key.startsWith("on")) el.addEventListener(key.slice(2), value);
+    else el.setAttribute(key, value === true ? "" : value);
+  }
+  el.append(...kids.flat().filter((kid) => kid !== null && kid !== undefined && kid !== false));
+  return el;
+}
+
+/** Pictures and tables come as markup that Python made and escaped. */
+function markup(html) {
+  const box = document.createElement("template");
+  box.innerHTML = html;
+  return box.content;
+}
+
+let counter = 0;
+function freshId(word) {
+  counter += 1;
+  return `wb-${word}-${counter}`;
+}
+
+/**
+ * JupyterLab binds bare keys on any focused element that is not a text field: arrows leave the cell,
+ * D D deletes it. Keys that our controls use stop here; Escape, Ctrl, Meta and Shift+Enter pass.
+ */
+function guardKeys(root) {
+  const stop = (event) => {
+    const leaves = event.key === "Escape" || event.ctrlKey || event.metaKey;
+    if (!leaves && !(event.shiftKey && event.key === "Enter")) event.stopPropagation();
+  };
+  root.addEventListener("keydown", stop);
+  return () => root.removeEventListener("keydown", stop);
+}
+
+const STOPS = "button, [role=button], [role=tab], summary, input[type=range], input[type=radio]";
+const TYPES = "input:not([type=range]):not([type=radio]), select, textarea";
+
+/** One tab stop for `pane`; arrows, Home and End move between the things in it. */
+function oneStop(pane) {
+  const items = () =>
+    [...pane.querySelectorAll(STOPS)].filter(
+      (item) => !item.disabled && item.getClientRects().length && !item.closest("form.wb-form"),
+    );
+  const settle = (chosen) => {
+    const all = items();
+    const stop = all.includes(chosen)
+      ? chosen
+      : (all.find((item) => item.tabIndex === 0 && item.dataset.stop) ?? preferred(all));
+    for (const item of all) {
+      item.tabIndex = item === stop ? 0 : -1;
+      if (item === stop) item.dataset.stop = "1";
+      else delete item.dataset.stop;
+    }
+  };
+  const preferred = (all) =>
+    all.find((item) => item.ariaCurrent === "step" || item.ariaSelected === "true") ?? all[0];
+  pane.addEventListener("focusin", (event) => {
+    const item = event.target.closest(STOPS);
+    if (item) settle(item);
+  });
+  pane.addEventListener("keydown", (event) => {
+    const from = event.target.closest(STOPS);
+    if (!from || event.target.closest(TYPES) || event.ctrlKey || event.metaKey || event.altKey) return;
+    const sideways = event.key === "ArrowLeft" || event.key === "ArrowRight";
+    if (from.type === "range" && (sideways || event.key === "Home" || event.key === "End")) return;
+    if (from.getAttribute("role") === "button" && (event.key === "Enter" || event.key === " ")) {
+      event.preventDefault();
+      from.click();
+      return;
+    }
+    const next = neighbour(items(), from, event.key);
+    if (!next) return;
+    event.preventDefault();
+    next.focus();
+  });
+  return () => settle(null);
+}
+
+/** Where an arrow key leads: sideways in reading order, up and down to the nearest in the next row. */
+function neighbour(all, from, key) {
+  const at = all.indexOf(from);
+  if (key === "ArrowRight") return all[at + 1];
+  if (key === "ArrowLeft") return all[at - 1];
+  if (key === "Home") return all[0];
+  if (key === "End") return all[all.length - 1];
+  if (key !== "ArrowUp" && key !== "ArrowDown") return null;
+  const down = key === "ArrowDown" ? 1 : -1;
+  const here = from.getBoundingClientRect();
+  const distance = (item) => {
+    const there = item.getBoundingClientRect();
+    const rows = (there.top + there.bottom - here.top - here.bottom) * 0.5 * down;
+    if (rows < Math.min(here.height, there.height) * 0.6) return Infinity;
+    return rows * 10 + Math.abs(there.left - here.left);
+  };
+  const best = all.reduce((a, b) => (distance(b) < distance(a) ? b : a), from);
+  return distance(best) < Infinity && best !== from ? best : null;
+}

@@ -1,0 +1,71 @@
+// The history: every program reached, one button each; branches are set in.
+
+/** Nodes in reading order: a first child goes on in the column, later ones start a branch below it. */
+function reading(nodes) {
+  const below = new Map();
+  for (const node of nodes) {
+    if (!below.has(node.parent)) below.set(node.parent, []);
+    below.get(node.parent).push(node);
+  }
+  const rows = [];
+  const follow = (node, depth) => {
+    rows.push({ node, depth });
+    const [main, ...branches] = below.get(node.id) ?? [];
+    for (const branch of branches) follow(branch, depth + 1);
+    if (main) follow(main, depth);
+  };
+  for (const root of below.get(null) ?? []) follow(root, 0);
+  return rows;
+}
+
+function historyPane(lab) {
+  const list = h("ol.wb-steps", { "aria-label": "steps, in the order they build on each other" });
+  const undo = h("button", { onclick: () => lab.goto(parentOf(lab.at)) }, "↶ undo");
+  const redo = h("button", { onclick: () => lab.goto(lab.redoTo(lab.at)) }, "redo ↷");
+  const compare = h("button", {
+    onclick: () => lab.setCompare(lab.against === null ? parentOf(lab.at) : null),
+  });
+  const pane = h("section.wb-pane.wb-history", { "aria-label": "History" },
+    h("h3", {}, "History"), list, h("div.wb-row", {}, undo, redo, compare));
+  const settle = oneStop(pane);
+
+  function parentOf(id) {
+    return lab.node(id)?.parent ?? null;
+  }
+
+  function stepButton({ node, depth }) {
+    const here = node.id === lab.at;
+    const versus = node.id === lab.against;
+    const choose = (event) => {
+      if (event.shiftKey) lab.setCompare(node.id);
+      else lab.goto(node.id);
+    };
+    const branch = depth && lab.node(node.parent) && lab.firstChild(node.parent) !== node.id;
+    const button = h("button.wb-step", {
+      onclick: choose,
+      "aria-current": here ? "step" : null,
+      title: node.said || null,
+    },
+      h("span.wb-here", { "aria-hidden": "true" }, here ? "▶" : versus ? "⇄" : branch ? "⑂" : ""),
+      h("span.wb-step-no", {}, String(node.id)),
+      h("span.wb-step-text", {}, node.label),
+      node.mark ? h("span.wb-tag", {}, node.mark) : null,
+      versus ? h("span.wb-unseen", {}, " (compared with)") : null);
+    return h("li", { style: `--depth:${Math.min(depth, 4)}` }, button);
+  }
+
+  function draw() {
+    const focused = list.contains(document.activeElement);
+    list.replaceChildren(...reading(lab.tree).map(stepButton));
+    undo.disabled = parentOf(lab.at) === null;
+    redo.disabled = lab.redoTo(lab.at) === null;
+    compare.hidden = lab.tree.length < 2;
+    compare.disabled = lab.against === null && parentOf(lab.at) === null;
+    compare.textContent = lab.against === null ? "compare with the step before" : "stop comparing";
+    settle();
+    const current = list.querySelector("[aria-current]");
+    if (focused) current?.focus();
+  }
+
+  return { pane, draw };
+}

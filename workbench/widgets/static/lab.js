@@ -1,0 +1,185 @@
+// The lab: reads the page from the model's traits, draws it, and tells Python what was asked for.
+
+class Lab {
+  constructor(model) {
+    this.model = model;
+    this.redo = new Map(); // node -> the child that was left last
+  }
+
+  get setup() { return this.model.get("setup"); }
+  get tree() { return this.model.get("tree"); }
+  get lines() { return this.model.get("lines"); }
+  get at() { return this.model.get("at"); }
+  get page() { return this.model.get("pages")[this.at]; }
+  get place() { return this.model.get("place"); }
+  get view() { return this.model.get("view"); }
+  get status() { return this.model.get("status"); }
+  get answers() { return this.model.get("answers"); }
+  get question() { return this.setup.question; }
+  get offline() { return Boolean(this.setup.offline); }
+  get against() {
+    const id = this.model.get("against");
+    return id < 0 ? null : id;
+  }
+
+  node(id) { return this.tree.find((node) => node.id === id); }
+  firstChild(id) { return this.tree.find((node) => node.parent === id)?.id ?? null; }
+  redoTo(id) { return this.redo.get(id) ?? this.firstChild(id); }
+  panes(side) { return this.setup.panes[side]; }
+  whoBuffer(page) { return page.buffers.includes(this.view.buffer) ? this.view.buffer : page.buffer; }
+  comparison() { return this.model.get("compares")[`${this.against}:${this.at}`]; }
+
+  picture(page, name) {
+    if (name === "who") return page.pictures[`who:${this.whoBuffer(page)}`];
+    if (name !== "tiles" || !page.axes?.length) return page.pictures[name];
+    const axis = page.axes.find((one) => one.key === this.view.axis) ?? page.axes[0];
+    return page.pictures[`tiles:${axis.key}:${Math.min(this.view.value ?? 0, axis.extent - 1)}`];
+  }
+
+  /** What can be done at the chosen place, as Python found it; null while nothing is chosen. */
+  offer() {
+    const offers = this.page?.offers;
+    if (!offers) return null;
+    return offers[this.place] ?? offers[""] ?? null;
+  }
+
+  set(values) {
+    for (const [name, value] of Object.entries(values)) this.model.set(name, value);
+    this.model.save_changes();
+  }
+
+  goto(id) {
+    if (id === null || !this.node(id)) return;
+    const parent = this.node(this.at)?.parent;
+    if (id === parent) this.redo.set(parent, this.at);
+    this.set({ at: id });
+  }
+
+  choose(key) { this.set({ place: this.place === key ? "" : key }); }
+  show(view) { this.set({ view: { ...this.view, ...view } }); }
+  setCompare(id) { this.set({ against: id === null || id === this.at ? -1 : id }); }
+
+  send(message) {
+    this.model.send(message);
+    this.waiting?.();
+  }
+}
+
+/** Hovering or focusing a loop, buffer or block marks it in every pane; a click pins it. */
+function linkMarks(root, lab) {
+  let lit = "";
+  const light = (keys) => {
+    if (keys === lit) return;
+    lit = keys;
+    redraw();
+  };
+  const redraw = () => {
+    const hot = new Set(lit.split(" ").filter(Boolean));
+    const names = lab.page?.names ?? {};
+    const words = new Set([...hot].map((key) => names[key]?.name).filter(Boolean));
+    for (const el of root.querySelectorAll("[data-k]")) {
+      const keys = el.dataset.k.split(" ");
+      el.classList.toggle("wb-lit", keys.some((key) => hot.has(key)));
+      el.classList.toggle("wb-pinned", keys.includes(lab.place));
+      if (el.classList.contains("wb-mark")) el.ariaPressed = String(keys.includes(lab.place));
+    }
+    for (const el of root.querySelectorAll("[data-name]")) {
+      el.classList.toggle("wb-lit", words.has(el.dataset.name));
+    }
+  };
+  const from = (event) => event.target.closest?.("[data-k]")?.dataset.k ?? "";
+  root.addEventListener("mouseover", (event) => light(from(event)));
+  root.addEventListener("mouseleave", () => light(""));
+  root.addEventListener("focusin", (event) => light(from(event)));
+  root.addEventListener("click", (event) => {
+    const mark = event.target.closest(".wb-mark");
+    if (mark) lab.choose(mark.dataset.k.split(" ")[0]);
+  });
+  root.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && lab.place) lab.choose(lab.place);
+  });
+  return redraw;
+}
+
+/** The bar on top: what was said last, errors, saving and an offer to go on where one left off. */
+function statusBar(lab) {
+  const said = h("div.wb-said", { role: "status", "aria-live": "polite" });
+  const error = h("div.wb-error", { role: "alert" });
+  const offer = h("div.wb-resume");
+  const bar = h("div.wb-status", {}, said, error, offer);
+  let timer = null;
+  lab.waiting = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      said.textContent = "Python has not answered: it is busy, or no longer there. The history still steps.";
+    }, 4000);
+  };
+
+  function draw() {
+    clearTimeout(timer);
+    const status = lab.status;
+    const words = status.text ?? "";
+    if (said.textContent !== words) said.textContent = words;
+    error.hidden = !status.error;
+    error.replaceChildren(...(status.error ? [refusalView(status.error)] : []));
+    const resume = lab.setup.resume;
+    offer.hidden = !resume || lab.offline;
+    if (resume) {
+      offer.replaceChildren(h("span", {}, resume.text),
+        h("button", { onclick: () => lab.send({ do: "resume" }) }, "go on from there"),
+        h("button", { onclick: () => lab.send({ do: "forget" }) }, "start afresh"));
+    }
+  }
+
+  return { bar, draw };
+}
+
+/** The number of columns follows the width of the lab itself, not of the window. */
+function watchWidth(root) {
+  const fit = () => {
+    const width = root.clientWidth;
+    root.dataset.columns = width < 700 ? "1" : width < 1200 ? "2" : "3";
+  };
+  fit();
+  if (!globalThis.ResizeObserver) return () => {};
+  const observer = new ResizeObserver(fit);
+  observer.observe(root);
+  return () => observer.disconnect();
+}
+
+function render({ model, el }) {
+  const lab = new Lab(model);
+  const root = h("div.wb-lab", { role: "region", "aria-label": lab.setup.title });
+  el.append(root);
+  const status = statusBar(lab);
+  const question = questionCard(lab);
+  const parts = [historyPane(lab), programPane(lab), machinePane(lab), actionsPane(lab), runPane(lab),
+    comparePane(lab)];
+  root.append(question.pane, status.bar, ...parts.map((part) => part.pane));
+  const unguard = guardKeys(root);
+  const unwatch = watchWidth(root);
+  const relink = linkMarks(root, lab);
+
+  let drawn = false;
+  const draw = () => {
+    drawn = false;
+    for (const part of [status, question, ...parts]) part.draw();
+    relink();
+  };
+  const soon = () => { // several traits change in one step: draw once
+    if (drawn) return;
+    drawn = true;
+    queueMicrotask(draw);
+  };
+  const traits = ["setup", "tree", "lines", "pages", "at", "against", "place", "view", "status", "answers",
+    "compares"];
+  for (const trait of traits) model.on(`change:${trait}`, soon);
+  draw();
+  return () => {
+    for (const trait of traits) model.off(`change:${trait}`, soon);
+    unguard();
+    unwatch();
+  };
+}
+
+export default { render };

@@ -1,0 +1,112 @@
+// Pictures that Python drew, with their captions and tables, and the controls that choose what is drawn.
+
+const PICTURE_NAMES = { who: "who does what", memory: "memory", tiles: "tiles", counts: "counts" };
+
+function pictureView(picture, label) {
+  if (!picture) return [h("p.wb-hint", {}, "This picture was not made before the page was saved.")];
+  if (picture.refusal) return [refusalView(picture.refusal)];
+  const strips = h("div.wb-strips", { role: "img", "aria-label": `${label}: ${picture.caption}` });
+  strips.append(markup(picture.strips.join("")));
+  const table = h("div.wb-table", { tabindex: "0", role: "group", "aria-label": `${label} as a table` });
+  table.append(markup(picture.table));
+  const kind = h("span.wb-kind", { title: KINDS[picture.kind] }, picture.kind);
+  return [h("figure.wb-picture", {},
+    picture.strips.length ? strips : null,
+    h("figcaption", {}, picture.caption, " ", kind),
+    picture.strips.length ? h("details", {}, h("summary", {}, "the same as a table"), table) : table)];
+}
+
+const KINDS = {
+  modelled: "worked out from the program and a GPU's data sheet",
+  emulated: "counted by running the program on the emulator",
+  measured: "measured on the device named",
+  recorded: "measured earlier on the device and day named",
+};
+
+function machinePane(lab) {
+  const head = tabBar("picture", (name) => lab.show({ machine: name }));
+  const controls = h("div.wb-row");
+  const body = h("div.wb-body");
+  const pane = h("section.wb-pane.wb-machine", { "aria-label": "Machine" },
+    h("h3", {}, "Machine"), head.bar, controls, body);
+  const settle = oneStop(pane);
+
+  function draw() {
+    const page = lab.page;
+    if (!page) return;
+    const chosen = head.draw(lab.panes("machine"), lab.view.machine, PICTURE_NAMES, body);
+    const focused = controls.contains(document.activeElement);
+    const slider = controls.querySelector("input[type=range]");
+    const kept = focused && document.activeElement === slider;
+    const wanted = chosen === "who" ? whoControls(page) : chosen === "tiles" ? tileControls(page) : [];
+    if (!kept || chosen !== "tiles") controls.replaceChildren(...wanted);
+    else slider.replaceWith(wanted.map((one) => one.querySelector("input")).find(Boolean) ?? slider);
+    if (kept) controls.querySelector("input[type=range]")?.focus();
+    body.replaceChildren(...pictureView(lab.picture(page, chosen), PICTURE_NAMES[chosen]));
+    settle();
+  }
+
+  function whoControls(page) {
+    const buffers = page.buffers ?? [];
+    if (buffers.length < 2) return [];
+    return [choice("cells of", buffers.map((name) => [name, name]), lab.whoBuffer(page),
+      (name) => lab.show({ buffer: name }))];
+  }
+
+  function tileControls(page) {
+    const axes = page.axes ?? [];
+    if (!axes.length) return [];
+    const axis = axes.find((one) => one.key === lab.view.axis) ?? axes[0];
+    const value = Math.min(lab.view.value ?? 0, axis.extent - 1);
+    const id = freshId("slider");
+    const shown = h("output", { for: id }, axis.extent > 1 ? `${value} of 0…${axis.extent - 1}` : "0");
+    const slider = h("input", {
+      id, type: "range", min: 0, max: axis.extent - 1, value, "aria-label": axis.label,
+      oninput: () => {
+        shown.textContent = `${slider.value} of 0…${axis.extent - 1}`;
+        lab.show({ axis: axis.key, value: Number(slider.value) });
+      },
+    });
+    const pick = axes.length > 1
+      ? choice("show one", axes.map((one) => [one.key, one.label]), axis.key,
+        (key) => lab.show({ axis: key, value: 0 }))
+      : h("span", {}, axis.label);
+    return [pick, h("span.wb-slide", {}, slider, shown)];
+  }
+
+  return { pane, draw };
+}
+
+function choice(label, options, value, change) {
+  const select = h("select", { onchange: () => change(select.value) },
+    options.map(([key, name]) => h("option", { value: key, selected: key === value }, name)));
+  return h("label.wb-choice", {}, `${label} `, select);
+}
+
+/** Tabs; what the lesson does not name waits under "more". */
+function tabBar(label, choose) {
+  const bar = h("div.wb-tabs", { role: "tablist", "aria-label": label });
+  let more = false;
+  return { bar, draw };
+
+  function draw({ first, rest }, wanted, names, panel) {
+    const all = [...first, ...rest];
+    const chosen = all.includes(wanted) ? wanted : all[0];
+    const shown = more ? all : [...first, ...(rest.includes(chosen) ? [chosen] : [])];
+    panel.setAttribute("role", "tabpanel");
+    panel.setAttribute("aria-label", names[chosen]);
+    bar.replaceChildren(...shown.map((name) => h("button.wb-tab", {
+      role: "tab",
+      "aria-selected": String(name === chosen),
+      onclick: () => choose(name),
+    }, names[name])));
+    bar.hidden = all.length < 2;
+    const toggle = h("button.wb-more", {
+      "aria-expanded": String(more),
+      onclick: () => { more = !more; draw({ first, rest }, chosen, names, panel); },
+    }, more ? "fewer" : `more (${rest.length})`);
+    bar.parentElement.querySelector(":scope > .wb-more")?.remove();
+    if (rest.length) bar.after(toggle);
+    return chosen;
+  }
+}

@@ -1,0 +1,31 @@
+// The program: its diff against the step before, and the same program as loops, CUDA, Metal and a path.
+
+const TEXT_NAMES = {
+  tensorir: "TensorIR", loops: "plain loops", cuda: "CUDA", metal: "Metal", code: "Code",
+};
+
+function programPane(lab) {
+  const title = h("h3", {}, "Program");
+  const head = tabBar("program as", (name) => lab.show({ program: name }));
+  const body = h("div.wb-body");
+  const pane = h("section.wb-pane.wb-program", { "aria-label": "Program" }, title, head.bar, body);
+  const settle = oneStop(pane);
+
+  function draw() {
+    const page = lab.page;
+    if (!page) return;
+    const chosen = head.draw(lab.panes("program"), lab.view.program, TEXT_NAMES, body);
+    const node = lab.node(lab.at);
+    title.textContent = node.parent === null || chosen !== "tensorir" ? "Program"
+      : `Program: what “${node.label}” changed`;
+    body.replaceChildren(...codeView(page.texts[chosen], page, lab.lines), ...notes(page));
+    settle();
+  }
+
+  function notes(page) {
+    return (page.notes ?? []).map((note) =>
+      h("p.wb-note", {}, h("b", {}, "Note: "), note));
+  }
+
+  return { pane, draw };
+}

@@ -1,0 +1,44 @@
+// One question before the reveal: the learner commits to an answer, the program says what is true.
+
+function questionCard(lab) {
+  const card = h("section.wb-question", { "aria-label": "Prediction" });
+  return { pane: card, draw };
+
+  function draw() {
+    const question = lab.question;
+    card.hidden = !question;
+    if (!question) return;
+    const given = lab.answers[question.name];
+    const verdict = lab.page?.verdict;
+    const focused = card.contains(document.activeElement) ? document.activeElement.value : null;
+    card.replaceChildren(
+      h("p.wb-ask", {}, h("b", {}, "Before you try: "), question.text),
+      choices(question, given, verdict),
+      given === undefined ? h("p.wb-hint", {}, "Choose an answer. It is not graded.") : outcome(question, given, verdict));
+    if (focused !== null) card.querySelector(`input[value="${CSS.escape(focused)}"]`)?.focus();
+  }
+
+  function choices(question, given, verdict) {
+    const group = freshId("answer");
+    return h("fieldset", {}, h("legend.wb-unseen", {}, question.text),
+      question.choices.map((choice, k) => {
+        const id = `${group}-${k}`;
+        const right = verdict && given !== undefined && verdict.truth === k;
+        return h(`label.wb-answer${given === k ? ".wb-given" : ""}${right ? ".wb-right" : ""}`, { for: id },
+          h("input", {
+            type: "radio", id, name: group, value: String(k), checked: given === k,
+            disabled: lab.offline || Boolean(verdict && given !== undefined),
+            onchange: () => lab.send({ do: "answer", name: question.name, choice: k }),
+          }), choice, right ? h("b", {}, " ✓ so it is") : null);
+      }));
+  }
+
+  function outcome(question, given, verdict) {
+    if (!verdict) return h("p.wb-hint", {}, `You say: ${question.choices[given]}. ${question.todo}`);
+    const right = verdict.truth === given;
+    return h("div.wb-told", {},
+      h("p", {}, h("b", {}, right ? "✓ You were right. " : "✕ It came out differently. "),
+        right ? "" : `You said “${question.choices[given]}”; the program says “${question.choices[verdict.truth]}”.`),
+      h("p", {}, h("b", {}, "Why: "), verdict.why));
+  }
+}

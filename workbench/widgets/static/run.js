@@ -1,0 +1,38 @@
+// Running the program, with progress and a way to stop, and what came out.
+
+function runPane(lab) {
+  const run = h("button.wb-go", { onclick: () => lab.send({ do: "run" }) }, "▶ run");
+  const stop = h("button", { onclick: () => lab.send({ do: "stop" }) }, "■ stop");
+  const bar = h("progress", { max: 1, "aria-label": "progress of the run" });
+  const device = h("span.wb-device");
+  const out = h("div.wb-out");
+  const pane = h("section.wb-pane.wb-run", { "aria-label": "Run" },
+    h("h3", {}, "Run"), h("div.wb-row", {}, run, stop, bar, device), out);
+  const settle = oneStop(pane);
+
+  function draw() {
+    const running = lab.status.kind === "running";
+    run.disabled = running || lab.offline;
+    stop.hidden = bar.hidden = !running;
+    if (running && lab.status.of) bar.value = lab.status.done / lab.status.of;
+    else bar.removeAttribute("value");
+    device.textContent = running ? lab.status.text : lab.setup.device;
+    const result = lab.page?.run;
+    out.replaceChildren(...(result ? shown(result) : []));
+    settle();
+  }
+
+  function shown(result) {
+    if (result.refusal) return [refusalView(result.refusal)];
+    const sign = result.ok === false ? "✕ " : result.ok ? "✓ " : "";
+    const table = h("div.wb-table", { tabindex: "0", role: "group", "aria-label": "what the run counted" });
+    if (result.table) table.append(markup(result.table));
+    return [
+      h(`p.wb-verdict${result.ok === false ? ".wb-bad" : ""}`, {}, h("b", {}, sign + result.text)),
+      ...(result.notes ?? []).map((note) => h("p.wb-note", {}, note)),
+      result.table ? table : null,
+    ].filter(Boolean);
+  }
+
+  return { pane, draw };
+}

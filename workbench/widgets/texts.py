@@ -1,0 +1,113 @@
+"""The texts of a program's panes: TensorIR with its diff, plain loops, CUDA, Metal, its path."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workbench import script
+from workbench.diag import Fail
+from workbench.ir import BlockId, Buffer, PrimFunc, Var
+from workbench.schedule.history import HistoryNode
+from workbench.schedule.trace import Trace
+from workbench.script import Printed
+from workbench.widgets.build import build
+from workbench.widgets.memo import memo
+from workbench.widgets.names import Keys, Names
+from workbench.widgets.plain import plain_loops
+from workbench.widgets.text import Lines, Mark, tokens
+
+LABELS = {
+    "tensorir": "TensorIR program",
+    "loops": "the program as plain loops",
+    "cuda": "CUDA code",
+    "metal": "Metal code",
+    "code": "the path as Python",
+}
+
+
+def text_pane(name: str, node: HistoryNode, keys: Keys, names: Names, lines: Lines) -> dict[str, Any]:
+    """The pane `name` of the program of `node`; a refusal stands where there is no valid kernel."""
+    if name == "tensorir":
+        before = node.parent.func if node.parent else None
+        return {"label": LABELS[name], **program_lines(before, node.func, keys, lines)}
+    if name == "loops":
+        text = memo(node.func, "loops", lambda: plain_loops(node.func))
+        note = "Every loop, bound ones too, as a loop: what is computed, not who does it."
+        return {"label": LABELS[name], "lines": lines.add_text(text, names.words), "note": note}
+    if name == "code":
+        text = python_of(node)
+        return {"label": LABELS[name], "lines": lines.add_text(text, {}), "note": CODE_NOTE}
+    try:
+        text = source_of(node.func, name)
+    except Fail as fail:
+        return {"label": LABELS[name], "refusal": refusal(fail)}
+    return {"label": LABELS[name], "lines": lines.add_text(text, names.words)}
+
+
+CODE_NOTE = "The same steps as Python: select it and paste it into a cell."
+
+
+def source_of(func: PrimFunc, target: str) -> str:
+    """The code of `func` for `target`. Raises Fail where there is no valid kernel."""
+    return build(func, target).source
+
+
+def python_of(node: HistoryNode) -> str:
+    """Runnable Python that takes the steps from the start to `node`."""
+    trace = Trace(tuple(n.step for n in node.path() if n.step))
+    return "import workbench as wb\n\n" + trace.as_python()
+
+
+def printed(func: PrimFunc) -> Printed:
+    """The printed program and where everything stands in it."""
+    return memo(func, "printed", lambda: script.show_spans(func))
+
+
+def program_lines(
+    before: PrimFunc | None, after: PrimFunc, keys: Keys, lines: Lines
+) -> dict[str, Any]:
+    """The program `after` as rows of a diff against `before`; as lines where that is None."""
+    right = _Numbered(printed(after), keys, lines)
+    if before is None:
+        return {"lines": [right.line(k + 1) for k in range(len(right.printed.lines))]}
+    left = _Numbered(printed(before), keys, lines)
+    rows = [
+        [
+            row.sign,
+            row.left_no,
+            row.right_no,
+            left.line(row.left_no) if row.left_no else None,
+            right.line(row.right_no) if row.right_no else None,
+            [list(span) for span in row.left_words],
+            [list(span) for span in row.right_words],
+        ]
+        for row in script.diff(before, after)
+    ]
+    return {"diff": rows}
+
+
+class _Numbered:
+    """A printed program whose lines are interned when they are asked for."""
+
+    def __init__(self, text: Printed, keys: Keys, lines: Lines) -> None:
+        self.printed = text
+        self.lines = lines
+        self.marks: dict[int, list[Mark]] = {}
+        for mark in text.marks:
+            thing = mark.key[1]
+            if isinstance(thing, (Var, Buffer, BlockId)) and mark.key[0] != "iter":
+                self.marks.setdefault(mark.line, []).append((mark.col, mark.end_col, keys.of(thing)))
+
+    def line(self, number: int) -> int:
+        text = self.printed.lines[number - 1].text
+        return self.lines.add(tokens(text, self.marks.get(number, ())))
+
+
+def refusal(fail: Fail) -> dict[str, str]:
+    """A refusal as plain data."""
+    return {
+        "headline": fail.headline,
+        "hint": fail.hint,
+        "where": fail.where,
+        "detail": fail.detail,
+    }

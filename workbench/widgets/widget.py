@@ -1,0 +1,380 @@
+"""wb.lab: the history of a schedule, its pages, and what can be done next, in a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import anywidget
+import traitlets
+
+from workbench import runtime
+from workbench.diag import Fail
+from workbench.ir import BlockId, IRModule, PrimFunc, Var
+from workbench.schedule import Schedule
+from workbench.schedule.history import HistoryNode
+from workbench.schedule.primitive import REGISTRY
+from workbench.widgets import offers, saved, static, static_form
+from workbench.widgets.compare import comparison
+from workbench.widgets.page import (
+    MACHINE_PANES,
+    PROGRAM_PANES,
+    Desk,
+    View,
+    page,
+    picture_name,
+    said,
+    tree,
+)
+from workbench.widgets.question import Question
+from workbench.widgets.run import Runner
+from workbench.widgets.texts import refusal
+
+PANES = {"TensorIR": "tensorir", "CUDA": "cuda", "Metal": "metal", "Code": "code"}
+MOST_AXES, MOST_VALUES = 2, 16  # what a saved page holds of the tiling picture's sliders
+
+
+class Lab(anywidget.AnyWidget):
+    """A view of a schedule's history with a cursor of its own.
+
+    Everything shown is in the traits, so that a saved page steps without Python. `at` is the node,
+    `against` the one it is compared with (-1: none), `place` the key of the chosen loop or block;
+    these and `view` are also set by the browser, which asks for all else by messages.
+    """
+
+    _esm = static.script()
+    _css = static.style()
+    _ipython_display_ = None  # ipywidgets 7 would show itself and skip the forms below
+
+    setup = traitlets.Dict().tag(sync=True)
+    tree = traitlets.List().tag(sync=True)
+    lines = traitlets.List().tag(sync=True)
+    pages = traitlets.Dict().tag(sync=True)
+    compares = traitlets.Dict().tag(sync=True)
+    at = traitlets.Int().tag(sync=True)
+    against = traitlets.Int(-1).tag(sync=True)
+    place = traitlets.Unicode().tag(sync=True)
+    view = traitlets.Dict().tag(sync=True)
+    status = traitlets.Dict().tag(sync=True)
+    answers = traitlets.Dict().tag(sync=True)
+
+    def __init__(
+        self,
+        schedule: Schedule,
+        *,
+        actions: Sequence[str] | None = None,
+        panes: Sequence[str] | None = None,
+        inputs: Mapping[str, Any] | None = None,
+        reference: Callable[..., object] | None = None,
+        question: Question | None = None,
+        autosave: str | Path | None = None,
+    ) -> None:
+        _known(actions, REGISTRY, "action")
+        program, machine = _split_panes(panes)
+        self.cursor = schedule.fork()
+        self.history = schedule.history
+        self._desk = Desk(actions, question)
+        self._runner = Runner(inputs or {}, reference)
+        self._running: Thread | None = None
+        self._autosave = Path(autosave) if autosave else None
+        here = self.cursor.node
+        resume = saved.found(self._autosave, self.history)
+        super().__init__(
+            setup={
+                "title": f"Lab: {schedule.func.name}",
+                "panes": {"program": program, "machine": machine},
+                "question": _question(question),
+                "device": _device(),
+                "resume": {"text": resume.text} if resume else None,
+            },
+            view={"program": program["first"][0], "machine": machine["first"][0]},
+            at=here.id,
+            status={"kind": "ready", "text": said(here)},
+            answers={},
+        )
+        self._show()
+        self.on_msg(self._on_message)
+        self.observe(self._on_place, names=["at", "place", "view", "against"])
+        self._unobserve = self.history.observe(self._on_step)
+
+    # --- what is shown ---------------------------------------------------------------------------
+
+    @property
+    def _view(self) -> View:
+        known = {k: v for k, v in self.view.items() if k in View.__dataclass_fields__}
+        return View(**{**known, "place": self.place})
+
+    def _show(self) -> None:
+        """Make what the open panes need of the current page, and send it in one go."""
+        key = str(self.at)
+        made = page(self.cursor, self._view, self._desk, self.pages.get(key))
+        with self.hold_sync():
+            self.tree = tree(self.history)
+            self.pages = {**self.pages, key: made}
+            if self.against >= 0:
+                self._compare()
+            self.lines = list(self._desk.lines.all)
+
+    def _compare(self) -> None:
+        pair = f"{self.against}:{self.at}"
+        a, b = self.history[self.against], self.history[self.at]
+        picture = picture_name(self.pages[str(self.at)], b, self._view)
+        made = comparison(a, b, [picture] if picture else [], self._desk)
+        self.compares = {**self.compares, pair: made}
+
+    def _guard(self, act: Callable[[], None]) -> None:
+        """Do `act`; what it raises is shown in the lab, where the learner looks."""
+        try:
+            act()
+        except Fail as fail:
+            self.status = {"kind": "refused", "text": fail.headline, "error": refusal(fail)}
+        except Exception as error:
+            told = {
+                "headline": f"The lab failed: {type(error).__name__}: {error}",
+                "hint": "this is a fault of the workbench; the history is kept, other steps work",
+            }
+            self.status = {"kind": "failed", "text": told["headline"], "error": told}
+
+    # --- what the browser and other cells do -----------------------------------------------------
+
+    def _on_place(self, change: Any) -> None:
+        def act() -> None:
+            if not 0 <= self.at < len(self.history):
+                self.at = self.cursor.node.id
+                return
+            if change.name == "at" and self.cursor.node.id != self.at:
+                self.cursor.goto(self.at)
+                self._say(said(self.cursor.node))
+                self._save()
+            if not -1 <= self.against < len(self.history):
+                self.against = -1
+            self._show()
+
+        self._guard(act)
+
+    def _on_step(self, node: HistoryNode) -> None:
+        """A cell or the lab itself made a node or marked one."""
+        self.tree = tree(node.history)
+
+    def _on_message(self, _: object, message: Mapping[str, Any], __: object) -> None:
+        acts: dict[str, Callable[[], None]] = {
+            "apply": lambda: self._apply(message),
+            "answer": lambda: self._answer(str(message["name"]), int(message["choice"])),
+            "run": self._run,
+            "stop": self._runner.stop.set,
+            "resume": self._resume,
+            "forget": self._forget,
+        }
+        self._guard(acts[message["do"]])
+
+    def _say(self, text: str, kind: str = "ready") -> None:
+        self.status = {"kind": kind, "text": text}
+
+    def _apply(self, message: Mapping[str, Any]) -> None:
+        thing = self._desk.keys.thing(str(message["place"]))
+        if not isinstance(thing, (Var, BlockId)):
+            raise Fail("Can't apply a step: no loop or block is chosen", hint="click one")
+        verb = str(message["verb"])
+        rest, named = offers.arguments(REGISTRY[verb], message.get("args", {}))
+        self.cursor.apply(verb, self.history.handle(thing), *rest, **named)
+        node = self.cursor.node
+        with self.hold_sync():
+            self._say(said(node))
+            self.place = self._next_place(node, thing)
+            self.at = node.id
+        self._save()
+
+    def _next_place(self, node: HistoryNode, old: Var | BlockId) -> str:
+        """Where one goes on: at the first thing the step made, else where one was."""
+        made = node.result if isinstance(node.result, tuple) else (node.result,)
+        for thing in (*made, *node.became.get(old, ()), old):
+            if thing is not None and node.holds(thing):
+                return self._desk.keys.of(thing)
+        return ""
+
+    def _answer(self, name: str, choice: int) -> None:
+        question = self._desk.question
+        if question is None or name != question.name or not 0 <= choice < len(question.choices):
+            raise Fail("Can't take the answer: the lab asks no such question", hint="choose one")
+        self.answers = {**self.answers, name: choice}
+        self._say(f"You say: {question.choices[choice]}.")
+        self._save()
+
+    # --- running ---------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        if self._running is not None and self._running.is_alive():
+            raise Fail("Can't run: a run is under way", hint="stop it first")
+        node = self.cursor.node
+        self.status = {"kind": "running", "text": f"Running step {node.id} …"}
+        self._running = Thread(target=self._guard, args=(lambda: self._work(node),), daemon=True)
+        self._running.start()
+
+    def _work(self, node: HistoryNode) -> None:
+        def progress(done: int, of: int) -> None:
+            text = f"Running step {node.id}: {done} of {of} blocks"
+            self.status = {"kind": "running", "text": text, "done": done, "of": of}
+
+        result = self._runner.run(node.func, self.history.root.func, progress)
+        key = str(node.id)
+        self.pages = {**self.pages, key: {**self.pages[key], "run": result}}
+        self._say(result["text"])
+
+    def run(self) -> Mapping[str, Any]:
+        """Run the program that the lab stands at, wait for it, and return what came out."""
+        self._guard(self._run)
+        if self._running is not None:
+            self._running.join()
+        return self.pages[str(self.at)].get("run", {})
+
+    # --- keeping ---------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Write the whole history and the answers to `path`; `wb.load` reads it."""
+        saved.write(Path(path), self.cursor, self.answers)
+
+    def _save(self) -> None:
+        if self._autosave is None:
+            return
+        try:
+            self.save(self._autosave)
+        except OSError as error:
+            self._autosave = None  # say it once, not at every step
+            self._say(f"Steps are not saved by themselves: {error}")
+
+    def _resume(self) -> None:
+        offer = saved.found(self._autosave, self.history)
+        self._forget()
+        if offer is None:
+            raise Fail("Can't go on from there: the saved file is gone", hint="start afresh")
+        saved.merge(self.cursor, offer.data)
+        self.answers = dict(offer.data["answers"])
+        self.at = self.cursor.node.id
+
+    def _forget(self) -> None:
+        self.setup = {**self.setup, "resume": None}
+
+    def to_html(self, path: str | Path) -> None:
+        """Write one offline page that still steps through every program of the history."""
+        cursor = self.cursor.fork()
+        pages: dict[str, Any] = {}
+        for node in self.history:
+            cursor.goto(node)
+            made = page(cursor, self._view, self._desk, self.pages.get(str(node.id)))
+            for view in _every_view(self.setup["panes"]):
+                made = page(cursor, view, self._desk, made)
+            for view in _every_choice(made):
+                made = page(cursor, view, self._desk, made)
+            pages[str(node.id)] = {**made, "offers": {}}
+        state = {name: getattr(self, name) for name in TRAITS}
+        state |= {"pages": pages, "lines": self._desk.lines.all, "tree": tree(self.history)}
+        state["setup"] = {**self.setup, "offline": True}
+        text = static_form.offline_page(self.setup["title"], state)
+        Path(path).write_text(text, encoding="utf-8")
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        data, meta = bundle if isinstance(bundle, tuple) else (bundle, {})
+        node = self.cursor.node
+        return {**(data or {}), "text/plain": repr(self), "text/html": static_form.form(node)}, meta
+
+    def __repr__(self) -> str:
+        return static_form.summary(self.cursor.node)
+
+
+TRAITS = (
+    *("setup", "tree", "lines", "pages", "compares", "at", "against", "place", "view"),
+    *("status", "answers"),
+)
+
+
+def lab(
+    schedule: Schedule | PrimFunc | IRModule,
+    *,
+    actions: Sequence[str] | None = None,
+    panes: Sequence[str] | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    reference: Callable[..., object] | None = None,
+    question: Question | None = None,
+    autosave: str | Path | None = None,
+) -> Lab:
+    """A lab over `schedule`'s history, with its own cursor; a program gets a schedule of its own.
+
+    `actions` and `panes` name what is offered at once ("split"; "TensorIR", "loops", "CUDA",
+    "Metal", "Code", "who", "memory", "tiles"); what they do not name waits under "more".
+    `inputs` (arrays by parameter name) and `reference` (a function that writes the expected
+    outputs) are for running; `question` is asked first. With `autosave`, a path, every step is
+    kept in that file, and a later lab offers to go on from there.
+
+    Raises Fail for an action or a pane that there is not.
+    """
+    if not isinstance(schedule, Schedule):
+        schedule = Schedule(schedule)
+    return Lab(
+        schedule,
+        actions=actions,
+        panes=panes,
+        inputs=inputs,
+        reference=reference,
+        question=question,
+        autosave=autosave,
+    )
+
+
+def _known(given: Iterable[str] | None, known: Iterable[str], what: str) -> None:
+    for name in given or ():
+        if name not in known:
+            raise Fail(
+                f"Can't open a lab with the {what} {name!r}: there is none of that name",
+                hint=f"there are: {', '.join(known)}",
+            )
+
+
+def _split_panes(given: Sequence[str] | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Of the program and of the machine: the panes to show first, and those under "more"."""
+    names = {**{name: name for name in (*PROGRAM_PANES, *MACHINE_PANES)}, **PANES}
+    _known(given, [*PANES, "loops", *MACHINE_PANES], "pane")
+    wanted = [names[name] for name in given] if given is not None else list(names.values())
+
+    def split(side: Sequence[str], always: str) -> dict[str, Any]:
+        first = [name for name in side if name in wanted] or [always]
+        return {"first": first, "rest": [name for name in side if name not in first]}
+
+    return split(PROGRAM_PANES, "tensorir"), split(MACHINE_PANES, "who")
+
+
+def _question(question: Question | None) -> dict[str, Any] | None:
+    if question is None:
+        return None
+    return {
+        "name": question.name,
+        "text": question.text,
+        "choices": list(question.choices),
+        "todo": question.todo,
+    }
+
+
+def _device() -> str:
+    report = runtime.device()
+    return f"runs on {report.which}: {report.why}" + (
+        f" ({report.how_to_get})" if report.how_to_get else ""
+    )
+
+
+def _every_view(panes: Mapping[str, Any]) -> Iterable[View]:
+    """Each pane once, with the first values of each slider of the tiling picture."""
+    for name in (*panes["program"]["first"], *panes["program"]["rest"]):
+        yield View(program=name)
+    for name in (*panes["machine"]["first"], *panes["machine"]["rest"]):
+        yield View(machine=name)
+
+
+def _every_choice(made: Mapping[str, Any]) -> Iterable[View]:
+    """The other buffers of the who picture, and the sliders of the tiling picture."""
+    for buffer in made["buffers"]:
+        yield View(machine="who", buffer=buffer)
+    for axis in made.get("axes", [])[:MOST_AXES]:
+        for value in range(min(axis["extent"], MOST_VALUES)):
+            yield View(machine="tiles", axis=axis["key"], value=value)
