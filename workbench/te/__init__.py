@@ -1,0 +1,17 @@
+"""Compute expressions: say what each element of a tensor is, get a program of loops and blocks."""
+
+from workbench.te.create_prim_func import create_prim_func
+from workbench.te.reduce import max, min, sum
+from workbench.te.tensor import Axis, Tensor, compute, placeholder, reduce_axis
+
+__all__ = [
+    "Axis",
+    "Tensor",
+    "compute",
+    "create_prim_func",
+    "max",
+    "min",
+    "placeholder",
+    "reduce_axis",
+    "sum",
+]
