@@ -49,6 +49,7 @@ from workbench.ir.nodes import (
     number_like,
     seq,
 )
+from workbench.ir.verify import VerifyError, verify
 from workbench.ir.visit import (
     children,
     copy_fresh,

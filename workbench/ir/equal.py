@@ -21,7 +21,9 @@ def assert_structural_equal(a: Node, b: Node) -> None:
     difference = first_difference(a, b)
     if difference is not None:
         path, left, right = difference
-        raise AssertionError(f"the programs differ at {path or 'the root'}: {left!r} is not {right!r}")
+        raise AssertionError(
+            f"the programs differ at {path or 'the root'}: {left!r} is not {right!r}"
+        )
 
 
 def first_difference(a: object, b: object) -> tuple[str, object, object] | None:

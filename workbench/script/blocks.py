@@ -54,7 +54,7 @@ _ATTR = ("block_attr", "sblock_attr")
 _SPATIAL = ("axis.spatial", "axis.S")
 _REDUCE = ("axis.reduce", "axis.R")
 _AXES = (*_SPATIAL, *_REDUCE, "axis.remap")
-_HEAD = (*_ALLOC, *_ATTR, *_AXES, "where", "reads", "writes")
+_NOTES = (*_ALLOC, *_ATTR, *_AXES, "reads", "writes")
 
 
 # --- writing -------------------------------------------------------------------------------------
@@ -92,7 +92,7 @@ def _print_realize(w: Writer, s: BlockRealize) -> None:
 
 
 def print_block_body(w: Writer, s: BlockRealize) -> None:
-    """What a block allocates, its init and its body; also of the root block, which has no header."""
+    """What a block allocates, its init, its body; the root block is only this."""
     block = s.block
     for buffer in block.alloc_buffers:
         w.names.define(buffer, buffer.name)
@@ -193,7 +193,7 @@ def _print_axis(w: Writer, s: BlockRealize, i: IterVar, value: Expr) -> None:
 
 @dataclass(slots=True)
 class Head:
-    """What the statements at the head of a block have said so far; reads and writes None: nothing."""
+    """What the head of a block has said so far; None for reads or writes it has not."""
 
     iter_vars: list[IterVar] = field(default_factory=list)
     values: list[Expr] = field(default_factory=list)
@@ -254,30 +254,56 @@ def read_block_body(r: Reader, trees: list[ast.stmt], head: Head, around: ast.AS
     """The statements of a block: those of its head go to `head`, the others are its body."""
     stmts: list[Stmt] = []
     for tree in trees:
-        if not _read_head(r, tree, head):
-            stmts.extend(read_stmt(r, tree))
+        if _read_binding(r, tree, head):
+            continue
+        with r.hiding(_hidden(r, head)):
+            if not _read_head(r, tree, head):
+                stmts.extend(read_stmt(r, tree))
     if not stmts:
         hint = "write at least one store, as in A[i] = x"
         raise r.error(trees[0] if trees else around, "This block does nothing", hint=hint)
     return seq(*stmts)
 
 
+def _hidden(r: Reader, head: Head) -> dict[Var, str]:
+    """The loops that the body may not name, since the block has iterators; with what to do."""
+    if not head.iter_vars:
+        return dict(r.hidden)
+    advice = dict.fromkeys(r.extents, "bind it to an iterator: vi = T.axis.spatial(extent, i)")
+    for i, value in zip(head.iter_vars, head.values, strict=True):
+        if isinstance(value, Var):
+            advice[value] = f"write `{i.var.name}`, which is bound to it"
+    return advice
+
+
+def _read_binding(r: Reader, tree: ast.stmt, head: Head) -> bool:
+    """Read `tree` if it is about the loops around the block: iterators and ``T.where``."""
+    match tree:
+        case ast.Assign(targets=[target], value=ast.Call() as call):
+            if r.is_function(call, *_AXES):
+                _read_axes(r, target, call, head)
+                return True
+        case ast.Expr(value=ast.Call() as call):
+            if r.is_function(call, "where"):
+                (condition,) = r.arguments(call, "predicate")
+                head.predicate = read_condition(r, condition)
+                return True
+    return False
+
+
 def _read_head(r: Reader, tree: ast.stmt, head: Head) -> bool:
-    """Read `tree` into `head` if it belongs there; else say so."""
+    """Read `tree` if it belongs to the head of a block: what it names, allocates, notes, its init."""
     match tree:
         case ast.Assign(targets=[target], value=ast.Call() as call):
             if r.is_function(call, *_ALLOC):
                 _read_alloc(r, target, call, head)
-                return True
-            if r.is_function(call, *_AXES):
-                _read_axes(r, target, call, head)
                 return True
         case ast.With(items=[ast.withitem(context_expr=ast.Call() as call)]):
             if r.is_function(call, "init"):
                 _read_init(r, tree, head)
                 return True
         case ast.Expr(value=ast.Call() as call):
-            if r.is_function(call, *_HEAD):
+            if r.is_function(call, *_NOTES):
                 _read_note(r, call, head)
                 return True
     return False
@@ -299,15 +325,12 @@ def _read_init(r: Reader, tree: ast.With, head: Head) -> None:
 
 
 def _read_note(r: Reader, call: ast.Call, head: Head) -> None:
-    """``T.where``, ``T.reads``, ``T.writes`` and annotations."""
+    """``T.reads``, ``T.writes`` and annotations."""
     name = r.function(call.func)
     if name in (*_ALLOC, *_AXES):
         hint = "give it a name: B = T.alloc_buffer((8,)), vi = T.axis.spatial(8, i)"
         raise r.error(call, f"T.{name} is not given a name", hint=hint)
-    if name == "where":
-        (condition,) = r.arguments(call, "predicate")
-        head.predicate = read_condition(r, condition)
-    elif name in _ATTR:
+    if name in _ATTR:
         (attributes,) = r.arguments(call, "attrs")
         head.annotations = read_attributes(r, attributes)
     else:

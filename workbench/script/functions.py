@@ -203,9 +203,9 @@ def _root(r: Reader, tree: ast.FunctionDef, head: Head, body: Stmt) -> BlockReal
         hint = 'put T.axis, T.where and T.init into a block: with T.block("C"):'
         raise r.error(tree, "The function's own statements are no block", hint=hint)
     said = head.reads or head.writes or head.annotations or head.allocs
-    if isinstance(body, BlockRealize) and not body.block.iter_vars and body.block.name == "root":
-        if not said:
-            return body
+    written = isinstance(body, BlockRealize) and body.block.name == "root"
+    if isinstance(body, BlockRealize) and written and not body.block.iter_vars and not said:
+        return body
     root = Block(
         "root",
         (),

@@ -125,7 +125,7 @@ def read_index(r: Reader, tree: ast.expr) -> Expr:
     index = read_expr(r, tree)
     if dtypes.is_int(index.dtype):
         return index
-    hint = 'indices, extents and bindings are integers; divide with //, convert with T.Cast("int32", x)'
+    hint = 'indices, extents and bindings are integers; convert with T.Cast("int32", x)'
     raise r.error(tree, f"Can't use a value of type {index.dtype} as an index", hint=hint)
 
 
@@ -250,7 +250,7 @@ def print_buffer_type(w: Writer, buffer: Buffer) -> None:
 
 
 def print_alloc(w: Writer, buffer: Buffer, owner: Node) -> None:
-    """``A_shared = T.alloc_buffer((8,), scope="shared")``; float32 and "global" go without saying."""
+    """``B = T.alloc_buffer((8,), scope="shared")``; float32 and "global" go without saying."""
     w.begin()
     start = w.col
     w.name(buffer)

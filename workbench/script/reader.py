@@ -1,4 +1,4 @@
-"""What reading a program's text needs: its source, the names in scope, and refusals with a place."""
+"""What reading a program needs: its source, the names in scope, refusals with a place."""
 
 from __future__ import annotations
 
@@ -64,6 +64,7 @@ class Reader:
     env: Mapping[str, object]
     scopes: list[dict[str, Var | Buffer]] = field(default_factory=lambda: [{}])
     extents: dict[Var, tuple[Expr, Expr]] = field(default_factory=dict)  # of loops: min, extent
+    hidden: Mapping[Var, str] = field(default_factory=dict)  # loops that a block may not name: why
 
     def error(
         self, tree: ast.AST | None, headline: str, *, hint: str, detail: str = ""
@@ -95,6 +96,9 @@ class Reader:
         """What `name` stands for: in the program first, then around it."""
         for scope in reversed(self.scopes):
             if name in scope:
+                if scope[name] in self.hidden:
+                    headline = f"Loop `{name}` is outside the block, which knows its iterators only"
+                    raise self.error(tree, headline, hint=self.hidden[scope[name]])
                 return scope[name]
         if name in self.env:
             return self._captured(self.env[name], name, tree)
@@ -115,6 +119,13 @@ class Reader:
             hint = "a program takes numbers, strings, and lists and tuples of them from around it"
             kind = type(value).__name__
             raise self.error(tree, f"Can't use `{name}`, a {kind}, here", hint=hint) from None
+
+    @contextmanager
+    def hiding(self, loops: Mapping[Var, str]) -> Iterator[None]:
+        """Inside, these loops may not be named; each comes with the advice what to name instead."""
+        before, self.hidden = self.hidden, loops
+        yield
+        self.hidden = before
 
     # --- calls ---
 

@@ -48,7 +48,7 @@ def show_spans(node: Node, dialect: str = "workbench") -> Printed:
 
 
 def expr_text(expr: Expr, names: Mapping[Node, str] | None = None) -> str:
-    """The text of `expr`; `names` says what variables and buffers are called, where not their own."""
+    """The text of `expr`; `names` says what variables and buffers are called in it."""
     w = Writer()
     for node, name in (names or {}).items():
         w.names.take(node, name)

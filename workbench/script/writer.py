@@ -12,7 +12,7 @@ from workbench.diag import Span
 from workbench.ir import BlockId, Buffer, Node, Var
 
 Key: TypeAlias = tuple[str, Node]
-"""What a name in the text stands for: ("loop", its variable), ("iter", …), ("buffer", …) or ("block", its id)."""
+"""What a name stands for: ("loop", variable), ("iter", variable), ("buffer", …), ("block", id)."""
 
 
 class Mark(NamedTuple):
