@@ -1,4 +1,4 @@
-"""Structural equality: two programs are equal when they differ in nothing but names of variables."""
+"""Structural equality: two programs are equal when only names of variables tell them apart."""
 
 from __future__ import annotations
 

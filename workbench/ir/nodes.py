@@ -452,9 +452,9 @@ class IRModule(Node):
 class Kernel(Node):
     """One launch: what every thread of a grid runs; made by lowering only.
 
-    `params` and `allocs` are flat (one dimension); `views` pairs each with the buffer of the program
-    that it holds a part of. `axes` pairs each thread axis in use with the variable that stands for
-    it in `body`. `grid` and `block` count blocks and threads along x, y, z.
+    `params` and `allocs` are flat (one dimension); `views` pairs each with the buffer of the
+    program that it holds a part of. `axes` pairs each thread axis in use with the variable that
+    stands for it in `body`. `grid` and `block` count blocks and threads along x, y, z.
     """
 
     name: str

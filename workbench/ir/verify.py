@@ -13,7 +13,6 @@ from workbench.ir.nodes import (
     MATHS,
     THREAD_AXES,
     BinOp,
-    Block,
     BlockId,
     BlockRealize,
     Buffer,

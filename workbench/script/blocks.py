@@ -292,7 +292,7 @@ def _read_binding(r: Reader, tree: ast.stmt, head: Head) -> bool:
 
 
 def _read_head(r: Reader, tree: ast.stmt, head: Head) -> bool:
-    """Read `tree` if it belongs to the head of a block: what it names, allocates, notes, its init."""
+    """Read `tree` if it is of a block's head: an allocation, the init, regions, annotations."""
     match tree:
         case ast.Assign(targets=[target], value=ast.Call() as call):
             if r.is_function(call, *_ALLOC):
