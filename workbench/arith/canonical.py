@@ -56,6 +56,21 @@ class Sum:
         """This sum and a number."""
         return Sum(self.digits, self.const + by)
 
+    def factor(self) -> int:
+        """The largest number that divides all of it; 0 for the sum 0."""
+        return gcd(self.const, *self.digits.values())
+
+    def over(self, factor: int) -> Sum:
+        """This sum divided by a number that divides all of it."""
+        return Sum({d: f // factor for d, f in self.digits.items()}, self.const // factor)
+
+    def alone(self) -> Digit | None:
+        """The digit that is all there is of it."""
+        if len(self.digits) == 1 and not self.const:
+            ((digit, factor),) = self.digits.items()
+            return digit if factor == 1 else None
+        return None
+
 
 def join_digits(digits: dict[Digit, int]) -> dict[Digit, int]:
     """Digits of one base written as few as possible, each at the place of the base's first."""

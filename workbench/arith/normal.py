@@ -129,10 +129,12 @@ class Normal:
             return a.times(b.const)
         if not a.digits:
             return b.times(a.const)
-        left, right = self.expr_of(a, e.dtype), self.expr_of(b, e.dtype)
+        times_a, times_b = a.factor(), b.factor()
+        left = self.expr_of(a.over(times_a), e.dtype)
+        right = self.expr_of(b.over(times_b), e.dtype)
         if self.number(left) > self.number(right):  # one order, so that i * j meets j * i
             left, right = right, left
-        return self._part(binary("*", left, right))
+        return self._part(binary("*", left, right)).times(times_a * times_b)
 
     def _extreme(self, e: Expr, op: str, a: Sum, b: Sum) -> Sum:
         low, high = self.interval(self.tidy(a.plus(b, -1)))
@@ -215,7 +217,7 @@ class Normal:
         return coarse.shifted(low // step), fine.shifted(-(low // step) * step)
 
     def _quotient(self, s: Sum, divisor: int, dtype: str) -> Digit:
-        digit = _alone(s)
+        digit = s.alone()
         if digit is not None:
             lower = digit.lower * divisor
             if digit.upper is None or digit.upper % lower == 0:
@@ -223,7 +225,7 @@ class Normal:
         return Digit(self._sum_part(s, dtype), divisor, None)
 
     def _remainder(self, s: Sum, divisor: int, dtype: str) -> Digit:
-        digit = _alone(s)
+        digit = s.alone()
         if digit is not None:
             upper = digit.lower * divisor
             if digit.upper is None or digit.upper % upper == 0:
@@ -380,14 +382,6 @@ def _content(e: Node, number: Callable[[Node], int]) -> object:
         case _:
             label = None
     return type(e).__name__, label, tuple(number(child) for child in children(e))
-
-
-def _alone(s: Sum) -> Digit | None:
-    """The digit that is all there is of `s`."""
-    if len(s.digits) == 1 and not s.const:
-        ((digit, factor),) = s.digits.items()
-        return digit if factor == 1 else None
-    return None
 
 
 def _whole_times(s: Sum, inner: Sum) -> list[int]:
