@@ -136,7 +136,7 @@ def needs(
         for other_low, other_high in each[1:]:
             low = _meet("min", low, other_low, dom)
             high = _meet("max", high, other_high, dom)
-        result[var] = _within(low, high, ends[var], dom)
+        result[var] = within(low, high, ends[var], dom)
     agree = all(
         _same(solved.get(v), found[0].get(v), dom) for solved in found[1:] for v in ends
     )
@@ -195,7 +195,7 @@ def _ceil(value: Expr, step: int) -> Expr:
     return value if step == 1 else (value + (step - 1)) // step
 
 
-def _within(low: Expr, high: Expr, ends: tuple[int, int], dom: Bounds) -> Need:
+def within(low: Expr, high: Expr, ends: tuple[int, int], dom: Bounds) -> Need:
     """The values from `low` to `high` that are in the domain `ends` of the iterator."""
     first, last = ends
     if arith.prove(low <= first, dom) and arith.prove(high >= last, dom):

@@ -71,6 +71,34 @@ def exact(region: BufferRegion, realize: BlockRealize, inner: Bounds, dom: Bound
     return box if arith.is_injective([r.min for r in ranges], varying) is True else None
 
 
+def covers_domain(realize: BlockRealize, loops: Bounds) -> bool:
+    """Whether the loops around it run a block for all of its domain, as far as can be proved."""
+    values, loops, predicate = counted(realize, loops)
+    if not all(stays_in_domain(c, realize) for c in conjuncts(predicate)):
+        return False
+    ends = domain(realize.block)
+    for var, value in zip(ends, values, strict=True):
+        low, high = ends[var]
+        box = arith.region_of([value], loops, [high + 1])[0]
+        if not arith.prove(box.min <= low, {}) or not arith.prove(box.min + box.extent > high, {}):
+            return False
+    return _reaches_all(values, loops)
+
+
+def _reaches_all(values: list[Expr], loops: Bounds) -> bool:
+    """Whether `values` take every combination within the box around them."""
+    used = {v for value in values for v in variables(value)}
+    varying = {v: loops[v] for v in loops if v in used and loops[v][0] < loops[v][1]}
+    if not varying:
+        return True
+    sizes = [r.extent for r in arith.region_of(values, varying)]
+    if not all(isinstance(s, Const) for s in sizes):
+        return False
+    cells = prod(high - low + 1 for low, high in varying.values())
+    whole = prod(int(s.value) for s in sizes if isinstance(s, Const)) == cells
+    return whole and arith.is_injective(values, varying) is True
+
+
 def _apart(low: Expr, inner: Bounds, size: int) -> bool:
     """Whether `low` moves in whole steps of `size` as `inner` vary."""
     if size == 1:

@@ -81,10 +81,11 @@ def is_allocated(func: PrimFunc, block: Block, buffer: Buffer) -> bool:
     return buffer in places(func).scope(places(func).realize(block)).block.alloc_buffers
 
 
-def common(where: Places, a: Stmt, b: Stmt) -> Stmt:
-    """The innermost statement that holds both `a` and `b`."""
-    above = [a, *where.above(a)]
-    return next(s for s in (b, *where.above(b)) if s in above)
+def common_loops(func: PrimFunc, realizes: list[BlockRealize]) -> list[For]:
+    """The loops, in the block that holds them, that hold all of `realizes`; outermost first."""
+    where = places(func)
+    nests = [where.loops_above(r) for r in realizes]
+    return [loop for loop in (nests[0] if nests else []) if all(loop in one for one in nests)]
 
 
 def shared_loops(where: Places, a: Stmt, b: Stmt) -> list[For]:

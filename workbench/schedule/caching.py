@@ -1,0 +1,164 @@
+"""The copy that a cached buffer is filled from, or emptied by: its block, its loops, its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from workbench import arith
+from workbench.diag import Refusal
+from workbench.ir import (
+    Block,
+    BlockRealize,
+    Buffer,
+    BufferRegion,
+    BufferStore,
+    For,
+    IterVar,
+    PrimFunc,
+    Range,
+    SeqStmt,
+    Stmt,
+    Var,
+    const,
+    seq,
+    substitute_buffers,
+)
+from workbench.schedule.moving import nest, statements, within
+from workbench.schedule.places import Places, places
+from workbench.schedule.regions import Bounds, Box
+from workbench.schedule.scope import around, shared_loops
+
+SCOPES = ("global", "shared", "local")
+
+
+def check_scope(verb: str, block: Block, scope: str) -> None:
+    """Refuse a memory that no GPU has."""
+    if scope not in SCOPES:
+        raise Refusal(
+            f"Can't {verb} `{block.name}` in {scope!r}: there is no memory of that name",
+            block,
+            hint=f"the memories: {', '.join(SCOPES)}",
+        )
+
+
+def nth_buffer(
+    block: Block, which: int | str, regions: tuple[BufferRegion, ...], verb: str, does: str
+) -> Buffer:
+    """The buffer that `which`, a number or a name, means among `regions` of `block`."""
+    buffers = [region.buffer for region in regions]
+    if isinstance(which, int) and 0 <= which < len(buffers):
+        return buffers[which]
+    named = [buffer for buffer in buffers if buffer.name == which]
+    if len(named) == 1:
+        return named[0]
+    ways = ", ".join(f"{k} or {b.name!r}" for k, b in enumerate(buffers)) or "none"
+    raise Refusal(
+        f"Can't {verb} `{block.name}`: it {does} no buffer {which!r}",
+        block,
+        hint=f"the buffers that it {does}: {ways}",
+    )
+
+
+def first_reader(
+    where: Places, writer: BlockRealize, targets: list[BlockRealize]
+) -> tuple[For | BlockRealize, int, list[For]]:
+    """Where a copy fits between `writer` and the first of `targets`.
+
+    The result is the loop (or the block around) in whose body it goes, the position there, and
+    the loops around both.
+    """
+    loops = shared_loops(where, writer, targets[0])
+    holder: For | BlockRealize = loops[-1] if loops else where.scope(writer)
+    body = _body(holder)
+    path = [targets[0], *where.above(targets[0])]
+    return holder, next(k for k, stmt in enumerate(body) if stmt in path), loops
+
+
+def _body(holder: For | BlockRealize) -> tuple[Stmt, ...]:
+    if isinstance(holder, For):
+        return statements(holder)
+    body = holder.block.body
+    return body.stmts if isinstance(body, SeqStmt) else (body,)
+
+
+def end_of(holder: BlockRealize) -> int:
+    """The position behind the last statement of a block."""
+    return len(_body(holder))
+
+
+def copy_stage(
+    source: Buffer, target: Buffer, name: str, box: Box, ends: list[tuple[int, int]], dom: Bounds
+) -> tuple[Stmt, Block]:
+    """Loops ax0, ax1, … around a block that copies `box` of `source` to the same cells of `target`.
+
+    `ends` are the cells of each dimension that exist; `dom` bounds the variables around.
+    """
+    axes = [Var(f"v{k}", r.min.dtype) for k, r in enumerate(box)]
+    iterators = tuple(
+        IterVar(v, Range(const(0, v.type), const(size, v.type)), "spatial")
+        for v, size in zip(axes, source.shape, strict=True)
+    )
+    point = tuple(Range(v, const(1, v.type)) for v in axes)
+    block = Block(
+        name,
+        iterators,
+        (BufferRegion(source, point),),
+        (BufferRegion(target, point),),
+        BufferStore(target, source[tuple(axes)], tuple(axes)),
+    )
+    needed = {
+        v: within(r.min, arith.simplify(r.min + r.extent - 1, dom), limits, dom)
+        for v, r, limits in zip(axes, box, ends, strict=True)
+    }
+    stmt, _ = nest(block, needed, dom, keep_unit_loops=True)
+    return stmt, block
+
+
+def cached(buffer: Buffer, scope: str) -> Buffer:
+    """A buffer of the same shape as `buffer` in the memory `scope`."""
+    name = f"{buffer.name}_{scope}"
+    return Buffer(name, buffer.shape, buffer.type, scope)
+
+
+def insert(
+    func: PrimFunc,
+    holder: For | BlockRealize,
+    at: int,
+    stage: Stmt,
+    buffer: Buffer,
+    changed: Mapping[BlockRealize, BlockRealize],
+) -> PrimFunc:
+    """`func` with `stage` at position `at` in `holder`, `buffer` allocated, and blocks replaced."""
+    where = places(func)
+    anchor: BlockRealize = next(iter(changed))
+    scope_id = where.scope(anchor).block.id
+    body = _body(holder)
+    new_body = seq(*body[:at], stage, *body[at:])
+    if isinstance(holder, For):
+        func = where.replace(holder, replace(holder, body=new_body))
+    else:
+        func = where.replace(holder, replace(holder, block=replace(holder.block, body=new_body)))
+    for old, new in changed.items():
+        func = places(func).replace(old, new)
+    scope = places(func).blocks[scope_id]
+    block = replace(scope.block, alloc_buffers=(*scope.block.alloc_buffers, buffer))
+    return places(func).replace(scope, replace(scope, block=block))
+
+
+def reading(realize: BlockRealize, old: Buffer, new: Buffer) -> BlockRealize:
+    """`realize` with `new` in the place of `old`, wherever its block reads or writes it."""
+    return replace(realize, block=substitute_buffers(realize.block, {old: new}))
+
+
+def bounds_at(func: PrimFunc, holder: For | BlockRealize) -> Bounds:
+    """The bounds of the variables in scope in the body of `holder`."""
+    return around(places(func), _body(holder)[0])
+
+
+def scope_choices(which: str, count: int) -> Iterator[Mapping[str, Any]]:
+    """The arguments worth trying: each buffer in each of the GPU's own memories."""
+    for k in range(count):
+        for scope in ("shared", "local"):
+            yield {which: k, "storage_scope": scope}

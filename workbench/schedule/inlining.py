@@ -1,0 +1,138 @@
+"""What the two inlining primitives share: the one store of a block, and its indices turned round."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from workbench import arith
+from workbench.diag import Refusal
+from workbench.ir import (
+    Block,
+    BlockRealize,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Const,
+    Expr,
+    Node,
+    PrimFunc,
+    Var,
+    const,
+    rebuild,
+)
+from workbench.schedule.places import places
+from workbench.schedule.regions import Bounds
+from workbench.schedule.scope import domain
+
+
+def only_store(func: PrimFunc, block: Block, task: str) -> BufferStore:
+    """The store that is all that `block` does."""
+    if block.init is not None:
+        raise Refusal(
+            f"Can't {task}: it is a sum, which no single expression gives",
+            places(func).realize(block),
+            hint="inline blocks that compute each cell at once; move a sum with compute_at",
+        )
+    if not isinstance(block.body, BufferStore):
+        raise Refusal(
+            f"Can't {task}: it does more than to store one value",
+            places(func).realize(block),
+            hint="inline blocks whose body is one assignment",
+        )
+    return block.body
+
+
+def inverse(indices: tuple[Expr, ...], cell: tuple[Expr, ...], ends: Bounds) -> (
+    dict[Var, Expr] | None
+):
+    """The iterators for which `indices` are `cell`; None where they are not decided by it.
+
+    Each index is a constant, or a sum in which every iterator is a digit: ``v``, ``v + 3``,
+    ``v * 4 + w`` with w < 4; or the pair ``v // 4`` and ``v % 4``.
+    """
+    found = {v: const(low, v.dtype) for v, (low, high) in ends.items() if low == high}
+    solved: dict[Var, Expr] = dict(found)
+    for index, value in zip(indices, cell, strict=True):
+        digits = _digits(index, ends)
+        if digits is None:
+            return None
+        offset, parts = digits
+        rest = value - offset if offset else value
+        for k, (var, factor, low) in enumerate(parts):
+            if var in solved:
+                return None
+            part = rest if factor == 1 else rest // factor
+            if k:  # a digit below another one
+                size = parts[k - 1][1] // factor
+                part = part % size
+            solved[var] = arith.simplify(part + low if low else part)
+    return solved if set(solved) == set(ends) else None
+
+
+def _digits(index: Expr, ends: Bounds) -> tuple[int, list[tuple[Var, int, int]]] | None:
+    """A constant and the iterators with their factor and lowest value, the largest factor first.
+
+    Each stands for as many cells as there are below its factor, so that they can be told apart.
+    """
+    affine = arith.linear(index, ends)
+    if affine is None or not isinstance(affine[1], Const):
+        return None
+    offset = int(affine[1].value)
+    parts = []
+    size = 1
+    for var, factor in sorted(affine[0].items(), key=lambda item: item[1]):
+        low, high = ends[var]
+        if low == high:
+            offset += factor * low
+            continue
+        if factor != size:
+            return None
+        size *= high - low + 1
+        offset += factor * low
+        parts.append((var, factor, low))
+    return offset, parts[::-1]
+
+
+def inlined(realize: BlockRealize, change: Callable[[Node], Node | None]) -> BlockRealize:
+    """`realize` with `change` applied to the loads and stores of its blocks, regions inferred anew."""
+
+    def visit(node: Node) -> Node | None:
+        changed = rebuild(node, visit)
+        if isinstance(changed, (BufferLoad, BufferStore)):
+            return change(changed)
+        if isinstance(changed, Block) and isinstance(node, Block):
+            same = changed.body is node.body and changed.init is node.init
+            return node if same else with_regions(changed)
+        return changed
+
+    return visit(realize)  # type: ignore[return-value]
+
+
+def with_regions(block: Block) -> Block:
+    """`block` with what it reads and writes inferred from what it does."""
+    reads, writes = arith.access_regions(block)
+    return replace(block, reads=reads, writes=writes)
+
+
+def without_buffer(func: PrimFunc, block: Block, buffer: Buffer) -> PrimFunc:
+    """`func` without the allocation of `buffer` in `block`."""
+    realize = places(func).blocks[block.id]
+    kept = tuple(b for b in realize.block.alloc_buffers if b is not buffer)
+    return places(func).replace(
+        realize, replace(realize, block=replace(realize.block, alloc_buffers=kept))
+    )
+
+
+def within_domain(block: Block, values: dict[Var, Expr], dom: Bounds) -> list[Expr]:
+    """What must be asked so that `values` are in the domain of the iterators of `block`."""
+    asked = []
+    for var, (low, high) in domain(block).items():
+        for condition in (values[var] >= low, values[var] <= high):
+            if not arith.prove(condition, dom):
+                asked.append(
+                    arith.simplify(values[var] >= low, dom)
+                    if condition.op == ">="  # type: ignore[attr-defined]
+                    else arith.simplify(values[var] < high + 1, dom)
+                )
+    return asked

@@ -1,0 +1,160 @@
+"""cache_read: let blocks read a buffer through a copy in another memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from workbench.diag import Refusal
+from workbench.ir import Block, BlockRealize, Buffer, For, PrimFunc, Range, const, walk
+from workbench.schedule.caching import (
+    bounds_at,
+    cached,
+    check_scope,
+    copy_stage,
+    first_reader,
+    insert,
+    nth_buffer,
+    reading,
+    scope_choices,
+)
+from workbench.schedule.moving import check_fed
+from workbench.schedule.places import places
+from workbench.schedule.primitive import Edit, primitive
+from workbench.schedule.regions import Box, touched
+from workbench.schedule.scope import (
+    around,
+    is_allocated,
+    only_region,
+    read,
+    siblings,
+    writers,
+    written,
+)
+
+
+def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
+    yield from scope_choices("read_buffer_index", len(block.reads))
+
+
+@primitive(group="memory", choices=_choices)
+def cache_read(
+    func: PrimFunc,
+    block: Block,
+    read_buffer_index: int | str,
+    storage_scope: str,
+    consumer_blocks: list[Block] | None = None,
+) -> Edit:
+    """Copy a buffer that `block` reads into `storage_scope`, and let its readers read the copy.
+
+    The buffer is told by its number among those that the block reads, or by its name. All blocks
+    that read it then read the copy; with `consumer_blocks`, only those. Returns the new block.
+
+    >>> sch.cache_read("B", 0, "shared")
+    @T.prim_func
+    def main(A: T.Buffer((10,), "float32"), B: T.Buffer((8,), "float32")):
+        for i in range(8):
+            with T.block("B"):
+                vi = T.axis.spatial(8, i)
+                T.reads(A[vi:vi + 3])
+                T.writes(B[vi])
+                B[vi] = A[vi] + A[vi + 2]
+    ---
+    """
+    check_scope("cache_read", block, storage_scope)
+    buffer = nth_buffer(block, read_buffer_index, block.reads, "cache_read", "reads")
+    task = f"cache_read {buffer.name} for `{block.name}`"
+    makers = writers(func, block, buffer)
+    if len(makers) > 1:
+        raise Refusal(
+            f"Can't {task}: {len(makers)} blocks write {buffer.name}, so no moment is right to "
+            "copy it",
+            *makers,
+            hint="cache what one block alone writes; do this before decompose_reduction",
+        )
+    targets = _targets(func, block, buffer, makers, consumer_blocks, task)
+    if makers:
+        holder, at, loops = first_reader(places(func), makers[0], targets)
+        box = _box(func, block, buffer, makers[0], loops)
+    else:
+        holder, at = places(func).scope(targets[0]), 0
+        box = _given(holder.block, buffer)
+    copy = cached(buffer, storage_scope)
+    ends = [(0, size - 1) for size in buffer.shape]
+    stage, new = copy_stage(buffer, copy, copy.name, box, ends, bounds_at(func, holder))
+    changed = {r: reading(r, buffer, copy) for r in targets}
+    result = insert(func, holder, at, stage, copy, changed)
+    for reader in targets:
+        check_fed(result, result, places(result).blocks[reader.block.id].block, task)
+    return Edit(result, new.id)
+
+
+def _targets(
+    func: PrimFunc,
+    block: Block,
+    buffer: Buffer,
+    makers: list[BlockRealize],
+    chosen: list[Block] | None,
+    task: str,
+) -> list[BlockRealize]:
+    """The blocks that are to read the copy, in program order."""
+    wanted = {b.id for b in chosen} if chosen else None
+    all_blocks = siblings(func, block)
+    found = [
+        r
+        for r in all_blocks
+        if buffer in read(r.block)
+        and buffer not in written(r.block)
+        and (wanted is None or _holds(r, wanted))
+    ]
+    for other in chosen or ():
+        if not any(_holds(r, {other.id}) for r in found):
+            raise Refusal(
+                f"Can't {task}: `{other.name}`, a consumer block, does not read it here",
+                other,
+                hint="name blocks that read the buffer beside this one: "
+                + ", ".join(r.block.name for r in all_blocks if buffer in read(r.block)),
+            )
+    if not found:
+        raise Refusal(
+            f"Can't {task}: `{block.name}` itself writes {buffer.name}",
+            places(func).realize(block),
+            hint="a copy taken before the block would not see what it writes; cache_write is "
+            "for results",
+        )
+    early = [r for r in found if makers and all_blocks.index(r) < all_blocks.index(makers[0])]
+    if early:
+        raise Refusal(
+            f"Can't {task}: `{early[0].block.name}` reads it before "
+            f"`{makers[0].block.name}` writes it",
+            early[0],
+            makers[0],
+            hint="name the blocks that are to read the copy, with consumer_blocks",
+        )
+    return found
+
+
+def _holds(realize: BlockRealize, ids: set[Any]) -> bool:
+    return any(isinstance(n, Block) and n.id in ids for n in walk(realize))
+
+
+def _given(scope: Block, buffer: Buffer) -> Box:
+    """What there is to copy of a buffer that nobody in the block around writes."""
+    region = only_region(scope.reads, buffer)
+    if region is not None:
+        return region.region
+    return tuple(Range(const(0, "int32"), const(size, "int32")) for size in buffer.shape)
+
+
+def _box(
+    func: PrimFunc, block: Block, buffer: Buffer, maker: BlockRealize, loops: list[For]
+) -> Box:
+    """What there is to copy behind `maker` in the innermost of `loops`."""
+    if not loops and not is_allocated(func, block, buffer):
+        return _given(places(func).scope(maker).block, buffer)
+    where = places(func)
+    dom = around(where, maker)
+    region = only_region(maker.block.writes, buffer)
+    assert region is not None
+    inner = {one.loop_var: dom[one.loop_var] for one in where.loops_above(maker) if one not in loops}
+    return touched(region, maker, inner, dom)

@@ -1,0 +1,161 @@
+"""cache_write: let a block write its result in another memory, and copy it out from there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from workbench import arith
+from workbench.diag import Refusal
+from workbench.ir import Block, BlockRealize, Buffer, BufferLoad, For, PrimFunc, walk
+from workbench.schedule.caching import (
+    bounds_at,
+    cached,
+    check_scope,
+    copy_stage,
+    end_of,
+    first_reader,
+    insert,
+    nth_buffer,
+    reading,
+    scope_choices,
+)
+from workbench.schedule.moving import check_fed
+from workbench.schedule.places import places
+from workbench.schedule.primitive import Edit, primitive
+from workbench.schedule.regions import Box, exact
+from workbench.schedule.scope import around, domain, only_region, readers, siblings, writers
+
+
+def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
+    yield from scope_choices("write_buffer_index", len(block.writes))
+
+
+@primitive(group="memory", choices=_choices)
+def cache_write(
+    func: PrimFunc,
+    block: Block,
+    write_buffer_index: int | str,
+    storage_scope: str,
+    consumer_blocks: list[Block] | None = None,
+) -> Edit:
+    """Let `block` write its result in `storage_scope`, and copy it from there to where it belongs.
+
+    The buffer is told by its number among those that the block writes, or by its name. Blocks that
+    read it go on reading it after the copy; those in `consumer_blocks` read what `block` wrote.
+    Returns the new block.
+
+    >>> sch.cache_write("C", 0, "local")
+    @T.prim_func
+    def main(A: T.Buffer((8, 4), "float32"), C: T.Buffer((8,), "float32")):
+        for i, k in T.grid(8, 4):
+            with T.block("C"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                T.reads(A[vi, vk])
+                T.writes(C[vi])
+                with T.init():
+                    C[vi] = 0.0
+                C[vi] = C[vi] + A[vi, vk]
+    ---
+    """
+    check_scope("cache_write", block, storage_scope)
+    buffer = nth_buffer(block, write_buffer_index, block.writes, "cache_write", "writes")
+    task = f"cache_write {buffer.name} of `{block.name}`"
+    where = places(func)
+    writer = where.realize(block)
+    _check_writer(func, block, buffer, task)
+    direct = _direct(func, block, buffer, consumer_blocks, task)
+    later = [r for r in _after(func, block, buffer) if r not in direct]
+    holder: For | BlockRealize
+    if later:
+        holder, at, loops = first_reader(where, writer, later)
+    else:
+        holder, loops = where.scope(writer), []
+        at = end_of(holder)
+    box = _box(func, block, buffer, loops, task)
+    copy = cached(buffer, storage_scope)
+    ends = _ends(block, buffer)
+    stage, new = copy_stage(copy, buffer, copy.name, box, ends, bounds_at(func, holder))
+    changed = {r: reading(r, buffer, copy) for r in (writer, *direct)}
+    result = insert(func, holder, at, stage, copy, changed)
+    for reader in (*direct, *later):
+        check_fed(result, result, places(result).blocks[reader.block.id].block, task)
+    return Edit(result, new.id)
+
+
+def _check_writer(func: PrimFunc, block: Block, buffer: Buffer, task: str) -> None:
+    others = [r for r in writers(func, block, buffer) if r.block is not block]
+    if others:
+        raise Refusal(
+            f"Can't {task}: `{others[0].block.name}` writes {buffer.name} too",
+            places(func).realize(block),
+            *others,
+            hint="cache the result of a block that alone writes it; do this before "
+            "decompose_reduction",
+        )
+    reads_it = any(isinstance(n, BufferLoad) and n.buffer is buffer for n in walk(block.body))
+    if reads_it and block.init is None:
+        raise Refusal(
+            f"Can't {task}: it adds to what was in {buffer.name} before, and the new memory "
+            "would begin empty",
+            places(func).realize(block),
+            hint="give the block a T.init()",
+        )
+
+
+def _after(func: PrimFunc, block: Block, buffer: Buffer) -> list[BlockRealize]:
+    """The readers of `buffer` behind `block`."""
+    order = siblings(func, block)
+    mine = order.index(places(func).realize(block))
+    return [r for r in readers(func, block, buffer) if order.index(r) > mine]
+
+
+def _direct(
+    func: PrimFunc, block: Block, buffer: Buffer, chosen: list[Block] | None, task: str
+) -> list[BlockRealize]:
+    """The realisations of `chosen`, which are to read what the block writes, not the copy."""
+    later = _after(func, block, buffer)
+    ids = {b.id for b in chosen or ()}
+    for other in chosen or ():
+        if not any(r.block.id is other.id for r in later):
+            raise Refusal(
+                f"Can't {task}: `{other.name}`, a consumer block, does not read it afterwards",
+                other,
+                hint="name blocks that read the buffer behind this one: "
+                + (", ".join(r.block.name for r in later) or "there are none"),
+            )
+    return [r for r in later if r.block.id in ids]
+
+
+def _box(func: PrimFunc, block: Block, buffer: Buffer, loops: list[For], task: str) -> Box:
+    """The cells that the block writes in one iteration of `loops`: those that the copy takes."""
+    where = places(func)
+    writer = where.realize(block)
+    dom = around(where, writer)
+    inner = {
+        one.loop_var: dom[one.loop_var] for one in where.loops_above(writer) if one not in loops
+    }
+    region = only_region(block.writes, buffer)
+    assert region is not None
+    box = exact(region, writer, inner, dom)
+    if box is None:
+        raise Refusal(
+            f"Can't {task}: the block may leave cells between those that it writes, and the copy "
+            "would fill them",
+            writer,
+            hint="cache_write takes a block that writes every cell of a box, such as C[vi, vj]",
+        )
+    return box
+
+
+def _ends(block: Block, buffer: Buffer) -> list[tuple[int, int]]:
+    """The first and last cell that the block writes along each dimension, over its whole domain."""
+    region = only_region(block.writes, buffer)
+    assert region is not None
+    found = []
+    for axis, size in zip(region.region, buffer.shape, strict=True):
+        ends = arith.bounds(axis.min, domain(block))
+        last = arith.bounds(axis.min + axis.extent - 1, domain(block))
+        low, high = ends[0] if ends else 0, last[1] if last else size - 1
+        found.append((max(low, 0), min(high, size - 1)))
+    return found

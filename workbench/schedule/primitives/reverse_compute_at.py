@@ -1,0 +1,229 @@
+"""reverse_compute_at: use what other blocks make inside the loop in which they make it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from workbench import arith
+from workbench.diag import Refusal
+from workbench.ir import Block, BlockRealize, Buffer, Const, For, PrimFunc
+from workbench.schedule.moving import (
+    Need,
+    check_fed,
+    check_loop,
+    gap,
+    needs,
+    nest,
+    position,
+    transplant,
+)
+from workbench.schedule.places import places
+from workbench.schedule.primitive import Edit, primitive
+from workbench.schedule.regions import Bounds, Box, covers_domain, touched, variables
+from workbench.schedule.scope import (
+    around,
+    bindings,
+    check_stage,
+    common_loops,
+    consumers,
+    domain,
+    only_region,
+    producers,
+    read,
+    readers,
+    siblings,
+    written,
+)
+
+
+def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
+    yield from ({"loop": loop} for loop in common_loops(func, producers(func, block)))
+
+
+@primitive(group="blocks", choices=_choices)
+def reverse_compute_at(
+    func: PrimFunc,
+    block: Block,
+    loop: For,
+    preserve_unit_loops: bool = False,
+    index: int = -1,
+) -> Edit:
+    """Move `block` under `loop`, to use there what the blocks that it reads make there.
+
+    The loops around it become ax0, ax1, …, one for each of its iterators; those that would run
+    once are left out unless `preserve_unit_loops`. `index` says where among the statements of the
+    loop: -1 as late as possible, -2 as early as possible.
+
+    >>> sch.reverse_compute_at("C", "i")
+    @T.prim_func
+    def main(A: T.Buffer((16,), "float32"), C: T.Buffer((16,), "float32")):
+        B = T.alloc_buffer((16,))
+        for i, j in T.grid(4, 4):
+            with T.block("B"):
+                v = T.axis.spatial(16, i * 4 + j)
+                T.reads(A[v])
+                T.writes(B[v])
+                B[v] = A[v] * 2.0
+        for k in range(16):
+            with T.block("C"):
+                vk = T.axis.spatial(16, k)
+                T.reads(B[vk])
+                T.writes(C[vk])
+                C[vk] = B[vk] + 1.0
+    ---
+    """
+    task = f"reverse_compute_at `{block.name}` at `{loop.loop_var.name}`"
+    check_loop(func, block, loop, "reverse_compute_at")
+    check_stage(func, block, "reverse_compute_at")
+    makers = _makers_inside(func, block, loop, task)
+    _check_read_before(func, block, loop, task)
+    _check_whole(func, block, task)
+    later = [r.block for r in consumers(func, block)]
+    at = position(
+        block, loop, gap(func, loop, [r.block for r in makers], later), index, "reverse_compute_at"
+    )
+    dom = around(places(func), loop.body)
+    needed = _needed(func, block, loop, makers, dom, task)
+    new, axes = nest(block, needed, dom, preserve_unit_loops)
+    moved, gone = transplant(func, block, loop, at, new)
+    _check_summed_once(func, moved, block, task)
+    for reader in consumers(moved, block):
+        check_fed(func, moved, reader.block, task)
+    return Edit(moved, None, {var: axes for var in gone})
+
+
+def _makers_inside(func: PrimFunc, block: Block, loop: For, task: str) -> list[BlockRealize]:
+    """The blocks that make what `block` reads; refused unless all of them are in `loop`."""
+    where = places(func)
+    makers = producers(func, block)
+    if not makers:
+        raise Refusal(
+            f"Can't {task}: no block ahead of it makes what it reads",
+            where.realize(block),
+            hint="reverse_compute_at puts a block beside the blocks that feed it; this one reads "
+            "only what the program is given",
+        )
+    outside = [r for r in makers if loop not in where.loops_above(r)]
+    if outside:
+        ways = ", ".join(f"`{one.loop_var.name}`" for one in common_loops(func, makers))
+        raise Refusal(
+            f"Can't {task}: `{outside[0].block.name}`, which feeds it, is outside that loop",
+            loop,
+            *outside,
+            hint=f"pick a loop that holds every block that feeds it: {ways}"
+            if ways
+            else "the blocks that feed it share no loop: move one to the other first",
+        )
+    return makers
+
+
+def _check_read_before(func: PrimFunc, block: Block, loop: For, task: str) -> None:
+    """Refuse where a block that `block` would overtake reads what it overwrites."""
+    where = places(func)
+    inside = where.blocks_under(loop)
+    all_blocks = siblings(func, block)
+    start = min(all_blocks.index(r) for r in inside)
+    passed = all_blocks[start : all_blocks.index(where.realize(block))]
+    for buffer in written(block):
+        hit = [r for r in readers(func, block, buffer) if r in passed]
+        if hit:
+            raise Refusal(
+                f"Can't {task}: `{hit[0].block.name}` still reads the old {buffer.name}",
+                where.realize(block),
+                *hit,
+                hint="let one of the two use another buffer",
+            )
+
+
+def _check_whole(func: PrimFunc, block: Block, task: str) -> None:
+    """Refuse a block that now runs for a part of its domain: in its new place it may run for more."""
+    where = places(func)
+    realize = where.realize(block)
+    loops = {one.loop_var: around(where, realize)[one.loop_var] for one in where.loops_above(realize)}
+    if not covers_domain(realize, loops):
+        raise Refusal(
+            f"Can't {task}: its loops may not run all of its iterations",
+            realize,
+            hint="make the domains of its iterators (T.axis) no larger than what its loops run",
+        )
+
+
+def _needed(
+    func: PrimFunc,
+    block: Block,
+    loop: For,
+    makers: list[BlockRealize],
+    dom: Bounds,
+    task: str,
+) -> dict[Any, Need]:
+    where = places(func)
+    outside = [*where.all_loops_above(loop), loop]
+    pairs: list[tuple[Box, Box]] = []
+    for buffer in read(block):
+        mine = only_region(block.reads, buffer)
+        assert mine is not None
+        for maker in makers:
+            region = only_region(maker.block.writes, buffer)
+            if region is None:
+                continue
+            _check_one_cell(block, buffer, mine.region, maker, where.realize(block), task)
+            known = around(where, maker)
+            inner = {
+                one.loop_var: known[one.loop_var]
+                for one in where.all_loops_above(maker)
+                if one not in outside
+            }
+            pairs.append((mine.region, touched(region, maker, inner, known)))
+    needed, agree = needs(block, pairs, dom)
+    if not agree:
+        raise Refusal(
+            f"Can't {task}: one iteration of `{loop.loop_var.name}` makes its inputs for "
+            "different iterations",
+            where.realize(block),
+            *makers,
+            hint="pick a loop further out, where all that it reads together is made",
+        )
+    return needed
+
+
+def _check_one_cell(
+    block: Block, buffer: Buffer, box: Box, maker: BlockRealize, realize: BlockRealize, task: str
+) -> None:
+    """Refuse a block that reads, in one iteration, cells that may be made in different ones."""
+    for axis in box:
+        fixed = not variables(axis.min)
+        if not (isinstance(axis.extent, Const) and axis.extent.value == 1) and not fixed:
+            raise Refusal(
+                f"Can't {task}: one iteration of it reads several cells of {buffer.name}, which "
+                f"`{maker.block.name}` may not have made yet",
+                realize,
+                maker,
+                hint=f"move `{maker.block.name}` to `{block.name}` instead, with compute_at",
+            )
+
+
+def _check_summed_once(before: PrimFunc, func: PrimFunc, block: Block, task: str) -> None:
+    """Refuse a sum of which a term would be added twice, or that would begin with another term."""
+    if block.init is None:
+        return
+    where = places(func)
+    realize = where.realize(block)
+    loops = {one.loop_var: around(where, realize)[one.loop_var] for one in where.loops_above(realize)}
+    bound = bindings(realize)
+    reduced = [bound[it.var] for it in block.iter_vars if it.kind == "reduce"]
+    spatial = {v for it in block.iter_vars if it.kind == "spatial" for v in variables(bound[it.var])}
+    first = {v: ends[0] for v, ends in loops.items()}
+    starts = all(
+        not variables(value) & spatial
+        and arith.evaluate(value, first) == domain(block)[it.var][0]
+        for it, value in zip(
+            (it for it in block.iter_vars if it.kind == "reduce"), reduced, strict=True
+        )
+    )
+    if not starts or arith.is_injective(realize.iter_values, loops) is not True:
+        raise Refusal(
+            f"Can't {task}: it is a sum, and terms would be added more than once or out of order",
+            places(before).realize(block),
+            hint="pick a loop outside which none of the summed values is made again",
+        )
