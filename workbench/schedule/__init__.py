@@ -2,8 +2,10 @@
 
 from workbench.schedule.actions import Option, Verdict
 from workbench.schedule.errors import ScheduleError, ScheduleWarning
+from workbench.schedule.file import trace_from_data, trace_to_data
 from workbench.schedule.handles import BlockHandle, LoopHandle
 from workbench.schedule.history import History, HistoryNode
+from workbench.schedule.load import load
 from workbench.schedule.schedule import Schedule
 from workbench.schedule.step import Step
 from workbench.schedule.trace import Trace
@@ -20,4 +22,7 @@ __all__ = [
     "Step",
     "Trace",
     "Verdict",
+    "load",
+    "trace_from_data",
+    "trace_to_data",
 ]

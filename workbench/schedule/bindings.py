@@ -265,6 +265,8 @@ def _emit_atom(atom: _Atom, dtype: str) -> Expr:
     if isinstance(atom, _Sum):
         return _emit(atom, dtype)
     if isinstance(atom, _Digit):
-        value = _emit_atom(atom.source, dtype) // atom.lower
-        return value if atom.extent is None else value % atom.extent
+        value = _emit_atom(atom.source, dtype)
+        if atom.extent is not None:
+            value = value % (atom.lower * atom.extent)
+        return value // atom.lower
     return atom

@@ -8,7 +8,7 @@ from workbench.diag import Refusal
 from workbench.ir import Block, BlockRealize, For, PrimFunc
 from workbench.schedule.handles import BlockHandle, Handle, LoopHandle
 from workbench.schedule.history import HistoryNode
-from workbench.schedule.places import places
+from workbench.ir.places import places
 from workbench.schedule.primitive import Key
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from workbench.ir import BlockId, Var
-from workbench.schedule.places import places
+from workbench.ir.places import places
 
 if TYPE_CHECKING:
     from workbench.schedule.history import History

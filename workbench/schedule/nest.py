@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from workbench.diag import Refusal
-from workbench.ir import Const, For, Stmt
+from workbench.ir import Const, Expr, For, Stmt, free_vars
 
 
 def nest(loops: Sequence[For], body: Stmt) -> Stmt:
@@ -44,3 +44,16 @@ def refuse_if_taken(verb: str, loop: For) -> None:
             loop,
             hint=f'take the annotation off: sch.unannotate("{name}", {keys.split(", ")[0]})',
         )
+
+
+def perfect_nest(loop: For) -> list[For]:
+    """`loop` and the loops directly inside each other below it, down to the first that is not."""
+    found = [loop]
+    while isinstance(found[-1].body, For):
+        found.append(found[-1].body)
+    return found
+
+
+def uses(expr: Expr, loop: For) -> bool:
+    """Whether `expr` reads the variable of `loop`."""
+    return not isinstance(expr, Const) and loop.loop_var in free_vars(expr)

@@ -5,19 +5,20 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench import script
 from workbench.diag import Refusal
 from workbench.ir import BlockRealize, For, IRModule, PrimFunc
-from workbench.schedule import primitive
+from workbench.schedule import file, primitive
 from workbench.schedule.actions import Verdict, verdicts
 from workbench.schedule.arguments import Call, bind
 from workbench.schedule.errors import ScheduleError
 from workbench.schedule.find import Finder
 from workbench.schedule.handles import BlockHandle, Handle, LoopHandle
 from workbench.schedule.history import History, HistoryNode
-from workbench.schedule.places import places
+from workbench.ir.places import places
 from workbench.schedule.primitive import Edit, Key
 from workbench.schedule.step import Ref, Step, Value, call_text
 from workbench.schedule.trace import Trace, locate, map_refs, refer
@@ -124,6 +125,10 @@ class Schedule:
         other._forward = dict(self._forward)
         return other
 
+    def save(self, path: str | Path) -> None:
+        """Write the whole history, and where this schedule stands, to a file for `wb.load`."""
+        file.save(self.history, self._node, path)
+
     def _move(self, node: HistoryNode) -> None:
         for child in node.path()[1:]:
             assert child.parent is not None
@@ -154,9 +159,10 @@ class Schedule:
         """Take the steps of `trace` from the start of this history."""
         self._move(self.history.root)
         for number, step in enumerate(trace, 1):
-            self._take_step(number, step)
+            self.take_step(number, step)
 
-    def _take_step(self, number: int, step: Step) -> None:
+    def take_step(self, number: int, step: Step) -> None:
+        """Take one step that a trace tells, the `number`-th on the way from the start."""
         if step.verb not in primitive.REGISTRY:
             raise ScheduleError(
                 f"Can't take step {number}: there is no primitive {step.verb!r}",

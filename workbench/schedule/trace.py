@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench.ir import BlockRealize, For, PrimFunc
 from workbench.schedule.history import HistoryNode
-from workbench.schedule.places import Places, places
+from workbench.ir.places import Places, places
 from workbench.schedule.primitive import Key
 from workbench.schedule.step import Ref, Step, Value, call_text
 

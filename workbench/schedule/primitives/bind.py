@@ -8,7 +8,7 @@ from dataclasses import replace
 from workbench.diag import Refusal
 from workbench.ir import THREAD_AXES, For, PrimFunc
 from workbench.schedule.nest import constant_extent
-from workbench.schedule.places import places
+from workbench.ir.places import places
 from workbench.schedule.primitive import Edit, primitive
 
 

@@ -11,7 +11,7 @@ from workbench.diag import Refusal
 from workbench.ir import Const, Expr, For, PrimFunc, Var, const
 from workbench.schedule.bindings import guarded, replace_loops
 from workbench.schedule.nest import constant_extent, divisors, nest, refuse_if_taken
-from workbench.schedule.places import places
+from workbench.ir.places import places
 from workbench.schedule.primitive import Edit, primitive
 
 

@@ -1,0 +1,99 @@
+"""fuse: make one loop of several that are nested directly in each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from workbench.arith import simplify
+from workbench.diag import Refusal
+from workbench.ir import Expr, For, PrimFunc, Var, const
+from workbench.schedule.bindings import replace_loops
+from workbench.schedule.nest import constant_extent, perfect_nest, refuse_if_taken, uses
+from workbench.ir.places import places
+from workbench.schedule.primitive import Edit, primitive
+
+
+def _check(func: PrimFunc, *loops: For, preserve_unit_iters: bool = True) -> None:
+    if not loops:
+        raise Refusal(
+            "Can't fuse: no loops were given", hint='name them, outermost first: sch.fuse("i", "j")'
+        )
+    for loop in loops:
+        refuse_if_taken("fuse", loop)
+    for outer, inner in zip(loops, loops[1:], strict=False):
+        pair = f"Can't fuse `{outer.loop_var.name}` and `{inner.loop_var.name}`"
+        if outer.body is not inner:
+            below = perfect_nest(outer)[1:]
+            names = " then ".join(f"`{loop.loop_var.name}`" for loop in below[:3])
+            raise Refusal(
+                f"{pair}: `{inner.loop_var.name}` is not directly inside "
+                f"`{outer.loop_var.name}`",
+                outer,
+                inner,
+                hint=f"give loops from outside to inside; `{outer.loop_var.name}` holds "
+                + (names or "no loop alone"),
+            )
+        if uses(inner.extent, outer) or uses(inner.min, outer):
+            raise Refusal(
+                f"{pair}: how often `{inner.loop_var.name}` runs depends on "
+                f"`{outer.loop_var.name}`",
+                outer,
+                inner,
+                hint="fuse loops whose extents do not depend on each other",
+            )
+
+
+def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, list[For]]]:
+    below = perfect_nest(loop)
+    if len(below) == 1:
+        yield {"loops": []}
+    yield from ({"loops": below[1:count]} for count in range(2, len(below) + 1))
+
+
+@primitive(group="loops", check=_check, choices=_choices)
+def fuse(func: PrimFunc, *loops: For, preserve_unit_iters: bool = True) -> Edit:
+    """Make one loop of `loops`, nested directly in each other, given from outside to inside.
+
+    The iterations keep their order. Loops that run once stay in the bindings unless
+    `preserve_unit_iters` is False.
+
+    >>> sch.fuse("i", "j")
+    @T.prim_func
+    def main(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4, 8), "float32")):
+        for i, j in T.grid(4, 8):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                T.reads(A[vi, vj])
+                T.writes(B[vi, vj])
+                B[vi, vj] = A[vi, vj]
+    ---
+    @T.prim_func
+    def main(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4, 8), "float32")):
+        for i_j_fused in range(32):
+            with T.block("B"):
+                vi = T.axis.spatial(4, i_j_fused // 8)
+                vj = T.axis.spatial(8, i_j_fused % 8)
+                T.reads(A[vi, vj])
+                T.writes(B[vi, vj])
+                B[vi, vj] = A[vi, vj]
+    """
+    dtype = loops[0].loop_var.type
+    fused = Var("_".join(loop.loop_var.name for loop in loops) + "_fused", dtype)
+    inside: Expr = const(1, dtype)  # iterations of the loops further in
+    values: dict[Var, Expr] = {}
+    for number, loop in reversed(list(enumerate(loops))):
+        digit: Expr = fused
+        if constant_extent(loop) == 1:
+            digit = const(0, dtype)
+        elif number > 0:
+            digit = fused % simplify(loop.extent * inside)
+        values[loop.loop_var] = loop.min + digit // inside
+        inside = simplify(loop.extent * inside)
+    units = frozenset(v for v in values if not preserve_unit_iters)
+    body = replace_loops(loops[-1].body, values, units=units)
+    new = replace(
+        loops[0], loop_var=fused, min=const(0, dtype), extent=inside, kind="serial", body=body
+    )
+    became = {loop.loop_var: (fused,) for loop in loops}
+    return Edit(places(func).replace(loops[0], new), fused, became)
