@@ -29,7 +29,9 @@ class FakeGpu:
             case "raise":
                 raise ZeroDivisionError("division by zero")
             case "full":
-                return Failed("full", "out of memory", facts={"free": "3e9", "total": "16e9"})
+                return Failed(
+                    "full", "out of memory", facts={"free": 3_000_000_000, "total": 16_000_000_000}
+                )
             case "source":
                 return Failed("source", "k.cu(3): error: expected a ;")
             case fault if fault.startswith("fatal "):

@@ -41,7 +41,7 @@ _TOLD = {
     ),
     "source": (
         "the CUDA compiler does not accept its text",
-        "this is a fault of the workbench: please report the program and the text below.",
+        "this is a fault of the workbench: please report the program and this text.",
     ),
 }
 _OTHER = ("CUDA reports an error", f"run kernel.emulate(...) to look inside. {_SAFE}")
@@ -76,5 +76,5 @@ def explain_timeout(timeout: WorkerTimeout, kernel: str, device: str) -> DeviceE
     )
 
 
-def _gigabytes(count: str) -> str:
-    return f"{int(count) / 1e9:.1f}"
+def _gigabytes(count: int) -> str:
+    return f"{count / 1e9:.1f}"

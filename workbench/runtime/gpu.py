@@ -205,7 +205,7 @@ def _cuda_failure(cupy: Any, message: str) -> Failed:
 def _full(cupy: Any) -> Failed:
     _free_pools(cupy)
     free, total = cupy.cuda.runtime.memGetInfo()
-    return Failed("full", "out of memory", facts={"free": str(free), "total": str(total)})
+    return Failed("full", "out of memory", facts={"free": free, "total": total})
 
 
 def _free_pools(cupy: Any) -> None:

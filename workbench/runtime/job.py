@@ -88,7 +88,7 @@ class Failed:
     what: str
     message: str
     fatal: bool = False
-    facts: dict[str, str] = field(default_factory=dict)
+    facts: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

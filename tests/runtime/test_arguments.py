@@ -1,0 +1,192 @@
+"""Arrays that do not fit are refused before anything runs, with what to pass instead."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from workbench import script
+from workbench.ir import PrimFunc
+from workbench.runtime import ArgumentError
+from workbench.runtime.arguments import check_arguments, from_bits, to_bits
+
+TEXT = """
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
+    for i in range(8):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            C[vi] = A[vi] + B[vi]
+"""
+ASKED = "asked: main(A: float32[8], B: float32[8], C: float32[8])\n"
+
+
+def add() -> PrimFunc:
+    func = script.parse(TEXT)
+    assert isinstance(func, PrimFunc)
+    return func
+
+
+def array(fill: float = 0.0) -> np.ndarray:
+    return np.full(8, fill, dtype="float32")
+
+
+def refusal(*arrays: object) -> str:
+    with pytest.raises(ArgumentError) as err:
+        check_arguments(add(), arrays)
+    text = str(err.value)
+    assert len(text.splitlines()[0]) <= 120
+    return text
+
+
+def test_fitting_arrays_are_used_where_they_lie():
+    a, b, c = array(1), array(2), array()
+    arguments = check_arguments(add(), [a, b, c])
+    assert [x.host is y for x, y in zip(arguments, (a, b, c), strict=True)] == [True] * 3
+    assert [x.written for x in arguments] == [False, False, True]
+    assert [to_bits(x) is x.host for x in arguments] == [True] * 3
+
+
+def test_a_wrong_count():
+    assert refusal(array()) == (
+        "Can't call main with 1 array: it takes 3.\n"
+        + ASKED
+        + "do:    pass A, B, C, outputs included."
+    )
+
+
+def test_not_an_array():
+    assert refusal(array(), [0.0] * 8, array()) == (
+        "Can't call main: `B` is a list, not an array.\n"
+        + ASKED
+        + 'do:    pass np.array(..., dtype="float32"), or a CuPy or DLPack array.'
+    )
+
+
+def test_a_wrong_shape():
+    assert refusal(np.zeros((8, 1), "float32"), array(), array()) == (
+        "Can't call main: `A` has shape (8, 1), not (8,).\n"
+        + ASKED
+        + "do:    pass an array of shape (8,)."
+    )
+
+
+def test_a_wrong_type_of_an_input():
+    assert refusal(np.zeros(8), array(), array()) == (
+        "Can't call main: `A` holds float64, not float32.\n"
+        + ASKED
+        + 'do:    pass A.astype("float32").'
+    )
+
+
+def test_a_wrong_type_of_an_output():
+    assert refusal(array(), array(), np.zeros(8)) == (
+        "Can't call main: `C` holds float64, not float32.\n"
+        + ASKED
+        + 'do:    pass C.astype("float32"), made before the call, so that you can read the result.'
+    )
+
+
+def test_a_view_with_gaps():
+    assert refusal(array(), np.zeros(16, "float32")[::2], array()) == (
+        "Can't call main: the elements of `B` do not lie one after the other in memory.\n"
+        + ASKED
+        + "found: strides (8,) in bytes, for float32 of shape (8,)\n"
+        "do:    pass np.ascontiguousarray(B)."
+    )
+
+
+def test_an_output_with_gaps():
+    assert refusal(array(), array(), np.zeros(16, "float32")[::2]).splitlines()[-1] == (
+        "do:    pass np.ascontiguousarray(C), made before the call, "
+        "so that you can read the result."
+    )
+
+
+def test_a_read_only_output():
+    output = array()
+    output.flags.writeable = False
+    assert refusal(array(), array(), output) == (
+        "Can't call main: `C` is an output and its array is read-only.\n"
+        + ASKED
+        + "do:    pass an array that can be written, such as C.copy()."
+    )
+
+
+def test_a_read_only_input_is_fine():
+    values = array(1)
+    values.flags.writeable = False
+    assert check_arguments(add(), [values, values, array()])[0].host is values
+
+
+def test_an_output_that_is_also_an_input():
+    shared = array()
+    assert refusal(shared, array(), shared) == (
+        "Can't call main: `A` and `C` share memory, and `C` is an output.\n"
+        + ASKED
+        + "do:    pass a copy: C.copy()."
+    )
+
+
+class OnHost:
+    """A DLPack array in host memory, of another library."""
+
+    def __init__(self, values: np.ndarray) -> None:
+        self.values = values
+
+    def __dlpack__(self, **options):
+        return self.values.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+
+def test_a_dlpack_array_on_the_host_is_used_where_it_lies():
+    output = array()
+    arguments = check_arguments(add(), [OnHost(array(3)), array(), OnHost(output)])
+    assert (arguments[0].host == 3).all()
+    arguments[2].host[...] = 7
+    arguments[2].write_back()
+    assert (output == 7).all()
+
+
+class OnGpu:
+    """What CuPy's arrays offer, over host memory."""
+
+    __cuda_array_interface__ = None
+
+    def __init__(self, values: np.ndarray) -> None:
+        self.values = values
+
+    def get(self) -> np.ndarray:
+        return self.values.copy()
+
+    def set(self, values: np.ndarray) -> None:
+        self.values[...] = values
+
+
+def test_a_cupy_array_goes_through_the_host_and_back(monkeypatch):
+    cupy = ModuleType("cupy")
+    cupy.ndarray = OnGpu  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    left, output = OnGpu(array(5)), OnGpu(array())
+    arguments = check_arguments(add(), [left, array(), output])
+    assert (arguments[0].host == 5).all()
+    arguments[2].host[...] = 9
+    for argument in arguments:
+        argument.write_back()
+    assert (output.values == 9).all()
+
+
+def test_bfloat16_goes_to_the_gpu_as_its_bits():
+    func = script.parse(TEXT.replace("float32", "bfloat16"))
+    assert isinstance(func, PrimFunc)
+    values = np.array([1.0, -2.5, 3.14159, np.inf, 0, 1e-40, 65504, 1 / 3], "float32")
+    argument, _, output = check_arguments(func, [values, array(), array()])
+    bits = to_bits(argument)
+    assert bits.dtype == np.uint16
+    assert bits[0] == 0x3F80 and bits[1] == 0xC020 and bits[2] == 0x4049
+    np.testing.assert_allclose(from_bits(bits, output), values, rtol=2**-8, atol=1e-40)
