@@ -44,6 +44,7 @@ from workbench.ir import (
 )
 
 _EXTREMES_SPLIT = 3  # how many nested min/max an interval looks through; each doubles the work
+_COMMUTATIVE = frozenset({"+", "*", "min", "max", "==", "!=", "and", "or"})
 
 
 class Normal:
@@ -369,6 +370,8 @@ def _content(e: Node, number: Callable[[Node], int]) -> object:
             return e
         case Const(value, kind):
             return "Const", repr(value), kind
+        case BinOp(op, a, b) if op in _COMMUTATIVE and not dtypes.is_float(a.dtype):
+            return op, frozenset((number(a), number(b)))
         case BinOp(op):
             label: object = op
         case Cast(kind):

@@ -43,6 +43,7 @@ def create_prim_func(args: Sequence[Tensor]) -> PrimFunc:
     @T.prim_func
     def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
         T.func_attr({"tir.noalias": True})
+        # with T.block("root"):
         for i in range(8):
             with T.block("B"):
                 v_i = T.axis.spatial(8, i)
