@@ -15,17 +15,11 @@ from workbench.ir import (
     Const,
     Data,
     Expr,
-    For,
-    IterVar,
-    Range,
     Stmt,
     Var,
-    cast,
-    const,
-    dtypes,
     seq,
-    structural_equal,
 )
+from workbench.script.axes import AXES, Axis, print_axes, read_axes
 from workbench.script.calls import read_condition
 from workbench.script.grammar import (
     print_body,
@@ -41,8 +35,6 @@ from workbench.script.memory import (
     BUFFER_PARAMETERS,
     declared,
     print_alloc,
-    range_between,
-    read_index,
     read_region,
 )
 from workbench.script.reader import Reader
@@ -51,10 +43,7 @@ from workbench.script.writer import Writer, data
 _BLOCK = ("block", "sblock")
 _ALLOC = ("alloc_buffer", "sblock_alloc_buffer")
 _ATTR = ("block_attr", "sblock_attr")
-_SPATIAL = ("axis.spatial", "axis.S")
-_REDUCE = ("axis.reduce", "axis.R")
-_AXES = (*_SPATIAL, *_REDUCE, "axis.remap")
-_NOTES = (*_ALLOC, *_ATTR, *_AXES, "reads", "writes")
+_NOTES = (*_ALLOC, *_ATTR, *AXES, "reads", "writes")
 
 
 # --- writing -------------------------------------------------------------------------------------
@@ -73,7 +62,7 @@ def _print_realize(w: Writer, s: BlockRealize) -> None:
     w.end(s, "block")
     w.indent += 1
     outside = w.loops
-    _print_axes(w, s)
+    print_axes(w, s)
     w.loops = {}
     if s.predicate is not TRUE and not _is_true(s.predicate):
         w.begin()
@@ -121,73 +110,6 @@ def _print_regions(
     w.end(s, word)
 
 
-def _print_axes(w: Writer, s: BlockRealize) -> None:
-    """One line an iterator; neighbours bound to a whole loop each share a ``T.axis.remap``."""
-    pairs = list(zip(s.block.iter_vars, s.iter_values, strict=True))
-    k = 0
-    while k < len(pairs):
-        count = 0
-        while k + count < len(pairs) and _is_whole_loop(w, *pairs[k + count]):
-            count += 1
-        if count > 1:
-            _print_remap(w, s, pairs[k : k + count])
-        else:
-            count = 1
-            _print_axis(w, s, *pairs[k])
-        k += count
-    # Names come into scope only now: a binding speaks of what is outside the block.
-
-
-def _is_whole_loop(w: Writer, i: IterVar, value: Expr) -> bool:
-    if not isinstance(value, Var) or value not in w.loops or value.type != i.var.type:
-        return False
-    loop = w.loops[value]
-    assert isinstance(loop, For)
-    return structural_equal(i.dom, Range(loop.min, loop.extent))
-
-
-def _name_axis(w: Writer, i: IterVar) -> None:
-    w.kinds[i.var] = "iter"
-    w.names.define(i.var, i.var.name)
-    start = w.col
-    w.name(i.var)
-    w.spanned(i, start)
-
-
-def _print_remap(w: Writer, s: BlockRealize, pairs: list[tuple[IterVar, Expr]]) -> None:
-    w.begin()
-    for k, (i, _) in enumerate(pairs):
-        if k:
-            w.put(", ")
-        _name_axis(w, i)
-    kinds = "".join("S" if i.kind == "spatial" else "R" for i, _ in pairs)
-    w.put(f' = T.axis.remap("{kinds}", [')
-    for k, (_, value) in enumerate(pairs):
-        if k:
-            w.put(", ")
-        print_expr(w, value)
-    w.put("])")
-    w.end(s, "axis")
-
-
-def _print_axis(w: Writer, s: BlockRealize, i: IterVar, value: Expr) -> None:
-    w.begin()
-    _name_axis(w, i)
-    w.put(f" = T.axis.{i.kind}(")
-    if isinstance(i.dom.min, Const) and i.dom.min.value == 0:
-        print_expr(w, i.dom.extent)
-    else:
-        w.put("(")
-        print_expr(w, i.dom.min)
-        w.put(", ")
-        print_expr(w, i.dom.min + i.dom.extent)
-        w.put(")")
-    w.put(", ")
-    print_expr(w, value)
-    w.put(")")
-    w.end(s, "axis")
-
-
 # --- reading -------------------------------------------------------------------------------------
 
 
@@ -195,8 +117,7 @@ def _print_axis(w: Writer, s: BlockRealize, i: IterVar, value: Expr) -> None:
 class Head:
     """What the head of a block has said so far; None for reads or writes it has not."""
 
-    iter_vars: list[IterVar] = field(default_factory=list)
-    values: list[Expr] = field(default_factory=list)
+    axes: list[Axis] = field(default_factory=list)
     predicate: Expr = TRUE
     reads: tuple[BufferRegion, ...] | None = None
     writes: tuple[BufferRegion, ...] | None = None
@@ -227,7 +148,7 @@ def realized(name: str, head: Head, body: Stmt) -> BlockRealize:
     """The block; what it reads and writes is worked out where the text does not say."""
     block = Block(
         name,
-        tuple(head.iter_vars),
+        tuple(i for i, _ in head.axes),
         head.reads or (),
         head.writes or (),
         body,
@@ -247,7 +168,7 @@ def realized(name: str, head: Head, body: Stmt) -> BlockRealize:
             block.alloc_buffers,
             head.annotations,
         )
-    return BlockRealize(tuple(head.values), head.predicate, block)
+    return BlockRealize(tuple(value for _, value in head.axes), head.predicate, block)
 
 
 def read_block_body(r: Reader, trees: list[ast.stmt], head: Head, around: ast.AST) -> Stmt:
@@ -265,14 +186,19 @@ def read_block_body(r: Reader, trees: list[ast.stmt], head: Head, around: ast.AS
     return seq(*stmts)
 
 
-def _hidden(r: Reader, head: Head) -> dict[Var, str]:
+_OUTSIDE = "`{}` is a loop outside the block, which knows its iterators only"
+_OWN = ("`{}` is an iterator of this block itself", "an iterator is bound to loops: write a loop")
+
+
+def _hidden(r: Reader, head: Head) -> dict[Var, tuple[str, str]]:
     """The loops that the body may not name, since the block has iterators; with what to do."""
-    if not head.iter_vars:
+    if not head.axes:
         return dict(r.hidden)
-    advice = dict.fromkeys(r.extents, "bind it to an iterator: vi = T.axis.spatial(extent, i)")
-    for i, value in zip(head.iter_vars, head.values, strict=True):
+    bind = "bind it to an iterator: vi = T.axis.spatial(extent, i)"
+    advice = dict.fromkeys(r.extents, (_OUTSIDE, bind))
+    for i, value in head.axes:
         if isinstance(value, Var):
-            advice[value] = f"write `{i.var.name}`, which is bound to it"
+            advice[value] = (_OUTSIDE, f"write `{i.var.name}`, which is bound to it")
     return advice
 
 
@@ -280,8 +206,10 @@ def _read_binding(r: Reader, tree: ast.stmt, head: Head) -> bool:
     """Read `tree` if it is about the loops around the block: iterators and ``T.where``."""
     match tree:
         case ast.Assign(targets=[target], value=ast.Call() as call):
-            if r.is_function(call, *_AXES):
-                _read_axes(r, target, call, head)
+            if r.is_function(call, *AXES):
+                own = {i.var: _OWN for i, _ in head.axes}
+                with r.hiding({**r.hidden, **own}):
+                    head.axes.extend(read_axes(r, target, call))
                 return True
         case ast.Expr(value=ast.Call() as call):
             if r.is_function(call, "where"):
@@ -327,7 +255,7 @@ def _read_init(r: Reader, tree: ast.With, head: Head) -> None:
 def _read_note(r: Reader, call: ast.Call, head: Head) -> None:
     """``T.reads``, ``T.writes`` and annotations."""
     name = r.function(call.func)
-    if name in (*_ALLOC, *_AXES):
+    if name in (*_ALLOC, *AXES):
         hint = "give it a name: B = T.alloc_buffer((8,)), vi = T.axis.spatial(8, i)"
         raise r.error(call, f"T.{name} is not given a name", hint=hint)
     if name in _ATTR:
@@ -341,61 +269,3 @@ def _read_note(r: Reader, call: ast.Call, head: Head) -> None:
             head.reads = regions
         else:
             head.writes = regions
-
-
-def _read_axes(r: Reader, target: ast.expr, call: ast.Call, head: Head) -> None:
-    name = r.function(call.func)
-    if name == "axis.remap":
-        _read_remap(r, target, call, head)
-        return
-    if isinstance(target, (ast.Tuple, ast.List)):
-        hint = 'for several at once write vi, vj = T.axis.remap("SS", [i, j])'
-        raise r.error(target, f"T.{name} makes one iterator", hint=hint)
-    dom_tree, value_tree = r.arguments(call, "dom", "value")
-    value = read_index(r, value_tree)
-    dom = _read_dom(r, dom_tree)
-    dtype = dtypes.join(dom.extent.dtype, value.dtype) or value.dtype
-    dom = Range(cast(dtype, dom.min), cast(dtype, dom.extent))
-    kind = "spatial" if name in _SPATIAL else "reduce"
-    _add_axis(r, target, kind, dom, cast(dtype, value), head)
-
-
-def _read_dom(r: Reader, tree: ast.expr) -> Range:
-    """``128``, or ``(1, 4)`` for the values from 1 up to 4."""
-    if isinstance(tree, (ast.Tuple, ast.List)) and len(tree.elts) == 2:
-        return range_between(read_index(r, tree.elts[0]), read_index(r, tree.elts[1]))
-    extent = read_index(r, tree)
-    return Range(const(0, extent.dtype), extent)
-
-
-def _read_remap(r: Reader, target: ast.expr, call: ast.Call, head: Head) -> None:
-    kinds_tree, loops_tree = r.arguments(call, "kinds", "bindings")
-    kinds = read_word(r, kinds_tree, "the kinds of the iterators")
-    if set(kinds) - {"S", "R"}:
-        hint = "write S for a spatial iterator and R for one that is reduced over"
-        raise r.error(kinds_tree, f'Can\'t read the kinds "{kinds}"', hint=hint)
-    loops = loops_tree.elts if isinstance(loops_tree, (ast.List, ast.Tuple)) else [loops_tree]
-    names = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
-    if not len(kinds) == len(loops) == len(names):
-        hint = 'as many of each: vi, vj = T.axis.remap("SR", [i, j])'
-        headline = f"{len(names)} names, {len(kinds)} kinds and {len(loops)} loops do not match"
-        raise r.error(call, headline, hint=hint)
-    for name, kind, loop in zip(names, kinds, loops, strict=True):
-        var = read_index(r, loop)
-        if not isinstance(var, Var) or var not in r.extents:
-            hint = (
-                "remap takes loop variables; write T.axis.spatial(extent, value) for anything else"
-            )
-            raise r.error(loop, f"`{r.text(loop)}` is no loop", hint=hint)
-        _add_axis(
-            r, name, "spatial" if kind == "S" else "reduce", Range(*r.extents[var]), var, head
-        )
-
-
-def _add_axis(r: Reader, target: ast.expr, kind: str, dom: Range, value: Expr, head: Head) -> None:
-    if not isinstance(target, ast.Name):
-        raise r.error(target, "Can't name an iterator this", hint="write vi = T.axis.spatial(8, i)")
-    var = Var(target.id, value.dtype)
-    r.define(target, target.id, var)
-    head.iter_vars.append(IterVar(var, dom, kind))
-    head.values.append(value)

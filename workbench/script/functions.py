@@ -199,7 +199,7 @@ def _matched(r: Reader, tree: ast.FunctionDef, name: str, buffer: Buffer | None)
 
 def _root(r: Reader, tree: ast.FunctionDef, head: Head, body: Stmt) -> BlockRealize:
     """The root block around `body`; `body` itself where the author wrote the root block out."""
-    if head.iter_vars or head.init or head.predicate is not TRUE:
+    if head.axes or head.init or head.predicate is not TRUE:
         hint = 'put T.axis, T.where and T.init into a block: with T.block("C"):'
         raise r.error(tree, "The function's own statements are no block", hint=hint)
     said = head.reads or head.writes or head.annotations or head.allocs

@@ -64,7 +64,7 @@ class Reader:
     env: Mapping[str, object]
     scopes: list[dict[str, Var | Buffer]] = field(default_factory=lambda: [{}])
     extents: dict[Var, tuple[Expr, Expr]] = field(default_factory=dict)  # of loops: min, extent
-    hidden: Mapping[Var, str] = field(default_factory=dict)  # loops that a block may not name: why
+    hidden: Mapping[Var, tuple[str, str]] = field(default_factory=dict)  # see `hiding`
 
     def error(
         self, tree: ast.AST | None, headline: str, *, hint: str, detail: str = ""
@@ -96,10 +96,11 @@ class Reader:
         """What `name` stands for: in the program first, then around it."""
         for scope in reversed(self.scopes):
             if name in scope:
-                if scope[name] in self.hidden:
-                    headline = f"Loop `{name}` is outside the block, which knows its iterators only"
-                    raise self.error(tree, headline, hint=self.hidden[scope[name]])
-                return scope[name]
+                found = scope[name]
+                if isinstance(found, Var) and found in self.hidden:
+                    headline, hint = self.hidden[found]
+                    raise self.error(tree, headline.format(name), hint=hint)
+                return found
         if name in self.env:
             return self._captured(self.env[name], name, tree)
         known = [n for scope in self.scopes for n in scope]
@@ -121,9 +122,9 @@ class Reader:
             raise self.error(tree, f"Can't use `{name}`, a {kind}, here", hint=hint) from None
 
     @contextmanager
-    def hiding(self, loops: Mapping[Var, str]) -> Iterator[None]:
-        """Inside, these loops may not be named; each comes with the advice what to name instead."""
-        before, self.hidden = self.hidden, loops
+    def hiding(self, names: Mapping[Var, tuple[str, str]]) -> Iterator[None]:
+        """Inside, these may not be named; each comes with what to say then, and what to do."""
+        before, self.hidden = self.hidden, names
         yield
         self.hidden = before
 
