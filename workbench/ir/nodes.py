@@ -361,7 +361,7 @@ class IterVar(Node):
 
 
 @node
-class BlockId:
+class BlockId(Node):
     """The identity of a block, which survives renaming; a copied block gets a fresh one."""
 
 

@@ -1,6 +1,8 @@
 """The text of programs: TVMScript from a program, a program from TVMScript, and what changed."""
 
-from workbench.script import blocks, calls, functions, loops, memory, operators  # noqa: F401 they enter their rules
+# The files of rules: importing them enters the rules into the tables of `grammar`.
+from workbench.script import blocks, calls, functions, loops, memory, operators  # noqa: F401
+from workbench.script.diff import DiffLine, changed_words, diff, diff_text
 from workbench.script.highlight import (
     highlight_css,
     highlight_html,
@@ -13,11 +15,15 @@ from workbench.script.show import expr_text, mark_nodes, place_of, show, show_sp
 from workbench.script.writer import Line, Mark, Printed
 
 __all__ = [
+    "DiffLine",
     "Line",
     "Mark",
     "ParseError",
     "Printed",
     "T",
+    "changed_words",
+    "diff",
+    "diff_text",
     "expr_text",
     "highlight_css",
     "highlight_html",

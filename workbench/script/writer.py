@@ -49,6 +49,10 @@ class Printed:
     marks: list[Mark]
     names: dict[Node, str]
 
+    def text_at(self, mark: Mark) -> str:
+        """The name that stands at `mark`."""
+        return self.lines[mark.line - 1].text[mark.col : mark.end_col]
+
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
