@@ -2,11 +2,13 @@
 
 # The files of rules: importing them enters the rules into the tables of `grammar`.
 from workbench.script import blocks, calls, functions, loops, memory, operators  # noqa: F401
-from workbench.script.diff import DiffLine, changed_words, diff, diff_text
+from workbench.script.diff import DiffLine, changed_words, diff
 from workbench.script.highlight import (
+    diff_text,
     highlight_css,
     highlight_html,
     highlight_terminal,
+    print_diff,
     print_highlighted,
 )
 from workbench.script.parse import T, ir_module, parse
@@ -32,6 +34,7 @@ __all__ = [
     "mark_nodes",
     "parse",
     "place_of",
+    "print_diff",
     "print_highlighted",
     "show",
     "show_spans",

@@ -28,8 +28,8 @@ class DiffLine:
     right_no: int | None
     left: str
     right: str
-    left_columns: Columns = ()
-    right_columns: Columns = ()
+    left_words: Columns = ()
+    right_words: Columns = ()
 
 
 def diff(a: PrimFunc | IRModule, b: PrimFunc | IRModule) -> list[DiffLine]:
@@ -42,17 +42,6 @@ def diff(a: PrimFunc | IRModule, b: PrimFunc | IRModule) -> list[DiffLine]:
     by_name = set(left.names).isdisjoint(right.names)
     pairs = _aligned(_rows(left, by_name), _rows(right, by_name))
     return [_line(left, right, i, j) for i, j in pairs]
-
-
-def diff_text(a: PrimFunc | IRModule, b: PrimFunc | IRModule) -> str:
-    """The comparison as text: the new program with signs in front, and what is gone."""
-    rows = []
-    for line in diff(a, b):
-        if line.sign == "~":
-            rows += ["- " + line.left, "+ " + line.right]
-        else:
-            rows.append(f"{line.sign} {line.right if line.sign != '-' else line.left}".rstrip())
-    return "\n".join(rows)
 
 
 # --- rows ----------------------------------------------------------------------------------------

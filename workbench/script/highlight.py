@@ -1,24 +1,29 @@
-"""Programs in colour: in a terminal, in a notebook, and as HTML for views."""
+"""Programs and their differences in colour: in a terminal, in a notebook, as HTML for views."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from html import escape
 
-from workbench.ir import Node
+from workbench.ir import IRModule, Node, PrimFunc
+from workbench.script.diff import Columns, DiffLine, diff
 from workbench.script.show import show
 
 
 def print_highlighted(node: Node, dialect: str = "workbench") -> None:
     """Show the program `node`: coloured in a notebook and in a terminal, else as plain text."""
     text = show(node, dialect)
-    if _in_notebook():
-        from IPython.display import HTML, display
+    _output(text, lambda: highlight_terminal(text), lambda: highlight_html(text))
 
-        display(HTML(_standalone(highlight_html(text))))  # type: ignore[no-untyped-call]
-    elif sys.stdout.isatty():
-        print(highlight_terminal(text))
-    else:
-        print(text)
+
+def print_diff(before: PrimFunc | IRModule, after: PrimFunc | IRModule) -> None:
+    """Show what changed from `before` to `after`: signs in front, changed words marked."""
+    lines = diff(before, after)
+    _output(diff_text(lines), lambda: diff_terminal(lines), lambda: diff_html(lines))
+
+
+# --- one program ---------------------------------------------------------------------------------
 
 
 def highlight_terminal(text: str) -> str:
@@ -33,7 +38,7 @@ def highlight_terminal(text: str) -> str:
 def highlight_html(text: str, language: str = "python") -> str:
     """`text` as HTML lines with Pygments' short class names; `language` is "python" or "cuda".
 
-    Gives as many lines as `text` has, without a ``<pre>`` around them; colours are `highlight_css`.
+    Gives as many lines as `text` has, without a ``<pre>`` around them; colours: `highlight_css`.
     """
     from pygments import highlight
     from pygments.formatters import HtmlFormatter
@@ -48,16 +53,90 @@ def highlight_css(selector: str, dark: bool = False) -> str:
     from pygments.formatters import HtmlFormatter
 
     # Both styles keep a contrast of at least 4.5 : 1 on white and on JupyterLab's dark grey.
-    style = "github-dark" if dark else "xcode"
-    return HtmlFormatter(style=style).get_style_defs(selector)
+    return HtmlFormatter(style="github-dark" if dark else "xcode").get_style_defs(selector)
+
+
+# --- two programs --------------------------------------------------------------------------------
+
+
+def diff_text(lines: list[DiffLine]) -> str:
+    """A comparison as text. A changed line stands twice: as it was after "-", as it is after "+"."""
+    return "\n".join(f"{sign} {text}".rstrip() for sign, text, _ in _signed(lines))
+
+
+def diff_terminal(lines: list[DiffLine]) -> str:
+    """A comparison with a terminal's colours; the changed words are inverted."""
+    colours = {"-": "31", "+": "32"}
+    rows = []
+    for sign, text, words in _signed(lines):
+        marked = _wrapped(text, words, "\x1b[7m", "\x1b[27m", str)
+        row = f"{sign} {marked}"
+        rows.append(f"\x1b[{colours[sign]}m{row}\x1b[0m" if sign in colours else row)
+    return "\n".join(rows)
+
+
+def diff_html(lines: list[DiffLine]) -> str:
+    """A comparison as HTML lines: ``<del>`` and ``<ins>``, the changed words in ``<mark>``."""
+    tags = {"-": "del", "+": "ins", " ": "span"}
+    rows = []
+    for sign, text, words in _signed(lines):
+        marked = _wrapped(text, words, "<mark>", "</mark>", escape)
+        rows.append(f"<{tags[sign]}>{sign} {marked}</{tags[sign]}>")
+    return "\n".join(rows)
+
+
+def _signed(lines: list[DiffLine]) -> list[tuple[str, str, Columns]]:
+    """Sign, text and changed words of each line to show."""
+    rows: list[tuple[str, str, Columns]] = []
+    for line in lines:
+        if line.sign in "~-":
+            rows.append(("-", line.left, line.left_words))
+        if line.sign in "~+":
+            rows.append(("+", line.right, line.right_words))
+        if line.sign == " ":
+            rows.append((" ", line.right, ()))
+    return rows
+
+
+def _wrapped(
+    text: str, words: Columns, before: str, after: str, clean: Callable[[str], str]
+) -> str:
+    """`text` with `before` and `after` around each of `words`, all else through `clean`."""
+    pieces, done = [], 0
+    for start, end in words:
+        pieces += [clean(text[done:start]), before, clean(text[start:end]), after]
+        done = end
+    return "".join([*pieces, clean(text[done:])])
+
+
+# --- where the output goes -----------------------------------------------------------------------
+
+
+def _output(text: str, terminal: Callable[[], str], html: Callable[[], str]) -> None:
+    """Show the form that the place where output goes can show."""
+    if _in_notebook():
+        from IPython.display import display
+
+        display({"text/plain": text, "text/html": _standalone(html())}, raw=True)
+    elif sys.stdout.isatty():
+        print(terminal())
+    else:
+        print(text)
 
 
 def _standalone(html: str) -> str:
     """A block that stands alone in a cell's output, in JupyterLab's light and dark themes."""
-    light = highlight_css(".wb-code")
-    dark = highlight_css('[data-jp-theme-light="false"] .wb-code', dark=True)
-    rules = f"{light}\n{dark}\n.wb-code {{ background: none; line-height: 1.4; }}"
-    return f'<style>{rules}</style><pre class="wb-code">{html}</pre>'
+    rules = [
+        highlight_css(".wb-code"),
+        highlight_css('[data-jp-theme-light="false"] .wb-code', dark=True),
+        ".wb-code { background: none; line-height: 1.4; }",
+        ".wb-code del { color: #b3261e; text-decoration: none; }",
+        ".wb-code ins { color: #1a7f37; text-decoration: none; }",
+        '[data-jp-theme-light="false"] .wb-code del { color: #ff8a80; }',
+        '[data-jp-theme-light="false"] .wb-code ins { color: #7ee787; }',
+        ".wb-code mark { color: inherit; background: none; border-bottom: 2px solid; }",
+    ]
+    return f'<style>{chr(10).join(rules)}</style><pre class="wb-code">{html}</pre>'
 
 
 def _in_notebook() -> bool:
