@@ -14,9 +14,9 @@ from workbench.ir import (
     Expr,
     For,
     IfThenElse,
+    Kernel,
     Node,
     Not,
-    PrimFunc,
     Select,
     SeqStmt,
     Stmt,
@@ -25,15 +25,14 @@ from workbench.ir import (
     walk,
 )
 from workbench.lower.known_bounds import known_bounds
+from workbench.target import Target
 
 
-def drop_blocks(func: PrimFunc) -> PrimFunc:
+def drop_blocks(kernel: Kernel, target: Target) -> Kernel:
     """Take the blocks away, keeping their conditions only where bounds do not prove them."""
-    root = func.root
-    body = _Dropper(known_bounds(root.body)).statement(root.body)
-    if body is None:  # a program that provably does nothing still has to be a program
-        return func
-    return replace(func, body=replace(func.body, block=replace(root, body=body)))
+    body = _Dropper(known_bounds(kernel)).statement(kernel.body)
+    # one that provably does nothing still needs a body
+    return replace(kernel, body=kernel.body if body is None else body)
 
 
 class _Dropper:

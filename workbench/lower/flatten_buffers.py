@@ -34,8 +34,8 @@ def flatten_buffers(kernel: Kernel, target: Target) -> Kernel:
     body = rewrite(kernel.body, flatter.visit)
     params = tuple(flatter.flat[b] for b in kernel.params)
     allocs = tuple(flatter.flat[b] for b in kernel.allocs)
-    pairs = zip((*params, *allocs), (*kernel.params, *kernel.allocs), strict=True)
-    return replace(kernel, params=params, allocs=allocs, views=tuple(pairs), body=body)
+    views = tuple((flatter.flat[held], whole) for held, whole in kernel.views)
+    return replace(kernel, params=params, allocs=allocs, views=views, body=body)
 
 
 def strides(buffer: Buffer) -> tuple[int, ...]:

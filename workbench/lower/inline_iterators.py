@@ -9,6 +9,7 @@ from functools import partial, reduce
 from workbench.ir import (
     TRUE,
     BinOp,
+    Block,
     BlockRealize,
     Expr,
     IfThenElse,
@@ -21,6 +22,7 @@ from workbench.ir import (
     rebuild,
     seq,
     substitute,
+    walk,
 )
 
 Values = Mapping[Var, Expr]
@@ -29,9 +31,16 @@ Values = Mapping[Var, Expr]
 def inline_iterators(func: PrimFunc) -> PrimFunc:
     """Put the values of each block's iterators in their place, and init under "the first time".
 
-    The blocks stay, without iterators, for what else they say: a predicate, annotations.
+    The blocks stay, without iterators, for what else they say: a predicate, annotations. What they
+    allocate, the root block allocates.
     """
-    return replace(func, body=_inlined(func.body, {}))
+    body = _inlined(func.body, {})
+    nested = [n for n in walk(body.block.body) if isinstance(n, Block) and n.alloc_buffers]
+    if nested:
+        own = tuple(buffer for block in nested for buffer in block.alloc_buffers)
+        root = replace(body.block, alloc_buffers=(*body.block.alloc_buffers, *own))
+        body = replace(body, block=root)
+    return replace(func, body=body)
 
 
 def _inlined(node: Node, values: Values) -> Node:

@@ -9,14 +9,22 @@ from workbench.ir import Kernel, PrimFunc
 from workbench.lower.drop_blocks import drop_blocks
 from workbench.lower.flatten_buffers import flatten_buffers
 from workbench.lower.inline_iterators import inline_iterators
+from workbench.lower.insert_barriers import insert_barriers
+from workbench.lower.shrink_buffers import shrink_buffers
 from workbench.lower.split_kernels import split_kernels
+from workbench.lower.unroll_registers import unroll_registers
+from workbench.lower.vectorize_loops import vectorize_loops
 from workbench.target import Target
 
-PROGRAM_PASSES: tuple[Callable[[PrimFunc], PrimFunc], ...] = (
-    inline_iterators,
+# First inline_iterators and split_kernels, which make kernels of a program; then, in this order:
+KERNEL_PASSES: tuple[Callable[[Kernel, Target], Kernel], ...] = (
+    shrink_buffers,
     drop_blocks,
+    insert_barriers,
+    flatten_buffers,
+    vectorize_loops,
+    unroll_registers,
 )
-KERNEL_PASSES: tuple[Callable[[Kernel, Target], Kernel], ...] = (flatten_buffers,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,21 +54,23 @@ def lower(func: PrimFunc, target: Target) -> Lowered:
 
     Raises Refusal where there is no valid kernel.
     """
-    history: list[Pass] = []
-
-    def record(step: Callable[..., object], before: tuple, after: tuple) -> None:
-        doc = (step.__doc__ or "").split("\n")[0]
-        history.append(Pass(step.__name__, doc, before, after))
-
-    current = func
-    for program_pass in PROGRAM_PASSES:
-        changed = program_pass(current)
-        record(program_pass, (current,), (changed,))
-        current = changed
-    kernels = split_kernels(current)
-    record(split_kernels, (current,), kernels)
-    for kernel_pass in KERNEL_PASSES:
-        lowered = tuple(kernel_pass(kernel, target) for kernel in kernels)
-        record(kernel_pass, kernels, lowered)
-        kernels = lowered
+    inlined = inline_iterators(func)
+    kernels = split_kernels(inlined)
+    history = [
+        _passed(inline_iterators, (func,), (inlined,)),
+        _passed(split_kernels, (inlined,), kernels),
+    ]
+    for step in KERNEL_PASSES:
+        after = tuple(step(kernel, target) for kernel in kernels)
+        history.append(_passed(step, kernels, after))
+        kernels = after
     return Lowered(func, kernels, tuple(history))
+
+
+def _passed(
+    step: Callable[..., object],
+    before: tuple[PrimFunc | Kernel, ...],
+    after: tuple[PrimFunc | Kernel, ...],
+) -> Pass:
+    doc = (step.__doc__ or "").split("\n")[0]
+    return Pass(step.__name__, doc, before, after)

@@ -44,7 +44,7 @@ def _kernel(func: PrimFunc, nest: Stmt, name: str) -> Kernel:
         name,
         params=tuple(b for b in known if b.scope == "global"),
         allocs=tuple(b for b in known if b.scope != "global"),
-        views=(),
+        views=tuple((b, b) for b in known),
         axes=tuple((axis, axes[axis]) for axis in THREAD_AXES if axis in axes),
         grid=_triple(sizes, "blockIdx"),
         block=_triple(sizes, "threadIdx"),
@@ -53,7 +53,7 @@ def _kernel(func: PrimFunc, nest: Stmt, name: str) -> Kernel:
 
 
 def _axes(bound: Iterable[For]) -> tuple[dict[str, int], dict[str, Var]]:
-    """How far each thread axis goes, and the variable that stands for it, named by its first loop."""
+    """How far each thread axis goes, and a variable for it, named by the first loop bound to it."""
     sizes: dict[str, int] = {}
     axes: dict[str, Var] = {}
     for loop in bound:
@@ -61,14 +61,14 @@ def _axes(bound: Iterable[For]) -> tuple[dict[str, int], dict[str, Var]]:
         extent = bounds(loop.extent, {})
         if extent is None or extent[0] != extent[1]:
             raise Refusal(
-                f"Can't launch the kernel: `{loop.loop_var.name}` on {loop.thread} has no fixed size",
+                f"Can't launch the kernel: `{loop.loop_var.name}` on {loop.thread} varies in size",
                 loop,
                 hint="bind a loop whose extent is a number",
             )
         size = sizes.setdefault(loop.thread, extent[0])
         if size != extent[0]:
             raise Refusal(
-                f"Can't launch the kernel: {loop.thread} is bound to loops of {size} and {extent[0]}",
+                f"Can't launch the kernel: {loop.thread} has loops of {size} and of {extent[0]}",
                 *(other for other in bound if other.thread == loop.thread),
                 hint=f"split the loops so that each one bound to {loop.thread} has the same extent",
             )

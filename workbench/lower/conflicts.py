@@ -1,0 +1,215 @@
+"""conflicts: whether different threads of a block may meet in one cell of memory."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from itertools import islice, product
+from math import prod
+
+from workbench.arith import Simplifier, is_injective
+from workbench.arith.canonical import Digit, Sum
+from workbench.arith.evaluate import compiled
+from workbench.ir import BinOp, Expr, For, Kernel, Var, free_vars
+from workbench.lower.accesses import Access
+from workbench.lower.known_bounds import Known, known_bounds
+
+_POINTS = 20_000  # how many accesses are looked at one by one where there is no proof
+_GLANCE = 8  # how many values of each variable are tried first, to find a meeting fast
+
+
+class Conflicts:
+    """Answers for one kernel."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.known = known_bounds(kernel)
+        self.simplifier = Simplifier(self.known)
+        places = (var for axis, var in kernel.axes if axis.startswith("threadIdx"))
+        self.threads = tuple(var for var in places if self.known[var][1] > 0)
+
+    def any(
+        self,
+        before: Collection[Access],
+        after: Collection[Access],
+        shared: int,
+        loop: Var | None = None,
+    ) -> bool:
+        """Whether a thread's access `before` and another's `after` may reach one cell, one writing.
+
+        Both are in the same iteration of their outermost `shared` loops, and in different ones of
+        `loop`, if given. False is a proof.
+        """
+        pairs = [
+            _Pair(self, a, b, shared, loop)
+            for a in before
+            for b in after
+            if self.threads and a.buffer is b.buffer and (a.writes or b.writes)
+        ]
+        open_pairs = [pair for pair in pairs if not pair.apart() and not pair.same_thread()]
+        if any(pair.meet(glance=True) for pair in open_pairs):
+            return True
+        return any(pair.meet(glance=False) for pair in open_pairs)
+
+
+class _Pair:
+    """Two accesses, their indices as sums, and which variables may differ between them."""
+
+    def __init__(self, all: Conflicts, a: Access, b: Access, shared: int, loop: Var | None) -> None:
+        self.a, self.b, self.loop = a, b, loop
+        self.known: Known = all.known
+        self.simplifier = all.simplifier
+        self.threads = all.threads
+        self.moving = {*all.threads, *_variables(a.loops[shared:]), *_variables(b.loops[shared:])}
+        self.asked = {*all.threads} if loop is None else {*all.threads, loop}
+        self.sums = [
+            (self.simplifier.sum_of(x), self.simplifier.sum_of(y))
+            for x, y in zip(a.indices, b.indices, strict=True)
+        ]
+
+    # --- proofs -----------------------------------------------------------------------------
+
+    def apart(self) -> bool:
+        """Whether in some dimension no index of one is an index of the other."""
+        for x, y in self.sums:
+            if self._still(x) == self._still(y):
+                (low_x, high_x), (low_y, high_y) = self._reach(x), self._reach(y)
+                if _below(high_x, low_y) or _below(high_y, low_x):
+                    return True
+        return False
+
+    def same_thread(self) -> bool:
+        """Whether one cell means one thread, or, of a loop's different iterations, the same one."""
+        equal = [part for x, y in self.sums for part in self._equal_parts(x, y)]
+        goals = [self.threads] if self.loop is None else [self.threads, (self.loop,)]
+        for goal in goals:
+            about = [part for part in equal if set(free_vars(part)) <= set(goal)]
+            if about and is_injective(about, {var: self.known[var] for var in goal}) is True:
+                return True
+        return False
+
+    def _equal_parts(self, x: Sum, y: Sum) -> list[Expr]:
+        """The digits of threads that are equal on both sides wherever the two indices are.
+
+        Both are a sum of the same multiples of digits and of something smaller: a digit cannot
+        differ if its multiple is larger than all that the smaller ones could make up for.
+        """
+        digits = self._digits(x, self.asked)
+        pure = all(self._vars(digit) <= self.asked for digit in digits)
+        if not pure or digits != self._digits(y, self.asked) or self._still(x) != self._still(y):
+            return []
+        (low_x, high_x), (low_y, high_y) = self._reach(x, digits), self._reach(y, digits)
+        if low_x is None or high_x is None or low_y is None or high_y is None:
+            return []
+        spread = max(high_x, high_y) - min(low_x, low_y)
+        equal: list[Expr] = []
+        for digit, factor in sorted(digits.items(), key=lambda item: abs(item[1])):
+            low, high = self.simplifier.interval(Sum({digit: 1}))
+            if low is None or high is None:
+                return []
+            if abs(factor) > spread:
+                equal.append(self.simplifier.part(digit))
+            else:
+                equal.clear()
+            spread += abs(factor) * (high - low)
+        return equal
+
+    def _vars(self, digit: Digit) -> set[Var]:
+        return set(free_vars(self.simplifier.base(digit)))
+
+    def _digits(self, s: Sum, variables: Collection[Var]) -> dict[Digit, int]:
+        """The digits of `s` that use any of `variables`."""
+        return {d: f for d, f in s.digits.items() if not self._vars(d).isdisjoint(variables)}
+
+    def _still(self, s: Sum) -> dict[Digit, int]:
+        """The digits of `s` that are the same on both sides."""
+        moving = self._digits(s, self.moving)
+        return {d: f for d, f in s.digits.items() if d not in moving}
+
+    def _reach(self, s: Sum, without: Collection[Digit] = ()) -> tuple[int | None, int | None]:
+        """Between what `s` lies, leaving out what is the same on both sides and `without`."""
+        moving = self._digits(s, self.moving)
+        rest = {d: f for d, f in moving.items() if d not in without}
+        return self.simplifier.interval(Sum(rest, s.const))
+
+    # --- looking at points ------------------------------------------------------------------
+
+    def meet(self, glance: bool) -> bool:
+        """Whether the two reach one cell from different threads.
+
+        At a glance, only over the first values of each variable, and False means "not seen".
+        Else True also where there are too many points to look at, or indices that are not known.
+        """
+        if not self._independent():
+            return not glance
+        try:
+            before, after = self._points(self.a, glance), self._points(self.b, glance)
+        except ValueError:  # an index or a condition that is data
+            return not glance
+        if before is None or after is None:
+            return not glance
+        reached: dict[tuple[int, ...], set[tuple[object, ...]]] = {}
+        for cell, who in before:
+            reached.setdefault(cell, set()).add(who)
+        return any(
+            self._different(who, other) for cell, who in after for other in reached.get(cell, ())
+        )
+
+    def _independent(self) -> bool:
+        """Whether what is the same on both sides has no say in whether they meet."""
+        for x, y in self.sums:
+            digits = {**self._digits(x, self.moving), **self._digits(y, self.moving)}
+            if self._still(x) != self._still(y):
+                return False
+            if any(not self._vars(digit) <= self.moving for digit in digits):
+                return False
+        return True
+
+    def _points(
+        self, access: Access, glance: bool
+    ) -> Iterator[tuple[tuple[int, ...], tuple[object, ...]]] | None:
+        """The cells that `access` reaches, each with who reaches it; None for too many."""
+        conditions = [
+            c for whole in access.conditions for c in _conjuncts(whole) if self._moves_alone(c)
+        ]
+        used = {v for e in (*access.indices, *conditions) for v in free_vars(e)} & self.moving
+        ranges = {v: range(self.known[v][0], self.known[v][1] + 1) for v in used}
+        if glance:
+            ranges = {v: values[:_GLANCE] for v, values in ranges.items()}
+        elif prod(len(values) for values in ranges.values()) > _POINTS:
+            return None
+        still = {v: self.known[v][0] for e in access.indices for v in free_vars(e)}
+        cells = [compiled(index) for index in access.indices]
+        holds = [compiled(condition) for condition in conditions]
+        who = [*self.threads, *([] if self.loop is None else [self.loop])]
+
+        def points() -> Iterator[tuple[tuple[int, ...], tuple[object, ...]]]:
+            every = product(*ranges.values())
+            for values in islice(every, _GLANCE**3) if glance else every:
+                env = {**still, **dict(zip(ranges, values, strict=True))}
+                if all(test(env) for test in holds):
+                    place = tuple(at(env) for at in cells)
+                    yield place, tuple(env[v] if v in used else None for v in who)
+
+        return points()
+
+    def _moves_alone(self, condition: Expr) -> bool:
+        return set(free_vars(condition)) <= self.moving
+
+    def _different(self, who: Sequence[object], other: Sequence[object]) -> bool:
+        """Whether these can be two threads, in two iterations of the loop; None is any value."""
+        differ = [a is None or b is None or a != b for a, b in zip(who, other, strict=True)]
+        threads = differ[: len(self.threads)]
+        return any(threads) and (self.loop is None or differ[-1])
+
+
+def _variables(loops: Sequence[For]) -> list[Var]:
+    return [loop.loop_var for loop in loops]
+
+
+def _below(high: int | None, low: int | None) -> bool:
+    return high is not None and low is not None and high < low
+
+
+def _conjuncts(condition: Expr) -> list[Expr]:
+    if isinstance(condition, BinOp) and condition.op == "and":
+        return [*_conjuncts(condition.a), *_conjuncts(condition.b)]
+    return [condition]

@@ -1,0 +1,143 @@
+"""insert_barriers: where the threads of a block have to wait for each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from workbench.arith import bounds
+from workbench.diag import Refusal
+from workbench.ir import (
+    Barrier,
+    Buffer,
+    BufferLoad,
+    Expr,
+    For,
+    IfThenElse,
+    Kernel,
+    SeqStmt,
+    Stmt,
+    Var,
+    free_vars,
+    seq,
+    stores,
+    walk,
+)
+from workbench.lower.accesses import Access, accesses
+from workbench.lower.conflicts import Conflicts
+from workbench.target import Target
+
+
+def insert_barriers(kernel: Kernel, target: Target) -> Kernel:
+    """Let threads wait for each other where two of them could race for a cell, and only there."""
+    planner = _Planner(kernel)
+    return replace(kernel, body=planner.plan(kernel.body, ()).stmt) if planner.watched else kernel
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """A statement with barriers, and what it does before its first and after its last one.
+
+    `waits` says that every run of it comes to a barrier; else `first` and `last` hold what it does
+    if it comes to none, too.
+    """
+
+    stmt: Stmt
+    first: tuple[Access, ...]
+    last: tuple[Access, ...]
+    waits: bool = False
+
+
+class _Planner:
+    def __init__(self, kernel: Kernel) -> None:
+        self.conflicts = Conflicts(kernel)
+        self.threads = {var for axis, var in kernel.axes if axis.startswith("threadIdx")}
+        written = {store.buffer for store in stores(kernel.body)}
+        read = {n.buffer for n in walk(kernel.body) if isinstance(n, BufferLoad)}
+        self.watched: set[Buffer] = set()  # memory through which threads can meet
+        if self.conflicts.threads:
+            self.watched = {b for b in written | read if b in written and b.scope != "local"}
+
+    def plan(self, stmt: Stmt, loops: tuple[For, ...]) -> _Planned:
+        """`stmt`, inside `loops`, with the barriers that it needs within."""
+        match stmt:
+            case SeqStmt(stmts):
+                return self._sequence(stmts, loops, (), None)
+            case For():
+                return self._loop(stmt, loops)
+            case IfThenElse():
+                return self._choice(stmt, loops)
+        found = self._accesses(stmt, loops)
+        return _Planned(stmt, found, found)
+
+    def _accesses(self, node: Stmt | Expr, loops: tuple[For, ...]) -> tuple[Access, ...]:
+        return tuple(a for a in accesses(node, loops) if a.buffer in self.watched)
+
+    def _sequence(
+        self,
+        stmts: Sequence[Stmt],
+        loops: tuple[For, ...],
+        carried: tuple[Access, ...],
+        loop: Var | None,
+    ) -> _Planned:
+        """`stmts` one after the other, after `carried` of another iteration of `loop`."""
+        done: list[Stmt] = []
+        first: tuple[Access, ...] = ()
+        last: tuple[Access, ...] = ()
+        waits = False
+        for stmt in stmts:
+            planned = self.plan(stmt, loops)
+            if self.conflicts.any(last, planned.first, len(loops)) or (
+                carried and self.conflicts.any(carried, planned.first, len(loops) - 1, loop)
+            ):
+                done.append(Barrier())
+                last, carried, waits = (), (), True
+            done.append(planned.stmt)
+            first = first if waits else first + planned.first
+            if planned.waits:
+                last, carried, waits = (), (), True
+            last += planned.last
+        return _Planned(seq(*done), first, last, waits)
+
+    def _loop(self, loop: For, loops: tuple[For, ...]) -> _Planned:
+        inside = (*loops, loop)
+        body = self.plan(loop.body, inside)
+        if self.conflicts.any(body.last, body.first, len(loops), loop.loop_var):
+            stmts = loop.body.stmts if isinstance(loop.body, SeqStmt) else (loop.body,)
+            body = self._sequence(stmts, inside, body.last, loop.loop_var)
+        if body.stmt is not loop.body:
+            self._needs_whole_block(loop.extent, loop, body.stmt)
+            self._needs_whole_block(loop.min, loop, body.stmt)
+        around = self._accesses(loop.min, loops) + self._accesses(loop.extent, loops)
+        extent = bounds(loop.extent, self.conflicts.known)
+        waits = body.waits and extent is not None and extent[0] > 0
+        stmt = loop if body.stmt is loop.body else replace(loop, body=body.stmt)
+        return _Planned(stmt, around + body.first, around + body.last, waits)
+
+    def _choice(self, choice: IfThenElse, loops: tuple[For, ...]) -> _Planned:
+        then = self.plan(choice.then_case, loops)
+        cases = [then]
+        if choice.else_case is not None:
+            cases.append(self.plan(choice.else_case, loops))
+        test = self._accesses(choice.condition, loops)
+        first = test + tuple(a for case in cases for a in case.first)
+        last = test + tuple(a for case in cases for a in case.last)
+        otherwise = cases[1].stmt if len(cases) == 2 else None
+        if then.stmt is choice.then_case and otherwise is choice.else_case:
+            return _Planned(choice, first, last)
+        self._needs_whole_block(choice.condition, choice, then.stmt)
+        stmt = IfThenElse(choice.condition, then.stmt, otherwise)
+        return _Planned(stmt, first, last, len(cases) == 2 and all(c.waits for c in cases))
+
+    def _needs_whole_block(self, control: Expr, at: Stmt, body: Stmt) -> None:
+        """Refuse a barrier where `control` may send only some threads of the block."""
+        data = any(isinstance(node, BufferLoad) for node in walk(control))
+        if data or not self.threads.isdisjoint(free_vars(control)):
+            raise Refusal(
+                "Can't run this on a GPU: threads would wait for others that never come",
+                at,
+                hint="move the shared stage out of the condition, or make the condition the same "
+                "for the whole block",
+                detail="Inside it, threads read what other threads wrote, so all of the block have "
+                "to meet at a barrier there; but not all of them get there.",
+            )

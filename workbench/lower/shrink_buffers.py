@@ -1,0 +1,252 @@
+"""shrink_buffers: shared and local arrays only as large as one block, or one thread, uses."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+from workbench.arith import Bounds, Simplifier, linear, narrow, prove, region_of, union_regions
+from workbench.ir import (
+    BinOp,
+    Block,
+    Buffer,
+    BufferLoad,
+    BufferRegion,
+    BufferStore,
+    Const,
+    Expr,
+    For,
+    Kernel,
+    Node,
+    Range,
+    Var,
+    attrs_dict,
+    binary,
+    const,
+    free_vars,
+    rewrite,
+    substitute,
+    walk,
+)
+from workbench.lower.accesses import Access, accesses
+from workbench.lower.known_bounds import known_bounds
+from workbench.target import Target
+
+Box = tuple[Range, ...]
+
+
+def shrink_buffers(kernel: Kernel, target: Target) -> Kernel:
+    """Cut shared and local arrays down to the region in use, and count indices from its start.
+
+    What is in use at a time is what all accesses touch while the loops around all of them stand
+    still: for shared memory over all threads of a block, for local memory in one thread.
+    """
+    known = known_bounds(kernel)
+    padding = _paddings(kernel)
+    found: dict[Buffer, list[Access]] = {b: [] for b in kernel.allocs}
+    for access in accesses(kernel.body):
+        if access.buffer in found:
+            found[access.buffer].append(access)
+    windows = {b: _window(b, found[b], kernel, known, padding.get(b, {})) for b in kernel.allocs}
+    body = rewrite(kernel.body, _Shifter(windows, Simplifier(known)).visit)
+    return replace(
+        kernel,
+        allocs=tuple(windows[b].buffer for b in kernel.allocs),
+        views=tuple((windows[new].buffer if new in windows else new, b) for new, b in kernel.views),
+        body=body,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """The part of an array that is kept: `buffer` holds it, its first cell was at `start`."""
+
+    buffer: Buffer
+    start: tuple[Expr, ...]
+
+
+def _window(
+    buffer: Buffer, found: Sequence[Access], kernel: Kernel, known: Bounds, padding: dict
+) -> _Window:
+    around = _common_loops(found)
+    still = {loop.loop_var for loop in around}
+    still |= {var for axis, var in kernel.axes if _stands_still(axis, buffer)}
+    while True:
+        box = _union([_box(access, still, known) for access in found], known)
+        carried = {v for r in box for v in free_vars(r.min)} & {loop.loop_var for loop in around}
+        if not carried or _written_first(found, still, known):
+            break
+        still -= carried  # an iteration may read what an earlier one wrote: keep both
+    start, shape = [], []
+    for (low, extent), size in zip(((r.min, r.extent) for r in box), buffer.shape, strict=True):
+        most = Simplifier(known).expr_interval(extent)[1]
+        whole = most is None or most >= size
+        start.append(const(0, low.dtype) if whole else low)
+        shape.append(size if most is None or whole else most)
+    strides = _padded_strides(shape, padding) if padding else ()
+    return _Window(replace(buffer, shape=tuple(shape), strides=strides), tuple(start))
+
+
+def _stands_still(axis: str, buffer: Buffer) -> bool:
+    return axis.startswith("blockIdx") or buffer.scope == "local"
+
+
+def _common_loops(found: Sequence[Access]) -> tuple[For, ...]:
+    """The loops around all of the accesses."""
+    common = found[0].loops
+    for access in found[1:]:
+        same = [a is b for a, b in zip(common, access.loops, strict=False)]
+        common = common[: same.index(False) if False in same else len(same)]
+    return common
+
+
+def _union(boxes: Sequence[Box], known: Bounds) -> Box:
+    union = boxes[0]
+    for box in boxes[1:]:
+        union = union_regions(union, box, known)
+    return union
+
+
+# --- what one access touches ---------------------------------------------------------------------
+
+
+def _box(access: Access, still: Collection[Var], known: Bounds) -> Box:
+    """The box that `access` touches while the variables in `still` keep their values."""
+    indices, inner = _under_conditions(access, still, known)
+    outer = {var: ends for var, ends in known.items() if var in still}
+    return region_of(indices, inner, access.buffer.shape, outer)
+
+
+def _under_conditions(
+    access: Access, still: Collection[Var], known: Bounds
+) -> tuple[tuple[Expr, ...], dict[Var, tuple[int, int]]]:
+    """The indices of `access` and the bounds of what moves in them, as its conditions leave them.
+
+    ``i * 128 + j < 130`` bounds a sum: the sum becomes a variable of its own with that bound.
+    """
+    inner = {var: ends for var, ends in known.items() if var not in still}
+    indices = access.indices
+    for condition in (c for whole in access.conditions for c in _conjuncts(whole)):
+        if any(var not in inner for var in free_vars(condition)):
+            continue
+        narrowed = narrow(inner, condition)
+        if all(low <= high for low, high in narrowed.values()):
+            inner = narrowed
+        total, limit = _upper_limit(condition)
+        unit = None if total is None else _unit_variable(total, inner)
+        if total is None or unit is None:
+            continue
+        low = Simplifier(inner).expr_interval(total)[0]
+        if low is None:
+            continue
+        whole = Var("sum", unit.type)
+        value = whole - substitute(total, {unit: const(0, unit.type)})
+        indices = tuple(substitute(index, {unit: value}) for index in indices)
+        inner[whole] = (low, max(low, limit))
+    return indices, inner
+
+
+def _conjuncts(condition: Expr) -> list[Expr]:
+    if isinstance(condition, BinOp) and condition.op == "and":
+        return [*_conjuncts(condition.a), *_conjuncts(condition.b)]
+    return [condition]
+
+
+def _upper_limit(condition: Expr) -> tuple[Expr | None, int]:
+    """The sum that a condition bounds and the largest value that it allows."""
+    match condition:
+        case BinOp("<", total, Const(value=limit)) if free_vars(total):
+            return total, int(limit) - 1
+        case BinOp("<=", total, Const(value=limit)) if free_vars(total):
+            return total, int(limit)
+    return None, 0
+
+
+def _unit_variable(total: Expr, inner: Bounds) -> Var | None:
+    """A variable that counts once in a sum of at least two, so that the sum can stand for it."""
+    factors = linear(total, list(inner))
+    if factors is None or len(factors[0]) < 2:
+        return None
+    return next((var for var, factor in factors[0].items() if factor == 1), None)
+
+
+# --- values that outlive an iteration ------------------------------------------------------------
+
+
+def _written_first(found: Sequence[Access], still: Collection[Var], known: Bounds) -> bool:
+    """Whether every cell read in an iteration of the loops around was written earlier in it."""
+    first = found[0]
+    if not first.writes:
+        return False
+    conditions = [c for whole in first.conditions for c in _conjuncts(whole)]
+    if any(var in still for c in conditions for var in free_vars(c)):
+        return False  # an iteration may skip the store
+    written = _box(first, still, known)
+    extents = [Simplifier(known).expr_interval(r.extent)[1] for r in written]
+    _, inner = _under_conditions(first, still, known)
+    used = {var for index in first.indices for var in free_vars(index)}
+    points = prod(inner[v][1] - inner[v][0] + 1 for v in used if v in inner)
+    if None in extents or prod(e for e in extents if e is not None) > points:
+        return False  # the store leaves gaps
+    reads = [_box(access, still, known) for access in found if not access.writes]
+    return all(_covers(written, box, known) for box in reads)
+
+
+def _covers(outer: Box, inner: Box, known: Bounds) -> bool:
+    return all(
+        prove(binary("<=", a.min, b.min), known)
+        and prove(binary("<=", b.min + b.extent, a.min + a.extent), known)
+        for a, b in zip(outer, inner, strict=True)
+    )
+
+
+# --- storage_align -------------------------------------------------------------------------------
+
+
+def _paddings(kernel: Kernel) -> dict[Buffer, dict[int, tuple[int, int]]]:
+    """What `storage_align` asked: of which buffer, which axis, which factor and offset."""
+    asked: dict[Buffer, dict[int, tuple[int, int]]] = {}
+    for block in (node for node in walk(kernel.body) if isinstance(node, Block)):
+        for which, axis, factor, offset in attrs_dict(block.annotations).get(
+            "buffer_dim_align", ()
+        ):
+            asked.setdefault(block.writes[which].buffer, {})[axis] = factor, offset
+    return asked
+
+
+def _padded_strides(shape: Sequence[int], padding: dict[int, tuple[int, int]]) -> tuple[int, ...]:
+    """Row-major strides, each raised to `offset` above a multiple of `factor` where asked."""
+    strides = [1]
+    for axis in range(len(shape) - 2, -1, -1):
+        stride = strides[0] * shape[axis + 1]
+        factor, offset = padding.get(axis, (1, 0))
+        strides.insert(0, stride + (offset - stride) % factor)
+    return tuple(strides)
+
+
+# --- rewriting -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Shifter:
+    windows: dict[Buffer, _Window]
+    simplifier: Simplifier
+
+    def visit(self, node: Node) -> Node:
+        """`node` with indices counted from the start of what is kept."""
+        match node:
+            case BufferLoad(buffer, indices) if buffer in self.windows:
+                return BufferLoad(self.windows[buffer].buffer, self._shifted(buffer, indices))
+            case BufferStore(buffer, value, indices) if buffer in self.windows:
+                kept = self.windows[buffer].buffer
+                return BufferStore(kept, value, self._shifted(buffer, indices))
+            case BufferRegion(buffer, region) if buffer in self.windows:
+                starts = self._shifted(buffer, tuple(r.min for r in region))
+                ranges = (Range(s, r.extent) for s, r in zip(starts, region, strict=True))
+                return BufferRegion(self.windows[buffer].buffer, tuple(ranges))
+        return node
+
+    def _shifted(self, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        start = self.windows[buffer].start
+        return tuple(self.simplifier.simplify(i - s) for i, s in zip(indices, start, strict=True))

@@ -1,0 +1,168 @@
+"""vectorize_loops: several neighbouring cells in one access."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from workbench.arith import Simplifier, linear, prove
+from workbench.ir import (
+    BinOp,
+    Broadcast,
+    BufferLoad,
+    BufferStore,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    For,
+    IfThenElse,
+    Kernel,
+    Node,
+    Not,
+    Ramp,
+    Select,
+    SeqStmt,
+    Stmt,
+    Var,
+    binary,
+    const,
+    dtypes,
+    free_vars,
+    rebuild,
+    rewrite,
+    seq,
+    substitute,
+    walk,
+)
+from workbench.lower.known_bounds import Known, known_bounds
+from workbench.target import Target
+
+
+def vectorize_loops(kernel: Kernel, target: Target) -> Kernel:
+    """Make vector accesses of vectorized loops where they are proved aligned, else unroll these.
+
+    A vector access needs neighbouring cells, from a multiple of its length on, under a condition
+    that is the same for all of them.
+    """
+    known = known_bounds(kernel)
+
+    def visit(node: Node) -> Node:
+        if isinstance(node, For) and node.kind == "vectorized":
+            return _vectorized(node, known, target.max_vector_bytes)
+        return node
+
+    return replace(kernel, body=rewrite(kernel.body, visit))
+
+
+class _NoVector(Exception):
+    """This statement has to run lane by lane."""
+
+
+def _vectorized(loop: For, known: Known, most_bytes: int) -> Stmt:
+    """`loop` in the widest vectors that all of it allows, or unrolled where there are none."""
+    if isinstance(loop.extent, Const) and isinstance(loop.min, Const):
+        extent = int(loop.extent.value)
+        accessed = [n for n in walk(loop.body) if isinstance(n, (BufferLoad, BufferStore))]
+        largest = max((dtypes.itemsize(n.buffer.type) for n in accessed), default=1)
+        lanes = min(extent & -extent, most_bytes // largest)
+        while lanes > 1:
+            try:
+                return _chunks(loop, extent, lanes, known)
+            except _NoVector:
+                lanes //= 2
+    return replace(loop, kind="unrolled")
+
+
+def _chunks(loop: For, extent: int, lanes: int, known: Known) -> Stmt:
+    """`loop` in vectors of `lanes`; where that takes several, in an unrolled loop over these."""
+    var = loop.loop_var
+    if extent == lanes:
+        return _Vectorizer(var, loop.min, lanes, known).statement(loop.body)
+    chunk = Var(var.name, var.type)
+    count = extent // lanes
+    start = loop.min + chunk * lanes
+    inside = {**known, chunk: (0, count - 1)}
+    body = _Vectorizer(var, start, lanes, inside).statement(loop.body)
+    return For(chunk, const(0, var.type), const(count, var.type), "unrolled", body)
+
+
+class _Vectorizer:
+    """Writes `lanes` iterations of `var`, from `start` on, as one."""
+
+    def __init__(self, var: Var, start: Expr, lanes: int, known: Known) -> None:
+        self.var, self.start, self.lanes = var, start, lanes
+        self.known = known
+        self.simplifier = Simplifier(known)
+
+    def statement(self, stmt: Stmt) -> Stmt:
+        match stmt:
+            case SeqStmt(stmts):
+                return seq(*map(self.statement, stmts))
+            case For(body=body) if not self._varies(stmt.min) and not self._varies(stmt.extent):
+                return replace(stmt, body=self.statement(body))
+            case IfThenElse(condition, then_case, else_case):
+                otherwise = None if else_case is None else self.statement(else_case)
+                return IfThenElse(self._uniform(condition), self.statement(then_case), otherwise)
+            case BufferStore(buffer, Call("if_then_else", (condition, yes, no)), indices):
+                # a vector is loaded whole, so what guards the load becomes a statement
+                return IfThenElse(
+                    self._uniform(condition),
+                    self.statement(BufferStore(buffer, yes, indices)),
+                    self.statement(BufferStore(buffer, no, indices)),
+                )
+            case BufferStore(buffer, value, (index,)):
+                place = self._ramp(index)
+                if place.stride != 1 or not self._aligned(place):
+                    raise _NoVector
+                return BufferStore(buffer, self.vector(value), (place,))
+        raise _NoVector
+
+    def vector(self, e: Expr) -> Expr:
+        """The values of `e` in all lanes."""
+        if not self._varies(e):
+            return Broadcast(e, self.lanes)
+        match e:
+            case Var():
+                return self._ramp(e)
+            case BufferLoad(buffer, (index,)):
+                place = self._ramp(index)
+                if place.stride == 1 and not self._aligned(place):
+                    raise _NoVector
+                return BufferLoad(buffer, (place,))
+            case Call("if_then_else"):
+                raise _NoVector  # deeper in a value; see `statement`
+            case BinOp() | Not() | Cast() | Select() | Call():
+                return rebuild(e, self._part)
+        raise _NoVector
+
+    def _part(self, node: Node) -> Node:
+        return self.vector(node) if isinstance(node, Expr) else node
+
+    def _varies(self, e: Expr) -> bool:
+        return self.var in free_vars(e)
+
+    def _at(self, e: Expr, lane: int) -> Expr:
+        return self.simplifier.simplify(substitute(e, {self.var: self.start + lane}))
+
+    def _ramp(self, index: Expr) -> Ramp:
+        lane = Var("lane", self.var.type)
+        known = Simplifier({**self.known, lane: (0, self.lanes - 1)})
+        moved = substitute(index, {self.var: self.start + lane})
+        parts = linear(known.simplify(moved), [lane])
+        if parts is None:
+            raise _NoVector
+        return Ramp(self._at(index, 0), parts[0].get(lane, 0), self.lanes)
+
+    def _aligned(self, place: Ramp) -> bool:
+        return prove(binary("==", place.base % self.lanes, 0), self.known)
+
+    def _uniform(self, condition: Expr) -> Expr:
+        """`condition` in the first lane, where all others agree with it."""
+        if not self._varies(condition):
+            return condition
+        if any(isinstance(node, BufferLoad) for node in walk(condition)):
+            raise _NoVector
+        lanes = [self._at(condition, lane) for lane in range(self.lanes)]
+        if len({self.simplifier.number(lane) for lane in lanes}) > 1:
+            raise _NoVector
+        return lanes[0]
