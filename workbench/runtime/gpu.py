@@ -95,13 +95,13 @@ class CupyBackend:
         with stream:
             for _ in range(_WARM_UP_RUNS):
                 launch()
-            once = _between_events(stream, launch)
+            once = between_events(stream, launch)
             if job.flush:
                 count, sample = 1, _flushed_sample(stream, launch)
                 how = "CUDA events around one run, the L2 cache emptied before it"
             else:
-                count = max(1, min(_MOST_LAUNCHES, math.ceil(_LEAST_SECONDS / max(once, 1e-7))))
-                sample = _graph_sample(stream, launch, count)
+                count = runs_per_sample(once)
+                sample = graph_sample(stream, launch, count)
                 how = f"CUDA events around a graph of {count} runs, the L2 cache warm"
             samples, steady = sample_until_steady(
                 sample, spread=job.spread, most=job.samples, seconds=job.seconds
@@ -130,6 +130,11 @@ class CupyBackend:
         return self._functions[source, kernel]
 
 
+def runs_per_sample(seconds: float) -> int:
+    """How many runs of about `seconds` each one sample takes, to be long enough to measure."""
+    return max(1, min(_MOST_LAUNCHES, math.ceil(_LEAST_SECONDS / max(seconds, 1e-7))))
+
+
 def _to_device(job: Run) -> list[Any]:
     import cupy
 
@@ -138,7 +143,8 @@ def _to_device(job: Run) -> list[Any]:
     return arrays
 
 
-def _between_events(stream: Any, launch: Callable[[], None]) -> float:
+def between_events(stream: Any, launch: Callable[[], object]) -> float:
+    """Seconds on the GPU from before `launch` to after it."""
     import cupy
 
     start, stop = cupy.cuda.Event(), cupy.cuda.Event()
@@ -149,15 +155,15 @@ def _between_events(stream: Any, launch: Callable[[], None]) -> float:
     return cupy.cuda.get_elapsed_time(start, stop) * 1e-3
 
 
-def _graph_sample(stream: Any, launch: Callable[[], None], count: int) -> Callable[[], float]:
-    """One sample: a captured graph of `count` runs, which leaves out the time to ask for each."""
+def graph_sample(stream: Any, launch: Callable[[], object], count: int) -> Callable[[], float]:
+    """How to take one sample: a captured graph of `count` runs leaves out the asking for each."""
     stream.begin_capture()
     for _ in range(count):
         launch()
     graph = stream.end_capture()
     graph.launch(stream)
     stream.synchronize()
-    return lambda: _between_events(stream, lambda: graph.launch(stream)) / count
+    return lambda: between_events(stream, lambda: graph.launch(stream)) / count
 
 
 def _flushed_sample(stream: Any, launch: Callable[[], None]) -> Callable[[], float]:
@@ -168,7 +174,7 @@ def _flushed_sample(stream: Any, launch: Callable[[], None]) -> Callable[[], flo
 
     def sample() -> float:
         filler.fill(1)
-        return _between_events(stream, launch)
+        return between_events(stream, launch)
 
     return sample
 
@@ -215,20 +221,21 @@ def _free_pools(cupy: Any) -> None:
 
 
 def _utilization() -> float | None:
-    answer = _nvidia_smi("utilization.gpu")
+    answer = nvidia_smi("utilization.gpu")
     return float(answer) / 100 if answer.isdigit() else None
 
 
 def _clocks() -> str:
     """The clocks just after the samples, with the most that the card allows."""
-    answer = _nvidia_smi("clocks.sm,clocks.max.sm,clocks.mem").split(", ")
+    answer = nvidia_smi("clocks.sm,clocks.max.sm,clocks.mem").split(", ")
     if len(answer) != 3:
         return "clocks not known"
     now, most, memory = answer
     return f"SM clock {now} of {most} MHz, memory {memory} MHz"
 
 
-def _nvidia_smi(query: str) -> str:
+def nvidia_smi(query: str) -> str:
+    """What the driver's tool answers for the first GPU; "" where there is no answer."""
     tool = shutil.which("nvidia-smi")
     if tool is None:
         return ""

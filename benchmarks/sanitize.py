@@ -1,0 +1,90 @@
+"""Kernels under NVIDIA's compute-sanitizer: one program that launches them all, and four tools."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from workbench.codegen import source
+from workbench.ir import dtypes
+from workbench.runtime import Built
+from workbench.runtime.arguments import written_params
+
+TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
+_MAIN = """
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+#define OK(call) do {{ cudaError_t e = (call); if (e != cudaSuccess) {{ \\
+    printf("%s: %s\\n", #call, cudaGetErrorString(e)); exit(1); }} }} while (0)
+{kernels}
+static void* array(size_t bytes, bool filled) {{
+  void* p; OK(cudaMalloc(&p, bytes));
+  if (!filled) return p;  // an output stays unset, so that initcheck sees it read
+  std::vector<float> host(bytes / 4 + 1, 1.0f);
+  OK(cudaMemcpy(p, host.data(), bytes, cudaMemcpyHostToDevice));
+  return p;
+}}
+int main() {{
+{launches}
+  printf("launched {count}\\n");
+}}
+"""
+
+
+def sanitize(kernels: Sequence[Built], arch: str) -> dict[str, str]:
+    """What each tool says of `kernels`: "0 errors, launched <n>", or its last lines."""
+    with tempfile.TemporaryDirectory() as folder:
+        text, program = Path(folder, "all.cu"), Path(folder, "all")
+        text.write_text(host_program(kernels))
+        subprocess.run(
+            ["nvcc", f"-arch={arch}", "-lineinfo", "-o", program, text], check=True, timeout=200
+        )
+        return {tool: _checked(tool, program) for tool in TOOLS}
+
+
+def host_program(kernels: Sequence[Built]) -> str:
+    """One CUDA program that launches each of `kernels` once, on arrays of exactly its sizes."""
+    texts, launches = [], []
+    for number, built in enumerate(kernels):
+        assert len(built.kernels) == 1
+        (kernel,) = built.kernels
+        name = f"k{number}"
+        texts.append(re.sub(rf"\b{kernel.name}\b", name, source(built.kernels, built.target)))
+        launches.append(_launch(built, name))
+    return _MAIN.format(kernels="\n".join(texts), launches="\n".join(launches), count=len(kernels))
+
+
+def _launch(built: Built, name: str) -> str:
+    (kernel,) = built.kernels
+    written = written_params(built.func)
+    arrays, lines = [], []
+    views = dict(kernel.views)
+    for flat in kernel.params:
+        size = flat.shape[0] * dtypes.itemsize(flat.dtype)
+        filled = "false" if views[flat] in written else "true"
+        variable = f"{name}_{flat.name}"
+        lines.append(f"  float* {variable} = (float*)array({size}, {filled});")
+        arrays.append(variable)
+    grid, block = (f"dim3({', '.join(map(str, size))})" for size in (kernel.grid, kernel.block))
+    lines.append(f"  {name}<<<{grid}, {block}>>>({', '.join(arrays)});")
+    lines.append("  OK(cudaDeviceSynchronize());")
+    lines += [f"  OK(cudaFree({variable}));" for variable in arrays]
+    return "\n".join(lines)
+
+
+def _checked(tool: str, program: Path) -> str:
+    found = shutil.which("compute-sanitizer")
+    if found is None:
+        return "compute-sanitizer is not installed"
+    command = [found, "--tool", tool, "--error-exitcode", "9", str(program)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+    lines = (done.stdout + done.stderr).strip().splitlines()
+    launched = next((line for line in lines if line.startswith("launched")), "NOT LAUNCHED")
+    if done.returncode == 0:
+        return f"0 errors, {launched}"
+    return "\n".join(lines[-12:])

@@ -1,0 +1,132 @@
+"""What the vendor's libraries need for the same jobs, and the roof: a copy of device memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from statistics import median
+from typing import Any
+
+from workbench.runtime.gpu import between_events, graph_sample, nvidia_smi, runs_per_sample
+from workbench.runtime.sampling import sample_until_steady
+
+SIZES = {"1024": 1024, "2^26": 2**26}
+
+
+def vendor_times() -> list[dict[str, object]]:
+    """Seconds of CuPy's, cuBLAS's and cuDNN's own kernels, each by the same protocol as ours."""
+    import cupy
+
+    stream = cupy.cuda.Stream(non_blocking=True)
+    rows = []
+    for label, n in SIZES.items():
+        with stream:
+            for name, work, moved in _jobs(cupy, n):
+                rows.append(_row(stream, f"{name}, {label}", work, moved))
+        rows.append(_cudnn(n, label))
+    return rows
+
+
+def _jobs(cupy: Any, n: int) -> list[tuple[str, Callable[[], object], int]]:
+    a = cupy.random.random(n + 3, dtype="float32")
+    b, c = cupy.random.random(n, dtype="float32"), cupy.empty(n, dtype="float32")
+    same = a[:n]
+    window = cupy.ElementwiseKernel(
+        "raw float32 a", "float32 b", "b = a[i] + a[i + 1] + a[i + 2]", "wb_window"
+    )
+    return [
+        ("copy (the roof)", lambda: cupy.copyto(c, b), 8 * n),
+        ("CuPy add", lambda: cupy.add(same, b, out=c), 12 * n),
+        ("CuPy window sum in one kernel", lambda: window(a, c), 8 * n),
+        ("cuBLAS saxpy (C += A)", _saxpy(cupy, same, c), 12 * n),
+    ]
+
+
+def _saxpy(cupy: Any, x: Any, y: Any) -> Callable[[], None]:
+    import numpy as np
+    from cupy.cuda import cublas, device
+
+    one = np.ones(1, "float32")
+
+    def work() -> None:
+        handle = device.get_cublas_handle()
+        cublas.setStream(handle, cupy.cuda.get_current_stream().ptr)
+        cublas.saxpy(handle, x.size, one.ctypes.data, x.data.ptr, 1, y.data.ptr, 1)
+
+    return work
+
+
+def _row(stream: Any, name: str, work: Callable[[], object], moved: int) -> dict[str, object]:
+    for _ in range(3):
+        work()
+    once = between_events(stream, work)
+    sample = graph_sample(stream, work, runs_per_sample(once))
+    samples, steady = sample_until_steady(sample, spread=0.02, most=200, seconds=2.0)
+    return _result(name, samples, steady, moved)
+
+
+def _cudnn(n: int, label: str) -> dict[str, object]:
+    """The window sum as a convolution, by cuDNN through PyTorch, in a CUDA graph."""
+    import torch
+
+    weights = torch.ones(1, 1, 3, device="cuda")
+    values = torch.rand(1, 1, n + 2, device="cuda")
+    torch.backends.cudnn.allow_tf32 = False
+    torch.backends.cudnn.benchmark = True
+    convolve = torch.nn.functional.conv1d
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side), torch.no_grad():
+        for _ in range(3):
+            convolve(values, weights)
+    torch.cuda.synchronize()
+    count = 200 if n <= 4096 else 1
+    graph = torch.cuda.CUDAGraph()
+    with torch.no_grad(), torch.cuda.graph(graph):
+        for _ in range(count):
+            convolve(values, weights)
+
+    def sample() -> float:
+        start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        graph.replay()
+        stop.record()
+        stop.synchronize()
+        return start.elapsed_time(stop) * 1e-3 / count
+
+    sample()
+    samples, steady = sample_until_steady(sample, spread=0.02, most=200, seconds=2.0)
+    return _result(f"cuDNN window sum (conv1d, float32), {label}", samples, steady, 8 * n)
+
+
+def _result(name: str, samples: list[float], steady: bool, moved: int) -> dict[str, object]:
+    seconds = median(samples)
+    return {
+        "name": name,
+        "seconds": float(f"{seconds:.4g}"),
+        "terabytes_per_second": float(f"{moved / seconds / 1e12:.3g}"),
+        "samples": len(samples),
+        "steady": steady,
+    }
+
+
+def card() -> dict[str, object]:
+    """What the driver says of the card, to hold beside the catalogue."""
+    import cupy
+
+    wanted = (
+        "MultiProcessorCount",
+        "ClockRate",
+        "L2CacheSize",
+        "MaxSharedMemoryPerBlock",
+        "MaxSharedMemoryPerMultiprocessor",
+        "MaxThreadsPerMultiProcessor",
+        "MaxBlocksPerMultiprocessor",
+        "MaxRegistersPerMultiprocessor",
+        "MaxThreadsPerBlock",
+        "MaxGridDimX",
+        "MaxGridDimY",
+        "MaxBlockDimZ",
+        "WarpSize",
+    )
+    found = cupy.cuda.Device().attributes
+    driver = nvidia_smi("name,driver_version,memory.total,clocks.max.sm")
+    return {"nvidia-smi": driver} | {name: found.get(name) for name in wanted}
