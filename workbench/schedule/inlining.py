@@ -1,4 +1,4 @@
-"""What the two inlining primitives share: the one store of a block, and its indices turned round."""
+"""What the two inlining primitives share: a block's one store, and its indices turned round."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import replace
 from workbench import arith
 from workbench.diag import Refusal
 from workbench.ir import (
+    BinOp,
     Block,
     BlockRealize,
     Buffer,
@@ -18,6 +19,7 @@ from workbench.ir import (
     Node,
     PrimFunc,
     Var,
+    binary,
     const,
     rebuild,
 )
@@ -43,17 +45,32 @@ def only_store(func: PrimFunc, block: Block, task: str) -> BufferStore:
     return block.body
 
 
-def inverse(indices: tuple[Expr, ...], cell: tuple[Expr, ...], ends: Bounds) -> (
-    dict[Var, Expr] | None
-):
+def inverse(
+    indices: tuple[Expr, ...], cell: tuple[Expr, ...], ends: Bounds, dom: Bounds
+) -> dict[Var, Expr] | None:
     """The iterators for which `indices` are `cell`; None where they are not decided by it.
 
     Each index is a constant, or a sum in which every iterator is a digit: ``v``, ``v + 3``,
-    ``v * 4 + w`` with w < 4; or the pair ``v // 4`` and ``v % 4``.
+    ``v * 4 + w`` with w < 4; or two are ``v // 4`` and ``v % 4``. `dom` bounds the variables of
+    `cell`.
     """
-    found = {v: const(low, v.dtype) for v, (low, high) in ends.items() if low == high}
-    solved: dict[Var, Expr] = dict(found)
+    solved: dict[Var, Expr] = {
+        v: const(low, v.dtype) for v, (low, high) in ends.items() if low == high
+    }
+    high_digits = {
+        (n.a, n.b.value): value  # type: ignore[attr-defined]
+        for n, value in zip(indices, cell, strict=True)
+        if _is_digit(n, "//")
+    }
     for index, value in zip(indices, cell, strict=True):
+        if _is_digit(index, "//"):
+            continue
+        if _is_digit(index, "%"):
+            var, size = index.a, index.b.value  # type: ignore[attr-defined]
+            if (var, size) not in high_digits or var in solved:
+                return None
+            solved[var] = arith.simplify(high_digits[var, size] * int(size) + value, dom)
+            continue
         digits = _digits(index, ends)
         if digits is None:
             return None
@@ -64,10 +81,18 @@ def inverse(indices: tuple[Expr, ...], cell: tuple[Expr, ...], ends: Bounds) -> 
                 return None
             part = rest if factor == 1 else rest // factor
             if k:  # a digit below another one
-                size = parts[k - 1][1] // factor
-                part = part % size
-            solved[var] = arith.simplify(part + low if low else part)
+                part = part % (parts[k - 1][1] // factor)
+            solved[var] = arith.simplify(part + low if low else part, dom)
     return solved if set(solved) == set(ends) else None
+
+
+def _is_digit(index: Expr, op: str) -> bool:
+    return (
+        isinstance(index, BinOp)
+        and index.op == op
+        and isinstance(index.a, Var)
+        and isinstance(index.b, Const)
+    )
 
 
 def _digits(index: Expr, ends: Bounds) -> tuple[int, list[tuple[Var, int, int]]] | None:
@@ -95,7 +120,7 @@ def _digits(index: Expr, ends: Bounds) -> tuple[int, list[tuple[Var, int, int]]]
 
 
 def inlined(realize: BlockRealize, change: Callable[[Node], Node | None]) -> BlockRealize:
-    """`realize` with `change` applied to the loads and stores of its blocks, regions inferred anew."""
+    """`realize` with `change` applied to its loads and stores, and regions inferred anew."""
 
     def visit(node: Node) -> Node | None:
         changed = rebuild(node, visit)
@@ -124,15 +149,30 @@ def without_buffer(func: PrimFunc, block: Block, buffer: Buffer) -> PrimFunc:
     )
 
 
-def within_domain(block: Block, values: dict[Var, Expr], dom: Bounds) -> list[Expr]:
-    """What must be asked so that `values` are in the domain of the iterators of `block`."""
+def domain_conditions(block: Block, values: dict[Var, Expr], dom: Bounds) -> list[Expr]:
+    """What must hold beside `dom` so that `values` are in the domains of the block's iterators."""
     asked = []
     for var, (low, high) in domain(block).items():
-        for condition in (values[var] >= low, values[var] <= high):
+        for condition in (values[var] >= low, values[var] < high + 1):
             if not arith.prove(condition, dom):
-                asked.append(
-                    arith.simplify(values[var] >= low, dom)
-                    if condition.op == ">="  # type: ignore[attr-defined]
-                    else arith.simplify(values[var] < high + 1, dom)
-                )
+                asked.append(arith.simplify(condition, dom))
+    return asked
+
+
+def fixed_conditions(
+    indices: tuple[Expr, ...], cell: tuple[Expr, ...], ends: Bounds, dom: Bounds
+) -> list[Expr]:
+    """What must hold so that `cell` is one of the `indices` that do not vary: ``B[v, 0]``."""
+    asked = []
+    for index, value in zip(indices, cell, strict=True):
+        if isinstance(index, BinOp) and _is_digit(index, "%"):
+            if not arith.prove(value < index.b, dom):
+                asked.append(value < index.b)
+            continue
+        if _is_digit(index, "//"):
+            continue
+        digits = _digits(index, ends)
+        assert digits is not None
+        if not digits[1] and not arith.equal(value, const(digits[0], value.dtype), dom):
+            asked.append(binary("==", value, digits[0]))
     return asked

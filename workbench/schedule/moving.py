@@ -26,7 +26,16 @@ from workbench.ir import (
     seq,
 )
 from workbench.schedule.places import Places, places
-from workbench.schedule.regions import Bounds, Box, exact, holds, touched, variables, width
+from workbench.schedule.regions import (
+    Bounds,
+    Box,
+    covers_domain,
+    exact,
+    holds,
+    touched,
+    variables,
+    width,
+)
 from workbench.schedule.scope import (
     around,
     bindings,
@@ -113,6 +122,21 @@ def position(block: Block, loop: For, allowed: range, index: int, verb: str) -> 
     )
 
 
+def check_whole(func: PrimFunc, block: Block, task: str) -> None:
+    """Refuse a block that runs for a part of its domain only: elsewhere it may run for more."""
+    where = places(func)
+    realize = where.realize(block)
+    loops = {
+        one.loop_var: around(where, realize)[one.loop_var] for one in where.loops_above(realize)
+    }
+    if not covers_domain(realize, loops):
+        raise Refusal(
+            f"Can't {task}: its loops may not run all of its iterations",
+            realize,
+            hint="make the domains of its iterators (T.axis) no larger than what its loops run",
+        )
+
+
 # --- which iterations are needed -----------------------------------------------------------------
 
 
@@ -137,9 +161,7 @@ def needs(
             low = _meet("min", low, other_low, dom)
             high = _meet("max", high, other_high, dom)
         result[var] = within(low, high, ends[var], dom)
-    agree = all(
-        _same(solved.get(v), found[0].get(v), dom) for solved in found[1:] for v in ends
-    )
+    agree = all(_same(solved.get(v), found[0].get(v), dom) for solved in found[1:] for v in ends)
     return result, agree
 
 
@@ -153,42 +175,55 @@ def _meet(op: str, a: Expr, b: Expr, dom: Bounds) -> Expr:
     return a if arith.equal(a, b, dom) else arith.simplify(binary(op, a, b), dom)
 
 
-def _solve(
-    touch: Box, wanted: Box, ends: Bounds, dom: Bounds
-) -> dict[Var, tuple[Expr, Expr]]:
-    """The ends of each iterator that one dimension of the box alone decides."""
+def _solve(touch: Box, wanted: Box, ends: Bounds, dom: Bounds) -> dict[Var, tuple[Expr, Expr]]:
+    """The ends of each iterator for which `touch` meets `wanted`, those that are limited."""
     found: dict[Var, tuple[Expr, Expr]] = {}
     for mine, theirs in zip(touch, wanted, strict=True):
-        solved = _solve_axis(mine, theirs, ends)
-        if solved is not None and solved[0] not in found:
-            var, low, high = solved
-            found[var] = arith.simplify(low, dom), arith.simplify(high, dom)
+        for var, low, high in _solve_axis(mine, theirs, ends, dom):
+            if var not in found:
+                found[var] = arith.simplify(low, dom), arith.simplify(high, dom)
+    for mine, theirs in zip(touch, wanted, strict=True):
+        match mine.min:
+            case BinOp("%", Var() as var, Const(value=size)) if var in found:
+                low, high = found[var]
+                step = int(size)
+                if arith.equal(low + (step - 1), high, dom) and arith.equal(
+                    low % step, const(0, low.dtype), dom
+                ):
+                    last = low + theirs.min + (theirs.extent - 1)
+                    found[var] = arith.simplify(low + theirs.min, dom), arith.simplify(last, dom)
     return found
 
 
-def _solve_axis(mine: Range, theirs: Range, ends: Bounds) -> tuple[Var, Expr, Expr] | None:
+def _solve_axis(
+    mine: Range, theirs: Range, ends: Bounds, dom: Bounds
+) -> list[tuple[Var, Expr, Expr]]:
+    """The ends of the iterators that decide one dimension, the outermost digit first."""
     first, last = theirs.min, theirs.min + theirs.extent - 1
     more = width(mine, ends) - 1
     match mine.min:
         case BinOp("//", Var() as var, Const(value=step)) if more == 0 and int(step) > 0:
-            return var, first * int(step), last * int(step) + (int(step) - 1)
+            return [(var, first * int(step), last * int(step) + (int(step) - 1))]
     affine = arith.linear(mine.min, ends)
     if affine is None:
-        return None
-    factors = {v: f for v, f in affine[0].items() if f != 0}
-    if not factors:
-        return None
-    var = max(factors, key=lambda v: abs(factors[v]))
-    factor, rest = factors[var], affine[1]
-    for other, f in factors.items():  # the digits below this one
-        if other is not var:
-            spread = sorted((f * ends[other][0], f * ends[other][1]))
-            if factor < 0 or spread[0] < 0:
-                return None
-            more += spread[1]
-    if factor < 0:
-        return var, _ceil(rest - last, -factor), (rest + more - first) // -factor
-    return var, _ceil(first - rest - more, factor), (last - rest) // factor
+        return []
+    factors = sorted(
+        ((v, f) for v, f in affine[0].items() if f != 0), key=lambda item: -abs(item[1])
+    )
+    if len(factors) > 1 and (factors[-1][1] < 0 or any(ends[v][0] < 0 for v, _ in factors)):
+        return []
+    first, last = first - affine[1], last - affine[1]
+    found: list[tuple[Var, Expr, Expr]] = []
+    for k, (var, factor) in enumerate(factors):
+        below = more + sum(f * ends[v][1] for v, f in factors[k + 1 :])
+        if factor < 0:
+            found.append((var, _ceil(-last, -factor), (below - first) // -factor))
+            return found
+        found.append((var, _ceil(first - below, factor), last // factor))
+        if below >= factor or not arith.equal(first // factor, last // factor, dom):
+            return found
+        first, last = first % factor, last % factor
+    return found
 
 
 def _ceil(value: Expr, step: int) -> Expr:
@@ -234,10 +269,14 @@ def nest(
     predicate: Expr = TRUE
     for iterator, value in zip(block.iter_vars, values, strict=True):
         need = needed[iterator.var]
-        if need.at_least is not None and not arith.prove(value >= need.at_least, dom):
-            predicate = binary("and", predicate, arith.simplify(value >= need.at_least, dom))
-        if need.below is not None and not arith.prove(value < need.below, dom):
-            predicate = binary("and", predicate, arith.simplify(value < need.below, dom))
+        limits = []
+        if need.at_least is not None:
+            limits.append(binary("<=", need.at_least, value))
+        if need.below is not None:
+            limits.append(value < need.below)
+        for limit in limits:
+            if not arith.prove(limit, dom):
+                predicate = binary("and", predicate, arith.simplify(limit, dom))
     stmt: Stmt = BlockRealize(tuple(values), predicate, block)
     for var, size in reversed(loops):
         stmt = For(var, const(0, var.dtype), const(size, var.dtype), "serial", stmt)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import prod
 from typing import TypeAlias
@@ -68,7 +68,7 @@ def exact(region: BufferRegion, realize: BlockRealize, inner: Bounds, dom: Bound
         return None
     if not all(_apart(r.min, varying, w) for r, w in zip(ranges, widths, strict=True)):
         return None
-    return box if arith.is_injective([r.min for r in ranges], varying) is True else None
+    return box if one_to_one([r.min for r in ranges], varying, dom) else None
 
 
 def covers_domain(realize: BlockRealize, loops: Bounds) -> bool:
@@ -96,7 +96,21 @@ def _reaches_all(values: list[Expr], loops: Bounds) -> bool:
         return False
     cells = prod(high - low + 1 for low, high in varying.values())
     whole = prod(int(s.value) for s in sizes if isinstance(s, Const)) == cells
-    return whole and arith.is_injective(values, varying) is True
+    return whole and one_to_one(values, varying, loops)
+
+
+def one_to_one(values: Sequence[Expr], inner: Bounds, dom: Bounds, predicate: Expr = TRUE) -> bool:
+    """Whether it is proved that no two assignments of `inner` give the same `values`.
+
+    `dom` bounds the other variables, which stay as they are.
+    """
+    used = {v for value in values for v in variables(value)}
+    outer = {v: ends for v, ends in dom.items() if v in used and v not in inner}
+    known: Expr = TRUE
+    for condition in conjuncts(predicate):
+        if variables(condition) <= {*inner, *outer}:
+            known = binary("and", known, condition)
+    return arith.is_injective([*outer, *values], {**outer, **inner}, known) is True
 
 
 def _apart(low: Expr, inner: Bounds, size: int) -> bool:

@@ -51,9 +51,7 @@ def writers(func: PrimFunc, block: Block, buffer: Buffer) -> list[BlockRealize]:
 
 def readers(func: PrimFunc, block: Block, buffer: Buffer) -> list[BlockRealize]:
     """The blocks beside `block`, without it, that read `buffer`, in program order."""
-    return [
-        r for r in siblings(func, block) if r.block is not block and buffer in read(r.block)
-    ]
+    return [r for r in siblings(func, block) if r.block is not block and buffer in read(r.block)]
 
 
 def producers(func: PrimFunc, block: Block) -> list[BlockRealize]:

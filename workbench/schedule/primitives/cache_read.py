@@ -53,13 +53,30 @@ def cache_read(
     >>> sch.cache_read("B", 0, "shared")
     @T.prim_func
     def main(A: T.Buffer((10,), "float32"), B: T.Buffer((8,), "float32")):
+        # with T.block("root"):
         for i in range(8):
             with T.block("B"):
                 vi = T.axis.spatial(8, i)
-                T.reads(A[vi:vi + 3])
+                T.reads(A[vi : vi + 3])
                 T.writes(B[vi])
                 B[vi] = A[vi] + A[vi + 2]
     ---
+    @T.prim_func
+    def main(A: T.Buffer((10,), "float32"), B: T.Buffer((8,), "float32")):
+        # with T.block("root"):
+        A_shared = T.alloc_buffer((10,), scope="shared")
+        for ax0 in range(10):
+            with T.block("A_shared"):
+                v0 = T.axis.spatial(10, ax0)
+                T.reads(A[v0])
+                T.writes(A_shared[v0])
+                A_shared[v0] = A[v0]
+        for i in range(8):
+            with T.block("B"):
+                vi = T.axis.spatial(8, i)
+                T.reads(A_shared[vi : vi + 3])
+                T.writes(B[vi])
+                B[vi] = A_shared[vi] + A_shared[vi + 2]
     """
     check_scope("cache_read", block, storage_scope)
     buffer = nth_buffer(block, read_buffer_index, block.reads, "cache_read", "reads")
@@ -156,5 +173,7 @@ def _box(
     dom = around(where, maker)
     region = only_region(maker.block.writes, buffer)
     assert region is not None
-    inner = {one.loop_var: dom[one.loop_var] for one in where.loops_above(maker) if one not in loops}
+    inner = {
+        one.loop_var: dom[one.loop_var] for one in where.loops_above(maker) if one not in loops
+    }
     return touched(region, maker, inner, dom)

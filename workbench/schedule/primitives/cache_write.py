@@ -48,15 +48,34 @@ def cache_write(
     >>> sch.cache_write("C", 0, "local")
     @T.prim_func
     def main(A: T.Buffer((8, 4), "float32"), C: T.Buffer((8,), "float32")):
+        # with T.block("root"):
         for i, k in T.grid(8, 4):
             with T.block("C"):
                 vi, vk = T.axis.remap("SR", [i, k])
                 T.reads(A[vi, vk])
                 T.writes(C[vi])
                 with T.init():
-                    C[vi] = 0.0
+                    C[vi] = T.float32(0)
                 C[vi] = C[vi] + A[vi, vk]
     ---
+    @T.prim_func
+    def main(A: T.Buffer((8, 4), "float32"), C: T.Buffer((8,), "float32")):
+        # with T.block("root"):
+        C_local = T.alloc_buffer((8,), scope="local")
+        for i, k in T.grid(8, 4):
+            with T.block("C"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                T.reads(A[vi, vk])
+                T.writes(C_local[vi])
+                with T.init():
+                    C_local[vi] = T.float32(0)
+                C_local[vi] = C_local[vi] + A[vi, vk]
+        for ax0 in range(8):
+            with T.block("C_local"):
+                v0 = T.axis.spatial(8, ax0)
+                T.reads(C_local[v0])
+                T.writes(C[v0])
+                C[v0] = C_local[v0]
     """
     check_scope("cache_write", block, storage_scope)
     buffer = nth_buffer(block, write_buffer_index, block.writes, "cache_write", "writes")

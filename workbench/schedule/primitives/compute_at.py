@@ -59,29 +59,45 @@ def compute_at(
     >>> sch.compute_at("B", "i")
     @T.prim_func
     def main(A: T.Buffer((18,), "float32"), C: T.Buffer((16,), "float32")):
+        # with T.block("root"):
         B = T.alloc_buffer((18,))
         for k in range(18):
             with T.block("B"):
                 vk = T.axis.spatial(18, k)
                 T.reads(A[vk])
                 T.writes(B[vk])
-                B[vk] = A[vk] * 2.0
+                B[vk] = A[vk] * T.float32(2)
         for i, j in T.grid(4, 4):
             with T.block("C"):
                 v = T.axis.spatial(16, i * 4 + j)
-                T.reads(B[v:v + 3])
+                T.reads(B[v : v + 3])
                 T.writes(C[v])
                 C[v] = B[v] + B[v + 2]
     ---
+    @T.prim_func
+    def main(A: T.Buffer((18,), "float32"), C: T.Buffer((16,), "float32")):
+        # with T.block("root"):
+        B = T.alloc_buffer((18,))
+        for i in range(4):
+            for ax0 in range(6):
+                with T.block("B"):
+                    vk = T.axis.spatial(18, i * 4 + ax0)
+                    T.reads(A[vk])
+                    T.writes(B[vk])
+                    B[vk] = A[vk] * T.float32(2)
+            for j in range(4):
+                with T.block("C"):
+                    v = T.axis.spatial(16, i * 4 + j)
+                    T.reads(B[v : v + 3])
+                    T.writes(C[v])
+                    C[v] = B[v] + B[v + 2]
     """
     task = f"compute_at `{block.name}` at `{loop.loop_var.name}`"
     check_loop(func, block, loop, "compute_at")
     check_stage(func, block, "compute_at")
     readers = _readers_inside(func, block, loop, task)
     _check_overwritten(func, block, loop, task)
-    allowed = gap(
-        func, loop, [r.block for r in producers(func, block)], [r.block for r in readers]
-    )
+    allowed = gap(func, loop, [r.block for r in producers(func, block)], [r.block for r in readers])
     at = position(block, loop, allowed, index, "compute_at")
     where = places(func)
     dom = around(where, loop.body)
@@ -90,12 +106,10 @@ def compute_at(
     new, axes = nest(block, needed, dom, preserve_unit_loops)
     moved, gone = transplant(func, block, loop, at, new)
     check_fed(func, moved, block, task)
-    return Edit(moved, None, {var: axes for var in gone})
+    return Edit(moved, None, dict.fromkeys(gone, axes))
 
 
-def _readers_inside(
-    func: PrimFunc, block: Block, loop: For, task: str
-) -> list[BlockRealize]:
+def _readers_inside(func: PrimFunc, block: Block, loop: For, task: str) -> list[BlockRealize]:
     """The blocks that read what `block` writes; refused unless all of them are in `loop`."""
     where = places(func)
     for buffer in written(block):

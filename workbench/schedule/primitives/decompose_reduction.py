@@ -26,7 +26,7 @@ from workbench.ir import (
 )
 from workbench.schedule.places import places
 from workbench.schedule.primitive import Edit, primitive
-from workbench.schedule.regions import variables
+from workbench.schedule.regions import one_to_one, variables
 from workbench.schedule.scope import around, bindings, check_stage, conjuncts
 
 
@@ -45,21 +45,37 @@ def decompose_reduction(func: PrimFunc, block: Block, loop: For) -> Edit:
     >>> sch.decompose_reduction("C", "k")
     @T.prim_func
     def main(A: T.Buffer((8, 4), "float32"), C: T.Buffer((8,), "float32")):
+        # with T.block("root"):
         for i, k in T.grid(8, 4):
             with T.block("C"):
                 vi, vk = T.axis.remap("SR", [i, k])
                 T.reads(A[vi, vk])
                 T.writes(C[vi])
                 with T.init():
-                    C[vi] = 0.0
+                    C[vi] = T.float32(0)
                 C[vi] = C[vi] + A[vi, vk]
     ---
+    @T.prim_func
+    def main(A: T.Buffer((8, 4), "float32"), C: T.Buffer((8,), "float32")):
+        # with T.block("root"):
+        for i in range(8):
+            with T.block("C_init"):
+                vi = T.axis.spatial(8, i)
+                T.reads()
+                T.writes(C[vi])
+                C[vi] = T.float32(0)
+            for k in range(4):
+                with T.block("C_update"):
+                    vi, vk = T.axis.remap("SR", [i, k])
+                    T.reads(C[vi], A[vi, vk])
+                    T.writes(C[vi])
+                    C[vi] = C[vi] + A[vi, vk]
     """
     task = f"decompose_reduction `{block.name}` at `{loop.loop_var.name}`"
     where = places(func)
     realize = where.realize(block)
     inner = _inner_loops(func, block, loop, task)
-    _check_sum(realize, inner, task)
+    _check_sum(func, realize, inner, task)
     started, predicate = _start(func, realize, inner, task)
     init_nest, new = _init(realize, started, inner, predicate)
     update = _update(block)
@@ -103,11 +119,12 @@ def _inner_loops(func: PrimFunc, block: Block, loop: For, task: str) -> list[For
     return loops[at:]
 
 
-def _check_sum(realize: BlockRealize, inner: list[For], task: str) -> None:
+def _check_sum(func: PrimFunc, realize: BlockRealize, inner: list[For], task: str) -> None:
     """Refuse where the loops inside run the same term twice: it is started again only now."""
-    ends = arith.loop_bounds(inner)
-    found = arith.is_injective(realize.iter_values, ends, realize.predicate)
-    if found is not True:
+    where = places(func)
+    dom = around(where, realize)
+    ends = {one.loop_var: dom[one.loop_var] for one in inner}
+    if not one_to_one(realize.iter_values, ends, dom, realize.predicate):
         names = ", ".join(f"`{one.loop_var.name}`" for one in inner)
         raise Refusal(
             f"Can't {task}: the loops {names} may add a term twice",
@@ -128,7 +145,7 @@ def _start(
     lost = False
     for condition in conjuncts(realize.predicate):
         if variables(condition) & dropped:
-            lost = True
+            lost = lost or bool(variables(condition) & kept)
         else:
             predicate = binary("and", predicate, condition)
     if lost:

@@ -12,6 +12,7 @@ from workbench.schedule.moving import (
     Need,
     check_fed,
     check_loop,
+    check_whole,
     gap,
     needs,
     nest,
@@ -20,7 +21,7 @@ from workbench.schedule.moving import (
 )
 from workbench.schedule.places import places
 from workbench.schedule.primitive import Edit, primitive
-from workbench.schedule.regions import Bounds, Box, covers_domain, touched, variables
+from workbench.schedule.regions import Bounds, Box, touched, variables
 from workbench.schedule.scope import (
     around,
     bindings,
@@ -58,27 +59,45 @@ def reverse_compute_at(
     >>> sch.reverse_compute_at("C", "i")
     @T.prim_func
     def main(A: T.Buffer((16,), "float32"), C: T.Buffer((16,), "float32")):
+        # with T.block("root"):
         B = T.alloc_buffer((16,))
         for i, j in T.grid(4, 4):
             with T.block("B"):
                 v = T.axis.spatial(16, i * 4 + j)
                 T.reads(A[v])
                 T.writes(B[v])
-                B[v] = A[v] * 2.0
+                B[v] = A[v] * T.float32(2)
         for k in range(16):
             with T.block("C"):
                 vk = T.axis.spatial(16, k)
                 T.reads(B[vk])
                 T.writes(C[vk])
-                C[vk] = B[vk] + 1.0
+                C[vk] = B[vk] + T.float32(1)
     ---
+    @T.prim_func
+    def main(A: T.Buffer((16,), "float32"), C: T.Buffer((16,), "float32")):
+        # with T.block("root"):
+        B = T.alloc_buffer((16,))
+        for i in range(4):
+            for j in range(4):
+                with T.block("B"):
+                    v = T.axis.spatial(16, i * 4 + j)
+                    T.reads(A[v])
+                    T.writes(B[v])
+                    B[v] = A[v] * T.float32(2)
+            for ax0 in range(4):
+                with T.block("C"):
+                    vk = T.axis.spatial(16, i * 4 + ax0)
+                    T.reads(B[vk])
+                    T.writes(C[vk])
+                    C[vk] = B[vk] + T.float32(1)
     """
     task = f"reverse_compute_at `{block.name}` at `{loop.loop_var.name}`"
     check_loop(func, block, loop, "reverse_compute_at")
     check_stage(func, block, "reverse_compute_at")
     makers = _makers_inside(func, block, loop, task)
     _check_read_before(func, block, loop, task)
-    _check_whole(func, block, task)
+    check_whole(func, block, task)
     later = [r.block for r in consumers(func, block)]
     at = position(
         block, loop, gap(func, loop, [r.block for r in makers], later), index, "reverse_compute_at"
@@ -90,7 +109,7 @@ def reverse_compute_at(
     _check_summed_once(func, moved, block, task)
     for reader in consumers(moved, block):
         check_fed(func, moved, reader.block, task)
-    return Edit(moved, None, {var: axes for var in gone})
+    return Edit(moved, None, dict.fromkeys(gone, axes))
 
 
 def _makers_inside(func: PrimFunc, block: Block, loop: For, task: str) -> list[BlockRealize]:
@@ -134,19 +153,6 @@ def _check_read_before(func: PrimFunc, block: Block, loop: For, task: str) -> No
                 *hit,
                 hint="let one of the two use another buffer",
             )
-
-
-def _check_whole(func: PrimFunc, block: Block, task: str) -> None:
-    """Refuse a block that now runs for a part of its domain: in its new place it may run for more."""
-    where = places(func)
-    realize = where.realize(block)
-    loops = {one.loop_var: around(where, realize)[one.loop_var] for one in where.loops_above(realize)}
-    if not covers_domain(realize, loops):
-        raise Refusal(
-            f"Can't {task}: its loops may not run all of its iterations",
-            realize,
-            hint="make the domains of its iterators (T.axis) no larger than what its loops run",
-        )
 
 
 def _needed(
@@ -209,14 +215,17 @@ def _check_summed_once(before: PrimFunc, func: PrimFunc, block: Block, task: str
         return
     where = places(func)
     realize = where.realize(block)
-    loops = {one.loop_var: around(where, realize)[one.loop_var] for one in where.loops_above(realize)}
+    loops = {
+        one.loop_var: around(where, realize)[one.loop_var] for one in where.loops_above(realize)
+    }
     bound = bindings(realize)
     reduced = [bound[it.var] for it in block.iter_vars if it.kind == "reduce"]
-    spatial = {v for it in block.iter_vars if it.kind == "spatial" for v in variables(bound[it.var])}
+    spatial = {
+        v for it in block.iter_vars if it.kind == "spatial" for v in variables(bound[it.var])
+    }
     first = {v: ends[0] for v, ends in loops.items()}
     starts = all(
-        not variables(value) & spatial
-        and arith.evaluate(value, first) == domain(block)[it.var][0]
+        not variables(value) & spatial and arith.evaluate(value, first) == domain(block)[it.var][0]
         for it, value in zip(
             (it for it in block.iter_vars if it.kind == "reduce"), reduced, strict=True
         )
