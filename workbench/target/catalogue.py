@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from difflib import get_close_matches
 from types import MappingProxyType
+from typing import Any
 
 from workbench.diag import Fail
 from workbench.target.target import Target
@@ -52,8 +53,8 @@ def _nvidia(name: str, title: str, arch: str, sheet: tuple[float, ...], source: 
 def _target(
     name: str, title: str, arch: str, facts: dict[str, object], sources: dict[str, str]
 ) -> Target:
-    known = MappingProxyType(sources)
-    return Target(name=name, title=title, arch=arch, sources=known, **facts)  # type: ignore[arg-type]
+    known: dict[str, Any] = facts | {"sources": MappingProxyType(sources)}
+    return Target(name=name, title=title, arch=arch, **known)
 
 
 def _generic_cuda() -> Target:
