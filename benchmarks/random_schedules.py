@@ -1,0 +1,90 @@
+"""Random programs under random schedules: run many, count verbs and kernels, find wrong results.
+
+    python benchmarks/random_schedules.py --count 5000 --seed 0 --jobs 2
+
+Every step's program is checked as ``tests/support/checked_run.py`` says. A failure is printed with
+its seed; ``--count 1 --seed <it>`` runs that one again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import sys
+import time
+import traceback
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+from tests.support.checked_run import Outcome, Wrong, run_seed  # noqa: E402
+from tests.support.random_steps import DRAWS  # noqa: E402
+
+
+def one(seed: int) -> tuple[int, Outcome | None, str]:
+    """The outcome of one seed, or the text of what went wrong."""
+    try:
+        return seed, run_seed(seed), ""
+    except Wrong as wrong:
+        return seed, None, str(wrong)
+    except Exception:
+        return seed, None, traceback.format_exc()
+
+
+def outcomes(seeds: range, jobs: int) -> Iterator[tuple[int, Outcome | None, str]]:
+    """Each seed's outcome, as it is done."""
+    if jobs == 1:
+        yield from map(one, seeds)
+        return
+    with multiprocessing.Pool(jobs) as pool:
+        yield from pool.imap_unordered(one, seeds, chunksize=8)
+
+
+def main() -> int:
+    """Run, print the table, return 1 where a result was wrong."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--count", type=int, default=5000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--show", type=int, default=3, help="failures printed whole")
+    options = parser.parse_args()
+
+    start = time.perf_counter()
+    total, wrong = Outcome(), 0
+    for seed, outcome, text in outcomes(
+        range(options.seed, options.seed + options.count), options.jobs
+    ):
+        if outcome is None:
+            wrong += 1
+            shown = text if wrong <= options.show else text.splitlines()[0]
+            print(f"seed {seed}: {shown}\n", flush=True)
+            continue
+        total.accepted += outcome.accepted
+        total.refused += outcome.refused
+        total.kernels += outcome.kernels
+        total.reasons += outcome.reasons
+    table(total, options.count, wrong, time.perf_counter() - start)
+    return 1 if wrong else 0
+
+
+def table(total: Outcome, count: int, wrong: int, seconds: float) -> None:
+    """Print what happened."""
+    print(f"{'verb':<24}{'accepted':>10}{'refused':>10}")
+    for verb in sorted(DRAWS):
+        print(f"{verb:<24}{total.accepted[verb]:>10}{total.refused[verb]:>10}")
+    print(f"\nkernels: {_listed(total.kernels)}")
+    for reason, times in total.reasons.most_common(12):
+        print(f"  {times:>6} x {reason}")
+    print(f"schedules: {count}   wrong results: {wrong}   seconds: {seconds:.0f}")
+
+
+def _listed(counts: Counter[str]) -> str:
+    return ", ".join(f"{times} {name}" for name, times in counts.items()) or "none"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

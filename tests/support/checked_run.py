@@ -1,0 +1,179 @@
+"""One random schedule of one random program, with every step held against the first program."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+import workbench as wb
+from tests.support import reference
+from tests.support.random_programs import fresh, random_inputs, random_program
+from tests.support.random_steps import Chooser, Told, gpu_steps, take_ours
+from workbench import emulate, ir, script
+from workbench.ir import PrimFunc
+
+Arrays = list[np.ndarray[Any, Any]]
+
+
+class Wrong(AssertionError):
+    """A check that failed: which, after which steps, and the program."""
+
+    def __init__(self, what: str, steps: Sequence[Told], func: PrimFunc, cause: object) -> None:
+        told = "\n".join(f"  {step}" for step in steps) or "  (none)"
+        super().__init__(f"{what}: {cause}\nsteps:\n{told}\nprogram:\n{script.show(func)}")
+        self.what = what
+
+
+@dataclass
+class Outcome:
+    """What happened: steps taken and refused by verb."""
+
+    accepted: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+    kernels: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
+
+
+class CheckedRun:
+    """A schedule whose every step is checked."""
+
+    def __init__(self, rng: random.Random, program: PrimFunc | None = None) -> None:
+        self.rng = rng
+        self.program = program or random_program(rng)
+        self.inputs = random_inputs(self.program, rng)
+        self.expected = fresh(self.inputs)
+        reference.run(self.program, self.expected)
+        self.sch = wb.Schedule(self.program)
+        self.taken: list[Told] = []
+        self.outcome = Outcome()
+        self.check_program()
+
+    # --- steps -----------------------------------------------------------------------------------
+
+    def step(self, step: Told | None) -> bool:
+        """Take `step` and check the program that it made; False where it is refused."""
+        if step is None:
+            return False
+        try:
+            take_ours(self.sch, step)
+        except wb.ScheduleError as error:
+            self.outcome.refused[step.verb] += 1
+            self.check_refusal(step, error)
+            return False
+        except Exception as error:
+            raise Wrong("a step failed", [*self.taken, step], self.sch.func, repr(error)) from error
+        self.taken.append(step)
+        self.outcome.accepted[step.verb] += 1
+        self.check_program()
+        return True
+
+    def random_steps(self, count: int, verbs: tuple[str, ...] | None = None) -> None:
+        """Take up to `count` random steps."""
+        for _ in range(count):
+            self.step(Chooser(self.sch.func, self.rng).step(verbs))
+
+    def bind_threads(self) -> None:
+        """Give every root nest threads."""
+        for step in gpu_steps(self.sch.func, self.rng):
+            self.step(step)
+
+    # --- checks ----------------------------------------------------------------------------------
+
+    def fail(self, what: str, cause: object) -> Wrong:
+        """The failure of a check of the program as it is."""
+        return Wrong(what, self.taken, self.sch.func, cause)
+
+    def check_refusal(self, step: Told, error: wb.ScheduleError) -> None:
+        """A refusal has a short first line and says what to do."""
+        first = str(error).splitlines()[0]
+        if len(first) > 120 or not first.startswith("Can't ") or not error.hint:
+            raise Wrong(
+                "a refusal is not as it should be", [*self.taken, step], self.sch.func, error
+            )
+
+    def check_program(self) -> None:
+        """The program is well-formed, is read back as itself, and means what the first one means."""
+        func = self.sch.func
+        try:
+            ir.verify(func)
+        except ir.VerifyError as error:
+            raise self.fail("not well-formed", error) from error
+        try:
+            ir.assert_structural_equal(func, script.parse(script.show(func)))
+        except Exception as error:
+            raise self.fail("not read back as itself", error) from error
+        for name, run in (
+            ("by the plain reference", reference.run),
+            ("emulated", emulate.evaluate),
+        ):
+            self.check_values(name, lambda args, run=run: run(func, args))
+
+    def check_values(self, name: str, run: Any) -> None:
+        """`run` gives what the first program gives."""
+        got = fresh(self.inputs)
+        try:
+            run(got)
+        except Exception as error:
+            raise self.fail(f"failed {name}", repr(error)) from error
+        for param, a, b in zip(self.program.params, got, self.expected, strict=True):
+            if not np.array_equal(a, b):
+                where = tuple(int(k) for k in np.argwhere(a != b)[0])
+                raise self.fail(
+                    f"another value {name}",
+                    f"{param.name}{list(where)} is {a[where]}, not {b[where]}",
+                )
+
+    def check_replay(self) -> None:
+        """The trace, as data and back, makes the same programs."""
+        again = wb.Schedule.replay(self.program, self.sch.trace)
+        for a, b in zip(self.sch.node.path(), again.node.path(), strict=True):
+            try:
+                ir.assert_structural_equal(a.mod[self.program.name], b.mod[self.program.name])
+            except AssertionError as error:
+                raise self.fail("replays to another program", error) from error
+
+    def check_kernel(self, run_cpp: Any = None) -> bool:
+        """Where a kernel can be built: emulated, and as C++, it gives the same; False where not."""
+        try:
+            built = wb.build(self.sch, target="cuda")
+        except wb.ScheduleError as error:
+            self.outcome.kernels["refused"] += 1
+            self.outcome.reasons[_shape_of(str(error).splitlines()[0])] += 1
+            return False
+        except Exception as error:
+            raise self.fail("build failed", repr(error)) from error
+        self.outcome.kernels["built"] += 1
+        self.check_values("in the emulated kernel", lambda args: built.emulate(*args))
+        if run_cpp is not None:
+            self.outcome.kernels["run as C++"] += 1
+            self.check_values("in the kernel as C++", lambda args: run_cpp(built, args))
+        return True
+
+
+def _shape_of(headline: str) -> str:
+    """A headline without the names in it, to count alike ones together."""
+    return " ".join(word for word in headline.split() if "`" not in word)[:70]
+
+
+def run_seed(seed: int, run_cpp: Any = None) -> Outcome:
+    """The random schedule number `seed`, with all checks.
+
+    Raises Wrong where one fails.
+    """
+    rng = random.Random(seed)
+    run = CheckedRun(rng)
+    style = rng.choice(("free", "gpu first", "gpu last"))
+    if style == "gpu first":
+        run.bind_threads()
+    run.random_steps(rng.randint(2, 8))
+    if style == "gpu last":
+        run.bind_threads()
+    run.check_replay()
+    if style != "free":
+        run.check_kernel(run_cpp)
+    return run.outcome

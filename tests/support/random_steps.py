@@ -1,0 +1,324 @@
+"""Random steps of a schedule, told by block names and loop positions.
+
+A step is told without handles, so that the same step can be taken on any schedule of the same
+program: ours, one that replays, or TVM's.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.ir import BlockRealize, For, PrimFunc, walk
+
+SCOPES = ("global", "shared", "local")
+AXES = ("blockIdx.x", "threadIdx.x", "threadIdx.y", "blockIdx.y", "threadIdx.z", "vthread.x")
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """The loop at a position, counted from outside, around a block."""
+
+    block: str
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """The block of a name."""
+
+    block: str
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One step: a verb and its arguments."""
+
+    verb: str
+    args: tuple[Any, ...]
+    kwargs: tuple[tuple[str, Any], ...] = ()
+
+    def __str__(self) -> str:
+        args = [*map(_text, self.args), *(f"{k}={_text(v)}" for k, v in self.kwargs)]
+        return f"{self.verb}({', '.join(args)})"
+
+
+def _text(value: Any) -> str:
+    match value:
+        case Loop(block, position):
+            return f"{block}:{position}"
+        case Named(block):
+            return block
+        case list() | tuple():
+            return f"[{', '.join(map(_text, value))}]"
+    return repr(value)
+
+
+def take(
+    sch: Any, step: Told, loop: Callable[[Any, Loop], Any], block: Callable[[Any, Named], Any]
+) -> Any:
+    """Take `step` on `sch`, whose handles `loop` and `block` find."""
+
+    def handle(value: Any) -> Any:
+        if isinstance(value, Loop):
+            return loop(sch, value)
+        if isinstance(value, Named):
+            return block(sch, value)
+        return [handle(v) for v in value] if isinstance(value, list) else value
+
+    args = [handle(value) for value in step.args]
+    kwargs = {key: handle(value) for key, value in step.kwargs}
+    return getattr(sch, step.verb)(*args, **kwargs)
+
+
+def take_ours(sch: Any, step: Told) -> Any:
+    """Take `step` on a workbench schedule."""
+    return take(
+        sch,
+        step,
+        lambda s, at: s.get_loops(at.block)[at.position],
+        lambda s, at: s.get_block(at.block),
+    )
+
+
+class Chooser:
+    """Draws steps that suit the program as it is, and now and then some that do not."""
+
+    def __init__(self, func: PrimFunc, rng: random.Random) -> None:
+        self.rng = rng
+        self.func = func
+        self.nests: dict[str, list[For]] = {}
+        self.blocks: dict[str, BlockRealize] = {}
+        self._visit(func.root.body, [])
+
+    def _visit(self, node: Any, loops: list[For]) -> None:
+        if isinstance(node, For):
+            loops = [*loops, node]
+        if isinstance(node, BlockRealize):
+            self.nests[node.block.name] = loops
+            self.blocks[node.block.name] = node
+            loops = []
+        for child in _statements(node):
+            self._visit(child, loops)
+
+    # --- places ----------------------------------------------------------------------------------
+
+    def block(self) -> Named:
+        """Any block."""
+        return Named(self.rng.choice(list(self.blocks)))
+
+    def loop(self, kinds: tuple[str, ...] = ()) -> Loop | None:
+        """Any loop, or one of `kinds` where there is one."""
+        every = [
+            (Loop(name, k), loop)
+            for name, loops in self.nests.items()
+            for k, loop in enumerate(loops)
+        ]
+        fitting = [at for at, loop in every if not kinds or loop.kind in kinds]
+        if fitting and self.rng.random() < 0.9:
+            return self.rng.choice(fitting)
+        return self.rng.choice(every)[0] if every else None
+
+    def node(self, at: Loop) -> For:
+        """The loop at a place."""
+        return self.nests[at.block][at.position]
+
+    # --- steps -----------------------------------------------------------------------------------
+
+    def step(self, verbs: tuple[str, ...] | None = None) -> Told | None:
+        """A random step of one of `verbs`; None where the draw found no place for it."""
+        verb = self.rng.choice(verbs or tuple(DRAWS))
+        return DRAWS[verb](self)
+
+    def split(self) -> Told | None:
+        at = self.loop(("serial",))
+        if at is None:
+            return None
+        extent = getattr(self.node(at).extent, "value", 4)
+        factors: list[int | None] = [
+            self.rng.choice((1, 2, 3, 4, 8)) for _ in range(self.rng.choice((1, 1, 2)))
+        ]
+        factors.insert(self.rng.randrange(len(factors) + 1), None)
+        if self.rng.random() < 0.1:
+            factors = [self.rng.choice((2, 3)), extent // 2]
+        return Told("split", (at,), (("factors", factors),))
+
+    def fuse(self) -> Told | None:
+        at = self.loop(("serial",))
+        if at is None:
+            return None
+        count = self.rng.choice((2, 2, 2, 3))
+        last = min(at.position + count, len(self.nests[at.block]))
+        return Told("fuse", tuple(Loop(at.block, k) for k in range(at.position, last)))
+
+    def reorder(self) -> Told | None:
+        at = self.loop(("serial",))
+        if at is None:
+            return None
+        places = list(range(len(self.nests[at.block])))
+        chosen = self.rng.sample(places, min(len(places), self.rng.choice((2, 2, 3))))
+        return Told("reorder", tuple(Loop(at.block, k) for k in chosen))
+
+    def add_unit_loop(self) -> Told | None:
+        at = self.loop() if self.rng.random() < 0.5 else self.block()
+        return None if at is None else Told("add_unit_loop", (at,))
+
+    def bind(self) -> Told | None:
+        at = self.loop(("serial",))
+        return None if at is None else Told("bind", (at, self.rng.choice(AXES[:5])))
+
+    def vectorize(self) -> Told | None:
+        return self._on_loop("vectorize")
+
+    def unroll(self) -> Told | None:
+        return self._on_loop("unroll")
+
+    def parallel(self) -> Told | None:
+        return self._on_loop("parallel")
+
+    def _on_loop(self, verb: str) -> Told | None:
+        at = self.loop(("serial",))
+        return None if at is None else Told(verb, (at,))
+
+    def cache_read(self) -> Told:
+        at = self.block()
+        count = max(len(self.blocks[at.block].block.reads), 1)
+        return Told("cache_read", (at, self.rng.randrange(count), self.rng.choice(SCOPES)))
+
+    def cache_write(self) -> Told:
+        return Told("cache_write", (self.block(), 0, self.rng.choice(SCOPES)))
+
+    def compute_at(self) -> Told | None:
+        return self._move("compute_at", self._pair(is_reader=True))
+
+    def reverse_compute_at(self) -> Told | None:
+        return self._move("reverse_compute_at", self._pair(is_reader=False))
+
+    def _move(self, verb: str, pair: tuple[str, str] | None) -> Told | None:
+        if pair is None or not self.nests[pair[1]]:
+            return None
+        at = Loop(pair[1], self.rng.randrange(len(self.nests[pair[1]])))
+        unit = (("preserve_unit_loops", True),) if self.rng.random() < 0.2 else ()
+        return Told(verb, (Named(pair[0]), at), unit)
+
+    def _pair(self, is_reader: bool) -> tuple[str, str] | None:
+        """A block, and one that reads what it writes, or writes what it reads."""
+        pairs = [
+            (mine, other) if is_reader else (other, mine)
+            for mine, one in self.blocks.items()
+            for other, two in self.blocks.items()
+            if mine != other
+            and {r.buffer for r in one.block.writes} & {r.buffer for r in two.block.reads}
+        ]
+        if pairs and self.rng.random() < 0.95:
+            return self.rng.choice(pairs)
+        names = list(self.blocks)
+        return (self.rng.choice(names), self.rng.choice(names)) if len(names) > 1 else None
+
+    def compute_inline(self) -> Told:
+        return Told("compute_inline", (self.block(),))
+
+    def reverse_compute_inline(self) -> Told:
+        return Told("reverse_compute_inline", (self.block(),))
+
+    def decompose_reduction(self) -> Told | None:
+        reducing = [name for name, r in self.blocks.items() if r.block.init is not None]
+        name = self.rng.choice(reducing or list(self.blocks))
+        count = len(self.nests[name])
+        if not count:
+            return None
+        return Told("decompose_reduction", (Named(name), Loop(name, self.rng.randrange(count))))
+
+    def set_scope(self) -> Told:
+        return Told("set_scope", (self.block(), 0, self.rng.choice(SCOPES)))
+
+    def annotate(self) -> Told | None:
+        at = self.loop() if self.rng.random() < 0.5 else self.block()
+        note = self.rng.choice((("pragma_auto_unroll_max_step", 16), ("note", "tile"), ("k", 1)))
+        return None if at is None else Told("annotate", (at, *note))
+
+    def unannotate(self) -> Told | None:
+        noted: list[tuple[Loop | Named, str]] = [
+            (Loop(name, k), key)
+            for name, loops in self.nests.items()
+            for k, loop in enumerate(loops)
+            for key, _ in loop.annotations
+        ]
+        noted += [(Named(n), key) for n, r in self.blocks.items() for key, _ in r.block.annotations]
+        if not noted:
+            return None if self.rng.random() < 0.9 else Told("unannotate", (self.block(), "note"))
+        at, key = self.rng.choice(noted)
+        return Told("unannotate", (at, key))
+
+
+DRAWS: dict[str, Callable[[Chooser], Told | None]] = {
+    name: getattr(Chooser, name)
+    for name in (
+        "split",
+        "fuse",
+        "reorder",
+        "add_unit_loop",
+        "bind",
+        "vectorize",
+        "unroll",
+        "parallel",
+        "cache_read",
+        "cache_write",
+        "compute_at",
+        "reverse_compute_at",
+        "compute_inline",
+        "reverse_compute_inline",
+        "decompose_reduction",
+        "set_scope",
+        "annotate",
+        "unannotate",
+    )
+}
+
+
+def _statements(node: Any) -> list[Any]:
+    """The statements directly below `node`."""
+    if isinstance(node, For):
+        return [node.body]
+    if isinstance(node, BlockRealize):
+        return [part for part in (node.block.init, node.block.body) if part is not None]
+    return list(getattr(node, "stmts", ()))
+
+
+def gpu_steps(func: PrimFunc, rng: random.Random) -> list[Told]:
+    """Steps that give every root nest of `func` threads, where it has none, as a learner would."""
+    chooser = Chooser(func, rng)
+    steps: list[Told] = []
+    seen: set[For] = set()
+    for name, loops in chooser.nests.items():
+        if not loops or loops[0] in seen or any(loop.thread for loop in loops):
+            continue
+        seen.add(loops[0])
+        spatial = _spatial_prefix(loops, func)
+        if spatial > 1 and rng.random() < 0.6:
+            steps.append(Told("fuse", tuple(Loop(name, k) for k in range(spatial))))
+            spatial = 1
+        if spatial == 1 or rng.random() < 0.4:
+            factor = rng.choice((2, 3, 4, 8))
+            steps.append(Told("split", (Loop(name, 0),), (("factors", [None, factor]),)))
+            steps.append(Told("bind", (Loop(name, 0), "blockIdx.x")))
+            steps.append(Told("bind", (Loop(name, 1), "threadIdx.x")))
+        else:
+            steps.append(Told("bind", (Loop(name, 0), "blockIdx.x")))
+            steps.append(Told("bind", (Loop(name, 1), "threadIdx.x")))
+    return steps
+
+
+def _spatial_prefix(loops: list[For], func: PrimFunc) -> int:
+    """How many of the outermost loops hold nothing but the next one, at least 1."""
+    count = 1
+    while count < len(loops) and loops[count - 1].body is loops[count] and count < 3:
+        count += 1
+    return count
+
+
+def leaf_names(func: PrimFunc) -> list[str]:
+    """The names of all blocks below the root."""
+    return [n.block.name for n in walk(func.root.body) if isinstance(n, BlockRealize)]
