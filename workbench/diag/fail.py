@@ -47,9 +47,13 @@ class Fail(Exception):
             parts.append(f'<p class="wb-hint">{escape(self.hint)}</p>')
         if self.where:
             parts.append(f'<pre class="wb-where">{escape(self.where)}</pre>')
-        folded = [(name, text) for name, text in (("asked", self.asked), ("found", self.detail)) if text]
+        folded = [
+            (name, text) for name, text in (("asked", self.asked), ("found", self.detail)) if text
+        ]
         if folded:
-            rows = "".join(f"<dt>{name}</dt><dd><pre>{escape(text)}</pre></dd>" for name, text in folded)
+            rows = "".join(
+                f"<dt>{name}</dt><dd><pre>{escape(text)}</pre></dd>" for name, text in folded
+            )
             parts.append(f"<details><summary>details</summary><dl>{rows}</dl></details>")
         return f'<div class="wb-fail" role="alert">{"".join(parts)}</div>'
 

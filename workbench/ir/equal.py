@@ -2,8 +2,24 @@
 
 from __future__ import annotations
 
-from workbench.ir.nodes import BlockId, Buffer, Const, For, IterVar, Node, PrimFunc, Var
-from workbench.ir.visit import _field_names
+from collections.abc import Iterable
+from typing import TypeAlias
+
+from workbench.ir.nodes import (
+    Block,
+    BlockId,
+    Buffer,
+    Const,
+    For,
+    IterVar,
+    Kernel,
+    Node,
+    PrimFunc,
+    Var,
+)
+from workbench.ir.visit import field_names
+
+Difference: TypeAlias = tuple[str, object, object]  # path, left, right
 
 
 def structural_equal(a: Node, b: Node) -> bool:
@@ -26,7 +42,7 @@ def assert_structural_equal(a: Node, b: Node) -> None:
         )
 
 
-def first_difference(a: object, b: object) -> tuple[str, object, object] | None:
+def first_difference(a: object, b: object) -> Difference | None:
     """Where `a` and `b` first differ, as (path, left, right); None where they are equal."""
     return _Comparison().compare(a, b, "")
 
@@ -36,7 +52,7 @@ class _Comparison:
         self.left: dict[Node, Node] = {}  # what a variable or buffer of the left is on the right
         self.right: dict[Node, Node] = {}
 
-    def compare(self, a: object, b: object, path: str) -> tuple[str, object, object] | None:
+    def compare(self, a: object, b: object, path: str) -> Difference | None:
         if isinstance(a, tuple) and isinstance(b, tuple):
             if len(a) != len(b):
                 return path, a, b
@@ -48,32 +64,37 @@ class _Comparison:
             return None
         if isinstance(a, (Var, Buffer)):
             return self._compare_leaf(a, b, path)
-        if not isinstance(a, Node):
+        if not isinstance(a, Node) or not isinstance(b, Node):
             return None if a == b else (path, a, b)
-        if isinstance(a, Const):
+        if isinstance(a, Const) and isinstance(b, Const):
             return None if _same_number(a, b) else (path, a, b)
         return self._first(
-            (getattr(a, name), getattr(b, name), f"{path}.{name}" if path else name)
+            (_field(a, name), _field(b, name), f"{path}.{name}" if path else name)
             for name in _order(type(a))
         )
 
-    def _first(self, pairs):
+    def _first(self, pairs: Iterable[tuple[object, object, str]]) -> Difference | None:
         for a, b, path in pairs:
             difference = self.compare(a, b, path)
             if difference is not None:
                 return difference
         return None
 
-    def _compare_leaf(self, a, b, path: str) -> tuple[str, object, object] | None:
+    def _compare_leaf(self, a: Var | Buffer, b: object, path: str) -> Difference | None:
+        assert isinstance(b, (Var, Buffer))
         if a in self.left or b in self.right:
             return None if self.left.get(a) is b else (path, a, b)
-        same = a.type == b.type
-        if isinstance(a, Buffer):
-            same = same and (a.shape, a.scope, a.strides) == (b.shape, b.scope, b.strides)
-        if not same:
+        if _kind(a) != _kind(b):
             return path, a, b
         self.left[a], self.right[b] = b, a
         return None
+
+
+def _kind(leaf: Var | Buffer) -> tuple[object, ...]:
+    """All of a variable or buffer that counts: not its name."""
+    if isinstance(leaf, Buffer):
+        return leaf.type, leaf.shape, leaf.scope, leaf.strides
+    return (leaf.type,)
 
 
 def _same_number(a: Const, b: Const) -> bool:
@@ -81,10 +102,23 @@ def _same_number(a: Const, b: Const) -> bool:
     return a.type == b.type and repr(a.value) == repr(b.value)
 
 
+def _field(node: Node, name: str) -> object:
+    """A field to compare; annotations and attributes are mappings, whose order says nothing."""
+    value = getattr(node, name)
+    return tuple(sorted(value)) if name in ("attrs", "annotations") else value
+
+
+_DEFINING: dict[type[Node], tuple[str, ...]] = {
+    For: ("loop_var",),
+    IterVar: ("var",),
+    PrimFunc: ("params",),
+    Block: ("iter_vars", "alloc_buffers"),
+    Kernel: ("params", "allocs", "axes"),
+}
+
+
 def _order(kind: type[Node]) -> tuple[str, ...]:
     """The fields of `kind` with those that define variables first."""
-    names = _field_names(kind)
-    first = {For: ("loop_var",), IterVar: ("var",), PrimFunc: ("params",)}.get(kind, ())
-    if kind.__name__ == "Block":
-        first = ("iter_vars", "alloc_buffers")
+    names = field_names(kind)
+    first = _DEFINING.get(kind, ())
     return (*first, *(n for n in names if n not in first))

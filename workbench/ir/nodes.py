@@ -8,9 +8,9 @@ a schedule builds a new program around the subtrees that it keeps.
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias, TypeVar, dataclass_transform
+from typing import Any, TypeAlias, TypeVar, dataclass_transform
 
 from workbench.ir.dtypes import is_float, is_int, join
 
@@ -525,7 +525,7 @@ def binary(op: str, a: ExprLike, b: ExprLike) -> Expr:
 
 _RIGHT_UNIT = {("+", 0), ("-", 0), ("*", 1), ("//", 1)}
 _LEFT_UNIT = {("+", 0), ("*", 1)}
-_FOLD = {
+_FOLD: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,

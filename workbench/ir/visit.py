@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields, replace
-from functools import cache
+from dataclasses import replace
 from typing import TypeVar
 
 from workbench.ir.nodes import (
@@ -32,16 +31,16 @@ N = TypeVar("N", bound=Node)
 _LEAVES = (Var, Buffer, BlockId)
 
 
-@cache
-def _field_names(kind: type[Node]) -> tuple[str, ...]:
-    return tuple(f.name for f in fields(kind))
+def field_names(kind: type[Node]) -> tuple[str, ...]:
+    """The names of the fields of a kind of node, in order."""
+    return tuple(kind.__dataclass_fields__)
 
 
 def children(node: Node) -> Iterator[Node]:
     """The nodes directly below `node`, in the order in which they are printed and run."""
     if isinstance(node, _LEAVES):
         return
-    for name in _field_names(type(node)):
+    for name in field_names(type(node)):
         value = getattr(node, name)
         if isinstance(value, Node):
             yield value
@@ -69,8 +68,9 @@ def rebuild(node: N, change: Callable[[Node], Node | None]) -> N:
     if isinstance(node, _LEAVES):
         return node
     changed: dict[str, object] = {}
-    for name in _field_names(type(node)):
+    for name in field_names(type(node)):
         value = getattr(node, name)
+        new: object
         if isinstance(value, Node):
             new = change(value)
         elif isinstance(value, tuple):

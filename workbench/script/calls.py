@@ -10,6 +10,7 @@ from workbench.ir import (
     Call,
     Cast,
     Expr,
+    ExprLike,
     Ramp,
     Select,
     as_expr,
@@ -83,23 +84,28 @@ def _read_maths(r: Reader, tree: ast.Call) -> Expr:
     """``T.exp(x)``; TVM's names fabs and power are abs and pow here."""
     name = r.function(tree.func)
     op = {"fabs": "abs", "power": "pow"}.get(name, name)
-    args = [read_value(r, arg) for arg in r.arguments(tree, *("x", "y")[: MATHS[op]])]
-    for arg, value in zip(tree.args, args, strict=False):
-        if not isinstance(value, (Expr, bool, int, float)):
-            raise not_a_number(r, arg, value)
+    args = [_read_number(r, arg) for arg in r.arguments(tree, *("x", "y")[: MATHS[op]])]
     if len(args) == 2:
         args = list(_together(r, tree, *args))
-    first = as_expr(args[0] if isinstance(args[0], Expr) else float(args[0]))
+    first = args[0] if isinstance(args[0], Expr) else as_expr(float(args[0]))
     if dtypes.is_float(first.dtype) or (op == "abs" and dtypes.is_int(first.dtype)):
-        return Call(op, (first, *args[1:]), first.dtype)
+        return Call(op, (first, *map(as_expr, args[1:])), first.dtype)
     hint = f'convert it first: T.{name}(T.Cast("float32", x))'
     raise r.error(tree, f"Can't take T.{name} of a value of type {first.dtype}", hint=hint)
 
 
-def _together(r: Reader, tree: ast.Call, a: Value, b: Value) -> tuple[Expr, Expr]:
+def _read_number(r: Reader, tree: ast.expr) -> ExprLike:
+    """An expression, or a Python number, whose type what is beside it will decide."""
+    value = read_value(r, tree)
+    if not isinstance(value, (Expr, bool, int, float)):
+        raise not_a_number(r, tree, value)
+    return value
+
+
+def _together(r: Reader, tree: ast.Call, a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
     """Both values in the type in which they meet."""
     try:
-        return meet(a, b)  # type: ignore[arg-type]
+        return meet(a, b)
     except TypeError as error:
         hint = 'convert one of them: T.Cast("float32", x)'
         raise r.error(tree, f"Can't bring both values to one type: {error}", hint=hint) from None
@@ -125,10 +131,7 @@ def _choice(r: Reader, tree: ast.Call) -> tuple[Expr, Expr, Expr]:
     """The condition and the two values of a choice, the values in one type."""
     first, second, third = r.arguments(tree, "condition", "true_value", "false_value")
     condition = read_condition(r, first)
-    a, b = read_value(r, second), read_value(r, third)
-    for side, value in ((second, a), (third, b)):
-        if not isinstance(value, (Expr, bool, int, float)):
-            raise not_a_number(r, side, value)
+    a, b = _read_number(r, second), _read_number(r, third)
     return condition, *_together(r, tree, a, b)
 
 

@@ -142,9 +142,9 @@ def read_function(r: Reader, tree: ast.FunctionDef) -> PrimFunc:
             body.append(stmt)
     buffers = [_matched(r, tree, name, buffer) for name, buffer in params.items()]
     head = Head()
-    stmt = read_block_body(r, body, head, tree)
+    whole = read_block_body(r, body, head, tree)
     name = str(attrs.pop("global_symbol", tree.name))
-    return PrimFunc(name, tuple(buffers), _root(r, tree, head, stmt), tuple(attrs.items()))
+    return PrimFunc(name, tuple(buffers), _root(r, tree, head, whole), tuple(attrs.items()))
 
 
 def _read_params(r: Reader, tree: ast.FunctionDef) -> dict[str, Buffer | None]:

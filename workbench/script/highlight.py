@@ -60,7 +60,7 @@ def highlight_css(selector: str, dark: bool = False) -> str:
 
 
 def diff_text(lines: list[DiffLine]) -> str:
-    """A comparison as text. A changed line stands twice: as it was after "-", as it is after "+"."""
+    """A comparison as text; a changed line stands twice, after "-" as it was, "+" as it is."""
     return "\n".join(f"{sign} {text}".rstrip() for sign, text, _ in _signed(lines))
 
 
