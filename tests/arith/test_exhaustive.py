@@ -118,3 +118,22 @@ def test_narrow_keeps_every_point_where_the_condition_holds(cond, dom):
     for env in points(dom):
         if evaluate(cond, env):
             assert all(narrowed[v][0] <= env[v] <= narrowed[v][1] for v in VARS)
+
+
+@given(st.lists(integers(3), min_size=1, max_size=2), DOMAINS)
+@settings(deadline=None)
+def test_injective_holds_for_every_value_of_the_other_variables(indices, dom):
+    inner = {var: ends for var, ends in dom.items() if var is not VARS[0]}
+    if is_injective(indices, inner) is True:
+        for other in range(-2, 6):
+            places = [
+                tuple(evaluate(e, {**env, VARS[0]: other}) for e in indices)
+                for env in points(inner)
+            ]
+            assert len(set(places)) == len(places)
+
+
+def test_injective_with_a_variable_that_has_one_unknown_value():
+    i, j, k = VARS
+    assert is_injective([k * 4 + i], {i: (0, 7)}) is True
+    assert is_injective([(k * 4 + i * 16 + j) // 2], {i: (0, 7), j: (0, 3)}) is False

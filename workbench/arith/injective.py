@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from workbench.arith.canonical import Bounds, Sum
+from workbench.arith.canonical import Bounds, Digit, Sum
 from workbench.arith.evaluate import Env, compiled
 from workbench.arith.simplify import Simplifier
-from workbench.ir import TRUE, Expr, Var
+from workbench.ir import TRUE, Expr, Var, free_vars
 
 _POINTS = 20_000  # how many iterations are looked at where there is no proof: about 50 ms
 
@@ -33,7 +33,8 @@ def is_injective(
     """Whether no two assignments of `dom` give the same values of `indices`.
 
     True is a proof. A Counterexample holds two assignments, both satisfying `predicate`, that
-    conflict. False means that neither a proof nor a conflict was found.
+    conflict. False means that neither a proof nor a conflict was found. Variables that are not in
+    `dom` have one value, which is not known: then there is a proof or nothing.
 
     >>> i, j = Var("i"), Var("j")
     >>> is_injective([i * 4 + j], {i: (0, 7), j: (0, 3)})
@@ -44,6 +45,8 @@ def is_injective(
     ranges = {var: range(low, high + 1) for var, (low, high) in dom.items()}
     if any(not values for values in ranges.values()) or _proved(indices, dom):
         return True
+    if any(var not in dom for e in (*indices, predicate) for var in free_vars(e)):
+        return False
     whole = prod(len(values) for values in ranges.values()) <= _POINTS
     if not whole:
         ranges = _shortened(ranges)
@@ -88,9 +91,14 @@ def _proved(indices: Sequence[Expr], dom: Bounds) -> bool:
     found: dict[Var, list[tuple[int, int | None]]] = {}
     for index in indices:
         total = known.sum_of(index)
-        if not _is_mixed_radix(total, known):
+        moving = {
+            digit: factor
+            for digit, factor in total.digits.items()
+            if any(var in dom for var in free_vars(known.part(digit)))
+        }
+        if not _is_mixed_radix(moving, known):
             continue
-        for digit in total.digits:
+        for digit in moving:
             base = known.base(digit)
             if isinstance(base, Var):
                 found.setdefault(base, []).append((digit.lower, digit.upper))
@@ -99,10 +107,10 @@ def _proved(indices: Sequence[Expr], dom: Bounds) -> bool:
     )
 
 
-def _is_mixed_radix(total: Sum, known: Simplifier) -> bool:
+def _is_mixed_radix(digits: dict[Digit, int], known: Simplifier) -> bool:
     """Whether each factor is larger than all that the digits of smaller factors add up to."""
     reach = 0
-    for digit, factor in sorted(total.digits.items(), key=lambda item: abs(item[1])):
+    for digit, factor in sorted(digits.items(), key=lambda item: abs(item[1])):
         low, high = known.interval(Sum({digit: 1}))
         if abs(factor) <= reach or low is None or high is None:
             return False
