@@ -25,8 +25,8 @@ from workbench.ir import (
     seq,
     substitute_buffers,
 )
+from workbench.ir.places import Places, places
 from workbench.schedule.moving import nest, statements, within
-from workbench.schedule.places import Places, places
 from workbench.schedule.regions import Bounds, Box
 from workbench.schedule.scope import around, shared_loops
 

@@ -23,7 +23,7 @@ from workbench.ir import (
     const,
     rebuild,
 )
-from workbench.schedule.places import places
+from workbench.ir.places import places
 from workbench.schedule.regions import Bounds
 from workbench.schedule.scope import domain
 

@@ -12,7 +12,6 @@ from workbench.ir import (
     BinOp,
     Block,
     BlockRealize,
-    Buffer,
     Const,
     Expr,
     For,
@@ -25,26 +24,16 @@ from workbench.ir import (
     const,
     seq,
 )
-from workbench.schedule.places import Places, places
+from workbench.ir.places import places
 from workbench.schedule.regions import (
     Bounds,
     Box,
     covers_domain,
-    exact,
-    holds,
-    touched,
-    variables,
     width,
 )
 from workbench.schedule.scope import (
     around,
-    bindings,
     domain,
-    only_region,
-    read,
-    shared_loops,
-    siblings,
-    written,
 )
 
 
@@ -309,85 +298,3 @@ def removed(func: PrimFunc, realize: BlockRealize) -> tuple[PrimFunc, tuple[Var,
         stmt = outer
         gone.append(outer.loop_var)
     return where.replace(stmt, None), tuple(reversed(gone))
-
-
-# --- is everything there when it is read ---------------------------------------------------------
-
-
-def check_fed(before: PrimFunc, func: PrimFunc, block: Block, task: str) -> None:
-    """Refuse `func` unless every value that `block` reads there is made before it is read.
-
-    Values from before the loops that reader and maker share are there as a whole; of what is made
-    in the same iteration, the exact box written must hold the box read. Nodes of `before`, the
-    program as it was, are marked.
-    """
-    where = places(func)
-    reader = where.realize(block)
-    order = {r.block.id: k for k, r in enumerate(siblings(func, block))}
-    for buffer in read(block):
-        for maker in siblings(func, block):
-            if maker is reader or buffer not in written(maker.block):
-                continue
-            marks = [places(before).realize(b) for b in (maker.block, block)]
-            if order[maker.block.id] > order[block.id]:
-                raise Refusal(
-                    f"Can't {task}: `{maker.block.name}` would write {buffer.name} only after "
-                    f"`{block.name}` has read it",
-                    *marks,
-                    hint=f"move `{maker.block.name}` first, or pick a loop further out",
-                )
-            _check_pair(where, maker, reader, buffer, task, marks)
-
-
-def _check_pair(
-    where: Places,
-    maker: BlockRealize,
-    reader: BlockRealize,
-    buffer: Buffer,
-    task: str,
-    marks: list[BlockRealize],
-) -> None:
-    common = shared_loops(where, maker, reader)
-    if not common:
-        return
-    shared = {loop.loop_var for loop in common}
-    name, inmost = maker.block.name, common[-1].loop_var.name
-    reduced = {it.var for it in maker.block.iter_vars if it.kind == "reduce"}
-    for var, value in bindings(maker).items():
-        summed = variables(value) & shared
-        if var in reduced and summed:
-            loop = next(v for v in (one.loop_var for one in common) if v in summed)
-            raise Refusal(
-                f"Can't {task}: `{reader.block.name}` would read {buffer.name} while "
-                f"`{name}` is still summing over `{loop.name}`",
-                *marks,
-                hint=f"pick a loop outside `{loop.name}`, where the sum is finished",
-            )
-    made, wanted, dom = _in_one_iteration(where, maker, reader, buffer, common)
-    if made is None or not holds(made, wanted, buffer.shape, dom):
-        raise Refusal(
-            f"Can't {task}: one iteration of `{inmost}` does not make all of {buffer.name} "
-            f"that `{reader.block.name}` reads in it",
-            *marks,
-            hint=f"pick a loop outside `{inmost}`, or move `{name}` there with compute_at "
-            "after this step",
-        )
-
-
-def _in_one_iteration(
-    where: Places, maker: BlockRealize, reader: BlockRealize, buffer: Buffer, common: list[For]
-) -> tuple[Box | None, Box, Bounds]:
-    """What `maker` surely writes and what `reader` reads in one iteration of the common loops."""
-    boxes: list[Box | None] = []
-    outer: Bounds = {}
-    for realize, regions in ((maker, maker.block.writes), (reader, reader.block.reads)):
-        dom = around(where, realize)
-        own = [loop for loop in where.loops_above(realize) if loop not in common]
-        inner = {loop.loop_var: dom[loop.loop_var] for loop in own}
-        outer = {v: ends for v, ends in dom.items() if v not in inner}
-        region = only_region(regions, buffer)
-        assert region is not None
-        measure = exact if realize is maker else touched
-        boxes.append(measure(region, realize, inner, outer))
-    assert boxes[1] is not None
-    return boxes[0], boxes[1], outer

@@ -22,7 +22,8 @@ from workbench.ir import (
     substitute,
     walk,
 )
-from workbench.schedule.scope import bindings, conjuncts, domain
+from workbench.schedule.bindings import conjuncts
+from workbench.schedule.scope import bindings, domain
 
 Bounds: TypeAlias = dict[Var, tuple[int, int]]
 Box: TypeAlias = tuple[Range, ...]

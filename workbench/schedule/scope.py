@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from workbench import arith
 from workbench.diag import Refusal
 from workbench.ir import (
-    TRUE,
-    BinOp,
     Block,
     BlockRealize,
     Buffer,
@@ -23,7 +21,7 @@ from workbench.ir import (
     stores,
     walk,
 )
-from workbench.schedule.places import Places, places
+from workbench.ir.places import Places, places
 
 # --- who makes, who reads ------------------------------------------------------------------------
 
@@ -90,15 +88,6 @@ def shared_loops(where: Places, a: Stmt, b: Stmt) -> list[For]:
     """The loops, in the block that holds them, that run both `a` and `b`; outermost first."""
     inner = where.loops_above(b)
     return [loop for loop in where.loops_above(a) if loop in inner]
-
-
-def conjuncts(predicate: Expr) -> Iterator[Expr]:
-    """The conditions that `predicate` joins with `and`; none for TRUE."""
-    if isinstance(predicate, BinOp) and predicate.op == "and":
-        yield from conjuncts(predicate.a)
-        yield from conjuncts(predicate.b)
-    elif predicate is not TRUE:
-        yield predicate
 
 
 def bindings(realize: BlockRealize) -> dict[Var, Expr]:

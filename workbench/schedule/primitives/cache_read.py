@@ -7,6 +7,7 @@ from typing import Any
 
 from workbench.diag import Refusal
 from workbench.ir import Block, BlockRealize, Buffer, For, PrimFunc, Range, const, walk
+from workbench.ir.places import places
 from workbench.schedule.caching import (
     bounds_at,
     cached,
@@ -18,8 +19,7 @@ from workbench.schedule.caching import (
     reading,
     scope_choices,
 )
-from workbench.schedule.moving import check_fed
-from workbench.schedule.places import places
+from workbench.schedule.feeding import check_fed
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import Box, touched
 from workbench.schedule.scope import (

@@ -8,6 +8,7 @@ from typing import Any
 from workbench import arith
 from workbench.diag import Refusal
 from workbench.ir import Block, BlockRealize, Buffer, BufferLoad, For, PrimFunc, walk
+from workbench.ir.places import places
 from workbench.schedule.caching import (
     bounds_at,
     cached,
@@ -20,8 +21,7 @@ from workbench.schedule.caching import (
     reading,
     scope_choices,
 )
-from workbench.schedule.moving import check_fed
-from workbench.schedule.places import places
+from workbench.schedule.feeding import check_fed
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import Box, exact
 from workbench.schedule.scope import around, domain, only_region, readers, siblings, writers

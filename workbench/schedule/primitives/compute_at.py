@@ -8,8 +8,9 @@ from typing import Any
 from workbench.arith import union_regions
 from workbench.diag import Refusal
 from workbench.ir import Block, BlockRealize, Buffer, For, PrimFunc
+from workbench.ir.places import Places, places
+from workbench.schedule.feeding import check_fed
 from workbench.schedule.moving import (
-    check_fed,
     check_loop,
     gap,
     needs,
@@ -17,7 +18,6 @@ from workbench.schedule.moving import (
     position,
     transplant,
 )
-from workbench.schedule.places import Places, places
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import Bounds, Box, touched
 from workbench.schedule.scope import (

@@ -18,14 +18,15 @@ from workbench.ir import (
     cast,
     substitute,
 )
+from workbench.ir.places import places
+from workbench.schedule.bindings import conjuncts
+from workbench.schedule.feeding import check_fed
 from workbench.schedule.inlining import inlined, inverse, only_store, without_buffer
-from workbench.schedule.moving import check_fed, removed
-from workbench.schedule.places import places
+from workbench.schedule.moving import removed
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import Bounds, stays_in_domain
 from workbench.schedule.scope import (
     check_stage,
-    conjuncts,
     consumers,
     domain,
     is_allocated,

@@ -24,10 +24,11 @@ from workbench.ir import (
     seq,
     substitute,
 )
-from workbench.schedule.places import places
+from workbench.ir.places import places
+from workbench.schedule.bindings import conjuncts
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import one_to_one, variables
-from workbench.schedule.scope import around, bindings, check_stage, conjuncts
+from workbench.schedule.scope import around, bindings, check_stage
 
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:

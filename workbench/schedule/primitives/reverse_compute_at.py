@@ -8,9 +8,10 @@ from typing import Any
 from workbench import arith
 from workbench.diag import Refusal
 from workbench.ir import Block, BlockRealize, Buffer, Const, For, PrimFunc
+from workbench.ir.places import places
+from workbench.schedule.feeding import check_fed
 from workbench.schedule.moving import (
     Need,
-    check_fed,
     check_loop,
     check_whole,
     gap,
@@ -19,7 +20,6 @@ from workbench.schedule.moving import (
     position,
     transplant,
 )
-from workbench.schedule.places import places
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import Bounds, Box, touched, variables
 from workbench.schedule.scope import (
@@ -107,6 +107,7 @@ def reverse_compute_at(
     new, axes = nest(block, needed, dom, preserve_unit_loops)
     moved, gone = transplant(func, block, loop, at, new)
     _check_summed_once(func, moved, block, task)
+    check_fed(func, moved, block, task, finished=False)
     for reader in consumers(moved, block):
         check_fed(func, moved, reader.block, task)
     return Edit(moved, None, dict.fromkeys(gone, axes))
@@ -184,8 +185,7 @@ def _needed(
     needed, agree = needs(block, pairs, dom)
     if not agree:
         raise Refusal(
-            f"Can't {task}: one iteration of `{loop.loop_var.name}` makes its inputs for "
-            "different iterations",
+            f"Can't {task}: what it reads together is made in different iterations",
             where.realize(block),
             *makers,
             hint="pick a loop further out, where all that it reads together is made",
@@ -201,8 +201,7 @@ def _check_one_cell(
         fixed = not variables(axis.min)
         if not (isinstance(axis.extent, Const) and axis.extent.value == 1) and not fixed:
             raise Refusal(
-                f"Can't {task}: one iteration of it reads several cells of {buffer.name}, which "
-                f"`{maker.block.name}` may not have made yet",
+                f"Can't {task}: it reads several cells of {buffer.name} at once, some not made yet",
                 realize,
                 maker,
                 hint=f"move `{maker.block.name}` to `{block.name}` instead, with compute_at",
@@ -232,7 +231,7 @@ def _check_summed_once(before: PrimFunc, func: PrimFunc, block: Block, task: str
     )
     if not starts or arith.is_injective(realize.iter_values, loops) is not True:
         raise Refusal(
-            f"Can't {task}: it is a sum, and terms would be added more than once or out of order",
+            f"Can't {task}: terms of its sum would be added twice or out of order",
             places(before).realize(block),
             hint="pick a loop outside which none of the summed values is made again",
         )

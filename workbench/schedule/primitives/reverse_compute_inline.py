@@ -22,6 +22,8 @@ from workbench.ir import (
     substitute,
     walk,
 )
+from workbench.ir.places import places
+from workbench.schedule.feeding import check_fed
 from workbench.schedule.inlining import (
     domain_conditions,
     fixed_conditions,
@@ -30,8 +32,7 @@ from workbench.schedule.inlining import (
     with_regions,
     without_buffer,
 )
-from workbench.schedule.moving import check_fed, check_whole, removed
-from workbench.schedule.places import places
+from workbench.schedule.moving import check_whole, removed
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.scope import (
     bindings,

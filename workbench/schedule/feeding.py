@@ -1,0 +1,115 @@
+"""Whether every value is there when a block reads it."""
+
+from __future__ import annotations
+
+from workbench.diag import Refusal
+from workbench.ir import Block, BlockRealize, Buffer, For, PrimFunc
+from workbench.ir.places import Places, places
+from workbench.schedule.regions import Bounds, Box, exact, holds, touched, variables
+from workbench.schedule.scope import (
+    around,
+    bindings,
+    only_region,
+    read,
+    shared_loops,
+    siblings,
+    written,
+)
+
+
+def check_fed(
+    before: PrimFunc, func: PrimFunc, block: Block, task: str, finished: bool = True
+) -> None:
+    """Refuse `func` unless every value that `block` reads there is made before it is read.
+
+    A sum must be finished too, unless `finished` is False: a block whose last run is the one that
+    counts may read it earlier as well.
+
+    Values from before the loops that reader and maker share are there as a whole; of what is made
+    in the same iteration, the exact box written must hold the box read. Nodes of `before`, the
+    program as it was, are marked.
+    """
+    where = places(func)
+    reader = where.realize(block)
+    order = {r.block.id: k for k, r in enumerate(siblings(func, block))}
+    for buffer in read(block):
+        for maker in siblings(func, block):
+            if maker is reader or buffer not in written(maker.block):
+                continue
+            marks = [places(before).realize(b) for b in (maker.block, block)]
+            if order[maker.block.id] > order[block.id]:
+                raise Refusal(
+                    f"Can't {task}: `{block.name}` would read {buffer.name} before "
+                    f"`{maker.block.name}` writes it",
+                    *marks,
+                    hint=f"move `{maker.block.name}` first, or pick a loop further out",
+                )
+            if finished:
+                _check_finished(where, maker, reader, buffer, task, marks)
+            _check_made(where, maker, reader, buffer, task, marks)
+
+
+def _check_finished(
+    where: Places,
+    maker: BlockRealize,
+    reader: BlockRealize,
+    buffer: Buffer,
+    task: str,
+    marks: list[BlockRealize],
+) -> None:
+    """Refuse where `reader` would read a sum inside a loop over which it is still summed."""
+    shared = [loop.loop_var for loop in shared_loops(where, maker, reader)]
+    bound = bindings(maker)
+    reduced = [it.var for it in maker.block.iter_vars if it.kind == "reduce"]
+    summed = {v for iterator in reduced for v in variables(bound[iterator])}
+    unfinished = [v for v in shared if v in summed]
+    if unfinished:
+        raise Refusal(
+            f"Can't {task}: `{reader.block.name}` would read {buffer.name} before its sum over "
+            f"`{unfinished[0].name}` is finished",
+            *marks,
+            hint=f"pick a loop outside `{unfinished[0].name}`",
+        )
+
+
+def _check_made(
+    where: Places,
+    maker: BlockRealize,
+    reader: BlockRealize,
+    buffer: Buffer,
+    task: str,
+    marks: list[BlockRealize],
+) -> None:
+    """Refuse where `reader` would read cells that `maker` writes in another iteration."""
+    common = shared_loops(where, maker, reader)
+    if not common:
+        return
+    made, wanted, dom = _in_one_iteration(where, maker, reader, buffer, common)
+    if made is None or not holds(made, wanted, buffer.shape, dom):
+        inmost = common[-1].loop_var.name
+        raise Refusal(
+            f"Can't {task}: `{reader.block.name}` would read cells of {buffer.name} that are not "
+            "made yet",
+            *marks,
+            hint=f"one iteration of `{inmost}` may not make all that it reads in it: pick a loop "
+            f"outside `{inmost}`, or compute_at the block that reads instead",
+        )
+
+
+def _in_one_iteration(
+    where: Places, maker: BlockRealize, reader: BlockRealize, buffer: Buffer, common: list[For]
+) -> tuple[Box | None, Box, Bounds]:
+    """What `maker` surely writes and what `reader` reads in one iteration of the common loops."""
+    boxes: list[Box | None] = []
+    outer: Bounds = {}
+    for realize, regions in ((maker, maker.block.writes), (reader, reader.block.reads)):
+        dom = around(where, realize)
+        own = [loop for loop in where.loops_above(realize) if loop not in common]
+        inner = {loop.loop_var: dom[loop.loop_var] for loop in own}
+        outer = {v: ends for v, ends in dom.items() if v not in inner}
+        region = only_region(regions, buffer)
+        assert region is not None
+        measure = exact if realize is maker else touched
+        boxes.append(measure(region, realize, inner, outer))
+    assert boxes[1] is not None
+    return boxes[0], boxes[1], outer
