@@ -1,0 +1,113 @@
+// Lets g++ compile the text of a CUDA kernel: CUDA's words, types and functions, on the CPU.
+// One block runs at a time; cuda_on_cpu.cpp runs its threads, as fibers where they meet at barriers.
+#pragma once
+#include <cstdint>
+#include <cstring>
+#include <math.h>
+#include <stdlib.h>
+
+struct Place {
+  unsigned x, y, z;
+};
+extern Place blockIdx, threadIdx;
+void __syncthreads();
+
+#define __global__ static
+#define __device__
+#define __forceinline__ inline
+#define __restrict__ __restrict
+#define __launch_bounds__(threads)
+#define __align__(bytes) __attribute__((aligned(bytes)))
+// All shared arrays lie together, so that a block finds them filled with what nobody wrote.
+#define __shared__ static __attribute__((section("block_shared")))
+
+#define VECTOR(type, name)                                  \
+  struct __align__(2 * sizeof(type)) name##2 { type x, y; }; \
+  struct __align__(4 * sizeof(type) > 16 ? 16 : 4 * sizeof(type)) name##4 { type x, y, z, w; };
+VECTOR(signed char, char) VECTOR(unsigned char, uchar) VECTOR(short, short)
+VECTOR(unsigned short, ushort) VECTOR(int, int) VECTOR(unsigned, uint)
+VECTOR(long long, longlong) VECTOR(unsigned long long, ulonglong)
+VECTOR(float, float) VECTOR(double, double)
+#undef VECTOR
+
+inline float __int_as_float(unsigned bits) {
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+inline double __longlong_as_double(unsigned long long bits) {
+  double value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
+inline double rsqrt(double x) { return 1.0 / sqrt(x); }
+#define EXTREMES(type)                                        \
+  inline type min(type a, type b) { return b < a ? b : a; } \
+  inline type max(type a, type b) { return a < b ? b : a; }
+EXTREMES(int) EXTREMES(unsigned) EXTREMES(long long) EXTREMES(unsigned long long)
+#undef EXTREMES
+
+// A 16-bit float: every operation is done in float and rounded, as the GPU's are.
+template <typename Bits> struct Narrow {
+  Bits bits;
+  Narrow() = default;
+  Narrow(float value) : bits(Bits::of(value)) {}
+  Narrow(double value) : bits(Bits::of(value)) {}
+  Narrow(int value) : Narrow((float)value) {}
+  operator float() const { return bits.value(); }
+};
+#define OPERATOR(op)                                                 \
+  template <typename B> Narrow<B> operator op(Narrow<B> a, Narrow<B> b) { \
+    return Narrow<B>((float)a op (float)b);                          \
+  }
+OPERATOR(+) OPERATOR(-) OPERATOR(*) OPERATOR(/)
+#undef OPERATOR
+#define COMPARISON(op)                                          \
+  template <typename B> bool operator op(Narrow<B> a, Narrow<B> b) { \
+    return (float)a op (float)b;                                \
+  }
+COMPARISON(<) COMPARISON(<=) COMPARISON(>) COMPARISON(>=) COMPARISON(==) COMPARISON(!=)
+#undef COMPARISON
+
+struct HalfBits {
+  _Float16 stored;
+  static HalfBits of(float value) { return {(_Float16)value}; }
+  static HalfBits of(double value) { return {(_Float16)value}; }
+  float value() const { return (float)stored; }
+};
+struct BrainBits {
+  uint16_t stored;
+  static BrainBits of(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    if (value != value) return {0x7fff};
+    return {(uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16)};
+  }
+  static BrainBits of(double value) { return of((float)value); }
+  float value() const { return __int_as_float((uint32_t)stored << 16); }
+};
+using half = Narrow<HalfBits>;
+using __nv_bfloat16 = Narrow<BrainBits>;
+
+// What the generated part says about each program; `run` launches one of its kernels.
+struct Launch {
+  unsigned grid[3], block[3];
+  bool barriers;
+  void (*kernel)(void** arrays);
+};
+struct Program {
+  int arrays;
+  int launches;
+  const Launch* launch;
+};
+extern const Program programs[];
+
+// The type of a kernel's parameter, so that the generated calls need not repeat it.
+template <int N, typename First, typename... Rest> struct Nth {
+  using type = typename Nth<N - 1, Rest...>::type;
+};
+template <typename First, typename... Rest> struct Nth<0, First, Rest...> {
+  using type = First;
+};
+template <int N, typename... Args> typename Nth<N, Args...>::type argument(void (*)(Args...));
