@@ -12,7 +12,11 @@ GAP = 30.0  # between two levels, where the arrows are
 LEGEND = 17.0
 
 NAMES = {"global": "global memory", "shared": "shared memory", "local": "registers"}
-OWNERS = {"grid": "one for all blocks", "block": "one for each block", "thread": "one for each thread"}
+OWNERS = {
+    "grid": "one for all blocks",
+    "block": "one for each block",
+    "thread": "one for each thread",
+}
 DIGITS = "①②③④⑤⑥⑦⑧⑨"
 
 
@@ -89,14 +93,23 @@ def _marker() -> str:
     tip = tag("path", {"d": "M0 0 L8 4 L0 8 z", "class": "wb-head"})
     return tag(
         "marker",
-        {"id": "wb-tip", "markerWidth": 8, "markerHeight": 8, "refX": 7, "refY": 4, "orient": "auto"},
+        {
+            "id": "wb-tip",
+            "markerWidth": 8,
+            "markerHeight": 8,
+            "refX": 7,
+            "refY": 4,
+            "orient": "auto",
+        },
         tip,
     )
 
 
 def _legend(order: int, flow: Flow, y: float) -> str:
     number = DIGITS[order] if order < len(DIGITS) else f"({order + 1})"
-    words = f"{number} {flow.source} → {flow.target}: {flow.count:,} elements, {size_text(flow.bytes)}"
+    words = (
+        f"{number} {flow.source} → {flow.target}: {flow.count:,} elements, {size_text(flow.bytes)}"
+    )
     return text(fit(words, WIDTH - 8, 5.9), 6, y, "", "start")
 
 

@@ -59,7 +59,9 @@ STYLE = """text{font:11px system-ui,sans-serif;fill:#1f2328}.wb-cell-name,.wb-co
 
 def standalone_svg(picture: Picture, title: str) -> str:
     """All strips below each other in one SVG file that needs no style sheet, on white."""
-    sizes = [tuple(map(float, re.findall(r'(?:width|height)="([\d.]+)"', s)[:2])) for s in picture.strips]
+    sizes = [
+        tuple(map(float, re.findall(r'(?:width|height)="([\d.]+)"', s)[:2])) for s in picture.strips
+    ]
     gap, width = 6.0, max(w for w, _ in sizes) + 12
     parts, y = [], 6.0
     for strip, (_, height) in zip(picture.strips, sizes, strict=True):

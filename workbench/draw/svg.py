@@ -37,6 +37,11 @@ def picture(width: float, height: float, *children: str, label: str | None = Non
     return tag("svg", {"xmlns": "http://www.w3.org/2000/svg", **size, **hidden}, *children)
 
 
+def title(words: str) -> str:
+    """What a mouse that rests on the element is told."""
+    return tag("title", None, escape(words))
+
+
 def fit(label: str, width: float, letter: float = LETTER) -> str:
     """`label`, cut with an ellipsis where it is wider than `width` px."""
     room = int(width / letter)

@@ -22,12 +22,20 @@ def tiles_picture(tiles: Tiles) -> Picture:
 
 
 def _tile(tile: Tile) -> str:
-    title = text(f"{tile.buffer} ({tile.scope}), {_shape(tile.shape)}", LEFT, 14, "wb-strong", "start")
+    title = text(
+        f"{tile.buffer} ({tile.scope}), {_shape(tile.shape)}", LEFT, 14, "wb-strong", "start"
+    )
     flat = len(tile.shape) < 2
     height = BAR if flat else _map_size(tile.shape)[1]
     body = _track(tile) if flat else _map(tile)
     words = [
-        text(fit(touch_text(tile.buffer, t), WIDTH - 8, 5.7), LEFT, 24 + height + 16 * (k + 1), "", "start")
+        text(
+            fit(touch_text(tile.buffer, t), WIDTH - 8, 5.7),
+            LEFT,
+            24 + height + 16 * (k + 1),
+            "",
+            "start",
+        )
         for k, t in enumerate(tile.touches)
     ]
     if not tile.touches:
@@ -67,9 +75,14 @@ def _track(tile: Tile) -> str:
     for touch in tile.touches:
         start, count, step = touch.region[0] if touch.region else (0, 1, 1)
         top, high = (22.0, BAR) if len(tile.touches) == 1 else _lane(touch)
-        runs = [(start, count)] if step == 1 else [(start + k * step, 1) for k in range(min(count, 64))]
+        runs = (
+            [(start, count)]
+            if step == 1
+            else [(start + k * step, 1) for k in range(min(count, 64))]
+        )
         parts += [
-            rect(LEFT + unit * a, top, max(unit * n, SEEN), high, f"wb-{touch.access}") for a, n in runs
+            rect(LEFT + unit * a, top, max(unit * n, SEEN), high, f"wb-{touch.access}")
+            for a, n in runs
         ]
     return "".join(parts)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.draw.picture import Picture
-from workbench.draw.svg import fit, picture, rect, tag, text
+from workbench.draw.svg import fit, picture, rect, tag, text, title
 from workbench.insight import Cell, Group, Who
 
-CELL, ROW, HEAD = 68.0, 15.0, 20.0
+CELL, ROW, HEAD = 73.0, 15.0, 20.0
 BOX = 138.0  # the width of a group of cells
 ACROSS = 4  # cells in a strip: two strips make the eight of a small program, one fits a phone
 COLOURS = 8
@@ -16,7 +16,9 @@ MOST = 16  # groups drawn before the rest is counted
 
 
 def who_picture(
-    who: Who, before: Mapping[tuple[int, ...], str] | None = None, asked: tuple[int, ...] | None = None
+    who: Who,
+    before: Mapping[tuple[int, ...], str] | None = None,
+    asked: tuple[int, ...] | None = None,
 ) -> Picture:
     """Who computes each cell: single cells where the buffer is small, else groups of cells.
 
@@ -70,7 +72,9 @@ def _strip(
         new = before.get(cell.index, cell.label) != cell.label
         name = f"{who.buffer}[{', '.join(map(str, cell.index))}]"
         parts = [
-            rect(x + 1, 2, CELL - 4, height, f"wb-cell {_colour(cell.block)}{' wb-new' * new}", rx=3),
+            rect(
+                x + 1, 2, CELL - 4, height, f"wb-cell {_colour(cell.block)}{' wb-new' * new}", rx=3
+            ),
             text(name, x + CELL / 2 - 1, 16, "wb-cell-name"),
         ]
         parts += [
@@ -79,7 +83,7 @@ def _strip(
         ]
         if cell.index == asked:
             parts.append(rect(x - 1, 0, CELL, height + 4, "wb-asked", rx=5))
-        parts.append(tag("title", None, f"{name}: {cell.label}"))
+        parts.append(title(f"{name}: {cell.label}"))
         drawn.append(tag("g", {"data-cell": name}, *parts))
     return picture(len(cells) * CELL + 2, height + 5, *drawn)
 
@@ -132,5 +136,3 @@ def _span(start: int, count: int, step: int) -> str:
         return str(start)
     last = start + (count - 1) * step
     return f"{start}…{last}" + (f" step {step}" if step != 1 else "")
-
-

@@ -62,13 +62,19 @@ def names_of(func: PrimFunc, keys: Keys) -> Names:
             note(node.loop_var, "loop", node.loop_var.name, loop_label(node), *_axes(node))
         elif isinstance(node, BlockRealize):
             key = keys.of(node.block.id)
-            about[key] = {"kind": "block", "name": node.block.name, "label": f"block {node.block.name}"}
+            about[key] = {
+                "kind": "block",
+                "name": node.block.name,
+                "label": f"block {node.block.name}",
+            }
     return Names(about, {word: " ".join(dict.fromkeys(found)) for word, found in words.items()})
 
 
 def buffers_of(func: PrimFunc) -> list[Buffer]:
     """The parameters and the intermediate buffers, in that order."""
-    inner = [b for n in walk(func.body) if isinstance(n, BlockRealize) for b in n.block.alloc_buffers]
+    inner = [
+        b for n in walk(func.body) if isinstance(n, BlockRealize) for b in n.block.alloc_buffers
+    ]
     return [*func.params, *inner]
 
 

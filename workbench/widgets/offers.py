@@ -77,7 +77,9 @@ def _field(param: Param, choices: Sequence[Mapping[str, Any]]) -> dict[str, Any]
     made["options"] = [{"value": value_text(option)} for option in options]
     made["value"] = made["options"][0]["value"] if options else ""
     if get_origin(param.type) is list or kind == "list":
-        made["help"] = "a list; None: work it out" if type(None) in _inside(param.type) else "a list"
+        made["help"] = (
+            "a list; None: work it out" if type(None) in _inside(param.type) else "a list"
+        )
     return made
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench import check, target
+from workbench.diag import Fail
 from workbench.ir import BlockId, PrimFunc, Var
 from workbench.schedule import Schedule
 from workbench.schedule.history import History, HistoryNode
@@ -47,6 +48,10 @@ class Desk:
     def names(self, func: PrimFunc) -> Names:
         """What can be marked in the panes of `func`; its keys do not depend on the order."""
         return memo(func, f"names {id(self)}", lambda: names_of(func, self.keys))
+
+    def places(self, func: PrimFunc) -> Mapping[str, str]:
+        """The loops and blocks of `func` at which a step can be taken, with their labels."""
+        return places_of(func, self.keys, self.names(func))
 
 
 def tree(history: History) -> list[dict[str, Any]]:
@@ -103,7 +108,7 @@ def page(
     if picture and picture not in made["pictures"]:
         asked = desk.question.cell if desk.question else None
         made["pictures"] = {**made["pictures"], picture: picture_pane(picture, node, asked)}
-    where = places_of(node.func, desk.keys, names)
+    where = desk.places(node.func)
     chosen = view.place if view.place in where else ""
     if chosen not in made["offers"]:
         made["offers"] = {**made["offers"], chosen: _offer(cursor, chosen, where, desk)}
@@ -133,7 +138,10 @@ def picture_name(made: dict[str, Any], node: HistoryNode, view: View) -> str:
     if view.machine != "tiles":
         return view.machine
     if "axes" not in made:
-        made["axes"] = axes_of(node.func)
+        try:
+            made["axes"] = axes_of(node.func)
+        except Fail:
+            made["axes"] = []  # the picture itself tells why
     if not made["axes"]:
         return "tiles"
     axis = next((a for a in made["axes"] if a["key"] == view.axis), made["axes"][0])

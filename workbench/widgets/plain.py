@@ -104,4 +104,3 @@ def _remark(loop: For) -> str:
     if loop.thread is not None:
         return f"  # {loop.thread}: {WHO[loop.thread[0]]}"
     return "" if loop.kind == "serial" else f"  # {loop.kind}"
-

@@ -132,9 +132,7 @@ def whole_numbers(shape: tuple[int, ...], dtype: str, seed: int) -> np.ndarray[A
     return values.astype(_numpy(dtype))
 
 
-def difference(
-    name: str, dtype: str, got: np.ndarray[Any, Any], want: np.ndarray[Any, Any]
-) -> str:
+def difference(name: str, dtype: str, got: np.ndarray[Any, Any], want: np.ndarray[Any, Any]) -> str:
     """The first cell that differs, in words; "" where none does. Floats may differ by rounding."""
     if dtypes.is_float(dtype):
         digits = {"float64": 1e-9, "float32": 1e-5}.get(dtype, 2e-2)

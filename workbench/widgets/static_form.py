@@ -52,22 +52,6 @@ def offline_page(title: str, state: Mapping[str, Any]) -> str:
 {static.style()}</style></head>
 <body><main id="lab"></main><script type="application/json" id="state">{data}</script>
 <script type="module">
-{static.script().replace("export default", "const widget =")}
-const state = JSON.parse(document.getElementById("state").textContent);
-const listeners = new Map();
-const model = {{
-  get: (name) => state[name],
-  set: (name, value) => {{ state[name] = value; model.changed.add(name); }},
-  changed: new Set(),
-  on: (event, act) => listeners.set(event, [...(listeners.get(event) ?? []), act]),
-  off: () => {{}},
-  send: () => {{}},
-  save_changes: () => {{
-    for (const name of model.changed) for (const act of listeners.get(`change:${{name}}`) ?? []) act();
-    model.changed.clear();
-  }},
-}};
-widget.render({{ model, el: document.getElementById("lab") }});
+{static.offline_script()}
 </script></body></html>
 """
-

@@ -25,7 +25,9 @@ LABELS = {
 }
 
 
-def text_pane(name: str, node: HistoryNode, keys: Keys, names: Names, lines: Lines) -> dict[str, Any]:
+def text_pane(
+    name: str, node: HistoryNode, keys: Keys, names: Names, lines: Lines
+) -> dict[str, Any]:
     """The pane `name` of the program of `node`; a refusal stands where there is no valid kernel."""
     if name == "tensorir":
         before = node.parent.func if node.parent else None
@@ -96,7 +98,9 @@ class _Numbered:
         for mark in text.marks:
             thing = mark.key[1]
             if isinstance(thing, (Var, Buffer, BlockId)) and mark.key[0] != "iter":
-                self.marks.setdefault(mark.line, []).append((mark.col, mark.end_col, keys.of(thing)))
+                self.marks.setdefault(mark.line, []).append(
+                    (mark.col, mark.end_col, keys.of(thing))
+                )
 
     def line(self, number: int) -> int:
         text = self.printed.lines[number - 1].text

@@ -75,7 +75,7 @@ class Lab(anywidget.AnyWidget):
         program, machine = _split_panes(panes)
         self.cursor = schedule.fork()
         self.history = schedule.history
-        self._desk = Desk(actions, question)
+        desk = self._desk = Desk(actions, question)
         self._runner = Runner(inputs or {}, reference)
         self._running: Thread | None = None
         self._autosave = Path(autosave) if autosave else None
@@ -91,6 +91,7 @@ class Lab(anywidget.AnyWidget):
             },
             view={"program": program["first"][0], "machine": machine["first"][0]},
             at=here.id,
+            place=next(iter(desk.places(here.func)), ""),
             status={"kind": "ready", "text": said(here)},
             answers={},
         )

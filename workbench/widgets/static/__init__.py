@@ -26,6 +26,12 @@ def script() -> str:
 
 
 @cache
+def offline_script() -> str:
+    """The lab's module and a model that lives in the page, in place of Python."""
+    return script().replace("export default", "const widget =") + "\n" + _read("offline.js")
+
+
+@cache
 def style() -> str:
     """The style sheet."""
     return _read("lab.css")

@@ -49,7 +49,7 @@ function historyPane(lab) {
       h("span.wb-here", { "aria-hidden": "true" }, here ? "▶" : versus ? "⇄" : branch ? "⑂" : ""),
       h("span.wb-step-no", {}, String(node.id)),
       h("span.wb-step-text", {}, node.label),
-      node.mark ? h("span.wb-tag", {}, node.mark) : null,
+      node.mark && node.mark !== node.label ? h("span.wb-tag", {}, node.mark) : null,
       versus ? h("span.wb-unseen", {}, " (compared with)") : null);
     return h("li", { style: `--depth:${Math.min(depth, 4)}` }, button);
   }

@@ -118,7 +118,7 @@ function statusBar(lab) {
   function draw() {
     clearTimeout(timer);
     const status = lab.status;
-    const words = status.text ?? "";
+    const words = status.error ? "" : status.text ?? ""; // the alert says it
     if (said.textContent !== words) said.textContent = words;
     error.hidden = !status.error;
     error.replaceChildren(...(status.error ? [refusalView(status.error)] : []));

@@ -1,0 +1,191 @@
+"""Pictures: what they say, that their strips fit a phone, that odd names do no harm."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ElementTree
+
+from workbench import draw
+from workbench.draw.memory import size_text
+from workbench.draw.svg import fit
+from workbench.draw.who import labels_of, region_text
+from workbench.insight import (
+    Axis,
+    BufferUse,
+    Cell,
+    Flow,
+    Group,
+    Level,
+    Memory,
+    Table,
+    Tile,
+    Tiles,
+    Touch,
+    Who,
+)
+
+PHONE = 334.0  # px; what JupyterLab leaves of a screen of 360
+
+
+def cells(label) -> tuple[Cell, ...]:
+    return tuple(Cell((i,), label(i), (i, i), None, None, 1) for i in range(8))
+
+
+def who(label, whole: bool = True, groups: tuple[Group, ...] = ()) -> Who:
+    table = Table(("cell", "computed by"), tuple((f"C[{i}]", label(i)) for i in range(8)))
+    return Who(
+        buffer="C",
+        scope="global",
+        shape=(8,) if whole else (1024,),
+        labels=("block", "thread"),
+        whole=whole,
+        cells=cells(label) if whole else (),
+        groups=groups,
+        left_out=0,
+        zoom=groups[:6],
+        caption="Every cell has its own thread.",
+        table=table,
+    )
+
+
+def words(strips: tuple[str, ...]) -> list[str]:
+    """The texts of a picture, in drawing order; also shows that the SVG is well-formed."""
+    texts = []
+    for strip in strips:
+        tree = ElementTree.fromstring(strip)
+        texts += [e.text or "" for e in tree.iter() if e.tag.endswith("}text")]
+    return texts
+
+
+def widths(strips: tuple[str, ...]) -> list[float]:
+    return [float(re.search(r'width="([\d.]+)"', strip)[1]) for strip in strips]
+
+
+def test_cells_are_labelled_with_who_computes_them():
+    picture = draw.who_picture(who(lambda i: f"block {i // 4}, thread {i % 4}"))
+    texts = words(picture.strips)
+    at = texts.index("C[5]")
+    assert texts[at : at + 3] == ["C[5]", "block 1", "thread 1"]
+    assert len(picture.strips) == 2 and max(widths(picture.strips)) < PHONE
+
+
+def test_a_changed_cell_is_told_in_the_caption_and_drawn_thick():
+    before = labels_of(who(lambda i: f"time step {i}"))
+    now = who(lambda i: f"block {i // 4}, thread {i % 4}")
+    picture = draw.who_picture(now, before, asked=(5,))
+    assert picture.caption == (
+        "Every cell has its own thread. "
+        "C[5] was “time step 5” and is now “block 1, thread 1”."
+    )
+    assert sum(strip.count("wb-new") for strip in picture.strips) == 8
+    assert sum(strip.count("wb-asked") for strip in picture.strips) == 1
+
+
+def test_nothing_is_thick_where_nothing_changed():
+    now = who(lambda i: f"time step {i}")
+    picture = draw.who_picture(now, labels_of(now))
+    assert "wb-new" not in "".join(picture.strips)
+    assert picture.caption == "Every cell has its own thread."
+
+
+def test_large_buffers_are_drawn_in_groups_and_the_rest_is_counted():
+    groups = tuple(
+        Group(f"block {b}", (0, 0), (b, 0, 0), None, ((b * 128, 128, 1),), True, 128)
+        for b in range(40)
+    )
+    picture = draw.who_picture(who(str, whole=False, groups=groups))
+    texts = words(picture.strips)
+    assert {"block 0", "128 cells", "C[0…127]", "and 24 more like these"} <= set(texts)
+    assert max(widths(picture.strips)) < PHONE
+
+
+def test_a_step_and_a_box_are_told():
+    group = Group("thread 0", (0, 3), None, (0, 0, 0), ((0, 4, 256), (2, 1, 1)), False, 4)
+    texts = words(draw.who_picture(who(str, whole=False, groups=(group,))).strips)
+    assert region_text("C", group) == "C[0…768 step 256, 2]"
+    assert "4 cells within" in texts
+
+
+def memory() -> Memory:
+    a = BufferUse("A", "float32", (1027,), "input", 4108, 1040, 0, 4160, 0, 1.0)
+    b = BufferUse("B", "float32", (1024,), "output", 4096, 0, 1024, 0, 4096, 0.0)
+    shared = BufferUse("A_shared", "float32", (130,), "intermediate", 520, 3072, 1040, 0, 0, 2.95)
+    levels = (
+        Level("global", "grid", 8204, None, 1040, 1024, 4160, 4096, (a, b)),
+        Level("shared", "block", 520, 49152, 3072, 1040, 12288, 4160, (shared,)),
+        Level("local", "thread", 0, None, 0, 0, 0, 0, ()),
+    )
+    flows = (
+        Flow("A_shared", "A", "A_shared", "global", "shared", 1040, 4160),
+        Flow("C", "A_shared", "B", "shared", "global", 3072, 12288),
+    )
+    return Memory(levels, flows, "A crosses once.", Table(("buffer",), (("A",),)))
+
+
+def test_memory_says_where_buffers_live_and_what_crosses():
+    picture = draw.memory_picture(memory())
+    texts = words(picture.strips)
+    assert "shared memory: one for each block" in texts
+    assert "520 B of 48 KiB" in texts
+    assert "① A → A_shared: 1,040 elements, 4.1 KiB" in texts
+    assert "no buffer of the program lives here" in texts
+    assert max(widths(picture.strips)) < PHONE
+
+
+def test_tiles_mark_reads_and_writes_differently():
+    touch = Touch("A_shared", "read", ((128, 130, 1),), True, 130, 384, 2.95)
+    store = Touch("C", "write", ((128, 128, 1),), True, 128, 128, 1.0)
+    tiles = Tiles(
+        (Axis("blockIdx.x", "block", 8, 1),),
+        (Tile("A", "global", (1027,), (touch,)), Tile("B", "global", (1024,), (store,))),
+        "Block 1.",
+        Table(("buffer",), ()),
+    )
+    picture = draw.tiles_picture(tiles)
+    texts = words(picture.strips)
+    assert "reads A[128…257]: 130 cells, 384 times" in texts
+    assert "writes B[128…255]: 128 cells, each once" in texts
+    assert "wb-read" in picture.strips[0] and "wb-write" in picture.strips[1]
+    assert max(widths(picture.strips)) < PHONE
+
+
+def test_a_two_dimensional_buffer_is_a_sheet_and_an_untouched_one_says_so():
+    touch = Touch("C", "write", ((0, 64, 1), (64, 64, 1)), True, 4096, 4096, 1.0)
+    tiles = Tiles(
+        (),
+        (Tile("C", "global", (128, 256), (touch,)), Tile("D", "global", (4, 4), ())),
+        "One tile.",
+        Table(("buffer",), ()),
+    )
+    first, second = draw.tiles_picture(tiles).strips
+    assert "writes C[0…63, 64…127]: 4,096 cells, each once" in words((first,))
+    assert "not touched by this selection" in words((second,))
+
+
+def test_text_is_escaped_everywhere():
+    nasty = '<script>alert("1")</script>'
+    picture = draw.who_picture(who(lambda i: nasty))
+    page = draw.picture_html(picture) + draw.standalone_svg(picture, nasty)
+    assert "<script" not in page
+
+
+def test_a_standalone_picture_needs_no_style_sheet():
+    picture = draw.who_picture(who(lambda i: f"time step {i}"))
+    svg = draw.standalone_svg(picture, "eight cells")
+    tree = ElementTree.fromstring(svg)
+    assert tree.get("role") == "img" and tree.get("aria-label") == "eight cells"
+    assert "http://www.w3.org/2000/svg" in svg and "url(" not in svg
+
+
+def test_tables_align_numbers():
+    html = draw.table_html(Table(("what", "n"), (("loads", 3072),)), "counts")
+    assert html == (
+        '<table><caption>counts</caption><thead><tr><th scope="col">what</th>'
+        '<th scope="col">n</th></tr></thead><tbody><tr><td>loads</td>'
+        '<td class="wb-num">3,072</td></tr></tbody></table>'
+    )
+
+
+def test_sizes_and_cuts():
+    assert [size_text(n) for n in (520, 4096, 4160, 2**20)] == ["520 B", "4 KiB", "4.1 KiB", "1 MiB"]
+    assert fit("a long label", 31.0) == "a lo…" and fit("short", 100.0) == "short"

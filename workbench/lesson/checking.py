@@ -1,0 +1,75 @@
+"""Whether a schedule still computes the same, on inputs chosen to catch what is wrong."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from workbench import emulate, runtime
+from workbench.diag import Fail
+from workbench.ir import PrimFunc, dtypes, stores
+from workbench.runtime import Built
+
+Arrays = list[np.ndarray[Any, Any]]
+
+
+def check_result(func: PrimFunc, start: PrimFunc) -> str:
+    """Run the kernels of `func` on adversarial inputs; "" where all agree with `start`.
+
+    Else one sentence: what could not be built, what the emulator refused, or the first wrong
+    cell. Inputs: whole numbers that differ from cell to cell, a ramp (which shows a wrong index),
+    large values of alternating sign (which show a cell added twice), and outputs that hold
+    rubbish before the run (which show a cell that nothing wrote).
+    """
+    try:
+        built = _build(func)
+        for kind in ("whole numbers", "a ramp", "alternating large values"):
+            wrong = _compare(built, start, kind)
+            if wrong:
+                return wrong
+    except Fail as fail:
+        return fail.headline
+    return ""
+
+
+def _build(func: PrimFunc) -> Built:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # wasteful is judged by the goals
+        return runtime.build(func, "cuda")
+
+
+def _compare(built: Built, start: PrimFunc, kind: str) -> str:
+    outputs = {store.buffer for store in stores(start.body)}
+    arrays = [
+        _rubbish(p.shape, p.dtype) if p in outputs else _values(kind, p.shape, p.dtype, seed)
+        for seed, p in enumerate(start.params)
+    ]
+    wanted = [array.copy() for array in arrays]
+    emulate.evaluate(start, wanted)
+    built.emulate(*arrays)
+    for param, got, want in zip(start.params, arrays, wanted, strict=True):
+        same = got == want
+        if not same.all():
+            first = tuple(int(i) for i in np.argwhere(~same)[0])
+            cell = f"{param.name}[{', '.join(map(str, first))}]"
+            return f"With {kind} as input, {cell} is {got[first]} and should be {want[first]}."
+    return ""
+
+
+def _values(kind: str, shape: tuple[int, ...], dtype: str, seed: int) -> np.ndarray[Any, Any]:
+    """Values that float32 adds exactly, whatever the order."""
+    flat = np.arange(int(np.prod(shape)))
+    made = {
+        "whole numbers": np.random.default_rng(seed).integers(-9, 10, flat.size),
+        "a ramp": flat + seed,
+        "alternating large values": (4096 + flat % 97) * (1 - 2 * (flat % 2)),
+    }[kind]
+    if dtypes.is_int(dtype):
+        made = made % 100
+    return made.reshape(shape).astype(dtype)
+
+
+def _rubbish(shape: tuple[int, ...], dtype: str) -> np.ndarray[Any, Any]:
+    return np.full(shape, -77, dtype=dtype) if dtype[0] != "u" else np.full(shape, 77, dtype)

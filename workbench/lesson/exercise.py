@@ -1,0 +1,143 @@
+"""Exercises: a program, goals that are measured, hints, and a solution that is tested."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from html import escape
+from importlib import import_module
+
+from workbench.diag import Fail
+from workbench.ir import PrimFunc, structural_equal
+from workbench.lesson.checking import check_result
+from workbench.schedule import Schedule
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """One thing to reach: `found` says in words what the schedule does, and whether it is enough.
+
+    `why` says what it is good for, `hint` what to try while it is not reached.
+    """
+
+    name: str
+    found: Callable[[PrimFunc], tuple[bool, str]]
+    why: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One goal and how the schedule does on it."""
+
+    goal: str
+    ok: bool
+    found: str
+    say: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a check found; true where every goal is reached."""
+
+    exercise: str
+    rows: tuple[Row, ...]
+
+    def __bool__(self) -> bool:
+        return all(row.ok for row in self.rows)
+
+    @property
+    def headline(self) -> str:
+        """The outcome in one sentence."""
+        done = sum(row.ok for row in self.rows)
+        if self:
+            return f"Solved: {self.exercise}. All {done} goals are reached."
+        return f"Not yet: {done} of {len(self.rows)} goals are reached."
+
+    def __repr__(self) -> str:
+        lines = [self.headline]
+        for row in self.rows:
+            lines.append(f"  {'✓' if row.ok else '✕'} {row.goal}: {row.found}")
+            lines.append(f"      {row.say}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<li><b>{'✓' if row.ok else '✕'} {escape(row.goal)}</b>: {escape(row.found)}"
+            f"<br>{escape(row.say)}</li>"
+            for row in self.rows
+        )
+        return f'<p><b>{escape(self.headline)}</b></p><ul style="list-style:none">{rows}</ul>'
+
+
+@dataclass(frozen=True, slots=True)
+class Exercise:
+    """A task on `program`; `solution` takes the steps of one answer on a schedule of it."""
+
+    name: str
+    task: str
+    program: PrimFunc
+    goals: tuple[Goal, ...]
+    hints: tuple[str, ...]
+    solution: Callable[[Schedule], None]
+
+    def schedule(self) -> Schedule:
+        """A fresh schedule of the program."""
+        return Schedule(self.program)
+
+    def check(self, schedule: Schedule) -> Report:
+        """How `schedule` does: first whether it computes the same, then goal by goal.
+
+        Raises Fail where it is a schedule of another program.
+        """
+        if not structural_equal(schedule.history.root.func, self.program):
+            raise Fail(
+                "Can't check this schedule: it did not start from the exercise's program",
+                hint="start with sch = exercise.schedule()",
+            )
+        wrong = check_result(schedule.func, self.program)
+        rows = [_result(wrong)]
+        rows += [_row(goal, schedule.func) for goal in self.goals] if not wrong else []
+        return Report(self.name, tuple(rows))
+
+    def hint(self, number: int = 1) -> str:
+        """The hint with that number; each says more than the one before."""
+        if not 1 <= number <= len(self.hints):
+            raise Fail(
+                f"Can't give hint {number}: there are {len(self.hints)}", hint="ask for hint(1)"
+            )
+        return self.hints[number - 1]
+
+    def show_solution(self) -> str:
+        """The steps of one solution, as Python."""
+        schedule = self.schedule()
+        self.solution(schedule)
+        return schedule.trace.as_python("exercise.program")
+
+
+def _result(wrong: str) -> Row:
+    if wrong:
+        say = "Every later goal waits for this one: a fast wrong answer is worth nothing."
+        return Row("same result", False, wrong, say)
+    say = "Checked with numbers that differ from cell to cell, and rubbish in the output."
+    return Row("same result", True, "every cell agrees", say)
+
+
+def _row(goal: Goal, func: PrimFunc) -> Row:
+    try:
+        ok, found = goal.found(func)
+    except Fail as fail:
+        return Row(goal.name, False, fail.headline, fail.hint or goal.hint)
+    return Row(goal.name, ok, found, goal.why if ok else goal.hint)
+
+
+def exercise(name: str) -> Exercise:
+    """The exercise of that name. Raises Fail for a name that there is not."""
+    if name not in NAMES:
+        raise Fail(f"Can't find the exercise {name!r}", hint=f"there are: {', '.join(NAMES)}")
+    found = import_module(f"workbench.lesson.exercises.{name}").EXERCISE
+    assert isinstance(found, Exercise)
+    return found
+
+
+NAMES: Sequence[str] = ("odd_vector", "wide_window")

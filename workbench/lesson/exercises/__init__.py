@@ -1,0 +1,1 @@
+"""The exercises of the lessons, one a file."""

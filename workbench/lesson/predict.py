@@ -1,0 +1,132 @@
+"""Predictions: questions whose answer is read off the program that the learner makes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from workbench import insight, script
+from workbench.insight import Cell
+from workbench.ir import BlockRealize, BufferStore, Const, For, PrimFunc, Var, substitute, walk
+from workbench.widgets import Question, Verdict
+
+
+def who_computes(
+    buffer: str, cell: int | tuple[int, ...], choices: tuple[str, ...], *, steps: str
+) -> Question:
+    """Ask which block and thread compute one cell of `buffer` after `steps`.
+
+    The program decides it as soon as it binds both a block's and a thread's axis. Choices are
+    written as pictures label cells: "block 1, thread 1".
+    """
+    index = (cell,) if isinstance(cell, int) else cell
+    name = f"{buffer}[{', '.join(map(str, index))}]"
+
+    def judge(func: PrimFunc) -> Verdict | None:
+        found = next((c for c in insight.who(func, buffer).cells if c.index == index), None)
+        if found is None or found.block is None or found.thread is None:
+            return None
+        truth = found.label if found.label in choices else choices[-1]
+        return Verdict(truth, _why(func, buffer, found))
+
+    return Question(
+        name=f"who computes {name}",
+        text=f"after {steps}, who computes {name}?",
+        choices=choices,
+        judge=judge,
+        todo=f"Now apply {steps}, and watch {name}.",
+        cell=(buffer, index),
+    )
+
+
+def _why(func: PrimFunc, buffer: str, cell: Cell) -> str:
+    """The index of the store with the loops' values put in."""
+    stored = _store(func, buffer)
+    name = f"{buffer}[{', '.join(map(str, cell.index))}]"
+    if stored is None:
+        return f"{name} is labelled {cell.label}."
+    store, loops = stored
+    values = {loop.loop_var: value for loop in loops if (value := _value(loop, cell)) is not None}
+    index = ", ".join(script.expr_text(i) for i in store.indices)
+    bound = [
+        f"`{loop.loop_var.name}` is {_role(loop)} = {values[loop.loop_var]}"
+        for loop in loops
+        if loop.loop_var in values
+    ]
+    sentence = f"the program writes {buffer}[{index}], and {' and '.join(bound)}"
+    if len(values) < len(loops):
+        return f"{sentence}; the other loops run one step after the other in that thread."
+    shown: dict[Var, str] = {var: str(value) for var, value in values.items()}
+    numbers = ", ".join(script.expr_text(i, shown) for i in store.indices)  # type: ignore[arg-type]
+    return (
+        f"{sentence}: {buffer}[{numbers}] is {name}. Binding turned a loop over time into who "
+        "does the work: its iterations no longer wait for each other."
+    )
+
+
+def _role(loop: For) -> str:
+    return "the block" if str(loop.thread).startswith("block") else "the thread"
+
+
+def _store(func: PrimFunc, buffer: str) -> tuple[BufferStore, list[For]] | None:
+    """The only store to `buffer`, in terms of the loops around it; None where it is not so simple."""
+    loops = [node for node in walk(func.body) if isinstance(node, For)]
+    found = []
+    for node in walk(func.root.body):
+        if isinstance(node, BlockRealize):
+            iters = (i.var for i in node.block.iter_vars)
+            body = substitute(node.block.body, dict(zip(iters, node.iter_values, strict=True)))
+            found += [
+                s for s in walk(body) if isinstance(s, BufferStore) and s.buffer.name == buffer
+            ]
+    return (found[0], loops) if len(found) == 1 else None
+
+
+def _value(loop: For, cell: Cell) -> int | None:
+    """The value of a bound loop in the thread that computes the cell."""
+    if loop.thread is None:
+        return None
+    unit, _, axis = loop.thread.partition(".")
+    point = cell.block if unit == "blockIdx" else cell.thread
+    start = loop.min.value if isinstance(loop.min, Const) else 0
+    return None if point is None else point["xyz".index(axis)] + int(start)
+
+
+def how_many_loads(
+    buffer: str,
+    text: str,
+    choices: Mapping[str, int],
+    *,
+    steps: str,
+    why: str,
+    threads: int = 1,
+    stage: str | None = None,
+) -> Question:
+    """Ask how often the whole program loads from `buffer`; choices are words and loads.
+
+    The program decides it once it binds `threads` loops to threadIdx.x and, where `stage` is
+    given, has a block of that name. The choice nearest to its loads is the true one.
+    """
+
+    def judge(func: PrimFunc) -> Verdict | None:
+        nodes = list(walk(func.body))
+        bound = sum(isinstance(n, For) and n.thread == "threadIdx.x" for n in nodes)
+        stages = {n.block.name for n in nodes if isinstance(n, BlockRealize)}
+        if bound != threads or (stage is not None and stage not in stages):
+            return None
+        loads = loads_of(func, buffer)
+        truth = min(choices, key=lambda choice: abs(choices[choice] - loads))
+        return Verdict(truth, f"the program loads {buffer} {loads:,} times. {why}")
+
+    return Question(
+        name=f"loads of {buffer} after {steps}",
+        text=text,
+        choices=tuple(choices),
+        judge=judge,
+        todo=f"Now {steps}.",
+    )
+
+
+def loads_of(func: PrimFunc, buffer: str) -> int:
+    """How many elements the whole program loads from `buffer`, counted by its meaning."""
+    levels = insight.memory(func).levels
+    return sum(use.loads for level in levels for use in level.buffers if use.buffer == buffer)
