@@ -60,8 +60,19 @@ def verdicts(func: PrimFunc, place: For | Block) -> list[Verdict]:
 
 
 def _verdict(prim: Primitive, func: PrimFunc, place: For | Block) -> Verdict:
-    tried: list[Mapping[str, Any]] = list(prim.choices(func, place)) if prim.choices else [{}]
-    options = tuple(_option(prim, func, place, kwargs) for kwargs in tried)
+    try:
+        tried: list[Mapping[str, Any]] = list(prim.choices(func, place)) if prim.choices else [{}]
+    except Refusal as refusal:
+        return Verdict(
+            prim.name, prim.group, prim.summary, (Option({}, refusal.headline, refusal.hint),)
+        )
+    if not prim.choices and any(p.required for p in prim.params[1:]):
+        options: tuple[Option, ...] = (Option({}),)  # a text of one's own: nothing to try
+    else:
+        options = tuple(_option(prim, func, place, kwargs) for kwargs in tried)
+    if not options:
+        needed = prim.params[1].name if len(prim.params) > 1 else "place"
+        options = (Option({}, f"Can't {prim.name} here: there is no {needed} for it", prim.summary),)
     return Verdict(prim.name, prim.group, prim.summary, options)
 
 

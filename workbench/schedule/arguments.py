@@ -50,7 +50,7 @@ def _as_written(prim: Primitive, func: PrimFunc, values: dict[str, Any]) -> Call
     args: tuple[Any, ...] = ()
     kwargs: dict[str, Any] = {}
     for param in prim.params:
-        value = values.get(param.name, param.default)
+        value = values.get(param.name, () if param.many else param.default)
         if param.many:
             args += value
         elif param.required and not kwargs and not isinstance(value, (tuple, int)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -75,24 +76,37 @@ def step_from_data(data: Any) -> Step:
 
 def _value_to_data(value: Value) -> Any:
     if isinstance(value, Ref):
-        fields = ("kind", "step", "out", "block", "nth", "index", "name", "nest")
-        return {name: _value_to_data(getattr(value, name)) for name in fields}
+        return {f.name: _value_to_data(getattr(value, f.name)) for f in fields(value)}
     return [_value_to_data(v) for v in value] if isinstance(value, tuple) else value
 
 
 def _value_from_data(data: Any) -> Value:
     if isinstance(data, dict):
-        if data["kind"] not in ("loop", "block"):
-            raise ValueError(f"a reference to a {data['kind']!r}")
-        optional = {k: None if data[k] is None else count_of(data[k]) for k in ("out", "nth", "index")}
-        nest = tuple(text_of(name) for name in data["nest"])
-        name, block = text_of(data["name"]), text_of(data["block"])
-        return Ref(data["kind"], count_of(data["step"]), **optional, block=block, name=name, nest=nest)
+        return _ref_from_data(data)
     if isinstance(data, list):
         return tuple(_value_from_data(v) for v in data)
     if data is None or isinstance(data, (bool, int, float, str)):
         return data
     raise TypeError(f"a {type(data).__name__}")
+
+
+def _ref_from_data(data: dict[str, Any]) -> Ref:
+    kind = data["kind"]
+    if kind not in ("loop", "block"):
+        raise ValueError(f"a reference to a {kind!r}")
+    numbers = {k: None if data[k] is None else count_of(data[k]) for k in ("out", "nth", "index")}
+    of = None if data["of"] is None else _ref_from_data(data["of"])
+    if (kind == "loop") != (of is None or of.kind == "block") or (of and of.step > data["step"]):
+        raise ValueError("a loop is told by a block, and a block by no other")
+    return Ref(
+        kind,
+        count_of(data["step"]),
+        of=of,
+        block=text_of(data["block"]),
+        name=text_of(data["name"]),
+        nest=tuple(text_of(name) for name in data["nest"]),
+        **numbers,
+    )
 
 
 def text_of(value: Any) -> str:

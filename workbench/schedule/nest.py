@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from workbench.diag import Refusal
-from workbench.ir import Const, Expr, For, Stmt, free_vars
+from workbench.ir import Block, Const, Data, Expr, For, PrimFunc, Stmt, free_vars
+from workbench.ir.places import places
 
 
 def nest(loops: Sequence[For], body: Stmt) -> Stmt:
@@ -57,3 +58,36 @@ def perfect_nest(loop: For) -> list[For]:
 def uses(expr: Expr, loop: For) -> bool:
     """Whether `expr` reads the variable of `loop`."""
     return not isinstance(expr, Const) and loop.loop_var in free_vars(expr)
+
+
+def refuse_if_bound(verb: str, loop: For) -> None:
+    """Raise Refusal where `loop` is done by threads, so that nothing is left to `verb`."""
+    if loop.kind == "thread_binding":
+        name = loop.loop_var.name
+        raise Refusal(
+            f"Can't {verb} `{name}`: it is bound to {loop.thread}",
+            loop,
+            hint=f"{verb} a loop inside it, or undo the bind",
+        )
+
+
+def refuse_if_extent_varies(verb: str, loop: For) -> None:
+    """Raise Refusal where `loop` does not always run equally often."""
+    if constant_extent(loop) is None:
+        raise Refusal(
+            f"Can't {verb} `{loop.loop_var.name}`: the number of its iterations varies",
+            loop,
+            hint=f"{verb} a loop that runs a fixed number of times",
+        )
+
+
+def annotated(
+    func: PrimFunc, target: Block | For, annotations: tuple[tuple[str, Data], ...]
+) -> PrimFunc:
+    """`func` with the annotations of a loop or block replaced."""
+    known = places(func)
+    if isinstance(target, For):
+        return known.replace(target, replace(target, annotations=annotations))
+    realize = known.realize(target)
+    block = replace(target, annotations=annotations)
+    return known.replace(realize, replace(realize, block=block))

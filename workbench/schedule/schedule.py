@@ -20,6 +20,7 @@ from workbench.schedule.handles import BlockHandle, Handle, LoopHandle
 from workbench.schedule.history import History, HistoryNode
 from workbench.ir.places import places
 from workbench.schedule.primitive import Edit, Key
+from workbench.schedule.scope import consumers, producers
 from workbench.schedule.step import Ref, Step, Value, call_text
 from workbench.schedule.trace import Trace, locate, map_refs, refer
 
@@ -171,9 +172,8 @@ class Schedule:
         path = self._node.path()
 
         def handle(ref: Ref) -> Handle:
-            home = path[ref.step] if ref.step < len(path) else None
-            key = locate(ref, home, home.mod[step.func]) if home else None
-            if home is None or key is None:
+            key = locate(ref, path, step.func)
+            if key is None:
                 raise ScheduleError(
                     f"Can't take step {number}, {step.verb}: the program has no {ref.kind} "
                     f"`{ref.name}` where the trace has it",
@@ -283,6 +283,16 @@ class Schedule:
         known = places(func)
         stmt = node if isinstance(node, For) else known.realize(node)
         return self._blocks(known.blocks_under(stmt))
+
+    def get_producers(self, block: BlockHandle | str) -> list[BlockHandle]:
+        """The blocks before `block` that write what it reads or writes, in program order."""
+        finder = Finder(self._node, self.func, "get_producers")
+        return self._blocks(producers(*self._ask(finder, "get_producers", finder.block, block)))
+
+    def get_consumers(self, block: BlockHandle | str) -> list[BlockHandle]:
+        """The blocks after `block` that read or write what it writes, in program order."""
+        finder = Finder(self._node, self.func, "get_consumers")
+        return self._blocks(consumers(*self._ask(finder, "get_consumers", finder.block, block)))
 
     def _blocks(self, realizes: Iterable[BlockRealize]) -> list[BlockHandle]:
         return [BlockHandle(self.history, realize.block.id) for realize in realizes]

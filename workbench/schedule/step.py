@@ -12,11 +12,12 @@ class Ref:
     """A loop or a block, told so that it is found again when the steps are replayed.
 
     It is looked for in the program after step number `step` (0: the program that the schedule
-    started from), the first that has it. `out` is its position among that step's results; where it
-    is none of them, `block` names a block, `nth` tells which of several of that name (in program
-    order; None: the only one), and `index` one of the loops above that block, outermost first. A loop above no block has
-    `block` "" and is the `index`-th loop of the function. `name` and `nest`, the names of the
-    loops above the block, are for people.
+    started from), the first that has it. `out` is its position among that step's results. Where
+    it is none of them, a block is told by `block`, its name, and `nth`, which of several of that
+    name in program order (None: the only one); a loop by `of`, a block in it, and `index`, which of
+    the loops above that block, outermost first. A loop that holds no block has no `of` and is the
+    `index`-th loop of the function. `name` and `nest`, the names of the loops above the block, are
+    for people.
     """
 
     kind: Literal["loop", "block"]
@@ -24,6 +25,7 @@ class Ref:
     out: int | None = None
     block: str = ""
     nth: int | None = None
+    of: Ref | None = None
     index: int | None = None
     name: str = field(default="", compare=False)
     nest: tuple[str, ...] = field(default=(), compare=False)
@@ -74,7 +76,7 @@ def _refs(values: tuple[Value, ...]) -> list[Ref]:
     found: list[Ref] = []
     for value in values:
         if isinstance(value, Ref):
-            found.append(value)
+            found.extend([value.of, value] if value.of else [value])
         elif isinstance(value, tuple):
             found.extend(_refs(value))
     return found

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.ir import BlockRealize, For, PrimFunc
+from workbench.ir import BlockId, BlockRealize, For, PrimFunc
 from workbench.schedule.history import HistoryNode
 from workbench.ir.places import Places, places
 from workbench.schedule.primitive import Key
@@ -47,25 +47,21 @@ def refer(node: HistoryNode, func: PrimFunc, target: For | BlockRealize) -> Ref:
     home = places(path[born].mod[func.name])
     out = results.index(key) if key in results else None
     if isinstance(target, BlockRealize):
-        old = home.blocks[key]  # type: ignore[index]
-        return Ref("block", born, out, old.block.name, _nth(home, old), None, old.block.name)
-    loop = home.loops[key]  # type: ignore[index]
-    return _loop_ref(home.func, loop, born, out)
-
-
-def _loop_ref(func: PrimFunc, loop: For, born: int, out: int | None) -> Ref:
-    home = places(func)
-    name = loop.loop_var.name
+        old = home.blocks[target.block.id]
+        name = old.block.name
+        return Ref("block", born, out, name, None if out is not None else _nth(home, old), name=name)
+    loop = home.loops[target.loop_var]
+    name = target.loop_var.name
     if out is not None:
         return Ref("loop", born, out, name=name)
     below = home.blocks_under(loop)
     if not below:
-        return Ref("loop", born, None, "", None, list(home.loops.values()).index(loop), name)
+        return Ref("loop", born, index=list(home.loops).index(target.loop_var), name=name)
     block = min(below, key=lambda realize: _nth(home, realize) is not None)
     nest = home.loops_above(block)
     names = tuple(other.loop_var.name for other in nest)
-    nth = _nth(home, block)
-    return Ref("loop", born, None, block.block.name, nth, nest.index(loop), name, names)
+    of = refer(path[born], home.func, block)
+    return Ref("loop", born, of=of, index=nest.index(loop), name=name, nest=names)
 
 
 def _nth(known: Places, block: BlockRealize) -> int | None:
@@ -74,23 +70,26 @@ def _nth(known: Places, block: BlockRealize) -> int | None:
     return same.index(block) if len(same) > 1 else None
 
 
-def locate(ref: Ref, node: HistoryNode, func: PrimFunc) -> Key | None:
-    """The loop or block that `ref` tells, in the program of `node`, the one after its step."""
+def locate(ref: Ref, path: Sequence[HistoryNode], func_name: str) -> Key | None:
+    """The loop or block that `ref` tells, where `path` holds the program after each step."""
+    if ref.step >= len(path):
+        return None
+    node = path[ref.step]
     if ref.out is not None:
         results = node.result if isinstance(node.result, tuple) else (node.result,)
         return results[ref.out] if ref.out < len(results) else None
-    known = places(func)
-    if ref.kind == "loop" and not ref.block:
-        loops = list(known.loops)
-        return loops[ref.index] if ref.index is not None and ref.index < len(loops) else None
-    blocks = [r for r in known.blocks.values() if r.block.name == ref.block]
-    nth = ref.nth or 0
-    if nth >= len(blocks) or (ref.nth is None and len(blocks) > 1):
-        return None
+    known = places(node.mod[func_name])
     if ref.kind == "block":
-        return blocks[nth].block.id
-    nest = known.loops_above(blocks[nth])
-    return nest[ref.index].loop_var if ref.index is not None and ref.index < len(nest) else None
+        blocks = [key for key, r in known.blocks.items() if r.block.name == ref.block]
+        unclear = ref.nth is None and len(blocks) > 1
+        return None if unclear or (ref.nth or 0) >= len(blocks) else blocks[ref.nth or 0]
+    loops = list(known.loops)
+    if ref.of is not None:
+        block = locate(ref.of, path, func_name)
+        if not isinstance(block, BlockId) or block not in known.blocks:
+            return None
+        loops = [loop.loop_var for loop in known.loops_above(known.blocks[block])]
+    return loops[ref.index] if ref.index is not None and ref.index < len(loops) else None
 
 
 def map_refs(value: Value, change: Callable[[Ref], Any]) -> Any:
@@ -139,38 +138,37 @@ class _Python:
     def look_up(self, number: int) -> None:
         """Lines that get what later steps use and step `number` did not return."""
         wanted = dict.fromkeys(r for r in self.used if r.step == number and r.out is None)
-        for ref in wanted:
+        for ref in sorted(wanted, key=lambda r: r.kind):  # blocks first: loops are found by them
             if ref in self.names:
                 continue
-            block = self.block(ref)
-            if ref.kind == "block" or self.unpack(ref, block, list(wanted)):
-                continue
-            self.names[ref] = self.new_name(ref.name)
-            found = f"sch.get_loops({block})[{ref.index}]"
-            self.lines.append(f"{self.names[ref]} = {found if ref.block else repr(ref.name)}")
+            if ref.kind == "block":
+                one = f'sch.get_block("{ref.block}")'
+                every = f'sch.get_blocks("{ref.block}")[{ref.nth}]'
+                self.assign(ref, one if ref.nth is None else every)
+            elif ref.of is None:
+                self.assign(ref, repr(ref.name))
+            elif not self.unpack(ref, list(wanted)):
+                assert ref.index is not None
+                index = -1 if ref.index == len(ref.nest) - 1 else ref.index
+                self.assign(ref, f"sch.get_loops({self.names[ref.of]})[{index}]")
 
-    def unpack(self, ref: Ref, block: str, wanted: list[Ref]) -> bool:
+    def assign(self, ref: Ref, value: str) -> None:
+        """A line that gives `ref` a variable."""
+        self.names[ref] = self.new_name(ref.name)
+        self.lines.append(f"{self.names[ref]} = {value}")
+
+    def unpack(self, ref: Ref, wanted: list[Ref]) -> bool:
         """Name a whole nest in one line, where all its names are still free."""
-        if not ref.nest or set(ref.nest) & self.taken or len(set(ref.nest)) < len(ref.nest):
+        if set(ref.nest) & self.taken or len(set(ref.nest)) < len(ref.nest):
             return False
+        assert ref.of is not None
         names = [self.new_name(name) for name in ref.nest]
         comma = "," if len(names) == 1 else ""
-        self.lines.append(f"{', '.join(names)}{comma} = sch.get_loops({block})")
+        self.lines.append(f"{', '.join(names)}{comma} = sch.get_loops({self.names[ref.of]})")
         for other in wanted:
-            if (other.block, other.nth, other.kind) == (ref.block, ref.nth, "loop"):
-                assert other.index is not None
+            if other.of == ref.of and other.index is not None:
                 self.names[other] = names[other.index]
         return True
-
-    def block(self, ref: Ref) -> str:
-        """The variable of the block that `ref` is or is found by, looked up where it is new."""
-        key = Ref("block", ref.step, None, ref.block, ref.nth, None, ref.block)
-        if key not in self.names and ref.block:
-            self.names[key] = self.new_name(ref.block)
-            only = f'sch.get_block("{ref.block}")'
-            pick = only if ref.nth is None else f'sch.get_blocks("{ref.block}")[{ref.nth}]'
-            self.lines.append(f"{self.names[key]} = {pick}")
-        return self.names.get(key, "")
 
     def variable(self, ref: Ref) -> _Bare:
         return _Bare(self.names[ref])

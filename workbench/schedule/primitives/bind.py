@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from workbench.check import refuse_conflict
+from workbench.check.threads import mixing, thread_loops, threads_of, told, why_not_mixed
 from workbench.diag import Refusal
-from workbench.ir import THREAD_AXES, For, PrimFunc
+from workbench.ir import THREAD_AXES, For, PrimFunc, SeqStmt, Stmt
 from workbench.schedule.nest import constant_extent
 from workbench.ir.places import places
 from workbench.schedule.primitive import Edit, primitive
+
+MOST_THREADS = 1024  # of a block, on every GPU of the catalogue
 
 
 def _check(func: PrimFunc, loop: For, thread_axis: str) -> None:
@@ -28,6 +32,58 @@ def _check(func: PrimFunc, loop: For, thread_axis: str) -> None:
             loop,
             hint="bind a loop that runs a fixed number of times",
         )
+    _refuse_axis(func, loop, thread_axis, name)
+    refuse_conflict(func, loop, name, "threads" if thread_axis[0] == "t" else "blocks")
+
+
+def _refuse_axis(func: PrimFunc, loop: For, axis: str, name: str) -> None:
+    """Refuse what the other bound loops of the same kernel do not allow."""
+    known = places(func)
+    others = thread_loops(_kernel(func, loop), known)
+    for other in others:
+        if other.thread != axis:
+            continue
+        mine, its = constant_extent(loop), constant_extent(other)
+        if mine != its:
+            raise Refusal(
+                f"{name}: it runs {mine} times, but `{other.loop_var.name}`, bound to it in this "
+                f"kernel, {its} times",
+                loop,
+                other,
+                hint=f"split `{loop.loop_var.name}` so that the part you bind runs {its} times",
+                detail=f"a kernel is launched with one size of {axis} for all its loops",
+            )
+        outer, inner = (other, loop) if other in known.above(loop) else (loop, other)
+        user = mixing(outer, inner) if outer in known.above(inner) else None
+        if user is not None:
+            raise Refusal(
+                f"{name}: `{other.loop_var.name}` is bound to it too, and {told(user)} uses both",
+                outer,
+                inner,
+                user,
+                hint="bind one of them to another axis, or keep it serial",
+                detail=why_not_mixed(outer, inner, axis),
+            )
+    if axis[0] == "t":
+        count = threads_of([*others, replace(loop, kind="thread_binding", thread=axis)])
+        if count > MOST_THREADS:
+            raise Refusal(
+                f"{name}: a block would have {count} threads, and no GPU takes more than "
+                f"{MOST_THREADS}",
+                loop,
+                hint=f"split `{loop.loop_var.name}` first, and bind the outer part to a block axis",
+            )
+
+
+def _kernel(func: PrimFunc, loop: For) -> Stmt:
+    """The statement of the root block that holds `loop`: it becomes one kernel."""
+    known = places(func)
+    kernel: Stmt = loop
+    for outer in known.above(loop):
+        if outer is func.body or (isinstance(outer, SeqStmt) and outer is func.root.body):
+            break
+        kernel = outer
+    return kernel
 
 
 def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, str]]:

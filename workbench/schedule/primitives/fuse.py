@@ -47,7 +47,11 @@ def _check(func: PrimFunc, *loops: For, preserve_unit_iters: bool = True) -> Non
 def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, list[For]]]:
     below = perfect_nest(loop)
     if len(below) == 1:
-        yield {"loops": []}
+        raise Refusal(
+            f"Can't fuse `{loop.loop_var.name}`: no loop is directly inside it",
+            loop,
+            hint="choose the outer one of two loops that are nested directly",
+        )
     yield from ({"loops": below[1:count]} for count in range(2, len(below) + 1))
 
 

@@ -1,0 +1,7 @@
+"""The one checker: what is wrong with a program, however it came about, and what wastes time."""
+
+from workbench.check.conflict import refuse_conflict
+from workbench.check.finding import Finding
+from workbench.check.program import check_program
+
+__all__ = ["Finding", "check_program", "refuse_conflict"]

@@ -1,0 +1,233 @@
+"""refuse_conflict: whether the iterations of a loop may be done in any order, or all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import product
+from typing import Literal, TypeAlias
+
+from workbench import arith, script
+from workbench.check.units import Bounds, Cell, Unit, keeps_apart, units, writes_apart
+from workbench.diag import Refusal
+from workbench.ir import (
+    BlockRealize,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Expr,
+    For,
+    PrimFunc,
+    SeqStmt,
+    Stmt,
+    Var,
+    free_vars,
+    stores,
+    substitute,
+    walk,
+)
+from workbench.ir.places import places
+
+Doers: TypeAlias = Literal["threads", "blocks", "lanes", "iterations"]
+"""Who does the iterations: threads of a block, blocks of a grid, lanes of a vector, a CPU's cores."""
+
+_POINTS = 4096  # pairs of iterations that are tried for an example: a few milliseconds
+
+
+def refuse_conflict(func: PrimFunc, loop: For, task: str, doers: Doers) -> None:
+    """Raise Refusal where doing the iterations of `loop` all at once could change the result.
+
+    `task` begins the sentence: "Can't bind `k` to threadIdx.x". Iterations that repeat the very
+    same work, each from start to end, do not conflict: they write equal values.
+    """
+    known = places(func)
+    dom = arith.loop_bounds([*known.all_loops_above(loop), *_loops_in(loop)])
+    below = list(units(loop.body))
+    for unit in below:
+        _refuse_own(loop, unit, dom, task, doers)
+    for reader in below:
+        for buffer in reader.reads:
+            _refuse_flow(loop, reader, buffer, below, dom, task, doers)
+
+
+def _loops_in(loop: For) -> list[For]:
+    return [n for n in walk(loop) if isinstance(n, For)]
+
+
+# --- one unit against itself ---------------------------------------------------------------------
+
+
+def _refuse_own(loop: For, unit: Unit, dom: Bounds, task: str, doers: Doers) -> None:
+    """Refuse where two iterations write one cell, and not the same value by the same work."""
+    var = loop.loop_var
+    known = arith.Simplifier(dom)
+    reduced = [e for e in unit.bound("reduce") if var in free_vars(known.simplify(e))]
+    spatial = [e for e in unit.bound("spatial") if var in free_vars(known.simplify(e))]
+    if unit.block is None:
+        again = not all(var in free_vars(i) for i in unit.stmt.indices)  # type: ignore[union-attr]
+        if again and unit.accumulates:
+            raise _update_conflict(loop, unit, dom, task, doers)
+    elif not unit.accumulates and writes_apart(unit.block) is True:
+        return
+    elif not reduced and not spatial:
+        if unit.accumulates and doers in ("lanes", "iterations"):
+            raise _update_conflict(loop, unit, dom, task, doers)
+        return  # each does the whole: seen to when the program is whole, see `findings`
+    if not _apart(loop, unit, dom):
+        raise _update_conflict(loop, unit, dom, task, doers)
+    _refuse_shifted(loop, unit, task, doers)
+
+
+def _apart(loop: For, unit: Unit, dom: Bounds) -> bool:
+    """Whether different iterations of `loop` are proved to write different cells."""
+    return all(
+        keeps_apart(cell, sizes, unit, loop, dom)
+        for buffer in unit.writes
+        for cell, sizes in unit.written_cells(buffer)
+    ) or _instances_apart(loop, unit, dom)
+
+
+def _instances_apart(loop: For, unit: Unit, dom: Bounds) -> bool:
+    """Whether no two iterations, of all loops that the spatial iterators use, are one instance.
+
+    Then different iterations of `loop` are different instances, which write different cells.
+    """
+    if unit.block is None or writes_apart(unit.block) is not True:
+        return False
+    spatial = unit.bound("spatial")
+    used = {v for e in spatial for v in free_vars(e)}
+    if any(v in used for e in unit.bound("reduce") for v in free_vars(e)):
+        return False
+    assert isinstance(unit.stmt, BlockRealize)
+    loops = {v: dom[v] for v in used if v in dom}
+    if loop.loop_var not in loops or len(loops) < len(used):
+        return False
+    return arith.is_injective(spatial, loops, unit.stmt.predicate) is True
+
+
+def _refuse_shifted(loop: For, unit: Unit, task: str, doers: Doers) -> None:
+    """Refuse a unit that reads its own output at another cell than it writes."""
+    written = {store.buffer: store.indices for store in stores(unit.stmt)}
+    for load in walk(unit.stmt):
+        if not isinstance(load, BufferLoad) or load.buffer not in written:
+            continue
+        pairs = zip(load.indices, written[load.buffer], strict=True)
+        if all(arith.equal(a, b) for a, b in pairs):
+            continue
+        raise Refusal(
+            f"{task}: `{unit.name}` reads {script.expr_text(load)}, which another of the "
+            f"{doers} may write",
+            loop,
+            load,
+            hint="keep the loop serial: each iteration needs the one before it",
+        )
+
+
+def _update_conflict(loop: For, unit: Unit, dom: Bounds, task: str, doers: Doers) -> Refusal:
+    """The refusal for two iterations that write one cell, with an example where one is found."""
+    name = loop.loop_var.name
+    verb = "update" if unit.accumulates else "write"
+    found = _example(loop, unit, dom)
+    buffer = next(iter(unit.writes)).name
+    if found is None:
+        clash = f"two {doers} may {verb} the same cell of {buffer}"
+    else:
+        first, second, cell = found
+        clash = f"{doers} {name}={first} and {name}={second} would both {verb} {cell}"
+    spatial = [v.name for v in _spatial_loops(unit, loop)]
+    either = " or ".join(f"`{n}`" for n in spatial)
+    use = f"use {either} for that, or " if spatial else ""
+    return Refusal(f"{task}: {clash}", loop, unit.stmt, hint=f"{use}keep `{name}` serial")
+
+
+def _spatial_loops(unit: Unit, loop: For) -> list[Var]:
+    """The loops whose iterations write different cells of `unit`."""
+    reduced = {v for e in unit.bound("reduce") for v in free_vars(e)}
+    found = dict.fromkeys(v for e in unit.bound("spatial") for v in free_vars(e))
+    return [v for v in found if v not in reduced and v is not loop.loop_var]
+
+
+def _example(loop: For, unit: Unit, dom: Bounds) -> tuple[int, int, str] | None:
+    """Two iterations of `loop` that write one cell, and the cell, all other loops at their start."""
+    low, high = dom[loop.loop_var]
+    inside = [other.loop_var for other in unit.loops]
+    seen: dict[tuple[str, tuple[int, ...]], int] = {}
+    start = {var: ends[0] for var, ends in dom.items()}
+    count = 0
+    for time in range(low, high + 1):
+        for point in product(*(range(dom[v][0], dom[v][1] + 1) for v in inside)):
+            count += 1
+            if count > _POINTS:
+                return None
+            env = {**start, **dict(zip(inside, point, strict=True)), loop.loop_var: time}
+            if isinstance(unit.stmt, BlockRealize) and not arith.evaluate(unit.stmt.predicate, env):
+                continue
+            for buffer in unit.writes:
+                for cell, _ in unit.written_cells(buffer):
+                    place = tuple(arith.evaluate(i, env) for i in cell)
+                    before = seen.setdefault((buffer.name, place), time)
+                    if before != time:
+                        return before, time, f"{buffer.name}[{', '.join(map(str, place))}]"
+    return None
+
+
+# --- from one unit to another --------------------------------------------------------------------
+
+
+def _refuse_flow(
+    loop: For, reader: Unit, buffer: Buffer, below: list[Unit], dom: Bounds, task: str, doers: Doers
+) -> None:
+    """Refuse where an iteration needs a cell of `buffer` that only another iteration writes."""
+    writers = [u for u in below if buffer in u.writes and u.stmt is not reader.stmt]
+    if not writers or (buffer.scope == "shared" and doers == "threads"):
+        return  # threads of a block can wait for each other
+    if any(feeds(loop.body, writer, reader, buffer, dom) for writer in writers):
+        return
+    load = next(n for n in walk(reader.stmt) if isinstance(n, BufferLoad) and n.buffer is buffer)
+    one = doers[:-1] if doers != "threads" else "thread"
+    where = "its own registers" if buffer.scope == "local" else "no order among them is kept"
+    raise Refusal(
+        f"{task}: `{reader.name}` reads parts of {buffer.name} that another {one} writes in "
+        f"`{writers[0].name}`",
+        loop,
+        load,
+        *(store for store in stores(writers[0].stmt) if store.buffer is buffer),
+        hint=(
+            f'keep {buffer.name} in memory that threads share: sch.set_scope("{writers[0].name}", '
+            '0, "shared")'
+            if doers == "threads" and buffer.scope == "local"
+            else "give each block its own loop nest, so that one ends before the next begins"
+        ),
+        detail=f"{buffer.name} is in {buffer.scope} memory; {where}",
+    )
+
+
+def feeds(stmt: Stmt, writer: Unit, reader: Unit, buffer: Buffer, dom: Bounds) -> bool:
+    """Whether in `stmt` all that `reader` reads of `buffer` was written just before by `writer`.
+
+    Looked at in the innermost statement that holds both, for fixed iterations of what is around.
+    """
+    while True:
+        if isinstance(stmt, For):
+            stmt = stmt.body
+        elif isinstance(stmt, SeqStmt):
+            parts = [s for s in stmt.stmts if _holds(s, writer.stmt) or _holds(s, reader.stmt)]
+            if len(parts) > 1:
+                break
+            stmt = parts[0]
+        else:
+            return False
+    if not _holds(parts[0], writer.stmt):
+        return False
+    made = arith.touched(parts[0], buffer, "write")
+    needed = arith.touched(parts[1], buffer, "read")
+    if made is None or needed is None:
+        return False
+    return all(
+        arith.prove(b.min >= a.min, dom)
+        and arith.prove(b.min + b.extent <= a.min + a.extent, dom)
+        for a, b in zip(made, needed, strict=True)
+    )
+
+
+def _holds(stmt: Stmt, target: Stmt) -> bool:
+    return any(unit.stmt is target for unit in units(stmt))

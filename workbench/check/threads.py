@@ -1,0 +1,117 @@
+"""Thread axes: each kernel's have one extent each, and nested loops of one axis do not mix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from workbench.check.finding import Finding
+from workbench.ir import BlockRealize, Const, For, IfThenElse, PrimFunc, SeqStmt, Stmt, Var
+from workbench.ir.places import Places, places
+from workbench.ir.visit import free_vars
+
+
+def kernels(func: PrimFunc) -> tuple[Stmt, ...]:
+    """The statements of the root block: each becomes a kernel of its own."""
+    body = func.root.body
+    return body.stmts if isinstance(body, SeqStmt) else (body,)
+
+
+def axis_findings(func: PrimFunc) -> Iterator[Finding]:
+    """Errors in how the loops of each kernel use the thread axes."""
+    known = places(func)
+    for kernel in kernels(func):
+        loops = thread_loops(kernel, known)
+        yield from _extents_differ(loops)
+        for loop in loops:
+            yield from _mixes_with_outer(loop, known)
+
+
+def thread_loops(kernel: Stmt, known: Places) -> list[For]:
+    """The loops of `kernel` that are bound to a thread axis, in program order."""
+    return [
+        s
+        for s in known.order
+        if isinstance(s, For)
+        and s.kind == "thread_binding"
+        and (s is kernel or kernel in known.above(s))
+    ]
+
+
+def _extents_differ(loops: list[For]) -> Iterator[Finding]:
+    first: dict[str, For] = {}
+    for loop in loops:
+        assert loop.thread is not None
+        other = first.setdefault(loop.thread, loop)
+        a, b = _extent(other), _extent(loop)
+        if a == b:
+            continue
+        yield Finding(
+            "error",
+            f"{loop.thread} cannot be both {a} (`{other.loop_var.name}`) and {b} "
+            f"(`{loop.loop_var.name}`) in one kernel",
+            (other, loop),
+            hint=f"split `{loop.loop_var.name}` so that its bound part runs {a} times",
+            detail=f"a kernel is launched with one size of {loop.thread} for all its loops",
+        )
+
+
+def _extent(loop: For) -> object:
+    return loop.extent.value if isinstance(loop.extent, Const) else "a varying number"
+
+
+def _mixes_with_outer(inner: For, known: Places) -> Iterator[Finding]:
+    for outer in known.above(inner):
+        if isinstance(outer, For) and outer.thread == inner.thread and outer.thread:
+            user = mixing(outer, inner)
+            if user is not None:
+                a, b = outer.loop_var.name, inner.loop_var.name
+                yield Finding(
+                    "error",
+                    f"`{b}` inside `{a}` is the same {inner.thread}, yet {told(user)} uses both",
+                    (outer, inner, user),
+                    hint=f"bind `{b}` to another axis, or keep it serial",
+                    detail=why_not_mixed(outer, inner, inner.thread or ""),
+                )
+
+
+def why_not_mixed(outer: For, inner: For, axis: str) -> str:
+    """What would go wrong where two nested loops of one axis are both used."""
+    a, b = outer.loop_var.name, inner.loop_var.name
+    return f"a thread has one {axis}, so only iterations with {a} = {b} would ever be done"
+
+
+def told(user: Stmt) -> str:
+    """What people call a statement."""
+    return f"`{user.block.name}`" if isinstance(user, BlockRealize) else "what is inside"
+
+
+def mixing(outer: For, inner: For) -> Stmt | None:
+    """The first statement in `inner`, a loop in `outer`, that uses the variables of both.
+
+    Where there is none, both can be one thread axis: the threads share `inner` out anew.
+    """
+    return _first_user(inner.body, outer.loop_var)
+
+
+def threads_of(loops: list[For]) -> int:
+    """How many threads a block has whose kernel has the bound `loops`."""
+    sizes = {loop.thread: _extent(loop) for loop in loops if (loop.thread or "")[0] == "t"}
+    return prod(size for size in sizes.values() if isinstance(size, int))
+
+
+def _first_user(stmt: Stmt, var: Var) -> Stmt | None:
+    """The first statement in `stmt` that reads `var`; a block reads it in its bindings."""
+    if isinstance(stmt, For):
+        own = (stmt.min, stmt.extent)
+        below: tuple[Stmt, ...] = (stmt.body,)
+    elif isinstance(stmt, SeqStmt):
+        own, below = (), stmt.stmts
+    elif isinstance(stmt, IfThenElse):
+        own = (stmt.condition,)
+        below = (stmt.then_case, stmt.else_case) if stmt.else_case else (stmt.then_case,)
+    else:
+        return stmt if var in free_vars(stmt) else None
+    if any(var in free_vars(e) for e in own):
+        return stmt
+    return next((found for s in below if (found := _first_user(s, var)) is not None), None)

@@ -1,0 +1,216 @@
+"""Whether the iterations of a nest give the same result in another order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from workbench import arith
+from workbench.check.conflict import feeds
+from workbench.check.units import Bounds, Unit, units, writes_apart
+from workbench.diag import Refusal
+from workbench.ir import (
+    BinOp,
+    Block,
+    BlockRealize,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Expr,
+    For,
+    PrimFunc,
+    Var,
+    free_vars,
+    structural_equal,
+    walk,
+)
+from workbench.ir.places import places
+
+COMMUTATIVE = frozenset({"+", "*", "min", "max"})
+
+
+def refuse_unless_any_order(func: PrimFunc, before: list[For], after: list[For]) -> None:
+    """Raise Refusal where running the nest `before` in the order `after` could change the result.
+
+    Sums of floats may come out rounded differently, as with every reduction that is reordered.
+    """
+    body = before[-1].body
+    below = list(units(body))
+    known = places(func)
+    around = known.all_loops_above(before[0])
+    inside = [loop for unit in below for loop in unit.loops]
+    dom = arith.loop_bounds([*around, *before, *inside])
+    for unit in below:
+        _refuse_own(unit, before, after, dom)
+    for number, unit in enumerate(below):
+        for buffer in unit.reads | unit.writes:
+            writers = [u for u in below if buffer in u.writes and u is not unit]
+            _refuse_flow(unit, buffer, writers, below[:number], before, dom)
+
+
+def _names(loops: Sequence[For]) -> str:
+    return ", ".join(f"`{loop.loop_var.name}`" for loop in loops)
+
+
+# --- one unit ------------------------------------------------------------------------------------
+
+
+def _refuse_own(unit: Unit, before: list[For], after: list[For], dom: Bounds) -> None:
+    block = unit.block
+    if block is None or writes_apart(block) is not True:
+        raise Refusal(
+            f"Can't reorder {_names(before)}: two iterations of `{unit.name}` may write one cell, "
+            "and the last one counts",
+            unit.stmt,
+            hint="keep the order, or make the iterators that share a cell reduce iterators",
+        )
+    if not unit.accumulates:
+        return
+    _refuse_own_reads(unit, block, before)
+    if not unit.bound("reduce"):
+        return  # each cell is changed by one instance, however often
+    order = _Order(unit, before, dom)
+    if not order.each_once():
+        raise Refusal(
+            f"Can't reorder {_names(before)}: `{unit.name}` is run again for the same iterators, so "
+            "its init would come between its updates",
+            unit.stmt,
+            hint="reorder loops that the iterators of the block all use",
+        )
+    if order.same_for_each_cell(after):
+        return
+    if not commutes(block):
+        raise Refusal(
+            f"Can't reorder {_names(before)}: the updates of `{unit.name}` depend on their order",
+            unit.stmt,
+            hint="keep the loops of the reduction in their order",
+            detail="only sums, products, min and max of values that do not read the result commute",
+        )
+    if not order.starts_at_init():
+        raise Refusal(
+            f"Can't reorder {_names(before)}: `{unit.name}` would be updated before its init",
+            unit.stmt,
+            hint="keep the loops of the reduction in their order",
+        )
+
+
+def _refuse_own_reads(unit: Unit, block: Block, before: list[For]) -> None:
+    """Refuse a block that reads, of what it writes, another cell than it writes."""
+    written = {s.buffer: s.indices for s in walk(block) if isinstance(s, BufferStore)}
+    for load in walk(block):
+        if isinstance(load, BufferLoad) and load.buffer in written:
+            pairs = zip(load.indices, written[load.buffer], strict=True)
+            if not all(arith.equal(a, b) for a, b in pairs):
+                raise Refusal(
+                    f"Can't reorder {_names(before)}: `{unit.name}` reads cells of "
+                    f"{load.buffer.name} that other iterations of it write",
+                    unit.stmt,
+                    load,
+                    hint="keep the order: each iteration needs those before it",
+                )
+
+
+class _Order:
+    """In which order a nest updates each cell of a reduction block."""
+
+    def __init__(self, unit: Unit, loops: list[For], dom: Bounds) -> None:
+        self.unit = unit
+        self.loops = loops
+        self.dom = dom
+        known = arith.Simplifier(dom)
+        self.spatial = [known.simplify(e) for e in unit.bound("spatial")]
+        self.reduced = [known.simplify(e) for e in unit.bound("reduce")]
+        self.reducing = {v for e in self.reduced for v in free_vars(e)}
+
+    def each_once(self) -> bool:
+        """Whether the nest runs no instance of the block twice."""
+        every = {loop.loop_var for loop in (*self.loops, *self.unit.loops)}
+        varying = {v: self.dom[v] for v in every if v in self.dom and _many(self.dom[v])}
+        if len(varying) < sum(v not in self.dom or _many(self.dom[v]) for v in every):
+            return False
+        assert isinstance(self.unit.stmt, BlockRealize)
+        values = [*self.spatial, *self.reduced]
+        return arith.is_injective(values, varying, self.unit.stmt.predicate) is True
+
+    def same_for_each_cell(self, after: list[For]) -> bool:
+        """Whether each cell gets its updates in the same order in the nest `after`."""
+        mine = [loop for loop in self.loops if loop.loop_var in self.reducing]
+        if mine != [loop for loop in after if loop.loop_var in self.reducing]:
+            return False
+        nest = {loop.loop_var for loop in self.loops}
+        used = [nest & set(free_vars(e)) for e in self.spatial]
+        return all(v <= self.reducing or not v & self.reducing for v in used)
+
+    def starts_at_init(self) -> bool:
+        """Whether in every order the first update of each cell is the one with the init."""
+        block = self.unit.block
+        assert block is not None
+        if block.init is None:
+            return True
+        if any(v in self.reducing for e in self.spatial for v in free_vars(e)):
+            return False
+        start: dict[Var, int] = {v: ends[0] for v, ends in self.dom.items()}
+        lows: list[Expr] = [it.dom.min for it in block.iter_vars if it.kind == "reduce"]
+        return all(
+            arith.evaluate(value, start) == arith.evaluate(low, {})
+            for value, low in zip(self.reduced, lows, strict=True)
+        )
+
+
+def _many(ends: tuple[int, int]) -> bool:
+    return ends[0] < ends[1]
+
+
+def commutes(block: Block) -> bool:
+    """Whether `block` only updates cells by adding, multiplying, min or max of other values."""
+    updates = [s for s in walk(block.body) if isinstance(s, BufferStore)]
+    return bool(updates) and all(_is_update(store) for store in updates)
+
+
+def _is_update(store: BufferStore) -> bool:
+    value = store.value
+    if not isinstance(value, BinOp) or value.op not in COMMUTATIVE:
+        return False
+    for own, other in ((value.a, value.b), (value.b, value.a)):
+        if isinstance(own, BufferLoad) and own.buffer is store.buffer:
+            same = zip(own.indices, store.indices, strict=True)
+            reads = (n for n in walk(other) if isinstance(n, BufferLoad))
+            return all(structural_equal(a, b) for a, b in same) and all(
+                load.buffer is not store.buffer for load in reads
+            )
+    return False
+
+
+# --- between units -------------------------------------------------------------------------------
+
+
+def _refuse_flow(
+    unit: Unit,
+    buffer: Buffer,
+    writers: list[Unit],
+    earlier: list[Unit],
+    before: list[For],
+    dom: Bounds,
+) -> None:
+    """Refuse where `unit` needs of `buffer` what other iterations write."""
+    if not writers:
+        return
+    body = before[-1].body
+    fed = [w for w in writers if w in earlier and feeds(body, w, unit, buffer, dom)]
+    if buffer in unit.reads and fed:
+        partial = [w for w in fed if _reduces_over(w, before)]
+        if not (partial and unit.accumulates and buffer not in unit.writes):
+            return
+    if buffer not in unit.reads and all(w not in earlier for w in writers):
+        return  # the later ones are looked at when it is their turn
+    raise Refusal(
+        f"Can't reorder {_names(before)}: `{unit.name}` needs cells of {buffer.name} that "
+        f"`{writers[0].name}` writes in other iterations",
+        unit.stmt,
+        writers[0].stmt,
+        hint=f"reorder before `{unit.name}` and `{writers[0].name}` are put into one nest",
+    )
+
+
+def _reduces_over(unit: Unit, loops: list[For]) -> bool:
+    used = {v for e in unit.bound("reduce") for v in free_vars(e)}
+    return any(loop.loop_var in used for loop in loops)

@@ -1,0 +1,39 @@
+"""add_unit_loop: put a loop that runs once around a loop or a block."""
+
+from __future__ import annotations
+
+from workbench.ir import Block, For, PrimFunc, Stmt, Var, const
+from workbench.ir.places import places
+from workbench.schedule.primitive import Edit, primitive
+
+
+@primitive(group="loops")
+def add_unit_loop(func: PrimFunc, block_or_loop: Block | For) -> Edit:
+    """Put a loop that runs once around a block or a loop, to be bound to a thread axis.
+
+    >>> sch.add_unit_loop("B")
+    @T.prim_func
+    def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+        for i in range(8):
+            with T.block("B"):
+                vi = T.axis.spatial(8, i)
+                T.reads(A[vi])
+                T.writes(B[vi])
+                B[vi] = A[vi]
+    ---
+    @T.prim_func
+    def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+        for i, u in T.grid(8, 1):
+            with T.block("B"):
+                vi = T.axis.spatial(8, i)
+                T.reads(A[vi])
+                T.writes(B[vi])
+                B[vi] = A[vi]
+    """
+    known = places(func)
+    inside: Stmt = (
+        known.realize(block_or_loop) if isinstance(block_or_loop, Block) else block_or_loop
+    )
+    unit = Var("u")
+    loop = For(unit, const(0, "int32"), const(1, "int32"), "serial", inside)
+    return Edit(known.replace(inside, loop), unit)

@@ -1,0 +1,95 @@
+"""set_scope: say in which memory a buffer lives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from workbench.diag import Refusal
+from workbench.ir import Block, Buffer, PrimFunc, substitute_buffers
+from workbench.ir.places import places
+from workbench.schedule.primitive import Edit, primitive
+
+SCOPES = ("global", "shared", "local")
+
+
+def _written(block: Block, buffer_index: int | str) -> Buffer:
+    """The buffer that `block` writes at `buffer_index`, a position or a name."""
+    written = [region.buffer for region in block.writes]
+    names = ", ".join(f"{k}: {buffer.name}" for k, buffer in enumerate(written))
+    for number, buffer in enumerate(written):
+        if buffer_index in (number, buffer.name):
+            return buffer
+    raise Refusal(
+        f"Can't set_scope in `{block.name}`: it writes no buffer {buffer_index!r}",
+        block,
+        hint=f"it writes {names}",
+    )
+
+
+def _check(func: PrimFunc, block: Block, buffer_index: int | str, storage_scope: str) -> None:
+    buffer = _written(block, buffer_index)
+    if storage_scope not in SCOPES:
+        raise Refusal(
+            f"Can't put `{buffer.name}` in {storage_scope!r}: there is no such memory",
+            block,
+            hint=f"the memories: {', '.join(SCOPES)}",
+        )
+    if buffer in func.params:
+        raise Refusal(
+            f"Can't put `{buffer.name}` in {storage_scope} memory: it is an argument of "
+            f"{func.name}, in global memory",
+            block,
+            hint=f'cache it there: sch.cache_write("{block.name}", 0, "{storage_scope}")',
+        )
+
+
+def _choices(func: PrimFunc, block: Block) -> Iterator[dict[str, int | str]]:
+    for number, region in enumerate(block.writes):
+        others = [scope for scope in SCOPES if scope != region.buffer.scope]
+        yield from ({"buffer_index": number, "storage_scope": scope} for scope in others)
+
+
+@primitive(group="memory", check=_check, choices=_choices)
+def set_scope(func: PrimFunc, block: Block, buffer_index: int | str, storage_scope: str) -> Edit:
+    """Let a buffer that `block` writes live in `storage_scope`: "global", "shared" or "local".
+
+    `buffer_index` is the buffer's position among those that the block writes, or its name.
+
+    >>> sch.set_scope("B", 0, "shared")
+    @T.prim_func
+    def main(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
+        B = T.alloc_buffer((8,))
+        for i in range(8):
+            with T.block("B"):
+                vi = T.axis.spatial(8, i)
+                T.reads(A[vi])
+                T.writes(B[vi])
+                B[vi] = A[vi]
+        for i in range(8):
+            with T.block("C"):
+                vi = T.axis.spatial(8, i)
+                T.reads(B[vi])
+                T.writes(C[vi])
+                C[vi] = B[vi]
+    ---
+    @T.prim_func
+    def main(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
+        B = T.alloc_buffer((8,), scope="shared")
+        for i in range(8):
+            with T.block("B"):
+                vi = T.axis.spatial(8, i)
+                T.reads(A[vi])
+                T.writes(B[vi])
+                B[vi] = A[vi]
+        for i in range(8):
+            with T.block("C"):
+                vi = T.axis.spatial(8, i)
+                T.reads(B[vi])
+                T.writes(C[vi])
+                C[vi] = B[vi]
+    """
+    buffer = _written(block, buffer_index)
+    moved = replace(buffer, scope=storage_scope)
+    owner = next(r for r in places(func).blocks.values() if buffer in r.block.alloc_buffers)
+    return Edit(places(func).replace(owner, substitute_buffers(owner, {buffer: moved})))

@@ -1,0 +1,41 @@
+"""unroll: write a loop's iterations out one after the other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from workbench.ir import For, PrimFunc
+from workbench.ir.places import places
+from workbench.schedule.nest import refuse_if_bound, refuse_if_extent_varies
+from workbench.schedule.primitive import Edit, primitive
+
+
+def _check(func: PrimFunc, loop: For) -> None:
+    refuse_if_bound("unroll", loop)
+    refuse_if_extent_varies("unroll", loop)
+
+
+@primitive(group="loops", check=_check)
+def unroll(func: PrimFunc, loop: For) -> Edit:
+    """Write the iterations of `loop` out one after the other, so that no time goes into counting.
+
+    >>> sch.unroll("i")
+    @T.prim_func
+    def main(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+        for i in range(4):
+            with T.block("B"):
+                vi = T.axis.spatial(4, i)
+                T.reads(A[vi])
+                T.writes(B[vi])
+                B[vi] = A[vi]
+    ---
+    @T.prim_func
+    def main(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+        for i in T.unroll(4):
+            with T.block("B"):
+                vi = T.axis.spatial(4, i)
+                T.reads(A[vi])
+                T.writes(B[vi])
+                B[vi] = A[vi]
+    """
+    return Edit(places(func).replace(loop, replace(loop, kind="unrolled")))
