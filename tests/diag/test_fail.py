@@ -1,0 +1,63 @@
+"""The four parts of a refusal, as text and as HTML."""
+
+from __future__ import annotations
+
+import pickle
+
+from workbench.diag import Fail, Refusal
+
+WHOLE = Fail(
+    "Can't split `i`: [2, 4] covers 8 of 10 iterations",
+    asked='sch.split("i", factors=[2, 4])',
+    where="   1 | for i in range(10):\n     | ^^^^^^^^^^^^^^^^^^^",
+    detail="2 * 4 is 8\nand 8 < 10",
+    hint="write None for the factor\nthat should be worked out",
+)
+
+
+def test_the_text_has_its_parts_in_order():
+    assert str(WHOLE) == (
+        "Can't split `i`: [2, 4] covers 8 of 10 iterations.\n"
+        'asked: sch.split("i", factors=[2, 4])\n'
+        "where:\n"
+        "   1 | for i in range(10):\n"
+        "     | ^^^^^^^^^^^^^^^^^^^\n"
+        "found: 2 * 4 is 8\n"
+        "       and 8 < 10\n"
+        "do:    write None for the factor\n"
+        "       that should be worked out"
+    )
+
+
+def test_parts_that_are_not_there_are_left_out():
+    assert str(Fail("Is `i` a loop?")) == "Is `i` a loop?"
+
+
+def test_the_html_escapes_and_folds():
+    html = Fail("a < b", asked="f(<x>)", where="1 < 2", detail="<d>", hint="<h>")._repr_html_()
+    assert html == (
+        '<div class="wb-fail" role="alert">'
+        '<p class="wb-headline" style="color:#b3261e"><b>a &lt; b.</b></p>'
+        '<p class="wb-hint">&lt;h&gt;</p>'
+        '<pre class="wb-where">1 &lt; 2</pre>'
+        "<details><summary>details</summary><dl>"
+        "<dt>asked</dt><dd><pre>f(&lt;x&gt;)</pre></dd>"
+        "<dt>found</dt><dd><pre>&lt;d&gt;</pre></dd>"
+        "</dl></details></div>"
+    )
+
+
+def test_a_refusal_crosses_to_another_process_whole():
+    again = pickle.loads(pickle.dumps(WHOLE))
+    assert str(again) == str(WHOLE) and again._repr_html_() == WHOLE._repr_html_()
+
+
+def test_an_inner_refusal_carries_its_nodes():
+    place = object()
+    refusal = Refusal("Can't bind `k`", place, hint="keep it serial", detail="k=0 and k=1")
+    assert (refusal.headline, refusal.at, refusal.hint, refusal.detail) == (
+        "Can't bind `k`",
+        (place,),
+        "keep it serial",
+        "k=0 and k=1",
+    )
