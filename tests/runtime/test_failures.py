@@ -79,7 +79,7 @@ def test_every_kind_that_cuda_reports_is_told():
 
 
 def test_a_full_card_says_how_full():
-    failed = Failed("full", "out of memory", facts={"free": 3_000_000_000, "total": 16_000_000_000})
+    failed = Failed("full", "out of memory", facts={"free": 3 * 10**9, "total": 16 * 10**9})
     assert str(explain(failed, "main_kernel", "Tesla T4")) == (
         "Can't run main_kernel on Tesla T4: its memory is full (3.0 of 16.0 GB free).\n"
         "found: out of memory\n"

@@ -1,0 +1,84 @@
+"""The README is true: its code runs, prints what it shows, and its links and commands exist."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import linecache
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from docs.pictures import pictures
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, re.M | re.S)
+LINKS = re.findall(r"\]\(([^)\s]+)\)", README)
+
+
+def run(code: str, name: str, scope: dict[str, object]) -> str:
+    """What `code` prints; its text is kept where a decorated function's source is looked up."""
+    linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(compile(code, name, "exec"), scope)
+    return out.getvalue()
+
+
+def test_the_code_prints_what_the_readme_shows():
+    scope: dict[str, object] = {"__name__": "readme"}
+    shown = 0
+    for k, (kind, text) in enumerate(BLOCKS):
+        if kind != "python":
+            continue
+        printed = run(text, f"<README block {k}>", scope)
+        following = BLOCKS[k + 1] if k + 1 < len(BLOCKS) else ("", "")
+        if following[0] in ("text", "cuda"):
+            assert printed.rstrip() == following[1].rstrip()
+            shown += 1
+        else:
+            assert printed == ""
+    assert shown == 2
+
+
+def test_six_lines_are_six_lines():
+    code = [text for kind, text in BLOCKS if kind == "python"]
+    assert len(code[1].strip().splitlines()) == 6
+
+
+@pytest.mark.parametrize("link", [x for x in LINKS if not x.startswith("http")])
+def test_links_into_the_repository_lead_somewhere(link: str):
+    assert (ROOT / link).exists()
+
+
+@pytest.mark.parametrize("link", [x for x in LINKS if "blob/main/" in x or "lab/tree/" in x])
+def test_links_to_colab_and_binder_name_a_lesson(link: str):
+    path = re.split(r"blob/main/|lab/tree/", link)[1]
+    assert (ROOT / path).exists()
+    assert "mlc-workbench/workbench" in link
+
+
+def test_the_two_commands_exist():
+    commands = [line.split("#")[0].split() for line in dict(BLOCKS)["sh"].strip().splitlines()]
+    assert [c[:2] for c in commands] == [["python3", "run.py"]] * 2
+    for command in commands:
+        done = subprocess.run(
+            [sys.executable, ROOT / command[1], "--help"], capture_output=True, text=True, cwd=ROOT
+        )
+        assert done.returncode == 0
+        assert command[2] in done.stdout
+
+
+@pytest.mark.parametrize("name", ["eight_cells_before", "eight_cells_after"])
+def test_the_pictures_are_what_our_code_draws(name: str):
+    committed = (ROOT / "docs" / "img" / f"{name}.svg").read_text(encoding="utf-8")
+    assert committed == pictures()[name], "run python -m docs.pictures"
+
+
+def test_continuous_integration_runs_the_readmes_test_command():
+    script = (ROOT / ".ci" / "run").read_text()
+    assert script.splitlines()[-1] == "exec env CI=1 python3 run.py test"
