@@ -2,5 +2,6 @@
 
 from workbench.emulate.errors import EmulationError
 from workbench.emulate.evaluate import evaluate
+from workbench.emulate.run import RedundantWrites, Run, run
 
-__all__ = ["EmulationError", "evaluate"]
+__all__ = ["EmulationError", "RedundantWrites", "Run", "evaluate", "run"]

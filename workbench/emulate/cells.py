@@ -59,7 +59,9 @@ class Cells:
         if (self.touched[where][new] > step[new]).any():
             raise OutOfOrder
         self._bits[where] = bits
-        if np.array_equal(self._bits[where], bits):  # copies of one value: it is there from the first on
+        if np.array_equal(
+            self._bits[where], bits
+        ):  # copies of one value: it is there from the first on
             self.changed[where[new][::-1]] = step[new][::-1]
         else:
             self.changed[where] = step

@@ -16,6 +16,4 @@ def told(refusal: Refusal, program: PrimFunc | Kernel) -> EmulationError:
 
     nodes = [place for place in refusal.at if isinstance(place, Node)]
     where = script.mark_nodes(program, nodes) if nodes else ""
-    return EmulationError(
-        refusal.headline, where=where, detail=refusal.detail, hint=refusal.hint
-    )
+    return EmulationError(refusal.headline, where=where, detail=refusal.detail, hint=refusal.hint)

@@ -204,7 +204,9 @@ class _Evaluation(Expressions):
             self._check_written(cells, index, mask, load)
         return cells.data[index]
 
-    def _check_written(self, cells: Cells, index: Any, mask: Mask, at: BufferLoad | BufferStore) -> None:
+    def _check_written(
+        self, cells: Cells, index: Any, mask: Mask, at: BufferLoad | BufferStore
+    ) -> None:
         late = cells.changed[index] >= self.step
         if mask is not None:
             late = np.logical_and(late, mask)
@@ -218,9 +220,7 @@ class _Evaluation(Expressions):
                 hint=f"write it before this reads it, or start {at.buffer.name} with an init.",
             )
 
-    def _address(
-        self, access: BufferLoad | BufferStore, env: Env, mask: Mask
-    ) -> tuple[Any, Mask]:
+    def _address(self, access: BufferLoad | BufferStore, env: Env, mask: Mask) -> tuple[Any, Mask]:
         """The flat cell that each lane touches; lanes outside `mask` get cell 0."""
         flat: Any = np.int64(0)
         for dim, (expr, size) in enumerate(zip(access.indices, access.buffer.shape, strict=True)):
@@ -238,7 +238,9 @@ class _Evaluation(Expressions):
         self, access: BufferLoad | BufferStore, dim: int, index: Any, bad: Any, env: Env
     ) -> Refusal:
         which = np.unravel_index(int(np.argmax(bad)), np.shape(bad))
-        value = int(np.broadcast_to(index, np.broadcast_shapes(np.shape(index), np.shape(bad)))[which])
+        value = int(
+            np.broadcast_to(index, np.broadcast_shapes(np.shape(index), np.shape(bad)))[which]
+        )
         buffer = access.buffer
         act = "write" if isinstance(access, BufferStore) else "read"
         axis = f" in dimension {dim}" if len(buffer.shape) > 1 else ""

@@ -1,0 +1,204 @@
+"""run: execute kernels as a GPU would, on NumPy lanes, and refuse what a GPU would punish."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from workbench.diag import Refusal
+from workbench.emulate.arrays import Arguments
+from workbench.emulate.errors import told
+from workbench.emulate.lane_memory import Launch
+from workbench.emulate.machine import Machine, Stopped
+from workbench.emulate.plan import Blocks, Plan
+from workbench.emulate.storage import Storage
+from workbench.ir import Buffer, BufferStore, Kernel, stores
+
+ROOM = 1 << 18  # lanes of one statement at a time: arrays of 1 MiB of float32 stay in the cache
+
+
+@dataclass(frozen=True, slots=True)
+class RedundantWrites:
+    """Lanes wrote what others wrote too: harmless, since all wrote the same bits, but wasted.
+
+    `writes` counts the writes that changed nothing; `headline` says it in one sentence.
+    """
+
+    kernel: Kernel
+    store: BufferStore
+    writes: int
+    headline: str
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What came out of a run besides the values.
+
+    `blocks` counts the blocks that ran, over all kernels; `stopped` says that the caller ended it.
+    `written` marks, for each written parameter by name, the elements that the run wrote.
+    """
+
+    blocks: int
+    stopped: bool
+    warnings: tuple[RedundantWrites, ...]
+    written: dict[str, np.ndarray[Any, Any]]
+
+
+def run(
+    kernels: Sequence[Kernel],
+    args: Sequence[np.ndarray[Any, Any]],
+    *,
+    params: Sequence[Buffer] | None = None,
+    blocks: Sequence[int] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    stop: threading.Event | None = None,
+) -> Run:
+    """Run `kernels` in turn on `args`, NumPy arrays; what they write is written in place.
+
+    `params` are the program's parameters that `args` stand for (default: those that the kernels
+    view, in order). `blocks` picks block numbers (x fastest) of the only kernel. `progress` is
+    called with blocks done and blocks in all; setting `stop` ends the run early.
+
+    Raises EmulationError at the first thing that a GPU would punish: an index outside its buffer,
+    a vector that starts where it must not, a read of what nothing wrote, a race, a barrier that
+    part of a block reaches, a division of an integer by zero; and where `args` do not fit.
+    """
+    params = tuple(params) if params is not None else _parameters(kernels)
+    written = {_viewed(k).get(s.buffer, s.buffer) for k in kernels for s in stores(k)}
+    try:
+        arguments = Arguments(params, args, written)
+        chosen = [_chosen(kernels, blocks, kernel) for kernel in kernels]
+    except Refusal as refusal:
+        raise told(refusal, kernels[0]) from None
+    memory = {p: Storage(p, 1, flat) for p, flat in zip(params, arguments.flat, strict=True)}
+    emulation = _Emulation(memory, progress, stop, sum(len(c) for c in chosen))
+    with np.errstate(all="ignore"):
+        for kernel, numbers in zip(kernels, chosen, strict=True):
+            try:
+                emulation.launch(kernel, numbers, whole=blocks is None)
+            except Refusal as refusal:
+                raise told(refusal, kernel) from None
+            except Stopped:
+                emulation.stopped = True
+                break
+    arguments.write_back()
+    return emulation.result(params)
+
+
+def _viewed(kernel: Kernel) -> dict[Buffer, Buffer]:
+    """The program's buffer that each flat buffer of `kernel` holds."""
+    return dict(kernel.views)
+
+
+def _parameters(kernels: Sequence[Kernel]) -> tuple[Buffer, ...]:
+    found: dict[Buffer, None] = {}
+    for kernel in kernels:
+        for param in kernel.params:
+            found[_viewed(kernel).get(param, param)] = None
+    return tuple(found)
+
+
+def _chosen(
+    kernels: Sequence[Kernel], blocks: Sequence[int] | None, kernel: Kernel
+) -> Sequence[int]:
+    total = int(np.prod(kernel.grid, dtype=np.int64))
+    if blocks is None:
+        return range(total)
+    if len(kernels) != 1:
+        raise Refusal(
+            f"Can't run a sample of blocks: the program has {len(kernels)} kernels",
+            hint="run it whole: a later kernel needs all that an earlier one writes.",
+        )
+    for number in blocks:
+        if not 0 <= number < total:
+            raise Refusal(
+                f"Can't run block {number}: the kernel has blocks 0 to {total - 1}",
+                hint="block numbers count along x first, then y, then z.",
+            )
+    return list(dict.fromkeys(blocks))
+
+
+class _Emulation:
+    """Kernels that run one after the other on one memory."""
+
+    def __init__(
+        self,
+        memory: dict[Buffer, Storage],
+        progress: Callable[[int, int], None] | None,
+        stop: threading.Event | None,
+        total: int,
+    ) -> None:
+        self.memory, self.progress, self.stop, self.total = memory, progress, stop, total
+        self.done = 0
+        self.stopped = False
+        self.warnings: list[RedundantWrites] = []
+        self.written: dict[Buffer, Any] = {}
+
+    def launch(self, kernel: Kernel, numbers: Sequence[int], *, whole: bool) -> None:
+        """Run blocks `numbers` of `kernel`, as many at a time as there is room for."""
+        plan = Plan(kernel, ROOM)
+        viewed = _viewed(kernel)
+        flat: dict[Buffer, Storage] = {}
+        for param in kernel.params:
+            original = viewed.get(param, param)
+            if original not in self.memory:  # handed from one kernel to the next
+                self.memory[original] = Storage(original, 1)
+            flat[param] = self.memory[original]
+        written = {s.buffer for s in stores(kernel) if s.buffer.scope == "global"}
+        launch = Launch(plan, flat, written, self.stop)
+        room = max(1, ROOM // plan.lanes_per_block)
+        for number, blocks in enumerate(_chunks(kernel, numbers, room, whole=whole)):
+            if self.stop is not None and self.stop.is_set():
+                raise Stopped
+            Machine(launch, blocks, number).run(kernel.body)
+            self.done += len(blocks.numbers)
+            if self.progress is not None:
+                self.progress(self.done, self.total)
+        self._note(kernel, launch, viewed)
+
+    def _note(self, kernel: Kernel, launch: Launch, viewed: dict[Buffer, Buffer]) -> None:
+        for store, writes in launch.redundant.items():
+            self.warnings.append(
+                RedundantWrites(
+                    kernel,
+                    store,
+                    writes,
+                    f"{store.buffer.name} is written {writes} times more than needed, "
+                    "by threads that write the same values.",
+                )
+            )
+        for param, watch in launch.crossing.items():
+            original = viewed.get(param, param)
+            marks = watch.written()
+            before = self.written.get(original)
+            self.written[original] = marks if before is None else before | marks
+
+    def result(self, params: Sequence[Buffer]) -> Run:
+        """What the run came to."""
+        written = {p.name: self.written[p].reshape(p.shape) for p in params if p in self.written}
+        return Run(self.done, self.stopped, tuple(self.warnings), written)
+
+
+def _chunks(kernel: Kernel, numbers: Sequence[int], room: int, *, whole: bool) -> Iterator[Blocks]:
+    """The blocks in turn, up to `room` at a time: boxes of the grid, or pieces of the list."""
+    if not whole:
+        for start in range(0, len(numbers), room):
+            part = np.asarray(numbers[start : start + room])
+            yield Blocks(part, None, (1, 1, len(part)))
+        return
+    x, y, z = kernel.grid
+    by_x = min(x, room)
+    by_y = max(1, min(y, room // x))
+    by_z = max(1, min(z, room // (x * y)))
+    for z0 in range(0, z, by_z):
+        for y0 in range(0, y, by_y):
+            for x0 in range(0, x, by_x):
+                counts = (min(by_z, z - z0), min(by_y, y - y0), min(by_x, x - x0))
+                box = np.ix_(
+                    *(np.arange(o, o + c) for o, c in zip((z0, y0, x0), counts, strict=True))
+                )
+                yield Blocks(((box[0] * y + box[1]) * x + box[2]).reshape(-1), (z0, y0, x0), counts)
