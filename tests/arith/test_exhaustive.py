@@ -19,7 +19,7 @@ from workbench.arith import (
 )
 from workbench.arith.cost import cost
 from workbench.arith.injective import Counterexample
-from workbench.ir import Const, Var
+from workbench.ir import BinOp, Const, Var
 
 DOMAINS = domains()
 
@@ -137,3 +137,9 @@ def test_injective_with_a_variable_that_has_one_unknown_value():
     i, j, k = VARS
     assert is_injective([k * 4 + i], {i: (0, 7)}) is True
     assert is_injective([(k * 4 + i * 16 + j) // 2], {i: (0, 7), j: (0, 3)}) is False
+
+
+def test_narrow_says_nothing_about_floats():
+    value = Var("x", "float32")
+    dom = {VARS[0]: (0, 7)}
+    assert narrow(dom, BinOp("and", value < 3.0, VARS[0] < 4)) == {VARS[0]: (0, 3)}

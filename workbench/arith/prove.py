@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from workbench.arith.canonical import Bounds, Sum
+from workbench.arith.canonical import REASONED, Bounds, Sum
 from workbench.arith.simplify import Simplifier
 from workbench.ir import BinOp, Const, Expr, For, Not, Var, free_vars
 
@@ -90,7 +90,7 @@ def _narrow(dom: dict[Var, tuple[int, int]], cond: Expr) -> None:
         case BinOp("and", a, b):
             _narrow(dom, a)
             _narrow(dom, b)
-        case BinOp("<" | "<=" | ">" | ">=" | "==" as op, a, b):
+        case BinOp("<" | "<=" | ">" | ">=" | "==" as op, a, b) if a.dtype in REASONED:
             difference = linear(a - b, free_vars(a - b))
             if difference is None:
                 return

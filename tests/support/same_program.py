@@ -1,0 +1,148 @@
+"""Whether two programs are the same loops and blocks, with index expressions equal as functions."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from math import prod
+
+from tests.support.reference import Memory, _expression
+from workbench.ir import (
+    Block,
+    BlockRealize,
+    Buffer,
+    BufferLoad,
+    BufferRegion,
+    BufferStore,
+    Expr,
+    For,
+    IfThenElse,
+    Node,
+    PrimFunc,
+    SeqStmt,
+    Stmt,
+    Var,
+    walk,
+)
+
+_POINTS = 200  # at how many points two expressions are compared where there are more
+
+
+class Different(AssertionError):
+    """Where two programs differ."""
+
+
+def compare(ours: PrimFunc, theirs: PrimFunc) -> None:
+    """Raise Different unless the programs agree in loops, names, blocks, bindings and regions."""
+    _same("parameters", _buffers(ours.params), _buffers(theirs.params))
+    _Comparison().stmt(ours.body, theirs.body)
+
+
+def _same(what: str, a: object, b: object) -> None:
+    if a != b:
+        raise Different(f"{what}: ours {a}, theirs {b}")
+
+
+def _buffers(buffers: Sequence[Buffer]) -> list[tuple[object, ...]]:
+    return [(b.name, b.shape, b.type, b.scope) for b in buffers]
+
+
+class _Comparison:
+    def __init__(self) -> None:
+        self.dom: dict[str, range] = {}  # of every variable around, by name
+
+    def stmt(self, a: Stmt, b: Stmt) -> None:
+        _same("kind of statement", type(a).__name__, type(b).__name__)
+        if isinstance(a, For) and isinstance(b, For):
+            self._loop(a, b)
+        elif isinstance(a, BlockRealize) and isinstance(b, BlockRealize):
+            self._realize(a, b)
+        elif isinstance(a, SeqStmt) and isinstance(b, SeqStmt):
+            _same("number of statements", len(a.stmts), len(b.stmts))
+            for x, y in zip(a.stmts, b.stmts, strict=True):
+                self.stmt(x, y)
+        elif isinstance(a, IfThenElse) and isinstance(b, IfThenElse):
+            self.stmt(a.then_case, b.then_case)
+        elif isinstance(a, BufferStore) and isinstance(b, BufferStore):
+            self._store(a, b)
+
+    def _loop(self, a: For, b: For) -> None:
+        name = a.loop_var.name
+        _same("loop", (name, a.kind, a.thread), (b.loop_var.name, b.kind, b.thread))
+        _same(f"notes of {name}", dict(a.annotations), dict(b.annotations))
+        values = [_value(x, {}) for x in (a.min, a.extent, b.min, b.extent)]
+        _same(f"values of {name}", values[:2], values[2:])
+        outer = self.dom
+        self.dom = {**outer, name: range(values[0], values[0] + values[1])}
+        self.stmt(a.body, b.body)
+        self.dom = outer
+
+    def _realize(self, a: BlockRealize, b: BlockRealize) -> None:
+        name = a.block.name
+        _same("block", name, b.block.name)
+        iters = [[(i.var.name, i.kind) for i in r.block.iter_vars] for r in (a, b)]
+        _same(f"iterators of {name}", *iters)
+        self._functions(f"T.where of {name}", [a.predicate], [b.predicate])
+        self._functions(f"bindings of {name}", a.iter_values, b.iter_values, a.predicate)
+        outer = self.dom
+        sizes = [[_value(i.dom.extent, {}) for i in r.block.iter_vars] for r in (a, b)]
+        _same(f"domains of {name}", *sizes)
+        self.dom = {n: range(size) for (n, _), size in zip(iters[0], sizes[0], strict=True)}
+        self._block(a.block, b.block)
+        self.dom = outer
+
+    def _block(self, a: Block, b: Block) -> None:
+        name = a.name
+        _same(f"buffers of {name}", _buffers(a.alloc_buffers), _buffers(b.alloc_buffers))
+        _same(f"notes of {name}", dict(a.annotations), dict(b.annotations))
+        self._regions(f"reads of {name}", a.reads, b.reads)
+        self._regions(f"writes of {name}", a.writes, b.writes)
+        _same(f"init of {name}", a.init is None, b.init is None)
+        if a.init is not None and b.init is not None:
+            self.stmt(a.init, b.init)
+        self.stmt(a.body, b.body)
+
+    def _regions(self, what: str, a: Sequence[BufferRegion], b: Sequence[BufferRegion]) -> None:
+        _same(what, [r.buffer.name for r in a], [r.buffer.name for r in b])
+        for x, y in zip(a, b, strict=True):
+            sides = [[e for r in z.region for e in (r.min, r.extent)] for z in (x, y)]
+            self._functions(f"{what}: {x.buffer.name}", *sides)
+
+    def _store(self, a: BufferStore, b: BufferStore) -> None:
+        _same("written buffer", a.buffer.name, b.buffer.name)
+        self._functions(f"where {a.buffer.name} is written", a.indices, b.indices)
+        loads = [[n for n in walk(s.value) if isinstance(n, BufferLoad)] for s in (a, b)]
+        _same("loads", *([load.buffer.name for load in side] for side in loads))
+        for x, y in zip(*loads, strict=True):
+            self._functions(f"where {x.buffer.name} is read", x.indices, y.indices)
+
+    def _functions(
+        self, what: str, a: Sequence[Expr], b: Sequence[Expr], where: Expr | None = None
+    ) -> None:
+        for env in self._points():
+            if where is not None and not _value(where, env):
+                continue
+            values = [[_value(e, env) for e in side] for side in (a, b)]
+            if values[0] != values[1]:
+                raise Different(f"{what}: ours {values[0]}, theirs {values[1]} at {env}")
+
+    def _points(self) -> Iterator[dict[str, int]]:
+        names, ranges = list(self.dom), list(self.dom.values())
+        if prod(map(len, ranges)) <= _POINTS:
+            every: Iterator[Sequence[int]] = product(*ranges)
+        else:
+            rng = random.Random(0)
+            every = ([rng.choice(r) for r in ranges] for _ in range(_POINTS))
+        for point in every:
+            yield dict(zip(names, point, strict=True))
+
+
+def _value(e: Expr, env: Mapping[str, int]) -> int:
+    variables = {n: env[n.name] for n in walk(e) if isinstance(n, Var)}
+    return int(_expression(e)(variables, Memory({})))
+
+
+def nodes(func: PrimFunc, kind: type[Node]) -> list[Node]:
+    """Every node of a kind in `func`."""
+    return [n for n in walk(func) if isinstance(n, kind)]

@@ -1,0 +1,192 @@
+"""The same random schedule here and in TVM, step by step."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+import workbench as wb
+from tests.support import reference
+from tests.support.random_programs import fresh, random_inputs, random_program
+from tests.support.random_steps import Chooser, Told, gpu_steps, take, take_ours
+from tests.support.same_program import Different, compare
+from workbench import script
+from workbench.ir import PrimFunc
+
+
+@dataclass
+class Verdicts:
+    """What the two said: steps that both took or refused, and where they differ and why."""
+
+    both_took: Counter[str] = field(default_factory=Counter)
+    both_refused: Counter[str] = field(default_factory=Counter)
+    explained: Counter[str] = field(default_factory=Counter)
+    unexplained: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A difference that is meant: which steps, what our refusal says, what the docs call it."""
+
+    name: str
+    verb: str
+    ours: str  # a pattern that our refusal's text fits; "" where we take the step
+    theirs: str = ""  # a pattern that TVM's error fits; "" where it takes the step
+
+
+EXPLAINED: tuple[Explanation, ...] = ()
+
+
+def load_tvm() -> tuple[Any, Any]:
+    """TVM's schedule class and a function that reads its script."""
+    import tvm.script
+    from tvm.s_tir import Schedule
+    from tvm.script import ir, tirx
+
+    return Schedule, lambda text: tvm.script.from_source(text, {"T": tirx, "I": ir})
+
+
+def take_theirs(sch: Any, step: Told) -> Any:
+    """Take `step` on a TVM schedule."""
+    return take(
+        sch,
+        step,
+        lambda s, at: s.get_loops(s.get_sblock(at.block))[at.position],
+        lambda s, at: s.get_sblock(at.block),
+    )
+
+
+def printed(func: PrimFunc) -> PrimFunc:
+    """`func` with the names that it is printed with."""
+    parsed = script.parse(script.show(func))
+    assert isinstance(parsed, PrimFunc)
+    return parsed
+
+
+class Pair:
+    """One program under two schedules."""
+
+    def __init__(self, rng: random.Random, tvm: tuple[Any, Any]) -> None:
+        self.rng = rng
+        schedule, read = tvm
+        self.program = random_program(rng)
+        self.ours = wb.Schedule(self.program)
+        self.theirs = schedule(
+            read(script.show(self.program, dialect="tvm")), error_render_level="fast"
+        )
+        self.inputs = random_inputs(self.program, rng)
+        self.expected = fresh(self.inputs)
+        reference.run(self.program, self.expected)
+        self.verdicts = Verdicts()
+        self.taken: list[Told] = []
+        self.compare_programs()
+
+    def step(self, step: Told | None) -> None:
+        """Take `step` in both; where only one does, none keeps it."""
+        if step is None:
+            return
+        ours, theirs = self._ours(step), None
+        trial = self.theirs.copy()
+        try:
+            take_theirs(trial, step)
+        except Exception as error:
+            theirs = str(error)
+        if ours is None and theirs is None:
+            self.theirs = trial
+            self.taken.append(step)
+            self.verdicts.both_took[step.verb] += 1
+            self.compare_programs()
+        elif ours is not None and theirs is not None:
+            self.verdicts.both_refused[step.verb] += 1
+        else:
+            if ours is None:
+                self.ours.undo()
+            self._differ(step, ours, theirs, trial)
+
+    def _ours(self, step: Told) -> str | None:
+        try:
+            take_ours(self.ours, step)
+        except wb.ScheduleError as error:
+            return str(error)
+        return None
+
+    def _differ(self, step: Told, ours: str | None, theirs: str | None, trial: Any) -> None:
+        if theirs is None and not self._means_the_same(trial):
+            self.verdicts.explained[f"{step.verb}: TVM's result computes something else"] += 1
+            return
+        for known in EXPLAINED:
+            fits = known.verb in (step.verb, "*") and (ours is None) == (not known.ours)
+            if fits and re.search(known.ours, ours or "") and re.search(known.theirs, theirs or ""):
+                self.verdicts.explained[known.name] += 1
+                return
+        said = f"we refuse: {ours.splitlines()[0]}" if ours else f"TVM refuses: {_last(theirs)}"
+        self.verdicts.unexplained.append(
+            f"{step.verb}: {said}\nstep: {step}\nafter: {'; '.join(map(str, self.taken))}\n"
+            f"{script.show(self.ours.func)}"
+        )
+
+    def _means_the_same(self, trial: Any) -> bool:
+        """Whether what TVM made still computes what the first program does."""
+        got = fresh(self.inputs)
+        try:
+            reference.run(self.their_program(trial), got)
+        except AssertionError:
+            return False
+        return all(np.array_equal(a, b) for a, b in zip(got, self.expected, strict=True))
+
+    def their_program(self, sch: Any) -> PrimFunc:
+        """What a TVM schedule stands at, read here."""
+        parsed = script.parse(sch.mod["main"].script())
+        assert isinstance(parsed, PrimFunc)
+        return parsed
+
+    def compare_programs(self) -> None:
+        """Note where the two programs differ."""
+        theirs = self.their_program(self.theirs)
+        try:
+            compare(printed(self.ours.func), theirs)
+        except Different as difference:
+            text = str(difference)
+            verb = self.taken[-1].verb if self.taken else "start"
+            for known in EXPLAINED:
+                if known.verb in (verb, "program") and known.name.startswith("program: "):
+                    if re.search(known.ours, text):
+                        self.verdicts.explained[known.name] += 1
+                        raise Diverged from None
+            self.verdicts.unexplained.append(
+                f"{verb}: programs differ: {text}\nafter: {'; '.join(map(str, self.taken))}\n"
+                f"ours:\n{script.show(self.ours.func)}\ntheirs:\n{script.show(theirs)}"
+            )
+            raise Diverged from None
+
+
+class Diverged(Exception):
+    """The two programs are not the same any more, so comparing further steps says nothing."""
+
+
+def _last(text: str | None) -> str:
+    lines = [line for line in (text or "").splitlines() if line.strip()]
+    return lines[-1] if lines else ""
+
+
+def run_seed(seed: int, tvm: tuple[Any, Any]) -> Verdicts:
+    """Schedule number `seed` in both."""
+    rng = random.Random(seed)
+    pair: Pair | None = None
+    verdicts = Verdicts()
+    try:
+        pair = Pair(rng, tvm)
+        verdicts = pair.verdicts
+        if rng.random() < 0.3:
+            for step in gpu_steps(pair.ours.func, rng):
+                pair.step(step)
+        for _ in range(rng.randint(2, 7)):
+            pair.step(Chooser(pair.ours.func, rng).step())
+    except Diverged:
+        pass
+    return verdicts
