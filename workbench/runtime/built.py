@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -74,14 +75,31 @@ class Built:
             for argument, values in zip(written, reply.outputs, strict=True):
                 argument.host[...] = from_bits(values, argument)
         else:
-            emulate.run(self.kernels, [argument.host for argument in arguments])
+            hosts = [argument.host for argument in arguments]
+            emulate.run(self.kernels, hosts, params=self.func.params)
         for argument in arguments:
             argument.write_back()
 
-    def emulate(self, *arrays: Any, blocks: Sequence[int] | None = None) -> emulate.Run:
-        """Run on the emulator, whole or only `blocks`, and return what it counted."""
+    def emulate(
+        self,
+        *arrays: Any,
+        blocks: Sequence[int] | None = None,
+        progress: Callable[[int, int], None] | None = None,
+        stop: Event | None = None,
+    ) -> emulate.Run:
+        """Run on the emulator, whole or only `blocks`, and return what it counted.
+
+        `progress` is called with blocks done and blocks in all; setting `stop` ends the run early.
+        """
         arguments = check_arguments(self.func, arrays)
-        run = emulate.run(self.kernels, [argument.host for argument in arguments], blocks=blocks)
+        run = emulate.run(
+            self.kernels,
+            [argument.host for argument in arguments],
+            params=self.func.params,
+            blocks=blocks,
+            progress=progress,
+            stop=stop,
+        )
         for argument in arguments:
             argument.write_back()
         return run

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes.util
 import os
+import shutil
 import sys
 from dataclasses import dataclass
 from html import escape
@@ -140,7 +141,8 @@ def _emulator(why: str, missing: str, how_to_get: str) -> DeviceReport:
 
 
 def _driver() -> str | None:
-    """The driver's library, found without loading it: loading it here would open the card."""
+    """A trace of the driver; its library is not loaded here, which would open the card."""
     if os.path.exists("/dev/nvidiactl") or os.path.exists("/dev/dxg"):
         return "device file"
-    return ctypes.util.find_library("nvcuda" if sys.platform == "win32" else "cuda")
+    library = ctypes.util.find_library("nvcuda" if sys.platform == "win32" else "cuda")
+    return library or shutil.which("nvidia-smi")
