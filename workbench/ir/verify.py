@@ -97,7 +97,6 @@ class _Verifier:
             self.buffer(buffer)
         self.require(isinstance(f.body, BlockRealize), "the body is no block realisation")
         root = f.body.block
-        self.require(root.name == "root", f'the root block is named "{root.name}"')
         self.require(not root.iter_vars and root.init is None, "the root block iterates")
         self.require(not root.reads and not root.writes, "the root block names regions")
         self.stmt(f.body)
@@ -170,6 +169,8 @@ class _Verifier:
             self.index(value)
         self.condition(s.predicate)
         self.define(block.id, f"block {block.name}")
+        is_root = len(self.path) == 2  # below the function
+        self.require(is_root == (block.name == "root"), f'a block named "{block.name}" here')
         for i, value in zip(block.iter_vars, s.iter_values, strict=True):
             self.index(i.dom.min)
             self.index(i.dom.extent)

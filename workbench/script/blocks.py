@@ -40,7 +40,7 @@ from workbench.script.memory import (
 from workbench.script.reader import Reader
 from workbench.script.writer import Writer, data
 
-_BLOCK = ("block", "sblock")
+BLOCK = ("block", "sblock")
 _ALLOC = ("alloc_buffer", "sblock_alloc_buffer")
 _ATTR = ("block_attr", "sblock_attr")
 _NOTES = (*_ALLOC, *_ATTR, *AXES, "reads", "writes")
@@ -132,19 +132,27 @@ def _read_with(r: Reader, tree: ast.With) -> BlockRealize:
     if r.is_function(call, "init"):
         hint = "T.init() stands directly in a block, before the update"
         raise r.error(call, "Can't read T.init() here", hint=hint)
-    if len(tree.items) != 1 or tree.items[0].optional_vars or not r.is_function(call, *_BLOCK):
+    if len(tree.items) != 1 or tree.items[0].optional_vars or not r.is_function(call, *BLOCK):
         hint = 'accepted after `with`: T.block("name") and, in a block, T.init()'
         raise r.error(call, "Can't read this `with`", hint=hint)
     assert isinstance(call, ast.Call)
-    (name_tree,) = r.arguments(call, "name")
-    name = read_word(r, name_tree, "a block's name")
+    name = block_name(r, call)
+    if name == "root":
+        hint = "give this block another name"
+        raise r.error(call, '"root" is the block around the whole program', hint=hint)
     head = Head()
     with r.scope():
         body = read_block_body(r, tree.body, head, tree)
-    return realized(name, head, body)
+    return _realized(name, head, body)
 
 
-def realized(name: str, head: Head, body: Stmt) -> BlockRealize:
+def block_name(r: Reader, call: ast.Call) -> str:
+    """The name of a block from ``T.block("C")``."""
+    (name,) = r.arguments(call, "name")
+    return read_word(r, name, "a block's name")
+
+
+def _realized(name: str, head: Head, body: Stmt) -> BlockRealize:
     """The block; what it reads and writes is worked out where the text does not say."""
     block = Block(
         name,

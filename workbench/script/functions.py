@@ -15,7 +15,7 @@ from workbench.ir import (
     PrimFunc,
     Stmt,
 )
-from workbench.script.blocks import Head, print_block_body, read_block_body
+from workbench.script.blocks import BLOCK, Head, block_name, print_block_body, read_block_body
 from workbench.script.grammar import print_stmt, prints, read_attributes
 from workbench.script.memory import (
     BUFFER_PARAMETERS,
@@ -142,7 +142,7 @@ def read_function(r: Reader, tree: ast.FunctionDef) -> PrimFunc:
             body.append(stmt)
     buffers = [_matched(r, tree, name, buffer) for name, buffer in params.items()]
     head = Head()
-    whole = read_block_body(r, body, head, tree)
+    whole = read_block_body(r, _unwrapped(r, body), head, tree)
     name = str(attrs.pop("global_symbol", tree.name))
     return PrimFunc(name, tuple(buffers), _root(r, tree, head, whole), tuple(attrs.items()))
 
@@ -197,23 +197,19 @@ def _matched(r: Reader, tree: ast.FunctionDef, name: str, buffer: Buffer | None)
     return buffer
 
 
+def _unwrapped(r: Reader, body: list[ast.stmt]) -> list[ast.stmt]:
+    """The statements of the root block, which may be written out: ``with T.block("root"):``."""
+    match body:
+        case [ast.With(items=[ast.withitem(context_expr=ast.Call() as call)], body=inside)]:
+            if r.is_function(call, *BLOCK) and block_name(r, call) == "root":
+                return inside
+    return body
+
+
 def _root(r: Reader, tree: ast.FunctionDef, head: Head, body: Stmt) -> BlockRealize:
-    """The root block around `body`; `body` itself where the author wrote the root block out."""
-    if head.axes or head.init or head.predicate is not TRUE:
-        hint = 'put T.axis, T.where and T.init into a block: with T.block("C"):'
+    """The root block, which runs once and speaks for nobody: no iterators, no regions."""
+    if head.axes or head.init or head.reads or head.writes or head.predicate is not TRUE:
+        hint = 'put T.axis, T.where, T.reads, T.writes and T.init into a block: with T.block("C"):'
         raise r.error(tree, "The function's own statements are no block", hint=hint)
-    said = head.reads or head.writes or head.annotations or head.allocs
-    written = isinstance(body, BlockRealize) and body.block.name == "root"
-    if isinstance(body, BlockRealize) and written and not body.block.iter_vars and not said:
-        return body
-    root = Block(
-        "root",
-        (),
-        head.reads or (),
-        head.writes or (),
-        body,
-        None,
-        tuple(head.allocs),
-        head.annotations,
-    )
+    root = Block("root", (), (), (), body, None, tuple(head.allocs), head.annotations)
     return BlockRealize((), TRUE, root)
