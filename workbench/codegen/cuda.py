@@ -1,12 +1,8 @@
 """CUDA C++ as a table."""
 
-from workbench.codegen.language import Language
+from workbench.codegen.language import Language, functions, vectors
 
-_FLOAT = {
-    name: f"{name}f({{0}})"
-    for name in ("exp", "log", "sqrt", "rsqrt", "tanh", "erf", "sin", "cos", "floor", "ceil")
-}
-_DOUBLE = {f"{name}:float64": text.replace("f(", "(") for name, text in _FLOAT.items()}
+_NAMES = ("exp", "log", "sqrt", "rsqrt", "tanh", "erf", "sin", "cos", "floor", "ceil")
 
 CUDA = Language(
     title="CUDA",
@@ -26,20 +22,11 @@ CUDA = Language(
         "float64": "double",
     },
     vectors={
-        (dtype, lanes): f"{name}{lanes}"
-        for dtype, name, widths in (
-            ("int8", "char", (2, 4)),
-            ("int16", "short", (2, 4)),
-            ("int32", "int", (2, 4)),
-            ("int64", "longlong", (2,)),
-            ("uint8", "uchar", (2, 4)),
-            ("uint16", "ushort", (2, 4)),
-            ("uint32", "uint", (2, 4)),
-            ("uint64", "ulonglong", (2,)),
-            ("float32", "float", (2, 4)),
-            ("float64", "double", (2,)),
-        )
-        for lanes in widths
+        **vectors("char", "int8", 2, 4) | vectors("uchar", "uint8", 2, 4),
+        **vectors("short", "int16", 2, 4) | vectors("ushort", "uint16", 2, 4),
+        **vectors("int", "int32", 2, 4) | vectors("uint", "uint32", 2, 4),
+        **vectors("longlong", "int64", 2) | vectors("ulonglong", "uint64", 2),
+        **vectors("float", "float32", 2, 4) | vectors("double", "float64", 2),
     },
     kernel='extern "C" __global__ void __launch_bounds__({threads})\n{name}({params})',
     param="{const}{type}* __restrict__ {name}",
@@ -52,8 +39,8 @@ CUDA = Language(
     barrier="__syncthreads();",
     barrier_global="__syncthreads();",
     maths={
-        **_FLOAT,
-        **_DOUBLE,
+        **functions(_NAMES, "{name}f({{0}})"),
+        **functions(_NAMES, "{name}({{0}})", of=":float64"),
         "sigmoid": "(1.0f / (1.0f + expf(-({0}))))",
         "sigmoid:float64": "(1.0 / (1.0 + exp(-({0}))))",
         "pow": "powf({0}, {1})",
@@ -80,7 +67,5 @@ CUDA = Language(
     headers={"float16": "#include <cuda_fp16.h>", "bfloat16": "#include <cuda_bf16.h>"},
     through={"float16": "float32", "bfloat16": "float32"},
     function="static __device__ __forceinline__ ",
-    keywords=frozenset(
-        "blockIdx threadIdx blockDim gridDim warpSize half float2 float4 int2 int4".split()
-    ),
+    keywords=("blockIdx", "threadIdx", "blockDim", "gridDim", "warpSize", "uint", "half2"),
 )

@@ -61,17 +61,18 @@ class Expressions:
         self.types: set[str] = set()
         self.helpers: dict[tuple[str, str], str] = {}  # (helper, type) -> its name
         self.lane: int | None = None  # which component of vectors is being written
+        self.place: Node | None = None  # where in the program a refusal is to point
         self.vectors: dict[BufferLoad, Callable[[int], str]] = {}  # loaded before: its components
 
     # --- types ------------------------------------------------------------------------------
 
-    def type(self, dtype: str, at: Node) -> str:
-        """What the language calls `dtype`; refuses at the node `at` where it has no such type."""
+    def type(self, dtype: str) -> str:
+        """What the language calls `dtype`; a refusal where it has no such type."""
         self.types.add(dtype)
         if dtype not in self.language.types:
             raise Refusal(
                 f"Can't write {self.language.title} code: it has no {dtype}",
-                at,
+                self.place,
                 hint="use float32 there, or build for another target",
             )
         return self.language.types[dtype]
@@ -88,7 +89,7 @@ class Expressions:
             case Var():
                 return self.names[e], _ATOM
             case Const(value, dtype):
-                return self._constant(e, value, dtype)
+                return self._constant(value, dtype)
             case BinOp("min" | "max" as op, a, b):
                 return self._function(e, op, (a, b))
             case BinOp(op, a, b):
@@ -96,7 +97,7 @@ class Expressions:
             case Not(a):
                 return f"!{self.text(a, _UNARY)}", _UNARY
             case Cast(dtype, value):
-                return self._cast(e, dtype, value)
+                return self._cast(dtype, value)
             case Select(condition, yes, no) | Call("if_then_else", (condition, yes, no)):
                 parts = self.text(condition, _OR), self.text(yes, _OR), self.text(no)
                 return "{} ? {} : {}".format(*parts), _TERNARY
@@ -152,10 +153,10 @@ class Expressions:
 
     def _wrapped(self, e: Expr, op: str, a: Expr, b: Expr) -> Text:
         """Arithmetic that may overflow: C defines that for unsigned types alone."""
-        own = self.type(e.dtype, e)
+        own = self.type(e.dtype)
         if dtypes.BITS[e.dtype] < 32 and e.dtype != "uint16":  # C computes these in int
             return f"({own})({self._plain(op, a, b)[0]})", _UNARY
-        return f"({own})({self._ring(e, self.type(_UNSIGNED[e.dtype], e))[0]})", _UNARY
+        return f"({own})({self._ring(e, self.type(_UNSIGNED[e.dtype]))[0]})", _UNARY
 
     def _ring(self, e: Expr, unsigned: str) -> Text:
         match e:
@@ -171,7 +172,7 @@ class Expressions:
 
     def _helper(self, name: str, at: Expr) -> str:
         """The name of a helper function, which the source then has to contain."""
-        self.helpers[name, self.type(at.dtype, at)] = name
+        self.helpers[name, self.type(at.dtype)] = name
         return name
 
     # --- functions, casts, constants --------------------------------------------------------
@@ -185,39 +186,38 @@ class Expressions:
         if template is None:
             raise Refusal(
                 f"Can't write {self.language.title} code: it has no {op} of {dtype}",
-                e,
+                self.place,
                 hint="compute it from functions that it has, or build for another target",
             )
         if wide == dtype:
             return template.format(*(self.text(a) for a in args)), _ATOM
-        own, wider = self.type(dtype, e), self.type(wide, e)
+        own, wider = self.type(dtype), self.type(wide)
         inner = template.format(*(f"{wider}({self.text(a)})" for a in args))
         return f"{own}({inner})", _ATOM
 
-    def _cast(self, e: Expr, dtype: str, value: Expr) -> Text:
+    def _cast(self, dtype: str, value: Expr) -> Text:
         text = self.text(value, _UNARY)
         ends = {dtype, value.dtype}
         narrow = ends & set(self.language.through)
         if narrow and not ends & {"float32", "float64"}:  # conversions of these go through float
-            text = f"({self.type('float32', e)}){text}"
-        return f"({self.type(dtype, e)}){text}", _UNARY
+            text = f"({self.type('float32')}){text}"
+        return f"({self.type(dtype)}){text}", _UNARY
 
-    def _constant(self, e: Expr, value: bool | int | float, dtype: str) -> Text:
+    def _constant(self, value: bool | int | float, dtype: str) -> Text:
         if dtype == "bool":
             return str(value).lower(), _ATOM
         if dtypes.is_int(dtype):
             return self._integer(int(value), dtype)
         if dtype in self.language.through:
-            wide = self._constant(e, _rounded(float(value), dtype), self.language.through[dtype])
-            return f"{self.type(dtype, e)}({wide[0]})", _ATOM
-        own = self.type(dtype, e)
+            wide = self._constant(_rounded(float(value), dtype), self.language.through[dtype])
+            return f"{self.type(dtype)}({wide[0]})", _ATOM
+        self.type(dtype)  # refuses what the target does not have
         if math.isnan(value):
             return self.language.nan[dtype], _ATOM
         if math.copysign(1, value) < 0:
-            return "-" + self._constant(e, -value, dtype)[0], _UNARY
+            return "-" + self._constant(-value, dtype)[0], _UNARY
         if math.isinf(value) or math.isinf(_rounded(float(value), dtype)):
             return self.language.infinity[dtype], _ATOM
-        assert own
         return _float(float(value), dtype), _ATOM
 
     def _integer(self, value: int, dtype: str) -> Text:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 
@@ -10,27 +10,37 @@ from dataclasses import dataclass, field
 class Language:
     """The table of one target. `{…}` in a text is filled in where it is used.
 
-    `maths` maps "name:type", else "name", to a text of its arguments `{0}`, `{1}`; a type's
-    `through` is the wider type in which its functions are computed. What a table does not have,
-    the target cannot say.
+    `maths` maps "name:type", or else "name", to a text of its arguments `{0}`, `{1}`; the functions
+    of a type in `through` are computed in the wider one. What a table does not have, the target
+    cannot say.
     """
 
     title: str
     types: Mapping[str, str]
-    vectors: Mapping[tuple[str, int], str]  # built-in vector types with members x, y, z, w
+    vectors: Mapping[tuple[str, int], str]  # built-in vector types, with members x, y, z, w
     kernel: str  # the head of a kernel: {name} {params} {threads}
     param: str  # a parameter: {const} {type} {name} {number}
     scopes: Mapping[str, str]  # an array in a scope: {align} {type} {name} {cells}
     aligned: str  # {bytes}
-    pointers: Mapping[str, str]  # what stands before a pointer's type into a scope
+    pointers: Mapping[str, str]  # what stands before the type of a pointer into a scope
     barrier: str
     barrier_global: str  # one that also orders accesses to global memory
     maths: Mapping[str, str]
     infinity: Mapping[str, str]  # type -> positive infinity
     nan: Mapping[str, str]
     long_suffix: str
-    place_params: Mapping[str, str] = field(default_factory=dict)  # unit -> parameter it arrives in
-    headers: Mapping[str, str] = field(default_factory=dict)  # type, or "" always -> text
+    place_params: Mapping[str, str] = field(default_factory=dict)  # unit -> its parameter
+    headers: Mapping[str, str] = field(default_factory=dict)  # type, or "" for always -> text
     through: Mapping[str, str] = field(default_factory=dict)
     function: str = ""  # what stands before a helper function
-    keywords: frozenset[str] = frozenset()
+    keywords: tuple[str, ...] = ()  # what no variable may be called, besides C++'s own keywords
+
+
+def functions(names: Iterable[str], text: str, of: str = "") -> dict[str, str]:
+    """Entries of `maths`: each of `names`, with `of` behind it, is `text` with its name in."""
+    return {f"{name}{of}": text.format(name=name) for name in names}
+
+
+def vectors(name: str, dtype: str, *lanes: int) -> dict[tuple[str, int], str]:
+    """Entries of `vectors`: so many of `dtype` are called `name` and their number."""
+    return {(dtype, count): f"{name}{count}" for count in lanes}

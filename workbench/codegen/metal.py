@@ -1,43 +1,27 @@
 """The Metal Shading Language as a table; it has no 64-bit floats."""
 
-from workbench.codegen.language import Language
+from workbench.codegen.language import Language, functions, vectors
 
-_SAME = "exp log sqrt rsqrt tanh sin cos floor ceil abs".split()
+_TYPES = {
+    "bool": "bool",
+    "int8": "char",
+    "int16": "short",
+    "int32": "int",
+    "int64": "long",
+    "uint8": "uchar",
+    "uint16": "ushort",
+    "uint32": "uint",
+    "uint64": "ulong",
+    "float16": "half",
+    "bfloat16": "bfloat",
+    "float32": "float",
+}
+_NAMES = ("exp", "log", "sqrt", "rsqrt", "tanh", "sin", "cos", "floor", "ceil", "abs")
 
 METAL = Language(
     title="Metal",
-    types={
-        "bool": "bool",
-        "int8": "char",
-        "int16": "short",
-        "int32": "int",
-        "int64": "long",
-        "uint8": "uchar",
-        "uint16": "ushort",
-        "uint32": "uint",
-        "uint64": "ulong",
-        "float16": "half",
-        "bfloat16": "bfloat",
-        "float32": "float",
-    },
-    vectors={
-        (dtype, lanes): f"{name}{lanes}"
-        for dtype, name in (
-            ("bool", "bool"),
-            ("int8", "char"),
-            ("int16", "short"),
-            ("int32", "int"),
-            ("int64", "long"),
-            ("uint8", "uchar"),
-            ("uint16", "ushort"),
-            ("uint32", "uint"),
-            ("uint64", "ulong"),
-            ("float16", "half"),
-            ("bfloat16", "bfloat"),
-            ("float32", "float"),
-        )
-        for lanes in (2, 4)
-    },
+    types=_TYPES,
+    vectors={key: v for t, n in _TYPES.items() for key, v in vectors(n, t, 2, 4).items()},
     kernel="kernel void {name}({params})",
     param="device {const}{type}* {name} [[buffer({number})]]",
     scopes={
@@ -49,7 +33,7 @@ METAL = Language(
     barrier="threadgroup_barrier(mem_flags::mem_threadgroup);",
     barrier_global="threadgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup);",
     maths={
-        **{name: f"{name}({{0}})" for name in _SAME},
+        **functions(_NAMES, "{name}({{0}})"),
         "sigmoid": "(1.0f / (1.0f + exp(-({0}))))",
         "pow": "pow({0}, {1})",
         "min": "min({0}, {1})",
@@ -65,5 +49,5 @@ METAL = Language(
     headers={"": "#include <metal_stdlib>\nusing namespace metal;"},
     through={"float16": "float32", "bfloat16": "float32"},
     function="static inline ",
-    keywords=frozenset("device constant thread threadgroup kernel blockIdx threadIdx uint".split()),
+    keywords=("blockIdx", "threadIdx", "device", "constant", "thread", "threadgroup", "kernel"),
 )

@@ -1,4 +1,4 @@
-"""The names that a kernel's variables and arrays get in C: the learner's own where they are free."""
+"""The names of a kernel's variables and arrays in C: the learner's own where they are free."""
 
 from __future__ import annotations
 
@@ -8,13 +8,18 @@ from collections.abc import Iterable
 from workbench.ir import Buffer, Var
 
 _C = frozenset(
-    """alignas alignof and asm auto bool break case catch char class const constexpr continue
-    default delete do double else enum explicit export extern false float for friend goto if inline
-    int long namespace new not operator or private protected public register return short signed
-    sizeof static struct switch template this throw true try typedef typename union unsigned using
-    virtual void volatile while xor min max abs exp log sqrt rsqrt tanh sin cos floor ceil pow erf
-    main""".split()
-)
+    {  # keywords of C++, and functions that the text calls
+        "alignas", "alignof", "and", "asm", "auto", "bool", "break", "case", "catch", "char",
+        "class", "const", "constexpr", "continue", "default", "delete", "do", "double", "else",
+        "enum", "explicit", "export", "extern", "false", "float", "for", "friend", "goto", "if",
+        "inline", "int", "long", "namespace", "new", "not", "operator", "or", "private",
+        "protected", "public", "register", "return", "short", "signed", "sizeof", "static",
+        "struct", "switch", "template", "this", "throw", "true", "try", "typedef", "typename",
+        "union", "unsigned", "using", "virtual", "void", "volatile", "while", "xor", "min", "max",
+        "abs", "exp", "log", "sqrt", "rsqrt", "tanh", "sin", "cos", "floor", "ceil", "pow", "erf",
+        "main",
+    }
+)  # fmt: skip
 
 
 class Names:

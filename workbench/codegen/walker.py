@@ -36,10 +36,12 @@ class Walker:
     def __init__(self, kernel: Kernel, language: Language) -> None:
         self.kernel = kernel
         self.language = language
-        reserved = {*language.keywords, *language.types.values(), *HELPERS, kernel.name}
-        self.names = Names(reserved)
+        vector_names = language.vectors.values()
+        reserved = {*language.keywords, *language.types.values(), *vector_names, *HELPERS}
+        self.names = Names({*reserved, kernel.name})
         self.expressions = Expressions(language, self.names, Simplifier(known_bounds(kernel)))
         self.vector_types: dict[str, None] = {}  # definitions that the text needs, in order
+        self.views = dict(kernel.views)
         self.written = {store.buffer for store in stores(kernel.body)}
         self.alignment = _alignment(kernel)
         read = {n.buffer for n in walk(kernel.body) if isinstance(n, BufferLoad)}
@@ -61,7 +63,7 @@ class Walker:
         params = [
             self.language.param.format(
                 const="" if buffer in self.written else "const ",
-                type=self.expressions.type(buffer.type, buffer),
+                type=self._type_of(buffer),
                 name=self.names.enter(buffer),
                 number=number,
             )
@@ -79,16 +81,20 @@ class Walker:
             width = self.alignment.get(buffer, 0)
             yield self.language.scopes[buffer.scope].format(
                 align=self.language.aligned.format(bytes=width) if width else "",
-                type=self.expressions.type(buffer.type, buffer),
+                type=self._type_of(buffer),
                 name=self.names.enter(buffer),
                 cells=buffer.shape[0],
             )
+
+    def _type_of(self, buffer: Buffer) -> str:
+        self.expressions.place = self.views[buffer]
+        return self.expressions.type(buffer.type)
 
     def _places(self) -> Lines:
         """Where this thread stands, under the names of the loops that it stands for."""
         known = self.expressions.known.dom
         for axis, var in self.kernel.axes:
-            ctype = self.expressions.type(var.type, var)
+            ctype = self.expressions.type(var.type)
             yield f"{ctype} {self.names.enter(var)} = {axis};  // 0 .. {known[var][1]}"
 
     # --- statements -------------------------------------------------------------------------
@@ -111,8 +117,10 @@ class Walker:
             case Barrier():
                 yield self.barrier
             case BufferStore(buffer, value, (Ramp() as place,)):
+                self.expressions.place = self.views[buffer]
                 yield from self._vector_store(buffer, value, place)
             case BufferStore(buffer, value, (index,)):
+                self.expressions.place = self.views[buffer]
                 text = self.expressions.text
                 yield f"{self.names[buffer]}[{text(index)}] = {text(value)};"
             case _:
@@ -124,7 +132,7 @@ class Walker:
     def _loop(self, loop: For) -> Lines:
         text = self.expressions.text
         first, stop = text(loop.min), text(loop.min + loop.extent)
-        ctype = self.expressions.type(loop.loop_var.type, loop)
+        ctype = self.expressions.type(loop.loop_var.type)
         name = self.names.enter(loop.loop_var)
         if loop.kind == "unrolled":
             yield "#pragma unroll"
@@ -148,8 +156,9 @@ class Walker:
                 names[text] = self.names.fresh(f"{self.names[load.buffer]}_{place.lanes}")
                 ctype = self._vector_type(load.buffer.type, place.lanes)
                 yield f"  {ctype} {names[text]} = {text};"
-            member = partial(self._member, names[text], load.buffer.type, place.lanes)
-            self.expressions.vectors[load] = member
+            self.expressions.vectors[load] = partial(
+                self._member, names[text], load.buffer.type, place.lanes
+            )
         result = self.names.fresh(f"{self.names[buffer]}_{place.lanes}")
         yield f"  {self._vector_type(buffer.type, place.lanes)} {result};"
         for lane in range(place.lanes):
@@ -176,7 +185,7 @@ class Walker:
         return f"*({space}{const}{ctype}*)&{self.names[buffer]}[{base}]"
 
     def _vector_type(self, dtype: str, lanes: int) -> str:
-        ctype = self.expressions.type(dtype, self.kernel)
+        ctype = self.expressions.type(dtype)
         if (dtype, lanes) in self.language.vectors:
             return self.language.vectors[dtype, lanes]
         name = f"{dtype}x{lanes}"
@@ -198,8 +207,12 @@ def _alignment(kernel: Kernel) -> dict[Buffer, int]:
     """The bytes to which each array has to be aligned for the vectors that it is accessed in."""
     widest: dict[Buffer, int] = {}
     for node in walk(kernel.body):
-        if isinstance(node, (BufferLoad, BufferStore)) and isinstance(node.indices[0], Ramp):
-            if node.indices[0].stride == 1:
-                width = node.indices[0].lanes * dtypes.itemsize(node.buffer.type)
-                widest[node.buffer] = max(width, widest.get(node.buffer, 0))
+        match node:
+            case BufferLoad(buffer, (Ramp(stride=1, lanes=lanes),)) | BufferStore(
+                buffer, _, (Ramp(stride=1, lanes=lanes),)
+            ):
+                width = lanes * dtypes.itemsize(buffer.type)
+                widest[buffer] = max(width, widest.get(buffer, 0))
+            case _:
+                pass
     return widest

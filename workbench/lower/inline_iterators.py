@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial, reduce
+from typing import TypeVar
 
 from workbench.ir import (
     TRUE,
@@ -25,6 +25,7 @@ from workbench.ir import (
     walk,
 )
 
+N = TypeVar("N", bound=Node)
 Values = Mapping[Var, Expr]
 
 
@@ -35,6 +36,7 @@ def inline_iterators(func: PrimFunc) -> PrimFunc:
     allocate, the root block allocates.
     """
     body = _inlined(func.body, {})
+    assert isinstance(body, BlockRealize)
     nested = [n for n in walk(body.block.body) if isinstance(n, Block) and n.alloc_buffers]
     if nested:
         own = tuple(buffer for block in nested for buffer in block.alloc_buffers)
@@ -43,14 +45,14 @@ def inline_iterators(func: PrimFunc) -> PrimFunc:
     return replace(func, body=body)
 
 
-def _inlined(node: Node, values: Values) -> Node:
+def _inlined(node: N, values: Values) -> N:
     if isinstance(node, Var):
-        return values.get(node, node)
+        return values.get(node, node)  # type: ignore[return-value]
     if isinstance(node, BlockRealize):
-        return _realized(node, values)
-    rebuilt = rebuild(node, partial(_inlined, values=values))
+        return _realized(node, values)  # type: ignore[return-value]
+    rebuilt = rebuild(node, lambda child: _inlined(child, values))
     if isinstance(rebuilt, BinOp) and rebuilt is not node:
-        return binary(rebuilt.op, rebuilt.a, rebuilt.b)
+        return binary(rebuilt.op, rebuilt.a, rebuilt.b)  # type: ignore[return-value]
     return rebuilt
 
 
@@ -58,15 +60,14 @@ def _realized(realize: BlockRealize, outer: Values) -> BlockRealize:
     block = realize.block
     iter_values = [substitute(value, outer) for value in realize.iter_values]
     values = {**outer, **dict(zip((it.var for it in block.iter_vars), iter_values, strict=True))}
-    inline = partial(_inlined, values=values)
-    body = inline(block.body)
+    body = _inlined(block.body, values)
     if block.init is not None:
-        body = seq(_initially(inline(block.init), block.iter_vars, values), body)
+        body = seq(_initially(_inlined(block.init, values), block.iter_vars, values), body)
     opaque = replace(
         block,
         iter_vars=(),
-        reads=tuple(inline(region) for region in block.reads),
-        writes=tuple(inline(region) for region in block.writes),
+        reads=tuple(_inlined(region, values) for region in block.reads),
+        writes=tuple(_inlined(region, values) for region in block.writes),
         body=body,
         init=None,
     )
@@ -75,8 +76,8 @@ def _realized(realize: BlockRealize, outer: Values) -> BlockRealize:
 
 def _initially(init: Stmt, iter_vars: Sequence[IterVar], values: Values) -> Stmt:
     """`init`, run only where every reduction is at its start."""
-    conditions = [
-        binary("==", values[it.var], it.dom.min) for it in iter_vars if it.kind == "reduce"
-    ]
-    condition = reduce(partial(binary, "and"), conditions, TRUE)
+    condition: Expr = TRUE
+    for it in iter_vars:
+        if it.kind == "reduce":
+            condition = binary("and", condition, binary("==", values[it.var], it.dom.min))
     return init if condition is TRUE else IfThenElse(condition, init)

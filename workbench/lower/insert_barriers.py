@@ -52,6 +52,7 @@ class _Planner:
     def __init__(self, kernel: Kernel) -> None:
         self.conflicts = Conflicts(kernel)
         self.threads = {var for axis, var in kernel.axes if axis.startswith("threadIdx")}
+        self.views = dict(kernel.views)
         written = {store.buffer for store in stores(kernel.body)}
         read = {n.buffer for n in walk(kernel.body) if isinstance(n, BufferLoad)}
         self.watched: set[Buffer] = set()  # memory through which threads can meet
@@ -106,8 +107,8 @@ class _Planner:
             stmts = loop.body.stmts if isinstance(loop.body, SeqStmt) else (loop.body,)
             body = self._sequence(stmts, inside, body.last, loop.loop_var)
         if body.stmt is not loop.body:
-            self._needs_whole_block(loop.extent, loop, body.stmt)
-            self._needs_whole_block(loop.min, loop, body.stmt)
+            self._needs_whole_block(loop.extent, body)
+            self._needs_whole_block(loop.min, body)
         around = self._accesses(loop.min, loops) + self._accesses(loop.extent, loops)
         extent = bounds(loop.extent, self.conflicts.known)
         waits = body.waits and extent is not None and extent[0] > 0
@@ -125,19 +126,23 @@ class _Planner:
         otherwise = cases[1].stmt if len(cases) == 2 else None
         if then.stmt is choice.then_case and otherwise is choice.else_case:
             return _Planned(choice, first, last)
-        self._needs_whole_block(choice.condition, choice, then.stmt)
+        self._needs_whole_block(choice.condition, *cases)
         stmt = IfThenElse(choice.condition, then.stmt, otherwise)
         return _Planned(stmt, first, last, len(cases) == 2 and all(c.waits for c in cases))
 
-    def _needs_whole_block(self, control: Expr, at: Stmt, body: Stmt) -> None:
-        """Refuse a barrier where `control` may send only some threads of the block."""
+    def _needs_whole_block(self, control: Expr, *inside: _Planned) -> None:
+        """Refuse barriers inside of what `control` lets only some threads of the block run."""
         data = any(isinstance(node, BufferLoad) for node in walk(control))
-        if data or not self.threads.isdisjoint(free_vars(control)):
-            raise Refusal(
-                "Can't run this on a GPU: threads would wait for others that never come",
-                at,
-                hint="move the shared stage out of the condition, or make the condition the same "
-                "for the whole block",
-                detail="Inside it, threads read what other threads wrote, so all of the block have "
-                "to meet at a barrier there; but not all of them get there.",
-            )
+        if not data and self.threads.isdisjoint(free_vars(control)):
+            return
+        met = [a.buffer for planned in inside for a in (*planned.first, *planned.last)]
+        arrays = list(dict.fromkeys(self.views[buffer] for buffer in met))
+        raise Refusal(
+            f"Can't run this on a GPU: threads would wait at {arrays[0].name} for others that "
+            "never come",
+            *arrays,
+            hint="make the condition around it the same for the whole block, or take the condition "
+            "only around the store",
+            detail="In it, threads read what other threads wrote, so that all of a block have to "
+            "meet at a barrier; but the condition lets only some of them get there.",
+        )

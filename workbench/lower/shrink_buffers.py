@@ -34,6 +34,7 @@ from workbench.lower.known_bounds import known_bounds
 from workbench.target import Target
 
 Box = tuple[Range, ...]
+Padding = dict[int, tuple[int, int]]  # axis -> factor and offset of its stride
 
 
 def shrink_buffers(kernel: Kernel, target: Target) -> Kernel:
@@ -67,7 +68,7 @@ class _Window:
 
 
 def _window(
-    buffer: Buffer, found: Sequence[Access], kernel: Kernel, known: Bounds, padding: dict
+    buffer: Buffer, found: Sequence[Access], kernel: Kernel, known: Bounds, padding: Padding
 ) -> _Window:
     around = _common_loops(found)
     still = {loop.loop_var for loop in around}
@@ -204,18 +205,24 @@ def _covers(outer: Box, inner: Box, known: Bounds) -> bool:
 # --- storage_align -------------------------------------------------------------------------------
 
 
-def _paddings(kernel: Kernel) -> dict[Buffer, dict[int, tuple[int, int]]]:
+def _paddings(kernel: Kernel) -> dict[Buffer, Padding]:
     """What `storage_align` asked: of which buffer, which axis, which factor and offset."""
-    asked: dict[Buffer, dict[int, tuple[int, int]]] = {}
+    asked: dict[Buffer, Padding] = {}
     for block in (node for node in walk(kernel.body) if isinstance(node, Block)):
-        for which, axis, factor, offset in attrs_dict(block.annotations).get(
-            "buffer_dim_align", ()
-        ):
-            asked.setdefault(block.writes[which].buffer, {})[axis] = factor, offset
+        wishes = attrs_dict(block.annotations).get("buffer_dim_align", ())
+        assert isinstance(wishes, tuple)
+        for wish in wishes:
+            match wish:
+                case (int(which), int(axis), int(factor), int(offset)):
+                    asked.setdefault(block.writes[which].buffer, {})[axis] = factor, offset
+                case _:
+                    raise TypeError(
+                        f"buffer_dim_align holds (buffer, axis, factor, offset): {wish}"
+                    )
     return asked
 
 
-def _padded_strides(shape: Sequence[int], padding: dict[int, tuple[int, int]]) -> tuple[int, ...]:
+def _padded_strides(shape: Sequence[int], padding: Padding) -> tuple[int, ...]:
     """Row-major strides, each raised to `offset` above a multiple of `factor` where asked."""
     strides = [1]
     for axis in range(len(shape) - 2, -1, -1):

@@ -62,14 +62,14 @@ def _axes(bound: Iterable[For]) -> tuple[dict[str, int], dict[str, Var]]:
         if extent is None or extent[0] != extent[1]:
             raise Refusal(
                 f"Can't launch the kernel: `{loop.loop_var.name}` on {loop.thread} varies in size",
-                loop,
+                loop.loop_var,
                 hint="bind a loop whose extent is a number",
             )
         size = sizes.setdefault(loop.thread, extent[0])
         if size != extent[0]:
             raise Refusal(
                 f"Can't launch the kernel: {loop.thread} has loops of {size} and of {extent[0]}",
-                *(other for other in bound if other.thread == loop.thread),
+                *(other.loop_var for other in bound if other.thread == loop.thread),
                 hint=f"split the loops so that each one bound to {loop.thread} has the same extent",
             )
         axes.setdefault(loop.thread, Var(loop.loop_var.name, loop.loop_var.type))
