@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import product
+from collections.abc import Mapping
+from itertools import islice, product
 from typing import Literal, TypeAlias
 
 from workbench import arith, script
-from workbench.check.units import Bounds, Cell, Unit, keeps_apart, units, writes_apart
+from workbench.check.units import Bounds, Unit, keeps_apart, units, writes_apart
 from workbench.diag import Refusal
 from workbench.ir import (
     BlockRealize,
     Buffer,
     BufferLoad,
-    BufferStore,
-    Expr,
     For,
     PrimFunc,
     SeqStmt,
@@ -22,13 +20,12 @@ from workbench.ir import (
     Var,
     free_vars,
     stores,
-    substitute,
     walk,
 )
 from workbench.ir.places import places
 
 Doers: TypeAlias = Literal["threads", "blocks", "lanes", "iterations"]
-"""Who does the iterations: threads of a block, blocks of a grid, lanes of a vector, a CPU's cores."""
+"""Who does the iterations: a block's threads, a grid's blocks, a vector's lanes, a CPU's cores."""
 
 _POINTS = 4096  # pairs of iterations that are tried for an example: a few milliseconds
 
@@ -128,15 +125,21 @@ def _update_conflict(loop: For, unit: Unit, dom: Bounds, task: str, doers: Doers
     verb = "update" if unit.accumulates else "write"
     found = _example(loop, unit, dom)
     buffer = next(iter(unit.writes)).name
+    detail = f"the iterations of `{name}` are not proved to {verb} different cells"
     if found is None:
         clash = f"two {doers} may {verb} the same cell of {buffer}"
     else:
         first, second, cell = found
         clash = f"{doers} {name}={first} and {name}={second} would both {verb} {cell}"
+        if any(loop.loop_var in free_vars(e) for e in unit.bound("reduce")):
+            detail = f"`{name}` is a loop of the reduction `{unit.name}`: it adds up, in one cell"
+        else:
+            detail = f"{cell} is reached in both iterations of `{name}`"
     spatial = [v.name for v in _spatial_loops(unit, loop)]
     either = " or ".join(f"`{n}`" for n in spatial)
     use = f"use {either} for that, or " if spatial else ""
-    return Refusal(f"{task}: {clash}", loop, unit.stmt, hint=f"{use}keep `{name}` serial")
+    hint = f"{use}keep `{name}` serial"
+    return Refusal(f"{task}: {clash}", loop, unit.stmt, hint=hint, detail=detail)
 
 
 def _spatial_loops(unit: Unit, loop: For) -> list[Var]:
@@ -147,26 +150,28 @@ def _spatial_loops(unit: Unit, loop: For) -> list[Var]:
 
 
 def _example(loop: For, unit: Unit, dom: Bounds) -> tuple[int, int, str] | None:
-    """Two iterations of `loop` that write one cell, and the cell, all other loops at their start."""
-    low, high = dom[loop.loop_var]
+    """Two iterations of `loop` that write one cell, and the cell; other loops start afresh."""
     inside = [other.loop_var for other in unit.loops]
-    seen: dict[tuple[str, tuple[int, ...]], int] = {}
     start = {var: ends[0] for var, ends in dom.items()}
-    count = 0
-    for time in range(low, high + 1):
-        for point in product(*(range(dom[v][0], dom[v][1] + 1) for v in inside)):
-            count += 1
-            if count > _POINTS:
-                return None
-            env = {**start, **dict(zip(inside, point, strict=True)), loop.loop_var: time}
-            if isinstance(unit.stmt, BlockRealize) and not arith.evaluate(unit.stmt.predicate, env):
-                continue
-            for buffer in unit.writes:
-                for cell, _ in unit.written_cells(buffer):
-                    place = tuple(arith.evaluate(i, env) for i in cell)
-                    before = seen.setdefault((buffer.name, place), time)
-                    if before != time:
-                        return before, time, f"{buffer.name}[{', '.join(map(str, place))}]"
+    return _clash(loop, unit, dom, start, []) or _clash(loop, unit, dom, start, inside)
+
+
+def _clash(
+    loop: For, unit: Unit, dom: Bounds, start: Mapping[Var, int], moving: list[Var]
+) -> tuple[int, int, str] | None:
+    """The first two iterations that write one cell while the variables `moving` run too."""
+    seen: dict[tuple[str, tuple[int, ...]], int] = {}
+    ranges = [range(dom[v][0], dom[v][1] + 1) for v in (loop.loop_var, *moving)]
+    for time, *point in islice(product(*ranges), _POINTS):
+        env = {**start, **dict(zip(moving, point, strict=True)), loop.loop_var: time}
+        if isinstance(unit.stmt, BlockRealize) and not arith.evaluate(unit.stmt.predicate, env):
+            continue
+        for buffer in unit.writes:
+            for cell, _ in unit.written_cells(buffer):
+                place = tuple(arith.evaluate(i, env) for i in cell)
+                before = seen.setdefault((buffer.name, place), time)
+                if before != time:
+                    return before, time, f"{buffer.name}[{', '.join(map(str, place))}]"
     return None
 
 
@@ -223,8 +228,7 @@ def feeds(stmt: Stmt, writer: Unit, reader: Unit, buffer: Buffer, dom: Bounds) -
     if made is None or needed is None:
         return False
     return all(
-        arith.prove(b.min >= a.min, dom)
-        and arith.prove(b.min + b.extent <= a.min + a.extent, dom)
+        arith.prove(b.min >= a.min, dom) and arith.prove(b.min + b.extent <= a.min + a.extent, dom)
         for a, b in zip(made, needed, strict=True)
     )
 

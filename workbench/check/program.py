@@ -2,11 +2,119 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from workbench.check.conflict import refuse_conflict
 from workbench.check.finding import Finding
-from workbench.ir import PrimFunc
+from workbench.check.kernels import Nest, nests
+from workbench.check.memory import crossing_errors, local_errors
+from workbench.check.threads import axis_errors
+from workbench.check.units import Unit, keeps_apart
+from workbench.check.waste import waste
+from workbench.diag import Refusal
+from workbench.ir import For, PrimFunc
 from workbench.target import Target
 
 
-def check_program(func: PrimFunc, target: Target | None = None) -> list[Finding]:
-    """What is wrong with `func` as it stands, errors first; with a target, its limits too."""
-    return []
+def check_program(func: PrimFunc, target: Target) -> list[Finding]:
+    """What is wrong with `func` as code for `target`, errors first, then what wastes work."""
+    kernels = nests(func)
+    errors = list(crossing_errors(func, kernels))
+    for nest in kernels:
+        found = [*_unbound(nest), *axis_errors(nest), *_limits(nest, target)]
+        if not found:  # who does what is clear: see whether they get in each other's way
+            found = [*_conflicts(func, nest), *_repeated_updates(nest), *local_errors(func, nest)]
+        errors.extend(found)
+    return errors or [finding for nest in kernels for finding in waste(nest)]
+
+
+def _unbound(nest: Nest) -> Iterator[Finding]:
+    if not nest.bound:
+        loop = nest.loops[0] if nest.loops else None
+        what = f'"{loop.loop_var.name}"' if loop else f'sch.add_unit_loop("{nest.name}")'
+        yield Finding(
+            "error",
+            f"no loop of `{nest.name}` is bound to blocks or threads, so no GPU thread runs it",
+            (loop or nest.stmt,),
+            hint=f'bind one: sch.bind({what}, "threadIdx.x")',
+            detail="a GPU runs what is bound to blockIdx and threadIdx",
+        )
+
+
+def _limits(nest: Nest, target: Target) -> Iterator[Finding]:
+    """More threads than a block, or more blocks than a grid, can have."""
+    if nest.threads > target.max_threads_per_block:
+        yield Finding(
+            "error",
+            f"`{nest.name}` has {nest.threads} threads a block, and {target.title} takes "
+            f"{target.max_threads_per_block}",
+            tuple(loop for loop in nest.bound if (loop.thread or "").startswith("thread")),
+            hint="split a loop that is bound to threads, and bind its outer part to blocks",
+        )
+    for unit, limits in (("threadIdx", target.max_block), ("blockIdx", target.max_grid)):
+        for axis, limit in zip("xyz", limits, strict=True):
+            size = nest.size(f"{unit}.{axis}")
+            if size > limit:
+                name = f"{unit}.{axis}"
+                yield Finding(
+                    "error",
+                    f"`{nest.name}` has {size} along {name}, and {target.title} takes {limit}",
+                    tuple(loop for loop in nest.bound if loop.thread == name),
+                    hint="split the loop, and keep one part serial or bind it to another axis",
+                )
+
+
+def _conflicts(func: PrimFunc, nest: Nest) -> Iterator[Finding]:
+    """Iterations done at once that should not be."""
+    for loop in nest.loops:
+        if loop.kind not in ("thread_binding", "vectorized", "parallel"):
+            continue
+        how = loop.thread if loop.kind == "thread_binding" else loop.kind
+        doers = {"t": "threads", "b": "blocks", "v": "lanes", "p": "iterations"}[(how or "t")[0]]
+        try:
+            refuse_conflict(func, loop, f"`{loop.loop_var.name}` can't be {how}", doers)  # type: ignore[arg-type]
+        except Refusal as refusal:
+            nodes = tuple(refusal.at)
+            yield Finding("error", refusal.headline, nodes, refusal.hint, refusal.detail)  # type: ignore[arg-type]
+
+
+def _repeated_updates(nest: Nest) -> Iterator[Finding]:
+    """Updates of memory that threads or blocks share, done by all of them."""
+    for unit in nest.units:
+        if not unit.accumulates:
+            continue
+        for buffer in unit.writes:
+            kinds = {"shared": ("threadIdx",), "local": ()}.get(
+                buffer.scope, ("threadIdx", "blockIdx")
+            )
+            for kind in kinds:
+                sharing, repeats = nest.doers(unit, kind)
+                idle = [loop for loop in sharing if not _shares(loop, unit, nest)]
+                for loop in idle:
+                    repeats *= nest.size(loop.thread or "")
+                if repeats > 1:
+                    yield _repeated(unit, buffer.name, buffer.scope, kind, repeats, idle)
+
+
+def _shares(loop: For, unit: Unit, nest: Nest) -> bool:
+    """Whether the iterations of `loop` update different cells."""
+    return all(
+        keeps_apart(cell, sizes, unit, loop, nest.dom)
+        for buffer in unit.writes
+        for cell, sizes in unit.written_cells(buffer)
+    )
+
+
+def _repeated(
+    unit: Unit, buffer: str, scope: str, kind: str, repeats: int, idle: list[For]
+) -> Finding:
+    who = "threads" if kind == "threadIdx" else "blocks"
+    axis = idle[0].thread if idle else f"{kind}.x"
+    return Finding(
+        "error",
+        f"all {repeats} {who} would do the same updates of {buffer} at the same time",
+        (*idle, unit.stmt),
+        hint=f"split a spatial loop of `{unit.name}` and bind its inner part to {axis}",
+        detail=f"{buffer} is in {scope} memory, which the {who} share: each update would be made "
+        f"up to {repeats} times",
+    )

@@ -3,39 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import prod
 
 from workbench.check.finding import Finding
-from workbench.ir import BlockRealize, Const, For, IfThenElse, PrimFunc, SeqStmt, Stmt, Var
-from workbench.ir.places import Places, places
+from workbench.check.kernels import Nest
+from workbench.ir import BlockRealize, Const, Expr, For, IfThenElse, SeqStmt, Stmt, Var
+from workbench.ir.places import Places
 from workbench.ir.visit import free_vars
 
 
-def kernels(func: PrimFunc) -> tuple[Stmt, ...]:
-    """The statements of the root block: each becomes a kernel of its own."""
-    body = func.root.body
-    return body.stmts if isinstance(body, SeqStmt) else (body,)
-
-
-def axis_findings(func: PrimFunc) -> Iterator[Finding]:
-    """Errors in how the loops of each kernel use the thread axes."""
-    known = places(func)
-    for kernel in kernels(func):
-        loops = thread_loops(kernel, known)
-        yield from _extents_differ(loops)
-        for loop in loops:
-            yield from _mixes_with_outer(loop, known)
-
-
-def thread_loops(kernel: Stmt, known: Places) -> list[For]:
-    """The loops of `kernel` that are bound to a thread axis, in program order."""
-    return [
-        s
-        for s in known.order
-        if isinstance(s, For)
-        and s.kind == "thread_binding"
-        and (s is kernel or kernel in known.above(s))
-    ]
+def axis_errors(nest: Nest) -> Iterator[Finding]:
+    """Errors in how the loops of a kernel use the thread axes."""
+    yield from _extents_differ(nest.bound)
+    for loop in nest.bound:
+        yield from _mixes_with_outer(loop, nest.known)
 
 
 def _extents_differ(loops: list[For]) -> Iterator[Finding]:
@@ -94,16 +74,10 @@ def mixing(outer: For, inner: For) -> Stmt | None:
     return _first_user(inner.body, outer.loop_var)
 
 
-def threads_of(loops: list[For]) -> int:
-    """How many threads a block has whose kernel has the bound `loops`."""
-    sizes = {loop.thread: _extent(loop) for loop in loops if (loop.thread or "")[0] == "t"}
-    return prod(size for size in sizes.values() if isinstance(size, int))
-
-
 def _first_user(stmt: Stmt, var: Var) -> Stmt | None:
     """The first statement in `stmt` that reads `var`; a block reads it in its bindings."""
     if isinstance(stmt, For):
-        own = (stmt.min, stmt.extent)
+        own: tuple[Expr, ...] = (stmt.min, stmt.extent)
         below: tuple[Stmt, ...] = (stmt.body,)
     elif isinstance(stmt, SeqStmt):
         own, below = (), stmt.stmts

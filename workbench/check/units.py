@@ -154,7 +154,8 @@ def keeps_apart(cell: Cell, sizes: tuple[int, ...], unit: Unit, loop: For, dom: 
     """
     var = loop.loop_var
     known = arith.Simplifier(dom)
-    inside = {other.loop_var for other in unit.loops}
+    below = unit.loops[unit.loops.index(loop) + 1 :] if loop in unit.loops else unit.loops
+    inside = {other.loop_var for other in below}
     told: list[Expr] = []
     for index, size in zip(cell, sizes, strict=True):
         moving: Expr = const(0, index.dtype)

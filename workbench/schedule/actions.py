@@ -72,7 +72,9 @@ def _verdict(prim: Primitive, func: PrimFunc, place: For | Block) -> Verdict:
         options = tuple(_option(prim, func, place, kwargs) for kwargs in tried)
     if not options:
         needed = prim.params[1].name if len(prim.params) > 1 else "place"
-        options = (Option({}, f"Can't {prim.name} here: there is no {needed} for it", prim.summary),)
+        options = (
+            Option({}, f"Can't {prim.name} here: there is no {needed} for it", prim.summary),
+        )
     return Verdict(prim.name, prim.group, prim.summary, options)
 
 

@@ -105,7 +105,7 @@ def simplify_bindings(
     groups = [form for form in forms if len(form.terms) > 1]
     seen: set[Var] = set()
     for group in groups:
-        used = {var for var in free_vars(_emit(group, "int32"))}
+        used = set(free_vars(_emit(group, "int32")))
         if used & seen:
             return tuple(values)
         seen |= used

@@ -6,7 +6,7 @@ from workbench.diag import Fail
 
 
 class ScheduleError(Fail, RuntimeError):
-    """A step that the schedule does not take: not possible, or not keeping the program's meaning."""
+    """A step that a schedule does not take: impossible, or not keeping the program's meaning."""
 
 
 class ScheduleWarning(UserWarning):

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from workbench.diag import Refusal
 from workbench.ir import Block, BlockRealize, For, PrimFunc
+from workbench.ir.places import places
 from workbench.schedule.handles import BlockHandle, Handle, LoopHandle
 from workbench.schedule.history import HistoryNode
-from workbench.ir.places import places
 from workbench.schedule.primitive import Key
 
 
@@ -131,9 +131,7 @@ class Finder:
                 if _name_before(node, key) == name:
                     raise self._gone(name, number, node, made)
 
-    def _gone(
-        self, name: str, number: int, node: HistoryNode, made: tuple[Key, ...]
-    ) -> Refusal:
+    def _gone(self, name: str, number: int, node: HistoryNode, made: tuple[Key, ...]) -> Refusal:
         assert node.step is not None
         became = ", ".join(node.history.handle(key).name for key in made)
         fate = f"made it {became}" if became else "took it away"

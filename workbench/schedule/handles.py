@@ -73,4 +73,4 @@ def block_name(history: History, key: BlockId) -> str:
 
 
 def _same(a: Handle, b: object) -> bool:
-    return type(a) is type(b) and a.key is b.key and a.history is b.history  # type: ignore[attr-defined]
+    return type(a) is type(b) and a.key is b.key and a.history is b.history

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from workbench.ir import BlockId, IRModule, PrimFunc, Var
+from workbench.ir.places import places
 from workbench.schedule.errors import ScheduleError
 from workbench.schedule.handles import BlockHandle, Handle, LoopHandle
-from workbench.ir.places import places
 from workbench.schedule.primitive import Edit, Key
 from workbench.schedule.step import Step
 

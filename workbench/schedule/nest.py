@@ -30,7 +30,7 @@ def divisors(number: int) -> list[int]:
 
 
 def refuse_if_taken(verb: str, loop: For) -> None:
-    """Raise Refusal where `loop` is bound to threads or annotated, so that `verb` would lose that."""
+    """Raise Refusal where `loop` is bound or annotated, which `verb` would lose."""
     name = loop.loop_var.name
     if loop.kind == "thread_binding":
         raise Refusal(

@@ -71,8 +71,8 @@ def _refuse_own(unit: Unit, before: list[For], after: list[For], dom: Bounds) ->
     order = _Order(unit, before, dom)
     if not order.each_once():
         raise Refusal(
-            f"Can't reorder {_names(before)}: `{unit.name}` is run again for the same iterators, so "
-            "its init would come between its updates",
+            f"Can't reorder {_names(before)}: `{unit.name}` runs twice for the same iterators, so its "
+            "init would come between its updates",
             unit.stmt,
             hint="reorder loops that the iterators of the block all use",
         )

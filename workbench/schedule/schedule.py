@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from workbench import script
 from workbench.diag import Refusal
 from workbench.ir import BlockRealize, For, IRModule, PrimFunc
+from workbench.ir.places import places
 from workbench.schedule import file, primitive
 from workbench.schedule.actions import Verdict, verdicts
 from workbench.schedule.arguments import Call, bind
@@ -18,7 +19,6 @@ from workbench.schedule.errors import ScheduleError
 from workbench.schedule.find import Finder
 from workbench.schedule.handles import BlockHandle, Handle, LoopHandle
 from workbench.schedule.history import History, HistoryNode
-from workbench.ir.places import places
 from workbench.schedule.primitive import Edit, Key
 from workbench.schedule.scope import consumers, producers
 from workbench.schedule.step import Ref, Step, Value, call_text
@@ -239,9 +239,7 @@ class Schedule:
         mod = replace(self.mod, functions=functions)
         single = edit.result is not None and not isinstance(edit.result, tuple)
         made = tuple(_key_name(edit.func, key) for key in _keys(edit.result))
-        return self.history.add(
-            self._node, replace(step, made=made, single=single), mod, edit
-        )
+        return self.history.add(self._node, replace(step, made=made, single=single), mod, edit)
 
     def _handles(self, result: Key | tuple[Key, ...] | None) -> Any:
         if isinstance(result, tuple):

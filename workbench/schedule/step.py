@@ -34,7 +34,7 @@ class Ref:
         return self.name
 
 
-Value: TypeAlias = "None | bool | int | float | str | Ref | tuple[Value, ...]"
+Value: TypeAlias = "bool | int | float | str | Ref | tuple[Value, ...] | None"
 """An argument of a step: plain data and references; lists are tuples."""
 
 

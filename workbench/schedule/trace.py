@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.ir import BlockId, BlockRealize, For, PrimFunc
-from workbench.schedule.history import HistoryNode
 from workbench.ir.places import Places, places
+from workbench.schedule.history import HistoryNode
 from workbench.schedule.primitive import Key
 from workbench.schedule.step import Ref, Step, Value, call_text
 
@@ -49,7 +49,9 @@ def refer(node: HistoryNode, func: PrimFunc, target: For | BlockRealize) -> Ref:
     if isinstance(target, BlockRealize):
         old = home.blocks[target.block.id]
         name = old.block.name
-        return Ref("block", born, out, name, None if out is not None else _nth(home, old), name=name)
+        return Ref(
+            "block", born, out, name, None if out is not None else _nth(home, old), name=name
+        )
     loop = home.loops[target.loop_var]
     name = target.loop_var.name
     if out is not None:

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from workbench.check import refuse_conflict
-from workbench.check.threads import mixing, thread_loops, threads_of, told, why_not_mixed
+from workbench.check.kernels import nests
+from workbench.check.threads import mixing, told, why_not_mixed
 from workbench.diag import Refusal
-from workbench.ir import THREAD_AXES, For, PrimFunc, SeqStmt, Stmt
-from workbench.schedule.nest import constant_extent
+from workbench.ir import THREAD_AXES, For, PrimFunc
 from workbench.ir.places import places
+from workbench.schedule.nest import constant_extent
 from workbench.schedule.primitive import Edit, primitive
 
 MOST_THREADS = 1024  # of a block, on every GPU of the catalogue
@@ -39,8 +40,8 @@ def _check(func: PrimFunc, loop: For, thread_axis: str) -> None:
 def _refuse_axis(func: PrimFunc, loop: For, axis: str, name: str) -> None:
     """Refuse what the other bound loops of the same kernel do not allow."""
     known = places(func)
-    others = thread_loops(_kernel(func, loop), known)
-    for other in others:
+    nest = next(n for n in nests(func) if loop in n.loops)
+    for other in nest.bound:
         if other.thread != axis:
             continue
         mine, its = constant_extent(loop), constant_extent(other)
@@ -65,7 +66,8 @@ def _refuse_axis(func: PrimFunc, loop: For, axis: str, name: str) -> None:
                 detail=why_not_mixed(outer, inner, axis),
             )
     if axis[0] == "t":
-        count = threads_of([*others, replace(loop, kind="thread_binding", thread=axis)])
+        mine = constant_extent(loop) or 1
+        count = nest.threads * (1 if nest.size(axis) == mine else mine)
         if count > MOST_THREADS:
             raise Refusal(
                 f"{name}: a block would have {count} threads, and no GPU takes more than "
@@ -75,24 +77,13 @@ def _refuse_axis(func: PrimFunc, loop: For, axis: str, name: str) -> None:
             )
 
 
-def _kernel(func: PrimFunc, loop: For) -> Stmt:
-    """The statement of the root block that holds `loop`: it becomes one kernel."""
-    known = places(func)
-    kernel: Stmt = loop
-    for outer in known.above(loop):
-        if outer is func.body or (isinstance(outer, SeqStmt) and outer is func.root.body):
-            break
-        kernel = outer
-    return kernel
-
-
 def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, str]]:
     yield from ({"thread_axis": axis} for axis in THREAD_AXES)
 
 
 @primitive(group="threads", check=_check, choices=_choices)
 def bind(func: PrimFunc, loop: For, thread_axis: str) -> Edit:
-    """Turn `loop` from steps in time into threads: iteration t is done by the t-th of `thread_axis`.
+    """Turn `loop` from steps in time into threads: the t-th of `thread_axis` does iteration t.
 
     >>> sch.bind("i", "threadIdx.x")
     @T.prim_func

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 
 from workbench.arith import simplify
 from workbench.diag import Refusal
 from workbench.ir import Expr, For, PrimFunc, Var, const
+from workbench.ir.places import places
 from workbench.schedule.bindings import replace_loops
 from workbench.schedule.nest import constant_extent, perfect_nest, refuse_if_taken, uses
-from workbench.ir.places import places
-from workbench.schedule.primitive import Edit, primitive
+from workbench.schedule.primitive import Edit, Key, primitive
 
 
 def _check(func: PrimFunc, *loops: For, preserve_unit_iters: bool = True) -> None:
@@ -21,14 +22,13 @@ def _check(func: PrimFunc, *loops: For, preserve_unit_iters: bool = True) -> Non
         )
     for loop in loops:
         refuse_if_taken("fuse", loop)
-    for outer, inner in zip(loops, loops[1:], strict=False):
+    for outer, inner in pairwise(loops):
         pair = f"Can't fuse `{outer.loop_var.name}` and `{inner.loop_var.name}`"
         if outer.body is not inner:
             below = perfect_nest(outer)[1:]
             names = " then ".join(f"`{loop.loop_var.name}`" for loop in below[:3])
             raise Refusal(
-                f"{pair}: `{inner.loop_var.name}` is not directly inside "
-                f"`{outer.loop_var.name}`",
+                f"{pair}: `{inner.loop_var.name}` is not directly inside `{outer.loop_var.name}`",
                 outer,
                 inner,
                 hint=f"give loops from outside to inside; `{outer.loop_var.name}` holds "
@@ -99,5 +99,5 @@ def fuse(func: PrimFunc, *loops: For, preserve_unit_iters: bool = True) -> Edit:
     new = replace(
         loops[0], loop_var=fused, min=const(0, dtype), extent=inside, kind="serial", body=body
     )
-    became = {loop.loop_var: (fused,) for loop in loops}
+    became: dict[Key, tuple[Key, ...]] = {loop.loop_var: (fused,) for loop in loops}
     return Edit(places(func).replace(loops[0], new), fused, became)

@@ -47,7 +47,8 @@ def _check(func: PrimFunc, block: Block, buffer_index: int | str, storage_scope:
 def _choices(func: PrimFunc, block: Block) -> Iterator[dict[str, int | str]]:
     for number, region in enumerate(block.writes):
         others = [scope for scope in SCOPES if scope != region.buffer.scope]
-        yield from ({"buffer_index": number, "storage_scope": scope} for scope in others)
+        for scope in others:
+            yield {"buffer_index": number, "storage_scope": scope}
 
 
 @primitive(group="memory", check=_check, choices=_choices)

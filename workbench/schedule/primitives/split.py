@@ -9,9 +9,9 @@ from math import prod
 from workbench.arith import simplify
 from workbench.diag import Refusal
 from workbench.ir import Const, Expr, For, PrimFunc, Var, const
+from workbench.ir.places import places
 from workbench.schedule.bindings import guarded, replace_loops
 from workbench.schedule.nest import constant_extent, divisors, nest, refuse_if_taken
-from workbench.ir.places import places
 from workbench.schedule.primitive import Edit, primitive
 
 
@@ -31,7 +31,9 @@ def _check(
         )
     if any(f < 1 for f in given):
         bad = next(f for f in given if f < 1)
-        raise Refusal(f"{name}: the factor {bad} is not positive", loop, hint="factors count from 1")
+        raise Refusal(
+            f"{name}: the factor {bad} is not positive", loop, hint="factors count from 1"
+        )
     extent = constant_extent(loop)
     if len(given) == len(factors):
         if extent is None:

@@ -13,8 +13,8 @@ from workbench.schedule.primitive import Edit, primitive
 def _check(func: PrimFunc, block_or_loop: Block | For, ann_key: str) -> None:
     keys = [key for key, _ in block_or_loop.annotations]
     if ann_key not in keys:
-        is_block = isinstance(block_or_loop, Block)
-        name = block_or_loop.name if is_block else block_or_loop.loop_var.name
+        place = block_or_loop
+        name = place.name if isinstance(place, Block) else place.loop_var.name
         raise Refusal(
             f'Can\'t unannotate `{name}`: it has no note "{ann_key}"',
             block_or_loop,

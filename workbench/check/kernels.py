@@ -1,0 +1,87 @@
+"""A program as the kernels that it becomes: what each launches and runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+from workbench import arith
+from workbench.check.units import Bounds, Unit, units
+from workbench.ir import Buffer, Const, For, PrimFunc, SeqStmt, Stmt
+from workbench.ir.places import Places, places
+
+
+@dataclass(frozen=True)
+class Nest:
+    """A statement of the root block, with all in it: one kernel."""
+
+    stmt: Stmt
+    known: Places
+
+    @cached_property
+    def loops(self) -> list[For]:
+        """Every loop, in program order."""
+        return [
+            s
+            for s in self.known.order
+            if isinstance(s, For) and (s is self.stmt or self.stmt in self.known.above(s))
+        ]
+
+    @cached_property
+    def bound(self) -> list[For]:
+        """The loops that are bound to a thread axis."""
+        return [loop for loop in self.loops if loop.kind == "thread_binding"]
+
+    @cached_property
+    def units(self) -> list[Unit]:
+        """What the loops run."""
+        return list(units(self.stmt))
+
+    @cached_property
+    def dom(self) -> Bounds:
+        """The bounds of every loop variable."""
+        return arith.loop_bounds(self.loops)
+
+    def size(self, axis: str) -> int:
+        """How many threads or blocks the kernel has along `axis`."""
+        return max((extent_of(loop) for loop in self.bound if loop.thread == axis), default=1)
+
+    @property
+    def threads(self) -> int:
+        """How many threads a block has."""
+        return prod(self.size(f"threadIdx.{axis}") for axis in "xyz")
+
+    def doers(self, unit: Unit, kind: str) -> tuple[list[For], int]:
+        """The loops that share `unit` among the axes of a kind, and how many repeat each part.
+
+        `kind` is "threadIdx" or "blockIdx". Of nested loops of one axis, the innermost counts.
+        """
+        axes = [f"{kind}.{axis}" for axis in "xyz"]
+        found = {loop.thread: loop for loop in unit.loops if loop.thread in axes}
+        repeated = prod(self.size(axis) for axis in axes if axis not in found)
+        return list(found.values()), repeated
+
+    @property
+    def name(self) -> str:
+        """What people call it: the last block in it."""
+        return self.units[-1].name
+
+
+def extent_of(loop: For) -> int:
+    """How often `loop` runs; 1 where that varies."""
+    return int(loop.extent.value) if isinstance(loop.extent, Const) else 1
+
+
+def nests(func: PrimFunc) -> list[Nest]:
+    """The kernels of `func`, in the order of their launches."""
+    body = func.root.body
+    known = places(func)
+    stmts = body.stmts if isinstance(body, SeqStmt) else (body,)
+    return [Nest(stmt, known) for stmt in stmts]
+
+
+def touching(nest: Nest, buffer: Buffer) -> Iterator[Unit]:
+    """What in a kernel reads or writes `buffer`."""
+    return (unit for unit in nest.units if buffer in unit.reads or buffer in unit.writes)

@@ -1,0 +1,102 @@
+"""Memory: what lives in shared and local memory stays with the threads that can see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from workbench import arith
+from workbench.check.finding import Finding
+from workbench.check.kernels import Nest, touching
+from workbench.check.units import Unit
+from workbench.ir import Buffer, BufferLoad, For, PrimFunc, Range, Stmt, Var, substitute, walk
+
+
+def crossing_errors(func: PrimFunc, kernels: list[Nest]) -> Iterator[Finding]:
+    """Shared and local buffers that more than one kernel touches."""
+    for buffer in _private(func):
+        users = [nest for nest in kernels if any(touching(nest, buffer))]
+        if len(users) < 2:
+            continue
+        units = [next(touching(nest, buffer)) for nest in users[:2]]
+        yield Finding(
+            "error",
+            f"{buffer.name} is in {buffer.scope} memory, which ends with the kernel of "
+            f"`{units[0].name}`, and `{units[1].name}` needs it later",
+            tuple(unit.stmt for unit in units),
+            hint=f'put both into one kernel with compute_at, or keep {buffer.name} in "global"',
+            detail="each nest of loops under the root is a kernel of its own",
+        )
+
+
+def _private(func: PrimFunc) -> Iterator[Buffer]:
+    for buffer in func.root.alloc_buffers:
+        if buffer.scope != "global":
+            yield buffer
+
+
+def local_errors(func: PrimFunc, nest: Nest) -> Iterator[Finding]:
+    """Cells of a local buffer that one thread writes and another reads."""
+    for buffer in _private(func):
+        if buffer.scope != "local":
+            continue
+        writers = [u for u in nest.units if buffer in u.writes]
+        readers = [u for u in nest.units if buffer in u.reads]
+        for writer in writers:
+            for reader in readers:
+                axis = _foreign(nest, writer, reader, buffer)
+                if axis:
+                    yield _fetch_error(buffer, writer, reader, axis)
+                    return
+
+
+def _fetch_error(buffer: Buffer, writer: Unit, reader: Unit, axis: str) -> Finding:
+    load = next(n for n in walk(reader.stmt) if isinstance(n, BufferLoad) and n.buffer is buffer)
+    return Finding(
+        "error",
+        f"`{reader.name}` reads cells of {buffer.name} that other threads wrote, but local memory "
+        "is one thread's own",
+        (writer.stmt, load),
+        hint=f'share it: sch.set_scope("{writer.name}", 0, "shared")',
+        detail=f"`{writer.name}` spreads {buffer.name} over {axis}: each thread has only its part",
+    )
+
+
+def _foreign(nest: Nest, writer: Unit, reader: Unit, buffer: Buffer) -> str:
+    """The axis over which `writer` spreads what one thread of `reader` needs; "" for none."""
+    for loop in (*nest.doers(writer, "threadIdx")[0], *nest.doers(writer, "blockIdx")[0]):
+        made = arith.touched(loop.body, buffer, "write")
+        if made is None or not any(loop.loop_var in _vars(r) for r in made):
+            continue
+        other = next((o for o in reversed(reader.loops) if o.thread == loop.thread), None)
+        if other is loop:
+            continue
+        assert loop.thread is not None
+        needed = arith.touched(other.body if other else _outside(reader, loop), buffer, "read")
+        if needed is None:
+            continue
+        if other:
+            needed = tuple(substitute(r, {other.loop_var: loop.loop_var}) for r in needed)
+        if not _inside(needed, made, nest):
+            return loop.thread
+    return ""
+
+
+def _outside(reader: Unit, loop: For) -> Stmt:
+    """The largest statement around `reader` that is not around `loop`: what one thread runs."""
+    inside = {id(n) for n in walk(loop)}
+    for outer in reader.loops:
+        if id(outer) not in inside and not any(n is loop for n in walk(outer)):
+            return outer
+    return reader.stmt
+
+
+def _vars(box: Range) -> set[Var]:
+    return {v for v in walk(box) if isinstance(v, Var)}
+
+
+def _inside(needed: tuple[Range, ...], made: tuple[Range, ...], nest: Nest) -> bool:
+    return all(
+        arith.prove(b.min >= a.min, nest.dom)
+        and arith.prove(b.min + b.extent <= a.min + a.extent, nest.dom)
+        for a, b in zip(made, needed, strict=True)
+    )

@@ -1,0 +1,110 @@
+"""Waste: programs that are right but do work again and again, with what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from workbench.check.finding import Finding
+from workbench.check.kernels import Nest, extent_of
+from workbench.check.units import Unit
+from workbench.ir import Buffer, For, Node, Var, free_vars
+
+
+def waste(nest: Nest) -> Iterator[Finding]:
+    """Warnings for one kernel."""
+    for unit in nest.units:
+        yield from _repeated_fetch(nest, unit)
+        yield from _early_copy(nest, unit)
+        yield from _init_inside(unit)
+
+
+def _repeated_fetch(nest: Nest, unit: Unit) -> Iterator[Finding]:
+    """A shared buffer that several threads of a block fill with the same values."""
+    shared = [buffer for buffer in unit.writes if buffer.scope == "shared"]
+    if not shared or not unit.reads:
+        return
+    used = _used(unit)
+    sharing, repeats = nest.doers(unit, "threadIdx")
+    repeats *= prod(extent_of(loop) for loop in sharing if loop.loop_var not in used)
+    if repeats == 1:
+        return
+    inner = [loop for loop in unit.loops if loop.kind != "thread_binding" and loop.loop_var in used]
+    shares = [loop for loop in sharing if loop.loop_var in used]
+    runs = prod(extent_of(loop) for loop in (*inner, *shares))
+    last = inner[-1].loop_var.name if inner else ""
+    yield Finding(
+        "warning",
+        f"{repeats} threads each load the same {_count(runs, 'element')} into {shared[0].name}",
+        (unit.stmt,),
+        hint=(
+            f"share the work: split `{last}` and bind the inner part to threadIdx.x"
+            if last
+            else "bind a loop around it to a thread axis, and use it in the block"
+        ),
+        detail=f"{repeats * runs} loads a block where {runs} would do",
+    )
+
+
+def _used(unit: Unit) -> set[Var]:
+    """The loop variables that the bindings of a unit, or its indices, use."""
+    values: list[Node] = [*unit.values.values()] or [unit.stmt]
+    return {v for value in values for v in free_vars(value)}
+
+
+def _early_copy(nest: Nest, unit: Unit) -> Iterator[Finding]:
+    """A copy of a reduction's result that is made after each step, not after the last."""
+    if unit.accumulates:
+        return
+    for source in nest.units:
+        if not (source.writes & unit.reads) or not source.bound("reduce"):
+            continue
+        steps = [loop for loop in _reduce_loops(source) if loop in unit.loops]
+        used = _used(unit)
+        idle = [loop for loop in steps if loop.loop_var not in used]
+        times = prod(extent_of(loop) for loop in idle)
+        if times == 1:
+            continue
+        outer = idle[0].loop_var.name
+        target = next(iter(unit.writes)).name
+        yield Finding(
+            "warning",
+            f"`{unit.name}` writes {target} after each of {times} steps of `{outer}`, and only the "
+            "last counts",
+            (idle[0], unit.stmt),
+            hint=f'move it out of `{outer}`: sch.reverse_compute_at("{unit.name}", …) at a loop '
+            "around it",
+            detail=f"{times} stores to each cell where 1 would do",
+        )
+        return
+
+
+def _reduce_loops(unit: Unit) -> list[For]:
+    used = {v for value in unit.bound("reduce") for v in free_vars(value)}
+    return [loop for loop in unit.loops if loop.loop_var in used]
+
+
+def _init_inside(unit: Unit) -> Iterator[Finding]:
+    """A reduction whose init is asked for in every step."""
+    if unit.block is None or unit.block.init is None:
+        return
+    loops = _reduce_loops(unit)
+    steps = prod(extent_of(loop) for loop in loops)
+    if steps == 1:
+        return
+    outer = loops[0].loop_var.name
+    yield Finding(
+        "warning",
+        f"`{unit.name}` asks in each of {steps} steps whether it is the first, to set its init",
+        (loops[0], unit.stmt),
+        hint=f'set it once, before: sch.decompose_reduction("{unit.name}", "{outer}")',
+        detail=f"{steps} tests for each cell of {_output(unit).name} where none is needed",
+    )
+
+
+def _output(unit: Unit) -> Buffer:
+    return next(iter(unit.writes))
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")
