@@ -39,9 +39,9 @@ def check_fed(
             marks = [places(before).realize(b) for b in (maker.block, block)]
             if order[maker.block.id] > order[block.id]:
                 raise Refusal(
-                    f"Can't {task}: `{block.name}` would read {buffer.name} before "
-                    f"`{maker.block.name}` writes it",
+                    f"Can't {task}: `{block.name}` would read {buffer.name} too early",
                     *marks,
+                    detail=f"`{maker.block.name}` writes it only afterwards",
                     hint=f"move `{maker.block.name}` first, or pick a loop further out",
                 )
             if finished:
@@ -65,9 +65,9 @@ def _check_finished(
     unfinished = [v for v in shared if v in summed]
     if unfinished:
         raise Refusal(
-            f"Can't {task}: `{reader.block.name}` would read {buffer.name} before its sum over "
-            f"`{unfinished[0].name}` is finished",
+            f"Can't {task}: `{reader.block.name}` would read unfinished sums of {buffer.name}",
             *marks,
+            detail=f"`{maker.block.name}` goes on summing as `{unfinished[0].name}` goes on",
             hint=f"pick a loop outside `{unfinished[0].name}`",
         )
 
@@ -88,11 +88,11 @@ def _check_made(
     if made is None or not holds(made, wanted, buffer.shape, dom):
         inmost = common[-1].loop_var.name
         raise Refusal(
-            f"Can't {task}: `{reader.block.name}` would read cells of {buffer.name} that are not "
-            "made yet",
+            f"Can't {task}: `{reader.block.name}` would read {buffer.name} too early",
             *marks,
-            hint=f"one iteration of `{inmost}` may not make all that it reads in it: pick a loop "
-            f"outside `{inmost}`, or compute_at the block that reads instead",
+            detail=f"one iteration of `{inmost}` may not make all that is read in it",
+            hint=f"pick a loop outside `{inmost}`, or move `{maker.block.name}` to its reader with "
+            "compute_at",
         )
 
 

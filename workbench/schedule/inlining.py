@@ -54,9 +54,7 @@ def inverse(
     ``v * 4 + w`` with w < 4; or two are ``v // 4`` and ``v % 4``. `dom` bounds the variables of
     `cell`.
     """
-    solved: dict[Var, Expr] = {
-        v: const(low, v.dtype) for v, (low, high) in ends.items() if low == high
-    }
+    solved: dict[Var, Expr] = {}
     high_digits = {
         (n.a, n.b.value): value  # type: ignore[attr-defined]
         for n, value in zip(indices, cell, strict=True)
@@ -71,6 +69,11 @@ def inverse(
                 return None
             solved[var] = arith.simplify(high_digits[var, size] * int(size) + value, dom)
             continue
+        if isinstance(index, Var):
+            if index in solved:
+                return None
+            solved[index] = value
+            continue
         digits = _digits(index, ends)
         if digits is None:
             return None
@@ -83,6 +86,9 @@ def inverse(
             if k:  # a digit below another one
                 part = part % (parts[k - 1][1] // factor)
             solved[var] = arith.simplify(part + low if low else part, dom)
+    for var, (low, high) in ends.items():
+        if low == high:
+            solved.setdefault(var, const(low, var.dtype))
     return solved if set(solved) == set(ends) else None
 
 
@@ -169,7 +175,7 @@ def fixed_conditions(
             if not arith.prove(value < index.b, dom):
                 asked.append(value < index.b)
             continue
-        if _is_digit(index, "//"):
+        if isinstance(index, Var) or _is_digit(index, "//"):
             continue
         digits = _digits(index, ends)
         assert digits is not None

@@ -167,6 +167,7 @@ def _meet(op: str, a: Expr, b: Expr, dom: Bounds) -> Expr:
 def _solve(touch: Box, wanted: Box, ends: Bounds, dom: Bounds) -> dict[Var, tuple[Expr, Expr]]:
     """The ends of each iterator for which `touch` meets `wanted`, those that are limited."""
     found: dict[Var, tuple[Expr, Expr]] = {}
+    touch = tuple(Range(arith.simplify(r.min, ends), r.extent) for r in touch)
     for mine, theirs in zip(touch, wanted, strict=True):
         for var, low, high in _solve_axis(mine, theirs, ends, dom):
             if var not in found:

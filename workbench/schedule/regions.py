@@ -10,6 +10,7 @@ from typing import TypeAlias
 from workbench import arith
 from workbench.ir import (
     TRUE,
+    BinOp,
     BlockRealize,
     BufferRegion,
     Const,
@@ -18,6 +19,7 @@ from workbench.ir import (
     Range,
     Var,
     binary,
+    const,
     rebuild,
     substitute,
     walk,
@@ -58,18 +60,19 @@ def exact(region: BufferRegion, realize: BlockRealize, inner: Bounds, dom: Bound
     plain = replace(realize, iter_values=tuple(values), predicate=TRUE)
     ranges = substitute_ranges(region.region, dict(zip(names, values, strict=True)))
     widths = [width(r, {**dom, **inner}) for r in ranges]
-    used = {v for r in ranges for v in variables(r.min)}
-    varying = {v: inner[v] for v in inner if v in used and inner[v][0] < inner[v][1]}
     box = touched(region, plain, inner, dom)
+    mins, varying = untangled([r.min for r in ranges], inner)
+    used = {v for low in mins for v in variables(low)}
+    varying = {v: ends for v, ends in varying.items() if v in used and ends[0] < ends[1]}
     if not varying:
         return box
     cells = prod(high - low + 1 for low, high in varying.values()) * prod(widths)
     sizes = [r.extent.value for r in box if isinstance(r.extent, Const)]
     if len(sizes) < len(box) or prod(int(s) for s in sizes) != cells:
         return None
-    if not all(_apart(r.min, varying, w) for r, w in zip(ranges, widths, strict=True)):
+    if not all(_apart(low, varying, w) for low, w in zip(mins, widths, strict=True)):
         return None
-    return box if one_to_one([r.min for r in ranges], varying, dom) else None
+    return box if one_to_one(mins, varying, dom) else None
 
 
 def covers_domain(realize: BlockRealize, loops: Bounds) -> bool:
@@ -92,6 +95,9 @@ def _reaches_all(values: list[Expr], loops: Bounds) -> bool:
     varying = {v: loops[v] for v in loops if v in used and loops[v][0] < loops[v][1]}
     if not varying:
         return True
+    values, varying = untangled(values, varying)
+    used = {v for value in values for v in variables(value)}
+    varying = {v: ends for v, ends in varying.items() if v in used and ends[0] < ends[1]}
     sizes = [r.extent for r in arith.region_of(values, varying)]
     if not all(isinstance(s, Const) for s in sizes):
         return False
@@ -161,12 +167,16 @@ def counted(realize: BlockRealize, inner: Bounds) -> tuple[list[Expr], Bounds, E
 
 
 def _counter(condition: Expr, inner: Bounds) -> tuple[Expr, int] | None:
-    """`e` and `n` of a condition ``e < n`` whose `e` counts 0, 1, 2, … through loops of `inner`."""
+    """`e` and `n` of a condition ``e < n`` whose `e` counts through loops of `inner`."""
     match condition:
-        case _ if getattr(condition, "op", "") == "<" and isinstance(condition.b, Const):  # type: ignore[attr-defined]
-            expr, stop = condition.a, int(condition.b.value)  # type: ignore[attr-defined]
-        case _:
-            return None
+        case BinOp("<", expr, Const(value=stop)):
+            size = count_of(expr, inner)
+            return (expr, int(stop)) if size is not None and int(stop) <= size else None
+    return None
+
+
+def count_of(expr: Expr, inner: Bounds) -> int | None:
+    """How far `expr` counts, 0, 1, 2, …, as the loops of `inner` run; None where it does not."""
     used = variables(expr)
     found = arith.linear(expr, used) if used and used <= set(inner) else None
     if found is None or not isinstance(found[1], Const) or found[1].value != 0:
@@ -176,7 +186,47 @@ def _counter(condition: Expr, inner: Bounds) -> tuple[Expr, int] | None:
         if factor != step or inner[var][0] != 0:
             return None
         step *= inner[var][1] + 1
-    return (expr, stop) if stop <= step else None
+    return step
+
+
+def untangled(values: Sequence[Expr], inner: Bounds) -> tuple[list[Expr], Bounds]:
+    """`values` with a variable of its own for each digit that ``//`` and ``%`` take of a counter.
+
+    Of ``f // 3`` and ``f % 3`` with `f` counting to 18, the digits are 0 … 5 and 0 … 2.
+    """
+    result = list(values)
+    for source, steps in _tangles(result).items():
+        size = count_of(source, inner)
+        cuts = [1, *sorted(steps)]
+        if size is None or any(b % a for a, b in zip(cuts, [*cuts[1:], size], strict=True)):
+            continue
+        counter = Var("n", source.dtype)
+        changed = [_put(v, source, counter) for v in result]
+        if any(variables(source) & variables(v) for v in changed):
+            continue
+        digits = {Var("d", source.dtype): step for step in cuts}
+        ends = [b // a for a, b in zip(cuts, [*cuts[1:], size], strict=True)]
+        inner = {**inner, **{d: (0, n - 1) for d, n in zip(digits, ends, strict=True)}}
+        total = sum((d * step for d, step in digits.items()), start=const(0, source.dtype))
+        result = [arith.simplify(substitute(v, {counter: total}), inner) for v in changed]
+    return result, inner
+
+
+def _tangles(values: Sequence[Expr]) -> dict[Expr, set[int]]:
+    """What ``//`` and ``%`` are taken of in `values`, and by how much."""
+    found: dict[Expr, set[int]] = {}
+    for node in (n for value in values for n in walk(value)):
+        match node:
+            case BinOp("//" | "%", source, Const(value=step)) if isinstance(step, int):
+                outer = 1
+                while isinstance(source, BinOp) and source.op == "//":
+                    if not isinstance(source.b, Const):
+                        break
+                    outer *= int(source.b.value)
+                    source = source.a
+                same = next((s for s in found if arith.equal(s, source)), source)
+                found.setdefault(same, set()).update({outer, outer * step} - {1})
+    return found
 
 
 def _put(value: Expr, old: Expr, new: Expr) -> Expr:

@@ -96,7 +96,7 @@ def bindings(realize: BlockRealize) -> dict[Var, Expr]:
     return dict(zip(names, realize.iter_values, strict=True))
 
 
-def domain(block: Block) -> arith.Bounds:
+def domain(block: Block) -> dict[Var, tuple[int, int]]:
     """The bounds of the iterators of `block`, those with a constant domain."""
     found: dict[Var, tuple[int, int]] = {}
     for iterator in block.iter_vars:
@@ -162,9 +162,9 @@ def _check_own_reads(block: Block, realize: BlockRealize, verb: str) -> None:
     again = [buffer for buffer in written(block) if buffer in loads or buffer in read(block)]
     if again:
         raise Refusal(
-            f"Can't {verb} `{block.name}`: it updates {again[0].name} in place, so running it "
-            "again changes the result",
+            f"Can't {verb} `{block.name}`: it updates {again[0].name} in place",
             realize,
+            detail="running it again, or elsewhere, changes the result",
             hint="give the block a T.init(), or write the result into another buffer",
         )
 

@@ -84,8 +84,7 @@ def cache_read(
     makers = writers(func, block, buffer)
     if len(makers) > 1:
         raise Refusal(
-            f"Can't {task}: {len(makers)} blocks write {buffer.name}, so no moment is right to "
-            "copy it",
+            f"Can't {task}: {len(makers)} blocks write it",
             *makers,
             hint="cache what one block alone writes; do this before decompose_reduction",
         )

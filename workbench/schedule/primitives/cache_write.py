@@ -115,9 +115,9 @@ def _check_writer(func: PrimFunc, block: Block, buffer: Buffer, task: str) -> No
     reads_it = any(isinstance(n, BufferLoad) and n.buffer is buffer for n in walk(block.body))
     if reads_it and block.init is None:
         raise Refusal(
-            f"Can't {task}: it adds to what was in {buffer.name} before, and the new memory "
-            "would begin empty",
+            f"Can't {task}: it adds to what was there before",
             places(func).realize(block),
+            detail="the new memory would begin empty",
             hint="give the block a T.init()",
         )
 
@@ -159,8 +159,7 @@ def _box(func: PrimFunc, block: Block, buffer: Buffer, loops: list[For], task: s
     box = exact(region, writer, inner, dom)
     if box is None:
         raise Refusal(
-            f"Can't {task}: the block may leave cells between those that it writes, and the copy "
-            "would fill them",
+            f"Can't {task}: it may leave out cells, which the copy would overwrite",
             writer,
             hint="cache_write takes a block that writes every cell of a box, such as C[vi, vj]",
         )

@@ -101,7 +101,7 @@ def compute_inline(func: PrimFunc, block: Block) -> Edit:
 
 
 def _readers(func: PrimFunc, block: Block, buffer: Buffer, task: str) -> list[BlockRealize]:
-    """The blocks that read `buffer`; refused where there are none, or it is a result."""
+    """The blocks that read `buffer`, which is refused where it is a result."""
     where = places(func)
     realize = where.realize(block)
     if not is_allocated(func, block, buffer):
@@ -112,12 +112,8 @@ def _readers(func: PrimFunc, block: Block, buffer: Buffer, task: str) -> list[Bl
             "with reverse_compute_inline",
         )
     readers = consumers(func, block)
-    if not readers:
-        raise Refusal(
-            f"Can't {task}: no block after it reads {buffer.name}",
-            realize,
-            hint="there is nowhere to put it",
-        )
+    if not readers:  # nobody misses it
+        return []
     order = siblings(func, block)
     between = order[order.index(realize) + 1 : order.index(readers[-1]) + 1]
     for other in between:

@@ -111,10 +111,10 @@ def _inner_loops(func: PrimFunc, block: Block, loop: For, task: str) -> list[For
     for outer in loops[:at]:
         if outer.loop_var in summed:
             raise Refusal(
-                f"Can't {task}: it sums over `{outer.loop_var.name}` too, so each turn of that "
-                "loop would start again",
+                f"Can't {task}: `{outer.loop_var.name}`, further out, is summed over too",
                 outer,
                 loop,
+                detail=f"each turn of `{outer.loop_var.name}` would start the sums again",
                 hint=f"name `{outer.loop_var.name}` or a loop around it",
             )
     return loops[at:]
@@ -128,8 +128,9 @@ def _check_sum(func: PrimFunc, realize: BlockRealize, inner: list[For], task: st
     if not one_to_one(realize.iter_values, ends, dom, realize.predicate):
         names = ", ".join(f"`{one.loop_var.name}`" for one in inner)
         raise Refusal(
-            f"Can't {task}: the loops {names} may add a term twice",
+            f"Can't {task}: a term may be added twice",
             realize,
+            detail=f"the loops {names} may run the block twice for the same iterators",
             hint="pick a loop further in, so that every turn of the outer ones starts again",
         )
 
@@ -164,10 +165,10 @@ def _check_still_inside(
         low, high = iterator.dom.min, iterator.dom.min + iterator.dom.extent - 1
         if not (arith.prove(value >= low, dom) and arith.prove(value <= high, dom)):
             raise Refusal(
-                f"Can't {task}: its T.where, which cuts off sums and terms in one, does not hold "
-                "for the init alone",
+                f"Can't {task}: its T.where limits sums and terms in one",
                 realize,
-                hint="split the loop of the sum and the other loops apart, not fused into one",
+                detail="the init alone, without the loops of the sum, would leave its domain",
+                hint="split the loops of the sum and the others apart, not fused into one",
             )
 
 
@@ -176,7 +177,7 @@ def _init(
 ) -> tuple[Stmt, BlockId]:
     """The init as a block under copies of the loops that it needs, and that block's identity."""
     block = realize.block
-    fresh: dict[Var, Expr] = {it.var: Var(it.var.name, it.var.type) for it in started}
+    fresh = {it.var: Var(it.var.name, it.var.type) for it in started}
     iterators = tuple(replace(it, var=fresh[it.var]) for it in started)
     assert block.init is not None
     body = substitute(block.init, fresh)
