@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from workbench import script
-from workbench.ir import IRModule, PrimFunc
+from workbench import check, script
+from workbench.diag import Refusal
+from workbench.ir import For, IRModule, PrimFunc, walk
 from workbench.runtime import ArgumentError, DeviceError, DeviceReport, Timing, recorded
 from workbench.runtime.job import Gpu, Run
 from workbench.runtime.worker import Worker
@@ -92,12 +93,42 @@ def test_metal_text_runs_on_the_emulator():
 
 
 def test_a_program_with_nothing_bound_has_no_kernel():
-    with pytest.raises(wb.ScheduleError) as err:
+    with pytest.raises(wb.ScheduleError, match=r"^Can't build this: no loop of `B` is bound to "):
         wb.build(double())
-    text = str(err.value)
-    assert len(text.splitlines()[0]) <= 120
-    assert text.splitlines()[1] == "asked: wb.build(main, target='cuda')"
-    assert "where:" in text and "for i in range(8):" in text and "\ndo:    " in text
+
+
+def test_what_the_checker_finds_is_told_with_the_place_marked(monkeypatch):
+    func = double()
+    loop = next(n for n in walk(func.body) if isinstance(n, For))
+    finding = check.Finding("error", "`i` does nothing", (loop,), "bind it", "8 times")
+    monkeypatch.setattr(check, "check_program", lambda func, gpu: [finding])
+    with pytest.raises(wb.ScheduleError) as err:
+        wb.build(func)
+    assert str(err.value) == (
+        "Can't build this: `i` does nothing.\n"
+        "asked: wb.build(main, target='cuda')\n"
+        "where:\n"
+        '   2 | def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):\n'
+        '   3 |     # with T.block("root"):\n'
+        "   4 |     for i in range(8):\n"
+        "     |     ^^^^^^^^^^^^^^^^^^\n"
+        '   5 |         with T.block("B"):\n'
+        "found: 8 times\n"
+        "do:    bind it"
+    )
+    assert err.value.__cause__ is None and err.value.__suppress_context__
+
+
+def test_what_lowering_refuses_is_told_alike(monkeypatch):
+    def refuse(func, gpu):
+        raise Refusal("Can't lower `i`", hint="bind it")
+
+    monkeypatch.setattr(importlib.import_module("workbench.runtime.build"), "lower", refuse)
+    with pytest.raises(wb.ScheduleError) as err:
+        wb.build(bound(), target="metal")
+    assert str(err.value) == (
+        "Can't lower `i`.\nasked: wb.build(main, target='metal')\ndo:    bind it"
+    )
 
 
 def test_a_module_of_two_functions_is_not_built_at_once():

@@ -9,7 +9,7 @@ from workbench import check, codegen, script
 from workbench import target as targets
 from workbench.diag import Fail, Refusal
 from workbench.ir import IRModule, Node, PrimFunc
-from workbench.lower import Lowered, lower
+from workbench.lower import lower
 from workbench.runtime.built import Built
 from workbench.schedule import ScheduleError, ScheduleWarning
 from workbench.target import Target
@@ -32,18 +32,15 @@ def build(program: Scheduled | PrimFunc | IRModule, target: str | Target = "cuda
     """
     gpu = targets.get(target)
     func = _function(program)
-    asked = f"wb.build({func.name}, target={gpu.name!r})"
     findings = check.check_program(func, gpu)
-    for finding in findings:
-        if finding.kind == "error":
-            raise ScheduleError(
-                finding.headline,
-                asked=asked,
-                where=_marked(func, finding.nodes),
-                detail=finding.detail,
-                hint=finding.hint,
-            )
-    lowered, source = _compile(func, gpu, asked)
+    try:
+        for finding in findings:
+            if finding.kind == "error":
+                raise finding.as_refusal()
+        lowered = lower(func, gpu)
+        source = codegen.source(lowered.kernels, gpu)
+    except Refusal as refusal:
+        raise _told(refusal, func, f"wb.build({func.name}, target={gpu.name!r})") from None
     for finding in findings:
         told = Fail(
             finding.headline,
@@ -55,18 +52,17 @@ def build(program: Scheduled | PrimFunc | IRModule, target: str | Target = "cuda
     return Built(func, gpu, lowered, source)
 
 
-def _compile(func: PrimFunc, gpu: Target, asked: str) -> tuple[Lowered, str]:
-    try:
-        lowered = lower(func, gpu)
-        return lowered, codegen.source(lowered.kernels, gpu)
-    except Refusal as refusal:
-        raise ScheduleError(
-            refusal.headline,
-            asked=asked,
-            where=_marked(func, refusal.at),
-            detail=refusal.detail,
-            hint=refusal.hint,
-        ) from None
+def _told(refusal: Refusal, func: PrimFunc, asked: str) -> ScheduleError:
+    headline = refusal.headline
+    if not headline.startswith("Can't"):
+        headline = f"Can't build this: {headline}"
+    return ScheduleError(
+        headline,
+        asked=asked,
+        where=_marked(func, refusal.at),
+        detail=refusal.detail,
+        hint=refusal.hint,
+    )
 
 
 def _function(program: Scheduled | PrimFunc | IRModule) -> PrimFunc:
