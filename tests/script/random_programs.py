@@ -58,11 +58,17 @@ def constants(dtype: str, small: bool = False) -> st.SearchStrategy[Const]:
 
 
 class Scope:
-    """The variables and buffers that an expression may use."""
+    """The variables and buffers that an expression may use; an index may not use `own` ones.
 
-    def __init__(self, variables: list[Var], buffers: list[Buffer]) -> None:
+    A region cannot name an element of an array that exists only inside its block.
+    """
+
+    def __init__(
+        self, variables: list[Var], buffers: list[Buffer], own: list[Buffer] | None = None
+    ) -> None:
         self.variables = variables
-        self.buffers = buffers
+        self.buffers = [*buffers, *(own or ())]
+        self.index = Scope(variables, buffers) if own else self
 
 
 @st.composite
@@ -107,7 +113,7 @@ def expressions(
     if kind == "load" and of_type:
         buffer = draw(st.sampled_from(of_type))
         return BufferLoad(
-            buffer, tuple(draw(expressions(scope, "int32", 1, True)) for _ in buffer.shape)
+            buffer, tuple(draw(expressions(scope.index, "int32", 1, True)) for _ in buffer.shape)
         )
     return Cast(dtype, below(draw(st.sampled_from(TYPES))))
 
@@ -125,7 +131,7 @@ def buffers(draw: st.DrawFn, scope: str = "global") -> Buffer:
 @st.composite
 def _leaf(draw: st.DrawFn, scope: Scope) -> Stmt:
     buffer = draw(st.sampled_from(scope.buffers))
-    indices = tuple(draw(expressions(scope, "int32", 1, True)) for _ in buffer.shape)
+    indices = tuple(draw(expressions(scope.index, "int32", 1, True)) for _ in buffer.shape)
     store = BufferStore(buffer, draw(expressions(scope, buffer.type, 2)), indices)
     if draw(st.integers(0, 3)) == 0:
         other = draw(_leaf(scope)) if draw(st.booleans()) else None
@@ -145,7 +151,7 @@ def _block(draw: st.DrawFn, loops: list[For], around: Scope) -> BlockRealize:
         iters.append(IterVar(var, dom, draw(st.sampled_from(["spatial", "reduce"]))))
         values.append(value)
     allocs = draw(st.lists(buffers("local"), max_size=1))
-    scope = Scope([i.var for i in iters], [*around.buffers, *allocs])
+    scope = Scope([i.var for i in iters], around.buffers, allocs)
     body = seq(*draw(st.lists(_leaf(scope), min_size=1, max_size=2)))
     init = draw(st.none() | _leaf(scope))
     name = draw(st.sampled_from(["C", 'a"b', "x'y", "back\\slash", ""]))
