@@ -107,12 +107,7 @@ def test_what_the_checker_finds_is_told_with_the_place_marked(monkeypatch):
     assert str(err.value) == (
         "Can't build this: `i` does nothing.\n"
         "asked: wb.build(main, target='cuda')\n"
-        "where:\n"
-        '   2 | def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):\n'
-        '   3 |     # with T.block("root"):\n'
-        "   4 |     for i in range(8):\n"
-        "     |     ^^^^^^^^^^^^^^^^^^\n"
-        '   5 |         with T.block("B"):\n'
+        f"where:\n{script.mark_nodes(func, [loop])}\n"
         "found: 8 times\n"
         "do:    bind it"
     )
