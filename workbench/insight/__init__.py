@@ -9,6 +9,10 @@ from workbench.insight.page import Kind, Point, Region, Table
 from workbench.insight.redundancy import Redundancy, Reuse
 from workbench.insight.roofline import Roofline
 from workbench.insight.tiles import Axis, Tile, Tiles, Touch
-from workbench.insight.who import Cell, Group, Who
+from workbench.insight.who import Cell, Group, Who, who
 
-__all__ = [name for name in dict(globals()) if name[0].isupper()]
+__all__ = [
+    name
+    for name, value in dict(globals()).items()
+    if not name.startswith("_") and not hasattr(value, "__path__")
+]

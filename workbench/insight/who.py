@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import prod
+from typing import Any
 
+import numpy as np
+
+from workbench.emulate.affine import Digits
+from workbench.insight.accesses import Access, Loop, accesses
+from workbench.insight.cells import touched, value
+from workbench.insight.names import point_text, region_text, unit_text
 from workbench.insight.page import Kind, Point, Region, Table
+from workbench.ir import PrimFunc, Var, free_vars
+
+MOST_CELLS = 64  # cells that are listed one by one
+MOST_GROUPS = 256
+MOST_LANES = 1 << 15  # iterations looked at to label the cells of a corner
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +61,8 @@ class Who:
     `labels` are those of "time", "block", "thread" that tell cells apart. `cells` holds every cell
     of a small buffer (`whole`), else those of the first corner. `groups` cover the whole buffer:
     one a block where blocks are bound, else one a thread, else one a stretch of time; `left_out`
-    groups are not listed. `zoom` are the threads of the first block, where blocks are bound.
+    groups are not listed. `zoom` are the threads of the first block, where both are bound;
+    `zoom_left_out` of them are not listed.
     """
 
     buffer: str
@@ -62,3 +77,279 @@ class Who:
     caption: str
     table: Table
     kind: Kind = "emulated"
+    zoom_left_out: int = 0
+
+
+def who(func: PrimFunc, buffer: str | None = None) -> Who:
+    """Who computes each cell of the buffer named `buffer` (default: the first that is written last).
+
+    A time step is one block instance that a thread runs, counted from 0 in the order of its loops;
+    what a thread binding covers takes no time of its own. Raises ValueError for a name of nothing
+    that the program writes.
+    """
+    store = _last_store(func, buffer)
+    axes = _Axes(store)
+    cells = _cells(store, axes)
+    groups, left_out = _groups(store, axes)
+    zoom, zoom_left_out = _zoom(store, axes)
+    name = store.buffer.name
+    shown = cells[min(5, len(cells) - 1)] if cells else None
+    caption = _caption(name, shown, axes) if shown else f"Nothing of {name} is computed."
+    whole = prod(store.buffer.shape) <= MOST_CELLS
+    table = _table(name, cells, groups, whole)
+    return Who(
+        name, store.buffer.scope, store.buffer.shape, axes.labels, whole, cells, groups, left_out,
+        zoom, caption, table, "emulated", zoom_left_out,
+    )  # fmt: skip
+
+
+def _last_store(func: PrimFunc, name: str | None) -> Access:
+    writes = [a for a in accesses(func) if a.writes]
+    if name is None:
+        outputs = [a for a in writes if a.buffer in func.params]
+        return (outputs or writes)[-1]
+    found = [a for a in writes if a.buffer.name == name]
+    if not found:
+        known = ", ".join(dict.fromkeys(a.buffer.name for a in writes))
+        raise ValueError(f"the program writes no buffer {name!r}; it writes: {known}")
+    return found[-1]
+
+
+class _Axes:
+    """The loops around the last store to a buffer, by what they say about its cells."""
+
+    def __init__(self, store: Access) -> None:
+        self.store = store
+        used = store.used() | {v for g in store.guards for v in free_vars(g)}
+        self.loops = [loop for loop in store.loops if loop.var in used]
+        self.idle = [loop for loop in store.loops if loop.var not in used]
+        self.blocks = [loop for loop in store.loops if loop.role == "block"]
+        self.threads = [loop for loop in store.loops if loop.role == "thread"]
+        self.start, self.factors = store.time
+        in_time = [v for v in self.factors if v in store.used()]
+        tells = (
+            ("time", bool(in_time)),
+            ("block", any(loop in self.loops for loop in self.blocks)),
+            ("thread", any(loop in self.loops for loop in self.threads)),
+        )
+        labels = tuple(name for name, does in tells if does)
+        self.labels = labels or ("time",)
+        self.extents = {loop.var: loop.extent for loop in store.loops}
+
+    def time(self, low: Mapping[Var, int], high: Mapping[Var, int]) -> tuple[int, int]:
+        """First and last step, with loops from `low` to `high` and the others from end to end."""
+        first = last = self.start
+        for var, factor in self.factors.items():
+            first += factor * low.get(var, 0)
+            last += factor * high.get(var, self.extents[var] - 1)
+        return first, last
+
+    def place(self, values: Mapping[Var, int], loops: list[Loop]) -> Point | None:
+        """(x, y, z) of a block or thread; 0 along what is not bound; None where nothing is."""
+        if not loops:
+            return None
+        at = dict.fromkeys("xyz", 0)
+        for loop in loops:
+            at[loop.name[-1]] = values.get(loop.var, 0)
+        return at["x"], at["y"], at["z"]
+
+    def label(self, time: tuple[int, int], block: Point | None, thread: Point | None) -> str:
+        """In words, with only what tells cells apart."""
+        parts = []
+        if "block" in self.labels and block is not None:
+            parts.append(unit_text("block", block, self.blocks))
+        if "thread" in self.labels and thread is not None:
+            parts.append(unit_text("thread", thread, self.threads))
+        if "time" in self.labels:
+            steps = f"time step {time[0]}" if time[0] == time[1] else f"time steps {time[0]} to {time[1]}"
+            parts.append(steps)
+        return ", ".join(parts)
+
+
+def _cells(store: Access, axes: _Axes) -> tuple[Cell, ...]:
+    """The cells of a corner, at most MOST_CELLS, each with who writes it last."""
+    shape = store.buffer.shape
+    corner = _corner(shape)
+    extents = _few(axes.loops, axes)
+    order = [loop.var for loop in axes.loops]
+    env: dict[Var, Any] = {loop.var: np.int64(0) for loop in axes.idle}
+    for axis, var in enumerate(order):
+        env[var] = np.arange(extents[var]).reshape([-1 if k == axis else 1 for k in range(len(order))])
+    full = tuple(extents[v] for v in order)
+    keep = np.ones(full, dtype=bool)
+    for guard in store.guards:
+        keep = keep & np.asarray(value(guard, env), dtype=bool)
+    columns = [np.broadcast_to(np.asarray(value(i, env)), full) for i in store.indices]
+    for column, size in zip(columns, corner, strict=True):
+        keep = keep & (column >= 0) & (column < size)
+    lanes = np.argwhere(keep)
+    found: dict[Point, list[Any]] = {}
+    for lane in lanes.tolist():
+        at = tuple(lane)
+        found.setdefault(tuple(int(c[at]) for c in columns), []).append(at)
+    return tuple(_cell(index, found[index], order, axes) for index in sorted(found))
+
+
+def _corner(shape: Point) -> Point:
+    """The sizes of the part of a buffer whose cells are listed: at most MOST_CELLS of them."""
+    if prod(shape) <= MOST_CELLS:
+        return shape
+    if len(shape) == 1:
+        return (MOST_CELLS,)
+    sides = [1] * len(shape)
+    sides[-2:] = [min(8, shape[-2]), min(8, shape[-1])]
+    return tuple(sides)
+
+
+def _few(loops: list[Loop], axes: _Axes) -> dict[Var, int]:
+    """Extents cut down, longest first, until there is little enough to look at."""
+    extents = {loop.var: loop.extent for loop in loops}
+    while prod(extents.values()) > MOST_LANES:
+        longest = max(extents, key=lambda v: extents[v])
+        extents[longest] = max(8, extents[longest] // 2)
+    return extents
+
+
+def _cell(index: Point, lanes: list[Any], order: list[Var], axes: _Axes) -> Cell:
+    """`index` with who writes it last; `lanes` are all that write it."""
+    serial = {v for v in order if v in axes.factors}
+    steps = [[dict(zip(order, lane, strict=True)), 0] for lane in lanes]
+    last = steps[-1][0]
+    own = [
+        s[0]
+        for s in steps
+        if all(s[0][v] == last[v] for v in order if v not in serial)  # type: ignore[index]
+    ]
+    times = [axes.time(_only(s, serial), _only(s, serial)) for s in own]  # type: ignore[arg-type]
+    time = min(t[0] for t in times), max(t[1] for t in times)
+    block = axes.place(last, axes.blocks)  # type: ignore[arg-type]
+    thread = axes.place(last, axes.threads)  # type: ignore[arg-type]
+    idle = prod(loop.extent for loop in axes.idle if loop.role in ("block", "thread"))
+    writers = {tuple(s[0][v] for v in order if v not in serial) for s in steps}  # type: ignore[index]
+    return Cell(index, axes.label(time, block, thread), time, block, thread, len(writers) * idle)
+
+
+def _only(values: Mapping[Var, int], keys: set[Var]) -> dict[Var, int]:
+    return {v: n for v, n in values.items() if v in keys}
+
+
+def _groups(store: Access, axes: _Axes) -> tuple[tuple[Group, ...], int]:
+    by = [loop for loop in axes.blocks if loop in axes.loops]
+    if not by:
+        by = [loop for loop in axes.threads if loop in axes.loops]
+    if not by:
+        serial = [loop for loop in axes.loops if loop.var in store.used()]
+        by = serial[:1] if len(serial) > 1 and serial[0].extent <= MOST_GROUPS else []
+    return _listed(store, axes, by, {})
+
+
+def _zoom(store: Access, axes: _Axes) -> tuple[tuple[Group, ...], int]:
+    by = [loop for loop in axes.threads if loop in axes.loops]
+    if not by or not any(loop in axes.loops for loop in axes.blocks):
+        return (), 0
+    return _listed(store, axes, by, {loop.var: 0 for loop in axes.blocks})
+
+
+def _listed(
+    store: Access, axes: _Axes, by: list[Loop], fixed: dict[Var, int]
+) -> tuple[tuple[Group, ...], int]:
+    """A group for each value of the loops `by`, x fastest, while `fixed` stand still."""
+    by = sorted(by, key=lambda loop: loop.name[-1], reverse=True) if len(by) > 1 else by
+    total = prod(loop.extent for loop in by)
+    moves = _Moves(store, by)
+    groups = []
+    for values in _values(by, MOST_GROUPS):
+        group = _group(store, axes, moves, {**fixed, **values}, by)
+        if group is not None:
+            groups.append(group)
+    return tuple(groups), max(0, total - MOST_GROUPS)
+
+
+def _values(by: list[Loop], most: int) -> Iterator[dict[Var, int]]:
+    total = prod(loop.extent for loop in by)
+    for number in range(min(total, most)):
+        values = {}
+        for loop in reversed(by):
+            number, values[loop.var] = divmod(number, loop.extent)
+        yield values
+
+
+class _Moves:
+    """How the cells of a store move with the loops `by`, where they only move."""
+
+    def __init__(self, store: Access, by: list[Loop]) -> None:
+        variables = {loop.var for loop in by}
+        self.digits = Digits({loop.var: loop.extent for loop in by}, {})
+        self.digits.cut_for(store.indices)
+        forms = [self.digits.form(index) for index in store.indices]
+        guarded = any(v in variables for g in store.guards for v in free_vars(g))
+        self.only_moves = not guarded and not any(
+            v in variables for form in forms for expr, _ in form.rest for v in free_vars(expr)
+        )
+        self.terms = [form.terms for form in forms]
+        self.start: Any = None
+
+    def offset(self, values: Mapping[Var, int]) -> Point:
+        """How far the cells of `values` lie from those of all zeros."""
+        result = []
+        for terms in self.terms:
+            total = 0
+            for var, number in values.items():
+                for digit in self.digits.of.get(var, ()):
+                    total += terms.get(digit, 0) * (number // digit.stride % digit.size)
+            result.append(total)
+        return tuple(result)
+
+
+def _group(
+    store: Access, axes: _Axes, moves: _Moves, values: dict[Var, int], by: list[Loop]
+) -> Group | None:
+    if moves.only_moves:
+        if moves.start is None:
+            zero = {**values, **{loop.var: 0 for loop in by}}
+            found = touched(store, zero)
+            moves.start = (*found.region(), found.cells)
+        region, exact, cells = moves.start
+        offset = moves.offset({loop.var: values[loop.var] for loop in by})
+        region = tuple((s + o, n, k) for (s, n, k), o in zip(region, offset, strict=True))
+    else:
+        found = touched(store, values)
+        (region, exact), cells = found.region(), found.cells
+    if not cells:
+        return None
+    serial = {v: n for v, n in values.items() if v in axes.factors}
+    time = axes.time(serial, serial)
+    block = axes.place(values, axes.blocks) if any(b in by for b in axes.blocks) or axes.blocks else None
+    named = [loop for loop in axes.threads if loop in by]
+    thread = axes.place(values, axes.threads) if named else None
+    return Group(_group_label(axes, by, time, block, thread), time, block, thread, region, exact, cells)
+
+
+def _group_label(
+    axes: _Axes, by: list[Loop], time: tuple[int, int], block: Point | None, thread: Point | None
+) -> str:
+    if thread is not None:
+        return unit_text("thread", thread, axes.threads)
+    if block is not None and by:
+        return unit_text("block", block, axes.blocks)
+    return f"time steps {time[0]} to {time[1]}" if time[0] != time[1] else f"time step {time[0]}"
+
+
+def _caption(name: str, cell: Cell, axes: _Axes) -> str:
+    at = point_text(name, cell.index)
+    verb = "computed by" if axes.labels != ("time",) else "computed at"
+    if axes.labels == ("time",) and cell.time[0] != cell.time[1]:
+        verb = "computed in"
+    label = cell.label.replace(", time step", ", at time step").replace("at time steps", "in time steps")
+    sentence = f"{at} is {verb} {label}"
+    if cell.writers > 1:
+        sentence += f", and again by {cell.writers - 1} other threads"
+    return sentence + "."
+
+
+def _table(name: str, cells: tuple[Cell, ...], groups: tuple[Group, ...], whole: bool) -> Table:
+    if whole:
+        rows = tuple((point_text(name, c.index), c.label, c.writers) for c in cells)
+        return Table(("cell", "computed by", "threads that write it"), rows)
+    listed = tuple((g.label, region_text(name, g.region), g.cells) for g in groups)
+    return Table(("who", "cells", "how many"), listed)

@@ -1,0 +1,51 @@
+"""Words for cells, regions, blocks and threads, as captions and tables use them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from workbench.insight.accesses import Loop
+from workbench.insight.page import Point, Region
+
+
+def point_text(buffer: str, index: Point) -> str:
+    """A cell.
+
+    >>> point_text("C", (1, 5))
+    'C[1, 5]'
+    """
+    return f"{buffer}[{', '.join(str(i) for i in index)}]"
+
+
+def region_text(buffer: str, region: Region) -> str:
+    """Cells, with the end left out and the step where it is not 1, as Python slices say it.
+
+    >>> region_text("A", ((0, 130, 1), (4, 1, 1), (0, 3, 2)))
+    'A[0:130, 4, 0:5:2]'
+    """
+    parts = []
+    for start, count, step in region:
+        if count == 1:
+            parts.append(str(start))
+        else:
+            end = start + (count - 1) * step + 1
+            parts.append(f"{start}:{end}" + (f":{step}" if step != 1 else ""))
+    return f"{buffer}[{', '.join(parts)}]"
+
+
+def unit_text(unit: str, place: Point, loops: Iterable[Loop]) -> str:
+    """``block 1``, or ``block (x=1, y=2)`` where several axes are bound."""
+    axes = sorted(loop.name[-1] for loop in loops)
+    if len(axes) == 1:
+        return f"{unit} {place['xyz'.index(axes[0])]}"
+    inside = ", ".join(f"{axis}={place['xyz'.index(axis)]}" for axis in axes)
+    return f"{unit} ({inside})"
+
+
+def count_text(number: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> count_text(1, "cell"), count_text(130, "cell")
+    ('1 cell', '130 cells')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}".replace(",", " ")
