@@ -65,7 +65,7 @@ def test_constants_fold_as_python_computes(a, b, op):
         "==": operator.eq, "!=": operator.ne,
     }  # fmt: skip
     if op in ("//", "%") and b == 0:
-        with pytest.raises(ZeroDivisionError, match=rf"^{a} {op} 0$"):
+        with pytest.raises(ZeroDivisionError, match=rf"^the right side of '{op}' is 0$"):
             binary(op, as_expr(a), as_expr(b))
         return
     folded = binary(op, as_expr(a), as_expr(b))
@@ -104,7 +104,7 @@ def test_python_numbers_alone_have_tvms_types(value, dtype):
         (lambda: binary("and", i, j), "'and' takes conditions, not int32"),
         (
             lambda: meet(Var("a", "int8"), Var("b", "uint8")),
-            "int8 and uint8 do not meet: write T.Cast on one side",
+            "int8 and uint8 do not meet; write T.Cast on one side",
         ),
         (lambda: as_expr("8"), "cannot make an expression of '8' (str)"),
         (

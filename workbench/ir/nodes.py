@@ -500,7 +500,8 @@ def binary(op: str, a: ExprLike, b: ExprLike) -> Expr:
     ``x * 0``, ``x // 1``, ``x % 1``; ``and`` and ``or`` with a constant side. A Python number takes
     the type of the other operand.
 
-    Raises TypeError where the two types do not meet or the operator does not take them.
+    Raises TypeError where the two types do not meet or the operator does not take them, and
+    ZeroDivisionError for a divisor that is 0.
     """
     a, b = _matched(op, a, b)
     if isinstance(a, Const) and isinstance(b, Const):
@@ -550,6 +551,8 @@ def _matched(op: str, a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
     dtype = a.dtype
     if op in LOGICAL and dtype != "bool":
         raise TypeError(f"{op!r} takes conditions, not {dtype}")
+    if op in ("//", "%") and isinstance(b, Const) and b.value == 0:
+        raise ZeroDivisionError(f"the right side of {op!r} is 0")
     if op in ("//", "%") and not is_int(dtype):
         raise TypeError(f"{op!r} takes integers, not {dtype}; divide floats with '/'")
     if op == "/" and not is_float(dtype):
@@ -569,7 +572,7 @@ def meet(a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
     a, b = as_expr(a), as_expr(b)
     dtype = join(a.dtype, b.dtype)
     if dtype is None:
-        raise TypeError(f"{a.dtype} and {b.dtype} do not meet: write T.Cast on one side")
+        raise TypeError(f"{a.dtype} and {b.dtype} do not meet; write T.Cast on one side")
     return cast(dtype, a), cast(dtype, b)
 
 
@@ -584,8 +587,6 @@ def number_like(value: bool | int | float, dtype: str) -> Expr:
 
 def _folds(op: str, a: Const, b: Const) -> bool:
     """Whether `a op b` is known exactly here: float arithmetic is left to the machine."""
-    if op in ("//", "%") and b.value == 0:
-        raise ZeroDivisionError(f"{a.value} {op} 0")
     return not is_float(a.type) and op in _FOLD
 
 

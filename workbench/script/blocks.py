@@ -148,6 +148,8 @@ def _read_with(r: Reader, tree: ast.With) -> BlockRealize:
 
 def block_name(r: Reader, call: ast.Call) -> str:
     """The name of a block from ``T.block("C")``."""
+    if not call.args and not call.keywords:
+        raise r.error(call, "This block has no name", hint='write T.block("C")')
     (name,) = r.arguments(call, "name")
     return read_word(r, name, "a block's name")
 
@@ -190,7 +192,7 @@ def read_block_body(r: Reader, trees: list[ast.stmt], head: Head, around: ast.AS
                 stmts.extend(read_stmt(r, tree))
     if not stmts:
         hint = "write at least one store, as in A[i] = x"
-        raise r.error(trees[0] if trees else around, "This block does nothing", hint=hint)
+        raise r.error(trees[0] if trees else around, "There is nothing done here", hint=hint)
     return seq(*stmts)
 
 

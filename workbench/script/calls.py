@@ -107,8 +107,8 @@ def _together(r: Reader, tree: ast.Call, a: ExprLike, b: ExprLike) -> tuple[Expr
     try:
         return meet(a, b)
     except TypeError as error:
-        hint = 'convert one of them: T.Cast("float32", x)'
-        raise r.error(tree, f"Can't bring both values to one type: {error}", hint=hint) from None
+        found, _, advice = str(error).partition("; ")
+        raise r.error(tree, f"Can't choose one type: {found}", hint=advice) from None
 
 
 @function("if_then_else")

@@ -45,6 +45,11 @@ _KINDS = {
     "unroll": "unrolled",
     "thread_binding": "thread_binding",
 }
+# What only the head of a block holds.
+BLOCK_HEAD = (
+    *("alloc_buffer", "sblock_alloc_buffer", "block_attr", "sblock_attr", "reads", "writes"),
+    *("where", "axis.spatial", "axis.S", "axis.reduce", "axis.R", "axis.remap"),
+)
 _WORDS = {kind: word for word, kind in _KINDS.items()}
 
 
@@ -300,11 +305,24 @@ def read_stmt(r: Reader, tree: ast.stmt) -> list[Stmt]:
         return []
     if isinstance(tree, ast.Expr) and isinstance(tree.value, ast.Constant):
         return []  # a string on its own is a comment
+    _refuse_misplaced(r, tree)
     rule = READ.get(type(tree))
     if rule is None:
         headline, hint = _UNREADABLE.get(type(tree), _UNREADABLE[ast.stmt])
         raise r.error(tree, headline, hint=hint)
     return [rule(r, tree)]
+
+
+def _refuse_misplaced(r: Reader, tree: ast.stmt) -> None:
+    """Refuse what stands only at the head of a function or of a block."""
+    call = getattr(tree, "value", None)
+    for words, place in (
+        (("func_attr", "match_buffer"), "directly in the function"),
+        (BLOCK_HEAD, "directly in a block, not in a loop or a condition"),
+    ):
+        if call is not None and r.is_function(call, *words):
+            hint = "move it to the head of the block, or of the function"
+            raise r.error(call, f"`{r.text(call.func)}` stands {place}", hint=hint)
 
 
 _UNREADABLE: dict[type[ast.AST], tuple[str, str]] = {

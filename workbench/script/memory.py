@@ -126,7 +126,7 @@ def read_index(r: Reader, tree: ast.expr) -> Expr:
     if dtypes.is_int(index.dtype):
         return index
     hint = 'indices, extents and bindings are integers; convert with T.Cast("int32", x)'
-    raise r.error(tree, f"Can't use a value of type {index.dtype} as an index", hint=hint)
+    raise r.error(tree, f"Can't use a value of type {index.dtype} as an integer", hint=hint)
 
 
 # --- boxes ---------------------------------------------------------------------------------------

@@ -264,8 +264,9 @@ def _combine(
     except ZeroDivisionError:
         raise r.error(tree, "Can't divide by zero", hint="write another divisor") from None
     except TypeError as error:
-        hint = 'convert one side: T.Cast("float32", x)'
-        raise r.error(tree, f"Can't compute `{sign}` here: {error}", hint=hint) from None
+        found, _, advice = str(error).partition("; ")
+        hint = advice or "write the condition as a comparison: i < 8"
+        raise r.error(tree, f"Can't compute `{sign}`: {found}", hint=hint) from None
 
 
 _PYTHON: dict[str, Callable] = {

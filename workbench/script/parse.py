@@ -158,7 +158,7 @@ def _check_decorator(
         return
     raise source.error(
         Span(tree.lineno, tree.col_offset, tree.lineno, tree.col_offset + 3),
-        f"`{tree.name}` is not decorated as a program",
+        f"`{tree.name}` is not decorated with {usage}",
         hint=f"write {usage} on the line above it",
     )
 

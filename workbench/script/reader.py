@@ -175,9 +175,12 @@ class Reader:
         """Which of the parameters `names` a call gives, by position or by keyword."""
         function = self.text(tree.func)
         usage = f"write {function}({', '.join(names)})"
-        if len(tree.args) > len(names) or any(isinstance(a, ast.Starred) for a in tree.args):
-            headline = f"`{function}` takes at most {len(names)} arguments, {len(tree.args)} given"
-            raise self.error(tree, headline, hint=usage)
+        starred = [a for a in tree.args if isinstance(a, ast.Starred)]
+        if starred:
+            raise self.error(starred[0], "Can't spread arguments with `*`", hint=usage)
+        if len(tree.args) > len(names):
+            headline = f"`{function}` takes {len(names)} arguments, {len(tree.args)} given"
+            raise self.error(tree, headline.replace(" 1 arguments", " 1 argument"), hint=usage)
         given = dict(zip(names, tree.args, strict=False))
         for keyword in tree.keywords:
             if keyword.arg is None or keyword.arg not in names:
