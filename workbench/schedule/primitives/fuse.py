@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
+from workbench import script
 from workbench.arith import simplify
 from workbench.diag import Refusal
 from workbench.ir import Expr, For, PrimFunc, Var, const
@@ -40,6 +41,7 @@ def _check(func: PrimFunc, *loops: For, preserve_unit_iters: bool = True) -> Non
                 f"`{outer.loop_var.name}`",
                 outer,
                 inner,
+                detail=f"`{inner.loop_var.name}` runs {script.expr_text(inner.extent)} times",
                 hint="fuse loops whose extents do not depend on each other",
             )
 
@@ -90,7 +92,7 @@ def fuse(func: PrimFunc, *loops: For, preserve_unit_iters: bool = True) -> Edit:
         digit: Expr = fused
         if constant_extent(loop) == 1:
             digit = const(0, dtype)
-        elif number > 0:
+        elif any(constant_extent(outer) != 1 for outer in loops[:number]):
             digit = fused % simplify(loop.extent * inside)
         values[loop.loop_var] = loop.min + digit // inside
         inside = simplify(loop.extent * inside)

@@ -35,7 +35,7 @@ def _check(func: PrimFunc, block: Block, buffer_index: int | str, storage_scope:
             block,
             hint=f"the memories: {', '.join(SCOPES)}",
         )
-    if buffer in func.params:
+    if buffer in func.params and storage_scope != buffer.scope:
         raise Refusal(
             f"Can't put `{buffer.name}` in {storage_scope} memory: it is an argument of "
             f"{func.name}, in global memory",
@@ -55,7 +55,8 @@ def _choices(func: PrimFunc, block: Block) -> Iterator[dict[str, int | str]]:
 def set_scope(func: PrimFunc, block: Block, buffer_index: int | str, storage_scope: str) -> Edit:
     """Let a buffer that `block` writes live in `storage_scope`: "global", "shared" or "local".
 
-    `buffer_index` is the buffer's position among those that the block writes, or its name.
+    `buffer_index` is the buffer's position among those that the block writes, or its name. The
+    buffer's name then tells where it is, as in TVM.
 
     >>> sch.set_scope("B", 0, "shared")
     @T.prim_func
@@ -76,21 +77,23 @@ def set_scope(func: PrimFunc, block: Block, buffer_index: int | str, storage_sco
     ---
     @T.prim_func
     def main(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
-        B = T.alloc_buffer((8,), scope="shared")
+        B_shared = T.alloc_buffer((8,), scope="shared")
         for i in range(8):
             with T.block("B"):
                 vi = T.axis.spatial(8, i)
                 T.reads(A[vi])
-                T.writes(B[vi])
-                B[vi] = A[vi]
+                T.writes(B_shared[vi])
+                B_shared[vi] = A[vi]
         for i in range(8):
             with T.block("C"):
                 vi = T.axis.spatial(8, i)
-                T.reads(B[vi])
+                T.reads(B_shared[vi])
                 T.writes(C[vi])
-                C[vi] = B[vi]
+                C[vi] = B_shared[vi]
     """
     buffer = _written(block, buffer_index)
-    moved = replace(buffer, scope=storage_scope)
+    if storage_scope == buffer.scope:
+        return Edit(func)
+    moved = replace(buffer, name=f"{buffer.name}_{storage_scope}", scope=storage_scope)
     owner = next(r for r in places(func).blocks.values() if buffer in r.block.alloc_buffers)
     return Edit(places(func).replace(owner, substitute_buffers(owner, {buffer: moved})))
