@@ -179,6 +179,8 @@ class Expressions:
 
     def _function(self, e: Expr, op: str, args: tuple[Expr, ...]) -> Text:
         dtype = e.dtype
+        if op == "abs" and dtype.startswith("uint"):
+            return self._text(args[0])
         wide = self.language.through.get(dtype, dtype)
         kind = "int" if dtypes.is_int(dtype) else dtype
         maths = self.language.maths

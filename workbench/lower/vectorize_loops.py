@@ -121,9 +121,9 @@ class _Vectorizer:
         """The values of `e` in all lanes."""
         if not self._varies(e):
             return Broadcast(e, self.lanes)
+        if self._is_index(e):
+            return self._ramp(e)
         match e:
-            case Var():
-                return self._ramp(e)
             case BufferLoad(buffer, (index,)):
                 place = self._ramp(index)
                 if place.stride == 1 and not self._aligned(place):
@@ -135,6 +135,13 @@ class _Vectorizer:
                 return rebuild(e, self._part)
         raise _NoVector
 
+    def _is_index(self, e: Expr) -> bool:
+        """Whether `e` counts in steps that are the same from lane to lane, and cannot overflow."""
+        low, high = self.simplifier.expr_interval(e)
+        limit = 2 ** (dtypes.BITS[e.dtype] - 1)
+        fits = low is not None and high is not None and -limit <= low and high < limit
+        return dtypes.is_int(e.dtype) and fits and self._step(e) is not None
+
     def _part(self, node: Node) -> Node:
         return self.vector(node) if isinstance(node, Expr) else node
 
@@ -144,14 +151,19 @@ class _Vectorizer:
     def _at(self, e: Expr, lane: int) -> Expr:
         return self.simplifier.simplify(substitute(e, {self.var: self.start + lane}))
 
-    def _ramp(self, index: Expr) -> Ramp:
+    def _step(self, index: Expr) -> int | None:
+        """How much `index` grows from lane to lane; None where that varies or is not known."""
         lane = Var("lane", self.var.type)
         known = Simplifier({**self.known, lane: (0, self.lanes - 1)})
         moved = substitute(index, {self.var: self.start + lane})
         parts = linear(known.simplify(moved), [lane])
-        if parts is None:
+        return None if parts is None else parts[0].get(lane, 0)
+
+    def _ramp(self, index: Expr) -> Ramp:
+        step = self._step(index)
+        if step is None:
             raise _NoVector
-        return Ramp(self._at(index, 0), parts[0].get(lane, 0), self.lanes)
+        return Ramp(self._at(index, 0), step, self.lanes)
 
     def _aligned(self, place: Ramp) -> bool:
         return prove(binary("==", place.base % self.lanes, 0), self.known)

@@ -1,0 +1,208 @@
+"""The CUDA text itself, run on the CPU: it computes what NumPy computes, with C's traps avoided."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.support.cpp import CppFailure, run_cpp
+from tests.support.gpu_programs import add_in_blocks, blocked_matmul, parsed, window_steps
+from workbench import target
+from workbench.ir import Barrier, PrimFunc, SeqStmt, rewrite
+from workbench.lower import Lowered, lower
+
+CUDA = target.get("cuda")
+pytestmark = pytest.mark.usefixtures("gxx")
+
+
+def run(func: PrimFunc, *arrays: np.ndarray) -> None:
+    run_cpp(lower(func, CUDA), arrays)
+
+
+def elementwise(dtype: str, expression: str, result: str | None = None, size: int = 64) -> PrimFunc:
+    """``B[vi] = expression`` of A, C and vi, one element a thread."""
+    return parsed(f"""
+@T.prim_func
+def main(A: T.Buffer(({size},), "{dtype}"), C: T.Buffer(({size},), "{dtype}"),
+         B: T.Buffer(({size},), "{result or dtype}")):
+    for i in T.thread_binding({size}, thread="threadIdx.x"):
+        with T.block("B"):
+            vi = T.axis.spatial({size}, i)
+            B[vi] = {expression}
+""")
+
+
+def test_vector_add():
+    a, b, c = np.arange(1024.0, dtype="f4"), np.ones(1024, "f4"), np.zeros(1024, "f4")
+    run(add_in_blocks(), a, b, c)
+    np.testing.assert_array_equal(c, a + b)
+
+
+@pytest.mark.parametrize("step", ["bound", "shared", "cooperative"])
+def test_window_sum(step: str):
+    a, b = np.arange(1027.0, dtype="f4"), np.zeros(1024, "f4")
+    run(window_steps()[step], a, b)
+    np.testing.assert_array_equal(b, a[:1024] + a[1:1025] + a[2:1026])
+
+
+@pytest.mark.parametrize("shared", [False, True], ids=["local", "shared"])
+def test_matmul(shared: bool):
+    a, b = np.random.default_rng(0).integers(-4, 5, (2, 64, 64)).astype("f4")
+    c = np.zeros((64, 64), "f4")
+    run(blocked_matmul(shared), a, b, c)
+    np.testing.assert_array_equal(c, a @ b)
+
+
+@pytest.mark.parametrize(
+    "dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+)
+def test_integers_wrap_around_in_their_own_type(dtype: str):
+    info = np.iinfo(dtype)
+    a = np.array([info.max, info.min, info.max - 1, 7] * 16, dtype)
+    c = np.array([info.max, info.max, 3, info.min] * 16, dtype)
+    b = np.zeros(64, dtype)
+    for text in ("A[vi] + C[vi]", "A[vi] - C[vi] * A[vi]", "(A[vi] + C[vi]) * (A[vi] - C[vi])"):
+        run(elementwise(dtype, text), a, c, b)
+        np.testing.assert_array_equal(b, eval(text, {"A": a, "C": c, "vi": slice(None)}), text)
+
+
+def test_a_wrapped_value_is_compared_divided_and_widened_as_wrapped():
+    a, c = np.full(64, 127, "int8"), np.full(64, 1, "int8")
+    b = np.zeros(64, "int32")
+    run(elementwise("int8", 'T.Cast("int32", A[vi] + C[vi])', "int32"), a, c, b)
+    assert set(b) == {-128}
+    run(elementwise("int8", 'T.Cast("int32", (A[vi] + C[vi]) // T.int8(3))', "int32"), a, c, b)
+    assert set(b) == {-43}
+    run(elementwise("int8", 'T.Cast("int32", A[vi] + C[vi] < C[vi])', "int32"), a, c, b)
+    assert set(b) == {1}
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64"])
+def test_division_rounds_down(dtype: str):
+    a, c = np.arange(-32, 32).astype(dtype), np.array([3, -3, 5, -1] * 16, dtype)
+    b = np.zeros(64, dtype)
+    run(elementwise(dtype, "A[vi] // C[vi]"), a, c, b)
+    np.testing.assert_array_equal(b, a // c)
+    run(elementwise(dtype, "A[vi] % C[vi]"), a, c, b)
+    np.testing.assert_array_equal(b, a % c)
+
+
+def test_indices_that_may_be_negative_are_divided_downwards():
+    a, c, b = np.arange(64, dtype="int32"), np.zeros(64, "int32"), np.zeros(64, "int32")
+    run(elementwise("int32", "A[(vi - 32) // 5 + 7] + (vi - 32) % 5"), a, c, b)
+    i = np.arange(64)
+    np.testing.assert_array_equal(b, (i - 32) // 5 + 7 + (i - 32) % 5)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_floats_compare_choose_and_round(dtype: str):
+    rng = np.random.default_rng(1)
+    a, c = rng.integers(-50, 50, (2, 64)).astype(dtype) / np.array(4, dtype)
+    b = np.zeros(64, dtype)
+    for text, expected in (
+        ("T.max(A[vi], C[vi]) - T.min(A[vi], C[vi])", np.maximum(a, c) - np.minimum(a, c)),
+        ("T.Select(A[vi] < C[vi], A[vi], C[vi] * A[vi])", np.where(a < c, a, c * a)),
+        ("A[vi] + C[vi] * A[vi]", a + c * a),
+        ("T.floor(A[vi]) + T.ceil(C[vi]) + T.abs(A[vi])", np.floor(a) + np.ceil(c) + abs(a)),
+        (f"T.{dtype}(0) - A[vi]", 0 - a),
+        (f"T.{dtype}(0.1) * A[vi]", np.array(0.1, dtype) * a),
+        (f"T.{dtype}('inf') * A[vi]", np.array(np.inf, dtype) * np.where(a == 0, np.nan, a)),
+    ):
+        run(elementwise(dtype, text), a, c, b)
+        np.testing.assert_array_equal(b, expected, text)
+
+
+@pytest.mark.parametrize("name", ["exp", "log", "sqrt", "rsqrt", "tanh", "sigmoid", "sin", "cos"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_functions(dtype: str, name: str):
+    a = np.linspace(0.25, 4, 64).astype(dtype)
+    b = np.zeros(64, dtype)
+    run(elementwise(dtype, f"T.{name}(A[vi])"), a, a, b)
+    ours = {"rsqrt": lambda x: 1 / np.sqrt(x), "sigmoid": lambda x: 1 / (1 + np.exp(-x))}
+    exact = ours.get(name, getattr(np, name, None))(a.astype("f8"))
+    np.testing.assert_allclose(b, exact, rtol=4 * float(np.finfo(dtype).eps))
+
+
+def test_bfloat16_is_rounded_after_each_operation():
+    a = np.arange(256, 320, dtype="f4")
+    bits = (a.view("u4") >> 16).astype("u2")  # every second one is no bfloat16, and truncated here
+    b = np.zeros(64, "u2")
+    run(elementwise("bfloat16", "A[vi] + C[vi] + C[vi]"), bits, bits, b)
+    x = (bits.astype("u4") << 16).view("f4")
+    twice = _to_bfloat16(_to_bfloat16(x + x) + x)
+    np.testing.assert_array_equal((b.astype("u4") << 16).view("f4"), twice)
+
+
+def _to_bfloat16(x: np.ndarray) -> np.ndarray:
+    bits = x.view("u4")
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16 << 16).astype("u4").view("f4")
+
+
+def test_if_then_else_does_not_touch_what_it_does_not_choose():
+    func = elementwise("int32", "T.if_then_else(vi >= 60, 0, A[vi + 4])")
+    a, c, b = np.arange(64, dtype="int32"), np.zeros(64, "int32"), np.zeros(64, "int32")
+    run(func, a, c, b)
+    np.testing.assert_array_equal(b, np.append(a[4:], [0] * 4))
+
+
+def test_conversions():
+    a, c = np.array([-2.75, -0.5, 0.5, 2.75] * 16, "f4"), np.zeros(64, "f4")
+    b, h = np.zeros(64, "int8"), np.zeros(64, "f2")
+    run(elementwise("float32", 'T.Cast("int8", A[vi])', "int8"), a, c, b)
+    np.testing.assert_array_equal(b, a.astype("int8"))
+    run(
+        elementwise(
+            "float32", 'T.Cast("float16", T.Cast("int8", T.Cast("float16", A[vi])))', "float16"
+        ),
+        a,
+        c,
+        h,
+    )
+    np.testing.assert_array_equal(h, a.astype("int8").astype("f2"))
+    flags = np.zeros(64, "bool")
+    run(
+        elementwise("float32", "A[vi] < C[vi] or A[vi] > T.float32(1) and C[vi] == C[vi]", "bool"),
+        a,
+        c,
+        flags,
+    )
+    np.testing.assert_array_equal(flags, (a < 0) | (a > 1))
+
+
+# --- the harness itself finds what it is there to find -------------------------------------------
+
+
+def without_barriers(lowered: Lowered) -> Lowered:
+    def visit(node):
+        if isinstance(node, SeqStmt):
+            return replace(node, stmts=tuple(s for s in node.stmts if not isinstance(s, Barrier)))
+        return node
+
+    kernels = (replace(k, body=rewrite(k.body, visit)) for k in lowered.kernels)
+    return replace(lowered, kernels=tuple(kernels))
+
+
+def test_a_missing_barrier_shows():
+    broken = without_barriers(lower(window_steps()["cooperative"], CUDA))
+    with pytest.raises(CppFailure, match="B depends on the order of threads"):
+        run_cpp(broken, [np.arange(1027.0, dtype="f4"), np.zeros(1024, "f4")])
+
+
+def test_an_index_behind_the_end_shows():
+    func = elementwise("int32", "A[vi + 1024]")
+    with pytest.raises(CppFailure, match="signal"):
+        run(func, *np.zeros((3, 64), "int32"))
+
+
+def test_an_index_behind_a_shared_array_shows():
+    lowered = lower(window_steps()["cooperative"], CUDA)
+    (kernel,) = lowered.kernels
+    (shared,) = kernel.allocs
+    small = replace(shared, shape=(129,))
+    changed = rewrite(kernel, lambda n: small if n is shared else n)
+    views = tuple((small if flat is shared else flat, whole) for flat, whole in kernel.views)
+    changed = replace(changed, views=views)
+    with pytest.raises(CppFailure, match="index 129 out of bounds for type 'float \\[129\\]'"):
+        run_cpp(replace(lowered, kernels=(changed,)), [np.zeros(1027, "f4"), np.zeros(1024, "f4")])
