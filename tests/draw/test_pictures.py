@@ -74,8 +74,7 @@ def test_a_changed_cell_is_told_in_the_caption_and_drawn_thick():
     now = who(lambda i: f"block {i // 4}, thread {i % 4}")
     picture = draw.who_picture(now, before, asked=(5,))
     assert picture.caption == (
-        "Every cell has its own thread. "
-        "C[5] was “time step 5” and is now “block 1, thread 1”."
+        "Every cell has its own thread. C[5] was “time step 5” and is now “block 1, thread 1”."
     )
     assert sum(strip.count("wb-new") for strip in picture.strips) == 8
     assert sum(strip.count("wb-asked") for strip in picture.strips) == 1
@@ -187,5 +186,10 @@ def test_tables_align_numbers():
 
 
 def test_sizes_and_cuts():
-    assert [size_text(n) for n in (520, 4096, 4160, 2**20)] == ["520 B", "4 KiB", "4.1 KiB", "1 MiB"]
+    assert [size_text(n) for n in (520, 4096, 4160, 2**20)] == [
+        "520 B",
+        "4 KiB",
+        "4.1 KiB",
+        "1 MiB",
+    ]
     assert fit("a long label", 31.0) == "a lo…" and fit("short", 100.0) == "short"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from workbench import insight, script
 from workbench.insight import Cell
-from workbench.ir import BlockRealize, BufferStore, Const, For, PrimFunc, Var, substitute, walk
+from workbench.ir import BlockRealize, BufferStore, Const, For, PrimFunc, substitute, walk
 from workbench.widgets import Question, Verdict
 
 
@@ -25,8 +26,7 @@ def who_computes(
         found = next((c for c in insight.who(func, buffer).cells if c.index == index), None)
         if found is None or found.block is None or found.thread is None:
             return None
-        truth = found.label if found.label in choices else choices[-1]
-        return Verdict(truth, _why(func, buffer, found))
+        return Verdict(found.label, _why(func, buffer, found))
 
     return Question(
         name=f"who computes {name}",
@@ -48,17 +48,18 @@ def _why(func: PrimFunc, buffer: str, cell: Cell) -> str:
     values = {loop.loop_var: value for loop in loops if (value := _value(loop, cell)) is not None}
     index = ", ".join(script.expr_text(i) for i in store.indices)
     bound = [
-        f"`{loop.loop_var.name}` is {_role(loop)} = {values[loop.loop_var]}"
+        f"`{loop.loop_var.name}` is {_role(loop)}, {values[loop.loop_var]}"
         for loop in loops
         if loop.loop_var in values
     ]
-    sentence = f"the program writes {buffer}[{index}], and {' and '.join(bound)}"
+    sentence = f"the program writes `{buffer}[{index}]`, and {' and '.join(bound)}"
     if len(values) < len(loops):
         return f"{sentence}; the other loops run one step after the other in that thread."
-    shown: dict[Var, str] = {var: str(value) for var, value in values.items()}
-    numbers = ", ".join(script.expr_text(i, shown) for i in store.indices)  # type: ignore[arg-type]
+    numbers = index
+    for var, value in values.items():
+        numbers = re.sub(rf"\b{re.escape(var.name)}\b", str(value), numbers)
     return (
-        f"{sentence}: {buffer}[{numbers}] is {name}. Binding turned a loop over time into who "
+        f"{sentence}: `{buffer}[{numbers}]` is {name}. Binding turned a loop over time into who "
         "does the work: its iterations no longer wait for each other."
     )
 
@@ -68,7 +69,7 @@ def _role(loop: For) -> str:
 
 
 def _store(func: PrimFunc, buffer: str) -> tuple[BufferStore, list[For]] | None:
-    """The only store to `buffer`, in terms of the loops around it; None where it is not so simple."""
+    """The only store to `buffer`, by the loops around it; None where it is not so simple."""
     loops = [node for node in walk(func.body) if isinstance(node, For)]
     found = []
     for node in walk(func.root.body):

@@ -14,7 +14,7 @@ _known: WeakKeyDictionary[PrimFunc, dict[str, Any]] = WeakKeyDictionary()
 
 
 def memo(func: PrimFunc, name: str, make: Callable[[], R]) -> R:
-    """What `make` returns for `func` under `name`, made once; a refusal is kept and raised again."""
+    """What `make` returns for `func` under `name`, made once; a refusal is raised again."""
     known = _known.setdefault(func, {})
     if name not in known:
         try:

@@ -13,7 +13,7 @@ Thing: TypeAlias = "Var | Buffer | BlockId"
 
 @dataclass
 class Keys:
-    """Numbers things in the order in which they are met; a thing that survives a step keeps its key."""
+    """Numbers things in the order in which they are met; what survives a step keeps its key."""
 
     _of: dict[Thing, str] = field(default_factory=dict)
     _thing: dict[str, Thing] = field(default_factory=dict)

@@ -155,10 +155,12 @@ def notes(func: PrimFunc) -> list[str]:
 
 
 def _verdict(node: HistoryNode, question: Question | None) -> dict[str, Any] | None:
-    verdict = question.verdict(node.func) if question else None
+    verdict = question.judge(node.func) if question else None
     if question is None or verdict is None:
         return None
-    return {"truth": question.choices.index(verdict.truth), "why": verdict.why}
+    known = verdict.truth in question.choices
+    truth = question.choices.index(verdict.truth) if known else None
+    return {"truth": truth, "text": verdict.truth, "why": verdict.why}
 
 
 def _offer(cursor: Schedule, key: str, where: Mapping[str, str], desk: Desk) -> dict[str, Any]:

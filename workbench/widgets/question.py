@@ -10,7 +10,7 @@ from workbench.ir import PrimFunc
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The true answer, as one of the question's choices, and why it is so."""
+    """The true answer, in the words of the choices (though it may be none of them), and why."""
 
     truth: str
     why: str
@@ -31,10 +31,3 @@ class Question:
     judge: Callable[[PrimFunc], Verdict | None]
     todo: str
     cell: tuple[str, tuple[int, ...]] | None = None
-
-    def verdict(self, func: PrimFunc) -> Verdict | None:
-        """What `func` says. Raises ValueError where that is none of the choices."""
-        found = self.judge(func)
-        if found is not None and found.truth not in self.choices:
-            raise ValueError(f"question {self.name!r}: {found.truth!r} is not among the choices")
-        return found

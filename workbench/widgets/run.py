@@ -1,10 +1,9 @@
-"""Running a program of a history: on the GPU or the emulator, in parts, so that it can be stopped."""
+"""Running a program of a history, on the GPU or the emulator, and telling what came out."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import prod
 from threading import Event
 from typing import Any
 
@@ -21,9 +20,6 @@ from workbench.widgets.texts import refusal
 
 Progress = Callable[[int, int], None]
 Arrays = Sequence[np.ndarray[Any, Any]]
-
-PARTS = 16  # a stop takes effect, and progress is told, after at most one part of the blocks
-WHOLE = 16_384  # threads; fewer run in one go, which also sees races between blocks
 
 
 class Stopped(Exception):
@@ -62,12 +58,12 @@ class Runner:
             built = build(func)
             arrays = self.arrays(func)
             expected = self.expected(start, arrays)
-            self._execute(built, arrays, progress)
+            wasted = self._execute(built, arrays, progress)
         except Stopped:
             return {"ok": None, "text": "Stopped: not every block has run, so there is no result."}
         except Fail as fail:
             return {"ok": False, "text": fail.headline, "refusal": refusal(fail)}
-        return self._outcome(built, arrays, expected)
+        return self._outcome(built, arrays, expected, wasted)
 
     def expected(self, start: PrimFunc, arrays: Arrays) -> list[np.ndarray[Any, Any]]:
         """What the arrays should be after the run."""
@@ -78,22 +74,21 @@ class Runner:
             emulate.evaluate(start, wanted)
         return wanted
 
-    def _execute(self, built: Built, arrays: Arrays, progress: Progress) -> None:
-        self.stop.clear()
-        blocks = prod(built.kernels[0].grid)
-        threads = blocks * prod(built.kernels[0].block)
-        if built.device.is_gpu or len(built.kernels) > 1 or threads <= WHOLE:
-            progress(0, 1)
+    def _execute(self, built: Built, arrays: Arrays, progress: Progress) -> list[str]:
+        """Run on the arrays; returns what was wasted, in sentences."""
+        if built.device.is_gpu:
             built(*arrays)
-            return
-        size = -(-blocks // PARTS)
-        for first in range(0, blocks, size):
-            if self.stop.is_set():
-                raise Stopped
-            progress(first, blocks)
-            built.emulate(*arrays, blocks=range(first, min(first + size, blocks)))
+            return []
+        self.stop.clear()
+        params = built.func.params
+        run = emulate.run(built.kernels, arrays, params=params, progress=progress, stop=self.stop)
+        if run.stopped:
+            raise Stopped
+        return [warning.headline for warning in run.warnings]
 
-    def _outcome(self, built: Built, arrays: Arrays, expected: Arrays) -> dict[str, Any]:
+    def _outcome(
+        self, built: Built, arrays: Arrays, expected: Arrays, wasted: Sequence[str]
+    ) -> dict[str, Any]:
         wrong = [
             where
             for param, got, want in zip(built.func.params, arrays, expected, strict=True)
@@ -108,7 +103,7 @@ class Runner:
         return {
             "ok": not wrong,
             "text": text,
-            "notes": [time_text(built)],
+            "notes": [*wasted, time_text(built)],
             "table": draw.table_html(Table(("counted over the whole run", "emulated"), rows)),
         }
 

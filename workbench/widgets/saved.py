@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench import script
 from workbench.schedule import Schedule
-from workbench.schedule.file import step_from_data, to_data
+from workbench.schedule.file import bad_file, step_from_data, to_data
 from workbench.schedule.history import History
 
 
@@ -25,7 +25,7 @@ class Offer:
 def write(path: Path, cursor: Schedule, answers: Mapping[str, int | str]) -> None:
     """Write the whole history, where `cursor` stands, and the answers."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps({**to_data(cursor), "answers": dict(answers)}, indent=1)
+    text = json.dumps({**to_data(cursor.history, cursor.node), "answers": dict(answers)}, indent=1)
     path.write_text(text + "\n", encoding="utf-8")
 
 
@@ -47,13 +47,16 @@ def found(path: Path | None, history: History) -> Offer | None:
 def merge(cursor: Schedule, data: Mapping[str, Any]) -> None:
     """Take the saved steps again in the history of `cursor`, and go where it stood.
 
-    Raises ScheduleError where a step is not possible.
+    Raises ScheduleError where a step is not possible, or the data is damaged.
     """
     made = [cursor.history.root]
-    for node in data["nodes"]:
-        cursor.goto(made[node["parent"]])
-        cursor.take_step(cursor.node.depth + 1, step_from_data(node["step"]))
-        made.append(cursor.node)
-        if node["mark"]:
-            cursor.mark(node["mark"])
-    cursor.goto(made[data["at"]])
+    try:
+        for node in data["nodes"]:
+            cursor.goto(made[node["parent"]])
+            cursor.take_step(cursor.node.depth + 1, step_from_data(node["step"]))
+            made.append(cursor.node)
+            if node["mark"]:
+                cursor.mark(node["mark"])
+        cursor.goto(made[data["at"]])
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise bad_file(f"part of it is missing or damaged ({error})") from None

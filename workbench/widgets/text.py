@@ -13,11 +13,16 @@ Token: TypeAlias = tuple[str, str] | tuple[str, str, str]
 Mark: TypeAlias = tuple[int, int, str]
 """From a column up to another: the key of what stands there."""
 
-KEYWORDS = frozenset(
-    "and as break class continue def elif else False for from if import in None not or return True"
-    " while with const constant device double extern float half int kernel long restrict sizeof"
-    " struct thread threadgroup typedef uint unsigned using void volatile".split()
+PYTHON = (
+    *("and", "as", "break", "class", "continue", "def", "elif", "else", "False", "for", "from"),
+    *("if", "import", "in", "None", "not", "or", "return", "True", "while", "with"),
 )
+C_LIKE = (
+    *("bool", "char", "const", "constant", "device", "double", "extern", "float", "half", "int"),
+    *("kernel", "long", "short", "sizeof", "struct", "threadgroup", "typedef", "uint"),
+    *("unsigned", "using", "void", "volatile"),
+)
+KEYWORDS = frozenset({*PYTHON, *C_LIKE})
 _TOKEN = re.compile(
     r"""(?P<comment>\#[^\n]*|//\s[^\n]*|/\*.*?\*/)|(?P<string>"[^"\n]*"|'[^'\n]*')"""
     r"""|(?P<word>[A-Za-z_]\w*(?:(?<=Idx)\.[xyz]\b)?)|(?P<number>\d[\w.]*)|(?P<other>[^\w"'\#/]+|.)"""

@@ -49,8 +49,8 @@ class Lab(anywidget.AnyWidget):
     _ipython_display_ = None  # ipywidgets 7 would show itself and skip the forms below
 
     setup = traitlets.Dict().tag(sync=True)
-    tree = traitlets.List().tag(sync=True)
-    lines = traitlets.List().tag(sync=True)
+    tree: Any = traitlets.List().tag(sync=True)
+    lines: Any = traitlets.List().tag(sync=True)
     pages = traitlets.Dict().tag(sync=True)
     compares = traitlets.Dict().tag(sync=True)
     at = traitlets.Int().tag(sync=True)

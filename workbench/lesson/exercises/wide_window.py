@@ -50,7 +50,7 @@ EXERCISE = Exercise(
         Goal(
             "loads from global memory",
             at_most_loads("global", 1280, 1024),
-            why="Neighbours share what one of them fetched: about one load a cell in place of five.",
+            why="Neighbours share what one of them fetched: one load a cell in place of five.",
             hint="Put A into shared memory with cache_read, move that stage into the block's loops "
             "with compute_at, then split its loop and bind it: fetch together, not each alone.",
         ),
@@ -58,7 +58,7 @@ EXERCISE = Exercise(
             "barriers",
             at_most_barriers(1),
             why="One barrier: all have fetched before any of them reads.",
-            hint="One shared stage needs one barrier; is there a stage that you do not need?",
+            hint="One shared stage needs one barrier; is there one that you do not need?",
         ),
         Goal(
             "shared memory",

@@ -9,11 +9,14 @@ function actionsPane(lab) {
   const settle = oneStop(pane);
   let open = null; // the verb whose form or reason is shown
   let more = false;
+  let at = null; // the node that was drawn last
 
   function draw() {
     const offer = lab.offer();
     const place = offer?.place;
-    if (!offer?.verbs.some((verb) => verb.name === open)) open = null;
+    const going = offer?.verbs.find((verb) => verb.name === open);
+    if (!going || (lab.at !== at && going.verdict === "refused")) open = null;
+    at = lab.at;
     title.replaceChildren("Next step", place ? h("span.wb-at", {}, ` at ${place.label}`) : "");
     path.replaceChildren(...(offer?.places ?? []).map(placeButton));
     const shown = (offer?.verbs ?? []).filter((verb) => more || verb.offered);

@@ -9,6 +9,11 @@ function codeLine(tokens, names, changed = []) {
     line.append(...pieces(text, column, changed).map(([part, hot]) => token(kind, part, key, hot)));
     column += text.length;
   }
+  const first = line.firstChild;
+  if (indent && first?.nodeType === Node.TEXT_NODE) { // no line is struck through the indentation
+    const rest = first.splitText(indent);
+    first.replaceWith(h("span.wb-indent", {}, rest.previousSibling.data));
+  }
   return line;
 
   function token(kind, text, key, hot) {
@@ -87,8 +92,8 @@ function codeView(pane, page, lines) {
 /** A refusal: its first line, what to do, and the rest folded. */
 function refusalView(refusal) {
   return h("div.wb-refusal", {},
-    h("p.wb-headline", {}, h("span.wb-stop", { "aria-hidden": "true" }, "✕ "), refusal.headline),
-    refusal.hint ? h("p", {}, h("b", {}, "Do: "), refusal.hint) : null,
+    h("p.wb-headline", {}, h("span.wb-stop", { "aria-hidden": "true" }, "✕ "), ...prose(refusal.headline)),
+    refusal.hint ? h("p", {}, h("b", {}, "Do: "), ...prose(refusal.hint)) : null,
     refusal.where || refusal.detail
       ? h("details", {}, h("summary", {}, "where, and what was found"),
           refusal.where ? h("pre.wb-where", { tabindex: "0" }, refusal.where) : null,

@@ -23,6 +23,11 @@ function markup(html) {
   return box.content;
 }
 
+/** A sentence in which `code` stands between backticks, as nodes. */
+function prose(text) {
+  return String(text).split("`").map((part, k) => (k % 2 ? h("code.wb-word", {}, part) : part));
+}
+
 let counter = 0;
 function freshId(word) {
   counter += 1;

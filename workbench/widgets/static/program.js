@@ -24,7 +24,7 @@ function programPane(lab) {
 
   function notes(page) {
     return (page.notes ?? []).map((note) =>
-      h("p.wb-note", {}, h("b", {}, "Note: "), note));
+      h("p.wb-note", {}, h("b", {}, "Note: "), ...prose(note)));
   }
 
   return { pane, draw };

@@ -12,7 +12,7 @@ function questionCard(lab) {
     const verdict = lab.page?.verdict;
     const focused = card.contains(document.activeElement) ? document.activeElement.value : null;
     card.replaceChildren(
-      h("p.wb-ask", {}, h("b", {}, "Before you try: "), question.text),
+      h("p.wb-ask", {}, h("b", {}, "Before you try: "), ...prose(question.text)),
       choices(question, given, verdict),
       given === undefined ? h("p.wb-hint", {}, "Choose an answer. It is not graded.") : outcome(question, given, verdict));
     if (focused !== null) card.querySelector(`input[value="${CSS.escape(focused)}"]`)?.focus();
@@ -34,11 +34,11 @@ function questionCard(lab) {
   }
 
   function outcome(question, given, verdict) {
-    if (!verdict) return h("p.wb-hint", {}, `You say: ${question.choices[given]}. ${question.todo}`);
+    if (!verdict) return h("p.wb-hint", {}, `You say: ${question.choices[given]}. `, ...prose(question.todo));
     const right = verdict.truth === given;
     return h("div.wb-told", {},
       h("p", {}, h("b", {}, right ? "✓ You were right. " : "✕ It came out differently. "),
-        right ? "" : `You said “${question.choices[given]}”; the program says “${question.choices[verdict.truth]}”.`),
-      h("p", {}, h("b", {}, "Why: "), verdict.why));
+        right ? "" : `You said “${question.choices[given]}”; the program says “${verdict.text}”.`),
+      h("p", {}, h("b", {}, "Why: "), ...prose(verdict.why)));
   }
 }

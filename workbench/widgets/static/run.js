@@ -29,7 +29,7 @@ function runPane(lab) {
     if (result.table) table.append(markup(result.table));
     return [
       h(`p.wb-verdict${result.ok === false ? ".wb-bad" : ""}`, {}, h("b", {}, sign + result.text)),
-      ...(result.notes ?? []).map((note) => h("p.wb-note", {}, note)),
+      ...(result.notes ?? []).map((note) => h("p.wb-note", {}, ...prose(note))),
       result.table ? table : null,
     ].filter(Boolean);
   }

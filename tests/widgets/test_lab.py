@@ -1,0 +1,333 @@
+"""The lab without a browser: what clicks do to traits, to the history, to files."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from tests.widgets.programs import ADD, WINDOW, apply, bind_both, key, parse, send, window_steps
+from workbench.diag import Fail
+from workbench.lesson import who_computes
+from workbench.schedule import Schedule
+from workbench.widgets import Lab
+
+CHOICES = ("block 0, thread 5", "block 1, thread 1", "time step 5")
+
+
+def add_lab(**options) -> Lab:
+    return wb.lab(Schedule(parse(ADD)), **options)
+
+
+def question():
+    return who_computes("C", 5, CHOICES, steps="split and both binds")
+
+
+def shown(lab: Lab) -> dict:
+    return lab.pages[str(lab.at)]
+
+
+def test_clicking_takes_steps_in_the_history_but_moves_no_other_cursor():
+    sch = Schedule(parse(ADD))
+    lab = wb.lab(sch)
+    bind_both(lab)
+    assert [node.label for node in sch.history] == [
+        "start",
+        "split(i, factors=[2, 4])",
+        'bind(i_0, "blockIdx.x")',
+        'bind(i_1, "threadIdx.x")',
+    ]
+    assert lab.at == 3 and sch.node.id == 0
+    assert "thread_binding" not in sch.func.script()
+
+
+def test_steps_of_a_cell_appear_in_the_lab_and_do_not_move_it():
+    sch = Schedule(parse(ADD))
+    lab = wb.lab(sch)
+    sch.split("i", factors=[4, 2])
+    sch.mark("other")
+    assert [(n["label"], n["mark"]) for n in lab.tree[1:]] == [
+        ("split(i, factors=[4, 2])", "other")
+    ]
+    assert lab.at == 0
+
+
+def test_an_equal_step_enters_the_node_that_is_there():
+    sch = Schedule(parse(ADD))
+    lab = wb.lab(sch)
+    bind_both(lab)
+    lab.at = 0
+    bind_both(lab)
+    assert len(sch.history) == 4 and lab.at == 3
+
+
+def test_going_to_a_node_shows_its_page_and_announces_it():
+    lab = add_lab()
+    bind_both(lab)
+    lab.at = 1
+    assert lab.status["text"] == "Step 1, split(i, factors=[2, 4]): i became i_0 and i_1."
+    assert lab.cursor.node.id == 1 and "1" in lab.pages
+
+
+def test_a_node_that_is_not_there_is_not_gone_to():
+    lab = add_lab()
+    bind_both(lab)
+    lab.at = 99
+    assert lab.at == 3 and not lab.status.get("error")
+
+
+def test_after_a_step_the_place_goes_on_to_what_it_made():
+    lab = add_lab()
+    assert lab.place == key(lab, "i")
+    apply(lab, "split", "i", factors="[2, 4]")
+    assert lab.place == key(lab, "i_0")
+
+
+def test_a_refused_step_is_shown_and_changes_nothing():
+    lab = add_lab()
+    apply(lab, "split", "i", factors="[2, 3]")
+    error = lab.status["error"]
+    assert "6 of 8" in error["headline"] and error["hint"]
+    assert lab.at == 0 and len(lab.history) == 1
+    apply(lab, "split", "i", factors="[2, 4]")
+    assert "error" not in lab.status
+
+
+@pytest.mark.parametrize("text", ["[2,", "two", "__import__('os')"])
+def test_a_form_reads_data_and_nothing_else(text: str):
+    lab = add_lab()
+    apply(lab, "split", "i", factors=text)
+    assert lab.status["error"]["headline"] == (f"Can't split: factors can't be read from {text!r}.")
+    assert (
+        lab.status["error"]["hint"] == "write it as in Python, such as 4, or [2, 4], or [None, 128]"
+    )
+
+
+def test_without_a_place_no_step_is_taken():
+    lab = add_lab()
+    send(lab, do="apply", verb="split", place="", args={"factors": "[2, 4]"})
+    assert lab.status["error"]["headline"] == ("Can't apply a step: no loop or block is chosen.")
+
+
+def test_a_fault_in_a_callback_is_shown(monkeypatch: pytest.MonkeyPatch):
+    lab = add_lab()
+    monkeypatch.setattr(lab.cursor, "apply", lambda *a, **k: 1 / 0)
+    apply(lab, "split", "i", factors="[2, 4]")
+    assert lab.status["error"]["headline"] == "The lab failed: ZeroDivisionError: division by zero"
+
+
+def test_named_actions_are_offered_first_and_the_rest_waits():
+    lab = add_lab(actions=["split", "bind"], panes=["who"])
+    verbs = shown(lab)["offers"][lab.place]["verbs"]
+    assert [v["name"] for v in verbs if v["offered"]] == ["split", "bind"]
+    assert len(verbs) > 4
+    assert lab.setup["panes"]["machine"] == {"first": ["who"], "rest": ["memory", "tiles"]}
+    assert lab.setup["panes"]["program"]["first"] == ["tensorir"]
+
+
+def test_a_verb_that_is_refused_says_why():
+    lab = add_lab()
+    bind_both(lab)
+    lab.place = key(lab, "i_0")
+    verbs = {v["name"]: v for v in shown(lab)["offers"][lab.place]["verbs"]}
+    assert verbs["vectorize"]["verdict"] == "refused"
+    why = verbs["vectorize"]["why"]
+    assert why["headline"].startswith("Can't") and why["hint"]
+
+
+def test_forms_offer_what_the_check_allows():
+    lab = add_lab()
+    verbs = {v["name"]: v for v in shown(lab)["offers"][lab.place]["verbs"]}
+    (factors,) = [f for f in verbs["split"]["fields"] if f["name"] == "factors"]
+    assert factors["kind"] == "list" and "[None, 2]" in [o["value"] for o in factors["options"]]
+    (axis,) = verbs["bind"]["fields"]
+    assert axis["kind"] == "choice"
+    assert {o["label"] for o in axis["options"]} >= {"blockIdx.x", "threadIdx.x"}
+
+
+def test_every_verb_of_lesson_2_can_be_clicked():
+    lab = wb.lab(Schedule(parse(WINDOW)))
+    bind_both(lab, factors="[None, 128]")
+    apply(lab, "cache_read", "C", "block", read_buffer_index="0", storage_scope='"shared"')
+    assert not lab.status.get("error"), lab.status
+    apply(lab, "compute_at", "A_shared", "block", loop='"i_1"')
+    assert not lab.status.get("error"), lab.status
+    lab.place = key(lab, "ax0")
+    apply(lab, "split", "ax0", factors="[None, 128]")
+    apply(lab, "bind", "ax0_1", thread_axis='"threadIdx.x"')
+    code = Schedule(parse(WINDOW))
+    window_steps(code)
+    assert lab.cursor.func.script() == code.func.script()
+
+
+def test_run_compares_with_the_program_one_started_from():
+    lab = add_lab()
+    bind_both(lab)
+    result = lab.run()
+    assert result["ok"] is True, result
+    assert result["text"].endswith("every value is as the reference has it.")
+    assert "<td>threads</td>" in result["table"]
+    assert shown(lab)["run"] == result and lab.status["text"] == result["text"]
+
+
+def test_run_tells_the_first_wrong_cell():
+    def wrong(A, B, C):
+        C[:] = A + B
+        C[5] += 1
+
+    ones = np.ones(8, dtype="float32")
+    lab = add_lab(inputs={"A": ones, "B": 2 * ones}, reference=wrong)
+    bind_both(lab)
+    result = lab.run()
+    assert result["ok"] is False
+    assert "1 of 8 values are wrong; C[5] is 3.0, not 4.0" in result["text"]
+
+
+def test_what_cannot_run_says_why():
+    lab = add_lab()
+    result = lab.run()
+    assert result["ok"] is False and result["refusal"]["hint"]
+
+
+def test_a_stopped_run_has_no_result(monkeypatch: pytest.MonkeyPatch):
+    lab = wb.lab(Schedule(parse(WINDOW)))
+    bind_both(lab, factors="[None, 2]")
+
+    def stop_at_once(change):
+        if change.new.get("kind") == "running" and "done" in change.new:
+            lab._runner.stop.set()
+
+    lab.observe(stop_at_once, names="status")
+    result = lab.run()
+    assert result == {
+        "ok": None,
+        "text": "Stopped: not every block has run, so there is no result.",
+    }
+
+
+def test_a_prediction_is_decided_by_the_program():
+    lab = add_lab(question=question())
+    assert shown(lab)["verdict"] is None
+    send(lab, do="answer", name="who computes C[5]", choice=0)
+    assert lab.answers == {"who computes C[5]": 0}
+    bind_both(lab)
+    verdict = shown(lab)["verdict"]
+    assert CHOICES[verdict["truth"]] == "block 1, thread 1"
+    assert "`C[1 * 4 + 1]` is C[5]" in verdict["why"]
+
+
+@pytest.mark.parametrize("message", [{"name": "another", "choice": 0},
+                                     {"name": "who computes C[5]", "choice": 7}])  # fmt: skip
+def test_an_answer_to_no_question_is_refused(message: dict):
+    lab = add_lab(question=question())
+    send(lab, do="answer", **message)
+    assert lab.status["error"]["headline"] == (
+        "Can't take the answer: the lab asks no such question."
+    )
+    assert lab.answers == {}
+
+
+def test_two_nodes_are_compared():
+    sch = Schedule(parse(WINDOW))
+    window_steps(sch)
+    lab = wb.lab(sch)
+    lab.against = sch.history.find("bound").id
+    made = lab.compares[f"{lab.against}:{lab.at}"]
+    assert "1,040" in made["table"] and "3,072" in made["table"]
+    lab.against = 99
+    assert lab.against == -1
+
+
+def test_answers_and_steps_are_kept_and_offered_again(tmp_path: Path):
+    file = tmp_path / "work" / "lesson.json"
+    first = add_lab(question=question(), autosave=file)
+    send(first, do="answer", name="who computes C[5]", choice=1)
+    bind_both(first)
+    saved = json.loads(file.read_text())
+    assert saved["answers"] == {"who computes C[5]": 1}
+    assert wb.load(file).func.script() == first.cursor.func.script()
+
+    again = add_lab(question=question(), autosave=file)
+    assert again.setup["resume"]["text"] == "You were here before: lesson.json has 3 steps more."
+    assert again.at == 0
+    send(again, do="resume")
+    assert again.at == 3 and again.answers == {"who computes C[5]": 1}
+    assert again.setup["resume"] is None
+
+
+def test_a_file_of_another_program_is_not_offered(tmp_path: Path):
+    file = tmp_path / "lesson.json"
+    bind_both(add_lab(autosave=file))
+    other = wb.lab(Schedule(parse(WINDOW)), autosave=file)
+    assert other.setup["resume"] is None
+    file.write_text("{not json")
+    assert add_lab(autosave=file).setup["resume"] is None
+
+
+def test_steps_that_cannot_be_saved_are_taken_all_the_same(tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    lab = add_lab(autosave=tmp_path / "file" / "lesson.json")
+    apply(lab, "split", "i", factors="[2, 4]")
+    assert lab.at == 1 and lab.status["text"].startswith("Steps are not saved by themselves:")
+
+
+def test_the_forms_without_a_browser():
+    lab = add_lab()
+    bind_both(lab)
+    data, _ = lab._repr_mimebundle_()
+    assert "application/vnd.jupyter.widget-view+json" in data
+    assert data["text/plain"].splitlines()[:3] == [
+        "Lab: add, 4 programs",
+        "  0 start",
+        "  1 split(i, factors=[2, 4])",
+    ]
+    html = data["text/html"]
+    assert html.count("<details") == 5 and "<script" not in html and "block 1" in html
+
+
+def test_a_saved_page_holds_every_pane_of_every_node(tmp_path: Path):
+    lab = wb.lab(Schedule(parse(ADD)), question=question())
+    bind_both(lab)
+    file = tmp_path / "lab.html"
+    lab.to_html(file)
+    text = file.read_text()
+    assert not re.search(r"""(src|href)=["']?(https?:)?//""", text)
+    state = json.loads(
+        re.search(r'<script type="application/json" id="state">(.*?)</script>', text, re.S)[1]
+    )
+    assert [set(page["texts"]) for page in state["pages"].values()] == [
+        {"tensorir", "loops", "cuda", "metal", "code"}
+    ] * 4
+    assert all({"who:C", "memory"} <= set(page["pictures"]) for page in state["pages"].values())
+    assert state["setup"]["offline"] is True
+
+
+def test_text_of_the_program_cannot_break_out_of_a_saved_page(tmp_path: Path):
+    lab = wb.lab(Schedule(parse(ADD)))
+    lab.history.mark(lab.history.root, "</script><script>alert(1)</script><!--")
+    lab.to_html(tmp_path / "lab.html")
+    text = (tmp_path / "lab.html").read_text()
+    assert text.count("<script") == 2 and "alert(1)" in text
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"actions": ["splitt"]}, "Can't open a lab with the action 'splitt': there is none"),
+        ({"panes": ["cuda!"]}, "Can't open a lab with the pane 'cuda!': there is none"),
+    ],
+)
+def test_unknown_actions_and_panes_are_refused(options: dict, text: str):
+    with pytest.raises(Fail) as refused:
+        add_lab(**options)
+    assert refused.value.headline.startswith(text)
+    assert refused.value.hint.startswith("there are: ")
+
+
+def test_a_program_gets_a_schedule_of_its_own():
+    lab = wb.lab(parse(ADD))
+    assert lab.history.root.func.name == "add"

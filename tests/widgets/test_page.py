@@ -1,0 +1,155 @@
+"""Pages: plain data, made only where it is seen, true to the program, quick."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from tests.widgets.programs import ADD, WINDOW, parse, window_steps
+from workbench.schedule import Schedule
+from workbench.widgets.compare import comparison, differences
+from workbench.widgets.page import Desk, View, page, said, tree
+
+PROGRAM = ("tensorir", "loops", "cuda", "metal", "code")
+
+
+def text_of(pane: dict, desk: Desk) -> str:
+    """The text of a pane as it is read: of a diff, the right side."""
+    numbers = pane.get("lines") or [row[4] for row in pane["diff"] if row[4] is not None]
+    return "\n".join("".join(token[1] for token in desk.lines.all[n]) for n in numbers)
+
+
+def window() -> Schedule:
+    sch = Schedule(parse(WINDOW))
+    window_steps(sch)
+    return sch
+
+
+def test_a_page_is_plain_data():
+    sch, desk = window(), Desk()
+    made = None
+    for name in PROGRAM:
+        made = page(sch, View(program=name), desk, made)
+    for name in ("who", "memory", "tiles"):
+        made = page(sch, View(machine=name), desk, made)
+    assert json.loads(json.dumps(made)) == made
+
+
+def test_only_what_is_seen_is_made_and_what_was_made_is_kept():
+    sch, desk = window(), Desk()
+    first = page(sch, View(), desk)
+    assert list(first["texts"]) == ["tensorir"] and list(first["pictures"]) == ["who:B"]
+    second = page(sch, View(program="cuda", machine="memory"), desk, first)
+    assert list(second["texts"]) == ["tensorir", "cuda"]
+    assert second["texts"]["tensorir"] is first["texts"]["tensorir"]
+
+
+def test_the_panes_hold_the_texts():
+    sch, desk = window(), Desk()
+    shown = {n: text_of(page(sch, View(program=n), desk)["texts"][n], desk) for n in PROGRAM}
+    assert shown["tensorir"] == sch.func.script().rstrip()
+    assert "__syncthreads" in shown["cuda"] and "threadgroup" in shown["metal"]
+    assert "for ax0_0 in range(2):" in shown["loops"]
+    scope: dict = {"program": parse(WINDOW)}
+    exec(shown["code"], scope)
+    assert scope["sch"].func.script() == sch.func.script()
+
+
+def test_where_there_is_no_kernel_the_refusal_stands_in_its_place():
+    sch, desk = Schedule(parse(ADD)), Desk()
+    pane = page(sch, View(program="cuda"), desk)["texts"]["cuda"]
+    assert set(pane["refusal"]) == {"headline", "hint", "where", "detail"}
+    assert len(pane["refusal"]["headline"]) <= 120 and "lines" not in pane
+
+
+def test_marks_of_a_loop_are_the_same_in_every_pane():
+    sch, desk = window(), Desk()
+    made = None
+    for name in PROGRAM:
+        made = page(sch, View(program=name), desk, made)
+    (i_1,) = [k for k, about in made["names"].items() if about["name"] == "i_1"]
+    for name in ("tensorir", "loops", "cuda", "metal"):
+        pane = made["texts"][name]
+        numbers = pane.get("lines") or [row[4] for row in pane["diff"] if row[4] is not None]
+        tokens = [token for n in numbers for token in desk.lines.all[n]]
+        assert any(i_1 in token[2].split() for token in tokens if len(token) == 3), name
+
+
+def test_what_a_step_changed_is_signed():
+    sch, desk = Schedule(parse(ADD)), Desk()
+    i_0, _ = sch.split("i", factors=[2, 4])
+    sch.bind(i_0, "blockIdx.x")
+    rows = page(sch, View(), desk)["texts"]["tensorir"]["diff"]
+    signs = {row[0] for row in rows}
+    assert signs & set("+-~") and " " in signs
+    changed = [row for row in rows if row[0] == "~"]
+    assert all(row[5] or row[6] for row in changed), "a changed line says which words changed"
+
+
+def test_who_tells_what_the_step_changed():
+    sch, desk = Schedule(parse(ADD)), Desk()
+    i_0, i_1 = sch.split("i", factors=[2, 4])
+    sch.bind(i_0, "blockIdx.x")
+    sch.bind(i_1, "threadIdx.x")
+    picture = page(sch, View(), desk)["pictures"]["who:C"]
+    assert "block 1" in picture["table"] and "C[" in picture["caption"]
+    assert "is now" in picture["caption"]
+
+
+def test_tiles_follow_the_slider_and_stay_inside_its_range():
+    sch, desk = window(), Desk()
+    made = page(sch, View(machine="tiles", axis="blockIdx.x", value=3), desk)
+    assert "tiles:blockIdx.x:3" in made["pictures"]
+    made = page(sch, View(machine="tiles", axis="blockIdx.x", value=99), desk, made)
+    assert "tiles:blockIdx.x:7" in made["pictures"]
+    axes = {axis["key"]: axis["extent"] for axis in made["axes"]}
+    assert axes["blockIdx.x"] == 8
+
+
+def test_the_tree_has_branches_marks_and_sentences():
+    sch = Schedule(parse(ADD))
+    sch.split("i", factors=[2, 4])
+    sch.mark("two by four")
+    sch.goto(0)
+    sch.split("i", factors=[4, 2])
+    assert [(n["id"], n["parent"], n["label"], n["mark"]) for n in tree(sch.history)] == [
+        (0, None, "start", ""),
+        (1, 0, "split(i, factors=[2, 4])", "two by four"),
+        (2, 0, "split(i, factors=[4, 2])", ""),
+    ]
+    assert said(sch.history[1]) == "Step 1, split(i, factors=[2, 4]): i became i_0 and i_1."
+
+
+def test_a_comparison_counts_what_differs():
+    sch, desk = window(), Desk()
+    bound, cooperative = sch.history.find("bound"), sch.history.find("cooperative")
+    table = differences(bound, cooperative)
+    rows = {row[0]: row[1:] for row in table.rows}
+    assert rows["global loads"][:2] == (3072, 1040)
+    assert rows["barriers"][:2] == (0, 8)
+    made = comparison(bound, cooperative, ["memory", "who:B"], desk)
+    assert len(made["pictures"]) == 4 and made["text"]["diff"]
+    assert json.loads(json.dumps(made)) == made
+
+
+def test_programs_without_kernels_are_compared_by_their_meaning():
+    sch = Schedule(parse(ADD))
+    sch.split("i", factors=[2, 4])
+    rows = {row[0]: row[1:] for row in differences(sch.history[0], sch.history[1]).rows}
+    assert rows["global loads"] == (16, 16, "same")
+
+
+@pytest.mark.parametrize("panes", [("tensorir", "who"), ("cuda", "memory"), ("loops", "tiles")])
+def test_what_is_shown_after_a_step_is_there_in_time(panes: tuple[str, str]):
+    """95 of 100 steps within 60 ms is the promise; the median of these few leaves room."""
+    times = []
+    for _ in range(3):
+        sch, desk = window(), Desk()
+        for node in sch.history:
+            sch.goto(node)
+            start = time.perf_counter()
+            page(sch, View(program=panes[0], machine=panes[1]), desk)
+            times.append(time.perf_counter() - start)
+    assert sorted(times)[len(times) // 2] < 0.060
