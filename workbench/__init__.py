@@ -55,12 +55,12 @@ if TYPE_CHECKING:
     from workbench.ir import structural_equal as structural_equal
     from workbench.runtime import ArgumentError as ArgumentError
     from workbench.runtime import DeviceError as DeviceError
-    from workbench.runtime import build as build
     from workbench.runtime import device as device
+    from workbench.runtime.build import build as build
     from workbench.schedule import Schedule as Schedule
     from workbench.schedule import ScheduleError as ScheduleError
     from workbench.schedule import ScheduleWarning as ScheduleWarning
-    from workbench.schedule import load as load
+    from workbench.schedule.load import load as load
     from workbench.script import ParseError as ParseError
     from workbench.script import T as T
     from workbench.script import ir_module as ir_module

@@ -23,7 +23,7 @@ def find(tool: str) -> str | None:
 
 
 def need(tool: str) -> str:
-    """The path of `tool`; without it the test is skipped, or fails if ``WORKBENCH_REQUIRE`` asks."""
+    """The path of `tool`; without it the test is skipped, or fails if `WORKBENCH_REQUIRE` asks."""
     path = find(tool)
     if path is not None:
         return path

@@ -3,7 +3,7 @@
 from workbench.runtime import recorded
 from workbench.runtime.build import build
 from workbench.runtime.built import Built
-from workbench.runtime.device import DeviceReport, device
+from workbench.runtime.devices import DeviceReport, device
 from workbench.runtime.errors import ArgumentError, DeviceError
 from workbench.runtime.timing import Timing
 

@@ -15,7 +15,7 @@ from workbench.ir import Buffer, Kernel, PrimFunc
 from workbench.lower import Lowered
 from workbench.runtime import recorded
 from workbench.runtime.arguments import Argument, check_arguments, from_bits, to_bits
-from workbench.runtime.device import WORKER, DeviceReport, device
+from workbench.runtime.devices import WORKER, DeviceReport, device
 from workbench.runtime.errors import DeviceError
 from workbench.runtime.failures import explain, explain_death, explain_timeout
 from workbench.runtime.job import Failed, Launch, Ran, Reply, Request, Run, Time, Timed

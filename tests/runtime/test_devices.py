@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import sys
 from collections.abc import Callable
 
 import pytest
 
+from workbench.runtime import devices as module
 from workbench.runtime.job import Failed, Gpu
 from workbench.runtime.worker import Worker, WorkerDied
-
-module = importlib.import_module("workbench.runtime.device")
 
 GPU = Gpu("Tesla T4", "sm_75", 15_800_000_000, 15_000_000_000, "CUDA 12.8", "14.0.1")
 
