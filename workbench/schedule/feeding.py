@@ -68,7 +68,7 @@ def _check_finished(
             f"Can't {task}: `{reader.block.name}` would read unfinished sums of {buffer.name}",
             *marks,
             detail=f"`{maker.block.name}` goes on summing as `{unfinished[0].name}` goes on",
-            hint=f"pick a loop outside `{unfinished[0].name}`",
+            hint=f"let it be read outside `{unfinished[0].name}`, where the sums are finished",
         )
 
 
@@ -91,8 +91,8 @@ def _check_made(
             f"Can't {task}: `{reader.block.name}` would read {buffer.name} too early",
             *marks,
             detail=f"one iteration of `{inmost}` may not make all that is read in it",
-            hint=f"pick a loop outside `{inmost}`, or move `{maker.block.name}` to its reader with "
-            "compute_at",
+            hint=f"let it be read outside `{inmost}`, or move `{maker.block.name}` to its reader "
+            "with compute_at",
         )
 
 

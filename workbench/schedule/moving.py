@@ -25,10 +25,12 @@ from workbench.ir import (
     seq,
 )
 from workbench.ir.places import places
+from workbench.schedule.bindings import conjuncts
 from workbench.schedule.regions import (
     Bounds,
     Box,
     covers_domain,
+    stays_in_domain,
     width,
 )
 from workbench.schedule.scope import (
@@ -102,7 +104,7 @@ def position(block: Block, loop: For, allowed: range, index: int, verb: str) -> 
         return allowed[-1] if index == -1 else allowed[0]
     if index in allowed:
         return index
-    ways = f"{allowed[0]} to {allowed[-1]}" if allowed else "none"
+    ways = " or ".join(str(k) for k in allowed) or "none"
     raise Refusal(
         f"Can't {verb} `{block.name}` at `{loop.loop_var.name}`: index={index} is no place for it",
         loop,
@@ -124,6 +126,24 @@ def check_whole(func: PrimFunc, block: Block, task: str) -> None:
             realize,
             hint="make the domains of its iterators (T.axis) no larger than what its loops run",
         )
+
+
+def check_unguarded(func: PrimFunc, block: Block, task: str) -> None:
+    """Refuse a block that only its T.where keeps inside its buffers: elsewhere it may not hold."""
+    realize = places(func).realize(block)
+    if all(stays_in_domain(c, realize) for c in conjuncts(realize.predicate)):
+        return
+    ends = domain(block)
+    for region in (*block.writes, *block.reads):
+        for axis, size in zip(region.region, region.buffer.shape, strict=True):
+            inside = (axis.min >= 0, axis.min + axis.extent <= size)
+            if not all(arith.prove(condition, ends) for condition in inside):
+                raise Refusal(
+                    f"Can't {task}: without its T.where it may leave {region.buffer.name}",
+                    realize,
+                    detail="its iterators (T.axis) go further than the buffer",
+                    hint="give T.axis the extents for which the block is meant to run",
+                )
 
 
 # --- which iterations are needed -----------------------------------------------------------------

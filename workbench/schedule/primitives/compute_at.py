@@ -12,6 +12,7 @@ from workbench.ir.places import Places, places
 from workbench.schedule.feeding import check_fed
 from workbench.schedule.moving import (
     check_loop,
+    check_unguarded,
     gap,
     needs,
     nest,
@@ -95,6 +96,7 @@ def compute_at(
     task = f"compute_at `{block.name}` at `{loop.loop_var.name}`"
     check_loop(func, block, loop, "compute_at")
     check_stage(func, block, "compute_at")
+    check_unguarded(func, block, task)
     readers = _readers_inside(func, block, loop, task)
     _check_overwritten(func, block, loop, task)
     allowed = gap(func, loop, [r.block for r in producers(func, block)], [r.block for r in readers])

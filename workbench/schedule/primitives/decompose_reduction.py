@@ -26,6 +26,7 @@ from workbench.ir import (
 )
 from workbench.ir.places import places
 from workbench.schedule.bindings import conjuncts
+from workbench.schedule.moving import check_unguarded
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import one_to_one, variables
 from workbench.schedule.scope import around, bindings, check_stage
@@ -151,25 +152,8 @@ def _start(
         else:
             predicate = binary("and", predicate, condition)
     if lost:
-        _check_still_inside(func, realize, spatial, task)
+        check_unguarded(func, realize.block, task)
     return spatial, predicate
-
-
-def _check_still_inside(
-    func: PrimFunc, realize: BlockRealize, spatial: list[IterVar], task: str
-) -> None:
-    """Refuse where only the dropped condition kept the init inside its domain."""
-    dom = around(places(func), realize)
-    for iterator in spatial:
-        value = bindings(realize)[iterator.var]
-        low, high = iterator.dom.min, iterator.dom.min + iterator.dom.extent - 1
-        if not (arith.prove(value >= low, dom) and arith.prove(value <= high, dom)):
-            raise Refusal(
-                f"Can't {task}: its T.where limits sums and terms in one",
-                realize,
-                detail="the init alone, without the loops of the sum, would leave its domain",
-                hint="split the loops of the sum and the others apart, not fused into one",
-            )
 
 
 def _init(

@@ -13,6 +13,7 @@ from workbench.schedule.feeding import check_fed
 from workbench.schedule.moving import (
     Need,
     check_loop,
+    check_unguarded,
     check_whole,
     gap,
     needs,
@@ -95,6 +96,7 @@ def reverse_compute_at(
     task = f"reverse_compute_at `{block.name}` at `{loop.loop_var.name}`"
     check_loop(func, block, loop, "reverse_compute_at")
     check_stage(func, block, "reverse_compute_at")
+    check_unguarded(func, block, task)
     makers = _makers_inside(func, block, loop, task)
     _check_read_before(func, block, loop, task)
     check_whole(func, block, task)
