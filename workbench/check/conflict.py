@@ -38,6 +38,9 @@ def refuse_conflict(func: PrimFunc, loop: For, task: str, doers: Doers) -> None:
     """
     known = places(func)
     dom = arith.loop_bounds([*known.all_loops_above(loop), *_loops_in(loop)])
+    first, last = dom.get(loop.loop_var, (0, 1))
+    if first == last:
+        return  # a loop that runs once
     below = list(units(loop.body))
     for unit in below:
         _refuse_own(loop, unit, dom, task, doers)
@@ -132,7 +135,9 @@ def _update_conflict(loop: For, unit: Unit, dom: Bounds, task: str, doers: Doers
         first, second, cell = found
         clash = f"{doers} {name}={first} and {name}={second} would both {verb} {cell}"
         if any(loop.loop_var in free_vars(e) for e in unit.bound("reduce")):
-            detail = f"`{name}` is a loop of the reduction `{unit.name}`: it adds up, in one cell"
+            detail = (
+                f"`{name}` is a loop of the reduction `{unit.name}`: its iterations share cells"
+            )
         else:
             detail = f"{cell} is reached in both iterations of `{name}`"
     spatial = [v.name for v in _spatial_loops(unit, loop)]
@@ -189,7 +194,6 @@ def _refuse_flow(
         return
     load = next(n for n in walk(reader.stmt) if isinstance(n, BufferLoad) and n.buffer is buffer)
     one = doers[:-1] if doers != "threads" else "thread"
-    where = "its own registers" if buffer.scope == "local" else "no order among them is kept"
     raise Refusal(
         f"{task}: `{reader.name}` reads parts of {buffer.name} that another {one} writes in "
         f"`{writers[0].name}`",
@@ -202,7 +206,11 @@ def _refuse_flow(
             if doers == "threads" and buffer.scope == "local"
             else "give each block its own loop nest, so that one ends before the next begins"
         ),
-        detail=f"{buffer.name} is in {buffer.scope} memory; {where}",
+        detail=(
+            f"{buffer.name} is in local memory, which is one thread's own"
+            if buffer.scope == "local"
+            else f"{buffer.name} is in {buffer.scope} memory, where no {doers} wait for others"
+        ),
     )
 
 

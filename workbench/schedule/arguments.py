@@ -64,7 +64,7 @@ def _value(
     prim: Primitive, param: Param, finder: Finder, value: Any
 ) -> tuple[PrimFunc | None, Any]:
     """`value` as `param` takes it, and the function that holds it where it is a loop or block."""
-    if param.kinds and isinstance(value, (list, tuple)):
+    if param.takes_places and isinstance(value, (list, tuple)):
         found = [_place(param, finder, item) for item in value]
         return next((func for func, _ in found), None), tuple(node for _, node in found)
     if param.kinds and value is not None:
@@ -95,7 +95,7 @@ def _fits(data: Any, declared: Any) -> bool:
     origin = typing.get_origin(declared)
     if origin is Literal:
         return data in typing.get_args(declared)
-    if origin in (list, tuple):
+    if origin is list:
         inner = members(typing.get_args(declared)[0])
         return isinstance(data, tuple) and all(any(_fits(d, t) for t in inner) for d in data)
     return type(data) is declared or (declared is float and type(data) is int)
@@ -105,19 +105,21 @@ _TYPE_NAMES = {int: "a whole number", str: "a text", bool: "True or False", floa
 
 
 def type_text(declared: Any) -> str:
-    """A declared type in words: ``a list of (a whole number or None)``."""
-    texts = []
-    for member in members(declared):
+    """A declared type in words: ``a list, each a whole number or None``."""
+    texts: dict[str, None] = {}
+    plain = members(declared)
+    for member in plain:
         origin = typing.get_origin(member)
         if origin is Literal:
-            texts.append("one of " + ", ".join(repr(a) for a in typing.get_args(member)))
-        elif origin in (list, tuple):
-            texts.append(f"a list, each {type_text(typing.get_args(member)[0])}")
-        elif member is For or member is Block:
-            texts.append("a loop" if member is For else "a block")
-        else:
-            texts.append("None" if member is type(None) else _TYPE_NAMES.get(member, str(member)))
-    return " or ".join(texts)
+            texts["one of " + ", ".join(repr(a) for a in typing.get_args(member))] = None
+        elif origin is list and set(members(typing.get_args(member)[0])) < set(plain):
+            texts["a list of such"] = None
+        elif origin is list:
+            texts[f"a list, each {type_text(typing.get_args(member)[0])}"] = None
+        elif not (member is int and float in plain):
+            texts["None" if member is type(None) else _TYPE_NAMES.get(member, str(member))] = None
+    *others, last = texts
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def _usage(prim: Primitive) -> str:

@@ -72,7 +72,9 @@ class Finder:
         names = ", ".join(dict.fromkeys(v.name for v in known.loops)) or "none"
         raise Refusal(
             f"Can't {self.task} `{name}`: {self.func.name} has no loop of that name",
-            hint=f"its loops: {names}",
+            *known.loops.values(),
+            detail=f"its loops: {names}",
+            hint="pass the name of one of its loops, or a handle from get_loops()",
         )
 
     def _named_block(self, name: str) -> Block:
@@ -90,7 +92,9 @@ class Finder:
         names = ", ".join(b.name for b in blocks[1:]) or "none"
         raise Refusal(
             f"Can't {self.task} `{name}`: {self.func.name} has no block of that name",
-            hint=f"its blocks: {names}",
+            *blocks[1:],
+            detail=f"its blocks: {names}",
+            hint="pass the name of one of its blocks, or a handle from get_block()",
         )
 
     def _holder(self, handle: Handle) -> PrimFunc:
@@ -106,9 +110,18 @@ class Finder:
     def _same_history(self, handle: Handle) -> None:
         if handle.history is not self.node.history:
             kind = "loop" if isinstance(handle, LoopHandle) else "block"
-            again = "sch.get_loops(…)" if kind == "loop" else f'sch.get_block("{handle.name}")'
+            same = [
+                stmt
+                for func in self.node.mod.functions
+                for stmt in places(func).order
+                if handle.name == _name_of(stmt)
+            ]
+            again = f'sch.get_block("{handle.name}")' if kind == "block" else "sch.get_loops(block)"
             raise Refusal(
                 f"Can't {self.task} `{handle.name}`: that {kind} belongs to another schedule",
+                *same,
+                detail=f"a handle is good for one schedule and its forks, even where the other "
+                f"one has a {kind} of the same name",
                 hint=f"get this schedule's own: {again}",
             )
 
@@ -139,10 +152,22 @@ class Finder:
         longest = 119 - len(f"{start}, {fate}")
         call = node.step.text if len(node.step.text) <= longest else node.step.verb
         use = f"use {became}, or " if became else ""
+        known = places(self.func)
+        here = [s for s in known.order if _key_of(s) in made]
         return Refusal(
             f"{start}{call}, {fate}",
+            *here,
+            detail=f"step {number} was {node.step.text}",
             hint=f"{use}go back to before that step: sch.goto({node.parent and node.parent.id})",
         )
+
+
+def _key_of(stmt: For | BlockRealize) -> Key:
+    return stmt.loop_var if isinstance(stmt, For) else stmt.block.id
+
+
+def _name_of(stmt: For | BlockRealize) -> str:
+    return stmt.loop_var.name if isinstance(stmt, For) else stmt.block.name
 
 
 def how_to_get(func: PrimFunc, loop: For) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from workbench import script
 from workbench.diag import Refusal
 from workbench.ir import Block, Const, Data, Expr, For, PrimFunc, Stmt, free_vars
 from workbench.ir.places import places
@@ -60,14 +61,15 @@ def uses(expr: Expr, loop: For) -> bool:
     return not isinstance(expr, Const) and loop.loop_var in free_vars(expr)
 
 
-def refuse_if_bound(verb: str, loop: For) -> None:
-    """Raise Refusal where `loop` is done by threads, so that nothing is left to `verb`."""
+def refuse_if_bound(task: str, loop: For) -> None:
+    """Raise Refusal, beginning with `task`, where threads do the iterations of `loop`."""
     if loop.kind == "thread_binding":
-        name = loop.loop_var.name
         raise Refusal(
-            f"Can't {verb} `{name}`: it is bound to {loop.thread}",
+            f"{task}: it is bound to {loop.thread}",
             loop,
-            hint=f"{verb} a loop inside it, or undo the bind",
+            hint="choose a loop inside it, or undo the bind",
+            detail=f"each iteration of `{loop.loop_var.name}` is done by another "
+            + ("thread" if (loop.thread or "").startswith("thread") else "block"),
         )
 
 
@@ -77,6 +79,7 @@ def refuse_if_extent_varies(verb: str, loop: For) -> None:
         raise Refusal(
             f"Can't {verb} `{loop.loop_var.name}`: the number of its iterations varies",
             loop,
+            detail=f"it runs {script.expr_text(loop.extent)} times",
             hint=f"{verb} a loop that runs a fixed number of times",
         )
 

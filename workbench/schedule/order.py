@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from workbench import arith
 from workbench.check.conflict import feeds
 from workbench.check.units import Bounds, Unit, units, writes_apart
@@ -47,10 +45,6 @@ def refuse_unless_any_order(func: PrimFunc, before: list[For], after: list[For])
             _refuse_flow(unit, buffer, writers, below[:number], before, dom)
 
 
-def _names(loops: Sequence[For]) -> str:
-    return ", ".join(f"`{loop.loop_var.name}`" for loop in loops)
-
-
 # --- one unit ------------------------------------------------------------------------------------
 
 
@@ -58,7 +52,7 @@ def _refuse_own(unit: Unit, before: list[For], after: list[For], dom: Bounds) ->
     block = unit.block
     if block is None or writes_apart(block) is not True:
         raise Refusal(
-            f"Can't reorder {_names(before)}: two iterations of `{unit.name}` may write one cell, "
+            f"Can't reorder: two iterations of `{unit.name}` may write one cell, "
             "and the last one counts",
             unit.stmt,
             hint="keep the order, or make the iterators that share a cell reduce iterators",
@@ -71,7 +65,7 @@ def _refuse_own(unit: Unit, before: list[For], after: list[For], dom: Bounds) ->
     order = _Order(unit, before, dom)
     if not order.each_once():
         raise Refusal(
-            f"Can't reorder {_names(before)}: `{unit.name}` runs twice for the same iterators, so its "
+            f"Can't reorder: `{unit.name}` runs twice for the same iterators, so its "
             "init would come between its updates",
             unit.stmt,
             hint="reorder loops that the iterators of the block all use",
@@ -80,14 +74,14 @@ def _refuse_own(unit: Unit, before: list[For], after: list[For], dom: Bounds) ->
         return
     if not commutes(block):
         raise Refusal(
-            f"Can't reorder {_names(before)}: the updates of `{unit.name}` depend on their order",
+            f"Can't reorder: the updates of `{unit.name}` depend on their order",
             unit.stmt,
             hint="keep the loops of the reduction in their order",
             detail="only sums, products, min and max of values that do not read the result commute",
         )
     if not order.starts_at_init():
         raise Refusal(
-            f"Can't reorder {_names(before)}: `{unit.name}` would be updated before its init",
+            f"Can't reorder: `{unit.name}` would be updated before its init",
             unit.stmt,
             hint="keep the loops of the reduction in their order",
         )
@@ -101,7 +95,7 @@ def _refuse_own_reads(unit: Unit, block: Block, before: list[For]) -> None:
             pairs = zip(load.indices, written[load.buffer], strict=True)
             if not all(arith.equal(a, b) for a, b in pairs):
                 raise Refusal(
-                    f"Can't reorder {_names(before)}: `{unit.name}` reads cells of "
+                    f"Can't reorder: `{unit.name}` reads cells of "
                     f"{load.buffer.name} that other iterations of it write",
                     unit.stmt,
                     load,
@@ -203,7 +197,7 @@ def _refuse_flow(
     if buffer not in unit.reads and all(w not in earlier for w in writers):
         return  # the later ones are looked at when it is their turn
     raise Refusal(
-        f"Can't reorder {_names(before)}: `{unit.name}` needs cells of {buffer.name} that "
+        f"Can't reorder: `{unit.name}` needs cells of {buffer.name} that "
         f"`{writers[0].name}` writes in other iterations",
         unit.stmt,
         writers[0].stmt,

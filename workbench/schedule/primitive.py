@@ -60,6 +60,11 @@ class Param:
         return self.default is inspect.Parameter.empty and not self.many
 
     @property
+    def takes_places(self) -> bool:
+        """Whether it takes a list of loops or blocks."""
+        return bool(self.kinds) and any(typing.get_origin(t) is list for t in members(self.type))
+
+    @property
     def kinds(self) -> frozenset[type]:
         """Which of For and Block it takes; empty for plain data."""
         return frozenset(t for t in _elements(self.type) if t in (For, Block))

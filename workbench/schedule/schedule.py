@@ -65,13 +65,17 @@ class Schedule:
 
     def work_on(self, func_name: str) -> None:
         """Look names up in the function `func_name` from now on."""
-        names = [func.name for func in self.mod.functions]
-        if func_name not in names:
-            raise ScheduleError(
-                f"Can't work_on {func_name!r}: the module has no such function",
-                hint=f"its functions: {', '.join(names)}",
-            )
-        self._func_name = func_name
+        self._func_name = self._function(func_name, "work_on").name
+
+    def _function(self, name: str, task: str) -> PrimFunc:
+        for func in self.mod.functions:
+            if func.name == name:
+                return func
+        raise ScheduleError(
+            f"Can't {task}: the module has no function {name!r}",
+            asked=f"sch.{task}({name!r})",
+            hint=f"its functions: {', '.join(func.name for func in self.mod.functions)}",
+        )
 
     def show(self) -> None:
         """Print the program, coloured where the output can show colour."""
@@ -256,8 +260,8 @@ class Schedule:
 
     def get_block(self, name: str, func_name: str | None = None) -> BlockHandle:
         """The block called `name`."""
-        func = self.func if func_name is None else self.mod[func_name]
-        finder = Finder(self._node, func, "get_block")
+        func = self.func if func_name is None else self._function(func_name, "get_block")
+        finder = Finder(self._node, func, "find")
         _, block = self._ask(finder, "get_block", finder.block, name)
         return BlockHandle(self.history, block.id)
 
@@ -268,7 +272,7 @@ class Schedule:
 
     def get_loops(self, block: BlockHandle | str) -> list[LoopHandle]:
         """The loops around `block`, outermost first, inside the block that holds it."""
-        finder = Finder(self._node, self.func, "get_loops")
+        finder = Finder(self._node, self.func, "get the loops of")
         func, node = self._ask(finder, "get_loops", finder.block, block)
         known = places(func)
         loops = known.loops_above(known.realize(node))
@@ -276,7 +280,7 @@ class Schedule:
 
     def get_child_blocks(self, block_or_loop: Handle | str) -> list[BlockHandle]:
         """The blocks directly inside a block or a loop, in program order."""
-        finder = Finder(self._node, self.func, "get_child_blocks")
+        finder = Finder(self._node, self.func, "get the blocks in")
         func, node = self._ask(finder, "get_child_blocks", finder.either, block_or_loop)
         known = places(func)
         stmt = node if isinstance(node, For) else known.realize(node)
@@ -284,12 +288,12 @@ class Schedule:
 
     def get_producers(self, block: BlockHandle | str) -> list[BlockHandle]:
         """The blocks before `block` that write what it reads or writes, in program order."""
-        finder = Finder(self._node, self.func, "get_producers")
+        finder = Finder(self._node, self.func, "get the producers of")
         return self._blocks(producers(*self._ask(finder, "get_producers", finder.block, block)))
 
     def get_consumers(self, block: BlockHandle | str) -> list[BlockHandle]:
         """The blocks after `block` that read or write what it writes, in program order."""
-        finder = Finder(self._node, self.func, "get_consumers")
+        finder = Finder(self._node, self.func, "get the consumers of")
         return self._blocks(consumers(*self._ask(finder, "get_consumers", finder.block, block)))
 
     def _blocks(self, realizes: Iterable[BlockRealize]) -> list[BlockHandle]:
@@ -313,12 +317,17 @@ class Schedule:
         def __getattr__(self, name: str) -> Callable[..., Any]: ...
 
 
+LONGEST = 119  # characters of a headline, with its full stop 120
+
+
 def told(refusal: Refusal, func: PrimFunc, asked: str) -> ScheduleError:
-    """A refusal as the learner gets it: its nodes marked in the program."""
+    """A refusal as the learner gets it: its nodes marked in the program, its headline one line."""
     where = script.mark_nodes(func, refusal.at) if refusal.at else ""
-    return ScheduleError(
-        refusal.headline, asked=asked, where=where, detail=refusal.detail, hint=refusal.hint
-    )
+    headline, detail = refusal.headline, refusal.detail
+    if len(headline) > LONGEST:
+        detail = "; ".join(part for part in (headline, detail) if part)
+        headline = headline[: LONGEST - 1].rsplit(" ", 1)[0] + "…"
+    return ScheduleError(headline, asked=asked, where=where, detail=detail, hint=refusal.hint)
 
 
 def _shown(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:

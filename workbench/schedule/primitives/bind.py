@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from workbench import script
 from workbench.check import refuse_conflict
 from workbench.check.kernels import nests
 from workbench.check.threads import mixing, told, why_not_mixed
@@ -31,6 +32,7 @@ def _check(func: PrimFunc, loop: For, thread_axis: str) -> None:
         raise Refusal(
             f"{name}: the number of its iterations varies",
             loop,
+            detail=f"it runs {script.expr_text(loop.extent)} times",
             hint="bind a loop that runs a fixed number of times",
         )
     _refuse_axis(func, loop, thread_axis, name)
@@ -73,6 +75,8 @@ def _refuse_axis(func: PrimFunc, loop: For, axis: str, name: str) -> None:
                 f"{name}: a block would have {count} threads, and no GPU takes more than "
                 f"{MOST_THREADS}",
                 loop,
+                detail=f"`{loop.loop_var.name}` runs {mine} times; so far a block has "
+                f"{nest.threads} thread" + ("" if nest.threads == 1 else "s"),
                 hint=f"split `{loop.loop_var.name}` first, and bind the outer part to a block axis",
             )
 

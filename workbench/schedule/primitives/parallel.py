@@ -12,7 +12,8 @@ from workbench.schedule.primitive import Edit, primitive
 
 
 def _check(func: PrimFunc, loop: For) -> None:
-    refuse_if_bound("parallel", loop)
+    name = loop.loop_var.name
+    refuse_if_bound(f"Can't run `{name}` in parallel", loop)
     refuse_conflict(func, loop, f"Can't run `{loop.loop_var.name}` in parallel", "iterations")
 
 

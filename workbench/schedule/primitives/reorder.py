@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from workbench import script
 from workbench.diag import Refusal
 from workbench.ir import For, PrimFunc
 from workbench.ir.places import places
@@ -18,11 +19,10 @@ def _check(func: PrimFunc, *ordered_loops: For) -> None:
             "Can't reorder: no loops were given",
             hint='name them in their new order, outermost first: sch.reorder("j", "i")',
         )
-    names = [loop.loop_var.name for loop in ordered_loops]
     for loop in ordered_loops:
         if sum(loop is other for other in ordered_loops) > 1:
             raise Refusal(
-                f"Can't reorder {', '.join(names)}: `{loop.loop_var.name}` is there twice",
+                f"Can't reorder: `{loop.loop_var.name}` is named twice",
                 loop,
                 hint="name each loop once",
             )
@@ -36,6 +36,7 @@ def _check(func: PrimFunc, *ordered_loops: For) -> None:
                     f"Can't reorder `{a}` outside `{b}`: how often `{a}` runs depends on `{b}`",
                     inner,
                     outer,
+                    detail=f"`{a}` runs {script.expr_text(inner.extent)} times",
                     hint=f"keep `{b}` outside `{a}`",
                 )
     if after != chain:
@@ -59,6 +60,7 @@ def _chain(func: PrimFunc, loops: tuple[For, ...]) -> list[For]:
                 f"Can't reorder `{a}` and `{b}`: neither is inside the other",
                 outermost,
                 loop,
+                detail="one ends before the other begins",
                 hint="reorder loops of one nest",
             )
         between = next(s for s in known.above(loop) if known.parent[s] is below[-1])

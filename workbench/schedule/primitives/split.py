@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import prod
 
+from workbench import script
 from workbench.arith import simplify
 from workbench.diag import Refusal
 from workbench.ir import Const, Expr, For, PrimFunc, Var, const
@@ -38,14 +39,16 @@ def _check(
     if len(given) == len(factors):
         if extent is None:
             raise Refusal(
-                f"{name}: its extent varies, so these factors may not cover it",
+                f"{name}: the number of its iterations varies, so these factors may not cover it",
                 loop,
+                detail=f"it runs {script.expr_text(loop.extent)} times",
                 hint="write None for one factor",
             )
         if prod(given) < extent:
             raise Refusal(
                 f"{name}: {list(factors)} covers {prod(given)} of {extent} iterations",
                 loop,
+                detail=f"{' * '.join(map(str, given))} = {prod(given)}, and it runs {extent} times",
                 hint="write None for the factor that should be worked out",
             )
 

@@ -11,7 +11,8 @@ from workbench.schedule.primitive import Edit, primitive
 
 
 def _check(func: PrimFunc, loop: For) -> None:
-    refuse_if_bound("unroll", loop)
+    name = loop.loop_var.name
+    refuse_if_bound(f"Can't unroll `{name}`", loop)
     refuse_if_extent_varies("unroll", loop)
 
 

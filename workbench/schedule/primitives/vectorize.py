@@ -12,7 +12,8 @@ from workbench.schedule.primitive import Edit, primitive
 
 
 def _check(func: PrimFunc, loop: For) -> None:
-    refuse_if_bound("vectorize", loop)
+    name = loop.loop_var.name
+    refuse_if_bound(f"Can't vectorize `{name}`", loop)
     refuse_if_extent_varies("vectorize", loop)
     refuse_conflict(func, loop, f"Can't vectorize `{loop.loop_var.name}`", "lanes")
 

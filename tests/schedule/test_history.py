@@ -1,0 +1,179 @@
+"""The history: one tree of programs, cursors that move in it, handles that know where they are."""
+
+import pytest
+
+import workbench as wb
+from tests.schedule import programs
+from workbench import ir, script
+from workbench.schedule import HistoryNode
+
+
+@pytest.fixture
+def sch() -> wb.Schedule:
+    return wb.Schedule(script.parse(programs.MATMUL))
+
+
+def test_undo_and_redo_walk_the_path(sch: wb.Schedule) -> None:
+    sch.split("i", factors=[None, 4])
+    middle = sch.func
+    sch.fuse("j", "k")
+    last = sch.func
+    sch.undo()
+    assert sch.func is middle
+    sch.undo()
+    assert sch.node is sch.history.root
+    sch.redo()
+    sch.redo()
+    assert sch.func is last
+
+
+def test_redo_follows_the_branch_that_was_left(sch: wb.Schedule) -> None:
+    sch.unroll("k")
+    sch.undo()
+    sch.vectorize("j")
+    sch.undo()
+    sch.redo()
+    assert sch.node.label == "vectorize(j)"
+    sch.goto(1)
+    sch.undo()
+    sch.redo()
+    assert sch.node.label == "unroll(k)"
+
+
+def test_an_equal_step_enters_the_same_program(sch: wb.Schedule) -> None:
+    first = sch.split("i", factors=[None, 4])
+    sch.undo()
+    again = sch.split(sch.get_loops("C")[0], [None, 4], preserve_unit_iters=True)
+    assert again == first and [h.key for h in again] == [h.key for h in first]
+    assert len(sch.history) == 2
+    sch.undo()
+    sch.split("i", factors=[None, 2])
+    assert len(sch.history) == 3
+
+
+def test_a_cell_may_run_again_after_goto(sch: wb.Schedule) -> None:
+    for _ in range(3):
+        sch.goto(0)
+        i, j, _k = sch.get_loops("C")
+        _, i_1 = sch.split(i, factors=[None, 4])
+        sch.reorder(j, i_1)
+        sch.mark("tiled")
+    assert len(sch.history) == 3
+    assert sch.history.find("tiled") is sch.node
+
+
+def test_unchanged_parts_are_the_same_objects() -> None:
+    sch = wb.Schedule(script.parse(programs.TWO))
+    second = sch.func.root.body.stmts[1]  # type: ignore[union-attr]
+    sch.split(sch.get_loops("B")[0], factors=[None, 4])
+    assert sch.func.root.body.stmts[1] is second  # type: ignore[union-attr]
+
+
+def test_numbers_count_creation_and_stay(sch: wb.Schedule) -> None:
+    sch.unroll("k")
+    sch.undo()
+    sch.vectorize("j")
+    sch.goto(1)
+    sch.vectorize("j")
+    assert [node.id for node in sch.history] == [0, 1, 2, 3]
+    assert [node.parent.id for node in sch.history if node.parent] == [0, 0, 1]
+
+
+def test_a_mark_moves_with_its_name(sch: wb.Schedule) -> None:
+    sch.mark("here")
+    sch.unroll("k")
+    sch.mark("here")
+    assert [node.mark for node in sch.history] == ["", "here"]
+    sch.goto(0)
+    sch.goto("here")
+    assert sch.node.id == 1
+
+
+def test_a_fork_moves_on_its_own_in_the_same_tree(sch: wb.Schedule) -> None:
+    other = sch.fork()
+    seen: list[HistoryNode] = []
+    stop = sch.history.observe(seen.append)
+    j_0, _ = other.split("j", factors=[2, 4])
+    assert sch.node is sch.history.root and other.node is seen[0]
+    sch.goto(other.node)
+    sch.bind(j_0, "blockIdx.x")  # a handle is good for every cursor of its tree
+    sch.mark("bound")
+    assert [node.label for node in seen] == [
+        "split(j, factors=[2, 4])",
+        'bind(j_0, "blockIdx.x")',
+        'bind(j_0, "blockIdx.x")',
+    ]
+    stop()
+    sch.unroll("k")
+    assert len(seen) == 3
+
+
+def test_handles_outlive_steps_on_other_loops(sch: wb.Schedule) -> None:
+    block = sch.get_block("C")
+    i, j, k = sch.get_loops(block)
+    sch.split(j, factors=[2, 4])
+    sch.reorder(k, i)
+    assert sch.get_loops(block)[0] == k and sch.get_loops(block)[-1] == i
+    assert (i.name, block.name, repr(i), repr(block)) == ("i", "C", "<loop i>", "<block C>")
+    assert i != wb.Schedule(sch.mod).get_loops("C")[1], "another schedule's are others"
+
+
+def test_questions() -> None:
+    sch = wb.Schedule(script.parse(programs.TWO))
+    b, c = sch.get_blocks()
+    assert (b.name, c.name) == ("B", "C")
+    assert sch.get_blocks("C") == [c] and sch.get_blocks("D") == []
+    assert sch.get_producers(c) == [b] and sch.get_consumers("B") == [c]
+    assert sch.get_producers(b) == [] and sch.get_consumers(c) == []
+    assert sch.get_child_blocks("root") == [b, c]
+    assert sch.get_child_blocks(sch.get_loops(c)[0]) == [c]
+    assert sch.get_loops("root") == []
+
+
+def test_a_module_has_several_functions() -> None:
+    sch = wb.Schedule(script.parse(programs.MODULE))
+    block = sch.get_block("D", func_name="second")
+    (x,) = sch.get_loops(block)
+    sch.split(x, factors=[2, 2])  # a handle says in which function it is
+    sch.work_on("second")
+    sch.bind("x_0", "blockIdx.x")
+    assert [f.name for f in sch.mod.functions] == ["first", "second"]
+    assert sch.node.step is not None and sch.node.step.func == "second"
+    again = wb.Schedule.replay(script.parse(programs.MODULE), sch.trace)
+    assert script.show(again.mod) == script.show(sch.mod)
+
+
+def test_the_history_shows_as_a_tree(sch: wb.Schedule) -> None:
+    sch.split("i", factors=[None, 4])
+    sch.mark("tiled")
+    sch.unroll("k")
+    sch.goto("tiled")
+    sch.annotate("k", "note", [1, "two"])
+    assert repr(sch.history) == "\n".join(
+        [
+            "  0 start",
+            '  1 split(i, factors=[None, 4])  "tiled"',
+            "  2   unroll(k)",
+            '  3   annotate(k, "note", ann_val=[1, "two"])',
+        ]
+    )
+    assert repr(sch) == (
+        '<Schedule of main at node 3: annotate(k, "note", ann_val=[1, "two"])>'
+    )
+
+
+def test_diff_prints_what_a_step_changed(sch: wb.Schedule, capsys: pytest.CaptureFixture) -> None:
+    sch.unroll("k")
+    sch.diff()
+    last = capsys.readouterr().out
+    sch.diff(0, 1)
+    assert capsys.readouterr().out == last
+    assert "T.unroll(8)" in last
+
+
+def test_a_program_is_never_changed(sch: wb.Schedule) -> None:
+    before = sch.func
+    text = script.show(before)
+    sch.split("i", factors=[3, None])
+    assert script.show(before) == text
+    assert not ir.structural_equal(before, sch.func)
