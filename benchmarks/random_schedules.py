@@ -14,18 +14,37 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from tests.support.checked_run import Outcome, Wrong, run_seed  # noqa: E402
+from tests.support.checked_run import Outcome, Wrong, run_as_cpp, run_seed  # noqa: E402
 from tests.support.random_steps import DRAWS  # noqa: E402
 
+TOGETHER = 50  # schedules whose kernels make one C++ executable: compiling is what takes long
 
-def one(seed: int) -> tuple[int, Outcome | None, str]:
+
+Result = tuple[int, Outcome | None, str]
+
+
+def chunk(seeds: Sequence[int]) -> list[Result]:
+    """The outcome of each seed, or the text of what went wrong; the kernels run as C++ together."""
+    results = [one(seed) for seed in seeds]
+    outcomes = [outcome for _, outcome, _ in results if outcome is not None]
+    try:
+        run_as_cpp([job for outcome in outcomes for job in outcome.jobs])
+    except AssertionError as failure:
+        results.append((seeds[0], None, str(failure)))
+    for outcome in outcomes:
+        outcome.kernels["run as C++"] += len(outcome.jobs)
+        outcome.jobs.clear()  # programs do not travel between processes
+    return results
+
+
+def one(seed: int) -> Result:
     """The outcome of one seed, or the text of what went wrong."""
     try:
         return seed, run_seed(seed), ""
@@ -35,13 +54,16 @@ def one(seed: int) -> tuple[int, Outcome | None, str]:
         return seed, None, traceback.format_exc()
 
 
-def outcomes(seeds: range, jobs: int) -> Iterator[tuple[int, Outcome | None, str]]:
-    """Each seed's outcome, as it is done."""
+def results(seeds: range, jobs: int) -> Iterator[Result]:
+    """Each seed's result, as it is done."""
+    chunks = [seeds[k : k + TOGETHER] for k in range(0, len(seeds), TOGETHER)]
     if jobs == 1:
-        yield from map(one, seeds)
+        for part in map(chunk, chunks):
+            yield from part
         return
     with multiprocessing.Pool(jobs) as pool:
-        yield from pool.imap_unordered(one, seeds, chunksize=8)
+        for part in pool.imap_unordered(chunk, chunks):
+            yield from part
 
 
 def main() -> int:
@@ -55,7 +77,7 @@ def main() -> int:
 
     start = time.perf_counter()
     total, wrong = Outcome(), 0
-    for seed, outcome, text in outcomes(
+    for seed, outcome, text in results(
         range(options.seed, options.seed + options.count), options.jobs
     ):
         if outcome is None:

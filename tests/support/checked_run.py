@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,10 +13,12 @@ import numpy as np
 
 import workbench as wb
 from tests.support import reference
+from tests.support.cpp import CppFailure, compile_cpp
 from tests.support.random_programs import fresh, random_inputs, random_program
 from tests.support.random_steps import Chooser, Told, gpu_steps, take_ours
 from workbench import emulate, ir, script
 from workbench.ir import PrimFunc
+from workbench.lower import Lowered
 
 Arrays = list[np.ndarray[Any, Any]]
 
@@ -38,6 +40,30 @@ class Outcome:
     refused: Counter[str] = field(default_factory=Counter)
     kernels: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
+    jobs: list[Job] = field(default_factory=list)
+
+
+@dataclass
+class Job:
+    """A kernel that was built, to be run as C++ together with others."""
+
+    lowered: Lowered
+    inputs: Arrays
+    expected: Arrays
+    wrong: Callable[[str, object], Wrong]
+
+    def compare(self, name: str, got: Arrays) -> None:
+        """Raise Wrong where `got` is not what the program computes."""
+        what = f"another value {name}"
+        _compare(self.lowered.func, got, self.expected, lambda cause: self.wrong(what, cause))
+
+
+def _compare(func: PrimFunc, got: Arrays, expected: Arrays, wrong: Callable[[str], Wrong]) -> None:
+    """Raise what `wrong` makes of the first cell that differs."""
+    for param, a, b in zip(func.params, got, expected, strict=True):
+        if not np.array_equal(a, b):
+            where = tuple(int(k) for k in np.argwhere(a != b)[0])
+            raise wrong(f"{param.name}{list(where)} is {a[where]}, not {b[where]}")
 
 
 class CheckedRun:
@@ -100,7 +126,7 @@ class CheckedRun:
             )
 
     def check_program(self) -> None:
-        """The program is well-formed, is read back as itself, and means what the first one means."""
+        """It is well-formed, is read back as itself, and means what the first one means."""
         func = self.sch.func
         try:
             ir.verify(func)
@@ -116,20 +142,19 @@ class CheckedRun:
         ):
             self.check_values(name, lambda args, run=run: run(func, args))
 
-    def check_values(self, name: str, run: Any) -> None:
+    def check_values(self, name: str, run: Callable[[Arrays], object]) -> None:
         """`run` gives what the first program gives."""
         got = fresh(self.inputs)
         try:
             run(got)
         except Exception as error:
             raise self.fail(f"failed {name}", repr(error)) from error
-        for param, a, b in zip(self.program.params, got, self.expected, strict=True):
-            if not np.array_equal(a, b):
-                where = tuple(int(k) for k in np.argwhere(a != b)[0])
-                raise self.fail(
-                    f"another value {name}",
-                    f"{param.name}{list(where)} is {a[where]}, not {b[where]}",
-                )
+        _compare(
+            self.program,
+            got,
+            self.expected,
+            lambda cause: self.fail(f"another value {name}", cause),
+        )
 
     def check_replay(self) -> None:
         """The trace, as data and back, makes the same programs."""
@@ -140,22 +165,47 @@ class CheckedRun:
             except AssertionError as error:
                 raise self.fail("replays to another program", error) from error
 
-    def check_kernel(self, run_cpp: Any = None) -> bool:
-        """Where a kernel can be built: emulated, and as C++, it gives the same; False where not."""
+    def check_kernel(self) -> None:
+        """Where a kernel can be built, it gives the same emulated; it is kept to be run as C++."""
         try:
             built = wb.build(self.sch, target="cuda")
         except wb.ScheduleError as error:
             self.outcome.kernels["refused"] += 1
             self.outcome.reasons[_shape_of(str(error).splitlines()[0])] += 1
-            return False
+            return
         except Exception as error:
             raise self.fail("build failed", repr(error)) from error
         self.outcome.kernels["built"] += 1
         self.check_values("in the emulated kernel", lambda args: built.emulate(*args))
-        if run_cpp is not None:
-            self.outcome.kernels["run as C++"] += 1
-            self.check_values("in the kernel as C++", lambda args: run_cpp(built, args))
-        return True
+        steps, func = list(self.taken), self.sch.func
+        self.outcome.jobs.append(
+            Job(
+                built.lowered,
+                self.inputs,
+                self.expected,
+                lambda what, cause: Wrong(what, steps, func, cause),
+            )
+        )
+
+
+def run_as_cpp(jobs: Sequence[Job]) -> None:
+    """Run kernels as C++, all in one executable.
+
+    Raises Wrong for the first that is not right, alone where the executable as a whole fails.
+    """
+    if not jobs:
+        return
+    arrays = [fresh(job.inputs) for job in jobs]
+    try:
+        compile_cpp([job.lowered for job in jobs]).run(list(enumerate(arrays)))
+    except CppFailure as failure:
+        if len(jobs) == 1:
+            raise jobs[0].wrong("failed as C++", failure) from failure
+        for job in jobs:
+            run_as_cpp([job])
+        raise
+    for job, got in zip(jobs, arrays, strict=True):
+        job.compare("in the kernel as C++", got)
 
 
 def _shape_of(headline: str) -> str:
@@ -163,7 +213,7 @@ def _shape_of(headline: str) -> str:
     return " ".join(word for word in headline.split() if "`" not in word)[:70]
 
 
-def run_seed(seed: int, run_cpp: Any = None) -> Outcome:
+def run_seed(seed: int) -> Outcome:
     """The random schedule number `seed`, with all checks.
 
     Raises Wrong where one fails.
@@ -178,5 +228,5 @@ def run_seed(seed: int, run_cpp: Any = None) -> Outcome:
         run.bind_threads()
     run.check_replay()
     if style != "free":
-        run.check_kernel(run_cpp)
+        run.check_kernel()
     return run.outcome

@@ -32,7 +32,6 @@ from workbench.ir import (
     binary,
     cast,
     const,
-    dtypes,
     seq,
 )
 
@@ -60,6 +59,9 @@ class Builder:
     def add_stage(self) -> None:
         """A block over one to three spatial and at most two reduction iterators."""
         rng = self.rng
+        if self.filled and rng.random() < 0.25:
+            self._add_elementwise()
+            return
         dtype = rng.choice(DTYPES)
         spatial = self._extents(rng.choice((1, 1, 2, 2, 2, 3)), MOST_ITERATIONS)
         reduces = rng.random() < 0.35
@@ -68,8 +70,12 @@ class Builder:
             if reduces
             else []
         )
-        iters = [IterVar(Var(f"v{n}"), _dom(e), "spatial") for n, e in zip("ijl", spatial)]
-        iters += [IterVar(Var(f"v{n}"), _dom(e), "reduce") for n, e in zip("kr", reduced)]
+        iters = [
+            IterVar(Var(f"v{n}"), _dom(e), "spatial") for n, e in zip("ijl", spatial, strict=False)
+        ]
+        iters += [
+            IterVar(Var(f"v{n}"), _dom(e), "reduce") for n, e in zip("kr", reduced, strict=False)
+        ]
         order = list(iters)
         at = [it.var for it in iters if it.kind == "spatial"]
         if rng.random() < 0.15:
@@ -80,6 +86,24 @@ class Builder:
         target = Buffer(self.name(), tuple(extents[v] for v in at), dtype)
         block = self._block(target, index, value, iters, reduces)
         self.stages.append(self._nest(block, order))
+        self.filled.append(target)
+
+    def _add_elementwise(self) -> None:
+        """A block that makes each element from the same element of the last buffer."""
+        rng = self.rng
+        source = self.filled[-1]
+        names = "ijl"[: len(source.shape)]
+        iters = [
+            IterVar(Var(f"v{n}"), _dom(e), "spatial")
+            for n, e in zip(names, source.shape, strict=True)
+        ]
+        at = tuple(it.var for it in iters)
+        dtype = rng.choice((source.type, "float32"))
+        other = const(rng.choice((1, 2, 3)), dtype)
+        op = rng.choice(("+", "max", "min", "*"))
+        value = binary(op, _converted(dtype, source[at]), other)
+        target = Buffer(self.name(), source.shape, dtype)
+        self.stages.append(self._nest(self._block(target, at, value, iters, False), iters))
         self.filled.append(target)
 
     def _extents(self, count: int, most: int) -> list[int]:
@@ -247,8 +271,8 @@ def random_program(rng: random.Random) -> PrimFunc:
     builder = Builder(rng)
     for _ in range(rng.choice((1, 1, 2, 2, 3))):
         builder.add_stage()
-    read = {b for b in builder.filled[:-1]}
-    outputs = [b for b in builder.filled if b not in read or rng.random() < 0.1]
+    last = builder.filled[-1]
+    outputs = [b for b in builder.filled if b is last or rng.random() < 0.1]
     inside = tuple(b for b in builder.filled if b not in outputs)
     root = Block("root", (), (), (), seq(*builder.stages), alloc_buffers=inside)
     return PrimFunc("main", (*builder.params, *outputs), BlockRealize((), TRUE, root))

@@ -129,7 +129,7 @@ class Chooser:
 
     def step(self, verbs: tuple[str, ...] | None = None) -> Told | None:
         """A random step of one of `verbs`; None where the draw found no place for it."""
-        verb = self.rng.choice(verbs or tuple(DRAWS))
+        verb = self.rng.choice(verbs or VERBS)
         return DRAWS[verb](self)
 
     def split(self) -> Told | None:
@@ -221,7 +221,16 @@ class Chooser:
         return Told("compute_inline", (self.block(),))
 
     def reverse_compute_inline(self) -> Told:
+        copies = [name for name, r in self.blocks.items() if self._reads_one_made_here(r)]
+        if copies and self.rng.random() < 0.8:
+            return Told("reverse_compute_inline", (Named(self.rng.choice(copies)),))
         return Told("reverse_compute_inline", (self.block(),))
+
+    def _reads_one_made_here(self, realize: BlockRealize) -> bool:
+        """Whether a block reads a single buffer, which another block fills."""
+        reads = {r.buffer for r in realize.block.reads}
+        made = {r.buffer for other in self.blocks.values() for r in other.block.writes}
+        return len(reads) == 1 and reads <= made and realize.block.init is None
 
     def decompose_reduction(self) -> Told | None:
         reducing = [name for name, r in self.blocks.items() if r.block.init is not None]
@@ -276,6 +285,9 @@ DRAWS: dict[str, Callable[[Chooser], Told | None]] = {
         "unannotate",
     )
 }
+
+# those that are seldom possible come more often
+VERBS = (*DRAWS, "reverse_compute_inline", "reverse_compute_at", "annotate", "unannotate")
 
 
 def _statements(node: Any) -> list[Any]:

@@ -71,10 +71,11 @@ class _Comparison:
         name = a.loop_var.name
         _same("loop", (name, a.kind, a.thread), (b.loop_var.name, b.kind, b.thread))
         _same(f"notes of {name}", dict(a.annotations), dict(b.annotations))
-        values = [_value(x, {}) for x in (a.min, a.extent, b.min, b.extent)]
-        _same(f"values of {name}", values[:2], values[2:])
+        self._functions(f"values of {name}", [a.min, a.extent], [b.min, b.extent])
         outer = self.dom
-        self.dom = {**outer, name: range(values[0], values[0] + values[1])}
+        ends = [(_value(a.min, env), _value(a.extent, env)) for env in self._points()]
+        first, last = min(low for low, _ in ends), max(low + count for low, count in ends)
+        self.dom = {**outer, name: range(first, last)}
         self.stmt(a.body, b.body)
         self.dom = outer
 

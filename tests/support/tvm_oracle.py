@@ -153,16 +153,24 @@ class Pair:
         except Different as difference:
             text = str(difference)
             verb = self.taken[-1].verb if self.taken else "start"
-            for known in EXPLAINED:
-                if known.verb in (verb, "program") and known.name.startswith("program: "):
-                    if re.search(known.ours, text):
-                        self.verdicts.explained[known.name] += 1
-                        raise Diverged from None
+            name = _explained_program(verb, text)
+            if name:
+                self.verdicts.explained[name] += 1
+                raise Diverged from None
             self.verdicts.unexplained.append(
                 f"{verb}: programs differ: {text}\nafter: {'; '.join(map(str, self.taken))}\n"
                 f"ours:\n{script.show(self.ours.func)}\ntheirs:\n{script.show(theirs)}"
             )
             raise Diverged from None
+
+
+def _explained_program(verb: str, text: str) -> str:
+    """The name of the known difference between the two programs, or nothing."""
+    for known in EXPLAINED:
+        is_program = known.name.startswith("program: ") and known.verb in (verb, "*")
+        if is_program and re.search(known.ours, text):
+            return known.name
+    return ""
 
 
 class Diverged(Exception):
