@@ -116,9 +116,7 @@ def accesses(program: PrimFunc | Kernel) -> tuple[Access, ...]:
 
 def _of_kernel(kernel: Kernel) -> Iterator[Access]:
     sizes = dict(zip(THREAD_AXES, (*kernel.grid, *kernel.block), strict=True))
-    loops = tuple(
-        Loop(var, axis, axis[: -len("Idx.x")], sizes[axis]) for axis, var in kernel.axes
-    )
+    loops = tuple(Loop(var, axis, axis[: -len("Idx.x")], sizes[axis]) for axis, var in kernel.axes)
     yield from _Walk({}, set()).visit(kernel.body, _Place(loops, stage=kernel.name))
 
 
@@ -279,7 +277,16 @@ def _access(
     indices = tuple(substitute(index, at.values) for index in node.indices)
     time = (at.start, at.factors)
     return Access(
-        node, indices, at.guards, at.loops, at.stage, at.nest, time, width, store, at.init  # type: ignore[arg-type]
+        node,
+        indices,
+        at.guards,
+        at.loops,
+        at.stage,
+        at.nest,
+        time,
+        width,
+        store,
+        at.init,  # type: ignore[arg-type]
     )
 
 
@@ -293,5 +300,3 @@ def _first_conditions(block: Block, values: dict[Var, Expr]) -> Iterator[Expr]:
     for iterator in block.iter_vars:
         if iterator.kind == "reduce":
             yield binary("==", values[iterator.var], iterator.dom.min)
-
-

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+
+from workbench.insight.accesses import Access, accesses
 from workbench.insight.page import Kind, Table
+from workbench.insight.warps import IDLE, distinct, first_row, lane_bytes, requests, text_of
+from workbench.ir import Kernel
+
+SECTOR = 32  # bytes; what device memory and the caches of NVIDIA's GPUs move at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,3 +46,64 @@ class Coalescing:
     caption: str
     table: Table
     kind: Kind = "modelled"
+
+
+def coalescing(kernels: Sequence[Kernel], warp: int = 32) -> Coalescing:
+    """How the first block's warps of `warp` lanes reach global memory, access by access.
+
+    Arrays are taken to start at a multiple of 32 bytes, as allocations do.
+    """
+    found = tuple(
+        request
+        for kernel in kernels
+        for access in accesses(kernel)
+        if access.buffer.scope == "global"
+        and (request := _request(kernel, access, warp)) is not None
+    )
+    rows = tuple(
+        (r.buffer, r.access, r.text, round(r.sectors, 2), round(r.ideal, 2), round(r.efficiency, 3))
+        for r in found
+    )
+    columns = ("buffer", "access", "where", "sectors a request", "at best", "useful part")
+    return Coalescing(found, _caption(found), Table(columns, rows))
+
+
+def _request(kernel: Kernel, access: Access, warp: int) -> Request | None:
+    table = requests(kernel, access, warp)
+    if table is None or not len(table):
+        return None
+    width = lane_bytes(access)
+    sectors = distinct(_sectors(table, width))
+    needed = distinct(table) * width  # lanes that read one element share its bytes
+    ideal = -(-needed // SECTOR)
+    return Request(
+        kernel.name,
+        access.buffer.name,
+        "write" if access.writes else "read",
+        text_of(access),
+        first_row(table),
+        width,
+        len(table),
+        float(sectors.mean()),
+        float(ideal.mean()),
+        min(1.0, float(needed.sum()) / float(sectors.sum() * SECTOR)),
+    )
+
+
+def _sectors(table: Any, width: int) -> Any:
+    """The sectors that each request touches: a lane may reach over into the next."""
+    first = np.where(table == IDLE, IDLE, table // SECTOR)
+    last = np.where(table == IDLE, IDLE, (table + width - 1) // SECTOR)
+    return np.concatenate([first, last], axis=1)
+
+
+def _caption(found: Sequence[Request]) -> str:
+    if not found:
+        return "No access to global memory whose addresses are known."
+    worst = max(found, key=lambda r: r.sectors / r.ideal)
+    if worst.sectors <= worst.ideal:
+        return "Every request moves as few sectors of 32 bytes as it can."
+    return (
+        f"A warp's {worst.access} of {worst.buffer} touches {worst.sectors:.3g} sectors of 32 bytes; "
+        f"packed together it would be {worst.ideal:.3g}."
+    )

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+
+from workbench.insight.accesses import Access, accesses
 from workbench.insight.page import Kind, Table
+from workbench.insight.warps import IDLE, first_row, lane_bytes, requests, text_of
+from workbench.ir import Kernel
+
+BANKS, WORD = 32, 4  # banks, and bytes that one bank serves at once (all NVIDIA GPUs since Maxwell)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,3 +45,63 @@ class Conflicts:
     caption: str
     table: Table
     kind: Kind = "modelled"
+
+
+def conflicts(kernels: Sequence[Kernel], warp: int = 32) -> Conflicts:
+    """How the first block's warps of `warp` lanes meet in the banks of shared memory."""
+    found = tuple(
+        use
+        for kernel in kernels
+        for access in accesses(kernel)
+        if access.buffer.scope == "shared" and (use := _use(kernel, access, warp)) is not None
+    )
+    rows = tuple((u.buffer, u.access, u.text, u.degree, round(u.average, 2)) for u in found)
+    columns = ("buffer", "access", "where", "conflict degree", "on average")
+    return Conflicts(found, _caption(found), Table(columns, rows))
+
+
+def _use(kernel: Kernel, access: Access, warp: int) -> BankUse | None:
+    table = requests(kernel, access, warp)
+    if table is None or not len(table):
+        return None
+    width = lane_bytes(access)
+    degrees = _degrees(table, width)
+    banks = tuple(None if a is None else a // WORD % BANKS for a in first_row(table))
+    return BankUse(
+        kernel.name,
+        access.buffer.name,
+        "write" if access.writes else "read",
+        text_of(access),
+        banks,
+        width,
+        len(table),
+        int(degrees.max()),
+        float(degrees.mean()),
+    )
+
+
+def _degrees(table: Any, width: int) -> Any:
+    """For each request the most distinct words that one bank serves in one of its phases."""
+    phases = max(1, width // WORD)
+    lanes = max(1, table.shape[1] // phases)
+    rows = table.reshape(-1, lanes)
+    words = [np.where(rows == IDLE, IDLE, rows // WORD + k) for k in range(phases)]
+    together = np.sort(np.concatenate(words, axis=1), axis=1)
+    fresh = together != IDLE
+    fresh[:, 1:] &= together[:, 1:] != together[:, :-1]
+    count = np.zeros((len(together), BANKS), dtype=np.int64)
+    row, column = np.nonzero(fresh)
+    np.add.at(count, (row, together[row, column] % BANKS), 1)
+    return count.max(axis=1).reshape(len(table), -1).max(axis=1)
+
+
+def _caption(found: Sequence[BankUse]) -> str:
+    if not found:
+        return "The program does not use shared memory."
+    worst = max(found, key=lambda u: u.degree)
+    if worst.degree <= 1:
+        return "No two lanes of a warp wait for one bank of shared memory."
+    return (
+        f"A warp's {worst.access} of {worst.buffer} takes {worst.degree} turns: "
+        f"up to {worst.degree} different words lie in one bank."
+    )

@@ -2,9 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
+from weakref import WeakKeyDictionary
 
+from workbench.emulate.affine import Digit, Digits, Form
+from workbench.insight.accesses import Access, accesses
+from workbench.insight.cells import executions, touched, union
+from workbench.insight.names import count_text
 from workbench.insight.page import Kind, Table
+from workbench.ir import (
+    ARITHMETIC,
+    MATHS,
+    Barrier,
+    BinOp,
+    Buffer,
+    BufferLoad,
+    Call,
+    Const,
+    Expr,
+    For,
+    IfThenElse,
+    Kernel,
+    Node,
+    children,
+    dtypes,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +46,9 @@ class Traffic:
 class Counts:
     """What every thread of every launch does, added up.
 
-    `barriers` counts those one block passes, added over the launches; `work` floating-point (or,
-    in a kernel without floats, integer) additions, multiplications and the like on values; index
-    arithmetic does not count. `loads_per_output` is global loads over cells written to global.
+    `barriers` counts once for each block that passes one; `work` floating-point (or, in a kernel
+    without floats, integer) additions, multiplications and the like on values; index arithmetic
+    does not count. `loads_per_output` is global loads over distinct cells written to global.
     """
 
     launches: int
@@ -37,3 +61,132 @@ class Counts:
     caption: str
     table: Table
     kind: Kind = "emulated"
+
+
+_CACHE: WeakKeyDictionary[Kernel, Counts] = WeakKeyDictionary()
+
+
+def counts(kernels: Sequence[Kernel]) -> Counts:
+    """Exact counts over all launches of `kernels`.
+
+    A condition that depends on data counts as if it held. Raises nothing.
+    """
+    if len(kernels) == 1:
+        if kernels[0] not in _CACHE:
+            _CACHE[kernels[0]] = _added(kernels)
+        return _CACHE[kernels[0]]
+    return _added(kernels)
+
+
+def _added(kernels: Sequence[Kernel]) -> Counts:
+    traffic = tuple(_traffic(kernels, scope) for scope in ("global", "shared", "local"))
+    outputs = sum(_outputs(kernel) for kernel in kernels)
+    loads_per_output = traffic[0].loads / outputs if outputs else 0.0
+    blocks = sum(prod(k.grid) for k in kernels)
+    threads = sum(prod(k.grid) * prod(k.block) for k in kernels)
+    barriers = sum(_barriers(k.body) * prod(k.grid) for k in kernels)
+    work = sum(_work(kernel) for kernel in kernels)
+    caption = (
+        f"{count_text(threads, 'thread')} in {count_text(blocks, 'block')} load "
+        f"{loads_per_output:.4g} elements from global memory for each element they compute."
+    )
+    rows: tuple[tuple[str | int | float, ...], ...] = (
+        ("launches", len(kernels)),
+        ("blocks", blocks),
+        ("threads", threads),
+        ("barriers", barriers),
+        ("work (operations)", work),
+        *((f"{t.scope} {what}", n) for t in traffic for what, n in _rows(t)),
+        ("global loads for each output", round(loads_per_output, 4)),
+    )
+    table = Table(("what", "how many"), rows)
+    return Counts(
+        len(kernels), blocks, threads, barriers, work, traffic, loads_per_output, caption, table
+    )
+
+
+def _rows(traffic: Traffic) -> tuple[tuple[str, int], ...]:
+    return (
+        ("loads", traffic.loads),
+        ("stores", traffic.stores),
+        ("bytes loaded", traffic.load_bytes),
+        ("bytes stored", traffic.store_bytes),
+    )
+
+
+def _traffic(kernels: Sequence[Kernel], scope: str) -> Traffic:
+    loads = stores = load_bytes = store_bytes = 0
+    for access in (a for k in kernels for a in accesses(k) if a.buffer.scope == scope):
+        number = executions(access)
+        size = number * dtypes.itemsize(access.buffer.type)
+        if access.writes:
+            stores, store_bytes = stores + number, store_bytes + size
+        else:
+            loads, load_bytes = loads + number, load_bytes + size
+    return Traffic(scope, loads, stores, load_bytes, store_bytes)
+
+
+def _outputs(kernel: Kernel) -> int:
+    """How many distinct cells of global memory `kernel` writes."""
+    writes: dict[Buffer, list[Access]] = {}
+    for access in accesses(kernel):
+        if access.writes and access.buffer.scope == "global":
+            writes.setdefault(access.buffer, []).append(access)
+    return sum(_cells(group) for group in writes.values())
+
+
+def _cells(writes: list[Access]) -> int:
+    """How many distinct cells the stores `writes` to one buffer reach."""
+    sizes = {loop.var: loop.extent for access in writes for loop in access.loops}
+    digits = Digits(sizes, {})
+    digits.cut_for(access.indices[0] for access in writes)
+    forms = [digits.form(access.indices[0]) for access in writes]
+    alike = all((f.const, f.terms) == (forms[0].const, forms[0].terms) for f in forms)
+    plain = not any(a.guards or a.width > 1 for a in writes) and not any(f.rest for f in forms)
+    if alike and plain and _never_meets(forms[0]):
+        return prod(atom.size for atom in forms[0].terms if isinstance(atom, Digit))
+    return union(touched(a, {}) for a in writes)[2]
+
+
+def _never_meets(form: Form) -> bool:
+    """Whether every step of a digit reaches further than all smaller digits together."""
+    reach = 0
+    for atom, factor in sorted(form.terms.items(), key=lambda term: abs(term[1])):
+        if not isinstance(atom, Digit) or abs(factor) <= reach:
+            return False
+        reach += abs(factor) * (atom.size - 1)
+    return True
+
+
+def _barriers(stmt: Node) -> int:
+    """How many barriers a block passes; a condition around one counts as if it held."""
+    if isinstance(stmt, Barrier):
+        return 1
+    if isinstance(stmt, For):
+        length = int(stmt.extent.value) if isinstance(stmt.extent, Const) else 1
+        return length * _barriers(stmt.body)
+    if isinstance(stmt, IfThenElse) or hasattr(stmt, "stmts"):
+        return sum(_barriers(child) for child in children(stmt))
+    return 0
+
+
+def _work(kernel: Kernel) -> int:
+    stores = {a.store: a for a in accesses(kernel) if a.writes}
+    floats = {store: _operations(store.value, floats=True) for store in stores}
+    if any(floats.values()):
+        return sum(n * executions(stores[store]) for store, n in floats.items())
+    return sum(_operations(s.value, floats=False) * executions(a) for s, a in stores.items())
+
+
+def _operations(expr: Expr, *, floats: bool) -> int:
+    """Operations on values in `expr`; what an index does is left out."""
+    if isinstance(expr, BufferLoad):
+        return 0
+    own = 0
+    if (isinstance(expr, BinOp) and expr.op in ARITHMETIC) or (
+        isinstance(expr, Call) and expr.op in MATHS
+    ):
+        own = int(dtypes.is_float(expr.dtype) == floats)
+    return own + sum(
+        _operations(child, floats=floats) for child in children(expr) if isinstance(child, Expr)
+    )

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import prod
 
+from workbench.insight.accesses import Access, accesses
+from workbench.insight.cells import Touched, executions, touched, union
+from workbench.insight.names import count_text
 from workbench.insight.page import Kind, Point, Table
+from workbench.ir import Buffer, PrimFunc, Var, dtypes
+from workbench.target import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,7 +19,8 @@ class BufferUse:
     """One buffer at its level; loads and stores are counted over the whole program.
 
     `bytes` is what one owner (the grid, a block, a thread: see `Level.owner`) holds of it.
-    `reuse` is loads by one owner over the distinct cells it loads, 0.0 where nothing loads it.
+    `reuse` is loads by the first block (of local memory: by its first thread) over the distinct
+    cells that it loads, 0.0 where nothing is loaded.
     `role` is "input", "output", "input and output" or "intermediate".
     """
 
@@ -62,10 +70,128 @@ class Flow:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """The memory-hierarchy picture: levels from far to near, and the arrows between buffers."""
+    """The memory-hierarchy picture: global, shared, local, and the arrows between buffers."""
 
     levels: tuple[Level, ...]
     flows: tuple[Flow, ...]
     caption: str
     table: Table
     kind: Kind = "emulated"
+
+
+SCOPES = {"global": "grid", "shared": "block", "local": "thread"}
+
+
+def memory(func: PrimFunc, target: Target | None = None) -> Memory:
+    """Where the buffers of `func` live, and how much every thread together loads and stores.
+
+    A buffer in shared or local memory takes the box that one block or thread touches of it.
+    `target` gives the capacity of shared memory.
+    """
+    by_buffer: dict[Buffer, list[Access]] = {}
+    for access in accesses(func):
+        by_buffer.setdefault(access.buffer, []).append(access)
+    order = [*func.params, *(b for b in by_buffer if b not in func.params)]
+    uses = {b: _use(func, b, by_buffer.get(b, [])) for b in order}
+    scopes = [*SCOPES, *dict.fromkeys(b.scope for b in order if b.scope not in SCOPES)]
+    levels = tuple(
+        _level(scope, [uses[b] for b in order if b.scope == scope], target) for scope in scopes
+    )
+    flows = tuple(_flows(func))
+    return Memory(levels, flows, _caption(levels), _table(levels))
+
+
+def _level(scope: str, uses: Sequence[BufferUse], target: Target | None) -> Level:
+    capacity = None
+    if target is not None:
+        capacity = {"shared": target.max_shared_bytes, "global": target.memory_bytes}.get(scope)
+    return Level(
+        scope,
+        SCOPES.get(scope, "block"),
+        sum(u.bytes for u in uses),
+        capacity,
+        sum(u.loads for u in uses),
+        sum(u.stores for u in uses),
+        sum(u.load_bytes for u in uses),
+        sum(u.store_bytes for u in uses),
+        tuple(uses),
+    )
+
+
+def one_owner(access: Access, scope: str) -> dict[Var, int]:
+    """The axes that stand still while one owner is looked at: the first block, the first thread."""
+    roles = {"local": ("block", "thread")}.get(scope, ("block",))
+    return {loop.var: 0 for loop in access.loops if loop.role in roles}
+
+
+def _use(func: PrimFunc, buffer: Buffer, found: list[Access]) -> BufferUse:
+    size = dtypes.itemsize(buffer.type)
+    loads = sum(executions(a) for a in found if not a.writes)
+    stores = sum(executions(a) for a in found if a.writes)
+    mine = [touched(a, one_owner(a, buffer.scope)) for a in found]
+    read = [t for t, a in zip(mine, found, strict=True) if not a.writes]
+    held = prod(buffer.shape) if buffer.scope == "global" else _box(mine)
+    reuse = sum(t.accesses for t in read) / max(union(read)[2], 1) if read else 0.0
+    role = _role(func, buffer, found)
+    return BufferUse(
+        buffer.name, buffer.type, buffer.shape, role, held * size, loads, stores,
+        loads * size, stores * size, reuse,
+    )  # fmt: skip
+
+
+def _box(parts: Iterable[Touched]) -> int:
+    """The cells of the smallest box around all that is touched."""
+    boxes = [p.region()[0] for p in parts if p.accesses]
+    if not boxes:
+        return 0
+    ends = [
+        (min(b[d][0] for b in boxes), max(b[d][0] + (b[d][1] - 1) * b[d][2] for b in boxes))
+        for d in range(len(boxes[0]))
+    ]
+    return prod(high - low + 1 for low, high in ends)
+
+
+def _role(func: PrimFunc, buffer: Buffer, found: list[Access]) -> str:
+    if buffer not in func.params:
+        return "intermediate"
+    if not any(a.writes for a in found):
+        return "input"
+    return "output" if found[0].writes else "input and output"
+
+
+def _flows(func: PrimFunc) -> Iterable[Flow]:
+    sums: dict[tuple[str, Buffer, Buffer], int] = {}
+    for access in accesses(func):
+        if not access.writes and access.store is not None:
+            target = access.store.buffer
+            if target is not access.buffer:
+                key = (access.stage, access.buffer, target)
+                sums[key] = sums.get(key, 0) + executions(access)
+    for (stage, source, target), count in sums.items():
+        size = count * dtypes.itemsize(source.type)
+        yield Flow(stage, source.name, target.name, source.scope, target.scope, count, size)
+
+
+def _caption(levels: Sequence[Level]) -> str:
+    """One sentence: what goes to global memory, and what is kept nearer."""
+    far = levels[0]
+    sentence = (
+        f"{count_text(far.loads, 'load')} from and {count_text(far.stores, 'store')} to "
+        "global memory"
+    )
+    near = [
+        f"each {level.owner} keeps {count_text(level.used, 'byte')} in {level.scope} memory"
+        for level in levels[1:]
+        if level.buffers
+    ]
+    return "; ".join([sentence, *near]) + "."
+
+
+def _table(levels: Sequence[Level]) -> Table:
+    rows = tuple(
+        (level.scope, u.buffer, u.role, u.bytes, u.loads, u.stores, round(u.reuse, 2))
+        for level in levels
+        for u in level.buffers
+    )
+    columns = ("memory", "buffer", "role", "bytes held", "loads", "stores", "loads a cell")
+    return Table(columns, rows)

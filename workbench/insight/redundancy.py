@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
+from typing import Any
 
+import numpy as np
+
+from workbench.insight.accesses import Access, accesses
+from workbench.insight.cells import MOST, lanes, touched, value
+from workbench.insight.names import count_text, point_text
 from workbench.insight.page import Kind, Point, Table
+from workbench.ir import Buffer, BufferLoad, PrimFunc, free_vars, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,3 +41,103 @@ class Redundancy:
     caption: str
     table: Table
     kind: Kind = "emulated"
+
+
+def redundancy(func: PrimFunc) -> Redundancy:
+    """How often the first block loads each element of each buffer that it shares or reads.
+
+    Where no block is bound the whole program counts as one. Accesses with too many iterations to
+    look at one by one (more than 4 million), or an index read from memory, are left out.
+    """
+    groups: dict[Buffer, list[Access]] = {}
+    for access in accesses(func):
+        if not access.writes and access.buffer.scope != "local":
+            groups.setdefault(access.buffer, []).append(access)
+    buffers = tuple(r for b, found in groups.items() if (r := _reuse(b, found)) is not None)
+    return Redundancy(buffers, _caption(buffers), _table(buffers))
+
+
+def _reuse(buffer: Buffer, found: list[Access]) -> Reuse | None:
+    if len(found) == 1 and not found[0].guards:
+        even = _even(found[0])
+        if even is not None:
+            return even
+    times = np.zeros(prod(buffer.shape), dtype=np.int64)
+    for access in found:
+        loads = _loads(access)
+        if loads is None:
+            return None
+        cells, factor = loads
+        times += np.bincount(cells, minlength=len(times))[: len(times)] * factor
+    loaded = times[times > 0]
+    if not len(loaded):
+        return None
+    numbers, cells = np.unique(loaded, return_counts=True)
+    most = int(np.argmax(times))
+    return Reuse(
+        buffer.name,
+        buffer.scope,
+        int(loaded.sum()),
+        len(loaded),
+        float(loaded.mean()),
+        tuple((int(n), int(c)) for n, c in zip(numbers, cells, strict=True)),
+        tuple(int(i) for i in np.unravel_index(most, buffer.shape)),
+        int(times[most]),
+    )
+
+
+def _even(access: Access) -> Reuse | None:
+    """The answer where different iterations load different cells, without counting; else None."""
+    fixed = {loop.var: 0 for loop in access.loops if loop.role == "block"}
+    free = [loop for loop in access.loops if loop.var not in fixed]
+    used = access.used()
+    found = touched(access, fixed)
+    if not found.exact or found.cells != prod(x.extent for x in free if x.var in used):
+        return None
+    times = found.accesses // found.cells
+    first = tuple(start for start, _, _ in found.region()[0])
+    histogram = ((times, found.cells),)
+    name, scope = access.buffer.name, access.buffer.scope
+    return Reuse(name, scope, found.accesses, found.cells, float(times), histogram, first, times)
+
+
+def _loads(access: Access) -> tuple[Any, int] | None:
+    """The cells that the first block loads, with repeats, and how often all that happens."""
+    fixed = {loop.var: 0 for loop in access.loops if loop.role == "block"}
+    extents = {loop.var: loop.extent for loop in access.loops if loop.var not in fixed}
+    exprs = (*access.indices, *access.guards)
+    if any(isinstance(n, BufferLoad) for e in exprs for n in walk(e)):
+        return None
+    used = {v for e in exprs for v in free_vars(e)}
+    ordered = [v for v in extents if v in used]
+    shape = tuple(extents[v] for v in ordered)
+    if prod(shape) > MOST:
+        return None
+    env = lanes(ordered, extents, fixed)
+    flat: Any = np.int64(0)
+    for index, size in zip(access.indices, access.buffer.shape, strict=True):
+        flat = flat * size + value(index, env)
+    keep = np.ones(shape, dtype=bool)
+    for guard in access.guards:
+        keep = keep & np.asarray(value(guard, env), dtype=bool)
+    cells = np.broadcast_to(np.asarray(flat), shape)[keep]
+    inside = (cells >= 0) & (cells < prod(access.buffer.shape))
+    return cells[inside], prod(n for v, n in extents.items() if v not in used)
+
+
+def _caption(buffers: tuple[Reuse, ...]) -> str:
+    if not buffers:
+        return "Nothing is loaded from global or shared memory."
+    top = max(buffers, key=lambda r: r.average)
+    cell = point_text(top.buffer, top.most)
+    if top.times == 1:
+        return "No element is loaded more than once by the first block."
+    return f"{cell} is loaded {count_text(top.times, 'time')} by the first block."
+
+
+def _table(buffers: tuple[Reuse, ...]) -> Table:
+    rows = tuple(
+        (r.buffer, r.scope, r.loads, r.cells, round(r.average, 2), r.times) for r in buffers
+    )
+    columns = ("buffer", "memory", "loads", "elements", "loads an element", "most for one")
+    return Table(columns, rows)

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
+from workbench.insight.accesses import accesses
+from workbench.insight.counts import counts
 from workbench.insight.page import Kind, Table
+from workbench.ir import Kernel, dtypes
+from workbench.target import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,3 +38,42 @@ class Roofline:
     caption: str
     table: Table
     kind: Kind = "modelled"
+
+
+def roofline(kernels: Sequence[Kernel], target: Target) -> Roofline | None:
+    """Where `kernels` stand under the roofs of `target`; None where it has no data sheet.
+
+    Peak and bandwidth are the data sheet's; caches, which let real traffic be less than what is
+    asked for, are left out.
+    """
+    if target.peak_flops is None or target.bandwidth is None:
+        return None
+    counted = counts(kernels)
+    traffic = counted.traffic[0]
+    moved = traffic.load_bytes + traffic.store_bytes
+    touched = {a.buffer: None for k in kernels for a in accesses(k) if a.buffer.scope == "global"}
+    least = sum(prod(b.shape) * dtypes.itemsize(b.type) for b in touched)
+    intensity = counted.work / moved if moved else 0.0
+    ideal = counted.work / least if least else 0.0
+    peak, bandwidth = target.peak_flops, target.bandwidth
+    ridge = peak / bandwidth
+    roof = min(peak, bandwidth * intensity)
+    bound = "memory" if intensity < ridge else "compute"
+    seconds = max(counted.work / peak, moved / bandwidth)
+    caption = (
+        f"{intensity:.3g} operations a byte: on {target.title} {bound} is the limit, "
+        f"at most {roof / 1e9:.4g} billion operations a second."
+    )
+    rows: tuple[tuple[str | int | float, ...], ...] = (
+        ("work (operations)", counted.work),
+        ("bytes asked of global memory", moved),
+        ("bytes if each were moved once", least),
+        ("operations a byte", round(intensity, 4)),
+        ("operations a byte at best", round(ideal, 4)),
+        ("operations a byte where both roofs meet", round(ridge, 2)),
+        ("roof (billion operations a second)", round(roof / 1e9, 1)),
+    )
+    return Roofline(
+        target.name, counted.work, moved, least, intensity, ideal, peak, bandwidth, ridge,
+        roof, bound, seconds, caption, Table(("what", "how much"), rows),
+    )  # fmt: skip

@@ -161,7 +161,11 @@ class _Axes:
         if "thread" in self.labels and thread is not None:
             parts.append(unit_text("thread", thread, self.threads))
         if "time" in self.labels:
-            steps = f"time step {time[0]}" if time[0] == time[1] else f"time steps {time[0]} to {time[1]}"
+            steps = (
+                f"time step {time[0]}"
+                if time[0] == time[1]
+                else f"time steps {time[0]} to {time[1]}"
+            )
             parts.append(steps)
         return ", ".join(parts)
 
@@ -174,7 +178,9 @@ def _cells(store: Access, axes: _Axes) -> tuple[Cell, ...]:
     order = [loop.var for loop in axes.loops]
     env: dict[Var, Any] = {loop.var: np.int64(0) for loop in axes.idle}
     for axis, var in enumerate(order):
-        env[var] = np.arange(extents[var]).reshape([-1 if k == axis else 1 for k in range(len(order))])
+        env[var] = np.arange(extents[var]).reshape(
+            [-1 if k == axis else 1 for k in range(len(order))]
+        )
     full = tuple(extents[v] for v in order)
     keep = np.ones(full, dtype=bool)
     for guard in store.guards:
@@ -319,10 +325,16 @@ def _group(
         return None
     serial = {v: n for v, n in values.items() if v in axes.factors}
     time = axes.time(serial, serial)
-    block = axes.place(values, axes.blocks) if any(b in by for b in axes.blocks) or axes.blocks else None
+    block = (
+        axes.place(values, axes.blocks)
+        if any(b in by for b in axes.blocks) or axes.blocks
+        else None
+    )
     named = [loop for loop in axes.threads if loop in by]
     thread = axes.place(values, axes.threads) if named else None
-    return Group(_group_label(axes, by, time, block, thread), time, block, thread, region, exact, cells)
+    return Group(
+        _group_label(axes, by, time, block, thread), time, block, thread, region, exact, cells
+    )
 
 
 def _group_label(
@@ -340,7 +352,9 @@ def _caption(name: str, cell: Cell, axes: _Axes) -> str:
     verb = "computed by" if axes.labels != ("time",) else "computed at"
     if axes.labels == ("time",) and cell.time[0] != cell.time[1]:
         verb = "computed in"
-    label = cell.label.replace(", time step", ", at time step").replace("at time steps", "in time steps")
+    label = cell.label.replace(", time step", ", at time step").replace(
+        "at time steps", "in time steps"
+    )
     sentence = f"{at} is {verb} {label}"
     if cell.writers > 1:
         sentence += f", and again by {cell.writers - 1} other threads"

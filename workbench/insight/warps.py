@@ -1,0 +1,91 @@
+"""What the warps of the first block ask of memory, request by request."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from workbench import script
+from workbench.insight.accesses import Access
+from workbench.insight.cells import lanes, value
+from workbench.ir import BufferLoad, Expr, Kernel, Ramp, Var, dtypes, free_vars, walk
+
+MOST_ROWS = 256  # iterations of the serial loops that are looked at
+IDLE = -1
+
+
+def requests(kernel: Kernel, access: Access, warp: int) -> Any:
+    """The byte address of each lane of each request: one row a request, IDLE where a lane sleeps.
+
+    Serial loops of more than MOST_ROWS iterations are looked at from their start. None where an
+    index is read from memory.
+    """
+    index = access.indices[0]
+    base: Expr = index.base if isinstance(index, Ramp) else index
+    exprs = (base, *access.guards)
+    if any(isinstance(n, BufferLoad) for e in exprs for n in walk(e)):
+        return None
+    fixed, extents = _ranges(kernel, access, exprs)
+    threads = _threads(kernel)
+    env = lanes(extents, extents, fixed)
+    rank = len(extents)
+    for axis, values in threads.items():
+        env[axis] = values.reshape((1,) * rank + (-1,))
+    env = {v: (a[..., None] if np.ndim(a) == rank and v in extents else a) for v, a in env.items()}
+    shape = (*extents.values(), prod(kernel.block))
+    address = np.broadcast_to(np.asarray(value(base, env)), shape).astype(np.int64)
+    keep = np.ones(shape, dtype=bool)
+    for guard in access.guards:
+        keep = keep & np.asarray(value(guard, env), dtype=bool)
+    size = dtypes.itemsize(access.buffer.type)
+    table = np.where(keep, address * size, IDLE).reshape(-1, shape[-1])
+    missing = -shape[-1] % warp
+    table = np.pad(table, ((0, 0), (0, missing)), constant_values=IDLE).reshape(-1, warp)
+    return table[(table != IDLE).any(axis=1)]
+
+
+def _ranges(
+    kernel: Kernel, access: Access, exprs: tuple[Expr, ...]
+) -> tuple[dict[Var, int], dict[Var, int]]:
+    """The first block's index, and the loops to run over with how far."""
+    used = {v for e in exprs for v in free_vars(e)}
+    fixed = {loop.var: 0 for loop in access.loops if loop.role == "block"}
+    extents: dict[Var, int] = {}
+    room = MOST_ROWS
+    for loop in reversed([x for x in access.loops if x.role == "serial" and x.var in used]):
+        extents[loop.var] = max(1, min(loop.extent, room))
+        room //= extents[loop.var]
+    return fixed, dict(reversed(extents.items()))
+
+
+def _threads(kernel: Kernel) -> dict[Var, Any]:
+    """Each thread variable over the threads of a block, x fastest."""
+    number = np.arange(prod(kernel.block))
+    x, y, _ = kernel.block
+    places = {"x": number % x, "y": number // x % y, "z": number // (x * y)}
+    return {v: places[axis[-1]] for axis, v in kernel.axes if axis.startswith("thread")}
+
+
+def text_of(access: Access) -> str:
+    """The access as it stands in the kernel."""
+    return script.expr_text(BufferLoad(access.buffer, access.node.indices))
+
+
+def lane_bytes(access: Access) -> int:
+    """Bytes that one lane moves at once."""
+    return access.width * dtypes.itemsize(access.buffer.type)
+
+
+def first_row(table: Any) -> tuple[int | None, ...]:
+    """The first request, None for a lane that sleeps."""
+    return tuple(None if a == IDLE else int(a) for a in table[0].tolist())
+
+
+def distinct(table: Any) -> Any:
+    """How many distinct values other than IDLE each row holds."""
+    ordered = np.sort(table, axis=1)
+    fresh = np.ones(ordered.shape, dtype=bool)
+    fresh[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    return (fresh & (ordered != IDLE)).sum(axis=1)
