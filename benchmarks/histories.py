@@ -8,6 +8,7 @@ from typing import Any
 import workbench as wb
 from workbench import script
 from workbench.ir import PrimFunc
+from workbench.lesson import exercise
 from workbench.schedule.history import HistoryNode
 
 _ADD = """
@@ -56,6 +57,11 @@ def histories() -> Iterator[tuple[str, wb.Schedule]]:
     yield "vector add of 8", add_branches(vector_add(8), (2, 4, 8))
     yield "vector add of 1024", add_branches(vector_add(1024), THREADS)
     yield "window sum of 1024", window_branches(window_sum(1024), THREADS)
+    for name in ("odd_vector", "wide_window"):
+        task = exercise(name)
+        sch = task.schedule()
+        task.solution(sch)
+        yield f"exercise, {task.name}", sch
 
 
 def large() -> Iterator[tuple[str, wb.Schedule]]:

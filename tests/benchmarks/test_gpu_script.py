@@ -1,0 +1,150 @@
+"""The script that runs on a GPU machine: what of it can be checked without one."""
+
+from __future__ import annotations
+
+import json
+import linecache
+import re
+import subprocess
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from benchmarks import gpu
+from benchmarks.histories import histories, large, vector_add, window_sum
+from benchmarks.lab_step import percentile_95
+from benchmarks.sanitize import host_program
+from workbench.emulate import evaluate
+from workbench.runtime import recorded
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def steps() -> list[gpu.Step]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", wb.ScheduleWarning)
+        return list(gpu.steps(histories()))
+
+
+def test_every_program_comes_once_with_kernels_or_the_reason(steps: list[gpu.Step]):
+    keys = [recorded.program_key(step.func) for step in steps]
+    assert len(keys) == len(set(keys)) > 50
+    assert all(bool(step.built) != bool(step.refused) for step in steps)
+    built = [step.label for step in steps if step.built]
+    assert len(built) > 40
+    assert any("compute_at" in label and "bind(ax0_1" in label for label in built)
+
+
+def test_every_step_means_on_the_emulator_what_the_program_means(steps: list[gpu.Step]):
+    rng = np.random.default_rng(0)
+    for step in steps:
+        if step.built is None:
+            continue
+        given = gpu.arrays_of(step.func, rng)
+        emulated, meant = [a.copy() for a in given], [a.copy() for a in given]
+        step.built.emulate(*emulated)
+        evaluate(step.func, meant)
+        assert all(map(np.array_equal, emulated, meant)), step.label
+
+
+def test_outputs_start_as_nan_so_that_a_cell_nobody_writes_is_seen():
+    a, b, c = gpu.arrays_of(vector_add(8), np.random.default_rng(0))
+    assert not np.isnan(a).any() and not np.isnan(b).any() and np.isnan(c).all()
+
+
+def test_the_large_comparison_finds_a_wrong_cell(monkeypatch):
+    rng = np.random.default_rng(0)
+    for func in (vector_add(64), window_sum(64)):
+        sch = wb.Schedule(func)
+        sch.bind("i", "threadIdx.x")
+        step = gpu.Step("", func, wb.build(sch), "")
+        monkeypatch.setattr(
+            type(step.built), "__call__", lambda self, *arrays: self.emulate(*arrays)
+        )
+        assert gpu.compare_large(step, gpu.arrays_of(func, rng)) == "equal"
+
+        def wrong(self, *arrays):
+            self.emulate(*arrays)
+            arrays[-1][5] += 1
+
+        monkeypatch.setattr(type(step.built), "__call__", wrong)
+        assert gpu.compare_large(step, gpu.arrays_of(func, rng)) == "DIFFERS from NumPy"
+
+
+def test_the_large_histories_build():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", wb.ScheduleWarning)
+        built = [step for step in gpu.steps(large()) if step.built]
+    assert {step.built.grid for step in built if step.built} >= {(2**19, 1, 1)}
+
+
+def test_the_host_program_compiles(steps: list[gpu.Step], nvcc: str, tmp_path: Path):
+    kernels = [step.built for step in steps if step.built][-5:]
+    source = tmp_path / "all.cu"
+    source.write_text(host_program(kernels))
+    done = subprocess.run(
+        [nvcc, "-arch=sm_90", "-o", tmp_path / "all", source], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_part_that_fails_is_told_and_does_not_stop_the_report(tmp_path: Path):
+    results = {
+        "device": "runs on: Fake GPU",
+        "date": "2026-11-21",
+        "errors": ["vendor: no"],
+        "steps": [
+            {"label": "a > b", "refused": "", "agrees": "equal", "seconds": 1.5e-6},
+            {"label": "a", "refused": "nothing bound"},
+            {"label": "c", "refused": "", "agrees": "DIFFERS from the emulator"},
+        ],
+    }
+    gpu.write(tmp_path, "Fake GPU", results, [])
+    text = (tmp_path / "report.txt").read_text()
+    assert "equal, 1.5 µs                      a > b" in text
+    assert "no kernel                          a\n" in text
+    assert "DIFFERS from the emulator" in text and "vendor: no" in text
+    assert json.loads((tmp_path / "results.json").read_text()) == results
+    assert recorded.parse((tmp_path / "recorded.json").read_text()) == ()
+
+
+def test_percentile():
+    assert percentile_95([1.0] * 95 + [9.0] * 5) == pytest.approx(1.0, abs=0.5)
+
+
+def schedules_of(lesson: str, monkeypatch) -> list[wb.Schedule]:
+    """Every schedule that a lesson's cells make, the labs left out."""
+    monkeypatch.setattr(wb, "lab", lambda *args, **options: None)
+    cells = json.loads((ROOT / "lessons" / lesson).read_text())["cells"]
+    code = ["".join(c["source"]) for c in cells if c["cell_type"] == "code"]
+    scope: dict[str, object] = {"__name__": "lesson"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", wb.ScheduleWarning)
+        for number, text in enumerate(code):
+            name = f"<{lesson} cell {number}>"
+            text = re.sub(r"^( *)%.*$", r"\1pass", text, flags=re.M)
+            linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+            exec(compile(text, name, "exec"), scope)
+    return [value for value in scope.values() if isinstance(value, wb.Schedule)]
+
+
+@pytest.mark.parametrize("lesson", ["01_vector_add.ipynb", "02_window_sum.ipynb"])
+def test_every_step_of_the_lessons_has_a_recorded_time(lesson: str, monkeypatch, capsys):
+    schedules = schedules_of(lesson, monkeypatch)
+    nodes = [node for sch in schedules for node in sch.history]
+    missing = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", wb.ScheduleWarning)
+        for node in nodes:
+            try:
+                wb.build(node.func)
+            except wb.ScheduleError:
+                continue
+            if not recorded.times(node.func):
+                missing.append(str(node))
+    assert len(nodes) > 4
+    assert not missing, "run benchmarks/gpu.py on a GPU and commit its recorded.json"
