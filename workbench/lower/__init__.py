@@ -1,5 +1,5 @@
 """From a scheduled program to kernels: what every thread of a launch runs."""
 
-from workbench.lower.pipeline import Lowered, Pass, lower
+from workbench.lower.pipeline import KERNEL_PASSES, Lowered, Pass, lower
 
-__all__ = ["Lowered", "Pass", "lower"]
+__all__ = ["KERNEL_PASSES", "Lowered", "Pass", "lower"]

@@ -31,7 +31,8 @@ from workbench.target import Target
 def insert_barriers(kernel: Kernel, target: Target) -> Kernel:
     """Let threads wait for each other where two of them could race for a cell, and only there."""
     planner = _Planner(kernel)
-    return replace(kernel, body=planner.plan(kernel.body, ()).stmt) if planner.watched else kernel
+    body = planner.plan(kernel.body, ()).stmt if planner.watched else kernel.body
+    return kernel if body is kernel.body else replace(kernel, body=body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,9 @@ class _Planner:
         """`stmt`, inside `loops`, with the barriers that it needs within."""
         match stmt:
             case SeqStmt(stmts):
-                return self._sequence(stmts, loops, (), None)
+                planned = self._sequence(stmts, loops, (), None)
+                same = isinstance(planned.stmt, SeqStmt) and _same(planned.stmt.stmts, stmts)
+                return replace(planned, stmt=stmt) if same else planned
             case For():
                 return self._loop(stmt, loops)
             case IfThenElse():
@@ -146,3 +149,7 @@ class _Planner:
             detail="In it, threads read what other threads wrote, so that all of a block have to "
             "meet at a barrier; but the condition lets only some of them get there.",
         )
+
+
+def _same(a: Sequence[Stmt], b: Sequence[Stmt]) -> bool:
+    return len(a) == len(b) and all(x is y for x, y in zip(a, b, strict=True))

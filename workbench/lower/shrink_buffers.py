@@ -43,6 +43,8 @@ def shrink_buffers(kernel: Kernel, target: Target) -> Kernel:
     What is in use at a time is what all accesses touch while the loops around all of them stand
     still: for shared memory over all threads of a block, for local memory in one thread.
     """
+    if not kernel.allocs:
+        return kernel
     known = known_bounds(kernel)
     padding = _paddings(kernel)
     found: dict[Buffer, list[Access]] = {b: [] for b in kernel.allocs}

@@ -24,7 +24,8 @@ _MOST = 1024  # copies of a loop's body; more make a kernel that does not fit an
 
 def unroll_registers(kernel: Kernel, target: Target) -> Kernel:
     """Unroll loops that count through local arrays: registers have names, not addresses."""
-    return replace(kernel, body=_unrolled(kernel.body, _MOST))
+    body = _unrolled(kernel.body, _MOST)
+    return kernel if body is kernel.body else replace(kernel, body=body)
 
 
 def _unrolled(stmt: Stmt, budget: int) -> Stmt:

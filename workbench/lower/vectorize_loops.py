@@ -51,7 +51,8 @@ def vectorize_loops(kernel: Kernel, target: Target) -> Kernel:
             return _vectorized(node, known, target.max_vector_bytes)
         return node
 
-    return replace(kernel, body=rewrite(kernel.body, visit))
+    body = rewrite(kernel.body, visit)
+    return kernel if body is kernel.body else replace(kernel, body=body)
 
 
 class _NoVector(Exception):

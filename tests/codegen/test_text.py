@@ -1,0 +1,132 @@
+"""What the text says, and what a target cannot say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.gpu_programs import parsed
+from workbench import codegen, target
+from workbench.codegen import source
+from workbench.diag import Refusal
+from workbench.lower import lower
+
+CUDA, METAL = target.get("cuda"), target.get("metal")
+
+
+def lines(body: str, gpu=CUDA, signature: str = 'A: T.Buffer((64,), "float32")') -> list[str]:
+    """The lines of the kernel whose threads t run `body`."""
+    indented = "\n".join(f"        {line}" for line in body.strip().splitlines())
+    func = parsed(f"""
+@T.prim_func
+def main({signature}):
+    for t in T.thread_binding(32, thread="threadIdx.x"):
+{indented}
+""")
+    text = source(lower(func, gpu).kernels, gpu)
+    return text.split("// 0 .. 31\n")[1].removesuffix("\n}\n").splitlines()
+
+
+@pytest.mark.parametrize("name", ["cuda", "metal"])
+def test_a_target_is_a_table_of_at_most_80_lines(name: str):
+    path = Path(codegen.__file__).with_name(f"{name}.py")
+    assert len(path.read_text().splitlines()) <= 80
+
+
+def test_brackets_stand_only_where_c_needs_them():
+    body = "A[t] = (A[t] + A[t] * A[t]) * (A[t] - (A[t] - A[t])) / A[t]"
+    assert lines(body) == ["  A[t] = (A[t] + A[t] * A[t]) * (A[t] - (A[t] - A[t])) / A[t];"]
+
+
+def test_conditions_are_bracketed_where_a_reader_needs_it():
+    body = "if t < 3 or t > 5 and t != 9:\n    A[t] = T.float32(1)"
+    assert lines(body)[0] == "  if (t < 3 || (t > 5 && t != 9)) {"
+
+
+def test_c_divides_where_nothing_is_negative_and_a_helper_elsewhere():
+    assert lines("A[t // 3 + t % 3] = T.float32(1)") == ["  A[t / 3 + t % 3] = 1.0f;"]
+    assert lines("A[T.max(-1, (t - 4) // 3)] = T.float32(1)") == [
+        "  A[max(-1, floordiv(t - 4, 3))] = 1.0f;"
+    ]
+
+
+def test_names_that_c_has_taken_are_changed():
+    body = "for int in range(2):\n    float[t] = float[t] + T.Cast('float32', int)"
+    assert lines(body, signature='float: T.Buffer((64,), "float32")') == [
+        "  for (int int_1 = 0; int_1 < 2; ++int_1) {",
+        "    float_1[t] = float_1[t] + (float)int_1;",
+        "  }",
+    ]
+
+
+def test_a_name_is_free_again_after_its_loop():
+    body = (
+        "for k in range(2):\n    A[k] = T.float32(0)\nfor k in range(3):\n    A[k] = T.float32(1)"
+    )
+    assert [line for line in lines(body) if "for" in line] == [
+        "  for (int k = 0; k < 2; ++k) {",
+        "  for (int k = 0; k < 3; ++k) {",
+    ]
+
+
+def test_constants_keep_their_value():
+    body = """
+A[0] = T.float32(0.1)
+A[1] = T.float32(16777216)
+A[2] = T.float32(-1e-30)
+A[3] = T.float32("-inf")
+A[4] = T.float32("nan")
+"""
+    assert lines(body) == [
+        "  A[0] = 0.1f;",
+        "  A[1] = 16777216.0f;",
+        "  A[2] = -1e-30f;",
+        "  A[3] = -__int_as_float(0x7f800000);",
+        "  A[4] = __int_as_float(0x7fffffff);",
+    ]
+
+
+def test_the_smallest_integer_is_not_read_as_minus_a_larger_one():
+    found = lines("A[t] = T.int32(-2147483648)", signature='A: T.Buffer((64,), "int32")')
+    assert found == ["  A[t] = -2147483647 - 1;"]
+
+
+def test_a_vector_is_computed_member_by_member():
+    body = "for v in T.vectorized(2):\n    A[t * 2 + v] = A[t * 2 + v] * B[t] + B[t]"
+    signature = 'A: T.Buffer((64,), "float32"), B: T.Buffer((32,), "float32")'
+    assert lines(body, signature=signature) == [
+        "  {",
+        "    float2 A_2 = *(float2*)&A[t * 2];",
+        "    float2 A_2_1;",
+        "    A_2_1.x = A_2.x * B[t] + B[t];",
+        "    A_2_1.y = A_2.y * B[t] + B[t];",
+        "    *(float2*)&A[t * 2] = A_2_1;",
+        "  }",
+    ]
+
+
+def test_metal_says_in_which_memory_a_vector_lies():
+    body = "for v in T.vectorized(4):\n    A[t * 4 + v] = B[t * 4 + v]"
+    signature = 'A: T.Buffer((128,), "float32"), B: T.Buffer((128,), "float32")'
+    assert lines(body, METAL, signature) == [
+        "  *(device float4*)&A[t * 4] = *(device const float4*)&B[t * 4];"
+    ]
+
+
+def test_metal_has_no_float64():
+    with pytest.raises(Refusal) as refusal:
+        lines("A[t] = A[t] + A[t]", METAL, 'A: T.Buffer((64,), "float64")')
+    assert refusal.value.headline == "Can't write Metal code: it has no float64"
+    assert refusal.value.hint == "use float32 there, or build for another target"
+    assert [buffer.name for buffer in refusal.value.at] == ["A"]
+
+
+def test_metal_has_no_erf():
+    with pytest.raises(Refusal) as refusal:
+        lines("A[t] = T.erf(A[t])", METAL)
+    assert refusal.value.headline == "Can't write Metal code: it has no erf of float32"
+    assert refusal.value.hint == (
+        "compute it from functions that it has, or build for another target"
+    )
+    assert [buffer.name for buffer in refusal.value.at] == ["A"]

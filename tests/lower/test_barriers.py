@@ -1,0 +1,160 @@
+"""Barriers stand where threads could race, and nowhere else."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.gpu_programs import add_in_blocks, blocked_matmul, parsed, window_steps
+from workbench import script, target
+from workbench.diag import Refusal
+from workbench.ir import Barrier, Kernel, PrimFunc, walk
+from workbench.lower import lower
+
+CUDA = target.get("cuda")
+
+
+def lowered_text(func: PrimFunc) -> str:
+    (kernel,) = lower(func, CUDA).kernels
+    return script.show(kernel)
+
+
+def barriers(func: PrimFunc) -> int:
+    return sum(
+        isinstance(node, Barrier) for kernel in lower(func, CUDA).kernels for node in walk(kernel)
+    )
+
+
+def shared(body: str, threads: int = 32, cells: int = 32) -> PrimFunc:
+    """`body` on an array S in shared memory, for threads t of two blocks b."""
+    indented = "\n".join(f"            {line}" for line in body.strip().splitlines())
+    return parsed(f"""
+@T.prim_func
+def main(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+    S = T.alloc_buffer(({cells},), scope="shared")
+    for b in T.thread_binding(2, thread="blockIdx.x"):
+        for t in T.thread_binding({threads}, thread="threadIdx.x"):
+{indented}
+""")
+
+
+def test_nothing_shared_needs_none():
+    assert barriers(add_in_blocks()) == 0
+    assert barriers(blocked_matmul(shared=False)) == 0
+
+
+def test_reading_what_others_fetched_needs_one():
+    assert barriers(window_steps()["shared"]) == 1
+    assert barriers(window_steps()["cooperative"]) == 1
+
+
+def test_a_tile_that_is_fetched_again_needs_two():
+    assert barriers(blocked_matmul()) == 2
+
+
+def test_one_barrier_serves_two_stages():
+    text = lowered_text(blocked_matmul())
+    between = text.split("T.barrier()")[1]
+    assert "A_shared[" in between and "B_shared[" in between
+
+
+def test_a_thread_that_reads_what_it_wrote_itself_does_not_wait():
+    assert barriers(shared("S[t] = A[t]\nB[b * 32 + t] = S[t] + S[t]")) == 0
+    assert barriers(shared("S[t // 4 * 4 + t % 4] = A[t]\nB[b * 32 + t] = S[t]")) == 0
+    own_pair = """
+for u in range(2):
+    S[t * 2 + u] = A[t * 2 + u]
+for u in range(2):
+    B[t * 2 + u] = S[t * 2 + 1 - u]
+"""
+    assert barriers(shared(own_pair, cells=64)) == 0
+
+
+def test_a_neighbour_is_waited_for():
+    assert barriers(shared("S[t] = A[t]\nB[b * 32 + t] = S[(t + 1) % 32]")) == 1
+    assert barriers(shared("S[t] = A[t]\nB[b * 32 + t] = S[31 - t]")) == 1
+
+
+def test_halves_that_never_meet_do_not_wait():
+    assert barriers(shared("S[t] = A[t]\nB[b * 32 + t] = S[t + 32]", cells=64)) == 0
+
+
+def test_a_permutation_looked_at_cell_by_cell_does_not_wait():
+    same = "S[(t * 5 + 3) % 32] = A[t]\nB[b * 32 + t] = S[(t * 5 + 3) % 32]"
+    assert barriers(shared(same)) == 0
+    assert barriers(shared(same.replace("* 5 + 3) % 32]\n", "* 7 + 3) % 32]\n"))) in (0, 1)
+
+
+def test_a_loop_around_needs_its_own():
+    body = """
+for k in range(4):
+    S[t] = A[k * 4 + t]
+    B[b * 32 + t] = S[31 - t]
+"""
+    assert barriers(shared(body)) == 2
+
+
+def test_the_barrier_stands_before_the_loop_not_in_it():
+    body = """
+S[t] = A[t]
+for k in range(4):
+    B[k * 8 + t % 8] = S[k]
+"""
+    text = lowered_text(shared(body))
+    assert text.index("T.barrier()") < text.index("for k")
+    assert barriers(shared(body)) == 1
+
+
+def test_global_memory_that_a_block_hands_on_is_waited_for():
+    body = "B[b * 32 + t] = A[t]\nS[t] = B[b * 32 + 31 - t]\nB[b * 32 + t] = S[t]"
+    assert barriers(shared(body)) == 2
+
+
+def test_one_thread_needs_none():
+    assert barriers(shared("S[t] = A[t]\nB[b + t] = S[0]", threads=1)) == 0
+
+
+def test_a_condition_that_is_the_same_for_the_block_may_hold_barriers():
+    body = """
+if b < 1:
+    S[t] = A[t]
+    B[t] = S[31 - t]
+"""
+    assert "T.barrier()" in lowered_text(shared(body)).split("if ")[1]
+
+
+def test_a_condition_that_splits_the_block_is_refused():
+    body = """
+if t < 16:
+    S[t] = A[t]
+    B[t] = S[15 - t]
+"""
+    with pytest.raises(Refusal) as refusal:
+        lower(shared(body), CUDA)
+    assert refusal.value.headline == (
+        "Can't run this on a GPU: threads would wait at S for others that never come"
+    )
+    assert refusal.value.hint == (
+        "make the condition around it the same for the whole block, or take the condition only "
+        "around the store"
+    )
+    assert refusal.value.detail == (
+        "In it, threads read what other threads wrote, so that all of a block have to meet at a "
+        "barrier; but the condition lets only some of them get there."
+    )
+
+
+def test_a_loop_that_only_some_threads_run_to_the_end_is_refused():
+    body = """
+for k in range(t + 1):
+    S[t] = A[k]
+    B[t] = S[31 - t]
+"""
+    with pytest.raises(Refusal, match="threads would wait at S for others that never come"):
+        lower(shared(body), CUDA)
+
+
+def test_the_kernel_with_no_barrier_is_the_same_object():
+    history = lower(add_in_blocks(), CUDA).history
+    (step,) = (step for step in history if step.name == "insert_barriers")
+    (before,), (after,) = step.before, step.after
+    assert isinstance(before, Kernel) and before is after

@@ -1,0 +1,105 @@
+"""Shared and local arrays become as large as what a block, or a thread, uses of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.gpu_programs import blocked_matmul, parsed, window_steps
+from workbench import script, target
+from workbench.ir import Kernel, PrimFunc
+from workbench.lower import lower
+
+CUDA = target.get("cuda")
+
+
+def kernel_of(func: PrimFunc, after: str = "shrink_buffers") -> Kernel:
+    (step,) = (step for step in lower(func, CUDA).history if step.name == after)
+    (kernel,) = step.after
+    assert isinstance(kernel, Kernel)
+    return kernel
+
+
+def sizes(func: PrimFunc) -> dict[str, tuple[int, ...]]:
+    return {buffer.name: buffer.shape for buffer in kernel_of(func).allocs}
+
+
+@pytest.mark.parametrize("step", ["shared", "cooperative"])
+def test_the_window_sum_keeps_130_of_1027(step: str):
+    assert sizes(window_steps()[step]) == {"A_shared": (130,)}
+
+
+def test_a_matmul_keeps_its_tiles():
+    assert sizes(blocked_matmul()) == {
+        "C_local": (4, 4),
+        "A_shared": (16, 8),
+        "B_shared": (8, 16),
+    }
+
+
+def test_each_view_tells_which_array_it_is_a_part_of():
+    func = window_steps()["cooperative"]
+    (kernel,) = lower(func, CUDA).kernels
+    views = dict(kernel.views)
+    assert [views[p] for p in kernel.params] == list(func.params)
+    (shared,) = kernel.allocs
+    assert views[shared] is func.root.alloc_buffers[0]
+
+
+def test_a_condition_on_a_sum_limits_the_region():
+    func = parsed("""
+@T.prim_func
+def main(A: T.Buffer((64, 10), "float32"), B: T.Buffer((64, 10), "float32")):
+    S = T.alloc_buffer((64, 10), scope="shared")
+    for b in T.thread_binding(16, thread="blockIdx.x"):
+        for s in range(6):
+            for t in T.thread_binding(8, thread="threadIdx.x"):
+                with T.block("S"):
+                    v0 = T.axis.spatial(64, b * 4 + (s * 8 + t) // 10)
+                    v1 = T.axis.spatial(10, (s * 8 + t) % 10)
+                    T.where(s * 8 + t < 40)
+                    S[v0, v1] = A[v0, v1]
+        for s, u in T.grid(4, 10):
+            for t in T.thread_binding(8, thread="threadIdx.x"):
+                with T.block("B"):
+                    v0 = T.axis.spatial(64, b * 4 + s)
+                    v1 = T.axis.spatial(10, u)
+                    B[v0, v1] = S[v0, v1]
+""")
+    assert sizes(func) == {"S": (4, 10)}
+
+
+CARRIED = """
+@T.prim_func
+def main(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+    S = T.alloc_buffer((64,), scope="{scope}")
+    for t in T.thread_binding(2, thread="threadIdx.x"):
+        for k in range(64):
+            with T.block("S"):
+                v = T.axis.spatial(64, k)
+                S[v] = A[v]
+            with T.block("B"):
+                v = T.axis.spatial(64, k)
+                B[v] = {read}
+"""
+
+
+def test_what_an_iteration_writes_and_reads_itself_needs_one_cell():
+    assert sizes(parsed(CARRIED.format(scope="local", read="S[v] + S[v]"))) == {"S": (1,)}
+
+
+def test_what_an_earlier_iteration_wrote_is_kept():
+    func = parsed(CARRIED.format(scope="local", read="S[T.max(v - 1, 0)] + S[v]"))
+    assert sizes(func) == {"S": (64,)}
+
+
+def test_storage_align_pads_the_kept_part():
+    text = script.show(blocked_matmul()).replace(
+        "A_shared[v0, v1] = A[v0, v1]",
+        'T.block_attr({"buffer_dim_align": [[0, 0, 32, 4]]})\n'
+        + 36 * " "
+        + "A_shared[v0, v1] = A[v0, v1]",
+    )
+    kernel = kernel_of(parsed(text))
+    assert {b.name: b.strides for b in kernel.allocs}["A_shared"] == (36, 1)
+    flat = kernel_of(parsed(text), after="flatten_buffers")
+    assert {b.name: b.shape for b in flat.allocs}["A_shared"] == (15 * 36 + 8,)
