@@ -1,0 +1,451 @@
+"""Every form that the reader accepts, and the one form in which each is printed."""
+
+from __future__ import annotations
+
+import linecache
+import textwrap
+
+import numpy as np
+import pytest
+
+from tests.script import own_annotations
+from workbench.ir import IRModule, PrimFunc, structural_equal, verify
+from workbench.script import ParseError, T, ir_module, parse, show
+
+
+def printed(signature: str, *lines: str) -> list[str]:
+    """The lines that a program prints after its root comment; `lines` are its statements."""
+    body = textwrap.indent("\n".join(lines), "    ")
+    func = parse(f"@T.prim_func\ndef main({signature}):\n{body}")
+    verify(func)
+    assert structural_equal(parse(show(func)), func)
+    text = textwrap.dedent(show(func).partition('# with T.block("root"):\n')[2])
+    return text.splitlines()
+
+
+A8 = 'A: T.Buffer((8,), "float32")'
+
+
+def stored(text: str, signature: str = A8) -> str:
+    """How the value of a store is printed."""
+    (line,) = printed(signature, f"A[0] = {text}")
+    return line.removeprefix("A[0] = ")
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        'A: T.Buffer((8,), "float32")',
+        'A: T.Buffer[(8,), "float32"]',
+        'A: T.Buffer[8, "float32"]',
+        'A: T.Buffer([8], "float32")',
+        "A: T.Buffer((8,))",
+        "A: T.Buffer(8)",
+        'A: T.Buffer(shape=(8,), dtype="float32", scope="global")',
+        'A: T.Buffer((T.int64(8),), "float32")',
+        'A: T.Buffer((8,), "float32", data=None, elem_offset=0, align=64, offset_factor=1)',
+    ],
+)
+def test_a_parameter_in_every_form(declared):
+    func = parse(f"@T.prim_func\ndef main({declared}):\n    A[0] = 1.0")
+    assert show(func).splitlines()[1] == 'def main(A: T.Buffer((8,), "float32")):'
+
+
+def test_handles_take_the_buffer_matched_to_them_in_their_place():
+    func = parse(
+        """
+        @T.prim_func
+        def main(a: T.handle, C: T.Buffer((4,), "int8"), b: T.handle()) -> None:
+            T.func_attr({"global_symbol": "other", "tir.noalias": True})
+            B = T.match_buffer(b, (2, 2), "float16", strides=(3, 1), scope="shared")
+            A = T.match_buffer(a, [8])
+            A[0] = 1.0
+        """
+    )
+    assert func.name == "other" and func.attrs == (("tir.noalias", True),)
+    assert [(b.name, b.shape, b.type) for b in func.params] == [
+        ("A", (8,), "float32"),
+        ("C", (4,), "int8"),
+        ("B", (2, 2), "float16"),
+    ]
+    assert 'B: T.Buffer((2, 2), "float16", strides=(3, 1), scope="shared")' in show(func)
+
+
+@pytest.mark.parametrize("alloc", ["T.alloc_buffer", "T.sblock_alloc_buffer"])
+@pytest.mark.parametrize("shape", ["(8,)", "[8]", "8"])
+def test_allocations(alloc, shape):
+    lines = printed(A8, f'C = {alloc}({shape}, dtype="float32", scope="shared")', "A[0] = C[1]")
+    assert lines == ['C = T.alloc_buffer((8,), scope="shared")', "A[0] = C[1]"]
+
+
+@pytest.mark.parametrize(
+    ("loop", "again"),
+    [
+        ("range(8)", "range(8)"),
+        ("range(2, 8)", "range(2, 8)"),
+        ("T.serial(8)", "range(8)"),
+        ("T.serial(2, 8)", "range(2, 8)"),
+        ("T.serial(8, annotations={'k': [1, 'x']})", 'T.serial(8, annotations={"k": [1, "x"]})'),
+        ("T.grid(8)", "range(8)"),
+        ("T.unroll(8)", "T.unroll(8)"),
+        ("T.vectorized(8)", "T.vectorized(8)"),
+        ("T.parallel(0, 8)", "T.parallel(8)"),
+        ("T.thread_binding(8, thread='threadIdx.x')", 'T.thread_binding(8, thread="threadIdx.x")'),
+        (
+            'T.thread_binding(0, 8, thread="blockIdx.y", annotations={"a": True})',
+            'T.thread_binding(8, thread="blockIdx.y", annotations={"a": True})',
+        ),
+        ("range(T.int64(8))", "range(T.int64(8))"),
+        ("range(A.shape[0])", "range(8)"),
+        ("range(2 * 3 + 2)", "range(8)"),
+    ],
+)
+def test_loops(loop, again):
+    assert printed(A8, f"for i in {loop}:", "    A[i] = 1.0")[0] == f"for i in {again}:"
+
+
+def test_nests_of_plain_loops_merge_and_others_do_not():
+    lines = printed(
+        'A: T.Buffer((8, 8, 8), "float32")',
+        "for i in range(8):",
+        "    for j in T.serial(8):",
+        "        for k in range(j + 1):",
+        "            A[i, j, k] = 1.0",
+    )
+    assert lines[:2] == ["for i, j in T.grid(8, 8):", "    for k in range(j + 1):"]
+
+
+@pytest.mark.parametrize(
+    ("axis", "again"),
+    [
+        ("vi = T.axis.spatial(8, i)", "vi = T.axis.spatial(8, i)"),
+        ("vi = T.axis.S(8, i)", "vi = T.axis.spatial(8, i)"),
+        ("vi = T.axis.R(8, i)", "vi = T.axis.reduce(8, i)"),
+        ('vi = T.axis.remap("S", [i])', "vi = T.axis.spatial(8, i)"),
+        ('[vi] = T.axis.remap("R", [i])', "vi = T.axis.reduce(8, i)"),
+        ("vi = T.axis.spatial((2, 6), i + 2)", "vi = T.axis.spatial((2, 6), i + 2)"),
+        (
+            "vi = T.axis.spatial(T.int64(8), T.int64(0))",
+            "vi = T.axis.spatial(T.int64(8), T.int64(0))",
+        ),
+    ],
+)
+def test_iterators(axis, again):
+    lines = printed(
+        A8,
+        "for i in range(8):",
+        '    with T.sblock("B"):',
+        f"        {axis}",
+        "        A[vi] = 1.0",
+    )
+    assert lines[1:3] == ['    with T.block("B"):', f"        {again}"]
+
+
+def test_everything_at_the_head_of_a_block_in_its_order():
+    lines = printed(
+        A8,
+        "for i, k in T.grid(8, 4):",
+        '    with T.block("B"):',
+        '        vi, vk = T.axis.remap("SR", [i, k])',
+        "        D = T.alloc_buffer((8,))",
+        '        T.sblock_attr({"k": 1})',
+        "        T.where(i < 7)",
+        "        T.writes([A[vi]])",
+        "        with T.init():",
+        "            A[vi] = 0",
+        "        A[vi] += D[vi]",
+    )
+    assert lines == [
+        "for i, k in T.grid(8, 4):",
+        '    with T.block("B"):',
+        '        vi, vk = T.axis.remap("SR", [i, k])',
+        "        T.where(i < 7)",
+        "        T.reads()",
+        "        T.writes(A[vi])",
+        '        T.block_attr({"k": 1})',
+        "        D = T.alloc_buffer((8,))",
+        "        with T.init():",
+        "            A[vi] = T.float32(0)",
+        "        A[vi] = A[vi] + D[vi]",
+    ]
+
+
+def test_whole_buffers_and_boxes_as_regions():
+    lines = printed(
+        'A: T.Buffer((8,), "float32"), B: T.Buffer((8, 8), "float32")',
+        "for i in range(4):",
+        '    with T.block("B"):',
+        "        vi = T.axis.spatial(4, i)",
+        "        T.reads(B, A[vi * 2 : vi * 2 + 2])",
+        "        T.writes(A[0:8])",
+        "        A[vi] = B[vi, 0]",
+    )
+    assert lines[3:5] == [
+        "        T.reads(B[0:8, 0:8], A[vi * 2 : vi * 2 + 2])",
+        "        T.writes(A[0:8])",
+    ]
+
+
+def test_conditions():
+    lines = printed(A8, "if A[0] < 1.0:", "    A[0] = 1.0", "elif A[0] < 2.0:", "    A[1] = 1.0",
+                    "else:", "    A[2] = 1.0")  # fmt: skip
+    assert lines == [
+        "if A[0] < T.float32(1):",
+        "    A[0] = T.float32(1)",
+        "else:",
+        "    if A[0] < T.float32(2):",
+        "        A[1] = T.float32(1)",
+        "    else:",
+        "        A[2] = T.float32(1)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "again"),
+    [
+        # literals
+        ("1", "T.float32(1)"),
+        ("0.1", "T.float32(0.1)"),
+        ("-2.5", "T.float32(-2.5)"),
+        ("-0.0", "T.float32(-0.0)"),
+        ("1e-30", "T.float32(1e-30)"),
+        ('T.float32("inf")', 'T.float32("inf")'),
+        ('T.float32("nan")', 'T.float32("nan")'),
+        ("True", "T.float32(1)"),
+        ("T.float64(0.5)", 'T.Cast("float32", T.float64(0.5))'),
+        ("T.int32(3)", "T.float32(3)"),
+        ("A[1] * 2", "A[1] * T.float32(2)"),
+        ("2 * 3 + A[1]", "T.float32(6) + A[1]"),
+        ("n[0] + 1", 'T.Cast("float32", n[0] + 1)'),
+        ("n[0] + 1.5", 'T.Cast("float32", n[0]) + T.float32(1.5)'),
+        ("n[0] + 3000000000", 'T.Cast("float32", n[0] + 3000000000)'),
+        ("n[0] + T.int64(1)", 'T.Cast("float32", T.Cast("int64", n[0]) + T.int64(1))'),
+        # operators
+        ("A[1] - (A[2] - A[3])", "A[1] - (A[2] - A[3])"),
+        ("(A[1] - A[2]) - A[3]", "A[1] - A[2] - A[3]"),
+        ("(A[1] + A[2]) * A[3]", "(A[1] + A[2]) * A[3]"),
+        ("A[1] / A[2]", "A[1] / A[2]"),
+        ("-A[1]", "A[1] * T.float32(-1)"),
+        ("+A[1]", "A[1]"),
+        ("n[0] // 2 % 3", 'T.Cast("float32", n[0] // 2 % 3)'),
+        ("T.floordiv(n[0], 2)", 'T.Cast("float32", n[0] // 2)'),
+        ("T.floormod(n[0], 2)", 'T.Cast("float32", n[0] % 2)'),
+        ("n[0] * -3", 'T.Cast("float32", n[0] * -3)'),
+        ("T.Mul(n[0], 1)", 'T.Cast("float32", T.Mul(n[0], 1))'),
+        ("T.min(A[1], 0)", "T.min(A[1], T.float32(0))"),
+        ("T.max(2, 3)", "T.float32(3)"),
+        # choices
+        ("T.if_then_else(n[0] < 3, A[1], 0)", "T.if_then_else(n[0] < 3, A[1], T.float32(0))"),
+        ("T.Select(n[0] < 3 and n[1] > 2, A[1], 0.5)",
+         "T.Select(n[0] < 3 and n[1] > 2, A[1], T.float32(0.5))"),
+        ("T.Select(T.And(n[0] < 3, T.Not(n[1] >= 2)), 1.0, 0.0)",
+         "T.Select(n[0] < 3 and not n[1] >= 2, T.float32(1), T.float32(0))"),
+        ("T.Select(n[0] == 1 or n[1] != 2 or n[2] <= 0, 1.0, 0.0)",
+         "T.Select(n[0] == 1 or n[1] != 2 or n[2] <= 0, T.float32(1), T.float32(0))"),
+        ("T.Select(T.Or(n[0] < 1, n[1] < 2) and n[2] < 3, 1.0, 0.0)",
+         "T.Select((n[0] < 1 or n[1] < 2) and n[2] < 3, T.float32(1), T.float32(0))"),
+        # casts and functions
+        ('n[0].astype("float32")', 'T.Cast("float32", n[0])'),
+        ('T.cast(n[0], "float32")', 'T.Cast("float32", n[0])'),
+        ("T.float32(n[0])", 'T.Cast("float32", n[0])'),
+        ("T.exp(A[1])", "T.exp(A[1])"),
+        ("T.exp(1)", "T.exp(T.float32(1))"),
+        ("T.fabs(A[1])", "T.abs(A[1])"),
+        ("T.power(A[1], 2)", "T.pow(A[1], T.float32(2))"),
+        ("T.abs(n[0])", 'T.Cast("float32", T.abs(n[0]))'),
+    ],
+)  # fmt: skip
+def test_values(value, again):
+    assert stored(value, 'A: T.Buffer((8,), "float32"), n: T.Buffer((8,), "int32")') == again
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "# from tvm.script import tir as T\n",
+        "from __future__ import annotations\nfrom tvm.script import tir as T\n",
+        '"""A program."""\nimport workbench as wb\n',
+    ],
+)
+def test_what_stands_above_a_program_is_left_aside(header):
+    func = parse(f"{header}@T.prim_func(private=True, s_tir=True)\ndef main({A8}):\n    A[0] = 1.0")
+    assert isinstance(func, PrimFunc)
+
+
+@pytest.mark.parametrize("decorator", ["@ir_module", "@I.ir_module", "@tvm.script.ir_module"])
+def test_modules(decorator):
+    func = f"    @T.prim_func\n    def f({A8}):\n        A[0] = 1.0"
+    module = parse(f'{decorator}\nclass M:\n    """It."""\n{func}')
+    assert isinstance(module, IRModule) and module["f"].name == "f"
+
+
+def test_the_root_block_may_be_written_out():
+    written = parse(
+        f"""
+        @T.prim_func
+        def main({A8}):
+            with T.block("root"):
+                T.reads()
+                T.writes()
+                T.block_attr({{"k": 1}})
+                C = T.alloc_buffer((8,))
+                A[0] = C[0]
+        """
+    )
+    assert written.root.annotations == (("k", 1),)
+    assert [b.name for b in written.root.alloc_buffers] == ["C"]
+    assert structural_equal(parse(show(written)), written)
+
+
+def test_names_come_from_the_environment():
+    text = "@T.prim_func\ndef main(A: T.Buffer(S, 'float32')):\n    A[n, k] = x"
+    env = {"S": [8, 4], "n": np.int64(3), "k": 2, "x": 0.5}
+    assert "A[3, 2] = T.float32(0.5)" in show(parse(text, env))
+
+
+# --- decorated functions -------------------------------------------------------------------------
+
+
+def test_a_file_whose_annotations_python_evaluates():
+    assert [b.shape for b in own_annotations.scaled.params] == [(8,), (8,)]
+    assert [f.name for f in own_annotations.Module.functions] == ["first", "second"]
+    first, second = own_annotations.Module.functions
+    assert [b.shape for b in first.params] == [(8, 4), (8, 4)]
+    assert second.params[0].shape == (8, 4)
+
+
+def test_names_of_the_function_around():
+    func = own_annotations.made(16, 3.0)
+    assert [b.shape for b in func.params] == [(16,), (16, 8)]
+    assert "A[vi] * T.float32(3)" in show(func)
+
+
+def test_names_of_a_caller_are_not_seen():
+    def outer():
+        hidden = 4
+        return inner()
+
+    def inner():
+        @T.prim_func
+        def main(A: T.Buffer((hidden,), "float32")):
+            A[0] = 1.0
+
+        return main
+
+    with pytest.raises(ParseError, match=r"^There is no `hidden` here"):
+        outer()
+
+
+def cell(text: str, namespace: dict, name: str = "/tmp/ipykernel_17/42.py") -> dict:
+    """Run a cell's text as IPython does: its lines are known to linecache."""
+    text = textwrap.dedent(text)
+    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+    exec(compile(text, name, "exec"), namespace)
+    return namespace
+
+
+CELL = """
+    n = 8
+
+    # größer: columns count characters, not bytes
+    @T.prim_func
+    def main(A: T.Buffer((n,), "float32")):
+        A["é"[0:0], 0], A[0] = 1.0, q
+"""
+
+
+def test_a_notebook_cell():
+    text = CELL.replace('A["é"[0:0], 0], A[0] = 1.0, q', "A[n - 1] = 1.0")
+    func = cell(text, {"T": T})["main"]
+    assert "A[7] = T.float32(1)" in show(func)
+
+
+def test_a_refusal_in_a_cell_shows_the_cells_own_line():
+    text = CELL.replace('A["é"[0:0], 0], A[0] = 1.0, q', 'A["é"] = 1.0')
+    with pytest.raises(ParseError) as error:
+        cell(text, {"T": T})
+    assert str(error.value) == (
+        'Can\'t use the string "é" as a number.\n'
+        "asked: the program in this cell\n"
+        "where:\n"
+        "   5 | @T.prim_func\n"
+        '   6 | def main(A: T.Buffer((n,), "float32")):\n'
+        '   7 |     A["é"] = 1.0\n'
+        "     |       ^^^\n"
+        "do:    write a number or an expression of numbers, loops and buffer elements"
+    )
+
+
+def test_a_function_without_source_is_refused():
+    with pytest.raises(ParseError) as error:
+        exec("@T.prim_func\ndef main(A: T.Buffer((8,))):\n    A[0] = 1.0", {"T": T})
+    assert str(error.value) == (
+        "Can't see the source of `main`: it is in no file and no notebook cell.\n"
+        "do:    define it in a file or a cell, or give its text to workbench.script.parse"
+    )
+
+
+def test_a_class_is_no_function():
+    with pytest.raises(ParseError) as error:
+
+        @T.prim_func
+        class Module:
+            pass
+
+    assert str(error.value) == (
+        "@T.prim_func takes a function, not a type.\n"
+        "do:    write @T.prim_func directly above `def`; @ir_module goes above a class"
+    )
+
+
+def test_a_module_holds_programs_only():
+    with pytest.raises(ParseError) as error:
+
+        @ir_module
+        class Module:
+            size = 8
+
+    assert str(error.value) == (
+        "Can't put `size` into module `Module`: it is no program.\n"
+        "do:    decorate it with @T.prim_func, or move `size` out of the class"
+    )
+    with pytest.raises(ParseError) as error:
+
+        @ir_module
+        class Empty:
+            pass
+
+    assert str(error.value) == (
+        "Module `Empty` holds no program.\ndo:    define a function under @T.prim_func in it"
+    )
+
+
+def test_a_value_that_is_no_plain_one_is_refused():
+    with pytest.raises(ParseError) as error:
+        parse(f"@T.prim_func\ndef main({A8}):\n    A[0] = x", {"x": object()})
+    assert str(error.value) == (
+        "Can't use `x`, a object, here.\n"
+        "where:\n"
+        "   1 | @T.prim_func\n"
+        '   2 | def main(A: T.Buffer((8,), "float32")):\n'
+        "   3 |     A[0] = x\n"
+        "     |            ^\n"
+        "do:    a program takes numbers, strings, and lists and tuples of them from around it"
+    )
+
+
+# --- T as Python sees it -------------------------------------------------------------------------
+
+
+def test_the_words_of_t_are_for_programs():
+    assert repr(T) == "T" and repr(T.grid) == "T.grid"
+    assert {"grid", "block", "exp", "float32", "prim_func"} <= set(dir(T))
+    with pytest.raises(TypeError) as error:
+        T.grid(8, 8)
+    assert str(error.value) == (
+        "T.grid is read inside a program, not run: put it into a function under @T.prim_func"
+    )
+    with pytest.raises(AttributeError, match=r"^there is no T\.gird; is it T\.grid\?$"):
+        T.gird
+    with pytest.raises(AttributeError, match=r"^there is no T\.axis\.spacial$"):
+        T.axis.spacial
