@@ -92,6 +92,8 @@ class LaneMemory(Expressions):
 
     def _watches(self) -> dict[Buffer, Watch]:
         watches = dict(self.launch.shared)
+        for watch in watches.values():  # these blocks' shared memory is new: nobody touched it yet
+            watch.barrier()
         if not self.plan.uniform:
             watches = {b: Watch(self.storage[b].cells * self.count) for b in watches}
         for buffer in self.launch.crossing:
