@@ -193,9 +193,9 @@ def test_what_cannot_run_says_why():
     assert result["ok"] is False and result["refusal"]["hint"]
 
 
-def test_a_stopped_run_has_no_result(monkeypatch: pytest.MonkeyPatch):
-    lab = wb.lab(Schedule(parse(WINDOW)))
-    bind_both(lab, factors="[None, 2]")
+def test_a_stopped_run_has_no_result():
+    lab = wb.lab(Schedule(parse(ADD.replace("8", str(1 << 20)))))
+    bind_both(lab, factors="[None, 256]")
 
     def stop_at_once(change):
         if change.new.get("kind") == "running" and "done" in change.new:

@@ -49,12 +49,27 @@ def picture_html(picture: Picture) -> str:
     )
 
 
-STYLE = """text{font:11px system-ui,sans-serif;fill:#1f2328}.wb-cell-name,.wb-code-text{font-family:ui-monospace,monospace;font-weight:600}
-.wb-box{fill:#fff;stroke:#57606a}.wb-soft{fill:#eef1f4;stroke:#8c959f}.wb-muted{fill:#57606a}.wb-arrow{stroke:#57606a;fill:none}
-.wb-head{fill:#57606a}.wb-read{fill:#0072b2;fill-opacity:.22;stroke:#0072b2;stroke-dasharray:4 2}.wb-write{fill:#d55e00;fill-opacity:.25;stroke:#d55e00}
-.wb-u0{fill:#dbe9f6;stroke:#0072b2}.wb-u1{fill:#fbe3d3;stroke:#d55e00}.wb-u2{fill:#d9f0e6;stroke:#00795b}.wb-u3{fill:#f3e0ec;stroke:#a8487e}
-.wb-u4{fill:#fdf3cf;stroke:#8a6d00}.wb-u5{fill:#e1f2fb;stroke:#2a7ba6}.wb-u6{fill:#eaeaea;stroke:#444}.wb-u7{fill:#e9e1f5;stroke:#6a4fa0}
-.wb-new{stroke-width:2.5}.wb-asked{fill:none;stroke:#1f2328;stroke-width:2.5;stroke-dasharray:5 3}.wb-ground{fill:#fff}"""
+STYLE = """
+text { font: 11px system-ui, sans-serif; fill: #1f2328 }
+.wb-cell-name, .wb-code-text { font-family: ui-monospace, monospace; font-weight: 600 }
+.wb-muted, .wb-head { fill: #57606a }
+.wb-box { fill: #fff; stroke: #57606a }
+.wb-soft { fill: #eef1f4; stroke: #8c959f }
+.wb-arrow { stroke: #57606a; fill: none }
+.wb-read { fill: #0072b2; fill-opacity: .22; stroke: #0072b2; stroke-dasharray: 4 2 }
+.wb-write { fill: #d55e00; fill-opacity: .25; stroke: #d55e00 }
+.wb-u0 { fill: #dbe9f6; stroke: #0072b2 }
+.wb-u1 { fill: #fbe3d3; stroke: #d55e00 }
+.wb-u2 { fill: #d9f0e6; stroke: #00795b }
+.wb-u3 { fill: #f3e0ec; stroke: #a8487e }
+.wb-u4 { fill: #fdf3cf; stroke: #8a6d00 }
+.wb-u5 { fill: #e1f2fb; stroke: #2a7ba6 }
+.wb-u6 { fill: #eaeaea; stroke: #444 }
+.wb-u7 { fill: #e9e1f5; stroke: #6a4fa0 }
+.wb-new { stroke-width: 2.5 }
+.wb-asked { fill: none; stroke: #1f2328; stroke-width: 2.5; stroke-dasharray: 5 3 }
+.wb-ground { fill: #fff }
+"""
 
 
 def standalone_svg(picture: Picture, title: str) -> str:

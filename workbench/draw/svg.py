@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from html import escape
 
+from workbench.insight import Region
+
 FONT = 11  # px; the smallest text of a picture at its natural size
 LETTER = 6.2  # px; an average letter of the sans-serif font at FONT, rounded up
 
@@ -46,6 +48,18 @@ def fit(label: str, width: float, letter: float = LETTER) -> str:
     """`label`, cut with an ellipsis where it is wider than `width` px."""
     room = int(width / letter)
     return label if len(label) <= room else label[: max(room - 1, 1)] + "…"
+
+
+def slices(region: Region) -> str:
+    """The cells of a region as one writes them in Python, without the name: 128:256, 0."""
+    return ", ".join(_slice(*dim) for dim in region)
+
+
+def _slice(start: int, count: int, step: int) -> str:
+    if count == 1:
+        return str(start)
+    stop = start + (count - 1) * step + 1
+    return f"{start}:{stop}" + (f":{step}" if step != 1 else "")
 
 
 def _number(value: object) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from workbench.draw.picture import Picture
-from workbench.draw.svg import fit, picture, rect, tag, text
+from workbench.draw.svg import fit, picture, rect, slices, tag, text
 from workbench.insight import Tile, Tiles, Touch
 
 WIDTH = 330.0
@@ -49,17 +49,11 @@ def _shape(shape: tuple[int, ...]) -> str:
 
 
 def touch_text(buffer: str, touch: Touch) -> str:
-    """One touch in words: "reads A[128…257]: 130 cells, 384 times, 2.95 a cell"."""
+    """One touch in words: "reads A[128:258]: 130 cells, 384 times"."""
     within = "" if touch.exact else " (within this box)"
-    where = ", ".join(_span(*dim) for dim in touch.region)
     cells = "1 cell" if touch.cells == 1 else f"{touch.cells:,} cells"
     times = f", {touch.accesses:,} times" if touch.accesses != touch.cells else ", each once"
-    return f"{VERBS.get(touch.access, touch.access)} {buffer}[{where}]{within}: {cells}{times}"
-
-
-def _span(start: int, count: int, step: int) -> str:
-    last = start + (count - 1) * step
-    return str(start) if count == 1 else f"{start}…{last}" + (f" step {step}" if step != 1 else "")
+    return f"{VERBS.get(touch.access, touch.access)} {buffer}[{slices(touch.region)}]{within}: {cells}{times}"
 
 
 def _track(tile: Tile) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.draw.picture import Picture
-from workbench.draw.svg import fit, picture, rect, tag, text, title
+from workbench.draw.svg import fit, picture, rect, slices, tag, text, title
 from workbench.insight import Cell, Group, Who
 
 CELL, ROW, HEAD = 73.0, 15.0, 20.0
@@ -127,12 +127,5 @@ def _note(words: str) -> str:
 
 
 def region_text(buffer: str, group: Group) -> str:
-    """The cells of a group as one writes them: C[128…255], C[0…1020 step 4]."""
-    return f"{buffer}[{', '.join(_span(*dim) for dim in group.region)}]"
-
-
-def _span(start: int, count: int, step: int) -> str:
-    if count == 1:
-        return str(start)
-    last = start + (count - 1) * step
-    return f"{start}…{last}" + (f" step {step}" if step != 1 else "")
+    """The cells of a group as one writes them: C[128:256], C[0:1024:256]."""
+    return f"{buffer}[{slices(group.region)}]"

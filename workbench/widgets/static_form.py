@@ -43,7 +43,7 @@ def form(node: HistoryNode) -> str:
 
 def offline_page(title: str, state: Mapping[str, Any]) -> str:
     """One HTML page with the lab's state and code in it: it steps with no Python and no network."""
-    data = json.dumps(state, separators=(",", ":")).replace("</", "<\\/").replace("<!--", "<\\!--")
+    data = json.dumps(state, separators=(",", ":")).replace("<", "\\u003c")  # no tag can end it
     return f"""<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">

@@ -1,0 +1,267 @@
+"""The lab in a real JupyterLab: by mouse and by keyboard, narrow and wide, light and dark."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Locator, Page, expect
+
+import workbench as wb
+from tests.browser.jupyter import dark, run_cells
+from tests.widgets.programs import ADD, bind_both, parse
+from workbench.schedule import Schedule
+
+pytestmark = pytest.mark.browser
+
+WIDTHS = (360, 950, 1400)
+# One-minute switches of the check that do not concern a part of a page.
+AXE = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}}
+
+
+def shoot(target: Page | Locator, name: str) -> None:
+    """A screenshot for people, where WORKBENCH_SHOTS names a folder."""
+    folder = os.environ.get("WORKBENCH_SHOTS")
+    if folder:
+        target.screenshot(path=str(Path(folder) / f"{name}.png"))
+
+
+def first_lab(page: Page, notebook: str = "01_vector_add.ipynb", cells: int = 2) -> Locator:
+    panel = run_cells(page, notebook, cells)
+    lab = panel.locator(".wb-lab").first
+    lab.scroll_into_view_if_needed()
+    expect(lab.locator(".wb-strips svg").first).to_be_visible()
+    return lab
+
+
+def step(lab: Locator, verb: str, place: str, **fields: str) -> None:
+    """Choose the place, open the verb's form, fill it, apply, by mouse."""
+    count = lab.locator(".wb-step").count()
+    chip = lab.locator(".wb-place", has_text=place)
+    if chip.get_attribute("aria-pressed") != "true":
+        chip.click()
+    expect(chip).to_have_attribute("aria-pressed", "true")
+    button = lab.locator(".wb-verb", has_text=verb)
+    if button.get_attribute("aria-expanded") != "true":
+        button.click()
+    for name, value in fields.items():
+        control = lab.get_by_label(name, exact=True)
+        if control.evaluate("el => el.tagName") == "SELECT":
+            control.select_option(label=value)
+        else:
+            control.fill(value)
+    lab.locator("button[type=submit]").click()
+    expect(lab.locator(".wb-step")).to_have_count(count + 1)
+
+
+def bind_by_mouse(lab: Locator) -> None:
+    step(lab, "split", "loop i", factors="[2, 4]")
+    step(lab, "bind", "loop i_0", thread_axis="blockIdx.x")
+    step(lab, "bind", "loop i_1", thread_axis="threadIdx.x")
+
+
+def cell(lab: Locator, name: str) -> Locator:
+    return lab.locator(f'g[data-cell="{name}"]')
+
+
+def test_lesson_1_by_mouse(lab_page: Page):
+    start = time.perf_counter()
+    lab = first_lab(lab_page)
+    assert time.perf_counter() - start <= 10, "the first picture is there within 10 s"
+    expect(cell(lab, "C[5]")).to_contain_text("time step 5")
+    assert lab.locator(".wb-verb").all_inner_texts() == ["split", "bind"]
+    assert lab.locator(".wb-picture").count() == 1
+
+    lab.get_by_label("block 0, thread 5").click()
+    bind_by_mouse(lab)
+    expect(cell(lab, "C[5]")).to_contain_text("block 1")
+    expect(cell(lab, "C[5]")).to_contain_text("thread 1")
+    expect(lab.locator(".wb-told")).to_contain_text("C[1 * 4 + 1]")
+    expect(lab.locator(".wb-told")).to_contain_text("the program says “block 1, thread 1”")
+
+    lab.get_by_role("button", name="run").click()
+    expect(lab.locator(".wb-verdict")).to_contain_text("every value is as the reference has it")
+    expect(lab.locator(".wb-error")).to_be_hidden()
+    shoot(lab, "lesson-1-done")
+
+
+def test_lesson_1_by_keyboard(lab_page: Page):
+    lab = first_lab(lab_page)
+    keys = lab_page.keyboard
+    lab.locator(".wb-answer input").first.focus()
+    keys.press("ArrowDown")  # radio buttons move and choose with arrows
+    expect(lab.locator(".wb-given")).to_contain_text("block 1, thread 1")
+
+    lab.locator(".wb-verb", has_text="split").focus()
+    keys.press("Enter")
+    expect(lab.get_by_label("factors")).to_be_focused()
+    keys.press("ControlOrMeta+a")
+    keys.type("[2, 4]")
+    keys.press("Enter")
+    expect(lab.locator(".wb-step")).to_have_count(2)
+
+    for count, (place, axis) in enumerate(
+        (("loop i_0", "blockIdx.x"), ("loop i_1", "threadIdx.x")), start=3
+    ):
+        chip = lab.locator(".wb-place", has_text=place)
+        if chip.get_attribute("aria-pressed") != "true":
+            chip.focus()
+            keys.press("Enter")
+        expect(chip).to_have_attribute("aria-pressed", "true")
+        verb = lab.locator(".wb-verb", has_text="bind")
+        if verb.get_attribute("aria-expanded") != "true":
+            verb.focus()
+            keys.press("Enter")
+        choice = lab.locator(".wb-form select")
+        choice.focus()
+        keys.type(axis)
+        expect(choice.locator("option:checked")).to_have_text(axis)
+        lab.locator("button[type=submit]").focus()
+        keys.press("Enter")
+        expect(lab.locator(".wb-step")).to_have_count(count + 1)
+    expect(cell(lab, "C[5]")).to_contain_text("thread 1")
+
+
+def test_arrows_move_inside_a_pane_and_never_leave_the_cell(lab_page: Page):
+    lab = first_lab(lab_page)
+    bind_by_mouse(lab)
+    active = "() => window.jupyterapp.shell.currentWidget.content.activeCellIndex"
+    before = lab_page.evaluate(active)
+    cells = lab_page.locator(".jp-Notebook .jp-Cell").count()
+
+    lab.locator(".wb-step[aria-current]").focus()
+    lab_page.keyboard.press("ArrowUp")
+    lab_page.keyboard.press("Enter")
+    expect(lab.locator(".wb-step[aria-current]")).to_contain_text("blockIdx.x")
+    expect(cell(lab, "C[5]")).to_contain_text("time step 1")
+    lab_page.keyboard.press("Home")
+    lab_page.keyboard.press("Enter")
+    expect(cell(lab, "C[5]")).to_contain_text("time step 5")
+    for key in ("d", "d", "ArrowDown", "ArrowDown"):
+        lab_page.keyboard.press(key)
+    assert lab_page.evaluate(active) == before
+    assert lab_page.locator(".jp-Notebook .jp-Cell").count() == cells
+
+
+def test_each_pane_is_one_tab_stop(lab_page: Page):
+    lab = first_lab(lab_page)
+    bind_by_mouse(lab)
+    stops = lab.evaluate(
+        """root => Object.fromEntries([...root.querySelectorAll('.wb-pane')]
+          .filter(pane => pane.getClientRects().length)
+          .map(pane => [pane.ariaLabel, [...pane.querySelectorAll('*')]
+            .filter(el => el.tabIndex === 0 && !el.disabled && el.getClientRects().length
+              && !el.closest('form')).length]))"""
+    )
+    assert stops == {"History": 1, "Program": 1, "Machine": 1, "Next step": 1, "Run": 1}
+
+
+def test_hovering_marks_a_loop_everywhere_and_asks_python_nothing(lab_page: Page):
+    lab = first_lab(lab_page)
+    bind_by_mouse(lab)
+    sent: list[str] = []
+    lab_page.on("websocket", lambda ws: ws.on("framesent", lambda frame: sent.append(str(frame))))
+    key = lab.locator(".wb-place", has_text="loop i_1").get_attribute("data-k")
+    lab.locator(f'.wb-program .wb-mark[data-k="{key}"]').first.hover()
+    lit = lab.locator(f'.wb-lit[data-k~="{key}"]')
+    assert lit.count() >= 3
+    lab.locator(".wb-more", has_text="more").first.click()
+    lab.get_by_role("tab", name="CUDA").click()
+    mark = lab.locator(".wb-program .wb-mark", has_text="threadIdx.x").first
+    mark.hover()
+    expect(lab.locator(".wb-place", has_text="loop i_1")).to_have_class("wb-place wb-lit wb-pinned")
+
+
+def test_branches_compare_and_more(lab_page: Page):
+    lab = first_lab(lab_page)
+    bind_by_mouse(lab)
+    lab.locator(".wb-step").first.click()
+    step(lab, "split", "loop i", factors="[4, 2]")
+    expect(lab.locator(".wb-steps li").nth(1)).to_contain_text("[4, 2]")
+    lab.locator(".wb-step", has_text="threadIdx.x").click()
+    lab.get_by_role("button", name="compare with the step before").click()
+    expect(lab.locator(".wb-compare table").first).to_contain_text("threads")
+    shoot(lab, "lesson-1-compare")
+    lab.get_by_role("button", name="stop comparing").click()
+    expect(lab.locator(".wb-compare")).to_be_hidden()
+
+
+def test_a_refusal_is_shown_where_one_looks(lab_page: Page):
+    lab = first_lab(lab_page)
+    lab.locator(".wb-verb", has_text="split").click()
+    lab.get_by_label("factors").fill("[2, 3]")
+    lab.locator("button[type=submit]").click()
+    expect(lab.locator(".wb-error")).to_contain_text("6 of 8")
+    expect(lab.locator(".wb-step")).to_have_count(1)
+
+
+def test_lesson_2_shows_tiles_that_follow_the_slider(lab_page: Page):
+    lab = first_lab(lab_page, "02_window_sum.ipynb", 7)
+    lab = lab_page.locator(".wb-lab").nth(2)
+    lab.scroll_into_view_if_needed()
+    lab.get_by_role("tab", name="tiles").click()
+    slider = lab.locator("input[type=range]")
+    expect(slider).to_be_visible()
+    before = lab.locator(".wb-machine .wb-strips").inner_html()
+    slider.focus()
+    lab_page.keyboard.press("ArrowRight")
+    expect(lab.locator(".wb-slide output")).to_contain_text("1 of 0…7")
+    lab_page.wait_for_function(
+        "([el, old]) => el.innerHTML !== old",
+        arg=[lab.locator(".wb-machine .wb-strips").element_handle(), before],
+    )
+    expect(slider).to_be_focused()
+    shoot(lab, "lesson-2-tiles")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_width_theme_and_accessibility(lab_page: Page, width: int, scheme: str):
+    lab_page.set_viewport_size({"width": width, "height": 1000})
+    dark(lab_page, scheme == "dark")
+    lab = first_lab(lab_page)
+    lab.get_by_label("block 0, thread 5").click()
+    bind_by_mouse(lab)
+    inner = lab.evaluate("el => el.clientWidth")
+    columns = "1" if inner < 700 else "2" if inner < 1200 else "3"
+    expect(lab).to_have_attribute("data-columns", columns)
+    assert lab.evaluate("el => el.scrollWidth <= el.clientWidth"), "no sideways scrolling"
+    assert lab_page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    shoot(lab, f"lesson-1-{width}-{scheme}")
+    found = Axe().run(lab_page, context=".wb-lab", options=AXE)
+    assert found.violations_count == 0, found.generate_report()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_saved_page_steps_without_python(browser: Browser, tmp_path: Path, scheme: str):
+    lab = wb.lab(Schedule(parse(ADD)))
+    bind_both(lab)
+    file = tmp_path / "lab.html"
+    lab.to_html(file)
+    context = browser.new_context(
+        viewport={"width": 1250, "height": 900},
+        color_scheme=scheme,
+        offline=True,  # type: ignore[arg-type]
+    )
+    page = context.new_page()
+    faults: list[str] = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.goto(file.as_uri())
+    root = page.locator(".wb-lab")
+    expect(cell(root, "C[5]")).to_contain_text("thread 1")
+    page.get_by_role("button", name="undo").click()
+    expect(cell(root, "C[5]")).to_contain_text("time step 1")
+    page.get_by_role("button", name="redo").click()
+    page.get_by_role("tab", name="CUDA").click()
+    expect(root.locator(".wb-code")).to_contain_text("threadIdx.x")
+    page.get_by_role("tab", name="memory").click()
+    expect(root.locator(".wb-machine")).to_contain_text("global memory")
+    expect(page.get_by_role("button", name="run")).to_be_disabled()
+    shoot(page, f"saved-page-{scheme}")
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+    assert not faults
+    context.close()
