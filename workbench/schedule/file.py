@@ -96,8 +96,8 @@ def _ref_from_data(data: dict[str, Any]) -> Ref:
         raise ValueError(f"a reference to a {kind!r}")
     numbers = {k: None if data[k] is None else count_of(data[k]) for k in ("out", "nth", "index")}
     of = None if data["of"] is None else _ref_from_data(data["of"])
-    if (kind == "loop") != (of is None or of.kind == "block") or (of and of.step > data["step"]):
-        raise ValueError("a loop is told by a block, and a block by no other")
+    if of is not None and (kind == "block" or of.kind == "loop" or of.step > data["step"]):
+        raise ValueError("only a loop is told by a block, one that is there")
     return Ref(
         kind,
         count_of(data["step"]),

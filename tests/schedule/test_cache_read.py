@@ -1,0 +1,147 @@
+"""cache_read: the programs that it makes, and that they mean the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.block_programs import FORK, SPREAD, TWO_STAGES, WINDOW
+from tests.support.steps import after, walk_at_random
+
+
+def test_the_whole_of_an_input():
+    text = after(WINDOW, lambda sch: sch.cache_read("B", 0, "shared"))
+    assert (
+        text
+        == """\
+B = T.alloc_buffer((18,))
+A_shared = T.alloc_buffer((18,), scope="shared")
+for ax0 in range(18):
+    with T.block("A_shared"):
+        v0 = T.axis.spatial(18, ax0)
+        T.reads(A[v0])
+        T.writes(A_shared[v0])
+        A_shared[v0] = A[v0]
+for i in range(18):
+    with T.block("B"):
+        vi = T.axis.spatial(18, i)
+        T.reads(A_shared[vi])
+        T.writes(B[vi])
+        B[vi] = A_shared[vi] * T.float32(2)
+for j in range(16):
+    with T.block("C"):
+        vj = T.axis.spatial(16, j)
+        T.reads(B[vj : vj + 3])
+        T.writes(C[vj])
+        C[vj] = B[vj] + B[vj + 1] + B[vj + 2]"""
+    )
+
+
+def test_for_one_of_two_readers():
+    text = after(FORK, lambda sch: sch.cache_read("D", "B", "local", consumer_blocks=["D"]))
+    assert (
+        text
+        == """\
+B = T.alloc_buffer((16,))
+B_local = T.alloc_buffer((16,), scope="local")
+for i in range(16):
+    with T.block("B"):
+        vi = T.axis.spatial(16, i)
+        T.reads(A[vi])
+        T.writes(B[vi])
+        B[vi] = A[vi] * T.float32(2)
+for j in range(16):
+    with T.block("C"):
+        vj = T.axis.spatial(16, j)
+        T.reads(B[vj])
+        T.writes(C[vj])
+        C[vj] = B[vj] + T.float32(1)
+for ax0 in range(16):
+    with T.block("B_local"):
+        v0 = T.axis.spatial(16, ax0)
+        T.reads(B[v0])
+        T.writes(B_local[v0])
+        B_local[v0] = B[v0]
+for k in range(16):
+    with T.block("D"):
+        vk = T.axis.spatial(16, k)
+        T.reads(B_local[vk])
+        T.writes(D[vk])
+        D[vk] = B_local[vk] - T.float32(1)"""
+    )
+
+
+def test_inside_the_loop_of_the_writer():
+    text = after(
+        SPREAD, lambda sch: sch.compute_at("B", "o"), lambda sch: sch.cache_read("C", 0, "shared")
+    )
+    assert (
+        text
+        == """\
+B = T.alloc_buffer((16, 4))
+B_shared = T.alloc_buffer((16, 4), scope="shared")
+for o in range(16):
+    for ax0 in range(4):
+        with T.block("B"):
+            v0, v1 = T.axis.remap("SS", [o, ax0])
+            T.reads(A[v0, v1])
+            T.writes(B[v0, v1])
+            B[v0, v1] = A[v0, v1] * T.float32(2)
+    for ax0, ax1 in T.grid(1, 4):
+        with T.block("B_shared"):
+            v0 = T.axis.spatial(16, o + ax0)
+            v1 = T.axis.spatial(4, ax1)
+            T.reads(B[v0, v1])
+            T.writes(B_shared[v0, v1])
+            B_shared[v0, v1] = B[v0, v1]
+    for j in range(4):
+        with T.block("C"):
+            v0, v1 = T.axis.remap("SS", [o, j])
+            T.reads(B_shared[v0, v1])
+            T.writes(C[v0, v1])
+            C[v0, v1] = B_shared[v0, v1] + T.float32(1)
+    for k in range(4):
+        with T.block("D"):
+            v0, v1 = T.axis.remap("SS", [o, k])
+            T.reads(B_shared[v0, v1])
+            T.writes(D[v0, v1])
+            D[v0, v1] = B_shared[v0, v1] - T.float32(1)"""
+    )
+
+
+def test_what_a_split_with_a_tail_wrote():
+    text = after(
+        TWO_STAGES,
+        lambda sch: sch.split("i", factors=[None, 5]),
+        lambda sch: sch.cache_read("C", 0, "shared"),
+    )
+    assert (
+        text
+        == """\
+B = T.alloc_buffer((16,))
+B_shared = T.alloc_buffer((16,), scope="shared")
+for i_0, i_1 in T.grid(4, 5):
+    with T.block("B"):
+        vi = T.axis.spatial(16, i_0 * 5 + i_1)
+        T.where(i_0 * 5 + i_1 < 16)
+        T.reads(A[vi])
+        T.writes(B[vi])
+        B[vi] = A[vi] * T.float32(2)
+for ax0 in range(16):
+    with T.block("B_shared"):
+        v0 = T.axis.spatial(16, ax0)
+        T.reads(B[v0])
+        T.writes(B_shared[v0])
+        B_shared[v0] = B[v0]
+for j in range(16):
+    with T.block("C"):
+        vj = T.axis.spatial(16, j)
+        T.reads(B_shared[vj])
+        T.writes(C[vj])
+        C[vj] = B_shared[vj] + T.float32(1)"""
+    )
+
+
+@pytest.mark.parametrize("start", range(0, 60, 20))
+def test_random_programs_keep_their_meaning(start: int):
+    taken = sum(walk_at_random(seed, "cache_read") for seed in range(start, start + 20))
+    assert taken > 0, "no step was taken: the walk is blind"

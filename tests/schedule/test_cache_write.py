@@ -1,0 +1,143 @@
+"""cache_write: the programs that it makes, and that they mean the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.block_programs import FORK, MATMUL, SPREAD
+from tests.support.steps import after, walk_at_random
+
+
+def test_a_sum():
+    text = after(MATMUL, lambda sch: sch.cache_write("C", 0, "local"))
+    assert (
+        text
+        == """\
+C_local = T.alloc_buffer((6, 6), scope="local")
+for i, j, k in T.grid(6, 6, 8):
+    with T.block("C"):
+        vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+        T.reads(A[vi, vk], B[vk, vj])
+        T.writes(C_local[vi, vj])
+        with T.init():
+            C_local[vi, vj] = T.float32(0)
+        C_local[vi, vj] = C_local[vi, vj] + A[vi, vk] * B[vk, vj]
+for ax0, ax1 in T.grid(6, 6):
+    with T.block("C_local"):
+        v0, v1 = T.axis.remap("SS", [ax0, ax1])
+        T.reads(C_local[v0, v1])
+        T.writes(C[v0, v1])
+        C[v0, v1] = C_local[v0, v1]"""
+    )
+
+
+def test_ahead_of_the_first_reader():
+    text = after(FORK, lambda sch: sch.cache_write("B", 0, "shared"))
+    assert (
+        text
+        == """\
+B = T.alloc_buffer((16,))
+B_shared = T.alloc_buffer((16,), scope="shared")
+for i in range(16):
+    with T.block("B"):
+        vi = T.axis.spatial(16, i)
+        T.reads(A[vi])
+        T.writes(B_shared[vi])
+        B_shared[vi] = A[vi] * T.float32(2)
+for ax0 in range(16):
+    with T.block("B_shared"):
+        v0 = T.axis.spatial(16, ax0)
+        T.reads(B_shared[v0])
+        T.writes(B[v0])
+        B[v0] = B_shared[v0]
+for j in range(16):
+    with T.block("C"):
+        vj = T.axis.spatial(16, j)
+        T.reads(B[vj])
+        T.writes(C[vj])
+        C[vj] = B[vj] + T.float32(1)
+for k in range(16):
+    with T.block("D"):
+        vk = T.axis.spatial(16, k)
+        T.reads(B[vk])
+        T.writes(D[vk])
+        D[vk] = B[vk] - T.float32(1)"""
+    )
+
+
+def test_for_all_but_one_reader():
+    text = after(FORK, lambda sch: sch.cache_write("B", 0, "shared", consumer_blocks=["D"]))
+    assert (
+        text
+        == """\
+B = T.alloc_buffer((16,))
+B_shared = T.alloc_buffer((16,), scope="shared")
+for i in range(16):
+    with T.block("B"):
+        vi = T.axis.spatial(16, i)
+        T.reads(A[vi])
+        T.writes(B_shared[vi])
+        B_shared[vi] = A[vi] * T.float32(2)
+for ax0 in range(16):
+    with T.block("B_shared"):
+        v0 = T.axis.spatial(16, ax0)
+        T.reads(B_shared[v0])
+        T.writes(B[v0])
+        B[v0] = B_shared[v0]
+for j in range(16):
+    with T.block("C"):
+        vj = T.axis.spatial(16, j)
+        T.reads(B[vj])
+        T.writes(C[vj])
+        C[vj] = B[vj] + T.float32(1)
+for k in range(16):
+    with T.block("D"):
+        vk = T.axis.spatial(16, k)
+        T.reads(B_shared[vk])
+        T.writes(D[vk])
+        D[vk] = B_shared[vk] - T.float32(1)"""
+    )
+
+
+def test_inside_the_loop_of_the_reader():
+    text = after(
+        SPREAD, lambda sch: sch.compute_at("B", "o"), lambda sch: sch.cache_write("B", 0, "local")
+    )
+    assert (
+        text
+        == """\
+B = T.alloc_buffer((16, 4))
+B_local = T.alloc_buffer((16, 4), scope="local")
+for o in range(16):
+    for ax0 in range(4):
+        with T.block("B"):
+            v0, v1 = T.axis.remap("SS", [o, ax0])
+            T.reads(A[v0, v1])
+            T.writes(B_local[v0, v1])
+            B_local[v0, v1] = A[v0, v1] * T.float32(2)
+    for ax0, ax1 in T.grid(1, 4):
+        with T.block("B_local"):
+            v0 = T.axis.spatial(16, o + ax0)
+            v1 = T.axis.spatial(4, ax1)
+            T.reads(B_local[v0, v1])
+            T.writes(B[v0, v1])
+            B[v0, v1] = B_local[v0, v1]
+    for j in range(4):
+        with T.block("C"):
+            v0, v1 = T.axis.remap("SS", [o, j])
+            T.reads(B[v0, v1])
+            T.writes(C[v0, v1])
+            C[v0, v1] = B[v0, v1] + T.float32(1)
+    for k in range(4):
+        with T.block("D"):
+            v0, v1 = T.axis.remap("SS", [o, k])
+            T.reads(B[v0, v1])
+            T.writes(D[v0, v1])
+            D[v0, v1] = B[v0, v1] - T.float32(1)"""
+    )
+
+
+@pytest.mark.parametrize("start", range(0, 60, 20))
+def test_random_programs_keep_their_meaning(start: int):
+    taken = sum(walk_at_random(seed, "cache_write") for seed in range(start, start + 20))
+    assert taken > 0, "no step was taken: the walk is blind"

@@ -1,0 +1,136 @@
+"""compute_inline: the programs that it makes, and that they mean the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.block_programs import DEAD, FORK, TWO_STAGES, WINDOW
+from tests.support.steps import after, walk_at_random
+
+CASTS = """\
+@T.prim_func
+def main(A: T.Buffer((16,), "int32"), C: T.Buffer((15,), "int32")):
+    B = T.alloc_buffer((16,), "float16")
+    for i in range(16):
+        with T.block("B"):
+            vi = T.axis.spatial(16, i)
+            B[vi] = T.Cast("float16", A[vi])
+    for j in range(15):
+        with T.block("C"):
+            vj = T.axis.spatial(15, j)
+            C[vj] = T.Cast("int32", B[vj + 1] + B[vj])
+"""
+
+PADDED_SHIFT = """\
+@T.prim_func
+def main(A: T.Buffer((16,), "float32"), C: T.Buffer((16,), "float32")):
+    P = T.alloc_buffer((18,), "float32")
+    for i in range(18):
+        with T.block("P"):
+            vi = T.axis.spatial(18, i)
+            P[vi] = T.if_then_else(1 <= vi and vi < 17, A[vi - 1], T.float32(0))
+    for i in range(16):
+        with T.block("C"):
+            vi = T.axis.spatial(16, i)
+            C[vi] = P[vi + 2]
+"""
+
+
+def test_a_window():
+    text = after(WINDOW, lambda sch: sch.compute_inline("B"))
+    assert (
+        text
+        == """\
+for j in range(16):
+    with T.block("C"):
+        vj = T.axis.spatial(16, j)
+        T.reads(A[vj : vj + 3])
+        T.writes(C[vj])
+        C[vj] = A[vj] * T.float32(2) + A[vj + 1] * T.float32(2) + A[vj + 2] * T.float32(2)"""
+    )
+
+
+def test_into_two_readers():
+    text = after(FORK, lambda sch: sch.compute_inline("B"))
+    assert (
+        text
+        == """\
+for j in range(16):
+    with T.block("C"):
+        vj = T.axis.spatial(16, j)
+        T.reads(A[vj])
+        T.writes(C[vj])
+        C[vj] = A[vj] * T.float32(2) + T.float32(1)
+for k in range(16):
+    with T.block("D"):
+        vk = T.axis.spatial(16, k)
+        T.reads(A[vk])
+        T.writes(D[vk])
+        D[vk] = A[vk] * T.float32(2) - T.float32(1)"""
+    )
+
+
+def test_a_padding():
+    text = after(PADDED_SHIFT, lambda sch: sch.compute_inline("P"))
+    assert (
+        text
+        == """\
+for i in range(16):
+    with T.block("C"):
+        vi = T.axis.spatial(16, i)
+        T.reads(A[vi + 2 - 1])
+        T.writes(C[vi])
+        C[vi] = T.if_then_else(1 <= vi + 2 and vi + 2 < 17, A[vi + 2 - 1], T.float32(0))"""
+    )
+
+
+def test_a_narrowing_cast():
+    text = after(CASTS, lambda sch: sch.compute_inline("B"))
+    assert (
+        text
+        == """\
+for j in range(15):
+    with T.block("C"):
+        vj = T.axis.spatial(15, j)
+        T.reads(A[vj : vj + 2])
+        T.writes(C[vj])
+        C[vj] = T.Cast("int32", T.Cast("float16", A[vj + 1]) + T.Cast("float16", A[vj]))"""
+    )
+
+
+def test_a_split_with_a_tail():
+    text = after(
+        TWO_STAGES,
+        lambda sch: sch.split("i", factors=[None, 5]),
+        lambda sch: sch.compute_inline("B"),
+    )
+    assert (
+        text
+        == """\
+for j in range(16):
+    with T.block("C"):
+        vj = T.axis.spatial(16, j)
+        T.reads(A[vj])
+        T.writes(C[vj])
+        C[vj] = A[vj] * T.float32(2) + T.float32(1)"""
+    )
+
+
+def test_a_block_that_nobody_reads():
+    text = after(DEAD, lambda sch: sch.compute_inline("B"))
+    assert (
+        text
+        == """\
+for j in range(16):
+    with T.block("C"):
+        vj = T.axis.spatial(16, j)
+        T.reads(A[vj])
+        T.writes(C[vj])
+        C[vj] = A[vj] + T.float32(1)"""
+    )
+
+
+@pytest.mark.parametrize("start", range(0, 60, 20))
+def test_random_programs_keep_their_meaning(start: int):
+    taken = sum(walk_at_random(seed, "compute_inline") for seed in range(start, start + 20))
+    assert taken > 0, "no step was taken: the walk is blind"

@@ -1,0 +1,137 @@
+"""reverse_compute_at: the programs that it makes, and that they mean the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.block_programs import FLAT, MATMUL_RELU, TWO_D
+from tests.support.steps import after, walk_at_random
+
+
+def test_under_a_tile():
+    text = after(
+        TWO_D,
+        lambda sch: sch.split(sch.get_loops("B")[0], factors=[None, 4]),
+        lambda sch: sch.reverse_compute_at("C", "i_0"),
+    )
+    assert (
+        text
+        == """\
+B = T.alloc_buffer((12, 10))
+for i_0 in range(3):
+    for i_1, j in T.grid(4, 10):
+        with T.block("B"):
+            vi = T.axis.spatial(12, i_0 * 4 + i_1)
+            vj = T.axis.spatial(10, j)
+            T.reads(A[vi, vj])
+            T.writes(B[vi, vj])
+            B[vi, vj] = A[vi, vj] * T.float32(2)
+    for ax0, ax1 in T.grid(4, 10):
+        with T.block("C"):
+            vi = T.axis.spatial(12, i_0 * 4 + ax0)
+            vj = T.axis.spatial(10, ax1)
+            T.reads(B[vi, vj])
+            T.writes(C[vi, vj])
+            C[vi, vj] = B[vi, vj] + T.float32(1)"""
+    )
+
+
+def test_a_tail_clipped_by_a_condition():
+    text = after(
+        TWO_D,
+        lambda sch: sch.split(sch.get_loops("B")[0], factors=[None, 5]),
+        lambda sch: sch.reverse_compute_at("C", "i_0"),
+    )
+    assert (
+        text
+        == """\
+B = T.alloc_buffer((12, 10))
+for i_0 in range(3):
+    for i_1, j in T.grid(5, 10):
+        with T.block("B"):
+            vi = T.axis.spatial(12, i_0 * 5 + i_1)
+            vj = T.axis.spatial(10, j)
+            T.where(i_0 * 5 + i_1 < 12)
+            T.reads(A[vi, vj])
+            T.writes(B[vi, vj])
+            B[vi, vj] = A[vi, vj] * T.float32(2)
+    for ax0, ax1 in T.grid(5, 10):
+        with T.block("C"):
+            vi = T.axis.spatial(12, i_0 * 5 + ax0)
+            vj = T.axis.spatial(10, ax1)
+            T.where(i_0 * 5 + ax0 < 12)
+            T.reads(B[vi, vj])
+            T.writes(C[vi, vj])
+            C[vi, vj] = B[vi, vj] + T.float32(1)"""
+    )
+
+
+def test_to_a_finished_sum():
+    text = after(MATMUL_RELU, lambda sch: sch.reverse_compute_at("D", sch.get_loops("C")[1]))
+    assert (
+        text
+        == """\
+C = T.alloc_buffer((6, 6))
+for i, j in T.grid(6, 6):
+    for k in range(8):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            T.reads(A[vi, vk], B[vk, vj])
+            T.writes(C[vi, vj])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+    with T.block("D"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        T.reads(C[vi, vj])
+        T.writes(D[vi, vj])
+        D[vi, vj] = T.max(C[vi, vj], T.float32(0))"""
+    )
+
+
+def test_a_write_back_under_the_sum():
+    text = after(MATMUL_RELU, lambda sch: sch.reverse_compute_at("D", sch.get_loops("C")[2]))
+    assert (
+        text
+        == """\
+C = T.alloc_buffer((6, 6))
+for i, j, k in T.grid(6, 6, 8):
+    with T.block("C"):
+        vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+        T.reads(A[vi, vk], B[vk, vj])
+        T.writes(C[vi, vj])
+        with T.init():
+            C[vi, vj] = T.float32(0)
+        C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+    with T.block("D"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        T.reads(C[vi, vj])
+        T.writes(D[vi, vj])
+        D[vi, vj] = T.max(C[vi, vj], T.float32(0))"""
+    )
+
+
+def test_a_flat_index():
+    text = after(FLAT, lambda sch: sch.reverse_compute_at("C", "j"))
+    assert (
+        text
+        == """\
+B = T.alloc_buffer((4, 6))
+for i, j in T.grid(4, 6):
+    with T.block("B"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        T.reads(A[vi * 6 + vj])
+        T.writes(B[vi, vj])
+        B[vi, vj] = A[vi * 6 + vj] * T.float32(2)
+    with T.block("C"):
+        vi = T.axis.spatial(24, i * 6 + j)
+        T.reads(B[vi // 6, vi % 6])
+        T.writes(C[vi])
+        C[vi] = B[vi // 6, vi % 6] + T.float32(1)"""
+    )
+
+
+@pytest.mark.parametrize("start", range(0, 60, 20))
+def test_random_programs_keep_their_meaning(start: int):
+    taken = sum(walk_at_random(seed, "reverse_compute_at") for seed in range(start, start + 20))
+    assert taken > 0, "no step was taken: the walk is blind"
