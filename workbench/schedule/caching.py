@@ -91,7 +91,7 @@ def end_of(holder: BlockRealize) -> int:
 def copy_stage(
     source: Buffer, target: Buffer, name: str, box: Box, ends: list[tuple[int, int]], dom: Bounds
 ) -> tuple[Stmt, Block]:
-    """Loops ax0, ax1, … around a block that copies `box` of `source` to the same cells of `target`.
+    """Loops ax0, ax1, … around a block that copies `box` of `source` to `target`, and the block.
 
     `ends` are the cells of each dimension that exist; `dom` bounds the variables around.
     """

@@ -108,8 +108,7 @@ def position(block: Block, loop: For, allowed: range, index: int, verb: str) -> 
     raise Refusal(
         f"Can't {verb} `{block.name}` at `{loop.loop_var.name}`: index={index} is no place for it",
         loop,
-        hint="it goes behind what it reads and ahead of what reads it: "
-        f"index {ways}; -1 is the last of them, -2 the first",
+        hint=f"index {ways}, between what it reads and what reads it; -1 is the last, -2 the first",
     )
 
 
@@ -264,7 +263,7 @@ def within(low: Expr, high: Expr, ends: tuple[int, int], dom: Bounds) -> Need:
 def nest(
     block: Block, needed: dict[Var, Need], dom: Bounds, keep_unit_loops: bool
 ) -> tuple[Stmt, tuple[Var, ...]]:
-    """`block` under fresh loops ax0, ax1, … that run it for what is needed, and their variables."""
+    """`block` under fresh loops ax0, ax1, … for what is needed, and the loops' variables."""
     loops: list[tuple[Var, int]] = []
     values: list[Expr] = []
     for iterator in block.iter_vars:

@@ -97,11 +97,13 @@ def bindings(realize: BlockRealize) -> dict[Var, Expr]:
 
 
 def domain(block: Block) -> dict[Var, tuple[int, int]]:
-    """The bounds of the iterators of `block`, those with a constant domain."""
+    """The lowest and highest value of each iterator of `block`."""
     found: dict[Var, tuple[int, int]] = {}
     for iterator in block.iter_vars:
-        low, size = arith.simplify(iterator.dom.min), arith.simplify(iterator.dom.extent)
-        found[iterator.var] = (int(low.value), int(low.value) + int(size.value) - 1)  # type: ignore[attr-defined]
+        low = arith.bounds(iterator.dom.min, {})
+        high = arith.bounds(iterator.dom.min + iterator.dom.extent - 1, {})
+        assert low is not None and high is not None, f"{iterator.var.name} has no constant domain"
+        found[iterator.var] = (low[0], high[1])
     return found
 
 
@@ -140,8 +142,7 @@ def check_stage(func: PrimFunc, block: Block, verb: str) -> None:
                 f"Can't {verb} `{block.name}`: `{others[0].block.name}` writes {buffer.name} too",
                 realize,
                 *others,
-                hint="a block can be moved only while it is the sole writer of its result; "
-                "move it before the step that cut it in two (decompose_reduction)",
+                hint="move it while it is the sole writer, before decompose_reduction",
             )
     _check_own_reads(block, realize, verb)
     _check_kinds(block, realize, verb)

@@ -137,8 +137,7 @@ def _readers_inside(func: PrimFunc, block: Block, loop: For, task: str) -> list[
             *outside,
             hint=f"pick a loop that holds every reader: {ways}"
             if ways
-            else "its readers share no loop: give each a copy of its own with cache_read, or "
-            "move one reader to the other first",
+            else "its readers share no loop: move one to the other, or give each its cache_read",
         )
     return readers
 

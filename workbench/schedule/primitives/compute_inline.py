@@ -108,8 +108,7 @@ def _readers(func: PrimFunc, block: Block, buffer: Buffer, task: str) -> list[Bl
         raise Refusal(
             f"Can't {task}: {buffer.name} is a result of the program, not a step on the way",
             realize,
-            hint="inline the blocks that it reads; or put this one into the block that feeds it, "
-            "with reverse_compute_inline",
+            hint="put it into the block that feeds it, with reverse_compute_inline",
         )
     readers = consumers(func, block)
     if not readers:  # nobody misses it

@@ -123,8 +123,7 @@ def _makers_inside(func: PrimFunc, block: Block, loop: For, task: str) -> list[B
         raise Refusal(
             f"Can't {task}: no block ahead of it makes what it reads",
             where.realize(block),
-            hint="reverse_compute_at puts a block beside the blocks that feed it; this one reads "
-            "only what the program is given",
+            hint="it reads only what the program is given; move it to its readers with compute_at",
         )
     outside = [r for r in makers if loop not in where.loops_above(r)]
     if outside:

@@ -124,8 +124,7 @@ def _feeder(func: PrimFunc, block: Block, task: str) -> BlockRealize:
             + (f"{len(feeders)} blocks feed it: {names}" if feeders else "no block feeds it"),
             realize,
             *feeders,
-            hint="it goes into the one block that makes what it reads; inline the others first, "
-            "with compute_inline",
+            hint="it goes into the one block that feeds it; put others into it with compute_inline",
         )
     feeder = feeders[0]
     others = [r for r in consumers(func, feeder.block) if r is not realize]
