@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from workbench import arith
 from workbench.check.finding import Finding
 from workbench.check.kernels import Nest, touching
-from workbench.check.units import Unit
+from workbench.check.units import Unit, keeps_apart
 from workbench.ir import Buffer, BufferLoad, For, PrimFunc, Range, Stmt, Var, substitute, walk
 
 
@@ -47,6 +47,38 @@ def local_errors(func: PrimFunc, nest: Nest) -> Iterator[Finding]:
                 if axis:
                     yield _fetch_error(buffer, writer, reader, axis)
                     return
+
+
+def scratch_errors(nest: Nest) -> Iterator[Finding]:
+    """Global buffers of which several blocks write the same cells while they read them.
+
+    The values are equal, yet nothing orders one block's reads and another's writes.
+    """
+    for writer in nest.units:
+        for buffer in writer.writes:
+            readers = [u for u in nest.units if buffer in u.reads and u.stmt is not writer.stmt]
+            if buffer.scope != "global" or not readers:
+                continue
+            sharing, repeats = nest.doers(writer, "blockIdx")
+            idle = [loop for loop in sharing if not _apart(loop, writer, buffer, nest)]
+            if repeats > 1 or any(nest.size(loop.thread or "") > 1 for loop in idle):
+                yield Finding(
+                    "error",
+                    f"several blocks would write the same cells of {buffer.name} while others "
+                    "read them",
+                    (*idle, writer.stmt, readers[0].stmt),
+                    hint=f'give each block its own: sch.set_scope("{writer.name}", 0, "shared")',
+                    detail=f"{buffer.name} is in global memory, which all blocks share, and "
+                    "nothing orders them",
+                )
+                return
+
+
+def _apart(loop: For, writer: Unit, buffer: Buffer, nest: Nest) -> bool:
+    return all(
+        keeps_apart(cell, sizes, writer, loop, nest.dom)
+        for cell, sizes in writer.written_cells(buffer)
+    )
 
 
 def _fetch_error(buffer: Buffer, writer: Unit, reader: Unit, axis: str) -> Finding:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from workbench.check.conflict import refuse_conflict
 from workbench.check.finding import Finding
 from workbench.check.kernels import Nest, nests
-from workbench.check.memory import crossing_errors, local_errors
+from workbench.check.memory import crossing_errors, local_errors, scratch_errors
 from workbench.check.threads import axis_errors
-from workbench.check.units import Unit, keeps_apart
-from workbench.check.waste import waste
+from workbench.check.units import Unit
+from workbench.check.waste import used_variables, waste
 from workbench.diag import Refusal
 from workbench.ir import For, PrimFunc
 from workbench.target import Target
@@ -23,7 +23,8 @@ def check_program(func: PrimFunc, target: Target) -> list[Finding]:
     for nest in kernels:
         found = [*_unbound(nest), *axis_errors(nest), *_limits(nest, target)]
         if not found:  # who does what is clear: see whether they get in each other's way
-            found = [*_conflicts(func, nest), *_repeated_updates(nest), *local_errors(func, nest)]
+            found = [*_conflicts(func, nest), *_repeated_updates(nest)]
+            found += [*local_errors(func, nest), *scratch_errors(nest)]
         errors.extend(found)
     return errors or [finding for nest in kernels for finding in waste(nest)]
 
@@ -50,9 +51,10 @@ def _limits(nest: Nest, target: Target) -> Iterator[Finding]:
             f"{target.max_threads_per_block}",
             tuple(loop for loop in nest.bound if (loop.thread or "").startswith("thread")),
             hint="split a loop that is bound to threads, and bind its outer part to blocks",
+            detail=f"the limit is from: {target.source_of('max_threads_per_block')}",
         )
-    for unit, limits in (("threadIdx", target.max_block), ("blockIdx", target.max_grid)):
-        for axis, limit in zip("xyz", limits, strict=True):
+    for unit, fact in (("threadIdx", "max_block"), ("blockIdx", "max_grid")):
+        for axis, limit in zip("xyz", getattr(target, fact), strict=True):
             size = nest.size(f"{unit}.{axis}")
             if size > limit:
                 name = f"{unit}.{axis}"
@@ -61,6 +63,7 @@ def _limits(nest: Nest, target: Target) -> Iterator[Finding]:
                     f"`{nest.name}` has {size} along {name}, and {target.title} takes {limit}",
                     tuple(loop for loop in nest.bound if loop.thread == name),
                     hint="split the loop, and keep one part serial or bind it to another axis",
+                    detail=f"the limit is from: {target.source_of(fact)}",
                 )
 
 
@@ -89,20 +92,11 @@ def _repeated_updates(nest: Nest) -> Iterator[Finding]:
             )
             for kind in kinds:
                 sharing, repeats = nest.doers(unit, kind)
-                idle = [loop for loop in sharing if not _shares(loop, unit, nest)]
+                idle = [loop for loop in sharing if loop.loop_var not in used_variables(unit)]
                 for loop in idle:
                     repeats *= nest.size(loop.thread or "")
                 if repeats > 1:
                     yield _repeated(unit, buffer.name, buffer.scope, kind, repeats, idle)
-
-
-def _shares(loop: For, unit: Unit, nest: Nest) -> bool:
-    """Whether the iterations of `loop` update different cells."""
-    return all(
-        keeps_apart(cell, sizes, unit, loop, nest.dom)
-        for buffer in unit.writes
-        for cell, sizes in unit.written_cells(buffer)
-    )
 
 
 def _repeated(

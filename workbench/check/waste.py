@@ -24,7 +24,7 @@ def _repeated_fetch(nest: Nest, unit: Unit) -> Iterator[Finding]:
     shared = [buffer for buffer in unit.writes if buffer.scope == "shared"]
     if not shared or not unit.reads:
         return
-    used = _used(unit)
+    used = used_variables(unit)
     sharing, repeats = nest.doers(unit, "threadIdx")
     repeats *= prod(extent_of(loop) for loop in sharing if loop.loop_var not in used)
     if repeats == 1:
@@ -46,7 +46,7 @@ def _repeated_fetch(nest: Nest, unit: Unit) -> Iterator[Finding]:
     )
 
 
-def _used(unit: Unit) -> set[Var]:
+def used_variables(unit: Unit) -> set[Var]:
     """The loop variables that the bindings of a unit, or its indices, use."""
     values: list[Node] = [*unit.values.values()] or [unit.stmt]
     return {v for value in values for v in free_vars(value)}
@@ -60,7 +60,7 @@ def _early_copy(nest: Nest, unit: Unit) -> Iterator[Finding]:
         if not (source.writes & unit.reads) or not source.bound("reduce"):
             continue
         steps = [loop for loop in _reduce_loops(source) if loop in unit.loops]
-        used = _used(unit)
+        used = used_variables(unit)
         idle = [loop for loop in steps if loop.loop_var not in used]
         times = prod(extent_of(loop) for loop in idle)
         if times == 1:
