@@ -47,7 +47,7 @@ def open_lab(folder: Path, port: int | None, browser: bool, copy_only: bool) -> 
     if copy_only:
         return 0
     if find_spec("jupyterlab") is None:
-        print('JupyterLab is not installed. Install it: pip install "mlc-workbench[lab]"')
+        print("JupyterLab is not installed. Install it: pip install jupyterlab")
         return 1
     command = lab_command(folder, port, browser)
     try:
@@ -116,8 +116,9 @@ def doctor() -> str:
         "packages:",
     ]
     lines += [f"  {name:<11} {_version(name)}" for name in _PACKAGES]
-    if any(find_spec(name) is None for name in _PACKAGES):
-        lines.append('get what is missing: pip install "mlc-workbench[lab]"')
+    missing = [name for name in _PACKAGES if find_spec(name) is None]
+    if missing:
+        lines.append(f"get what is missing: pip install {' '.join(missing)}")
     return "\n".join(lines)
 
 

@@ -68,7 +68,7 @@ def test_no_cupy(here):
         "runs on: emulator\n"
         "why:     there is an NVIDIA driver, but CuPy is not installed\n"
         "missing: CuPy\n"
-        'get it:  pip install "mlc-workbench[cuda12]" (or [cuda13]: nvidia-smi shows which), '
+        "get it:  pip install cupy-cuda12x (or cupy-cuda13x: nvidia-smi shows which), "
         "then restart the kernel."
     )
 

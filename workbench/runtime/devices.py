@@ -84,7 +84,7 @@ def _find(worker: Worker) -> DeviceReport:
         return _emulator(
             "there is an NVIDIA driver, but CuPy is not installed",
             "CuPy",
-            'pip install "mlc-workbench[cuda12]" (or [cuda13]: nvidia-smi shows which), '
+            "pip install cupy-cuda12x (or cupy-cuda13x: nvidia-smi shows which), "
             "then restart the kernel.",
         )
     return _ask(worker)
