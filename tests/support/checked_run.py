@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -168,7 +169,9 @@ class CheckedRun:
     def check_kernel(self) -> None:
         """Where a kernel can be built, it gives the same emulated; it is kept to be run as C++."""
         try:
-            built = wb.build(self.sch, target="cuda")
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", wb.ScheduleWarning)  # slow is not wrong
+                built = wb.build(self.sch, target="cuda")
         except wb.ScheduleError as error:
             self.outcome.kernels["refused"] += 1
             self.outcome.reasons[_shape_of(str(error).splitlines()[0])] += 1

@@ -218,6 +218,14 @@ class Chooser:
         return (self.rng.choice(names), self.rng.choice(names)) if len(names) > 1 else None
 
     def compute_inline(self) -> Told:
+        used = {r.buffer for one in self.blocks.values() for r in one.block.reads}
+        plain = [
+            name
+            for name, one in self.blocks.items()
+            if one.block.init is None and {r.buffer for r in one.block.writes} <= used
+        ]
+        if plain and self.rng.random() < 0.8:
+            return Told("compute_inline", (Named(self.rng.choice(plain)),))
         return Told("compute_inline", (self.block(),))
 
     def reverse_compute_inline(self) -> Told:
@@ -287,7 +295,7 @@ DRAWS: dict[str, Callable[[Chooser], Told | None]] = {
 }
 
 # those that are seldom possible come more often
-VERBS = (*DRAWS, "reverse_compute_inline", "reverse_compute_at", "annotate", "unannotate")
+VERBS = (*DRAWS, "compute_inline", "reverse_compute_inline", "reverse_compute_at", "annotate", "unannotate")
 
 
 def _statements(node: Any) -> list[Any]:
