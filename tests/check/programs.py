@@ -109,3 +109,12 @@ def main(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
 """
 
 SIBLINGS_SHIFTED = SIBLINGS.replace("C[vj] = B[vj]", "C[vj] = B[7 - vj]")
+
+BIG_TILE = """
+@T.prim_func
+def main(A: T.Buffer((65536,), "float32"), B: T.Buffer((65536,), "float32")):
+    for i in range(65536):
+        with T.block("B"):
+            vi = T.axis.spatial(65536, i)
+            B[vi] = A[vi]
+"""
