@@ -149,36 +149,50 @@ def changed_words(left: str, right: str) -> tuple[Columns, Columns]:
     >>> changed_words("for i in range(8):", "for i in T.unroll(8):")
     (((9, 14),), ((9, 17),))
     """
-    a, b = _words(left), _words(right)
+    a, b = _without_common_ends(_words(left), _words(right))
     matcher = SequenceMatcher(None, [w for w, _ in a], [w for w, _ in b], autojunk=False)
     left_columns, right_columns = [], []
     for tag, i, i_end, j, j_end in matcher.get_opcodes():
         if tag != "equal":
             left_columns.append(_columns(a, i, i_end))
             right_columns.append(_columns(b, j, j_end))
-    return _joined(left_columns), _joined(right_columns)
+    return _joined(left, left_columns), _joined(right, right_columns)
 
 
-def _words(text: str) -> list[tuple[str, int]]:
+Word = tuple[str, int]  # with its column
+
+
+def _without_common_ends(a: list[Word], b: list[Word]) -> tuple[list[Word], list[Word]]:
+    """What is left between the words that both lines begin with and those that both end with."""
+    start = 0
+    while start < min(len(a), len(b)) and a[start][0] == b[start][0]:
+        start += 1
+    end = 0
+    while end < min(len(a), len(b)) - start and a[-1 - end][0] == b[-1 - end][0]:
+        end += 1
+    return a[start : len(a) - end], b[start : len(b) - end]
+
+
+def _words(text: str) -> list[Word]:
     """The words of a line with their columns; spaces count only between words."""
     indent = len(text) - len(text.lstrip())
     return [(m.group(), m.start()) for m in _WORD.finditer(text, indent)]
 
 
-def _columns(words: list[tuple[str, int]], first: int, end: int) -> tuple[int, int]:
+def _columns(words: list[Word], first: int, end: int) -> tuple[int, int]:
     if first == end:
         return (0, 0)
     last, col = words[end - 1]
     return words[first][1], col + len(last)
 
 
-def _joined(columns: list[tuple[int, int]]) -> Columns:
-    """The stretches in order, neighbours one column apart made one, empty ones left out."""
+def _joined(text: str, columns: list[tuple[int, int]]) -> Columns:
+    """The stretches in order, those with nothing but space between made one, empty ones gone."""
     result: list[tuple[int, int]] = []
     for start, end in columns:
         if start == end:
             continue
-        if result and start - result[-1][1] <= 1:
+        if result and not text[result[-1][1] : start].strip():
             result[-1] = (result[-1][0], end)
         else:
             result.append((start, end))

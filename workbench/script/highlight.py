@@ -45,7 +45,9 @@ def highlight_html(text: str, language: str = "python") -> str:
     from pygments.lexers import get_lexer_by_name
 
     lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
-    return highlight(text, lexer, HtmlFormatter(nowrap=True)).removesuffix("\n")
+    html = highlight(text, lexer, HtmlFormatter(nowrap=True))
+    added = html.count("\n") > text.count("\n")  # it ends the last line too
+    return html.removesuffix("\n") if added else html
 
 
 def highlight_css(selector: str, dark: bool = False) -> str:

@@ -139,15 +139,13 @@ def _print_region(w: Writer, e: BufferRegion, tightness: int) -> None:
 
 def _print_range(w: Writer, e: Range) -> None:
     """``lo : hi``, spaced as a formatter would: ``0:4`` but ``vi : vi + 3``."""
-    if isinstance(e.extent, Const) and e.extent.value == 1:
-        print_expr(w, e.min)
-        return
     start = w.col
-    stop = binary("+", e.min, e.extent)
-    plain = isinstance(e.min, (Const, Var)) and isinstance(stop, (Const, Var))
     print_expr(w, e.min)
-    w.put(":" if plain else " : ")
-    print_expr(w, stop)
+    if not (isinstance(e.extent, Const) and e.extent.value == 1):
+        stop = binary("+", e.min, e.extent)
+        plain = isinstance(e.min, (Const, Var)) and isinstance(stop, (Const, Var))
+        w.put(":" if plain else " : ")
+        print_expr(w, stop)
     w.spanned(e, start)
 
 

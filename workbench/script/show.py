@@ -13,7 +13,6 @@ from workbench.ir import (
     Kernel,
     Node,
     PrimFunc,
-    Range,
     SeqStmt,
     Stmt,
     Var,
@@ -77,6 +76,4 @@ def place_of(printed: Printed, node: object) -> Span | None:
             if m.key[1] is node:
                 return Span(m.line, m.col, m.line, m.end_col)
         return None
-    if isinstance(node, Range):
-        return place_of(printed, node.min)
     return printed.spans.get(node) if isinstance(node, Node) else None
