@@ -78,7 +78,10 @@ class _Pair:
 
     def same_thread(self) -> bool:
         """Whether one cell means one thread, or, of a loop's different iterations, the same one."""
-        equal = [part for x, y in self.sums for part in self._equal_parts(x, y)]
+        found: dict[int, set[Digit]] = {}
+        for x, y in self.sums:
+            self._add_equal_digits(x, y, found)
+        equal = [self.simplifier.part(digit) for digits in found.values() for digit in digits]
         goals = [self.threads] if self.loop is None else [self.threads, (self.loop,)]
         for goal in goals:
             about = [part for part in equal if set(free_vars(part)) <= set(goal)]
@@ -86,27 +89,54 @@ class _Pair:
                 return True
         return False
 
-    def _equal_parts(self, x: Sum, y: Sum) -> list[Expr]:
-        """The digits of threads that are equal on both sides wherever the two indices are.
+    def _add_equal_digits(self, x: Sum, y: Sum, found: dict[int, set[Digit]]) -> None:
+        """Collect, by base, the digits that are equal wherever the indices `x` and `y` are.
+
+        Digits that make up the whole of a base that is a sum tell that this sum is equal, too.
+        """
+        for digit in self._equal_digits(x, y):
+            digits = found.setdefault(digit.base, set())
+            if digit in digits:
+                continue
+            digits.add(digit)
+            inner = self.simplifier.inner_sum(digit.base)
+            if inner is not None and self._tell_whole(digits, self.simplifier.interval(inner)):
+                self._add_equal_digits(inner, inner, found)
+
+    def _tell_whole(self, digits: Collection[Digit], ends: tuple[int | None, int | None]) -> bool:
+        """Whether a number between `ends` is known by these of its digits."""
+        low, high = ends
+        if low is None or high is None:
+            return False
+        base = Var("base")
+        parts = [
+            base // digit.lower if digit.upper is None else base % digit.upper // digit.lower
+            for digit in digits
+        ]
+        return is_injective(parts, {base: (low, high)}) is True
+
+    def _equal_digits(self, x: Sum, y: Sum) -> list[Digit]:
+        """The digits of threads that are equal wherever the indices `x` and `y` are.
 
         Both are a sum of the same multiples of digits and of something smaller: a digit cannot
         differ if its multiple is larger than all that the smaller ones could make up for.
         """
         digits = self._digits(x, self.asked)
-        pure = all(self._vars(digit) <= self.asked for digit in digits)
-        if not pure or digits != self._digits(y, self.asked) or self._still(x) != self._still(y):
+        private = self.moving - self.asked
+        known = all(self._vars(digit).isdisjoint(private) for digit in digits)
+        if not known or digits != self._digits(y, self.asked) or self._still(x) != self._still(y):
             return []
         (low_x, high_x), (low_y, high_y) = self._reach(x, digits), self._reach(y, digits)
         if low_x is None or high_x is None or low_y is None or high_y is None:
             return []
         spread = max(high_x, high_y) - min(low_x, low_y)
-        equal: list[Expr] = []
+        equal: list[Digit] = []
         for digit, factor in sorted(digits.items(), key=lambda item: abs(item[1])):
             low, high = self.simplifier.interval(Sum({digit: 1}))
             if low is None or high is None:
                 return []
             if abs(factor) > spread:
-                equal.append(self.simplifier.part(digit))
+                equal.append(digit)
             else:
                 equal.clear()
             spread += abs(factor) * (high - low)

@@ -15,6 +15,7 @@ from workbench.ir import (
     For,
     IfThenElse,
     Kernel,
+    Not,
     SeqStmt,
     Stmt,
     Var,
@@ -31,8 +32,26 @@ from workbench.target import Target
 def insert_barriers(kernel: Kernel, target: Target) -> Kernel:
     """Let threads wait for each other where two of them could race for a cell, and only there."""
     planner = _Planner(kernel)
-    body = planner.plan(kernel.body, ()).stmt if planner.watched else kernel.body
+    body = planner.plan(kernel.body, _Around()).stmt if planner.watched else kernel.body
     return kernel if body is kernel.body else replace(kernel, body=body)
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """The loops around a statement and the conditions under which it runs."""
+
+    loops: tuple[For, ...] = ()
+    conditions: tuple[Expr, ...] = ()
+
+    @property
+    def depth(self) -> int:
+        return len(self.loops)
+
+    def loop(self, loop: For) -> _Around:
+        return replace(self, loops=(*self.loops, loop))
+
+    def where(self, condition: Expr) -> _Around:
+        return replace(self, conditions=(*self.conditions, condition))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,27 +79,28 @@ class _Planner:
         if self.conflicts.threads:
             self.watched = {b for b in written | read if b in written and b.scope != "local"}
 
-    def plan(self, stmt: Stmt, loops: tuple[For, ...]) -> _Planned:
-        """`stmt`, inside `loops`, with the barriers that it needs within."""
+    def plan(self, stmt: Stmt, around: _Around) -> _Planned:
+        """`stmt` with the barriers that it needs within."""
         match stmt:
             case SeqStmt(stmts):
-                planned = self._sequence(stmts, loops, (), None)
+                planned = self._sequence(stmts, around, (), None)
                 same = isinstance(planned.stmt, SeqStmt) and _same(planned.stmt.stmts, stmts)
                 return replace(planned, stmt=stmt) if same else planned
             case For():
-                return self._loop(stmt, loops)
+                return self._loop(stmt, around)
             case IfThenElse():
-                return self._choice(stmt, loops)
-        found = self._accesses(stmt, loops)
+                return self._choice(stmt, around)
+        found = self._accesses(stmt, around)
         return _Planned(stmt, found, found)
 
-    def _accesses(self, node: Stmt | Expr, loops: tuple[For, ...]) -> tuple[Access, ...]:
-        return tuple(a for a in accesses(node, loops) if a.buffer in self.watched)
+    def _accesses(self, node: Stmt | Expr, around: _Around) -> tuple[Access, ...]:
+        found = accesses(node, around.loops, around.conditions)
+        return tuple(access for access in found if access.buffer in self.watched)
 
     def _sequence(
         self,
         stmts: Sequence[Stmt],
-        loops: tuple[For, ...],
+        around: _Around,
         carried: tuple[Access, ...],
         loop: Var | None,
     ) -> _Planned:
@@ -90,9 +110,9 @@ class _Planner:
         last: tuple[Access, ...] = ()
         waits = False
         for stmt in stmts:
-            planned = self.plan(stmt, loops)
-            if self.conflicts.any(last, planned.first, len(loops)) or (
-                carried and self.conflicts.any(carried, planned.first, len(loops) - 1, loop)
+            planned = self.plan(stmt, around)
+            if self.conflicts.any(last, planned.first, around.depth) or (
+                carried and self.conflicts.any(carried, planned.first, around.depth - 1, loop)
             ):
                 done.append(Barrier())
                 last, carried, waits = (), (), True
@@ -103,27 +123,27 @@ class _Planner:
             last += planned.last
         return _Planned(seq(*done), first, last, waits)
 
-    def _loop(self, loop: For, loops: tuple[For, ...]) -> _Planned:
-        inside = (*loops, loop)
+    def _loop(self, loop: For, around: _Around) -> _Planned:
+        inside = around.loop(loop)
         body = self.plan(loop.body, inside)
-        if self.conflicts.any(body.last, body.first, len(loops), loop.loop_var):
+        if self.conflicts.any(body.last, body.first, around.depth, loop.loop_var):
             stmts = loop.body.stmts if isinstance(loop.body, SeqStmt) else (loop.body,)
             body = self._sequence(stmts, inside, body.last, loop.loop_var)
         if body.stmt is not loop.body:
             self._needs_whole_block(loop.extent, body)
             self._needs_whole_block(loop.min, body)
-        around = self._accesses(loop.min, loops) + self._accesses(loop.extent, loops)
+        ends = self._accesses(loop.min, around) + self._accesses(loop.extent, around)
         extent = bounds(loop.extent, self.conflicts.known)
         waits = body.waits and extent is not None and extent[0] > 0
         stmt = loop if body.stmt is loop.body else replace(loop, body=body.stmt)
-        return _Planned(stmt, around + body.first, around + body.last, waits)
+        return _Planned(stmt, ends + body.first, ends + body.last, waits)
 
-    def _choice(self, choice: IfThenElse, loops: tuple[For, ...]) -> _Planned:
-        then = self.plan(choice.then_case, loops)
+    def _choice(self, choice: IfThenElse, around: _Around) -> _Planned:
+        then = self.plan(choice.then_case, around.where(choice.condition))
         cases = [then]
         if choice.else_case is not None:
-            cases.append(self.plan(choice.else_case, loops))
-        test = self._accesses(choice.condition, loops)
+            cases.append(self.plan(choice.else_case, around.where(Not(choice.condition))))
+        test = self._accesses(choice.condition, around)
         first = test + tuple(a for case in cases for a in case.first)
         last = test + tuple(a for case in cases for a in case.last)
         otherwise = cases[1].stmt if len(cases) == 2 else None
