@@ -9,6 +9,7 @@ from workbench.check.finding import Finding
 from workbench.check.kernels import Nest, touching
 from workbench.check.units import Unit, keeps_apart
 from workbench.ir import Buffer, BufferLoad, For, PrimFunc, Range, Stmt, Var, substitute, walk
+from workbench.ir.dtypes import itemsize
 
 
 def crossing_errors(func: PrimFunc, kernels: list[Nest]) -> Iterator[Finding]:
@@ -85,11 +86,10 @@ def _fetch_error(buffer: Buffer, writer: Unit, reader: Unit, axis: str) -> Findi
     load = next(n for n in walk(reader.stmt) if isinstance(n, BufferLoad) and n.buffer is buffer)
     return Finding(
         "error",
-        f"`{reader.name}` reads cells of {buffer.name} that other threads wrote, but local memory "
-        "is one thread's own",
+        f"`{reader.name}` reads cells of {buffer.name} that other threads hold in registers",
         (writer.stmt, load),
         hint=f'share it: sch.set_scope("{writer.name}", 0, "shared")',
-        detail=f"`{writer.name}` spreads {buffer.name} over {axis}: each thread has only its part",
+        detail=f"local memory is one thread's own; `{writer.name}` gives each its part over {axis}",
     )
 
 
@@ -132,3 +132,39 @@ def _inside(needed: tuple[Range, ...], made: tuple[Range, ...], nest: Nest) -> b
         and arith.prove(b.min + b.extent <= a.min + a.extent, nest.dom)
         for a, b in zip(made, needed, strict=True)
     )
+
+
+# --- how much shared memory a block needs --------------------------------------------------------
+
+
+def shared_bytes(func: PrimFunc, nest: Nest) -> dict[Buffer, int]:
+    """For each shared buffer that a kernel reads, the bytes that one block reads of it at a time.
+
+    A block keeps at least these: what all its threads read while the loops around all uses of the
+    buffer, and the block itself, stand still.
+    """
+    found: dict[Buffer, int] = {}
+    for buffer in _private(func):
+        users = list(touching(nest, buffer))
+        if buffer.scope == "shared" and any(buffer in unit.reads for unit in users):
+            found[buffer] = _read_at_once(buffer, users, nest) * itemsize(buffer.type)
+    return found
+
+
+def _read_at_once(buffer: Buffer, users: list[Unit], nest: Nest) -> int:
+    """How many cells of `buffer` the threads of a block read between them."""
+    common = [loop for loop in users[0].loops if all(loop in u.loops for u in users)]
+    box = arith.touched(common[-1].body if common else nest.stmt, buffer, "read")
+    assert box is not None
+    threads = {
+        loop.loop_var: nest.dom[loop.loop_var]
+        for loop in common
+        if (loop.thread or "").startswith("threadIdx")
+    }
+    cells = 1
+    for axis, size in zip(box, buffer.shape, strict=True):
+        last = axis.min + axis.extent - 1
+        first, end = arith.region_of([axis.min, last], threads, (size, size), nest.dom)
+        whole = arith.bounds(end.min + end.extent - first.min, nest.dom)
+        cells *= min(size, whole[1]) if whole else size
+    return cells

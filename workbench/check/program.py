@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from workbench.check.conflict import refuse_conflict
 from workbench.check.finding import Finding
 from workbench.check.kernels import Nest, nests
-from workbench.check.memory import crossing_errors, local_errors, scratch_errors
+from workbench.check.memory import crossing_errors, local_errors, scratch_errors, shared_bytes
 from workbench.check.threads import axis_errors
 from workbench.check.units import Unit
 from workbench.check.waste import used_variables, waste
@@ -25,6 +25,7 @@ def check_program(func: PrimFunc, target: Target) -> list[Finding]:
         if not found:  # who does what is clear: see whether they get in each other's way
             found = [*_conflicts(func, nest), *_repeated_updates(nest)]
             found += [*local_errors(func, nest), *scratch_errors(nest)]
+            found += _shared_limit(func, nest, target)
         errors.extend(found)
     return errors or [finding for nest in kernels for finding in waste(nest)]
 
@@ -65,6 +66,21 @@ def _limits(nest: Nest, target: Target) -> Iterator[Finding]:
                     hint="split the loop, and keep one part serial or bind it to another axis",
                     detail=f"the limit is from: {target.source_of(fact)}",
                 )
+
+
+def _shared_limit(func: PrimFunc, nest: Nest, target: Target) -> Iterator[Finding]:
+    """More shared memory than a block can have."""
+    sizes = shared_bytes(func, nest)
+    if sum(sizes.values()) > target.max_shared_bytes:
+        each = ", ".join(f"{buffer.name} {size}" for buffer, size in sizes.items())
+        yield Finding(
+            "error",
+            f"`{nest.name}` needs {sum(sizes.values())} bytes of shared memory a block, and "
+            f"{target.title} gives {target.max_shared_bytes}",
+            tuple(unit.stmt for unit in nest.units if unit.writes & set(sizes)),
+            hint="make the tiles that are cached smaller, by smaller factors of their loops",
+            detail=f"in bytes: {each}; the limit is from: {target.source_of('max_shared_bytes')}",
+        )
 
 
 def _conflicts(func: PrimFunc, nest: Nest) -> Iterator[Finding]:
