@@ -39,7 +39,7 @@ def import_time() -> dict[str, object]:
         "what": "import workbench in a fresh process",
         "found": f"{taken:.3f} s ({every:.3f} s with the rooms a schedule needs)",
         "reach": "under 0.15 s",
-        "ok": every < 0.15,
+        "ok": taken < 0.15,
     }
 
 

@@ -143,7 +143,7 @@ class Wall:
             raise ImportError(f"the core imported {name}")
 sys.meta_path.insert(0, Wall())
 import workbench
-for room in "diag ir arith script te target check schedule lower codegen".split():
+for room in "diag ir arith script te target check schedule lower codegen runtime".split():
     getattr(workbench, room)
 print("walled")
 """

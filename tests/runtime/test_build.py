@@ -15,11 +15,19 @@ import workbench as wb
 from workbench import check, script
 from workbench.diag import Refusal
 from workbench.ir import For, IRModule, PrimFunc, walk
-from workbench.runtime import ArgumentError, DeviceError, DeviceReport, Timing, recorded
+from workbench.runtime import (
+    ArgumentError,
+    DeviceError,
+    DeviceReport,
+    Timing,
+    built,
+    launching,
+    recorded,
+)
+from workbench.runtime.arguments import check_arguments
 from workbench.runtime.job import Gpu, Run
 from workbench.runtime.worker import Worker
 
-built_module = importlib.import_module("workbench.runtime.built")
 FAKE = str(Path(__file__).with_name("fake_gpu.py"))
 TEXT = """
 @T.prim_func
@@ -52,15 +60,15 @@ def arrays() -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.fixture
 def emulated(monkeypatch) -> None:
-    monkeypatch.setattr(built_module, "device", lambda: NO_GPU)
+    monkeypatch.setattr(built, "device", lambda: NO_GPU)
 
 
 @pytest.fixture
 def fake_gpu(monkeypatch) -> Iterator[Worker]:
     worker = Worker([sys.executable, FAKE, "60"])
     gpu = Gpu("Fake GPU", "sm_75", 1, 1, "CUDA 12.8", "0.0")
-    monkeypatch.setattr(built_module, "WORKER", worker)
-    monkeypatch.setattr(built_module, "device", lambda: DeviceReport("Fake GPU", "", gpu=gpu))
+    monkeypatch.setattr(launching, "WORKER", worker)
+    monkeypatch.setattr(built, "device", lambda: DeviceReport("Fake GPU", "", gpu=gpu))
     yield worker
     worker.stop()
 
@@ -212,7 +220,7 @@ def test_a_call_on_the_gpu_goes_through_the_worker(fake_gpu: Worker):
 def test_a_job_numbers_parameters_in_order():
     a, b = arrays()
     kernel = wb.build(bound())
-    job = kernel._job(built_module.check_arguments(kernel.func, [a, b]))
+    job = launching._job(kernel, check_arguments(kernel.func, [a, b]))
     assert isinstance(job, Run)
     assert (job.source, job.outputs, job.scratch) == (kernel.source, (1,), ())
     (launch,) = job.launches

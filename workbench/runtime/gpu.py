@@ -10,8 +10,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeVar
 
-import numpy as np
-
 from workbench.runtime.job import Failed, Gpu, Ran, Run, Time, Timed
 from workbench.runtime.sampling import sample_until_steady
 from workbench.runtime.serve import serve
@@ -174,7 +172,7 @@ def _flushed_sample(stream: Any, launch: Callable[[], None]) -> Callable[[], flo
     import cupy
 
     l2_bytes = cupy.cuda.Device().attributes["L2CacheSize"]
-    filler = cupy.empty(2 * l2_bytes, dtype=np.uint8)
+    filler = cupy.empty(2 * l2_bytes, dtype="uint8")
 
     def sample() -> float:
         filler.fill(1)

@@ -1,0 +1,130 @@
+"""Running and timing built kernels: on the GPU through the worker, or on the emulator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import date
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+from workbench import emulate
+from workbench.ir import Buffer
+from workbench.runtime import recorded
+from workbench.runtime.arguments import Argument, check_arguments, from_bits, to_bits
+from workbench.runtime.devices import WORKER, DeviceReport
+from workbench.runtime.errors import DeviceError
+from workbench.runtime.failures import explain, explain_death, explain_timeout
+from workbench.runtime.job import Failed, Launch, Ran, Reply, Request, Run, Time, Timed
+from workbench.runtime.timing import Timing
+from workbench.runtime.worker import WorkerDied, WorkerTimeout
+
+if TYPE_CHECKING:
+    from workbench.runtime.built import Built
+
+
+def run(built: Built, arrays: Sequence[Any], seconds: float) -> None:
+    """See `Built.__call__`."""
+    arguments = check_arguments(built.func, arrays)
+    if built.device.is_gpu:
+        reply = _ask(built, _job(built, arguments), seconds)
+        assert isinstance(reply, Ran)
+        written = [argument for argument in arguments if argument.written]
+        for argument, values in zip(written, reply.outputs, strict=True):
+            argument.host[...] = from_bits(values, argument)
+    else:
+        hosts = [argument.host for argument in arguments]
+        emulate.run(built.kernels, hosts, params=built.func.params)
+    for argument in arguments:
+        argument.write_back()
+
+
+def emulated(
+    built: Built,
+    arrays: Sequence[Any],
+    blocks: Sequence[int] | None,
+    progress: Callable[[int, int], None] | None,
+    stop: Event | None,
+) -> emulate.Run:
+    """See `Built.emulate`."""
+    arguments = check_arguments(built.func, arrays)
+    done = emulate.run(
+        built.kernels,
+        [argument.host for argument in arguments],
+        params=built.func.params,
+        blocks=blocks,
+        progress=progress,
+        stop=stop,
+    )
+    for argument in arguments:
+        argument.write_back()
+    return done
+
+
+def timed(built: Built, arrays: Sequence[Any], flush: bool, seconds: float) -> Timing:
+    """See `Built.time`."""
+    arguments = check_arguments(built.func, arrays)
+    report = built.device
+    if not report.is_gpu:
+        return _recorded(built, report)
+    reply = _ask(built, Time(_job(built, arguments), flush=flush), seconds)
+    assert isinstance(reply, Timed)
+    return Timing(
+        samples=reply.samples,
+        device=report.which,
+        how=reply.how,
+        clocks=reply.clocks,
+        date=date.today().isoformat(),
+        steady=reply.steady,
+    )
+
+
+def _recorded(built: Built, report: DeviceReport) -> Timing:
+    known = recorded.times(built.func)
+    if known:
+        return known[0]
+    raise DeviceError(
+        f"Can't time {built.func.name}: there is no time without a GPU, and none is recorded",
+        detail=f"{report.why}; the emulator's own seconds say nothing about a GPU",
+        hint="compare counts instead (loads, stores, bytes, barriers: wb.insight.counts)"
+        + (f", or {report.how_to_get}" if report.how_to_get else "."),
+    )
+
+
+def _ask(built: Built, request: Request, seconds: float) -> Reply:
+    name = " and ".join(kernel.name for kernel in built.kernels)
+    where = built.device.which
+    try:
+        reply = WORKER.ask(request, seconds)
+    except WorkerDied as died:
+        raise explain_death(died, name, where) from None
+    except WorkerTimeout as timeout:
+        raise explain_timeout(timeout, name, where) from None
+    if isinstance(reply, Failed):
+        raise explain(reply, name, where)
+    return reply
+
+
+def _job(built: Built, arguments: list[Argument]) -> Run:
+    """The launches with every array numbered: the parameters, then buffers between kernels."""
+    number = {buffer: k for k, buffer in enumerate(built.func.params)}
+    scratch: list[tuple[int, str]] = []
+    launches = []
+    for kernel in built.kernels:
+        views = dict(kernel.views)
+        for flat in kernel.params:
+            if views[flat] not in number:
+                number[views[flat]] = len(number)
+                scratch.append((flat.shape[0], _bits_type(flat)))
+        order = tuple(number[views[flat]] for flat in kernel.params)
+        launches.append(Launch(kernel.name, kernel.grid, kernel.block, order))
+    return Run(
+        source=built.source,
+        launches=tuple(launches),
+        arrays=tuple(to_bits(argument) for argument in arguments),
+        outputs=tuple(k for k, argument in enumerate(arguments) if argument.written),
+        scratch=tuple(scratch),
+    )
+
+
+def _bits_type(buffer: Buffer) -> str:
+    return "uint16" if buffer.dtype == "bfloat16" else buffer.dtype
