@@ -154,7 +154,9 @@ def shared_bytes(func: PrimFunc, nest: Nest) -> dict[Buffer, int]:
 def _read_at_once(buffer: Buffer, users: list[Unit], nest: Nest) -> int:
     """How many cells of `buffer` the threads of a block read between them."""
     common = [loop for loop in users[0].loops if all(loop in u.loops for u in users)]
-    box = arith.touched(common[-1].body if common else nest.stmt, buffer, "read")
+    around = common[-1].body if common else nest.stmt
+    # a reduction with an init reads only what it writes, and does not declare that as read
+    box = arith.touched(around, buffer, "read") or arith.touched(around, buffer, "write")
     assert box is not None
     threads = {
         loop.loop_var: nest.dom[loop.loop_var]
