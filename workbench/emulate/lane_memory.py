@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,9 +11,10 @@ from workbench.emulate import numbers, report
 from workbench.emulate.expressions import Env, Expressions
 from workbench.emulate.expressions import Mask as Running
 from workbench.emulate.lanes import lanes_of
+from workbench.emulate.launch import Launch, Mask
 from workbench.emulate.maps import Map, base_of, owners_of
 from workbench.emulate.numbers import Value, numpy_type
-from workbench.emulate.plan import Access, Blocks, Frame, Plan
+from workbench.emulate.plan import Access, Blocks, Frame
 from workbench.emulate.storage import Storage
 from workbench.emulate.watch import Overlap, Race, Watch
 from workbench.ir import (
@@ -31,42 +30,6 @@ from workbench.ir import (
 )
 
 _FAST = {"+": np.add, "-": np.subtract, "*": np.multiply}
-
-
-class Mask:
-    """The lanes that run, as an array over the plan's axes; equal keys mean equal masks."""
-
-    def __init__(self, key: tuple[Any, ...], array: Any) -> None:
-        self.key, self.array = key, array
-        self._seen: dict[Frame, Any] = {}
-
-    def seen(self, frame: Frame) -> Any:
-        """The mask over the dimensions of `frame`."""
-        if frame not in self._seen:
-            self._seen[frame] = frame.turn(self.array)
-        return self._seen[frame]
-
-
-class Launch:
-    """What the blocks of one kernel share while it runs: global memory, verdicts, the record.
-
-    `memory` holds the storage of each parameter; `written` are the parameters that it writes.
-    """
-
-    def __init__(
-        self,
-        plan: Plan,
-        memory: Mapping[Buffer, Storage],
-        written: set[Buffer],
-        stop: threading.Event | None = None,
-    ) -> None:
-        self.plan, self.memory, self.stop = plan, memory, stop
-        self.who = report.Who(plan.kernel)
-        self.crossing = {b: Watch(memory[b].cells) for b in written}
-        self.shared = {
-            b: Watch(int(np.prod(b.shape))) for b in plan.kernel.allocs if b.scope == "shared"
-        }
-        self.redundant: dict[BufferStore, int] = {}
 
 
 class LaneMemory(Expressions):
@@ -220,7 +183,8 @@ class LaneMemory(Expressions):
                 raise report.out_of_bounds(
                     self.launch.who, access.node, cell, at.storage.cells, block, thread
                 )
-        if access.width > 1:
+        index = access.node.indices[0]
+        if isinstance(index, Ramp) and index.stride == 1:  # others are taken cell by cell
             self._check_aligned(access, at, mask)
         at.checked.add(key)
 
