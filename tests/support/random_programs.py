@@ -23,6 +23,7 @@ from workbench.ir import (
     Const,
     Expr,
     For,
+    IfThenElse,
     IterVar,
     PrimFunc,
     Range,
@@ -85,6 +86,8 @@ class Builder:
         value = self._value(dtype, [it.var for it in iters], extents)
         target = Buffer(self.name(), tuple(extents[v] for v in at), dtype)
         block = self._block(target, index, value, iters, reduces)
+        if not reduces and rng.random() < 0.1:
+            block = self._branching(block, index)
         self.stages.append(self._nest(block, order))
         self.filled.append(target)
 
@@ -129,6 +132,16 @@ class Builder:
             value = binary(op, target[index], value)
         body = BufferStore(target, value, index)
         block = Block(target.name, tuple(iters), (), (), body, init=init)
+        reads, writes = access_regions(block)
+        return replace(block, reads=reads, writes=writes)
+
+    def _branching(self, block: Block, index: tuple[Expr, ...]) -> Block:
+        """`block` with something else stored in part of its iterations."""
+        store = block.body
+        assert isinstance(store, BufferStore)
+        condition = binary(self.rng.choice(("<", ">=", "!=")), index[0], self.rng.choice((1, 2)))
+        other = BufferStore(store.buffer, const(3, store.buffer.type), store.indices)
+        block = replace(block, body=IfThenElse(condition, store, other))
         reads, writes = access_regions(block)
         return replace(block, reads=reads, writes=writes)
 
