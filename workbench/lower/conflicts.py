@@ -14,7 +14,7 @@ from workbench.lower.accesses import Access
 from workbench.lower.known_bounds import Known, known_bounds
 
 _POINTS = 20_000  # how many accesses are looked at one by one where there is no proof
-_GLANCE = 8  # how many values of each variable are tried first, to find a meeting fast
+_GLANCE = 4  # how many values of each variable are tried first, to find a meeting fast
 
 
 class Conflicts:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from math import prod
 
 from workbench.arith import Simplifier
+from workbench.arith.canonical import Sum
 from workbench.ir import (
     BinOp,
     Buffer,
@@ -16,7 +17,6 @@ from workbench.ir import (
     Kernel,
     Node,
     Var,
-    const,
     free_vars,
     rewrite,
     substitute,
@@ -64,10 +64,11 @@ class _Flatter:
     def offset(self, buffer: Buffer, indices: tuple[Expr, ...]) -> Expr:
         """The cell of the flat buffer at `indices`."""
         wide = self.flat[buffer].shape[0] > INT32_MAX or any(map(self.may_overflow, indices))
-        total: Expr = const(0, "int64" if wide else "int32")
+        known = self.simplifier
+        total = Sum()
         for index, stride in zip(indices, strides(buffer), strict=True):
-            total = total + (_widened(index) if wide else index) * stride
-        return self.simplifier.simplify(total)
+            total = total.plus(known.sum_of(_widened(index) if wide else index), stride)
+        return known.expr_of(known.tidy(total), "int64" if wide else "int32")
 
     def may_overflow(self, e: Expr) -> bool:
         """Whether 32 bits may not hold a sum or product in `e`, loads aside."""

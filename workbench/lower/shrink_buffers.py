@@ -45,14 +45,14 @@ def shrink_buffers(kernel: Kernel, target: Target) -> Kernel:
     """
     if not kernel.allocs:
         return kernel
-    known = known_bounds(kernel)
     padding = _paddings(kernel)
     found: dict[Buffer, list[Access]] = {b: [] for b in kernel.allocs}
     for access in accesses(kernel.body):
         if access.buffer in found:
             found[access.buffer].append(access)
-    windows = {b: _window(b, found[b], kernel, known, padding.get(b, {})) for b in kernel.allocs}
-    body = rewrite(kernel.body, _Shifter(windows, Simplifier(known)).visit)
+    finder = _WindowFinder(kernel)
+    windows = {b: finder.window(b, found[b], padding.get(b, {})) for b in kernel.allocs}
+    body = rewrite(kernel.body, _Shifter(windows, finder.simplifier).visit)
     return replace(
         kernel,
         allocs=tuple(windows[b].buffer for b in kernel.allocs),
@@ -69,26 +69,47 @@ class _Window:
     start: tuple[Expr, ...]
 
 
-def _window(
-    buffer: Buffer, found: Sequence[Access], kernel: Kernel, known: Bounds, padding: Padding
-) -> _Window:
-    around = _common_loops(found)
-    still = {loop.loop_var for loop in around}
-    still |= {var for axis, var in kernel.axes if _stands_still(axis, buffer)}
-    while True:
-        box = _union([_box(access, still, known) for access in found], known)
-        carried = {v for r in box for v in free_vars(r.min)} & {loop.loop_var for loop in around}
-        if not carried or _written_first(found, still, known):
-            break
-        still -= carried  # an iteration may read what an earlier one wrote: keep both
-    start, shape = [], []
-    for (low, extent), size in zip(((r.min, r.extent) for r in box), buffer.shape, strict=True):
-        most = Simplifier(known).expr_interval(extent)[1]
-        whole = most is None or most >= size
-        start.append(const(0, low.dtype) if whole else low)
-        shape.append(size if most is None or whole else most)
-    strides = _padded_strides(shape, padding) if padding else ()
-    return _Window(replace(buffer, shape=tuple(shape), strides=strides), tuple(start))
+class _WindowFinder:
+    def __init__(self, kernel: Kernel) -> None:
+        self.axes = kernel.axes
+        self.known = known_bounds(kernel)
+        self.simplifier = Simplifier(self.known)
+
+    def window(self, buffer: Buffer, found: Sequence[Access], padding: Padding) -> _Window:
+        """The part of `buffer` that the accesses `found`, which are all there are, need."""
+        around = _common_loops(found)
+        still = {loop.loop_var for loop in around}
+        still |= {var for axis, var in self.axes if _stands_still(axis, buffer)}
+        while True:
+            box = self._box(found, still)
+            moving = {v for r in box for v in free_vars(r.min)} & {loop.loop_var for loop in around}
+            if not moving or _written_first(found, still, self.known):
+                break
+            still -= moving  # an iteration may read what an earlier one wrote: keep both
+        start, shape = [], []
+        for r, size in zip(box, buffer.shape, strict=True):
+            most = self.simplifier.expr_interval(r.extent)[1]
+            whole = most is None or most >= size
+            start.append(const(0, r.min.dtype) if whole else r.min)
+            shape.append(size if most is None or whole else most)
+        strides = _padded_strides(shape, padding) if padding else ()
+        return _Window(replace(buffer, shape=tuple(shape), strides=strides), tuple(start))
+
+    def _box(self, found: Sequence[Access], still: Collection[Var]) -> Box:
+        """The box that all of `found` touch together while the variables in `still` stand still."""
+        number = self.simplifier.number
+        different: dict[object, Access] = {}  # accesses alike are looked at once
+        for access in found:
+            key = tuple(map(number, (*access.indices, *access.conditions)))
+            different.setdefault(key, access)
+        boxes: dict[object, Box] = {}
+        for access in different.values():
+            box = _box(access, still, self.known)
+            boxes.setdefault(tuple(number(end) for r in box for end in (r.min, r.extent)), box)
+        union, *others = boxes.values()
+        for box in others:
+            union = union_regions(union, box, self.known)
+        return union
 
 
 def _stands_still(axis: str, buffer: Buffer) -> bool:
@@ -102,13 +123,6 @@ def _common_loops(found: Sequence[Access]) -> tuple[For, ...]:
         same = [a is b for a, b in zip(common, access.loops, strict=False)]
         common = common[: same.index(False) if False in same else len(same)]
     return common
-
-
-def _union(boxes: Sequence[Box], known: Bounds) -> Box:
-    union = boxes[0]
-    for box in boxes[1:]:
-        union = union_regions(union, box, known)
-    return union
 
 
 # --- what one access touches ---------------------------------------------------------------------
@@ -257,5 +271,11 @@ class _Shifter:
         return node
 
     def _shifted(self, buffer: Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        start = self.windows[buffer].start
-        return tuple(self.simplifier.simplify(i - s) for i, s in zip(indices, start, strict=True))
+        return tuple(
+            self._less(i, s) for i, s in zip(indices, self.windows[buffer].start, strict=True)
+        )
+
+    def _less(self, index: Expr, start: Expr) -> Expr:
+        known = self.simplifier
+        difference = known.tidy(known.sum_of(index).plus(known.sum_of(start), -1))
+        return known.expr_of(difference, index.dtype)

@@ -11,6 +11,7 @@ from workbench.ir import (
     Buffer,
     BufferLoad,
     BufferStore,
+    Expr,
     For,
     Kernel,
     Node,
@@ -19,7 +20,7 @@ from workbench.ir import (
     Stmt,
     Var,
     cast,
-    rewrite,
+    rebuild,
     substitute,
     walk,
 )
@@ -48,7 +49,7 @@ def _kernel(func: PrimFunc, nest: Stmt, name: str) -> Kernel:
         axes=tuple((axis, axes[axis]) for axis in THREAD_AXES if axis in axes),
         grid=_triple(sizes, "blockIdx"),
         block=_triple(sizes, "threadIdx"),
-        body=_without_bound_loops(nest, axes),
+        body=_without_bound_loops(nest, bound, axes),
     )
 
 
@@ -81,14 +82,17 @@ def _triple(sizes: dict[str, int], unit: str) -> tuple[int, int, int]:
     return x, y, z
 
 
-def _without_bound_loops(nest: Stmt, axes: dict[str, Var]) -> Stmt:
-    def visit(node: Node) -> Node:
-        if isinstance(node, For) and node.thread is not None:
-            place = node.min + cast(node.loop_var.type, axes[node.thread])
-            return substitute(node.body, {node.loop_var: place})
-        return node
+def _without_bound_loops(nest: Stmt, bound: Iterable[For], axes: dict[str, Var]) -> Stmt:
+    places: dict[Var, Expr] = {}
+    for loop in bound:
+        assert loop.thread is not None
+        places[loop.loop_var] = loop.min + cast(loop.loop_var.type, axes[loop.thread])
 
-    return rewrite(nest, visit)
+    def visit(node: Node) -> Node:
+        rebuilt = rebuild(node, visit)
+        return rebuilt.body if isinstance(rebuilt, For) and rebuilt.thread else rebuilt
+
+    return substitute(visit(nest), places)  # type: ignore[return-value]
 
 
 def _buffers(stmt: Stmt) -> set[Buffer]:
