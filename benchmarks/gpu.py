@@ -24,7 +24,8 @@ import numpy as np
 
 import workbench as wb
 from benchmarks import isolation, sanitize, vendor
-from benchmarks.histories import LARGE, histories, large, path_text
+from benchmarks.histories import histories, large, path_text
+from workbench.diag import Fail
 from workbench.emulate import evaluate
 from workbench.ir import PrimFunc
 from workbench.runtime import Built, Timing, recorded
@@ -32,6 +33,7 @@ from workbench.runtime.arguments import written_params
 from workbench.schedule import ScheduleError
 
 Results = dict[str, Any]
+Check = Callable[["Step", list[np.ndarray]], str]
 
 
 @dataclass(frozen=True)
@@ -71,10 +73,9 @@ def arrays_of(func: PrimFunc, rng: np.random.Generator) -> list[np.ndarray]:
     ]
 
 
-def compare(step: Step, rng: np.random.Generator) -> str:
+def compare(step: Step, given: list[np.ndarray]) -> str:
     """Run on the GPU, on the emulator and by meaning; "equal", or what differs."""
     assert step.built is not None
-    given = arrays_of(step.func, rng)
     on_gpu, emulated, meant = ([array.copy() for array in given] for _ in range(3))
     step.built(*on_gpu)
     step.built.emulate(*emulated)
@@ -97,6 +98,21 @@ def compare_large(step: Step, arrays: list[np.ndarray]) -> str:
     return "equal" if np.array_equal(arrays[-1], expected) else "DIFFERS from NumPy"
 
 
+def measure(step: Step, row: Results, arrays: list[np.ndarray], check: Check) -> Timing | None:
+    """Check one step, and time it if it is right; what came of it is noted in `row`."""
+    assert step.built is not None
+    try:
+        row["agrees"] = check(step, arrays)
+        if row["agrees"] != "equal":
+            return None
+        timing = step.built.time(*arrays)
+    except Fail as fail:
+        row["agrees"] = f"FAILED: {fail.headline}"
+        return None
+    row["seconds"] = timing.median
+    return timing
+
+
 def run_histories(results: Results, runs: list[recorded.Run], kernels: list[Built]) -> None:
     """Compare and time every step of the lessons' histories."""
     rng = np.random.default_rng(0)
@@ -104,13 +120,11 @@ def run_histories(results: Results, runs: list[recorded.Run], kernels: list[Buil
     for step in steps(histories()):
         row: Results = {"label": step.label, "refused": step.refused}
         rows.append(row)
-        if step.built is None:
-            continue
-        kernels.append(step.built)
-        row["agrees"] = compare(step, rng)
-        timing = step.built.time(*arrays_of(step.func, rng))
-        row["seconds"] = timing.median
-        runs.append(run_of(step, timing))
+        if step.built is not None:
+            kernels.append(step.built)
+            timing = measure(step, row, arrays_of(step.func, rng), compare)
+            runs += [run_of(step, timing)] if timing else []
+    _note_wrong(results, rows)
 
 
 def run_large(results: Results, runs: list[recorded.Run]) -> None:
@@ -126,12 +140,17 @@ def run_large(results: Results, runs: list[recorded.Run]) -> None:
             row["refused"] = "not run: one thread a block or one block in all, minutes at this size"
             continue
         arrays = arrays_of(step.func, rng)
-        row["agrees"] = compare_large(step, arrays)
-        timing = step.built.time(*arrays)
-        row["seconds"] = timing.median
-        moved = len(arrays) * 4 * LARGE
-        row["terabytes_per_second"] = float(f"{moved / timing.median / 1e12:.3g}")
-        runs.append(run_of(step, timing))
+        timing = measure(step, row, arrays, compare_large)
+        if timing:
+            moved = sum(array.nbytes for array in arrays)
+            row["terabytes_per_second"] = float(f"{moved / timing.median / 1e12:.3g}")
+            runs.append(run_of(step, timing))
+    _note_wrong(results, rows)
+
+
+def _note_wrong(results: Results, rows: list[Results]) -> None:
+    wrong = [row for row in rows if row.get("agrees", "equal") != "equal"]
+    results["errors"] += [f"{row['label']}: {row['agrees']}" for row in wrong]
 
 
 def run_of(step: Step, timing: Timing) -> recorded.Run:

@@ -41,10 +41,15 @@ def sanitize(kernels: Sequence[Built], arch: str) -> dict[str, str]:
     with tempfile.TemporaryDirectory() as folder:
         text, program = Path(folder, "all.cu"), Path(folder, "all")
         text.write_text(host_program(kernels))
-        subprocess.run(
-            ["nvcc", f"-arch={arch}", "-lineinfo", "-o", program, text], check=True, timeout=200
-        )
+        names = ["-o", str(program), str(text)]
+        command = [cuda_tool("nvcc"), f"-arch={arch}", "-lineinfo", *names]
+        subprocess.run(command, check=True, timeout=200)
         return {tool: _checked(tool, program) for tool in TOOLS}
+
+
+def cuda_tool(name: str) -> str:
+    """The path of a program of the CUDA toolkit, which is often not on the search path."""
+    return shutil.which(name) or f"/usr/local/cuda/bin/{name}"
 
 
 def host_program(kernels: Sequence[Built]) -> str:
@@ -78,11 +83,10 @@ def _launch(built: Built, name: str) -> str:
 
 
 def _checked(tool: str, program: Path) -> str:
-    found = shutil.which("compute-sanitizer")
-    if found is None:
-        return "compute-sanitizer is not installed"
-    command = [found, "--tool", tool, "--error-exitcode", "9", str(program)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+    command = [cuda_tool("compute-sanitizer"), "--tool", tool, "--error-exitcode", "9"]
+    done = subprocess.run(
+        [*command, program], capture_output=True, text=True, timeout=200, check=False
+    )
     lines = (done.stdout + done.stderr).strip().splitlines()
     launched = next((line for line in lines if line.startswith("launched")), "NOT LAUNCHED")
     if done.returncode == 0:

@@ -45,7 +45,7 @@ class Time:
     run: Run
     flush: bool = False
     samples: int = 200
-    seconds: float = 2.0
+    seconds: float = 1.0
     spread: float = 0.02
 
 
