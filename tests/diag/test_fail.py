@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 
 from workbench.diag import Fail, Refusal
+from workbench.script import ParseError, parse
 
 WHOLE = Fail(
     "Can't split `i`: [2, 4] covers 8 of 10 iterations",
@@ -61,3 +63,22 @@ def test_an_inner_refusal_carries_its_nodes():
         "keep it serial",
         "k=0 and k=1",
     )
+
+
+def test_a_notebook_shows_the_learners_line_and_no_internals():
+    try:
+        parse("@T.prim_func\ndef main(A):\n    A[0] = 1.0")
+    except ParseError as error:
+        shown = error._render_traceback_()
+    line = inspect.currentframe().f_lineno
+    assert shown == [
+        f"line {line - 3}: " + 'parse("@T.prim_func\\ndef main(A):\\n    A[0] = 1.0")',
+        "\x1b[31mParseError\x1b[0m: Parameter `A` has no type.\n"
+        "where:\n"
+        "   1 | @T.prim_func\n"
+        "   2 | def main(A):\n"
+        "     |          ^\n"
+        "   3 |     A[0] = 1.0\n"
+        'do:    write A: T.Buffer((8,), "float32")',
+    ]
+    assert Fail("No")._render_traceback_() == ["\x1b[31mFail\x1b[0m: No."]

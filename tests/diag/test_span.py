@@ -9,20 +9,13 @@ TEXT = "\n".join(f"line {k}" for k in range(1, 21))
 
 def test_one_place_with_its_surroundings():
     assert mark(TEXT, [Span(10, 5, 10, 7)], context=1) == (
-        "   9 | line 9\n"
-        "  10 | line 10\n"
-        "     |      ^^\n"
-        "  11 | line 11"
+        "   9 | line 9\n  10 | line 10\n     |      ^^\n  11 | line 11"
     )
 
 
 def test_two_places_far_apart_leave_out_what_is_between():
     assert mark(TEXT, [Span(2, 0, 2, 4), Span(19, 0, 19, 4)], context=0) == (
-        "   2 | line 2\n"
-        "     | ^^^^\n"
-        "    …\n"
-        "  19 | line 19\n"
-        "     | ^^^^"
+        "   2 | line 2\n     | ^^^^\n    …\n  19 | line 19\n     | ^^^^"
     )
 
 

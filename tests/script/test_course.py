@@ -78,7 +78,7 @@ VECTOR_ADD = """\
 @ir_module
 class Module:
     @T.prim_func
-    def main(A: T.Buffer((1024,), "float32"), B: T.Buffer((1024,), "float32"), C: T.Buffer((1024,), "float32")):
+    def main({params}):
         T.func_attr({"tir.noalias": True})
         # with T.block("root"):
         for i in range(1024):
@@ -86,7 +86,9 @@ class Module:
                 vi = T.axis.spatial(1024, i)
                 T.reads(A[vi], B[vi])
                 T.writes(C[vi])
-                C[vi] = A[vi] + B[vi]"""  # noqa: E501
+                C[vi] = A[vi] + B[vi]""".replace(
+    "{params}", ", ".join(f'{name}: T.Buffer((1024,), "float32")' for name in "ABC")
+)
 
 WINDOW_SUM = """\
 @ir_module

@@ -23,7 +23,6 @@ def everything(
     z: T.Buffer((), "float64"),
     q: T.Buffer((16,), "bfloat16"),
     p: T.Buffer((16,), "bool"),
-    w: T.Buffer((16,), "int64"),
 ):
     T.func_attr({"tir.noalias": True, "numbers": [1, 2], "real": 1.5, "word": "abc"})
     S = T.alloc_buffer((16,), "float32", scope="shared")
@@ -65,6 +64,10 @@ def everything(
                                 q[v0] = q[v0] + 1.5
                                 p[v0] = (p[v0] and not n[0, 0] <= 3) or n[1, 1] != 2
                                 C[v0] = T.int8(-5)
+
+
+@T.prim_func
+def wide(n: T.Buffer((16, 16), "int32"), w: T.Buffer((16,), "int64")):
     for m in range(T.int64(4)):
         with T.block("L"):
             vm = T.axis.spatial(T.int64(4), m)
@@ -72,7 +75,7 @@ def everything(
 
 
 LISTINGS = [path.read_text() for path in (Path(__file__).parent / "listings").iterdir()]
-PROGRAMS = [IRModule((window,)), IRModule((everything,)), *map(parse, LISTINGS)]
+PROGRAMS = [IRModule((window,)), IRModule((everything, wide)), *map(parse, LISTINGS)]
 
 
 @pytest.mark.parametrize("module", PROGRAMS)

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from html import escape
+from pathlib import PurePath
+from traceback import extract_tb
+
+_PACKAGE = PurePath(__file__).parents[1]
+_RED, _PLAIN = "\x1b[31m", "\x1b[0m"
 
 
 class Fail(Exception):
@@ -39,6 +44,18 @@ class Fail(Exception):
         if self.hint:
             parts.append("do:    " + self.hint.replace("\n", "\n       "))
         return "\n".join(parts)
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows: the learner's own line, then the refusal; no internals."""
+        own = [
+            frame
+            for frame in extract_tb(self.__traceback__)
+            if not PurePath(frame.filename).is_relative_to(_PACKAGE)
+        ]
+        name = f"{_RED}{type(self).__name__}{_PLAIN}: "
+        if not own or not own[-1].line:
+            return [name + str(self)]
+        return [f"line {own[-1].lineno}: {own[-1].line}", name + str(self)]
 
     def _repr_html_(self) -> str:
         """The same parts for a notebook; what was asked and found is folded away."""

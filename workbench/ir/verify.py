@@ -148,7 +148,6 @@ class _Verifier:
         self.loops.add(s.loop_var)
         types = {s.loop_var.type, s.min.dtype, s.extent.dtype}
         self.require(len(types) == 1, f"the loop's variable, min and extent have types {types}")
-        self.require(dtypes.is_int(s.loop_var.type), f"a loop over {s.loop_var.type}")
         self.require(s.kind in LOOP_KINDS, f"a loop of kind {s.kind}")
         bound = s.kind == "thread_binding"
         self.require(bound == (s.thread is not None), f"a {s.kind} loop has thread {s.thread}")
