@@ -129,3 +129,36 @@ where:
 found: its iterators (T.axis) go further than the buffer
 do:    give T.axis the extents for which the block is meant to run"""
     )
+
+
+TIED = """\
+@T.prim_func
+def main(A: T.Buffer((6, 1), "float32"), C: T.Buffer((6,), "float32")):
+    for i, r, k in T.grid(6, 2, 4):
+        with T.block("C"):
+            vi = T.axis.spatial(6, i)
+            vk = T.axis.reduce(1, 0)
+            T.where(r + k < 1)
+            with T.init():
+                C[vi] = 0.0
+            C[vi] = C[vi] + A[vi, vk]
+"""
+
+
+def test_a_loop_further_out_in_the_condition():
+    text = refusal(TIED, lambda sch: sch.decompose_reduction("C", "k"))
+    assert (
+        text
+        == """\
+Can't decompose_reduction `C` at `k`: a term may be added twice.
+asked: sch.decompose_reduction("C", "k")
+where:
+   3 |     # with T.block("root"):
+   4 |     for i, r, k in T.grid(6, 2, 4):
+   5 |         with T.block("C"):
+     |         ^^^^^^^^^^^^^^^^^^
+   6 |             vi = T.axis.spatial(6, i)
+   7 |             vk = T.axis.reduce(1, 0)
+found: the loops `k` may run the block twice for the same iterators
+do:    pick a loop further in, so that every turn of the outer ones starts again"""
+    )

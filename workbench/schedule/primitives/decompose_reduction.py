@@ -148,12 +148,35 @@ def _start(
     lost = False
     for condition in conjuncts(realize.predicate):
         if variables(condition) & dropped:
+            _refuse_tied(func, realize, condition, inner, kept, task)
             lost = lost or bool(variables(condition) & kept)
         else:
             predicate = binary("and", predicate, condition)
     if lost:
         check_unguarded(func, realize.block, task)
     return spatial, predicate
+
+
+def _refuse_tied(
+    func: PrimFunc,
+    realize: BlockRealize,
+    condition: Expr,
+    inner: list[For],
+    kept: set[Var],
+    task: str,
+) -> None:
+    """Refuse a condition in which a loop further out, that moves no cell, has a say."""
+    inside = {one.loop_var for one in inner}
+    for outer in places(func).loops_above(realize):
+        if outer.loop_var in variables(condition) - inside - kept:
+            raise Refusal(
+                f"Can't {task}: `{outer.loop_var.name}`, further out, has a say in its T.where",
+                outer,
+                realize,
+                detail=f"each turn of `{outer.loop_var.name}` would start the sums again, also "
+                "where the block does not run",
+                hint=f"name `{outer.loop_var.name}` or a loop around it",
+            )
 
 
 def _init(
