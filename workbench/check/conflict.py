@@ -7,12 +7,21 @@ from itertools import islice, product
 from typing import Literal, TypeAlias
 
 from workbench import arith, script
-from workbench.check.units import Bounds, Unit, keeps_apart, units, writes_apart
+from workbench.check.units import (
+    Bounds,
+    Unit,
+    inside,
+    keeps_apart,
+    touched,
+    units,
+    writes_apart,
+)
 from workbench.diag import Refusal
 from workbench.ir import (
     BlockRealize,
     Buffer,
     BufferLoad,
+    Expr,
     For,
     PrimFunc,
     SeqStmt,
@@ -59,16 +68,13 @@ def _loops_in(loop: For) -> list[For]:
 def _refuse_own(loop: For, unit: Unit, dom: Bounds, task: str, doers: Doers) -> None:
     """Refuse where two iterations write one cell, and not the same value by the same work."""
     var = loop.loop_var
-    known = arith.Simplifier(dom)
-    reduced = [e for e in unit.bound("reduce") if var in free_vars(known.simplify(e))]
-    spatial = [e for e in unit.bound("spatial") if var in free_vars(known.simplify(e))]
     if unit.block is None:
         again = not all(var in free_vars(i) for i in unit.stmt.indices)  # type: ignore[union-attr]
         if again and unit.accumulates:
             raise _update_conflict(loop, unit, dom, task, doers)
     elif not unit.accumulates and writes_apart(unit.block) is True:
         return
-    elif not reduced and not spatial:
+    elif not any(_depends(value, var, dom) for value in unit.values.values()):
         if unit.accumulates and doers in ("lanes", "iterations"):
             raise _update_conflict(loop, unit, dom, task, doers)
         return  # each does the whole: seen to when the program is whole, see `findings`
@@ -77,12 +83,17 @@ def _refuse_own(loop: For, unit: Unit, dom: Bounds, task: str, doers: Doers) -> 
     _refuse_shifted(loop, unit, task, doers)
 
 
+def _depends(value: Expr, var: Var, dom: Bounds) -> bool:
+    """Whether `value` is not the same for all values of `var`."""
+    return var in free_vars(value) and var in free_vars(arith.simplify(value, dom))
+
+
 def _apart(loop: For, unit: Unit, dom: Bounds) -> bool:
     """Whether different iterations of `loop` are proved to write different cells."""
     return all(
         keeps_apart(cell, sizes, unit, loop, dom)
         for buffer in unit.writes
-        for cell, sizes in unit.written_cells(buffer)
+        for cell, sizes in unit.cells(buffer, "write")
     ) or _instances_apart(loop, unit, dom)
 
 
@@ -172,7 +183,7 @@ def _clash(
         if isinstance(unit.stmt, BlockRealize) and not arith.evaluate(unit.stmt.predicate, env):
             continue
         for buffer in unit.writes:
-            for cell, _ in unit.written_cells(buffer):
+            for cell, _ in unit.cells(buffer, "write"):
                 place = tuple(arith.evaluate(i, env) for i in cell)
                 before = seen.setdefault((buffer.name, place), time)
                 if before != time:
@@ -231,14 +242,9 @@ def feeds(stmt: Stmt, writer: Unit, reader: Unit, buffer: Buffer, dom: Bounds) -
             return False
     if not _holds(parts[0], writer.stmt):
         return False
-    made = arith.touched(parts[0], buffer, "write")
-    needed = arith.touched(parts[1], buffer, "read")
-    if made is None or needed is None:
-        return False
-    return all(
-        arith.prove(b.min >= a.min, dom) and arith.prove(b.min + b.extent <= a.min + a.extent, dom)
-        for a, b in zip(made, needed, strict=True)
-    )
+    made = touched(parts[0], buffer, "write")
+    needed = touched(parts[1], buffer, "read")
+    return made is not None and needed is not None and inside(needed, made, dom)
 
 
 def _holds(stmt: Stmt, target: Stmt) -> bool:

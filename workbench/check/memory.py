@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from workbench import arith
 from workbench.check.finding import Finding
 from workbench.check.kernels import Nest, touching
-from workbench.check.units import Unit, keeps_apart
+from workbench.check.units import Unit, inside, keeps_apart, touched
 from workbench.ir import Buffer, BufferLoad, For, PrimFunc, Range, Stmt, Var, substitute, walk
 from workbench.ir.dtypes import itemsize
 
@@ -78,7 +78,7 @@ def scratch_errors(nest: Nest) -> Iterator[Finding]:
 def _apart(loop: For, writer: Unit, buffer: Buffer, nest: Nest) -> bool:
     return all(
         keeps_apart(cell, sizes, writer, loop, nest.dom)
-        for cell, sizes in writer.written_cells(buffer)
+        for cell, sizes in writer.cells(buffer, "write")
     )
 
 
@@ -96,42 +96,34 @@ def _fetch_error(buffer: Buffer, writer: Unit, reader: Unit, axis: str) -> Findi
 def _foreign(nest: Nest, writer: Unit, reader: Unit, buffer: Buffer) -> str:
     """The axis over which `writer` spreads what one thread of `reader` needs; "" for none."""
     for loop in (*nest.doers(writer, "threadIdx")[0], *nest.doers(writer, "blockIdx")[0]):
-        made = arith.touched(loop.body, buffer, "write")
-        if made is None or not any(loop.loop_var in _vars(r) for r in made):
-            continue
         other = next((o for o in reversed(reader.loops) if o.thread == loop.thread), None)
         if other is loop:
             continue
+        made = touched(loop.body, buffer, "write")
+        if made is None or not any(loop.loop_var in _vars(r) for r in made):
+            continue
         assert loop.thread is not None
-        needed = arith.touched(other.body if other else _outside(reader, loop), buffer, "read")
+        needed = touched(other.body if other else _outside(reader, loop), buffer, "read")
         if needed is None:
             continue
         if other:
             needed = tuple(substitute(r, {other.loop_var: loop.loop_var}) for r in needed)
-        if not _inside(needed, made, nest):
+        if not inside(needed, made, nest.dom):
             return loop.thread
     return ""
 
 
 def _outside(reader: Unit, loop: For) -> Stmt:
     """The largest statement around `reader` that is not around `loop`: what one thread runs."""
-    inside = {id(n) for n in walk(loop)}
+    below = {id(n) for n in walk(loop)}
     for outer in reader.loops:
-        if id(outer) not in inside and not any(n is loop for n in walk(outer)):
+        if id(outer) not in below and not any(n is loop for n in walk(outer)):
             return outer
     return reader.stmt
 
 
 def _vars(box: Range) -> set[Var]:
     return {v for v in walk(box) if isinstance(v, Var)}
-
-
-def _inside(needed: tuple[Range, ...], made: tuple[Range, ...], nest: Nest) -> bool:
-    return all(
-        arith.prove(b.min >= a.min, nest.dom)
-        and arith.prove(b.min + b.extent <= a.min + a.extent, nest.dom)
-        for a, b in zip(made, needed, strict=True)
-    )
 
 
 # --- how much shared memory a block needs --------------------------------------------------------
@@ -156,7 +148,7 @@ def _read_at_once(buffer: Buffer, users: list[Unit], nest: Nest) -> int:
     common = [loop for loop in users[0].loops if all(loop in u.loops for u in users)]
     around = common[-1].body if common else nest.stmt
     # a reduction with an init reads only what it writes, and does not declare that as read
-    box = arith.touched(around, buffer, "read") or arith.touched(around, buffer, "write")
+    box = touched(around, buffer, "read") or touched(around, buffer, "write")
     assert box is not None
     threads = {
         loop.loop_var: nest.dom[loop.loop_var]

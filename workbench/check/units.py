@@ -31,6 +31,7 @@ from workbench.ir import (
 from workbench.ir.places import inner
 
 Cell = tuple[Expr, ...]
+Box = tuple[Range, ...]
 Bounds = dict[Var, tuple[int, int]]
 
 
@@ -64,15 +65,15 @@ class Unit:
         iterators = self.block.iter_vars if self.block else ()
         return [self.values[it.var] for it in iterators if it.kind == kind]
 
-    @cached_property
+    @property
     def reads(self) -> frozenset[Buffer]:
         """The buffers that it loads from."""
-        return frozenset(n.buffer for n in walk(self.stmt) if isinstance(n, BufferLoad))
+        return _buffers(self.block or self.stmt)[0]
 
-    @cached_property
+    @property
     def writes(self) -> frozenset[Buffer]:
         """The buffers that it stores to."""
-        return frozenset(store.buffer for store in stores(self.stmt))
+        return _buffers(self.block or self.stmt)[1]
 
     @cached_property
     def accumulates(self) -> bool:
@@ -80,15 +81,37 @@ class Unit:
         reduces = bool(self.bound("reduce"))
         return reduces or bool(self.reads & self.writes)
 
-    def written_cells(self, buffer: Buffer) -> list[tuple[Cell, tuple[int, ...]]]:
-        """The boxes of `buffer` that it writes: where they start, in loop variables, and sizes."""
+    def cells(self, buffer: Buffer, kind: str) -> list[tuple[Cell, tuple[int, ...]]]:
+        """The boxes of `buffer` that it reads or writes: their first cells and their sizes.
+
+        A cell is told in loop variables.
+        """
         if not isinstance(self.stmt, BlockRealize):
-            return [(self.stmt.indices, (1,) * len(self.stmt.indices))]
-        regions = [r.region for r in self.stmt.block.writes if r.buffer is buffer]
+            indices = [self.stmt.indices] if kind == "write" else [
+                n.indices
+                for n in walk(self.stmt)
+                if isinstance(n, BufferLoad) and n.buffer is buffer
+            ]  # fmt: skip
+            return [(cell, (1,) * len(cell)) for cell in indices]
+        regions = self.stmt.block.reads if kind == "read" else self.stmt.block.writes
+        if kind == "read" and all(r.buffer is not buffer for r in regions):
+            regions = self.stmt.block.writes  # a reduction's own reads are not declared
         return [
             (tuple(substitute(r.min, self.values) for r in box), tuple(_size(r) for r in box))
-            for box in regions
+            for box in (r.region for r in regions if r.buffer is buffer)
         ]
+
+
+_known: WeakKeyDictionary[Stmt, tuple[frozenset[Buffer], frozenset[Buffer]]] = WeakKeyDictionary()
+
+
+def _buffers(stmt: Stmt) -> tuple[frozenset[Buffer], frozenset[Buffer]]:
+    """The buffers that a statement loads from and those that it stores to."""
+    found = _known.get(stmt)
+    if found is None:
+        loads = frozenset(n.buffer for n in walk(stmt) if isinstance(n, BufferLoad))
+        found = _known[stmt] = loads, frozenset(store.buffer for store in stores(stmt))
+    return found
 
 
 def _size(box: Range) -> int:
@@ -155,7 +178,7 @@ def keeps_apart(cell: Cell, sizes: tuple[int, ...], unit: Unit, loop: For, dom: 
     var = loop.loop_var
     known = arith.Simplifier(dom)
     below = unit.loops[unit.loops.index(loop) + 1 :] if loop in unit.loops else unit.loops
-    inside = {other.loop_var for other in below}
+    moving_too = {other.loop_var for other in below}
     told: list[Expr] = []
     for index, size in zip(cell, sizes, strict=True):
         moving: Expr = const(0, index.dtype)
@@ -163,12 +186,12 @@ def keeps_apart(cell: Cell, sizes: tuple[int, ...], unit: Unit, loop: For, dom: 
         factors: list[int] = []
         for term, factor in terms(known.simplify(index)):
             used = set(free_vars(term))
-            if var in used and used & inside:
+            if var in used and used & moving_too:
                 break
             if var in used:
                 moving = moving + term * factor
                 factors.append(abs(factor))
-            elif used & inside:
+            elif used & moving_too:
                 rest = rest + term * factor
         else:
             span = arith.bounds(rest, dom)
@@ -187,3 +210,56 @@ def terms(expr: Expr) -> Iterator[tuple[Expr, int]]:
         yield from ((term, factor * int(expr.b.value)) for term, factor in terms(expr.a))
     else:
         yield expr, 1
+
+
+# --- what a statement touches of one buffer ------------------------------------------------------
+
+_boxes: WeakKeyDictionary[Stmt, dict[tuple[Buffer, str], Box | None]] = WeakKeyDictionary()
+
+
+def touched(stmt: Stmt, buffer: Buffer, kind: str) -> Box | None:
+    """The box of `buffer` that `stmt` reads or writes, in the variables free in `stmt`.
+
+    As `arith.touched`, for one buffer; remembered, since statements are shared between programs.
+    """
+    known = _boxes.setdefault(stmt, {})
+    if (buffer, kind) not in known:
+        known[buffer, kind] = _touched(stmt, buffer, kind)
+    return known[buffer, kind]
+
+
+def _touched(stmt: Stmt, buffer: Buffer, kind: str) -> Box | None:
+    found: Box | None = None
+    for unit in units(stmt):
+        if buffer not in (unit.reads if kind == "read" else unit.writes):
+            continue
+        ends = arith.loop_bounds(unit.loops)
+        for cell, sizes in unit.cells(buffer, kind):
+            first = arith.region_of(cell, ends, buffer.shape)
+            box = tuple(
+                Range(low.min, low.extent + (size - 1))
+                if size > 0
+                else Range(const(0, low.min.dtype), const(whole, low.min.dtype))
+                for low, size, whole in zip(first, sizes, buffer.shape, strict=True)
+            )
+            found = box if found is None else arith.union_regions(found, box, ends)
+    return found
+
+
+_proved: WeakKeyDictionary[Range, dict[tuple[Range, object], bool]] = WeakKeyDictionary()
+
+
+def inside(needed: Box, made: Box, dom: Bounds) -> bool:
+    """Whether the box `needed` is proved to be inside `made`; remembered for boxes of `touched`."""
+    return all(_in_range(b, a, dom) for a, b in zip(made, needed, strict=True))
+
+
+def _in_range(needed: Range, made: Range, dom: Bounds) -> bool:
+    used = {v for r in (needed, made) for v in free_vars(r)}
+    known = _proved.setdefault(needed, {})
+    key = made, frozenset((v, dom[v]) for v in used if v in dom)
+    if key not in known:
+        known[key] = arith.prove(needed.min >= made.min, dom) and arith.prove(
+            needed.min + needed.extent <= made.min + made.extent, dom
+        )
+    return known[key]
