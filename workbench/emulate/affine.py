@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -106,7 +107,7 @@ class Digits:
         part = {atom: c for atom, c in form.terms.items() if c % divisor}
         quotient, remainder = divmod(form.const, divisor)
         lowest, highest = self.span(Form(remainder, part))
-        if 0 <= lowest and highest < divisor:
+        if lowest >= 0 and highest < divisor:
             if op == "%":
                 return Form(remainder, part)
             return Form(quotient, {atom: c // divisor for atom, c in whole.items()})
@@ -139,7 +140,7 @@ class Digits:
 
     def _renew(self, var: Var) -> None:
         points = [*self._cuts[var], self._extents[var]]
-        pairs = zip(points, points[1:], strict=False)
+        pairs = itertools.pairwise(points)
         self.of[var] = tuple(Digit(var, low, high // low) for low, high in pairs)[::-1]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workbench import script
 from workbench.diag import Fail, Refusal
 from workbench.ir import Kernel, Node, PrimFunc
 
@@ -12,8 +13,6 @@ class EmulationError(Fail, RuntimeError):
 
 def told(refusal: Refusal, program: PrimFunc | Kernel) -> EmulationError:
     """`refusal` as the learner reads it, its places marked in the text of `program`."""
-    from workbench import script
-
     nodes = [place for place in refusal.at if isinstance(place, Node)]
     where = script.mark_nodes(program, nodes) if nodes else ""
     return EmulationError(refusal.headline, where=where, detail=refusal.detail, hint=refusal.hint)

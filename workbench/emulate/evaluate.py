@@ -27,7 +27,6 @@ from workbench.ir import (
     IfThenElse,
     Node,
     PrimFunc,
-    Range,
     SeqStmt,
     Stmt,
     Var,
@@ -287,7 +286,7 @@ class _Evaluation(Expressions):
         return flat if mask is None else flat[np.broadcast_to(mask, self.shape).reshape(-1)]
 
     def _updates_own_cell(self, store: BufferStore) -> bool | None:
-        """None where the value of `store` does not read its buffer; else whether only its own cell."""
+        """None where `store` does not read its buffer; else whether it reads only its own cell."""
         if store not in self._own_cell:
             own = [
                 node
@@ -375,9 +374,9 @@ def _accumulation(store: BufferStore) -> tuple[np.ufunc, Expr] | None:
         return None
     sides = [(value.a, value.b)] if value.op == "-" else [(value.a, value.b), (value.b, value.a)]
     for own, operand in sides:
-        if isinstance(own, BufferLoad) and own.buffer is store.buffer:
-            if store.buffer not in loaded(operand):
-                return _AT[value.op], operand
+        mine = isinstance(own, BufferLoad) and own.buffer is store.buffer
+        if mine and store.buffer not in loaded(operand):
+            return _AT[value.op], operand
     return None
 
 

@@ -47,7 +47,6 @@ class LaneMemory(Expressions):
         self.frames: dict[Stmt, Frame] = {}
         self.maps: dict[tuple[Frame, Any], dict[tuple[Any, ...], Map]] = {}
         self.scratch: dict[Expr, Any] = {}
-        self.fresh = 0
         self.frame: Frame
         self.stmt: Stmt
         self.mask: Mask | None = None
@@ -69,8 +68,8 @@ class LaneMemory(Expressions):
         return self.frame
 
     def _next(self) -> int:
-        self.fresh += 1
-        return self.fresh
+        """A number that tells what depends on data from all else."""
+        return next(self.launch.fresh)
 
     # --- values ----------------------------------------------------------------------------------
 
@@ -145,6 +144,10 @@ class LaneMemory(Expressions):
 
     def load(self, load: BufferLoad, env: Env, mask: Running) -> Value:
         """What each lane of `mask` reads."""
+        if mask is not None and np.ndim(mask) == 0:  # all lanes agree
+            if not mask:
+                return numpy_type(load.buffer.type).type(0)
+            mask = self.running
         access = self.plan.access[load]
         at, serial = self._map(access)
         key = self._key(access, serial, mask)

@@ -34,7 +34,11 @@ def independent_loops(kernel: Kernel) -> list[For]:
     sizes = dict(zip(THREAD_AXES, (*kernel.grid, *kernel.block), strict=True))
     threads = {var: sizes[axis] for axis, var in kernel.axes if axis.startswith("thread")}
     loops = [n for n in walk(kernel.body) if isinstance(n, For)]
-    return [loop for loop in loops if _is_independent(loop, threads)]
+    lengths: dict[Var, set[object]] = {}  # one variable may drive loops of several lengths
+    for loop in loops:
+        lengths.setdefault(loop.loop_var, set()).add(getattr(loop.extent, "value", loop))
+    alike = [loop for loop in loops if len(lengths[loop.loop_var]) == 1]
+    return [loop for loop in alike if _is_independent(loop, threads)]
 
 
 def has_constant_bounds(loop: For) -> bool:
@@ -77,7 +81,7 @@ def _stays_apart(loop: For, buffer: Buffer, inner: dict[Var, int], threads: dict
 
 
 def _places(loop: For, form: Form, digits: Digits, inner: dict[Var, int]) -> Any:
-    """What the loops from `loop` inwards add to an index, `loop` first; None where it is too much."""
+    """What the loops from `loop` inwards add to an index, `loop` first; None: too much."""
     used = [v for v in inner if any(d in form.terms for d in digits.of[v])]
     variables = [loop.loop_var, *(v for v in used if v is not loop.loop_var)]
     if np.prod([inner[v] for v in variables], dtype=float) > MOST_PLACES:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from workbench.emulate import report
-from workbench.emulate.lane_memory import LaneMemory, Mask
+from workbench.emulate.lane_memory import LaneMemory
+from workbench.emulate.launch import Mask
 from workbench.emulate.numbers import numpy_type
 from workbench.emulate.plan import Frame
 from workbench.ir import (
@@ -98,7 +99,7 @@ class Machine(LaneMemory):
 
     def _narrow(
         self, stmt: Stmt, condition: Any, mask: Mask | None, key: tuple[Any, ...]
-    ) -> Mask | None | bool:
+    ) -> Mask | bool | None:
         """The lanes of `mask` in which `condition` holds; `mask` itself for all, False for none."""
         if condition.all():
             return mask

@@ -70,7 +70,7 @@ class Map:
         return np.asarray(cells).reshape(np.shape(cells) or (1,) * len(self.steps))
 
     def through(self, flat: Array) -> Array:
-        """The touched elements of `flat`, memory laid out as the storage, as a view over the lanes."""
+        """The touched elements of `flat`, which is laid out as the storage, as a view."""
         owners, size = self.storage.owners, flat.itemsize
         strides = tuple(
             (step * owners + own) * size if count > 1 else 0

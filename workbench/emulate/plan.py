@@ -12,10 +12,13 @@ from workbench.emulate.affine import Digit, Digits, Form
 from workbench.emulate.lanes import has_constant_bounds, independent_loops, lanes_of
 from workbench.emulate.numbers import numpy_type
 from workbench.ir import (
+    LOGICAL,
     THREAD_AXES,
+    BinOp,
     Buffer,
     BufferLoad,
     BufferStore,
+    Call,
     Const,
     For,
     IfThenElse,
@@ -73,7 +76,7 @@ class Plan:
     def __init__(self, kernel: Kernel, room: int) -> None:
         self.kernel = kernel
         sizes = dict(zip(THREAD_AXES, (*kernel.grid, *kernel.block), strict=True))
-        self.axes = {axis: var for axis, var in kernel.axes}
+        self.axes = dict(kernel.axes)
         self.block_vars = {axis: v for axis, v in self.axes.items() if axis.startswith("block")}
         threads = {v: sizes[axis] for axis, v in self.axes.items() if axis.startswith("thread")}
         self.threads = int(np.prod(kernel.block))
@@ -141,7 +144,21 @@ class Plan:
                 return True
             if isinstance(node, For) and not has_constant_bounds(node):
                 return True
+            if isinstance(node, (Call, BinOp)) and _chooses(node, blocks):
+                return True
         return any(a.by_block and a.buffer.scope == "shared" for a in self.access.values())
+
+
+def _chooses(node: Call | BinOp, blocks: set[Var]) -> bool:
+    """Whether blocks can differ in which loads of shared memory `node` makes."""
+    if isinstance(node, Call) and node.op == "if_then_else":
+        condition, *chosen = node.args
+    elif isinstance(node, BinOp) and node.op in LOGICAL:
+        condition, chosen = node.a, [node.b]
+    else:
+        return False
+    loads = [n for c in chosen for n in walk(c) if isinstance(n, BufferLoad)]
+    return _depends(condition, blocks) and any(n.buffer.scope == "shared" for n in loads)
 
 
 def _depends(node: Node, blocks: set[Var]) -> bool:
@@ -165,8 +182,9 @@ def _ranges(
     ranges = {var: (0, sizes[axis] - 1) for axis, var in axes.items()}
     for node in walk(kernel.body):
         if isinstance(node, For) and isinstance(node.min, Const) and isinstance(node.extent, Const):
-            low = int(node.min.value)
-            ranges[node.loop_var] = (low, low + int(node.extent.value) - 1)
+            low, high = int(node.min.value), int(node.min.value) + int(node.extent.value) - 1
+            before = ranges.get(node.loop_var, (low, high))
+            ranges[node.loop_var] = (min(low, before[0]), max(high, before[1]))
     return ranges
 
 

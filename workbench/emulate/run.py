@@ -12,7 +12,7 @@ import numpy as np
 from workbench.diag import Refusal
 from workbench.emulate.arrays import Arguments
 from workbench.emulate.errors import told
-from workbench.emulate.lane_memory import Launch
+from workbench.emulate.launch import Launch
 from workbench.emulate.machine import Machine, Stopped
 from workbench.emulate.plan import Blocks, Plan
 from workbench.emulate.storage import Storage
@@ -79,7 +79,7 @@ def run(
     with np.errstate(all="ignore"):
         for kernel, numbers in zip(kernels, chosen, strict=True):
             try:
-                emulation.launch(kernel, numbers, whole=blocks is None)
+                emulation.launch(kernel, numbers)
             except Refusal as refusal:
                 raise told(refusal, kernel) from None
             except Stopped:
@@ -138,7 +138,7 @@ class _Emulation:
         self.warnings: list[RedundantWrites] = []
         self.written: dict[Buffer, Any] = {}
 
-    def launch(self, kernel: Kernel, numbers: Sequence[int], *, whole: bool) -> None:
+    def launch(self, kernel: Kernel, numbers: Sequence[int]) -> None:
         """Run blocks `numbers` of `kernel`, as many at a time as there is room for."""
         plan = Plan(kernel, ROOM)
         viewed = _viewed(kernel)
@@ -151,7 +151,7 @@ class _Emulation:
         written = {s.buffer for s in stores(kernel) if s.buffer.scope == "global"}
         launch = Launch(plan, flat, written, self.stop)
         room = max(1, ROOM // plan.lanes_per_block)
-        for number, blocks in enumerate(_chunks(kernel, numbers, room, whole=whole)):
+        for number, blocks in enumerate(_chunks(kernel, numbers, room)):
             if self.stop is not None and self.stop.is_set():
                 raise Stopped
             Machine(launch, blocks, number).run(kernel.body)
@@ -183,22 +183,28 @@ class _Emulation:
         return Run(self.done, self.stopped, tuple(self.warnings), written)
 
 
-def _chunks(kernel: Kernel, numbers: Sequence[int], room: int, *, whole: bool) -> Iterator[Blocks]:
-    """The blocks in turn, up to `room` at a time: boxes of the grid, or pieces of the list."""
-    if not whole:
+def _chunks(kernel: Kernel, numbers: Sequence[int], room: int) -> Iterator[Blocks]:
+    """The blocks in turn, up to `room` at a time: boxes of the grid, or pieces of a list."""
+    if list(numbers) != list(range(numbers[0], numbers[0] + len(numbers))):
         for start in range(0, len(numbers), room):
             part = np.asarray(numbers[start : start + room])
             yield Blocks(part, None, (1, 1, len(part)))
         return
-    x, y, z = kernel.grid
-    by_x = min(x, room)
-    by_y = max(1, min(y, room // x))
-    by_z = max(1, min(z, room // (x * y)))
-    for z0 in range(0, z, by_z):
-        for y0 in range(0, y, by_y):
-            for x0 in range(0, x, by_x):
-                counts = (min(by_z, z - z0), min(by_y, y - y0), min(by_x, x - x0))
-                box = np.ix_(
-                    *(np.arange(o, o + c) for o, c in zip((z0, y0, x0), counts, strict=True))
-                )
-                yield Blocks(((box[0] * y + box[1]) * x + box[2]).reshape(-1), (z0, y0, x0), counts)
+    start, end = numbers[0], numbers[0] + len(numbers)
+    while start < end:
+        box = _box(kernel.grid, start, min(end - start, room))
+        yield box
+        start += len(box.numbers)
+
+
+def _box(grid: tuple[int, int, int], start: int, most: int) -> Blocks:
+    """The largest box of at most `most` blocks that holds `start` and those right after it."""
+    x, y, _ = grid
+    at = start // (x * y), start // x % y, start % x
+    if at[1:] == (0, 0) and most >= x * y:
+        counts = (most // (x * y), y, x)
+    elif at[2] == 0 and most >= x:
+        counts = (1, min(most // x, y - at[1]), x)
+    else:
+        counts = (1, 1, min(most, x - at[2]))
+    return Blocks(np.arange(start, start + counts[0] * counts[1] * counts[2]), at, counts)

@@ -50,12 +50,14 @@ class Race(Exception):
 class Overlap:
     """Lanes that write what another lane has written too: allowed while all write the same bits.
 
-    `extra` counts the writes that change nothing then; `again` marks, among all cells, those that
-    an earlier execution wrote, None where there is none.
+    `extra` counts the writes that change nothing then: all but those of each cell's first writer.
+    `again` marks, among all cells, those that another lane wrote in an earlier execution (None:
+    no such cell), `shared` those that several lanes write.
     """
 
     extra: int
     again: Any
+    shared: Any
 
 
 @dataclass(slots=True)
@@ -82,7 +84,7 @@ class Watch:
         self._place = self._root
         self._here: dict[Hashable, Overlap | None] = {}
         self._shown: _Place | None = None  # the place whose accesses the shadows hold
-        self._writer = self._reader = self._statement = np.empty(0, np.int64)
+        self._writer = self._reader = self._statement = self._first = np.empty(0, np.int64)
 
     def barrier(self) -> None:
         """Start afresh: what comes now is ordered after all that came before."""
@@ -105,7 +107,13 @@ class Watch:
     ) -> Overlap | None:
         """Judge the access `node`: None where it meets nobody; see `Visit`. Raises Race."""
         if key in self._here:
-            return self._here[key]
+            verdict = self._here[key]
+            if verdict is None or verdict.again is verdict.shared:
+                return verdict
+            # once more: now every cell that lanes share has been written before
+            verdict = Overlap(verdict.extra, verdict.shared, verdict.shared)
+            self._here[key] = verdict
+            return verdict
         place = self._place.after.get(key)
         if place is None:
             place = self._examine(Visit(key, node, lanes))
@@ -136,6 +144,7 @@ class Watch:
         self._writer = np.full(self._cells, NOBODY, dtype=np.int64)
         self._reader = self._writer.copy()
         self._statement = self._writer.copy()
+        self._first = self._writer.copy()
         self._shown = self._root
         for place in self._path():
             if place.visit is None:
@@ -150,7 +159,7 @@ class Watch:
 
     def _forget(self, barrier: _Place) -> None:
         assert barrier.passed is not None
-        for table in (self._writer, self._reader):
+        for table in (self._writer, self._reader, self._first):
             cells = np.flatnonzero(table != NOBODY)
             table[cells[barrier.passed(cells, table[cells])]] = NOBODY
 
@@ -182,13 +191,21 @@ class Watch:
         self._statement[cells] = np.where(
             (writer != NOBODY) & (self._statement[cells] != number), MIXED, number
         )
+        new = self._first[cells] == NOBODY
+        self._first[cells[new]] = owners[new]
         many = _note(self._writer, cells, owners)
         if not many.any():
             return None
-        before = np.zeros(self._cells, dtype=bool)
-        before[cells[again]] = True
-        extra = int(many.sum()) - len(np.unique(cells[many])) + int(before.sum())
-        return Overlap(extra, before if again.any() else None)
+        extra = int((self._first[cells] != owners).sum())
+        return Overlap(extra, self._table(cells[again]), self._table(cells[many]))
+
+    def _table(self, cells: Any) -> Any:
+        """`cells` marked among all; None for none."""
+        if not len(cells):
+            return None
+        table = np.zeros(self._cells, dtype=bool)
+        table[cells] = True
+        return table
 
     def _race(self, visit: Visit, cells: Any, owners: Any, bad: Any, *, writes_only: bool) -> Race:
         lane = int(np.argmax(bad))
@@ -208,7 +225,7 @@ class Watch:
 
 
 def _note(table: Any, cells: Any, owners: Any) -> Any:
-    """Note `owners` at `cells` of `table`, MANY where there is more than one; which lanes that are."""
+    """Note `owners` at `cells` of `table`, MANY where there are more; which lanes that are."""
     before = table[cells]
     table[cells] = owners
     many = (table[cells] != owners) | ((before != NOBODY) & (before != owners))
