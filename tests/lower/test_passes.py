@@ -99,6 +99,18 @@ def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
     assert body_of(func) == ["B[i] = A[i]", "B[i] = A[i]"]
 
 
+def test_a_loop_that_runs_once_is_its_body_and_a_parallel_one_is_serial():
+    func = parsed("""
+@T.prim_func
+def main(A: T.Buffer((8,), "float32")):
+    for i in T.thread_binding(2, thread="threadIdx.x"):
+        for u in range(1):
+            for j in T.parallel(4):
+                A[i * 4 + j + u] = T.Cast("float32", u)
+""")
+    assert body_of(func) == ["for j in range(4):", '    A[i * 4 + j] = T.Cast("float32", 0)']
+
+
 TWO_STAGES = """
 @T.prim_func
 def main(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):

@@ -1,4 +1,4 @@
-"""drop_blocks: leave loops and stores, and only those conditions that can fail."""
+"""drop_blocks: leave loops that repeat, stores, and only those conditions that can fail."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from workbench.ir import (
     Stmt,
     rebuild,
     seq,
+    substitute,
     walk,
 )
 from workbench.lower.known_bounds import known_bounds
@@ -29,7 +30,7 @@ from workbench.target import Target
 
 
 def drop_blocks(kernel: Kernel, target: Target) -> Kernel:
-    """Take the blocks away, keeping their conditions only where bounds do not prove them."""
+    """Take away blocks, loops that run once, and conditions that bounds prove."""
     body = _Dropper(known_bounds(kernel)).statement(kernel.body)
     # one that provably does nothing still needs a body
     return replace(kernel, body=kernel.body if body is None else body)
@@ -49,11 +50,10 @@ class _Dropper:
                 return self._guarded(predicate, block.body, None)
             case IfThenElse(condition, then_case, else_case):
                 return self._guarded(condition, then_case, else_case)
-            case For(body=inner):
-                body = self.statement(inner)
-                if body is None or body is inner:
-                    return stmt if body is inner else None
-                return replace(stmt, body=body)
+            case For(extent=Const(value=1)):
+                return self.statement(substitute(stmt.body, {stmt.loop_var: stmt.min}))
+            case For():
+                return self._loop(stmt)
             case SeqStmt(stmts):
                 kept = [done for done in map(self.statement, stmts) if done is not None]
                 return seq(*kept) if kept else None
@@ -61,6 +61,14 @@ class _Dropper:
                 done = tuple(self.index(i) for i in indices)
                 return BufferStore(buffer, self.value(value), done)
         raise TypeError(f"{type(stmt).__name__} cannot stand in a program")
+
+    def _loop(self, loop: For) -> For | None:
+        body = self.statement(loop.body)
+        if body is None:
+            return None
+        kind = "serial" if loop.kind == "parallel" else loop.kind  # one thread runs it all
+        same = body is loop.body and kind == loop.kind
+        return loop if same else replace(loop, kind=kind, body=body)
 
     def _guarded(self, condition: Expr, then_case: Stmt, else_case: Stmt | None) -> Stmt | None:
         condition = self.condition(condition)
