@@ -55,3 +55,45 @@ where:
   15 |                 T.reads(B_global[vj])
 found: B_global is in global memory, which all blocks share, and nothing orders them
 do:    give each block its own: sch.set_scope("B_global", 0, "shared")"""
+
+
+CROSSED = """
+@T.prim_func
+def main(A: T.Buffer((4, 2), "float32"), C: T.Buffer((4, 2), "float32"), D: T.Buffer((4, 2), "float32")):
+    for i in T.thread_binding(4, thread="threadIdx.x"):
+        for l in T.thread_binding(2, thread="blockIdx.x"):
+            with T.block("C"):
+                vi, vl = T.axis.remap("SS", [i, l])
+                C[vi, vl] = A[vi, vl]
+        for j in range(2):
+            with T.block("D"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                D[vi, vj] = C[vi, vj]
+"""
+
+
+def test_cells_that_other_blocks_write_in_the_same_kernel_are_refused():
+    with pytest.raises(wb.ScheduleError) as caught:
+        wb.build(wb.Schedule(script.parse(CROSSED)), target="cuda")
+    assert (
+        str(caught.value)
+        == """\
+Can't build this: `D` reads cells of C that other blocks write in the same kernel.
+asked: wb.build(main, target='cuda')
+where:
+   4 |     for i in T.thread_binding(4, thread="threadIdx.x"):
+   5 |         for l in T.thread_binding(2, thread="blockIdx.x"):
+   6 |             with T.block("C"):
+     |             ^^^^^^^^^^^^^^^^^^
+   7 |                 vi, vl = T.axis.remap("SS", [i, l])
+   8 |                 T.reads(A[vi, vl])
+    …
+  10 |                 C[vi, vl] = A[vi, vl]
+  11 |         for j in range(2):
+  12 |             with T.block("D"):
+     |             ^^^^^^^^^^^^^^^^^^
+  13 |                 vi, vj = T.axis.remap("SS", [i, j])
+  14 |                 T.reads(C[vi, vj])
+found: `C` spreads C over blockIdx.x, and nothing orders blocks
+do:    give `D` its own nest of loops: it then runs when the first is done"""
+    )

@@ -138,7 +138,7 @@ def main(A: T.Buffer((6, 1), "float32"), C: T.Buffer((6,), "float32")):
         with T.block("C"):
             vi = T.axis.spatial(6, i)
             vk = T.axis.reduce(1, 0)
-            T.where(r + k < 1)
+            T.where(r * 4 + k < 1 and k < 1)
             with T.init():
                 C[vi] = 0.0
             C[vi] = C[vi] + A[vi, vk]
@@ -150,15 +150,17 @@ def test_a_loop_further_out_in_the_condition():
     assert (
         text
         == """\
-Can't decompose_reduction `C` at `k`: a term may be added twice.
+Can't decompose_reduction `C` at `k`: `r`, further out, has a say in its T.where.
 asked: sch.decompose_reduction("C", "k")
 where:
+   2 | def main(A: T.Buffer((6, 1), "float32"), C: T.Buffer((6,), "float32")):
    3 |     # with T.block("root"):
    4 |     for i, r, k in T.grid(6, 2, 4):
+     |            ^
    5 |         with T.block("C"):
      |         ^^^^^^^^^^^^^^^^^^
    6 |             vi = T.axis.spatial(6, i)
    7 |             vk = T.axis.reduce(1, 0)
-found: the loops `k` may run the block twice for the same iterators
-do:    pick a loop further in, so that every turn of the outer ones starts again"""
+found: each turn of `r` would start the sums again, also where the block does not run
+do:    name `r` or a loop around it"""
     )

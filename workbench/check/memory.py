@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from workbench import arith
 from workbench.check.finding import Finding
@@ -51,9 +51,10 @@ def local_errors(func: PrimFunc, nest: Nest) -> Iterator[Finding]:
 
 
 def scratch_errors(nest: Nest) -> Iterator[Finding]:
-    """Global buffers of which several blocks write the same cells while they read them.
+    """Global buffers through which blocks of one kernel would meet: nothing orders blocks.
 
-    The values are equal, yet nothing orders one block's reads and another's writes.
+    Several write the same cells, if only with equal values, while they read them; or one reads
+    what another writes.
     """
     for writer in nest.units:
         for buffer in writer.writes:
@@ -73,6 +74,21 @@ def scratch_errors(nest: Nest) -> Iterator[Finding]:
                     "nothing orders them",
                 )
                 return
+            for reader in readers:
+                axis = _foreign(nest, writer, reader, buffer, ("blockIdx",))
+                if axis:
+                    yield _block_error(buffer, writer, reader, axis)
+                    return
+
+
+def _block_error(buffer: Buffer, writer: Unit, reader: Unit, axis: str) -> Finding:
+    return Finding(
+        "error",
+        f"`{reader.name}` reads cells of {buffer.name} that other blocks write in the same kernel",
+        (writer.stmt, reader.stmt),
+        hint=f"give `{reader.name}` its own nest of loops: it then runs when the first is done",
+        detail=f"`{writer.name}` spreads {buffer.name} over {axis}, and nothing orders blocks",
+    )
 
 
 def _apart(loop: For, writer: Unit, buffer: Buffer, nest: Nest) -> bool:
@@ -93,9 +109,15 @@ def _fetch_error(buffer: Buffer, writer: Unit, reader: Unit, axis: str) -> Findi
     )
 
 
-def _foreign(nest: Nest, writer: Unit, reader: Unit, buffer: Buffer) -> str:
+def _foreign(
+    nest: Nest,
+    writer: Unit,
+    reader: Unit,
+    buffer: Buffer,
+    kinds: Sequence[str] = ("threadIdx", "blockIdx"),
+) -> str:
     """The axis over which `writer` spreads what one thread of `reader` needs; "" for none."""
-    for loop in (*nest.doers(writer, "threadIdx")[0], *nest.doers(writer, "blockIdx")[0]):
+    for loop in (loop for kind in kinds for loop in nest.doers(writer, kind)[0]):
         other = next((o for o in reversed(reader.loops) if o.thread == loop.thread), None)
         if other is loop:
             continue
