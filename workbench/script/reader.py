@@ -164,33 +164,34 @@ class Reader:
         given = self.bind(tree, *names)
         missing = [name for name in names if name not in given]
         if missing:
-            raise self.error(
-                tree,
-                f"`{self.text(tree.func)}` lacks its argument `{missing[0]}`",
-                hint=f"write {self.text(tree.func)}({', '.join(names)})",
-            )
+            raise self._misused(tree, tree, names, f"lacks its argument `{missing[0]}`")
         return [given[name] for name in names]
 
     def bind(self, tree: ast.Call, *names: str) -> dict[str, ast.expr]:
         """Which of the parameters `names` a call gives, by position or by keyword."""
-        function = self.text(tree.func)
-        usage = f"write {function}({', '.join(names)})"
-        starred = [a for a in tree.args if isinstance(a, ast.Starred)]
-        if starred:
-            raise self.error(starred[0], "Can't spread arguments with `*`", hint=usage)
+        for argument in tree.args:
+            if isinstance(argument, ast.Starred):
+                raise self._misused(tree, argument, names, "can't spread arguments with `*`")
         if len(tree.args) > len(names):
-            headline = f"`{function}` takes {len(names)} arguments, {len(tree.args)} given"
-            raise self.error(tree, headline.replace(" 1 arguments", " 1 argument"), hint=usage)
+            takes = "1 argument" if len(names) == 1 else f"{len(names)} arguments"
+            raise self._misused(tree, tree, names, f"takes {takes}, {len(tree.args)} given")
         given = dict(zip(names, tree.args, strict=False))
         for keyword in tree.keywords:
             if keyword.arg is None or keyword.arg not in names:
-                headline = f"`{function}` takes no argument `{keyword.arg or '**'}`"
-                raise self.error(keyword, headline, hint=usage)
+                found = f"takes no argument `{keyword.arg or '**'}`"
+                raise self._misused(tree, keyword, names, found)
             if keyword.arg in given:
-                headline = f"`{function}` gets its argument `{keyword.arg}` twice"
-                raise self.error(keyword, headline, hint=usage)
+                raise self._misused(tree, keyword, names, f"gets `{keyword.arg}` twice")
             given[keyword.arg] = keyword.value
         return given
+
+    def _misused(
+        self, tree: ast.Call, at: ast.AST, names: tuple[str, ...], found: str
+    ) -> ParseError:
+        """The refusal of a call whose arguments are not `names`."""
+        function = self.text(tree.func)
+        hint = f"write {function}({', '.join(names)})"
+        return self.error(at, f"`{function}` {found}", hint=hint)
 
     def literal(self, value: bool | int | float) -> Const:
         """A Python number as a constant, in the type that TVM gives it."""
