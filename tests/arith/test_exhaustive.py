@@ -19,7 +19,7 @@ from workbench.arith import (
 )
 from workbench.arith.cost import cost
 from workbench.arith.injective import Counterexample
-from workbench.ir import BinOp, Const, Var
+from workbench.ir import BinOp, Buffer, Const, Var
 
 DOMAINS = domains()
 
@@ -143,3 +143,9 @@ def test_narrow_says_nothing_about_floats():
     value = Var("x", "float32")
     dom = {VARS[0]: (0, 7)}
     assert narrow(dom, BinOp("and", value < 3.0, VARS[0] < 4)) == {VARS[0]: (0, 3)}
+
+
+def test_narrow_says_nothing_about_loads():
+    load = Buffer("A", (1,), "int32")[Const(0, "int32")]
+    dom = {VARS[0]: (0, 7)}
+    assert narrow(dom, VARS[0] < load) == dom

@@ -336,7 +336,9 @@ class Normal:
         constant = s.const
         result: Expr | None = None
         for digit, factor in plus:
-            term = binary("*", self.part(digit), make(factor))
+            term = self.part(digit)
+            if factor != 1:
+                term = binary("*", term, make(factor))
             result = term if result is None else binary("+", result, term)
         if result is None and (constant > 0 or not minus):
             result, constant = make(constant), 0
@@ -358,6 +360,8 @@ class Normal:
         """A digit as an expression."""
         base = self._parts[digit.base]
         if digit.upper is None:
+            if digit.lower == 1:
+                return base
             return binary("//", base, const(digit.lower, base.dtype))
         rest = binary("%", base, const(digit.upper, base.dtype))
         return binary("//", rest, const(digit.lower, base.dtype))

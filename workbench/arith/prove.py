@@ -92,10 +92,9 @@ def _narrow(dom: dict[Var, tuple[int, int]], cond: Expr) -> None:
             _narrow(dom, b)
         case BinOp("<" | "<=" | ">" | ">=" | "==" as op, a, b) if a.dtype in REASONED:
             difference = linear(a - b, free_vars(a - b))
-            if difference is None:
-                return
-            factors, rest = difference
-            assert isinstance(rest, Const)
+            if difference is None or not isinstance(difference[1], Const):
+                return  # not affine, or a load without variables is in it
+            factors, rest = difference[0], difference[1]
             for var, factor in factors.items():
                 if var in dom:
                     dom[var] = _narrowed(dom, var, factor, factors, int(rest.value), op)
