@@ -570,6 +570,8 @@ def meet(a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
     elif isinstance(b, Expr) and not isinstance(a, Expr):
         a = number_like(a, b.dtype)
     a, b = as_expr(a), as_expr(b)
+    if a.dtype == b.dtype:
+        return a, b
     dtype = join(a.dtype, b.dtype)
     if dtype is None:
         raise TypeError(f"{a.dtype} and {b.dtype} do not meet; write T.Cast on one side")
