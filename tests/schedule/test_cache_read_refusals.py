@@ -26,6 +26,38 @@ def main(
             D[vj] = A[vj] + 1.0
 """
 
+HOLES = """\
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
+    B = T.alloc_buffer((16,), "float32")
+    for i in range(8):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            B[vi * 2] = A[vi] * 2.0
+    for j in range(8):
+        with T.block("C"):
+            vj = T.axis.spatial(8, j)
+            C[vj] = B[vj * 2] + 1.0
+"""
+
+
+def test_a_writer_that_leaves_out_cells():
+    text = refusal(HOLES, lambda sch: sch.cache_read("C", 0, "shared"))
+    assert (
+        text
+        == """\
+Can't cache_read B for `C`: `B` may leave out cells of it.
+asked: sch.cache_read("C", 0, "shared")
+where:
+   4 |     B = T.alloc_buffer((16,))
+   5 |     for i in range(8):
+   6 |         with T.block("B"):
+     |         ^^^^^^^^^^^^^^^^^^
+   7 |             vi = T.axis.spatial(8, i)
+   8 |             T.reads(A[vi])
+do:    cache_read copies a box of which every cell is written, such as C[vi, vj]"""
+    )
+
 
 def test_a_memory_that_is_none():
     text = refusal(WINDOW, lambda sch: sch.cache_read("C", 0, "vram"))

@@ -28,7 +28,7 @@ from workbench.ir import (
 from workbench.ir.places import Places, places
 from workbench.schedule.moving import nest, statements, within
 from workbench.schedule.regions import Bounds, Box
-from workbench.schedule.scope import around, shared_loops
+from workbench.schedule.scope import around, domain, only_region, shared_loops
 
 SCOPES = ("global", "shared", "local")
 
@@ -162,3 +162,16 @@ def scope_choices(which: str, count: int) -> Iterator[Mapping[str, Any]]:
     for k in range(count):
         for scope in ("shared", "local"):
             yield {which: k, "storage_scope": scope}
+
+
+def written_ends(block: Block, buffer: Buffer) -> list[tuple[int, int]]:
+    """The first and last cell that the block writes along each dimension, over its whole domain."""
+    region = only_region(block.writes, buffer)
+    assert region is not None
+    found = []
+    for axis, size in zip(region.region, buffer.shape, strict=True):
+        ends = arith.bounds(axis.min, domain(block))
+        last = arith.bounds(axis.min + axis.extent - 1, domain(block))
+        low, high = ends[0] if ends else 0, last[1] if last else size - 1
+        found.append((max(low, 0), min(high, size - 1)))
+    return found

@@ -130,7 +130,8 @@ def check_whole(func: PrimFunc, block: Block, task: str) -> None:
 def check_unguarded(func: PrimFunc, block: Block, task: str) -> None:
     """Refuse a block that only its T.where keeps inside its buffers: elsewhere it may not hold."""
     realize = places(func).realize(block)
-    if all(stays_in_domain(c, realize) for c in conjuncts(realize.predicate)):
+    dom = around(places(func), realize)
+    if all(stays_in_domain(c, realize, dom) for c in conjuncts(realize.predicate)):
         return
     ends = domain(block)
     for region in (*block.writes, *block.reads):
@@ -242,17 +243,19 @@ def _ceil(value: Expr, step: int) -> Expr:
 def within(low: Expr, high: Expr, ends: tuple[int, int], dom: Bounds) -> Need:
     """The values from `low` to `high` that are in the domain `ends` of the iterator."""
     first, last = ends
-    if arith.prove(low <= first, dom) and arith.prove(high >= last, dom):
-        return Need(const(first, low.dtype), last - first + 1)
-    if isinstance(low, Const) and isinstance(high, Const):
-        start, stop = max(int(low.value), first), min(int(high.value), last)
-        return Need(const(start, low.dtype), stop - start + 1)
+    inside = arith.prove(low >= first, dom), arith.prove(high <= last, dom)
+    if not all(inside):
+        if arith.prove(low <= first, dom) and arith.prove(high >= last, dom):
+            return Need(const(first, low.dtype), last - first + 1)
+        if isinstance(low, Const) and isinstance(high, Const):
+            start, stop = max(int(low.value), first), min(int(high.value), last)
+            return Need(const(start, low.dtype), stop - start + 1)
     found = arith.bounds(arith.simplify(high - low + 1, dom), dom)
     size = last - first + 1 if found is None else found[1]
     return Need(
         low,
         size,
-        at_least=None if arith.prove(low >= first, dom) else first,
+        at_least=None if inside[0] else first,
         below=None if arith.prove(low + (size - 1) <= last, dom) else last + 1,
     )
 

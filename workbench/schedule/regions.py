@@ -54,7 +54,8 @@ def exact(region: BufferRegion, realize: BlockRealize, inner: Bounds, dom: Bound
     Cells beyond the domains of the block's iterators count as there: nobody reads them.
     """
     values, inner, predicate = counted(realize, inner)
-    if not all(stays_in_domain(c, realize) for c in conjuncts(predicate)):
+    known = {**dom, **inner}
+    if not all(stays_in_domain(c, realize, known) for c in conjuncts(predicate)):
         return None
     names = [iterator.var for iterator in realize.block.iter_vars]
     plain = replace(realize, iter_values=tuple(values), predicate=TRUE)
@@ -78,7 +79,7 @@ def exact(region: BufferRegion, realize: BlockRealize, inner: Bounds, dom: Bound
 def covers_domain(realize: BlockRealize, loops: Bounds) -> bool:
     """Whether the loops around it run a block for all of its domain, as far as can be proved."""
     values, loops, predicate = counted(realize, loops)
-    if not all(stays_in_domain(c, realize) for c in conjuncts(predicate)):
+    if not all(stays_in_domain(c, realize, loops) for c in conjuncts(predicate)):
         return False
     ends = domain(realize.block)
     for var, value in zip(ends, values, strict=True):
@@ -148,15 +149,17 @@ def counted(realize: BlockRealize, inner: Bounds) -> tuple[list[Expr], Bounds, E
     predicate.
     """
     values = list(realize.iter_values)
+    conditions = conjuncts(realize.predicate)
     left: list[Expr] = []
-    for condition in conjuncts(realize.predicate):
+    for condition in conditions:
         found = _counter(condition, inner)
-        if found is not None:
+        others = {v for c in conditions if c is not condition for v in variables(c)}
+        if found is not None and not variables(found[0]) & others:
             expr, stop = found
             counter = Var("n", expr.dtype)
             changed = [_put(v, expr, counter) for v in values]
-            gone = variables(expr)
-            if not any(gone & variables(v) for v in changed):
+            now = {v for value in changed for v in variables(value)}
+            if counter in now and not variables(expr) & now:
                 values, inner = changed, {**inner, counter: (0, stop - 1)}
                 continue
         left.append(condition)
@@ -241,12 +244,37 @@ def _put(value: Expr, old: Expr, new: Expr) -> Expr:
     return visit(value)  # type: ignore[return-value]
 
 
-def stays_in_domain(condition: Expr, realize: BlockRealize) -> bool:
-    """Whether `condition` only says that the block's iterators are in their domains."""
-    for var, value in bindings(realize).items():
+def stays_in_domain(condition: Expr, realize: BlockRealize, dom: Bounds) -> bool:
+    """Whether `condition` only says that the block's iterators are in their domains.
+
+    `dom` bounds the loops around.
+    """
+    values, ends = bindings(realize), domain(realize.block)
+    told = condition
+    for var, value in values.items():
         if variables(value):
-            condition = _put(condition, value, var)
-    return arith.prove(condition, domain(realize.block))
+            told = _put(told, value, var)
+    if arith.prove(told, ends):
+        return True
+    match condition:
+        case BinOp("<", expr, Const(value=stop)):
+            return any(
+                _outside(value, expr, int(stop), ends[var][1], dom) for var, value in values.items()
+            )
+    return False
+
+
+def _outside(value: Expr, expr: Expr, stop: int, last: int, dom: Bounds) -> bool:
+    """Whether `value`, a multiple of `expr` and some more, is beyond `last` once `expr` >= stop."""
+    times = 1
+    whole, part = arith.linear(value, dom), arith.linear(expr, dom)
+    if whole is not None and part is not None and part[0]:
+        var, factor = next(iter(part[0].items()))
+        times = whole[0].get(var, 0) // factor if factor > 0 else 0
+    if times < 1:
+        return False
+    rest = arith.bounds(arith.simplify(value - expr * times, dom), dom)
+    return rest is not None and rest[0] + stop * times > last
 
 
 def substitute_ranges(ranges: Iterable[Range], values: dict[Var, Expr]) -> Box:

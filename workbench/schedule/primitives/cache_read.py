@@ -18,10 +18,11 @@ from workbench.schedule.caching import (
     nth_buffer,
     reading,
     scope_choices,
+    written_ends,
 )
 from workbench.schedule.feeding import check_fed
 from workbench.schedule.primitive import Edit, primitive
-from workbench.schedule.regions import Box, touched
+from workbench.schedule.regions import Box, exact
 from workbench.schedule.scope import (
     around,
     is_allocated,
@@ -89,14 +90,16 @@ def cache_read(
             hint="cache what one block alone writes; do this before decompose_reduction",
         )
     targets = _targets(func, block, buffer, makers, consumer_blocks, task)
+    ends = [(0, size - 1) for size in buffer.shape]
     if makers:
         holder, at, loops = first_reader(places(func), makers[0], targets)
-        box = _box(func, block, buffer, makers[0], loops)
+        box = _box(func, block, buffer, makers[0], loops, task)
+        if loops or is_allocated(func, block, buffer):
+            ends = written_ends(makers[0].block, buffer)
     else:
         holder, at = places(func).scope(targets[0]), 0
         box = _given(holder.block, buffer)
     copy = cached(buffer, storage_scope)
-    ends = [(0, size - 1) for size in buffer.shape]
     stage, new = copy_stage(buffer, copy, copy.name, box, ends, bounds_at(func, holder))
     changed = {r: reading(r, buffer, copy) for r in targets}
     result = insert(func, holder, at, stage, copy, changed)
@@ -163,7 +166,12 @@ def _given(scope: Block, buffer: Buffer) -> Box:
 
 
 def _box(
-    func: PrimFunc, block: Block, buffer: Buffer, maker: BlockRealize, loops: list[For]
+    func: PrimFunc,
+    block: Block,
+    buffer: Buffer,
+    maker: BlockRealize,
+    loops: list[For],
+    task: str,
 ) -> Box:
     """What there is to copy behind `maker` in the innermost of `loops`."""
     if not loops and not is_allocated(func, block, buffer):
@@ -175,4 +183,11 @@ def _box(
     inner = {
         one.loop_var: dom[one.loop_var] for one in where.loops_above(maker) if one not in loops
     }
-    return touched(region, maker, inner, dom)
+    box = exact(region, maker, inner, dom)
+    if box is None:
+        raise Refusal(
+            f"Can't {task}: `{maker.block.name}` may leave out cells of it",
+            maker,
+            hint="cache_read copies a box of which every cell is written, such as C[vi, vj]",
+        )
+    return box

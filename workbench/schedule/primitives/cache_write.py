@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from workbench import arith
 from workbench.diag import Refusal
 from workbench.ir import Block, BlockRealize, Buffer, BufferLoad, For, PrimFunc, walk
 from workbench.ir.places import places
@@ -20,11 +19,12 @@ from workbench.schedule.caching import (
     nth_buffer,
     reading,
     scope_choices,
+    written_ends,
 )
 from workbench.schedule.feeding import check_fed
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import Box, exact
-from workbench.schedule.scope import around, domain, only_region, readers, siblings, writers
+from workbench.schedule.scope import around, only_region, readers, siblings, writers
 
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
@@ -93,7 +93,7 @@ def cache_write(
         at = end_of(holder)
     box = _box(func, block, buffer, loops, task)
     copy = cached(buffer, storage_scope)
-    ends = _ends(block, buffer)
+    ends = written_ends(block, buffer)
     stage, new = copy_stage(copy, buffer, copy.name, box, ends, bounds_at(func, holder))
     changed = {r: reading(r, buffer, copy) for r in (writer, *direct)}
     result = insert(func, holder, at, stage, copy, changed)
@@ -164,16 +164,3 @@ def _box(func: PrimFunc, block: Block, buffer: Buffer, loops: list[For], task: s
             hint="cache_write takes a block that writes every cell of a box, such as C[vi, vj]",
         )
     return box
-
-
-def _ends(block: Block, buffer: Buffer) -> list[tuple[int, int]]:
-    """The first and last cell that the block writes along each dimension, over its whole domain."""
-    region = only_region(block.writes, buffer)
-    assert region is not None
-    found = []
-    for axis, size in zip(region.region, buffer.shape, strict=True):
-        ends = arith.bounds(axis.min, domain(block))
-        last = arith.bounds(axis.min + axis.extent - 1, domain(block))
-        low, high = ends[0] if ends else 0, last[1] if last else size - 1
-        found.append((max(low, 0), min(high, size - 1)))
-    return found

@@ -36,7 +36,7 @@ from workbench.schedule.scope import (
 
 # How far a thread sees: memory of a scope is filled for all threads that share it, so the loops
 # bound to those threads count as running, wherever they stand. Global memory is left as it is.
-_SHARED_BY = {"shared": ("threadIdx.",), "shared.dyn": ("threadIdx.",)}
+_SHARED_BY = {"shared": ("threadIdx.",)}
 
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:

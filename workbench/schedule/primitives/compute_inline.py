@@ -26,6 +26,7 @@ from workbench.schedule.moving import removed
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import Bounds, stays_in_domain
 from workbench.schedule.scope import (
+    around,
     check_stage,
     consumers,
     domain,
@@ -75,7 +76,7 @@ def compute_inline(func: PrimFunc, block: Block) -> Edit:
     check_stage(func, block, "compute_inline")
     buffer = store.buffer
     readers = _readers(func, block, buffer, task)
-    _check_runs_everywhere(realize, task)
+    _check_runs_everywhere(func, realize, task)
     slots = tuple(Var(f"x{k}", index.dtype) for k, index in enumerate(store.indices))
     ends = {slot: (0, size - 1) for slot, size in zip(slots, buffer.shape, strict=True)}
     solved = inverse(store.indices, slots, domain(block), ends)
@@ -127,8 +128,9 @@ def _readers(func: PrimFunc, block: Block, buffer: Buffer, task: str) -> list[Bl
     return readers
 
 
-def _check_runs_everywhere(realize: BlockRealize, task: str) -> None:
-    limits = [c for c in conjuncts(realize.predicate) if not stays_in_domain(c, realize)]
+def _check_runs_everywhere(func: PrimFunc, realize: BlockRealize, task: str) -> None:
+    dom = around(places(func), realize)
+    limits = [c for c in conjuncts(realize.predicate) if not stays_in_domain(c, realize, dom)]
     if limits:
         raise Refusal(
             f"Can't {task}: it runs only where its T.where holds",
