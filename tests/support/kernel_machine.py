@@ -73,8 +73,11 @@ class Cell:
 
 
 class Kernels:
-    """One run; `faults` are the kinds of things that a GPU would punish, `least` and `most` bound the extra
-    writes to shared memory (which thread writes first is not said)."""
+    """One run; `faults` are the kinds of things that a GPU would punish.
+
+    `least` and `most` bound the writes to shared memory beyond those of each cell's first writer:
+    which thread writes first is chance.
+    """
 
     def __init__(self, kernel: Kernel, arrays: dict[Buffer, np.ndarray[Any, Any]]) -> None:
         self.kernel, self.memory = kernel, arrays
@@ -89,7 +92,7 @@ class Kernels:
         x, y, z = self.kernel.grid
         for number, (bz, by, bx) in enumerate(product(range(z), range(y), range(x))):
             self.block(number, (bx, by, bz))
-        for (buffer, _), cell in self.whole.items():
+        for cell in self.whole.values():
             if cell.races(0):
                 self.faults.add("race between blocks")
 

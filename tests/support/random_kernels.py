@@ -7,10 +7,10 @@ import random
 from workbench.ir import (
     Barrier,
     BinOp,
+    Broadcast,
     Buffer,
     BufferLoad,
     BufferStore,
-    Broadcast,
     Call,
     Expr,
     For,

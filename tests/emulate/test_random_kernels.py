@@ -1,0 +1,80 @@
+"""The lane machine against one thread after the other, on random kernels, right and wrong."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+from tests.support import kernel_machine
+from tests.support.random_kernels import random_kernel
+from workbench import emulate, script
+
+KINDS = {  # how a refusal begins -> what the plain machine calls it
+    "index": "out of bounds",
+    "elements at once": "misaligned",
+    "nothing has written it": "unwritten",
+    "two blocks meet": "race between blocks",
+    "two threads of a block": "race",
+    "with different values": "race",
+    "only part of": "barrier",
+    "integer by zero": "division by zero",
+}
+
+
+def inputs(seed: int) -> list[np.ndarray]:
+    kernel = random_kernel(seed)
+    rng = np.random.default_rng(seed)
+    return [rng.integers(-8, 8, p.shape).astype(p.type) for p in kernel.params]
+
+
+def kind_of(headline: str) -> str:
+    if "has cells 0 to" in headline:
+        return "out of bounds"
+    return next(kind for words, kind in KINDS.items() if words in headline)
+
+
+def check(seed: int, blocks: list[int] | None = None) -> str:
+    """Run kernel `seed` both ways; what came of it."""
+    kernel = random_kernel(seed)
+    plain, lanes = inputs(seed), inputs(seed)
+    oracle = kernel_machine.run(kernel, plain)
+    try:
+        run = emulate.run([kernel], lanes, blocks=blocks)
+    except emulate.EmulationError as error:
+        kind = kind_of(error.headline)
+        if kind == "race" and "race between blocks" in oracle.faults:
+            return kind  # two blocks write different values
+        assert kind in oracle.faults, f"{error}\nnot in {oracle.faults}\n{script.show(kernel)}"
+        return kind
+    assert not oracle.faults, (
+        f"{oracle.faults} not noticed in kernel {seed}:\n{script.show(kernel)}"
+    )
+    for a, b, p in zip(plain, lanes, kernel.params, strict=True):
+        np.testing.assert_array_equal(
+            a, b, err_msg=f"{p.name}, kernel {seed}\n{script.show(kernel)}"
+        )
+    wasted = sum(w.writes for w in run.warnings if w.store.buffer.scope == "shared")
+    assert oracle.least <= wasted <= oracle.most, f"kernel {seed}:\n{script.show(kernel)}"
+    return "right"
+
+
+@pytest.mark.parametrize("first", range(0, 400, 100))
+def test_whole(first: int):
+    came = {check(seed) for seed in range(first, first + 100)}
+    assert {"right", "race", "out of bounds", "unwritten"} <= came
+
+
+@pytest.mark.parametrize("room", [1, 7, 40])
+def test_a_few_lanes_at_a_time(room: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys.modules["workbench.emulate.run"], "ROOM", room)
+    assert "right" in {check(seed) for seed in range(400, 500)}
+
+
+def test_blocks_in_any_order():
+    def shuffled(seed: int) -> list[int]:
+        blocks = np.arange(np.prod(random_kernel(seed).grid))
+        return np.random.default_rng(seed).permutation(blocks).tolist()
+
+    assert "right" in {check(seed, shuffled(seed)) for seed in range(500, 600)}
