@@ -295,7 +295,15 @@ DRAWS: dict[str, Callable[[Chooser], Told | None]] = {
 }
 
 # those that are seldom possible come more often
-VERBS = (*DRAWS, "compute_inline", "reverse_compute_inline", "reverse_compute_at", "annotate", "unannotate")
+VERBS = (
+    *DRAWS,
+    "compute_inline",
+    "reverse_compute_inline",
+    "reverse_compute_inline",
+    "reverse_compute_at",
+    "annotate",
+    "unannotate",
+)
 
 
 def _statements(node: Any) -> list[Any]:
