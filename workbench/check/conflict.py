@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import islice, product
+from math import prod
 from typing import Literal, TypeAlias
 
 from workbench import arith, script
+from workbench.arith.evaluate import compiled as _compiled
 from workbench.check.units import (
     Bounds,
     Unit,
@@ -18,6 +20,7 @@ from workbench.check.units import (
 )
 from workbench.diag import Refusal
 from workbench.ir import (
+    TRUE,
     BlockRealize,
     Buffer,
     BufferLoad,
@@ -90,11 +93,15 @@ def _depends(value: Expr, var: Var, dom: Bounds) -> bool:
 
 def _apart(loop: For, unit: Unit, dom: Bounds) -> bool:
     """Whether different iterations of `loop` are proved to write different cells."""
-    return all(
-        keeps_apart(cell, sizes, unit, loop, dom)
-        for buffer in unit.writes
-        for cell, sizes in unit.cells(buffer, "write")
-    ) or _instances_apart(loop, unit, dom)
+    return (
+        all(
+            keeps_apart(cell, sizes, unit, loop, dom)
+            for buffer in unit.writes
+            for cell, sizes in unit.cells(buffer, "write")
+        )
+        or _instances_apart(loop, unit, dom)
+        or _never_clash(loop, unit, dom)
+    )
 
 
 def _instances_apart(loop: For, unit: Unit, dom: Bounds) -> bool:
@@ -143,7 +150,7 @@ def _update_conflict(loop: For, unit: Unit, dom: Bounds, task: str, doers: Doers
     if found is None:
         clash = f"two {doers} may {verb} the same cell of {buffer}"
     else:
-        first, second, cell = found
+        first, second, cell = found.first, found.second, found.cell
         clash = f"{doers} {name}={first} and {name}={second} would both {verb} {cell}"
         if any(loop.loop_var in free_vars(e) for e in unit.bound("reduce")):
             detail = (
@@ -165,29 +172,65 @@ def _spatial_loops(unit: Unit, loop: For) -> list[Var]:
     return [v for v in found if v not in reduced and v is not loop.loop_var]
 
 
-def _example(loop: For, unit: Unit, dom: Bounds) -> tuple[int, int, str] | None:
-    """Two iterations of `loop` that write one cell, and the cell; other loops start afresh."""
-    inside = [other.loop_var for other in unit.loops]
-    start = {var: ends[0] for var, ends in dom.items()}
-    return _clash(loop, unit, dom, start, []) or _clash(loop, unit, dom, start, inside)
+@dataclass(frozen=True, slots=True)
+class _Clash:
+    """Two iterations of a loop, all loops around it fixed, that write one cell."""
+
+    first: int
+    second: int
+    cell: str
 
 
-def _clash(
-    loop: For, unit: Unit, dom: Bounds, start: Mapping[Var, int], moving: list[Var]
-) -> tuple[int, int, str] | None:
-    """The first two iterations that write one cell while the variables `moving` run too."""
-    seen: dict[tuple[str, tuple[int, ...]], int] = {}
-    ranges = [range(dom[v][0], dom[v][1] + 1) for v in (loop.loop_var, *moving)]
-    for time, *point in islice(product(*ranges), _POINTS):
-        env = {**start, **dict(zip(moving, point, strict=True)), loop.loop_var: time}
-        if isinstance(unit.stmt, BlockRealize) and not arith.evaluate(unit.stmt.predicate, env):
+def _example(loop: For, unit: Unit, dom: Bounds) -> _Clash | None:
+    """Two iterations of `loop` that write one cell; other loops start afresh in both."""
+    start = {var: (low, low) for var, (low, _) in dom.items() if var is not loop.loop_var}
+    return _first_clash(loop, unit, {**dom, **start}) or _first_clash(loop, unit, dom)
+
+
+def _never_clash(loop: For, unit: Unit, dom: Bounds) -> bool:
+    """Whether no two iterations of `loop` write one cell, all of them tried."""
+    used = _used(unit)
+    if any(var not in dom for var in used):
+        return False
+    points = prod(high - low + 1 for var, (low, high) in dom.items() if var in used)
+    return points <= _POINTS and _first_clash(loop, unit, dom) is None
+
+
+def _used(unit: Unit) -> set[Var]:
+    """The variables that say which cells a unit writes, and when it runs."""
+    cells = [i for b in unit.writes for cell, _ in unit.cells(b, "write") for i in cell]
+    if isinstance(unit.stmt, BlockRealize):
+        cells.append(unit.stmt.predicate)
+    return {var for index in cells for var in free_vars(index)}
+
+
+def _first_clash(loop: For, unit: Unit, dom: Bounds) -> _Clash | None:
+    """The first two of the first iterations of `loop` that write one cell."""
+    inside = {other.loop_var for other in unit.loops}
+    used = [v for v in dom if v in _used(unit) and v is not loop.loop_var]
+    around = [v for v in used if v not in inside]
+    names = [*around, loop.loop_var, *(v for v in used if v in inside)]
+    holds = _compiled(unit.stmt.predicate if isinstance(unit.stmt, BlockRealize) else TRUE)
+    cells = [
+        (buffer, [_compiled(i) for i in cell], sizes)
+        for buffer in unit.writes
+        for cell, sizes in unit.cells(buffer, "write")
+    ]
+    seen: dict[tuple[object, ...], int] = {}
+    points = product(*(range(dom[v][0], dom[v][1] + 1) for v in names))
+    for point in islice(points, _POINTS):
+        env = dict(zip(names, point, strict=True))
+        time = env[loop.loop_var]
+        if not holds(env):
             continue
-        for buffer in unit.writes:
-            for cell, _ in unit.cells(buffer, "write"):
-                place = tuple(arith.evaluate(i, env) for i in cell)
-                before = seen.setdefault((buffer.name, place), time)
+        for buffer, indices, sizes in cells:
+            corner = [index(env) for index in indices]
+            for step in product(*(range(size) for size in sizes)):
+                place = tuple(c + d for c, d in zip(corner, step, strict=True))
+                before = seen.setdefault((*point[: len(around)], buffer, *place), time)
                 if before != time:
-                    return before, time, f"{buffer.name}[{', '.join(map(str, place))}]"
+                    cell = ", ".join(map(str, place))
+                    return _Clash(before, time, f"{buffer.name}[{cell}]")
     return None
 
 

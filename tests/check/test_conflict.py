@@ -1,0 +1,100 @@
+"""Whether the iterations of a loop get in each other's way, against trying all of them."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+
+from workbench import arith, ir, script
+from workbench.check import refuse_conflict
+from workbench.diag import Refusal
+from workbench.ir.places import places
+
+PROGRAM = """
+@T.prim_func
+def main(A: T.Buffer((64,), "float32"), B: T.Buffer((64, 64), "float32")):
+    for i, j, k in T.grid({i}, {j}, {k}):
+        with T.block("B"):
+            v0 = T.axis.spatial(64, {first})
+            v1 = T.axis.spatial(64, {second})
+            v2 = T.axis.{kind}(64, {third})
+            T.where({where})
+            T.reads(A[v2])
+            T.writes(B[v0, v1])
+            with T.init():
+                B[v0, v1] = T.float32(0)
+            B[v0, v1] = B[v0, v1] + A[v2]
+"""
+FORMS = [
+    "i",
+    "j",
+    "k",
+    "i * {j} + j",
+    "i // 2",
+    "i % 2",
+    "i * 2 + j",
+    "i + j",
+    "(i * {j} + j) // 3",
+]
+FORMS += ["(i * {j} + j) % 3", "j * {i} + i", "0", "i * {j} + (j * {k} + k)", "7 - i", "i * 4 + k"]
+
+
+def sample(seed: int) -> ir.PrimFunc:
+    """A reduction whose iterators are bound to random index expressions of three loops."""
+    rng = random.Random(seed)
+    sizes = {name: rng.choice([1, 2, 3, 4]) for name in "ijk"}
+    first, second, third = (rng.choice(FORMS).format(**sizes) for _ in range(3))
+    where = rng.choice(["True", "i < 2", "i * {j} + j < 5"]).format(**sizes)
+    text = PROGRAM.format(
+        **sizes, first=first, second=second, third=third, where=where, kind="reduce"
+    )
+    return script.parse(text.replace("            T.where(True)\n", ""))  # type: ignore[return-value]
+
+
+def clashes(loops: list[ir.For], at: ir.For, realize: ir.BlockRealize) -> bool:
+    """Whether two iterations of `at`, all loops around it fixed, update one cell."""
+    names = [loop.loop_var for loop in loops]
+    ranges = [range(loop.extent.value) for loop in loops]  # type: ignore[attr-defined]
+    place = loops.index(at)
+    reached: dict[tuple[int, ...], int] = {}
+    for point in itertools.product(*ranges):
+        env = dict(zip(names, point, strict=True))
+        if not arith.evaluate(realize.predicate, env):
+            continue
+        cell = tuple(arith.evaluate(value, env) for value in realize.iter_values[:2])
+        before = reached.setdefault((*point[:place], *cell), point[place])
+        if before != point[place]:
+            return True
+    return False
+
+
+def repeats(at: ir.For, realize: ir.BlockRealize, dom: arith.Bounds) -> bool:
+    """Whether the iterations of `at` all do the very same, as far as can be told."""
+    values = [arith.simplify(value, dom) for value in realize.iter_values]
+    return all(at.loop_var not in ir.free_vars(value) for value in values)
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_two_updates_of_one_cell_are_found(part: int) -> None:
+    refused = allowed = 0
+    for seed in range(part * 100, part * 100 + 100):
+        func = sample(seed)
+        known = places(func)
+        realize = next(r for r in known.blocks.values() if r.block.name == "B")
+        loops = known.loops_above(realize)
+        dom = arith.loop_bounds(loops)
+        for at in loops:
+            clash = clashes(loops, at, realize)
+            try:
+                refuse_conflict(func, at, "Can't", "threads")
+            except Refusal as refusal:
+                refused += 1
+                text = script.show(func)
+                assert clash, f"seed {seed}, {at.loop_var.name}: {refusal.headline}\n{text}"
+            else:
+                allowed += 1
+                same = repeats(at, realize, dom)
+                assert same or not clash, f"seed {seed}, {at.loop_var.name}:\n{script.show(func)}"
+    assert refused > 30 and allowed > 50
