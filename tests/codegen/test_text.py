@@ -46,8 +46,9 @@ def test_conditions_are_bracketed_where_a_reader_needs_it():
 
 def test_c_divides_where_nothing_is_negative_and_a_helper_elsewhere():
     assert lines("A[t // 3 + t % 3] = T.float32(1)") == ["  A[t / 3 + t % 3] = 1.0f;"]
-    assert lines("A[T.max(-1, (t - 4) // 3)] = T.float32(1)") == [
-        "  A[max(-1, floordiv(t - 4, 3))] = 1.0f;"
+    found = lines("A[t] = A[t] // 3 - A[t] % t", signature='A: T.Buffer((64,), "int32")')
+    assert found == [
+        "  A[t] = (int)((unsigned int)floordiv(A[t], 3) - (unsigned int)floormod(A[t], t));"
     ]
 
 
@@ -92,17 +93,20 @@ def test_the_smallest_integer_is_not_read_as_minus_a_larger_one():
     assert found == ["  A[t] = -2147483647 - 1;"]
 
 
+def test_integers_that_may_overflow_are_added_as_unsigned_ones():
+    found = lines("A[t] = A[t] * 3 + t", signature='A: T.Buffer((64,), "int32")')
+    assert found == ["  A[t] = (int)((unsigned int)A[t] * 3u + (unsigned int)t);"]
+
+
 def test_a_vector_is_computed_member_by_member():
     body = "for v in T.vectorized(2):\n    A[t * 2 + v] = A[t * 2 + v] * B[t] + B[t]"
     signature = 'A: T.Buffer((64,), "float32"), B: T.Buffer((32,), "float32")'
     assert lines(body, signature=signature) == [
-        "  {",
-        "    float2 A_2 = *(float2*)&A[t * 2];",
-        "    float2 A_2_1;",
-        "    A_2_1.x = A_2.x * B[t] + B[t];",
-        "    A_2_1.y = A_2.y * B[t] + B[t];",
-        "    *(float2*)&A[t * 2] = A_2_1;",
-        "  }",
+        "  float2 A_2 = *(float2*)&A[t * 2];",
+        "  float2 A_2_1;",
+        "  A_2_1.x = A_2.x * B[t] + B[t];",
+        "  A_2_1.y = A_2.y * B[t] + B[t];",
+        "  *(float2*)&A[t * 2] = A_2_1;",
     ]
 
 

@@ -109,7 +109,8 @@ class Expressions:
                 return self._text(value)
             case Ramp(base, stride):
                 assert self.lane is not None, "a vector outside a vector store"
-                return self._text(base + self.lane * stride)
+                step = self.lane * stride
+                return self._text(base + step if step >= 0 else base - -step)
         raise TypeError(f"{type(e).__name__} cannot be written as C")
 
     def _load(self, e: BufferLoad) -> Text:
@@ -168,6 +169,8 @@ class Expressions:
                     for (text, own), least in ((left, binds), (right, binds + 1))
                 )
                 return f"{x} {op} {y}", binds
+            case Const(value=value) if value >= 0:
+                return self._integer(int(value), _UNSIGNED[e.dtype])
         return f"({unsigned}){self.text(e, _UNARY)}", _UNARY
 
     def _helper(self, name: str, at: Expr) -> str:

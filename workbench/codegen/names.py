@@ -48,10 +48,6 @@ class Names:
         self._names[item] = self.fresh(item.name)
         return self._names[item]
 
-    def release(self, name: str) -> None:
-        """`name`, given by `fresh`, may be used again."""
-        self._taken.discard(name)
-
     def leave(self, item: Var | Buffer) -> None:
         """`item` is out of scope: its name may be used again."""
         self._taken.discard(self._names.pop(item))

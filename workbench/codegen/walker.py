@@ -149,27 +149,22 @@ class Walker:
             return
         loads = [n for n in walk(value) if isinstance(n, BufferLoad) and _contiguous(n)]
         names: dict[str, str] = {}  # the text of a vector load -> the variable that holds it
-        yield "{"
         for load in loads:
             text = self._vector_load(load)
             if text not in names:
                 names[text] = self.names.fresh(f"{self.names[load.buffer]}_{place.lanes}")
-                ctype = self._vector_type(load.buffer.type, place.lanes)
-                yield f"  {ctype} {names[text]} = {text};"
+                yield f"{self._vector_type(load.buffer.type, place.lanes)} {names[text]} = {text};"
             self.expressions.vectors[load] = partial(
                 self._member, names[text], load.buffer.type, place.lanes
             )
         result = self.names.fresh(f"{self.names[buffer]}_{place.lanes}")
-        yield f"  {self._vector_type(buffer.type, place.lanes)} {result};"
+        yield f"{self._vector_type(buffer.type, place.lanes)} {result};"
         for lane in range(place.lanes):
             self.expressions.lane = lane
             member = self._member(result, buffer.type, place.lanes, lane)
-            yield f"  {member} = {self.expressions.text(value)};"
+            yield f"{member} = {self.expressions.text(value)};"
         self.expressions.lane = None
-        yield f"  {self._vector(buffer, place)} = {result};"
-        yield "}"
-        for name in (*names.values(), result):
-            self.names.release(name)
+        yield f"{self._vector(buffer, place)} = {result};"
 
     def _vector_load(self, load: BufferLoad) -> str:
         (place,) = load.indices

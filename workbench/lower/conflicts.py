@@ -9,12 +9,16 @@ from math import prod
 from workbench.arith import Simplifier, is_injective
 from workbench.arith.canonical import Digit, Sum
 from workbench.arith.evaluate import compiled
-from workbench.ir import BinOp, Expr, For, Kernel, Var, free_vars
+from workbench.ir import BinOp, BufferLoad, Call, Expr, For, Kernel, Var, free_vars, walk
 from workbench.lower.accesses import Access
 from workbench.lower.known_bounds import Known, known_bounds
 
 _POINTS = 20_000  # how many accesses are looked at one by one where there is no proof
 _GLANCE = 4  # how many values of each variable are tried first, to find a meeting fast
+
+
+Point = tuple[int, ...]
+Who = tuple[int | None, ...]  # of each thread index, its value; None where any of them
 
 
 class Conflicts:
@@ -168,67 +172,67 @@ class _Pair:
         At a glance, only over the first values of each variable, and False means "not seen".
         Else True also where there are too many points to look at, or indices that are not known.
         """
-        if not self._independent():
-            return not glance
+        involved = self._involved()
         try:
-            before, after = self._points(self.a, glance), self._points(self.b, glance)
-        except ValueError:  # an index or a condition that is data
+            before, after = (self._points(x, involved, glance) for x in (self.a, self.b))
+        except ValueError:  # an index that is data
             return not glance
         if before is None or after is None:
             return not glance
-        reached: dict[tuple[int, ...], set[tuple[object, ...]]] = {}
+        reached: dict[Point, set[Who]] = {}
         for cell, who in before:
             reached.setdefault(cell, set()).add(who)
         return any(
             self._different(who, other) for cell, who in after for other in reached.get(cell, ())
         )
 
-    def _independent(self) -> bool:
-        """Whether what is the same on both sides has no say in whether they meet."""
+    def _involved(self) -> set[Var]:
+        """The variables, the same on both sides, that have a say in whether the two meet."""
+        involved: set[Var] = set()
         for x, y in self.sums:
-            digits = {**self._digits(x, self.moving), **self._digits(y, self.moving)}
-            if self._still(x) != self._still(y):
-                return False
-            if any(not self._vars(digit) <= self.moving for digit in digits):
-                return False
-        return True
+            still = [*self._still(x), *self._still(y)] if self._still(x) != self._still(y) else []
+            moving = [*self._digits(x, self.moving), *self._digits(y, self.moving)]
+            involved |= {var for digit in (*still, *moving) for var in self._vars(digit)}
+        return involved - self.moving
 
     def _points(
-        self, access: Access, glance: bool
-    ) -> Iterator[tuple[tuple[int, ...], tuple[object, ...]]] | None:
+        self, access: Access, involved: set[Var], glance: bool
+    ) -> Iterator[tuple[Point, Who]] | None:
         """The cells that `access` reaches, each with who reaches it; None for too many."""
-        conditions = [
-            c for whole in access.conditions for c in _conjuncts(whole) if self._moves_alone(c)
-        ]
-        used = {v for e in (*access.indices, *conditions) for v in free_vars(e)} & self.moving
-        ranges = {v: range(self.known[v][0], self.known[v][1] + 1) for v in used}
+        asked = self.moving | involved
+        conditions = [c for whole in access.conditions for c in _conjuncts(whole)]
+        conditions = [c for c in conditions if _is_index(c) and set(free_vars(c)) <= asked]
+        used = {v for e in (*access.indices, *conditions) for v in free_vars(e)} & asked
+        ranges = {v: range(self.known[v][0], self.known[v][1] + 1) for v in used | involved}
         if glance:
             ranges = {v: values[:_GLANCE] for v, values in ranges.items()}
         elif prod(len(values) for values in ranges.values()) > _POINTS:
             return None
         still = {v: self.known[v][0] for e in access.indices for v in free_vars(e)}
-        cells = [compiled(index) for index in access.indices]
+        cells = [compiled(index) for index in (*access.indices, *involved)]
         holds = [compiled(condition) for condition in conditions]
         who = [*self.threads, *([] if self.loop is None else [self.loop])]
 
-        def points() -> Iterator[tuple[tuple[int, ...], tuple[object, ...]]]:
+        def points() -> Iterator[tuple[Point, Who]]:
             every = product(*ranges.values())
             for values in islice(every, _GLANCE**3) if glance else every:
                 env = {**still, **dict(zip(ranges, values, strict=True))}
                 if all(test(env) for test in holds):
-                    place = tuple(at(env) for at in cells)
-                    yield place, tuple(env[v] if v in used else None for v in who)
+                    cell = tuple(at(env) for at in cells)
+                    yield cell, tuple(env[v] if v in used else None for v in who)
 
         return points()
 
-    def _moves_alone(self, condition: Expr) -> bool:
-        return set(free_vars(condition)) <= self.moving
-
-    def _different(self, who: Sequence[object], other: Sequence[object]) -> bool:
+    def _different(self, who: Who, other: Who) -> bool:
         """Whether these can be two threads, in two iterations of the loop; None is any value."""
         differ = [a is None or b is None or a != b for a, b in zip(who, other, strict=True)]
         threads = differ[: len(self.threads)]
         return any(threads) and (self.loop is None or differ[-1])
+
+
+def _is_index(condition: Expr) -> bool:
+    """Whether the condition is known before the program runs."""
+    return not any(isinstance(node, (BufferLoad, Call)) for node in walk(condition))
 
 
 def _variables(loops: Sequence[For]) -> list[Var]:
