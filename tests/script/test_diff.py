@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 
 from tests.script.random_programs import programs
 from tests.script.sample import window
-from workbench.ir import BlockRealize, For, Var, const, replace_node, substitute, walk
+from workbench.ir import BlockRealize, For, Var, const, replace_node, seq, substitute, walk
 from workbench.script import changed_words, diff, diff_text, parse, show
 
 RELAXED = settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
@@ -128,3 +128,14 @@ def test_removing_a_statement_only_takes_lines_away(func):
     assert nests
     rows = diff(func, replace_node(func, body.stmts[0], None))
     assert {r.sign for r in rows} <= {" ", "-", "~"}
+
+
+def test_a_small_part_that_moves_into_a_large_one_is_what_moved():
+    """As compute_at does: the loops around stay, the block inside is gone here and new there."""
+    loop = next(n for n in walk(window) if isinstance(n, For) and n.loop_var.name == "ax0")
+    without = replace_node(window, loop, None)
+    before = replace_node(without, without.root.body, seq(loop, without.root.body))
+    rows = diff(before, window)
+    kept = [r.right.strip().split(" in")[0] for r in rows if r.sign == " " and "for " in r.right]
+    assert kept == ["for i_0", "for i_1"]
+    assert [sum(r.sign == sign for r in rows) for sign in "-+~"] == [6, 6, 0]

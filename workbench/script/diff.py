@@ -54,6 +54,7 @@ class _Row:
     text: str
     part: str
     key: frozenset[Hashable]  # a loop's variables; else the block around and a count within it
+    weight: int = 1  # of a header: how many lines it has below it, so that moving few lines wins
 
 
 def _rows(printed: Printed, by_name: bool) -> list[_Row]:
@@ -78,7 +79,9 @@ def _rows(printed: Printed, by_name: bool) -> list[_Row]:
             place = (around[-1][1] if around else None, line.part)
             counts[place] = counts.get(place, 0) + 1
             key = frozenset([(*place, counts[place])])
-        rows.append(_Row(line.text.lstrip(), line.part, key))
+        is_header = line.part in ("for", "block")
+        weight = len(printed.extents[line.owner].lines) if is_header else 1
+        rows.append(_Row(line.text.lstrip(), line.part, key, weight))
     return rows
 
 
@@ -89,21 +92,24 @@ def _likeness(a: _Row, b: _Row) -> float:
     """How well one line stands beside the other; 0 where they have nothing in common."""
     if a.part != b.part:
         return 0
-    same_thing = not a.key.isdisjoint(b.key)
-    if same_thing:
-        return 5 if a.text == b.text else 3
-    if a.part != "for":  # another block's line says something else, however alike it looks
-        return 0
-    return 2 if a.text == b.text else 0
+    same_text = a.text == b.text
+    if not a.key.isdisjoint(b.key):
+        return (5 if same_text else 3) * min(a.weight, b.weight)
+    # Another block's line says something else, however alike it looks.
+    return 2 if same_text and a.part == "for" else 0
+
+
+def _is_same(a: _Row, b: _Row) -> bool:
+    return a.part == b.part and a.text == b.text and not a.key.isdisjoint(b.key)
 
 
 def _aligned(a: Sequence[_Row], b: Sequence[_Row]) -> list[tuple[int | None, int | None]]:
     """Pairs of line indices in order, None where a line has no partner: the likest alignment."""
     start = 0
-    while start < min(len(a), len(b)) and _likeness(a[start], b[start]) == 5:
+    while start < min(len(a), len(b)) and _is_same(a[start], b[start]):
         start += 1
     end = 0
-    while end < min(len(a), len(b)) - start and _likeness(a[-1 - end], b[-1 - end]) == 5:
+    while end < min(len(a), len(b)) - start and _is_same(a[-1 - end], b[-1 - end]):
         end += 1
     head: list[tuple[int | None, int | None]] = [(k, k) for k in range(start)]
     middle = _best(a[start : len(a) - end], b[start : len(b) - end])

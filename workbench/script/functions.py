@@ -52,6 +52,7 @@ def _print_func(w: Writer, f: PrimFunc) -> None:
     if attrs:
         w.row(f"T.func_attr({data(dict(attrs))})", f, "attr")
     if _is_plain_root(f.body):
+        first = w.line
         w.begin()
         start = w.col
         w.put(f"# with {w.dialect.block}(")
@@ -61,6 +62,7 @@ def _print_func(w: Writer, f: PrimFunc) -> None:
         w.spanned(f.root, start)
         w.end(f.body, "block")
         print_block_body(w, f.body)
+        w.extent(f.body, first)
     else:
         print_stmt(w, f.body)
     w.indent -= 1
