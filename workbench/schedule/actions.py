@@ -8,6 +8,7 @@ from typing import Any
 
 from workbench.diag import Refusal
 from workbench.ir import Block, For, PrimFunc
+from workbench.schedule.find import loop_name
 from workbench.schedule.primitive import REGISTRY, Primitive
 
 
@@ -15,7 +16,7 @@ from workbench.schedule.primitive import REGISTRY, Primitive
 class Option:
     """One call that was tried: its arguments besides the place, and why it is refused, if it is.
 
-    In `arguments`, loops and blocks are told by their names.
+    In `arguments`, loops and blocks are told by names that the primitive takes: "i", or "C.i".
     """
 
     arguments: Mapping[str, Any]
@@ -85,7 +86,7 @@ def _option(
     rest = tuple(kwargs.get(p.name, ()) for p in prim.params if p.many)
     named = {name: value for name, value in kwargs.items() if all(
         name != p.name for p in prim.params if p.many)}  # fmt: skip
-    shown = {name: _shown(value) for name, value in kwargs.items()}
+    shown = {name: _shown(func, value) for name, value in kwargs.items()}
     try:
         (prim.check or prim.apply)(func, place, *(v for many in rest for v in many), **named)
     except Refusal as refusal:
@@ -93,9 +94,9 @@ def _option(
     return Option(shown)
 
 
-def _shown(value: Any) -> Any:
+def _shown(func: PrimFunc, value: Any) -> Any:
     if isinstance(value, For):
-        return value.loop_var.name
+        return loop_name(func, value)
     if isinstance(value, Block):
         return value.name
-    return [_shown(v) for v in value] if isinstance(value, (list, tuple)) else value
+    return [_shown(func, v) for v in value] if isinstance(value, (list, tuple)) else value

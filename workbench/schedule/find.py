@@ -58,15 +58,19 @@ class Finder:
 
     def _named_loop(self, name: str) -> For:
         known = places(self.func)
-        found = [loop for loop in known.loops.values() if loop.loop_var.name == name]
+        block, _, last = name.rpartition(".")
+        found = [loop for loop in known.loops.values() if loop.loop_var.name == last]
+        if block:
+            nest = known.loops_above(known.realize(self._named_block(block)))
+            found = [loop for loop in found if loop in nest]
         if len(found) == 1:
             return found[0]
         if found:
-            ways = ", ".join(how_to_get(self.func, loop) for loop in found[:4])
+            ways = " or ".join(f'"{loop_name(self.func, loop)}"' for loop in found[:4])
             raise Refusal(
                 f"Can't {self.task} `{name}`: {len(found)} loops have that name",
                 *found,
-                hint=f"pass the one that you mean: {ways}",
+                hint=f"name a block in it too, {ways}, or pass a handle from get_loops()",
             )
         self._tell_if_gone(name)
         names = ", ".join(dict.fromkeys(v.name for v in known.loops)) or "none"
@@ -170,18 +174,21 @@ def _name_of(stmt: For | BlockRealize) -> str:
     return stmt.loop_var.name if isinstance(stmt, For) else stmt.block.name
 
 
-def how_to_get(func: PrimFunc, loop: For) -> str:
-    """An expression that gets the handle of `loop`: ``sch.get_loops("C")[0]``."""
+def loop_name(func: PrimFunc, loop: For) -> str:
+    """A name that tells `loop` from all others of `func`: "i", or "C.i", with a block in it.
+
+    Only "i" where no block in it has a name of its own.
+    """
     known = places(func)
-    for realize in _blocks_inside(func, loop):
-        name = realize.block.name
-        if sum(r.block.name == name for r in known.blocks.values()) == 1:
-            return f'sch.get_loops("{name}")[{known.loops_above(realize).index(loop)}]'
-    return loop.loop_var.name
-
-
-def _blocks_inside(func: PrimFunc, loop: For) -> list[BlockRealize]:
-    return places(func).blocks_under(loop)
+    name = loop.loop_var.name
+    if sum(var.name == name for var in known.loops) == 1:
+        return name
+    for realize in known.blocks_under(loop):
+        block = realize.block.name
+        same = [other for other in known.loops_above(realize) if other.loop_var.name == name]
+        if len(same) == 1 and sum(r.block.name == block for r in known.blocks.values()) == 1:
+            return f"{block}.{name}"
+    return name
 
 
 def _name_before(node: HistoryNode, key: Key) -> str:

@@ -1,0 +1,108 @@
+"""Actions: every primitive's verdict at a place agrees with what applying it does."""
+
+import time
+
+import pytest
+
+import workbench as wb
+from tests.schedule import programs
+from workbench import ir, script
+from workbench.schedule import Verdict
+from workbench.schedule.primitive import REGISTRY
+
+
+def by_name(verdicts: list[Verdict]) -> dict[str, Verdict]:
+    return {verdict.verb: verdict for verdict in verdicts}
+
+
+def test_every_primitive_has_a_say() -> None:
+    sch = wb.Schedule(script.parse(programs.MATMUL))
+    at_loop, at_block = by_name(sch.actions("i")), by_name(sch.actions("C"))
+    assert set(at_loop) | set(at_block) == set(REGISTRY)
+    for verb, verdict in (at_loop | at_block).items():
+        assert verdict.summary == REGISTRY[verb].summary
+        assert verdict.possible != bool(verdict.why_not)
+        assert verdict.possible or verdict.why_not.startswith("Can't "), verb
+
+
+def test_split_offers_divisors() -> None:
+    sch = wb.Schedule(script.parse(programs.WINDOW))
+    assert by_name(sch.actions("i"))["split"].choices == [
+        {"factors": [None, 2]},
+        {"factors": [None, 4]},
+        {"factors": [None, 8]},
+    ]
+
+
+def test_bind_says_which_axes_and_why_not() -> None:
+    sch = wb.Schedule(script.parse(programs.MATMUL))
+    sch.split("i", factors=[None, 4])
+    sch.bind("i_1", "threadIdx.x")
+    bind = by_name(sch.actions("j"))["bind"]
+    assert [choice["thread_axis"] for choice in bind.choices] == [
+        "blockIdx.x",
+        "blockIdx.y",
+        "blockIdx.z",
+        "threadIdx.y",
+        "threadIdx.z",
+    ]
+    refused = [option for option in bind.options if option.why_not]
+    assert [option.why_not for option in refused] == [
+        "Can't bind `j` to threadIdx.x: it runs 8 times, but `i_1`, bound to it in this kernel, "
+        "4 times"
+    ]
+    over = by_name(sch.actions("k"))["bind"]
+    assert not over.possible
+    assert over.why_not == (
+        "Can't bind `k` to blockIdx.x: blocks k=0 and k=1 would both update C[0, 0]"
+    )
+    assert over.hint == "use `i_0` or `i_1` or `j` for that, or keep `k` serial"
+
+
+def test_reorder_offers_the_way_out() -> None:
+    sch = wb.Schedule(script.parse(programs.MATMUL))
+    assert by_name(sch.actions("k"))["reorder"].choices == [
+        {"ordered_loops": ["i", "j"]},
+        {"ordered_loops": ["i"]},
+        {"ordered_loops": ["j"]},
+    ]
+    outermost = by_name(sch.actions("i"))["reorder"]
+    assert outermost.why_not == "Can't reorder `i` outwards: no loop is directly around it"
+
+
+PLACES = [
+    ("VECTOR", "i"), ("VECTOR", "B"), ("MATMUL", "i"), ("MATMUL", "k"), ("MATMUL", "C"),
+    ("TWO", "B"), ("TWO", "C"), ("TRIANGLE", "j"), ("SCAN", "i"), ("WINDOW", "B"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name, place", PLACES)
+def test_a_verdict_is_what_applying_shows(name: str, place: str) -> None:
+    sch = wb.Schedule(script.parse(getattr(programs, name)))
+    for verdict in sch.actions(place):
+        prim = REGISTRY[verdict.verb]
+        for option in verdict.options:
+            needs = prim.params[0].many or any(p.required for p in prim.params[1:])
+            if needs and not option.arguments:
+                continue  # a text of one's own, or nothing there to try
+            many = [p.name for p in prim.params if p.many]
+            rest = [item for key in many for item in option.arguments.get(key, [])]
+            named = {k: v for k, v in option.arguments.items() if k not in many}
+            if option.why_not:
+                with pytest.raises(wb.ScheduleError) as refused:
+                    sch.apply(verdict.verb, place, *rest, **named)
+                assert refused.value.headline.rstrip(".") == option.why_not
+            else:
+                sch.apply(verdict.verb, place, *rest, **named)
+                ir.verify(sch.func)
+            sch.goto(0)
+
+
+@pytest.mark.parametrize("place", ["i_0", "i_1", "B"])
+def test_actions_are_cheap(place: str) -> None:
+    sch = wb.Schedule(script.parse(programs.WINDOW))
+    sch.split("i", factors=[None, 4])
+    sch.actions(place)
+    start = time.perf_counter()
+    sch.fork().actions(place)
+    assert time.perf_counter() - start < 0.1  # some 5 ms on a quiet machine
