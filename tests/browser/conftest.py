@@ -34,15 +34,13 @@ def browser(chromium: str) -> Iterator[Browser]:
 def lab_page(browser: Browser, server: Server) -> Iterator[Page]:
     """JupyterLab in a page of 1400 px; fails on any fault in it and any request elsewhere."""
     context = browser.new_context(viewport={"width": 1400, "height": 1000}, reduced_motion="reduce")
+    context.set_default_timeout(10_000)
     page = context.new_page()
     faults: list[str] = []
     elsewhere: list[str] = []
-    page.on("pageerror", lambda error: faults.append(str(error)))
-    page.on(
-        "request",
-        lambda r: None if r.url.startswith((server.base, "data:", "blob:", server.base.replace("http", "ws")))
-        else elsewhere.append(r.url),
-    )  # fmt: skip
+    page.on("pageerror", lambda error: faults.append(error.stack or str(error)))
+    own = (server.base, server.base.replace("http", "ws"), "data:", "blob:")
+    page.on("request", lambda r: None if r.url.startswith(own) else elsewhere.append(r.url))
     open_lab(page, server)
     yield page
     page.evaluate(CLOSE)

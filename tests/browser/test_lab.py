@@ -261,7 +261,7 @@ def test_a_saved_page_steps_without_python(browser: Browser, tmp_path: Path, sch
     expect(root.locator(".wb-machine")).to_contain_text("global memory")
     expect(page.get_by_role("button", name="run")).to_be_disabled()
     shoot(page, f"saved-page-{scheme}")
-    found = Axe().run(page)
+    found = Axe().run(page, options=AXE)
     assert found.violations_count == 0, found.generate_report()
     assert not faults
     context.close()

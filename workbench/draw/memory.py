@@ -73,9 +73,9 @@ def _chip(use: BufferUse, x: float, y: float) -> str:
 def _arrow(order: int, start: tuple[float, float], end: tuple[float, float]) -> str:
     """From the edge of one chip to the edge of the other, bent apart from the arrows beside it."""
     (x0, y0), (x1, y1) = start, end
-    if abs(y1 - y0) < CHIP_HEIGHT:  # both in one row: arch over the top
-        y0, y1 = y0 - CHIP_HEIGHT / 2, y1 - CHIP_HEIGHT / 2
-        bend_y, bend_x = y0 - 26, (x0 + x1) / 2
+    if abs(y1 - y0) < CHIP_HEIGHT:  # both in one row: below it, through the gap
+        y0, y1 = y0 + CHIP_HEIGHT / 2, y1 + CHIP_HEIGHT / 2 + 2
+        bend_y, bend_x = y0 + 42, (x0 + x1) / 2
     else:
         down = 1 if y1 > y0 else -1
         y0, y1 = y0 + down * CHIP_HEIGHT / 2, y1 - down * (CHIP_HEIGHT / 2 + 4)

@@ -12,6 +12,7 @@ WIDTH = 330.0
 LEFT, TRACK = 6.0, 318.0
 BAR = 20.0
 MAP = 132.0  # the longer side of a two-dimensional buffer
+MARKS = 64  # more cells that lie apart would run into each other
 SEEN = 3.0  # px; nothing is drawn narrower
 VERBS = {"read": "reads", "write": "writes"}
 

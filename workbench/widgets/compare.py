@@ -49,13 +49,18 @@ def differences(a: HistoryNode, b: HistoryNode) -> Table:
     """One row a quantity: counted, so that it does not depend on a machine."""
     left, right = counted(a.func), counted(b.func)
     rows = [
-        (name, left.get(name, "–"), right.get(name, "–"), _change(left.get(name), right.get(name)))
+        (
+            name,
+            left.get(name, 0),
+            right.get(name, 0),
+            _change(left.get(name, 0), right.get(name, 0)),
+        )
         for name in dict.fromkeys([*left, *right])
     ]
     return Table(("emulated", _title(a), _title(b), "change"), tuple(rows))
 
 
-def _change(before: int | str | None, after: int | str | None) -> str:
+def _change(before: int | str, after: int | str) -> str:
     if not isinstance(before, int) or not isinstance(after, int):
         return ""
     if before == after:
@@ -75,6 +80,8 @@ def counted(func: PrimFunc) -> dict[str, int | str]:
         return found
     found = {"blocks": counts.blocks, "threads": counts.threads, "barriers": counts.barriers}
     for traffic in counts.traffic:
+        if not traffic.loads and not traffic.stores:
+            continue
         found[f"{traffic.scope} loads"] = traffic.loads
         found[f"{traffic.scope} stores"] = traffic.stores
         found[f"{traffic.scope} bytes"] = traffic.load_bytes + traffic.store_bytes

@@ -69,7 +69,7 @@ def _field(param: Param, choices: Sequence[Mapping[str, Any]]) -> dict[str, Any]
     if not options and not (param.required or param.many):
         return None
     kind = _kind(param, options)
-    made: dict[str, Any] = {"name": param.name, "label": param.name.replace("_", " "), "kind": kind}
+    made: dict[str, Any] = {"name": param.name, "label": param.name, "kind": kind}
     if kind == "choice":
         made["options"] = [{"value": json.dumps(o), "label": _label(o)} for o in options]
         made["value"] = made["options"][0]["value"]

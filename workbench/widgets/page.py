@@ -72,11 +72,12 @@ def said(node: HistoryNode) -> str:
     """One sentence that announces the node."""
     if node.step is None:
         return "The program as it was written."
-    became = [
-        f"{_key_name(node.parent, old)} became {_listed([_key_name(node, k) for k in new])}"
+    pairs = [
+        (_key_name(node.parent, old), [_key_name(node, key) for key in new])
         for old, new in node.became.items()
-        if new and node.parent is not None
+        if new
     ]
+    became = [f"{old} became {_listed(new)}" for old, new in pairs if [old] != new]
     return f"Step {node.id}, {node.label}{': ' + '; '.join(became) if became else ''}."
 
 
@@ -151,7 +152,13 @@ def picture_name(made: dict[str, Any], node: HistoryNode, view: View) -> str:
 def notes(func: PrimFunc) -> list[str]:
     """What is legal but wasteful in the program, with what it costs."""
     findings = memo(func, "findings", lambda: check.check_program(func, target.get("cuda")))
-    return [f"{f.headline}. {f.hint}" for f in findings if f.kind == "warning"]
+    return [f"{_sentence(f.headline)} {_sentence(f.hint)}" for f in findings if f.kind == "warning"]
+
+
+def _sentence(text: str) -> str:
+    """`text` with a capital letter in front and a full stop behind, where it has none."""
+    text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "!", "?")) else text + "."
 
 
 def _verdict(node: HistoryNode, question: Question | None) -> dict[str, Any] | None:

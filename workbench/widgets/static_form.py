@@ -50,7 +50,8 @@ def offline_page(title: str, state: Mapping[str, Any]) -> str:
 <title>{escape(title)}</title>
 <style>:root {{ color-scheme: light dark; }} body {{ margin: 8px; background: Canvas; }}
 {static.style()}</style></head>
-<body><main id="lab"></main><script type="application/json" id="state">{data}</script>
+<body><main><h1 style="font: 600 16px system-ui">{escape(title)}</h1>
+<div id="lab"></div></main><script type="application/json" id="state">{data}</script>
 <script type="module">
 {static.offline_script()}
 </script></body></html>

@@ -91,7 +91,7 @@ class Lab(anywidget.AnyWidget):
             },
             view={"program": program["first"][0], "machine": machine["first"][0]},
             at=here.id,
-            place=next(iter(desk.places(here.func)), ""),
+            place=self._useful(list(desk.places(here.func))),
             status={"kind": "ready", "text": said(here)},
             answers={},
         )
@@ -149,6 +149,10 @@ class Lab(anywidget.AnyWidget):
                 self.cursor.goto(self.at)
                 self._say(said(self.cursor.node))
                 self._save()
+                places = self._desk.places(self.cursor.func)
+                if self.place not in places:
+                    self.place = self._useful(list(places))  # which shows the page
+                    return
             if not -1 <= self.against < len(self.history):
                 self.against = -1
             self._show()
@@ -188,12 +192,24 @@ class Lab(anywidget.AnyWidget):
         self._save()
 
     def _next_place(self, node: HistoryNode, old: Var | BlockId) -> str:
-        """Where one goes on: at the first thing the step made, else where one was."""
+        """Where one goes on: at what the step made, where one was, or where there is an offer."""
         made = node.result if isinstance(node.result, tuple) else (node.result,)
-        for thing in (*made, *node.became.get(old, ()), old):
-            if thing is not None and node.holds(thing):
-                return self._desk.keys.of(thing)
-        return ""
+        things = [
+            t for t in (*made, *node.became.get(old, ()), old) if t is not None and node.holds(t)
+        ]
+        keys = [self._desk.keys.of(thing) for thing in things]
+        return self._useful([*keys, *self._desk.places(node.func)])
+
+    def _useful(self, keys: Sequence[str]) -> str:
+        """The first of the places at which an offered verb is possible; else the first."""
+        for key in keys:
+            thing = self._desk.keys.thing(key)
+            if self._desk.offered is None or not isinstance(thing, (Var, BlockId)):
+                break
+            verdicts = self.cursor.actions(self.history.handle(thing))
+            if any(v.possible and v.verb in self._desk.offered for v in verdicts):
+                return key
+        return keys[0] if keys else ""
 
     def _answer(self, name: str, choice: int) -> None:
         question = self._desk.question
@@ -339,11 +355,11 @@ def _split_panes(given: Sequence[str] | None) -> tuple[dict[str, Any], dict[str,
     _known(given, [*PANES, "loops", *MACHINE_PANES], "pane")
     wanted = [names[name] for name in given] if given is not None else list(names.values())
 
-    def split(side: Sequence[str], always: str) -> dict[str, Any]:
-        first = [name for name in side if name in wanted] or [always]
+    def split(side: Sequence[str], always: Sequence[str]) -> dict[str, Any]:
+        first = [name for name in side if name in wanted or name in always] or [side[0]]
         return {"first": first, "rest": [name for name in side if name not in first]}
 
-    return split(PROGRAM_PANES, "tensorir"), split(MACHINE_PANES, "who")
+    return split(PROGRAM_PANES, ["tensorir"]), split(MACHINE_PANES, [])
 
 
 def _question(question: Question | None) -> dict[str, Any] | None:

@@ -3,7 +3,7 @@
 /** One line of code; `changed` lists the column spans that a diff marks. */
 function codeLine(tokens, names, changed = []) {
   const indent = /^ */.exec(tokens.map((token) => token[1]).join(""))[0].length;
-  const line = h("code.wb-text", { style: `--indent:${indent + 2}ch` });
+  const line = h("code.wb-text", { style: `--indent:${indent}` });
   let column = 0;
   for (const [kind, text, key] of tokens) {
     line.append(...pieces(text, column, changed).map(([part, hot]) => token(kind, part, key, hot)));

@@ -30,7 +30,7 @@ function runPane(lab) {
     return [
       h(`p.wb-verdict${result.ok === false ? ".wb-bad" : ""}`, {}, h("b", {}, sign + result.text)),
       ...(result.notes ?? []).map((note) => h("p.wb-note", {}, ...prose(note))),
-      result.table ? table : null,
+      result.table ? h("details", {}, h("summary", {}, "what the run counted"), table) : null,
     ].filter(Boolean);
   }
 

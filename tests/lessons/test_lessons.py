@@ -1,0 +1,150 @@
+"""Lessons: kept clean, run from top to bottom and again in any order, predictions clicked."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+ROOT = Path(__file__).parents[2]
+LESSONS = sorted((ROOT / "lessons").glob("[0-9]*.ipynb"))
+MINUTES = {"01_vector_add.ipynb": 20, "02_window_sum.ipynb": 40}
+
+STRICT = "import sys, warnings\nsys.path.insert(0, {root!r})\nwarnings.simplefilter('error')"
+
+
+def name(path: Path) -> str:
+    return path.name
+
+
+class Front(NotebookClient):
+    """Runs notebooks and plays the browser's part for their widgets."""
+
+    async def comm(self, model: str, data: dict) -> None:
+        """Send what a widget's browser side sends, and wait until Python has answered."""
+        content = {"comm_id": model, "data": data}
+        message = self.kc.session.msg("comm_msg", content)
+        self.kc.shell_channel.send(message)
+        while True:
+            reply = await self.kc.iopub_channel.get_msg(timeout=30)
+            if reply["parent_header"].get("msg_id") != message["header"]["msg_id"]:
+                continue
+            if reply["msg_type"] == "status" and reply["content"]["execution_state"] == "idle":
+                return
+            self.process_message(reply, self.nb.cells[0], 0)
+
+    def labs(self) -> list[str]:
+        """The models of the labs, in the order in which they were opened."""
+        return [m for m, state in self.widget_state.items() if "setup" in state]
+
+
+def client(path: Path, folder: Path) -> Front:
+    notebook = nbformat.read(path, as_version=4)
+    strict = nbformat.v4.new_code_cell(STRICT.format(root=str(ROOT)))
+    notebook.cells.insert(0, strict)
+    return Front(
+        notebook,
+        timeout=120,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(folder)}},
+        record_timing=False,
+    )
+
+
+async def run_all(front: Front) -> None:
+    for index, cell in enumerate(front.nb.cells):
+        await front.async_execute_cell(cell, index)
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=name)
+def test_the_file_holds_the_lesson_and_nothing_else(path: Path):
+    text = path.read_text(encoding="utf-8")
+    data = json.loads(text)
+    assert text == json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+    assert "widgets" not in data["metadata"] and data["nbformat_minor"] >= 5
+    ids = [cell["id"] for cell in data["cells"]]
+    assert len(set(ids)) == len(ids)
+    for cell in data["cells"]:
+        if cell["cell_type"] == "code":
+            assert cell["outputs"] == [] and cell["execution_count"] is None, cell["id"]
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=name)
+def test_a_lesson_says_what_it_teaches_asks_and_sets_a_task(path: Path):
+    cells = nbformat.read(path, as_version=4).cells
+    first = cells[0].source
+    assert sum(first.count(f"\n{n}. ") for n in (1, 2, 3)) == 3, "three goals"
+    assert f"About {MINUTES[path.name]} minutes" in first and MINUTES[path.name] <= 45
+    code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+    assert "question=lesson." in code, "at least one prediction"
+    assert "exercise.check(mine)" in code, "at least one exercise"
+    grades = [c.metadata["nbgrader"] for c in cells if "nbgrader" in c.metadata]
+    assert [g["solution"] for g in grades] == [True, False]
+    assert [g["grade"] for g in grades] == [False, True]
+    assert len({g["grade_id"] for g in grades}) == len(grades)
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=name)
+def test_the_install_cell_installs_one_pinned_file(path: Path):
+    setup = next(c for c in nbformat.read(path, as_version=4).cells if c.id == "setup").source
+    assert setup.count("%pip") == 1 and "upgrade" not in setup
+    assert "mlc_workbench-0.1.0-py3-none-any.whl" in setup and "https://" in setup
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=name)
+def test_a_lesson_runs_from_top_to_bottom_and_again_in_any_order(path: Path, tmp_path: Path):
+    """Every warning is an error, in the first run and in the second."""
+
+    async def work() -> None:
+        front = client(path, tmp_path)
+        async with front.async_setup_kernel():
+            await run_all(front)
+            again = [c for c in front.nb.cells if c.cell_type == "code"]
+            for order in (1, 2):
+                random.Random(order).shuffle(again)
+                for cell in again:
+                    await front.async_execute_cell(cell, front.nb.cells.index(cell))
+            states = [front.widget_state[m] for m in front.labs()]
+            assert states and not [s["status"]["error"] for s in states if "error" in s["status"]]
+
+    asyncio.run(work())
+
+
+def test_lesson_1_as_a_learner_clicks_it(tmp_path: Path):
+    """Two cells, an answer, three steps: C[5] goes from time step 5 to block 1, thread 1."""
+
+    async def work() -> None:
+        front = client(LESSONS[0], tmp_path)
+        async with front.async_setup_kernel():
+            code = [c for c in front.nb.cells if c.cell_type == "code"][:3]  # strict, and two
+            for cell in code:
+                await front.async_execute_cell(cell, front.nb.cells.index(cell))
+            (model,) = front.labs()
+            state = front.widget_state[model]
+            assert "time step 5" in state["pages"]["0"]["pictures"]["who:C"]["table"]
+            asked = state["setup"]["question"]
+            assert asked["text"] == ("after split(i, [2, 4]) and both binds, who computes C[5]?")
+
+            async def do(**content: object) -> None:
+                await front.comm(model, {"method": "custom", "content": content})
+
+            await do(do="answer", name=asked["name"], choice=0)
+            for verb, args in (
+                ("split", {"factors": "[2, 4]"}),
+                ("bind", {"thread_axis": '"blockIdx.x"'}),
+                ("bind", {"thread_axis": '"threadIdx.x"'}),
+            ):
+                await do(do="apply", verb=verb, place=state["place"], args=args)
+                assert "error" not in state["status"], state["status"]
+            page = state["pages"]["3"]
+            assert asked["choices"][page["verdict"]["truth"]] == "block 1, thread 1"
+            assert "block 1, thread 1" in page["pictures"]["who:C"]["table"]
+        saved = json.loads((tmp_path / "my-work" / "01_vector_add.json").read_text())
+        assert saved["answers"] == {asked["name"]: 0} and len(saved["nodes"]) == 3
+
+    asyncio.run(work())
