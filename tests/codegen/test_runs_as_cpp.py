@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.support.cpp import CppFailure, run_cpp
+from tests.support.cpp import CppFailure, compile_cpp, run_cpp
 from tests.support.gpu_programs import add_in_blocks, blocked_matmul, parsed, window_steps
 from workbench import target
 from workbench.ir import Barrier, PrimFunc, SeqStmt, rewrite
@@ -169,6 +169,40 @@ def test_conversions():
         flags,
     )
     np.testing.assert_array_equal(flags, (a < 0) | (a > 1))
+
+
+METAL_TYPES = [
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "float32",
+]
+
+
+@pytest.mark.parametrize("dtype", METAL_TYPES)
+def test_metal_says_the_same(dtype: str):
+    rng = np.random.default_rng(2)
+    a, c = rng.integers(1, 9, (2, 64)).astype(dtype)
+    b, expected = np.zeros(64, dtype), np.zeros(64, dtype)
+    divided = "A[vi] / C[vi]" if dtype.startswith("float") else "A[vi] // C[vi] - A[vi] % C[vi]"
+    func = elementwise(dtype, f"T.max(A[vi] * C[vi] - {divided}, T.min(A[vi], T.{dtype}(3)))")
+    run(func, a, c, expected)
+    compile_cpp([lower(func, target.get("metal"))], "metal").run([(0, [a, c, b])])
+    np.testing.assert_array_equal(b, expected)
+
+
+def test_metal_runs_the_matmul():
+    a, b = np.random.default_rng(0).integers(-4, 5, (2, 64, 64)).astype("f4")
+    c = np.zeros((64, 64), "f4")
+    program = lower(blocked_matmul(), target.get("metal"))
+    compile_cpp([program], "metal").run([(0, [a, b, c])])
+    np.testing.assert_array_equal(c, a @ b)
 
 
 # --- the harness itself finds what it is there to find -------------------------------------------

@@ -4,8 +4,8 @@ using namespace metal;
 // launch: grid (4, 4, 1), block (16, 1, 1)
 kernel void main_kernel(device const float* A [[buffer(0)]], device const float* B [[buffer(1)]], device float* C [[buffer(2)]], uint3 blockIdx [[threadgroup_position_in_grid]], uint3 threadIdx [[thread_position_in_threadgroup]]) {
   float C_local[16];
-  threadgroup alignas(16) float A_shared[128];
-  threadgroup alignas(16) float B_shared[128];
+  alignas(16) threadgroup float A_shared[128];
+  alignas(16) threadgroup float B_shared[128];
   int j_0 = blockIdx.x;  // 0 .. 3
   int i_0 = blockIdx.y;  // 0 .. 3
   int i_1_j_1_fused = threadIdx.x;  // 0 .. 15

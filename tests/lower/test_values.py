@@ -148,20 +148,21 @@ BODIES = {
 PROGRAMS = {name: HEAD.format(t="int32") + body for name, body in BODIES.items()}
 
 
-@pytest.fixture(scope="module")
-def executable(gxx: str) -> tuple[Executable, dict[str, PrimFunc]]:
-    programs = {name: parsed(text) for name, text in PROGRAMS.items()}
-    cuda = target.get("cuda")
-    return compile_cpp([lower(func, cuda) for func in programs.values()]), programs
+@pytest.fixture(scope="module", params=["cuda", "metal"])
+def executable(gxx: str, request: pytest.FixtureRequest) -> tuple[Executable, list[PrimFunc]]:
+    programs = [parsed(text) for text in PROGRAMS.values()]
+    gpu = target.get(request.param)
+    return compile_cpp([lower(func, gpu) for func in programs], request.param), programs
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_kernels_compute_what_the_program_means(
-    executable: tuple[Executable, dict[str, PrimFunc]], name: str
+    executable: tuple[Executable, list[PrimFunc]], name: str
 ):
     compiled, programs = executable
+    number = list(PROGRAMS).index(name)
     a = np.random.default_rng(0).integers(-9, 10, 64).astype("int32")
     expected, got = [a.copy(), np.zeros(64, "int32")], [a.copy(), np.zeros(64, "int32")]
-    reference.run(programs[name], expected)
-    compiled.run([(list(programs).index(name), got)])
+    reference.run(programs[number], expected)
+    compiled.run([(number, got)])
     np.testing.assert_array_equal(got[1], expected[1], name)

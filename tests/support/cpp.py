@@ -1,4 +1,4 @@
-"""Runs kernels as C++ on the CPU: the CUDA text itself, under g++ with its sanitizer."""
+"""Runs kernels as C++ on the CPU: the CUDA or Metal text, under g++ with its sanitizer."""
 
 from __future__ import annotations
 
@@ -99,9 +99,9 @@ def run_cpp(lowered: Lowered, args: Sequence[np.ndarray]) -> None:
     compile_cpp([lowered]).run([(0, args)])
 
 
-def compile_cpp(programs: Sequence[Lowered]) -> Executable:
+def compile_cpp(programs: Sequence[Lowered], language: str = "cuda") -> Executable:
     """One executable for all `programs`; the same text is not compiled again."""
-    texts = tuple(source(program.kernels, target.get("cuda")) for program in programs)
+    texts = tuple(source(program.kernels, target.get(language)) for program in programs)
     arrays = tuple(_arrays(program) for program in programs)
     parts = [
         _program_text(k, program.kernels, texts[k], arrays[k]) for k, program in enumerate(programs)
@@ -111,7 +111,11 @@ def compile_cpp(programs: Sequence[Lowered]) -> Executable:
         for k, (p, a) in enumerate(zip(programs, arrays, strict=True))
     )
     text = "\n".join(
-        ['#include "cuda_on_cpu.h"', *parts, f"const Program programs[] = {{\n{table}\n}};\n"]
+        [
+            f'#include "{language}_on_cpu.h"',
+            *parts,
+            f"const Program programs[] = {{\n{table}\n}};\n",
+        ]
     )
     return Executable(_built(text), arrays, texts)
 
@@ -128,15 +132,18 @@ def _arrays(program: Lowered) -> tuple[Buffer, ...]:
 def _program_text(
     number: int, kernels: Sequence[Kernel], text: str, arrays: Sequence[Buffer]
 ) -> str:
-    text = re.sub(r"^#include.*\n", "", text, flags=re.MULTILINE).replace('extern "C" ', "")
+    text = _as_cpp(text)
     rows, calls = [], []
     for k, kernel in enumerate(kernels):
         views = dict(kernel.views)
-        args = ", ".join(
+        args = [
             f"(decltype(argument<{n}>({kernel.name})))a[{arrays.index(views[flat])}]"
             for n, flat in enumerate(kernel.params)
-        )
-        calls.append(f"static void call_{k}(void** a) {{ {kernel.name}({args}); }}")
+        ]
+        head = text.split(f"{kernel.name}(")[1].split("{")[0]
+        args += re.findall(r"uint3 (blockIdx|threadIdx)", head)
+        call = f"{kernel.name}({', '.join(args)});"
+        calls.append(f"static void call_{k}(void** a) {{ {call} }}")
         grid, block = (
             "{" + ", ".join(map(str, size)) + "}" for size in (kernel.grid, kernel.block)
         )
@@ -144,6 +151,17 @@ def _program_text(
         rows.append(f"  {{{grid}, {block}, {str(waits).lower()}, call_{k}}}")
     launches = "static const Launch launches[] = {\n" + ",\n".join(rows) + "\n};"
     return "\n".join([f"namespace program_{number} {{", text, *calls, launches, "}"])
+
+
+def _as_cpp(text: str) -> str:
+    """The text without what only a GPU's compiler takes and no macro can hide."""
+    text = re.sub(r"^(#include|using) .*\n", "", text, flags=re.MULTILINE)
+    text = text.replace('extern "C" ', "")
+    text = re.sub(r" \[\[[a-z_0-9()]+\]\]", "", text)  # Metal: where a parameter comes from
+    text = re.sub(
+        r"^(  (alignas\(\d+\) )?)threadgroup ", r"\1__shared__ ", text, flags=re.MULTILINE
+    )
+    return re.sub(r"\b(device|threadgroup|thread) (const )?(?=\w+\*)", r"\2", text)
 
 
 def _bytes(buffer: Buffer) -> int:

@@ -36,7 +36,7 @@ void** launched_arrays;
 }
 
 void thread_body() {
-  launched->kernel(launched_arrays);
+  launched->call(launched_arrays);
   current->done = true;
   swapcontext(&current->context, &scheduler);
 }
@@ -87,7 +87,7 @@ void run_block(const Launch& launch, bool backwards) {
   if (launch.barriers) return run_with_barriers(launch, threads, backwards);
   for (unsigned k = 0; k < threads; k++) {
     threadIdx = place_of(backwards ? threads - 1 - k : k, launch.block);
-    launch.kernel(launched_arrays);
+    launch.call(launched_arrays);
   }
 }
 

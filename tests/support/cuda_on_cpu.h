@@ -90,11 +90,11 @@ struct BrainBits {
 using half = Narrow<HalfBits>;
 using __nv_bfloat16 = Narrow<BrainBits>;
 
-// What the generated part says about each program; `run` launches one of its kernels.
+// What the generated part says about each program: its launches, one after the other.
 struct Launch {
   unsigned grid[3], block[3];
   bool barriers;
-  void (*kernel)(void** arrays);
+  void (*call)(void** arrays);
 };
 struct Program {
   int arrays;

@@ -25,7 +25,7 @@ METAL = Language(
     kernel="kernel void {name}({params})",
     param="device {const}{type}* {name} [[buffer({number})]]",
     scopes={
-        "shared": "threadgroup {align}{type} {name}[{cells}];",
+        "shared": "{align}threadgroup {type} {name}[{cells}];",
         "local": "{align}{type} {name}[{cells}];",
     },
     aligned="alignas({bytes}) ",
