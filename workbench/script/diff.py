@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from workbench.ir import IRModule, PrimFunc
+from workbench.ir import Node
 from workbench.script.show import show_spans
 from workbench.script.writer import Printed
 
@@ -32,7 +32,7 @@ class DiffLine:
     right_words: Columns = ()
 
 
-def diff(a: PrimFunc | IRModule, b: PrimFunc | IRModule) -> list[DiffLine]:
+def diff(a: Node, b: Node) -> list[DiffLine]:
     """The lines of `a` beside those of `b`.
 
     Loops and blocks are matched by identity, so that a renamed or rebound loop is a changed line;

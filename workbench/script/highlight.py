@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from html import escape
 
-from workbench.ir import IRModule, Node, PrimFunc
+from workbench.ir import Node
 from workbench.script.diff import Columns, DiffLine, diff
 from workbench.script.show import show
 
@@ -17,7 +17,7 @@ def print_highlighted(node: Node, dialect: str = "workbench") -> None:
     _output(text, lambda: highlight_terminal(text), lambda: highlight_html(text))
 
 
-def print_diff(before: PrimFunc | IRModule, after: PrimFunc | IRModule) -> None:
+def print_diff(before: Node, after: Node) -> None:
     """Show what changed from `before` to `after`: signs in front, changed words marked."""
     lines = diff(before, after)
     _output(diff_text(lines), lambda: diff_terminal(lines), lambda: diff_html(lines))
