@@ -50,7 +50,9 @@ def sample(seed: int) -> ir.PrimFunc:
     text = PROGRAM.format(
         **sizes, first=first, second=second, third=third, where=where, kind="reduce"
     )
-    return script.parse(text.replace("            T.where(True)\n", ""))  # type: ignore[return-value]
+    func = script.parse(text.replace("            T.where(True)\n", ""))
+    assert isinstance(func, ir.PrimFunc)
+    return func
 
 
 def clashes(loops: list[ir.For], at: ir.For, realize: ir.BlockRealize) -> bool:

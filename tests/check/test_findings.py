@@ -1,4 +1,4 @@
-"""Everything that the checker finds, read whole; `findings.txt` holds programs, calls and findings."""
+"""What the checker finds, read whole; `findings.txt` holds programs, calls and findings."""
 
 from pathlib import Path
 

@@ -24,7 +24,8 @@ VECTOR_ADD_SPLIT = """
 @tvm.script.ir_module
 class Module:
     @T.prim_func
-    def main(A: T.Buffer[1024, "float32"], B: T.Buffer[1024, "float32"], C: T.Buffer[1024, "float32"]) -> None:
+    def main(A: T.Buffer[1024, "float32"], B: T.Buffer[1024, "float32"],
+             C: T.Buffer[1024, "float32"]) -> None:
         # function attr dict
         T.func_attr({"global_symbol": "main", "tir.noalias": True})
         # body
@@ -35,7 +36,7 @@ class Module:
                 T.reads(A[vi], B[vi])
                 T.writes(C[vi])
                 C[vi] = A[vi] + B[vi]
-"""  # noqa: E501
+"""
 
 VECTOR_ADD_BOUND = VECTOR_ADD_SPLIT.replace(
     """        for i_0, i_1 in T.grid(8, 128):

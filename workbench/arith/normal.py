@@ -323,7 +323,8 @@ class Normal:
             return None, None
         inner = self.expr_interval(value)
         limits = type_limits(kind)
-        fits = None not in inner and limits[0] <= inner[0] and inner[1] <= limits[1]  # type: ignore[operator]
+        low, high = inner
+        fits = low is not None and high is not None and limits[0] <= low and high <= limits[1]
         return inner if fits else limits
 
     # --- back to expressions ----------------------------------------------------------------
@@ -358,13 +359,10 @@ class Normal:
 
     def part(self, digit: Digit) -> Expr:
         """A digit as an expression."""
-        base = self._parts[digit.base]
-        if digit.upper is None:
-            if digit.lower == 1:
-                return base
-            return binary("//", base, const(digit.lower, base.dtype))
-        rest = binary("%", base, const(digit.upper, base.dtype))
-        return binary("//", rest, const(digit.lower, base.dtype))
+        part = self._parts[digit.base]
+        if digit.upper is not None:
+            part = binary("%", part, const(digit.upper, part.dtype))
+        return part if digit.lower == 1 else binary("//", part, const(digit.lower, part.dtype))
 
 
 def _content(e: Node, number: Callable[[Node], int]) -> object:

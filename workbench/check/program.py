@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from workbench.check.conflict import refuse_conflict
+from workbench.check.conflict import Doers, refuse_conflict
 from workbench.check.finding import Finding
 from workbench.check.kernels import Nest, nests
 from workbench.check.memory import crossing_errors, local_errors, scratch_errors, shared_bytes
@@ -12,8 +12,10 @@ from workbench.check.threads import axis_errors
 from workbench.check.units import Unit
 from workbench.check.waste import used_variables, waste
 from workbench.diag import Refusal
-from workbench.ir import For, PrimFunc
+from workbench.ir import For, Node, PrimFunc
 from workbench.target import Target
+
+_DOERS: dict[str, Doers] = {"t": "threads", "b": "blocks", "v": "lanes", "p": "iterations"}
 
 
 def check_program(func: PrimFunc, target: Target) -> list[Finding]:
@@ -88,13 +90,12 @@ def _conflicts(func: PrimFunc, nest: Nest) -> Iterator[Finding]:
     for loop in nest.loops:
         if loop.kind not in ("thread_binding", "vectorized", "parallel"):
             continue
-        how = loop.thread if loop.kind == "thread_binding" else loop.kind
-        doers = {"t": "threads", "b": "blocks", "v": "lanes", "p": "iterations"}[(how or "t")[0]]
+        how = loop.thread or loop.kind
         try:
-            refuse_conflict(func, loop, f"`{loop.loop_var.name}` can't be {how}", doers)  # type: ignore[arg-type]
+            refuse_conflict(func, loop, f"`{loop.loop_var.name}` can't be {how}", _DOERS[how[0]])
         except Refusal as refusal:
-            nodes = tuple(refusal.at)
-            yield Finding("error", refusal.headline, nodes, refusal.hint, refusal.detail)  # type: ignore[arg-type]
+            nodes = tuple(at for at in refusal.at if isinstance(at, Node))
+            yield Finding("error", refusal.headline, nodes, refusal.hint, refusal.detail)
 
 
 def _repeated_updates(nest: Nest) -> Iterator[Finding]:
