@@ -2,6 +2,8 @@
 
 from workbench.emulate.errors import EmulationError
 from workbench.emulate.evaluate import evaluate
+from workbench.emulate.record import Record
 from workbench.emulate.run import RedundantWrites, Run, run
+from workbench.emulate.sample import sample
 
-__all__ = ["EmulationError", "RedundantWrites", "Run", "evaluate", "run"]
+__all__ = ["EmulationError", "Record", "RedundantWrites", "Run", "evaluate", "run", "sample"]

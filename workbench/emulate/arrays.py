@@ -29,7 +29,8 @@ class Arguments:
         if len(args) != len(params):
             names = ", ".join(p.name for p in params)
             raise Refusal(
-                f"Can't run with {len(args)} arrays: the program has {len(params)} parameters",
+                f"Can't run with {len(args)} array{'' if len(args) == 1 else 's'}: "
+                f"the program has {len(params)} parameters",
                 hint=f"give one array for each of {names}, in this order.",
             )
         for param, array in zip(params, args, strict=True):
@@ -39,7 +40,7 @@ class Arguments:
         self._written = [
             (p, a, f)
             for p, a, f in zip(params, args, self.flat, strict=True)
-            if p in written and not np.shares_memory(a, f, max_work=1)
+            if p in written and not np.may_share_memory(a, f)
         ]
 
     def write_back(self) -> None:
@@ -99,10 +100,7 @@ def _check_overlap(
 
 
 def _overlap(a: Array, b: Array) -> bool:
-    try:
-        return np.shares_memory(a, b, max_work=10_000)
-    except np.exceptions.TooHardError:
-        return False  # interleaved views: a bounded search found no common element
+    return np.may_share_memory(a, b) and np.shares_memory(a, b)
 
 
 def _flat(param: Buffer, array: Array) -> Array:

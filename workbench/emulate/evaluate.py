@@ -70,6 +70,7 @@ class _Evaluation(Expressions):
         self.step: Any = 0  # the step that runs now: one a lane
         self.shape: tuple[int, ...] = ()  # extents of the loops that are lanes, and 1 for the rest
         self.serial: set[For] = set()  # loops that did not come out right as lanes
+        self.here: Env = {}  # the loop variables of the statement that runs
         self.log: list[tuple[Cells, tuple[Any, ...]]] | None = None
         self.cells = {
             p: Cells(p, flat, only_read=p not in written)
@@ -212,10 +213,10 @@ class _Evaluation(Expressions):
         if late.any():
             if self.log is not None:
                 raise OutOfOrder
-            cell = cells.name_of(int(index))
             raise Refusal(
-                f"Can't read {cell}: nothing has written it",
+                f"Can't read {cells.name_of(int(index))}: nothing has written it",
                 at,
+                detail=self._iteration(),
                 hint=f"write it before this reads it, or start {at.buffer.name} with an init.",
             )
 
@@ -228,25 +229,23 @@ class _Evaluation(Expressions):
             if outside.any():
                 bad = narrowed(mask, outside)
                 if np.any(bad):
-                    raise self._out_of_bounds(access, dim, index, bad, env)
+                    raise self._out_of_bounds(access, dim, env)
                 index = np.where(outside, 0, index)
             flat = flat * size + index
         return flat, mask
 
-    def _out_of_bounds(
-        self, access: BufferLoad | BufferStore, dim: int, index: Any, bad: Any, env: Env
-    ) -> Refusal:
-        which = np.unravel_index(int(np.argmax(bad)), np.shape(bad))
-        value = int(
-            np.broadcast_to(index, np.broadcast_shapes(np.shape(index), np.shape(bad)))[which]
-        )
+    def _out_of_bounds(self, access: BufferLoad | BufferStore, dim: int, env: Env) -> Refusal:
+        if self.log is not None:  # it runs again in serial order, and is told then
+            return Refusal("outside", access, hint="")
         buffer = access.buffer
+        place = ", ".join(str(int(self.value(i, env, None))) for i in access.indices)
         act = "write" if isinstance(access, BufferStore) else "read"
-        axis = f" in dimension {dim}" if len(buffer.shape) > 1 else ""
+        axis = f"dimension {dim} of " if len(buffer.shape) > 1 else ""
         return Refusal(
-            f"Can't {act} {buffer.name} at index {value}{axis}: it has {buffer.shape[dim]} there",
+            f"Can't {act} {buffer.name}[{place}]: "
+            f"{axis}{buffer.name} goes from 0 to {buffer.shape[dim] - 1}",
             access,
-            detail=self._iteration(env),
+            detail=self._iteration(),
             hint="make the loops or a T.where keep the index inside the buffer.",
         )
 
@@ -255,15 +254,17 @@ class _Evaluation(Expressions):
         return Refusal(
             "Can't divide an integer by zero",
             at,
+            detail=self._iteration(),
             hint="keep the divisor away from 0, for instance with T.if_then_else.",
         )
 
-    def _iteration(self, env: Env) -> str:
-        """The iteration that runs, where loops run one at a time."""
-        values = [f"{var.name}={int(v)}" for var, v in env.items() if np.ndim(v) == 0]
+    def _iteration(self) -> str:
+        """The iteration that runs; a refusal is told only where loops run one at a time."""
+        values = [f"{v.name}={int(n)}" for v, n in self.here.items() if np.ndim(n) == 0]
         return "at " + ", ".join(values) if values else ""
 
     def _store(self, store: BufferStore, env: Env, mask: Mask) -> None:
+        self.here = env
         cells = self.cells[store.buffer]
         own = self._updates_own_cell(store)
         if own is None or self.log is None:

@@ -7,140 +7,31 @@ from typing import Any
 import numpy as np
 
 from workbench.diag import Refusal
-from workbench.emulate import numbers, report
-from workbench.emulate.expressions import Env, Expressions
+from workbench.emulate import report
+from workbench.emulate.expressions import Env
 from workbench.emulate.expressions import Mask as Running
-from workbench.emulate.lanes import lanes_of
-from workbench.emulate.launch import Launch, Mask
-from workbench.emulate.maps import Map, base_of, owners_of
+from workbench.emulate.lane_values import FAST, LaneValues
+from workbench.emulate.launch import Mask
+from workbench.emulate.maps import Map
 from workbench.emulate.numbers import Value, numpy_type
-from workbench.emulate.plan import Access, Blocks, Frame
-from workbench.emulate.storage import Storage
-from workbench.emulate.watch import Overlap, Race, Watch
+from workbench.emulate.plan import Access, Frame
+from workbench.emulate.watch import Overlap, Race
 from workbench.ir import (
     BinOp,
     Buffer,
     BufferLoad,
     BufferStore,
-    Expr,
     Ramp,
-    Stmt,
-    Var,
-    dtypes,
 )
 
-_FAST = {"+": np.add, "-": np.subtract, "*": np.multiply}
 
+class LaneMemory(LaneValues):
+    """Loads and stores of some blocks of a kernel that run together."""
 
-class LaneMemory(Expressions):
-    """The memory of `blocks` of a kernel while they run together."""
-
-    def __init__(self, launch: Launch, blocks: Blocks, number: int) -> None:
-        self.launch, self.plan, self.blocks, self.number = launch, launch.plan, blocks, number
-        self.count = len(blocks.numbers)
-        self.serial: dict[Var, Any] = {}
-        self.storage = dict(launch.memory)
-        for buffer in self.plan.kernel.allocs:
-            owners = owners_of(buffer.scope, self.count, self.plan.threads)
-            self.storage[buffer] = Storage(buffer, owners)
-        self.watches = self._watches()
-        self.frames: dict[Stmt, Frame] = {}
-        self.maps: dict[tuple[Frame, Any], dict[tuple[Any, ...], Map]] = {}
-        self.scratch: dict[Expr, Any] = {}
-        self.frame: Frame
-        self.stmt: Stmt
-        self.mask: Mask | None = None
-        self.running: Running = None
-
-    def _watches(self) -> dict[Buffer, Watch]:
-        watches = dict(self.launch.shared)
-        for watch in watches.values():  # these blocks' shared memory is new: nobody touched it yet
-            watch.barrier()
-        if not self.plan.uniform:
-            watches = {b: Watch(self.storage[b].cells * self.count) for b in watches}
-        for buffer in self.launch.crossing:
-            watches[buffer] = Watch(self.storage[buffer].cells)
-        return watches
-
-    def _enter(self, stmt: Stmt, mask: Mask | None) -> Frame:
-        self.stmt, self.mask, self.frame = stmt, mask, self.frames[stmt]
-        self.running = None if mask is None else mask.seen(self.frame)
-        return self.frame
-
-    def _next(self) -> int:
-        """A number that tells what depends on data from all else."""
-        return next(self.launch.fresh)
-
-    # --- values ----------------------------------------------------------------------------------
-
-    def value(self, expr: Expr, env: Env, mask: Running) -> Value:
-        """The value of `expr` over the dimensions of the statement's frame."""
-        if isinstance(expr, Var):
-            found = env.get(expr)
-            return self.serial[expr] if found is None else found
-        if isinstance(expr, BinOp) and expr.op in _FAST and dtypes.is_float(expr.a.dtype):
-            return self._arithmetic(expr, env, mask)
-        if isinstance(expr, Ramp):
-            return self._ramp(expr, env, mask)
-        return super().value(expr, env, mask)
-
-    def _arithmetic(self, expr: BinOp, env: Env, mask: Running) -> Value:
-        """Float arithmetic, in memory that is kept from one execution to the next."""
-        a, b = self.value(expr.a, env, mask), self.value(expr.b, env, mask)
-        if expr.a.dtype == "bfloat16":
-            return numbers.binary(expr.op, a, b, "bfloat16")
-        kept = self.scratch.get(expr)
-        if kept is not None:
-            return _FAST[expr.op](a, b, out=kept)
-        result = _FAST[expr.op](a, b)
-        if np.ndim(result):
-            self.scratch[expr] = result
-        return result
-
-    def _ramp(self, expr: Ramp, env: Env, mask: Running) -> Value:
-        base = self.value(expr.base, env, mask)
-        steps = self.frame.along(self.plan.vector, np.arange(expr.lanes) * expr.stride)
-        return base + steps.astype(numpy_type(expr.dtype))
-
-    def divided_by_zero(self, at: BinOp, bad: Any) -> Refusal:
-        """The refusal of an integer division by zero in the lanes `bad`."""
-        _, block, thread = report.lane_of(self.frame, bad)
-        return report.divided_by_zero(self.launch.who, at, block, thread)
-
-    # --- memory ----------------------------------------------------------------------------------
-
-    def _map(self, access: Access) -> tuple[Map, tuple[Any, ...] | None]:
-        """Where `access` goes now, and what its verdicts depend on (None: on memory)."""
-        serial = tuple([int(self.serial[v]) for v in access.serial])
-        if access.moves:
-            return self._new_map(access), None
-        maps = self.maps.get((self.frame, access))
-        if maps is None:
-            maps = self.maps[self.frame, access] = {}
-        found = maps.get(serial)
-        if found is None:
-            found = maps[serial] = self._new_map(access)
-        return found, serial
-
-    def _new_map(self, access: Access) -> Map:
-        base, table = base_of(access, self.frame, self.serial)
-        for expr, factor in access.form.rest:
-            part = np.asarray(self.value(expr, self.frame.env, self.running)).astype(np.int64)
-            if part.ndim == 0:
-                base += factor * int(part)
-            else:
-                table = factor * part if table is None else table + factor * part
-        if table is not None:
-            table = table + base
-        return Map(
-            access, self.frame, self.storage[access.buffer], base if table is None else 0, table
-        )
-
-    def _key(self, access: Access, serial: tuple[Any, ...] | None, mask: Running) -> Any:
-        """What tells this execution of `access` from others with other lanes or other cells."""
-        if serial is None or mask is not self.running:
-            return None
-        return (self.stmt, access.node, serial, self.mask.key if self.mask else None)
+    def _log(self, access: Access, at: Map, key: Any, mask: Running) -> None:
+        if self.launch.log is not None:
+            known = self._next() if key is None else key
+            self.launch.log.note(access, at, (self.number, known), mask)
 
     def load(self, load: BufferLoad, env: Env, mask: Running) -> Value:
         """What each lane of `mask` reads."""
@@ -149,9 +40,10 @@ class LaneMemory(Expressions):
                 return numpy_type(load.buffer.type).type(0)
             mask = self.running
         access = self.plan.access[load]
-        at, serial = self._map(access)
+        at, serial = self._map(access, mask)
         key = self._key(access, serial, mask)
         self._check(access, at, key, mask)
+        self._log(access, at, key, mask)
         storage = at.storage
         if not storage.is_whole() and not storage.is_settled(key):
             self._check_written(access, at, mask)
@@ -206,6 +98,7 @@ class LaneMemory(Expressions):
 
     def _check_written(self, access: Access, at: Map, mask: Running) -> None:
         valid = at.storage.valid
+        assert valid is not None
         if at.inside and at.listed is None:
             empty = np.logical_not(at.compact(valid))
         else:
@@ -224,84 +117,87 @@ class LaneMemory(Expressions):
             self.frames[store] = self._frame_for(store, access)
         frame = self._enter(store, mask)
         running = self.running
-        value = store.value
-        fused = isinstance(value, BinOp) and value.op in _FAST and value.dtype != "bfloat16"
-        if fused:
+        value, fused, b = store.value, None, None
+        if isinstance(value, BinOp) and value.op in FAST and value.dtype != "bfloat16":
+            fused = FAST[value.op]  # straight into the target, without an array between
             a, b = self.value(value.a, frame.env, running), self.value(value.b, frame.env, running)
-            fused = dtypes.is_float(value.a.dtype) or value.op in "+-*"
         else:
-            a, b = self.value(value, frame.env, running), None
-        at, serial = self._map(access)
+            a = self.value(value, frame.env, running)
+        at, serial = self._map(access, running)
         key = self._key(access, serial, running)
         self._check(access, at, key, running)
-        overlaps = self._meet(access, at, key, running) if store.buffer in self.watches else ()
+        self._log(access, at, key, running)
+        overlaps = self._meet(access, at, key, running) if store.buffer in self.watches else []
         plain = at.listed is None and at.inside and not overlaps
         if plain:
             if at.view is None:
                 at.view = at.through(at.storage.flat)
-            if not fused:
+            if fused is None:
                 np.copyto(at.view, a, where=True if running is None else running)
             elif running is None:
-                _FAST[value.op](a, b, out=at.view)
+                fused(a, b, out=at.view)
             else:
-                np.copyto(at.view, _FAST[value.op](a, b), where=running)
+                np.copyto(at.view, fused(a, b), where=running)
         else:
-            self._scatter(store, at, _FAST[value.op](a, b) if fused else a, overlaps)
+            self._scatter(store, at, a if fused is None else fused(a, b), overlaps)
         self._mark_written(at, key, running)
-
-    def _frame_for(self, store: BufferStore, access: Access) -> Frame:
-        """The frame of `store`: its dimensions as far-reaching steps of the target come first."""
-        width = lanes_of(store)
-        frame = Frame(self.plan, self.blocks, store, width, None)
-        self.frames[store] = frame
-        self._enter(store, None)
-        if access.moves or access.form.rest or self.blocks.origin is None:
-            return frame
-        at = Map(access, frame, self.storage[store.buffer], 0, None)
-        reach = [abs(s) * at.storage.owners + o for s, o in zip(at.steps, at.offset, strict=True)]
-        far = sorted(range(self.plan.rank), key=lambda axis: (reach[axis] > 0, -reach[axis]))
-        return Frame(self.plan, self.blocks, store, width, tuple(far))
 
     def _scatter(self, store: BufferStore, at: Map, value: Any, overlaps: list[Overlap]) -> None:
         """Write one lane after the other, as far as one can tell lanes apart afterwards."""
         storage, shape, running = at.storage, self.frame.shape, self.running
         cells = np.broadcast_to(self._safe_cells(at, running), shape)
-        where = np.broadcast_to(at.addresses(cells), shape)
-        values = np.broadcast_to(np.asarray(value, dtype=storage.flat.dtype), shape)
-        if running is not None:
-            chosen = np.broadcast_to(running, shape)
-            cells, where, values = cells[chosen], where[chosen], values[chosen]
-        where, values = where.reshape(-1), np.ascontiguousarray(values).reshape(-1)
+        places = (cells, at.addresses(cells), np.asarray(value, dtype=storage.flat.dtype))
+        owners = self.frame.block * self.plan.threads + self.frame.thread
+        columns = [np.broadcast_to(column, shape) for column in (*places, owners)]
+        chosen = ... if running is None else np.broadcast_to(running, shape)
+        cells, where, values, owners = (
+            np.ascontiguousarray(column[chosen]).reshape(-1) for column in columns
+        )
         bits = values.view(storage.bits.dtype)
         for overlap in overlaps:
             if overlap.again is not None:
                 of_block = len(overlap.again) == storage.cells
-                table = overlap.again[cells.reshape(-1) if of_block else where]
-                self._check_same(store, at, where[table], bits[table])
+                table = overlap.again[cells if of_block else where]
+                self._check_same(store, at, where[table], bits[table], owners[table])
         storage.flat[where] = values
         if overlaps:
-            self._check_same(store, at, where, bits)
+            self._check_same(store, at, where, bits, owners)
             extra = max(overlap.extra for overlap in overlaps)
             each = self.count if self.plan.uniform and store.buffer.scope == "shared" else 1
             redundant = self.launch.redundant
             redundant[store] = redundant.get(store, 0) + extra * each
 
-    def _check_same(self, store: BufferStore, at: Map, where: Any, bits: Any) -> None:
+    def _check_same(self, store: BufferStore, at: Map, where: Any, bits: Any, owners: Any) -> None:
         """Raise where memory holds other bits than these lanes write."""
         storage = at.storage
         differs = np.flatnonzero(storage.bits[where] != bits)
-        if len(differs):
-            address = int(where[differs[0]])
-            found = storage.flat[address]
-            written = bits[differs[:1]].view(storage.flat.dtype)[0]
-            cell, owner = divmod(address, storage.owners)
-            inside = f" in {self._block_name(owner)}" if store.buffer.scope == "shared" else ""
-            raise report.different_values(
-                self.launch.who, store, cell, f"{written} and {found}", inside
-            )
+        if not len(differs):
+            return
+        address, mine = int(where[differs[0]]), int(owners[differs[0]])
+        same = np.flatnonzero((where == address) & (bits != bits[differs[0]]))
+        other = int(owners[same[0]]) if len(same) else self._other(store.buffer, address, mine)
+        written = bits[differs[:1]].view(storage.flat.dtype)[0]
+        raise report.different_values(
+            store,
+            address // storage.owners,
+            (self._lane_name(mine), written),
+            (self._lane_name(other), storage.flat[address]),
+        )
 
-    def _block_name(self, local: int) -> str:
-        return self.launch.who.block(int(self.blocks.numbers[local]))
+    def _other(self, buffer: Buffer, address: int, mine: int) -> int | None:
+        """Who else wrote there since the last barrier, as far as these blocks know."""
+        if buffer.scope == "shared" and self.plan.uniform:
+            threads, count = self.plan.threads, self.storage[buffer].owners
+            other = self.watches[buffer].other(address // count, mine % threads)
+            return None if other is None else mine // threads * threads + other
+        return self.watches[buffer].other(address, mine)
+
+    def _lane_name(self, owner: int | None) -> str:
+        if owner is None:
+            return "another block"
+        block, thread = divmod(owner, self.plan.threads)
+        number = int(self.blocks.numbers[block])
+        return f"{self.launch.who.block(number)}, {self.launch.who.thread(thread)}"
 
     def _mark_written(self, at: Map, key: Any, running: Running) -> None:
         storage = at.storage

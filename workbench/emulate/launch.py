@@ -11,6 +11,7 @@ import numpy as np
 
 from workbench.emulate import report
 from workbench.emulate.plan import Frame, Plan
+from workbench.emulate.record import Log
 from workbench.emulate.storage import Storage
 from workbench.emulate.watch import Watch
 from workbench.ir import Buffer, BufferStore
@@ -42,8 +43,9 @@ class Launch:
         memory: Mapping[Buffer, Storage],
         written: set[Buffer],
         stop: threading.Event | None = None,
+        log: Log | None = None,
     ) -> None:
-        self.plan, self.memory, self.stop = plan, memory, stop
+        self.plan, self.memory, self.stop, self.log = plan, memory, stop, log
         self.who = report.Who(plan.kernel)
         self.crossing = {b: Watch(memory[b].cells) for b in written}
         self.shared = {

@@ -86,7 +86,7 @@ class Machine(LaneMemory):
 
     def _if(self, stmt: IfThenElse, mask: Mask | None) -> None:
         condition = np.asarray(self._look(stmt, stmt.condition, mask))
-        key = (id(stmt), tuple((id(v), int(x)) for v, x in self.serial.items()))
+        key: tuple[Any, ...] = (id(stmt), tuple((id(v), int(x)) for v, x in self.serial.items()))
         if any(isinstance(n, BufferLoad) for n in walk(stmt.condition)):
             key = (id(stmt), self._next())
         yes = self._narrow(stmt, condition, mask, (*key, True))

@@ -37,8 +37,8 @@ class Access:
     """What is known of one load or store before anything runs.
 
     `serial` are the variables that change while its statement runs again and again; `moves` says
-    that the index is read from memory, `by_block` that blocks differ in it, `width` is the length
-    of its vector (1: a scalar).
+    that the index is read from memory or divided by what varies, `by_block` that blocks differ in
+    it, `width` is the length of its vector (1: a scalar).
     """
 
     node: BufferLoad | BufferStore
@@ -132,7 +132,7 @@ class Plan:
         lanes = set(self.digits.of)
         blocks = set(self.block_vars.values())
         used = set(free_vars(index))
-        moves = any(isinstance(n, BufferLoad) for n in walk(index))
+        moves = any(isinstance(n, BufferLoad) or _divides(n) for n in walk(index))
         serial = tuple(v for v in free_vars(index) if v not in lanes and v not in blocks)
         return Access(node, form, serial, moves, moves or bool(used & blocks), width)
 
@@ -147,6 +147,11 @@ class Plan:
             if isinstance(node, (Call, BinOp)) and _chooses(node, blocks):
                 return True
         return any(a.by_block and a.buffer.scope == "shared" for a in self.access.values())
+
+
+def _divides(node: Node) -> bool:
+    """Whether `node` divides by what is not a number: then lanes that sleep may divide by zero."""
+    return isinstance(node, BinOp) and node.op in ("//", "%") and not isinstance(node.b, Const)
 
 
 def _chooses(node: Call | BinOp, blocks: set[Var]) -> bool:

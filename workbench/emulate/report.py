@@ -144,13 +144,19 @@ def race_between_blocks(who: Who, found: Race) -> Refusal:
     )
 
 
-def different_values(who: Who, store: BufferStore, cell: int, values: str, inside: str) -> Refusal:
-    """Several lanes write one cell with different bits."""
+def different_values(
+    store: BufferStore,
+    cell: int,
+    first: tuple[str, Any],
+    second: tuple[str, Any],
+) -> Refusal:
+    """Several lanes write one cell with different bits: (lane, value) of two of them."""
     name = cell_name(store, cell)
     return Refusal(
         f"Race on {name}: several threads write it, with different values",
         store,
-        detail=f"{values} are both written to {name}{inside}, and which one stays is chance",
+        detail=f"{first[0]} writes {first[1]} there and {second[0]} writes {second[1]}: "
+        "which of them stays is chance",
         hint="let one thread write each cell: bind or split the loop that repeats the write.",
     )
 

@@ -15,6 +15,7 @@ from workbench.emulate.errors import told
 from workbench.emulate.launch import Launch
 from workbench.emulate.machine import Machine, Stopped
 from workbench.emulate.plan import Blocks, Plan
+from workbench.emulate.record import Log, Record
 from workbench.emulate.storage import Storage
 from workbench.ir import Buffer, BufferStore, Kernel, stores
 
@@ -39,13 +40,15 @@ class Run:
     """What came out of a run besides the values.
 
     `blocks` counts the blocks that ran, over all kernels; `stopped` says that the caller ended it.
-    `written` marks, for each written parameter by name, the elements that the run wrote.
+    `written` marks, for each written parameter by name, the elements that the run wrote; `log` is
+    every access, if it was asked for.
     """
 
     blocks: int
     stopped: bool
     warnings: tuple[RedundantWrites, ...]
     written: dict[str, np.ndarray[Any, Any]]
+    log: tuple[Record, ...] = ()
 
 
 def run(
@@ -56,12 +59,14 @@ def run(
     blocks: Sequence[int] | None = None,
     progress: Callable[[int, int], None] | None = None,
     stop: threading.Event | None = None,
+    record: bool = False,
 ) -> Run:
     """Run `kernels` in turn on `args`, NumPy arrays; what they write is written in place.
 
     `params` are the program's parameters that `args` stand for (default: those that the kernels
     view, in order). `blocks` picks block numbers (x fastest) of the only kernel. `progress` is
-    called with blocks done and blocks in all; setting `stop` ends the run early.
+    called with blocks done and blocks in all; setting `stop` ends the run early. `record` keeps
+    every access as an index map in `Run.log`, for runs of a few blocks.
 
     Raises EmulationError at the first thing that a GPU would punish: an index outside its buffer,
     a vector that starts where it must not, a read of what nothing wrote, a race, a barrier that
@@ -75,7 +80,7 @@ def run(
     except Refusal as refusal:
         raise told(refusal, kernels[0]) from None
     memory = {p: Storage(p, 1, flat) for p, flat in zip(params, arguments.flat, strict=True)}
-    emulation = _Emulation(memory, progress, stop, sum(len(c) for c in chosen))
+    emulation = _Emulation(memory, progress, stop, sum(len(c) for c in chosen), record)
     with np.errstate(all="ignore"):
         for kernel, numbers in zip(kernels, chosen, strict=True):
             try:
@@ -108,6 +113,10 @@ def _chosen(
     total = int(np.prod(kernel.grid, dtype=np.int64))
     if blocks is None:
         return range(total)
+    if not len(blocks):
+        raise Refusal(
+            "Can't run a sample of no blocks", hint=f"name some of the blocks 0 to {total - 1}."
+        )
     if len(kernels) != 1:
         raise Refusal(
             f"Can't run a sample of blocks: the program has {len(kernels)} kernels",
@@ -131,9 +140,11 @@ class _Emulation:
         progress: Callable[[int, int], None] | None,
         stop: threading.Event | None,
         total: int,
+        record: bool,
     ) -> None:
         self.memory, self.progress, self.stop, self.total = memory, progress, stop, total
-        self.done = 0
+        self.done, self.record = 0, record
+        self.log: list[Record] = []
         self.stopped = False
         self.warnings: list[RedundantWrites] = []
         self.written: dict[Buffer, Any] = {}
@@ -149,7 +160,8 @@ class _Emulation:
                 self.memory[original] = Storage(original, 1)
             flat[param] = self.memory[original]
         written = {s.buffer for s in stores(kernel) if s.buffer.scope == "global"}
-        launch = Launch(plan, flat, written, self.stop)
+        log = Log() if self.record else None
+        launch = Launch(plan, flat, written, self.stop, log)
         room = max(1, ROOM // plan.lanes_per_block)
         for number, blocks in enumerate(_chunks(kernel, numbers, room)):
             if self.stop is not None and self.stop.is_set():
@@ -159,6 +171,7 @@ class _Emulation:
             if self.progress is not None:
                 self.progress(self.done, self.total)
         self._note(kernel, launch, viewed)
+        self.log.extend(log.records.values() if log is not None else ())
 
     def _note(self, kernel: Kernel, launch: Launch, viewed: dict[Buffer, Buffer]) -> None:
         for store, writes in launch.redundant.items():
@@ -180,7 +193,7 @@ class _Emulation:
     def result(self, params: Sequence[Buffer]) -> Run:
         """What the run came to."""
         written = {p.name: self.written[p].reshape(p.shape) for p in params if p in self.written}
-        return Run(self.done, self.stopped, tuple(self.warnings), written)
+        return Run(self.done, self.stopped, tuple(self.warnings), written, tuple(self.log))
 
 
 def _chunks(kernel: Kernel, numbers: Sequence[int], room: int) -> Iterator[Blocks]:

@@ -211,6 +211,16 @@ class Watch:
         lane = int(np.argmax(bad))
         return self.conflict(visit, int(cells[lane]), int(owners[lane]), writes_only=writes_only)
 
+    def other(self, cell: int, owner: int) -> int | None:
+        """Someone else who wrote `cell` since the last barrier; None where nobody did."""
+        for place in self._path():
+            if place.visit is not None and place.visit.writes:
+                cells, owners = place.visit.lanes()
+                found = np.flatnonzero((cells == cell) & (owners != owner))
+                if len(found):
+                    return int(owners[found[0]])
+        return None
+
     def conflict(self, visit: Visit, cell: int, owner: int, *, writes_only: bool) -> Race:
         """The race of `visit` by `owner` on `cell` with whoever else touched the cell."""
         visits = [place.visit for place in self._path()]

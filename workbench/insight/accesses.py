@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from weakref import WeakKeyDictionary
 
@@ -57,7 +57,7 @@ class Access:
 
     `stage` names the block (or kernel) it stands in, `nest` counts the root's nests. `time` is the
     step, within one thread, as (constant, factor of each serial loop). `width` is the length of
-    the vector. `store` is the statement.
+    the vector. `store` is the statement, None for a load in a condition.
     """
 
     node: BufferLoad | BufferStore
@@ -68,7 +68,7 @@ class Access:
     nest: int
     time: tuple[int, dict[Var, int]]
     width: int
-    store: BufferStore
+    store: BufferStore | None
     init: bool
 
     @property
@@ -286,7 +286,7 @@ def _access(
         time,
         width,
         store,
-        at.init,  # type: ignore[arg-type]
+        at.init,
     )
 
 

@@ -41,7 +41,7 @@ class Touched:
         return prod((len(values[0]) for _, values in self.parts), start=1) if self.accesses else 0
 
     def region(self) -> tuple[Region, bool]:
-        """The cells as (start, count, step) a dimension, and whether these are all and only they."""
+        """The cells as (start, count, step) a dimension, and whether these are exactly they."""
         spans: list[tuple[int, int, int]] = [(0, 0, 1)] * len(self.buffer.shape)
         if not self.accesses:
             return tuple(spans), True
@@ -67,7 +67,7 @@ class Touched:
             table[_in_order(self.parts[0])] = True
             return
         if all(len(dims) == 1 for dims, _ in self.parts):
-            columns = dict((dims[0], values[0]) for dims, values in self.parts)
+            columns = {dims[0]: values[0] for dims, values in self.parts}
             table[np.ix_(*(columns[d] for d in range(table.ndim)))] = True
             return
         index: list[Any] = [None] * table.ndim
@@ -165,7 +165,7 @@ def _enumerate(
     dims: list[int],
     guards: list[Expr],
 ) -> tuple[int, tuple[Any, ...], bool]:
-    """(how many loop values pass the guards, the distinct cells of `dims`, whether all was seen)."""
+    """(how many loop values pass the guards, distinct cells of `dims`, whether all was seen)."""
     ordered = [v for v in extents if v in variables]
     count = prod(extents[v] for v in ordered)
     if count > MOST or any(_reads(access.indices[d]) for d in dims):
@@ -179,11 +179,11 @@ def _enumerate(
         keep = passed if keep is None else keep & passed
     number = count if keep is None else int(keep.sum())
     wide = access.width if dims and access.width > 1 else 0
-    columns = [np.asarray(_index(access, d, env, wide)) for d in dims]
+    found = [np.asarray(_index(access, d, env, wide)) for d in dims]
     if wide:
         shape = (*shape, wide)
         keep = None if keep is None else keep[..., None]
-    chosen = [_chosen(column, keep, shape, len(dims) == 1) for column in columns]
+    chosen = [_chosen(column, keep, shape, len(dims) == 1) for column in found]
     return number, _distinct(access.buffer, dims, chosen), True
 
 
@@ -243,10 +243,14 @@ def union(parts: Iterable[Touched]) -> tuple[Region, bool, int]:
         return boxes[0][0], True, found[0].cells
     low = [min(b[0][d][0] for b in boxes) for d in range(len(boxes[0][0]))]
     high = [max(_last(b[0][d]) for b in boxes) for d in range(len(boxes[0][0]))]
-    size = prod(h - l + 1 for l, h in zip(low, high, strict=True))
+    size = prod(end - start + 1 for start, end in zip(low, high, strict=True))
     if size > MOST or not all(p.exact for p in found):
-        return tuple((l, h - l + 1, 1) for l, h in zip(low, high, strict=True)), False, size
-    table = np.zeros([h - l + 1 for l, h in zip(low, high, strict=True)], dtype=bool)
+        return (
+            tuple((start, end - start + 1, 1) for start, end in zip(low, high, strict=True)),
+            False,
+            size,
+        )
+    table = np.zeros([end - start + 1 for start, end in zip(low, high, strict=True)], dtype=bool)
     for part in found:
         _shifted(part, low).mark(table)
     cells = int(table.sum())

@@ -104,6 +104,6 @@ def _caption(found: Sequence[Request]) -> str:
     if worst.sectors <= worst.ideal:
         return "Every request moves as few sectors of 32 bytes as it can."
     return (
-        f"A warp's {worst.access} of {worst.buffer} touches {worst.sectors:.3g} sectors of 32 bytes; "
-        f"packed together it would be {worst.ideal:.3g}."
+        f"A warp's {worst.access} of {worst.buffer} touches {worst.sectors:.3g} sectors of "
+        f"32 bytes; packed together it would be {worst.ideal:.3g}."
     )

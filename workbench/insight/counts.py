@@ -171,11 +171,16 @@ def _barriers(stmt: Node) -> int:
 
 
 def _work(kernel: Kernel) -> int:
-    stores = {a.store: a for a in accesses(kernel) if a.writes}
-    floats = {store: _operations(store.value, floats=True) for store in stores}
-    if any(floats.values()):
-        return sum(n * executions(stores[store]) for store, n in floats.items())
-    return sum(_operations(s.value, floats=False) * executions(a) for s, a in stores.items())
+    stores = [a for a in accesses(kernel) if a.writes]
+    floats = [_operations(_value(a), floats=True) for a in stores]
+    if any(floats):
+        return sum(n * executions(a) for n, a in zip(floats, stores, strict=True) if n)
+    return sum(_operations(_value(a), floats=False) * executions(a) for a in stores)
+
+
+def _value(store: Access) -> Expr:
+    assert store.store is not None
+    return store.store.value
 
 
 def _operations(expr: Expr, *, floats: bool) -> int:

@@ -45,7 +45,7 @@ class Occupancy:
 
 
 def occupancy(kernel: Kernel, target: Target) -> Occupancy | None:
-    """How full one multiprocessor of `target` can be with `kernel`; None where its limits are unknown.
+    """How full one multiprocessor of `target` can be with `kernel`; None where nobody knows.
 
     The targets "cuda" and "metal" stand for many GPUs and have no such limits.
     """
@@ -70,7 +70,8 @@ def occupancy(kernel: Kernel, target: Target) -> Occupancy | None:
     waves = prod(kernel.grid) / at_once if at_once and target.sm_count else 0.0
     caption = (
         f"One multiprocessor of {target.title} holds {count_text(blocks, 'block')} of "
-        f"{count_text(warps, 'warp')}: {fraction:.0%} of its warps; {tightest.resource} are the limit."
+        f"{count_text(warps, 'warp')}: {fraction:.0%} of its warps; "
+        f"{tightest.resource} are the limit."
     )
     rows = tuple((x.resource, x.needed, x.available, x.blocks) for x in limits)
     table = Table(("resource", "needed by a block", "there is", "blocks"), rows)

@@ -131,7 +131,7 @@ def _chosen(
 def _touches(groups: Mapping[tuple[str, str], list[Access]], fixed: Mapping) -> list[Touch]:
     result = []
     for (stage, kind), found in groups.items():
-        parts = [touched(a, {v: n for v, n in fixed.items()}) for a in found]
+        parts = [touched(a, dict(fixed.items())) for a in found]
         number = sum(p.accesses for p in parts)
         if number:
             region, exact, cells = union(parts)

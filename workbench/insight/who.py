@@ -81,7 +81,7 @@ class Who:
 
 
 def who(func: PrimFunc, buffer: str | None = None) -> Who:
-    """Who computes each cell of the buffer named `buffer` (default: the first that is written last).
+    """Who computes each cell of the buffer named `buffer` (default: the last output).
 
     A time step is one block instance that a thread runs, counted from 0 in the order of its loops;
     what a thread binding covers takes no time of its own. Raises ValueError for a name of nothing
