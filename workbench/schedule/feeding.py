@@ -36,7 +36,8 @@ def check_fed(
         for maker in siblings(func, block):
             if maker is reader or buffer not in written(maker.block):
                 continue
-            marks = [places(before).realize(b) for b in (maker.block, block)]
+            known = places(before).blocks
+            marks = [known[b.id] for b in (maker.block, block) if b.id in known]
             if order[maker.block.id] > order[block.id]:
                 raise Refusal(
                     f"Can't {task}: `{block.name}` would read {buffer.name} too early",

@@ -98,7 +98,7 @@ def cache_write(
     changed = {r: reading(r, buffer, copy) for r in (writer, *direct)}
     result = insert(func, holder, at, stage, copy, changed)
     for reader in (*direct, *later):
-        check_fed(result, result, places(result).blocks[reader.block.id].block, task)
+        check_fed(func, result, places(result).blocks[reader.block.id].block, task)
     return Edit(result, new.id)
 
 

@@ -1,0 +1,221 @@
+"""rfactor: sum up in several parts side by side, then sum up the parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from workbench.diag import Refusal
+from workbench.ir import (
+    TRUE,
+    Block,
+    BlockId,
+    BlockRealize,
+    Buffer,
+    BufferStore,
+    Expr,
+    For,
+    IterVar,
+    PrimFunc,
+    Range,
+    Stmt,
+    Var,
+    const,
+    copy_fresh,
+    seq,
+    substitute,
+)
+from workbench.ir.places import places, with_child
+from workbench.schedule.bindings import both, conjuncts
+from workbench.schedule.factoring import Sum, check_partial, only_sum, sum_loops
+from workbench.schedule.feeding import check_fed
+from workbench.schedule.inlining import with_regions
+from workbench.schedule.primitive import Edit, primitive
+from workbench.schedule.regions import variables
+from workbench.schedule.scope import bindings
+
+
+def _choices(func: PrimFunc, loop: For) -> Iterator[Mapping[str, Any]]:
+    yield {"factor_axis": 0}
+
+
+@primitive(group="blocks", choices=_choices)
+def rfactor(func: PrimFunc, loop: For, factor_axis: int) -> Edit:
+    """Give each iteration of `loop`, one that a sum runs over, a sum of its own; then sum those.
+
+    The parts go into a new buffer with one axis more, at position `factor_axis`. The order of
+    additions changes, as it must to run them side by side. Returns the new block, …_rf.
+
+    >>> sch.rfactor("k_0", factor_axis=0)
+    @T.prim_func
+    def main(A: T.Buffer((6, 8), "float32"), C: T.Buffer((6,), "float32")):
+        # with T.block("root"):
+        for i, k_0, k_1 in T.grid(6, 2, 4):
+            with T.block("C"):
+                vi = T.axis.spatial(6, i)
+                vk = T.axis.reduce(8, k_0 * 4 + k_1)
+                T.reads(A[vi, vk])
+                T.writes(C[vi])
+                with T.init():
+                    C[vi] = T.float32(0)
+                C[vi] = C[vi] + A[vi, vk]
+    ---
+    @T.prim_func
+    def main(A: T.Buffer((6, 8), "float32"), C: T.Buffer((6,), "float32")):
+        # with T.block("root"):
+        C_rf = T.alloc_buffer((2, 6))
+        for i, k_0, k_1 in T.grid(6, 2, 4):
+            with T.block("C_rf"):
+                vk_0, vi, vk_1 = T.axis.remap("SSR", [k_0, i, k_1])
+                T.reads(A[vi, vk_0 * 4 + vk_1])
+                T.writes(C_rf[vk_0, vi])
+                with T.init():
+                    C_rf[vk_0, vi] = T.float32(0)
+                C_rf[vk_0, vi] = C_rf[vk_0, vi] + A[vi, vk_0 * 4 + vk_1]
+        for i, k_0 in T.grid(6, 2):
+            with T.block("C"):
+                vk_0, vi = T.axis.remap("RS", [k_0, i])
+                T.reads(C_rf[vk_0, vi])
+                T.writes(C[vi])
+                with T.init():
+                    C[vi] = T.float32(0)
+                C[vi] = C[vi] + C_rf[vk_0, vi]
+    """
+    where = places(func)
+    inside = where.blocks_under(loop)
+    task = f"rfactor `{loop.loop_var.name}`"
+    if len(inside) != 1:
+        raise Refusal(
+            f"Can't {task}: it holds {len(inside)} blocks",
+            loop,
+            hint="name a loop that holds nothing but the block that sums",
+        )
+    realize = inside[0]
+    loops = sum_loops(func, realize, loop, task)
+    total = only_sum(func, realize.block, task)
+    size = len(total.store.indices)
+    if not -size - 1 <= factor_axis <= size:
+        raise Refusal(
+            f"Can't {task}: the parts of {total.store.buffer.name} have no axis {factor_axis}",
+            loop,
+            hint=f"factor_axis counts from 0 to {size}",
+        )
+    at = factor_axis % (size + 1)
+    parts = _parts_buffer(total.store.buffer, at, loop)
+    check_partial(func, realize, loop, task)
+    first, new = _partial(realize, loop, loops, total, parts, at)
+    last = _final(realize, loop, total, parts, at)
+    changed = where.replace(loops[0], seq(first, _outer(func, realize, loop, loops, last)))
+    changed = _allocated(changed, realize.block.id, parts)
+    for block in (new, realize.block.id):
+        check_fed(func, changed, places(changed).blocks[block].block, task)
+    left = places(changed).loops
+    return Edit(changed, new, {o.loop_var: () for o in loops if o.loop_var not in left})
+
+
+def _parts_buffer(buffer: Buffer, at: int, loop: For) -> Buffer:
+    extent = int(loop.extent.value)  # type: ignore[attr-defined]  # checked to be constant
+    shape = (*buffer.shape[:at], extent, *buffer.shape[at:])
+    return Buffer(f"{buffer.name}_rf", shape, buffer.type, buffer.scope)
+
+
+def _put_in(indices: tuple[Expr, ...], at: int, index: Expr) -> tuple[Expr, ...]:
+    return (*indices[:at], index, *indices[at:])
+
+
+def _iterator(loop: For, kind: str) -> IterVar:
+    var = Var(f"v{loop.loop_var.name}", loop.loop_var.type)
+    return IterVar(var, Range(const(0, var.type), loop.extent), kind)
+
+
+def _partial(
+    realize: BlockRealize, loop: For, loops: list[For], total: Sum, parts: Buffer, at: int
+) -> tuple[Stmt, BlockId]:
+    """The block that makes the parts, under loops of its own, and its identity."""
+    mine = _iterator(loop, "spatial")
+    iterators: list[IterVar] = [mine]
+    values: list[Expr] = [loop.loop_var]
+    by_loop: dict[Var, Expr] = {loop.loop_var: mine.var}
+    meaning: dict[Var, Expr] = {}
+    known = {one.loop_var: one for one in loops}
+    for old, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
+        if loop.loop_var not in variables(value):
+            iterators.append(old)
+            values.append(value)
+            continue
+        for var in known:
+            if var in variables(value) and var not in by_loop:
+                extra = _iterator(known[var], "reduce")
+                by_loop[var] = extra.var
+                iterators.append(extra)
+                values.append(var)
+        meaning[old.var] = substitute(value, by_loop)
+    indices = _put_in(total.store.indices, at, mine.var)
+    value = substitute(total.term, meaning)
+    summed = any(it.kind == "reduce" for it in iterators)
+    body = BufferStore(parts, total.join(parts[indices], value) if summed else value, indices)
+    init = BufferStore(parts, total.start, indices) if summed else None
+    block = Block(
+        f"{realize.block.name}_rf",
+        tuple(iterators),
+        (),
+        (),
+        body,
+        init,
+        annotations=realize.block.annotations,
+    )
+    stmt: Stmt = BlockRealize(tuple(values), realize.predicate, with_regions(block))
+    for one in reversed(loops):
+        stmt = replace(one, body=stmt)
+    copied, fresh = copy_fresh(stmt)
+    new = fresh[block.id]
+    assert isinstance(new, BlockId)
+    return copied, new
+
+
+def _final(realize: BlockRealize, loop: For, total: Sum, parts: Buffer, at: int) -> BlockRealize:
+    """The block that sums the parts: the old one, with the parts in the place of the terms."""
+    mine = _iterator(loop, "reduce")
+    bound = bindings(realize)
+    spatial = [it for it in realize.block.iter_vars if it.kind == "spatial"]
+    part = parts[_put_in(total.store.indices, at, mine.var)]
+    result = total.store.buffer[total.store.indices]
+    body = replace(total.store, value=total.join(result, part))
+    block = replace(realize.block, iter_vars=(mine, *spatial), body=body)
+    kept = {v for it in spatial for v in variables(bound[it.var])}
+    predicate: Expr = TRUE
+    for condition in conjuncts(realize.predicate):
+        if variables(condition) <= kept:
+            predicate = both(predicate, condition)
+    values = (loop.loop_var, *(bound[it.var] for it in spatial))
+    return BlockRealize(values, predicate, with_regions(block))
+
+
+def _outer(
+    func: PrimFunc, realize: BlockRealize, loop: For, loops: list[For], last: BlockRealize
+) -> Stmt:
+    """The old nest with `last` in it, without the loops of the sum but `loop`."""
+    where = places(func)
+    bound = bindings(realize)
+    reduced = {
+        v for it in realize.block.iter_vars if it.kind == "reduce" for v in variables(bound[it.var])
+    } - {loop.loop_var}
+    old: Stmt = realize
+    new: Stmt | None = last
+    for outer in where.above(realize):
+        if not (isinstance(outer, For) and outer.loop_var in reduced):
+            new = with_child(outer, old, new)
+        old = outer
+        if outer is loops[0]:
+            break
+    assert new is not None
+    return new
+
+
+def _allocated(func: PrimFunc, block: BlockId, buffer: Buffer) -> PrimFunc:
+    """`func` with `buffer` allocated in the block around `block`."""
+    where = places(func)
+    scope = where.scope(where.blocks[block])
+    inside = (*scope.block.alloc_buffers, buffer)
+    return where.replace(scope, replace(scope, block=replace(scope.block, alloc_buffers=inside)))
