@@ -165,6 +165,11 @@ BAD = {
     "region with too few ranges": block(
         "vi = T.axis.spatial(8, i)", "T.reads(B[vi])", "A[vi] = 1.0"
     ),
+    "reads twice": block("vi = T.axis.spatial(8, i)", "T.reads()", "T.reads(A[vi])", "A[vi] = 1.0"),
+    "where twice": block(
+        "vi = T.axis.spatial(8, i)", "T.where(i < 4)", "T.where(i < 3)", "A[vi] = 1.0"
+    ),
+    "reads by keyword": block("vi = T.axis.spatial(8, i)", "T.reads(x=A[vi])", "A[vi] = 1.0"),
     "reads outside a block": body("for i in range(8):", "    T.reads(A[i])", "    A[i] = 1.0"),
     # functions
     "head of the function": body("T.reads(A[0])", "A[0] = 1.0"),

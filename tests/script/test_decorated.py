@@ -41,6 +41,16 @@ def test_names_of_a_caller_are_not_seen():
         outer()
 
 
+def test_a_name_that_has_no_value_yet_is_not_seen():
+    with pytest.raises(ParseError, match=r"^There is no `later` here"):
+
+        @T.prim_func
+        def main(A: T.Buffer((8,), "float32")):
+            A[0] = later
+
+    later = 3
+
+
 def cell(text: str, namespace: dict, name: str = "/tmp/ipykernel_17/42.py") -> dict:
     """Run a cell's text as IPython does: its lines are known to linecache."""
     text = textwrap.dedent(text)
@@ -129,7 +139,7 @@ def test_a_value_that_is_no_plain_one_is_refused():
     with pytest.raises(ParseError) as error:
         parse("@T.prim_func\ndef main(A: T.Buffer((8,))):\n    A[0] = x", {"x": object()})
     assert str(error.value) == (
-        "Can't use `x`, a object, here.\n"
+        "Can't use `x` here: its type is object.\n"
         "where:\n"
         "   1 | @T.prim_func\n"
         "   2 | def main(A: T.Buffer((8,))):\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from workbench import arith
 from workbench.ir import (
@@ -168,15 +168,10 @@ def _realized(name: str, head: Head, body: Stmt) -> BlockRealize:
     )
     if head.reads is None or head.writes is None:
         found_reads, found_writes = arith.access_regions(block)
-        block = Block(
-            name,
-            block.iter_vars,
-            found_reads if head.reads is None else head.reads,
-            found_writes if head.writes is None else head.writes,
-            body,
-            head.init,
-            block.alloc_buffers,
-            head.annotations,
+        block = replace(
+            block,
+            reads=found_reads if head.reads is None else head.reads,
+            writes=found_writes if head.writes is None else head.writes,
         )
     return BlockRealize(tuple(value for _, value in head.axes), head.predicate, block)
 
@@ -223,6 +218,7 @@ def _read_binding(r: Reader, tree: ast.stmt, head: Head) -> bool:
                 return True
         case ast.Expr(value=ast.Call() as call):
             if r.is_function(call, "where"):
+                _refuse_second(r, call, head.predicate is not TRUE)
                 (condition,) = r.arguments(call, "predicate")
                 head.predicate = read_condition(r, condition)
                 return True
@@ -272,10 +268,16 @@ def _read_note(r: Reader, call: ast.Call, head: Head) -> None:
         (attributes,) = r.arguments(call, "attrs")
         head.annotations = read_attributes(r, attributes)
     else:
+        _refuse_second(r, call, getattr(head, name) is not None)
+        if call.keywords:
+            hint = f"write T.{name}(A[vi], B[vi])"
+            raise r.error(call.keywords[0], f"T.{name} takes no keyword", hint=hint)
         listed = len(call.args) == 1 and isinstance(call.args[0], (ast.List, ast.Tuple))
         trees = call.args[0].elts if listed else call.args  # type: ignore[attr-defined]
-        regions = tuple(read_region(r, tree) for tree in trees)
-        if name == "reads":
-            head.reads = regions
-        else:
-            head.writes = regions
+        setattr(head, name, tuple(read_region(r, tree) for tree in trees))
+
+
+def _refuse_second(r: Reader, call: ast.Call, is_second: bool) -> None:
+    if is_second:
+        name = r.text(call.func)
+        raise r.error(call, f"`{name}` stands twice in this block", hint="write it once")

@@ -48,7 +48,7 @@ def _print_call(w: Writer, name: str, *args: Expr | str) -> None:
 
 @prints(Call)
 def _print_function(w: Writer, e: Call, tightness: int) -> None:
-    _print_call(w, w.dialect.abs if e.op == "abs" else "T." + e.op, *e.args)
+    _print_call(w, "T." + e.op, *e.args)
 
 
 @reads(ast.Call)

@@ -8,7 +8,7 @@ import sys
 from collections import ChainMap
 from collections.abc import Callable, Mapping
 from pathlib import PurePath
-from types import FrameType, FunctionType
+from types import CellType, FrameType, FunctionType
 
 from workbench.diag import Span
 from workbench.ir import IRModule, PrimFunc
@@ -192,8 +192,10 @@ def _environment(func: FunctionType, frame: FrameType | None) -> Mapping[str, ob
     Closures hold only what the body uses; a name used in an annotation alone is found in the
     frames that are running the definition, those whose code encloses the function's.
     """
-    scopes: list[Mapping[str, object]] = [inspect.getclosurevars(func).nonlocals]
+    cells = zip(func.__code__.co_freevars, func.__closure__ or (), strict=True)
+    # A cell is empty while what it is for has not been given a value yet.
+    scopes = [{name: cell.cell_contents for name, cell in cells if cell != CellType()}]
     while frame is not None and func.__qualname__.startswith(frame.f_code.co_qualname + "."):
-        scopes.append(frame.f_locals)
+        scopes.append(dict(frame.f_locals))
         frame = frame.f_back
-    return ChainMap(*map(dict, scopes), func.__globals__)
+    return ChainMap(*scopes, func.__globals__)

@@ -103,7 +103,7 @@ class Reader:
                 return found
         if name in self.env:
             return self._captured(self.env[name], name, tree)
-        known = [n for scope in self.scopes for n in scope]
+        known = [n for scope in self.scopes for n, node in scope.items() if node not in self.hidden]
         close = get_close_matches(name, [*known, *self.env], n=1)
         hint = f"is it `{close[0]}`?" if close else "in scope: " + (", ".join(known) or "nothing")
         raise self.error(tree, f"There is no `{name}` here", hint=hint)
@@ -118,8 +118,8 @@ class Reader:
             return index(value)  # type: ignore[arg-type]  # NumPy's integers
         except TypeError:
             hint = "a program takes numbers, strings, and lists and tuples of them from around it"
-            kind = type(value).__name__
-            raise self.error(tree, f"Can't use `{name}`, a {kind}, here", hint=hint) from None
+            headline = f"Can't use `{name}` here: its type is {type(value).__name__}"
+            raise self.error(tree, headline, hint=hint) from None
 
     @contextmanager
     def hiding(self, names: Mapping[Var, tuple[str, str]]) -> Iterator[None]:

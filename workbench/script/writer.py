@@ -64,7 +64,6 @@ class Dialect:
     block: str
     block_attr: str
     alloc_buffer: str
-    abs: str
 
 
 DIALECTS = {
@@ -75,7 +74,6 @@ DIALECTS = {
         block="T.block",
         block_attr="T.block_attr",
         alloc_buffer="T.alloc_buffer",
-        abs="T.abs",
     ),
     "tvm": Dialect(  # apache-tvm 0.27: tirx is its name for tir, sblock for block
         header=("# from tvm.script import ir as I", "# from tvm.script import tirx as T", ""),
@@ -84,7 +82,6 @@ DIALECTS = {
         block="T.sblock",
         block_attr="T.sblock_attr",
         alloc_buffer="T.sblock_alloc_buffer",
-        abs="T.fabs",
     ),
 }
 
