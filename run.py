@@ -9,24 +9,18 @@ from __future__ import annotations
 import argparse
 import hashlib
 import importlib.util
-import json
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
-import urllib.request
-import venv
 from collections.abc import Sequence
 from pathlib import Path
-from urllib.parse import urljoin
 
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
 BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
-PIP = "https://pypi.org/pypi/pip/json"
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
@@ -84,32 +78,16 @@ def install(extra: str) -> None:
 
 def make_venv() -> None:
     """A virtual environment with pip, also where Debian has split ensurepip off from Python."""
-    if importlib.util.find_spec("ensurepip"):
-        venv.create(VENV, with_pip=True)
-        return
-    venv.create(VENV, with_pip=False)
-    with tempfile.TemporaryDirectory() as folder:
-        wheel = download_pip(Path(folder))
-        subprocess.run([PYTHON, f"{wheel}/pip", "install", "--quiet", wheel], check=True)
-
-
-def download_pip(folder: Path) -> Path:
-    """pip's own wheel, from the Python Package Index, checked against the index's hash."""
-    try:
-        with urllib.request.urlopen(PIP, timeout=60) as answer:
-            files = json.load(answer)["urls"]
-        (file,) = (f for f in files if f["packagetype"] == "bdist_wheel")
-        with urllib.request.urlopen(urljoin(PIP, file["url"]), timeout=60) as answer:
-            content = answer.read()
-    except OSError as error:
-        package = f"python3.{sys.version_info[1]}-venv"
-        shutil.rmtree(VENV)
-        sys.exit(f"pip is missing and cannot be fetched ({error}); try: apt install {package}")
-    if hashlib.sha256(content).hexdigest() != file["digests"]["sha256"]:
-        sys.exit("pip's wheel came damaged; try again")
-    wheel = folder / file["filename"]
-    wheel.write_bytes(content)
-    return wheel
+    package = f"python3.{sys.version_info[1]}-venv"
+    if importlib.util.find_spec("ensurepip") or debian(package):
+        # In a new process: this one has already found that ensurepip is missing.
+        subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
+    elif importlib.util.find_spec("pip"):
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", VENV], check=True)
+        pip = [sys.executable, "-m", "pip", "--python", PYTHON, "install", "--quiet", "pip"]
+        subprocess.run(pip, check=True)
+    else:
+        sys.exit(f"this Python comes without pip and ensurepip; first run: apt install {package}")
 
 
 # --- programs for tests ---------------------------------------------------------------------------

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
-import json
 import subprocess
 from pathlib import Path
 
@@ -39,12 +36,9 @@ def as_root(monkeypatch):
 
 
 def test_packages_are_installed_once_for_each_pyproject(calls, monkeypatch):
-    def create(folder: Path, with_pip: bool) -> None:
-        run.PYTHON.parent.mkdir(parents=True)
-        run.PYTHON.touch()
-
-    monkeypatch.setattr(run.venv, "create", create)
+    monkeypatch.setattr(run, "make_venv", lambda: run.PYTHON.parent.mkdir(parents=True))
     run.install("lab")
+    run.PYTHON.touch()
     run.install("lab")
     assert [call[1:] for call in calls] == [
         ["-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--editable", ".[lab]"]
@@ -54,54 +48,45 @@ def test_packages_are_installed_once_for_each_pyproject(calls, monkeypatch):
     assert len(calls) == 2
 
 
-def test_without_ensurepip_pip_comes_as_its_own_wheel(calls, monkeypatch):
-    made = []
-    monkeypatch.setattr(run.importlib.util, "find_spec", lambda name: None)
-    monkeypatch.setattr(run.venv, "create", lambda folder, with_pip: made.append(with_pip))
-    monkeypatch.setattr(run, "download_pip", lambda folder: Path("pip-26.whl"))
+def modules(monkeypatch, *there: str) -> None:
+    """Python has just these of the modules that can bring pip."""
+    monkeypatch.setattr(run.importlib.util, "find_spec", lambda name: name in there or None)
+
+
+def test_ensurepip_makes_the_environment(calls, monkeypatch):
+    modules(monkeypatch, "ensurepip", "pip")
     run.make_venv()
-    assert made == [False]
-    assert calls[0][1:] == ["pip-26.whl/pip", "install", "--quiet", "pip-26.whl"]
+    assert [call[1:] for call in calls] == [["-m", "venv", str(run.VENV)]]
 
 
-def index(monkeypatch, content: bytes, digest: str) -> None:
-    """A package index that offers `content` as pip's wheel."""
-    file = {
-        "packagetype": "bdist_wheel",
-        "url": "../../packages/pip-26.whl",
-        "filename": "pip-26.whl",
-        "digests": {"sha256": digest},
-    }
-    answers = {
-        run.PIP: json.dumps({"urls": [file]}).encode(),
-        "https://pypi.org/packages/pip-26.whl": content,
-    }
-    monkeypatch.setattr(
-        run.urllib.request, "urlopen", lambda url, timeout: io.BytesIO(answers[url])
-    )
+def test_as_root_debians_package_brings_ensurepip(calls, as_root, monkeypatch):
+    modules(monkeypatch)
+    as_root(0)
+    run.make_venv()
+    assert calls[1][-1].startswith("python3.")
+    assert calls[1][-1].endswith("-venv")
+    assert calls[2][1:] == ["-m", "venv", str(run.VENV)]
 
 
-def test_pips_wheel_is_checked(monkeypatch, tmp_path: Path):
-    index(monkeypatch, b"wheel", hashlib.sha256(b"wheel").hexdigest())
-    assert run.download_pip(tmp_path).read_bytes() == b"wheel"
-    index(monkeypatch, b"other", hashlib.sha256(b"wheel").hexdigest())
-    with pytest.raises(SystemExit, match=r"^pip's wheel came damaged; try again$"):
-        run.download_pip(tmp_path)
+def test_else_the_systems_pip_brings_pip(calls, as_root, monkeypatch):
+    modules(monkeypatch, "pip")
+    as_root(1000)
+    run.make_venv()
+    assert [call[1:] for call in calls] == [
+        ["-m", "venv", "--without-pip", str(run.VENV)],
+        ["-m", "pip", "--python", str(run.PYTHON), "install", "--quiet", "pip"],
+    ]
 
 
-def test_without_network_the_debian_package_is_named(monkeypatch, tmp_path: Path):
-    def offline(url, timeout):
-        raise OSError("no route")
-
-    monkeypatch.setattr(run.urllib.request, "urlopen", offline)
-    monkeypatch.setattr(run, "VENV", tmp_path / "made")
-    (tmp_path / "made").mkdir()
+def test_without_either_the_debian_package_is_named(calls, as_root, monkeypatch):
+    modules(monkeypatch)
+    as_root(1000)
     with pytest.raises(SystemExit) as stop:
-        run.download_pip(tmp_path)
+        run.make_venv()
     assert str(stop.value).startswith(
-        "pip is missing and cannot be fetched (no route); try: apt install python3."
+        "this Python comes without pip and ensurepip; first run: apt install python3."
     )
-    assert not (tmp_path / "made").exists(), "half an environment must not be taken for a whole"
+    assert calls == []
 
 
 def test_as_root_debians_packages_are_installed(calls, as_root, monkeypatch):
