@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
+from workbench import arith
 from workbench.check.finding import Finding
 from workbench.check.kernels import Nest, extent_of
 from workbench.check.units import Unit
-from workbench.ir import Buffer, For, Node, Var, free_vars
+from workbench.ir import Buffer, Expr, For, Node, Var, free_vars
 
 
 def waste(nest: Nest) -> Iterator[Finding]:
@@ -49,7 +50,9 @@ def _repeated_fetch(nest: Nest, unit: Unit) -> Iterator[Finding]:
 def used_variables(unit: Unit) -> set[Var]:
     """The loop variables that the bindings of a unit, or its indices, use."""
     values: list[Node] = [*unit.values.values()] or [unit.stmt]
-    return {v for value in values for v in free_vars(value)}
+    dom = arith.loop_bounds(unit.loops)  # (i * 4 + j) // 4 uses no j
+    short = (arith.simplify(v, dom) if isinstance(v, Expr) else v for v in values)
+    return {v for value in short for v in free_vars(value)}
 
 
 def _early_copy(nest: Nest, unit: Unit) -> Iterator[Finding]:
