@@ -1,0 +1,96 @@
+"""reorder: where it is taken, the result is the same; programs are random, numbers whole."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from workbench import emulate, ir, script
+
+REDUCTION = """
+@T.prim_func
+def main(A: T.Buffer((32, 32), "float32"), B: T.Buffer((32, 32), "float32")):
+    for i, j, k in T.grid({i}, {j}, {k}):
+        with T.block("B"):
+            v0 = T.axis.spatial(32, {first})
+            v1 = T.axis.spatial(32, {second})
+            v2 = T.axis.reduce(32, {third})
+            T.where({where})
+            with T.init():
+                B[v0, v1] = T.float32({init})
+            B[v0, v1] = {update}
+"""
+STAGES = """
+@T.prim_func
+def main(A: T.Buffer((32, 32), "float32"), B: T.Buffer((32, 32), "float32")):
+    C = T.alloc_buffer((32, 32))
+    for i, j in T.grid({i}, {j}):
+        with T.block("C"):
+            v0 = T.axis.spatial(32, {first})
+            v1 = T.axis.spatial(32, {second})
+            C[v0, v1] = A[v0, v1] + T.float32(1)
+        with T.block("B"):
+            v0 = T.axis.spatial(32, {third})
+            v1 = T.axis.spatial(32, {fourth})
+            B[v0, v1] = C[v0, v1] * T.float32(2)
+"""
+FORMS = ["i", "j", "k", "i * {j} + j", "i // 2", "j % 2", "i + j", "i + k", "(i * {j} + j) // 3"]
+FORMS += ["j * {k} + k", "0", "{k} - 1 - k", "i * {k} + k"]
+UPDATES = [
+    "B[v0, v1] + A[v0, v2]",
+    "T.max(B[v0, v1], A[v0, v2])",
+    "B[v0, v1] * T.float32(2) + A[v0, v2]",
+    "A[v2, v1]",
+]
+
+
+def program(seed: int) -> ir.PrimFunc:
+    rng = random.Random(seed)
+    sizes = {name: rng.choice([1, 2, 3, 4]) for name in "ijk"}
+    sure = rng.random() < 0.5  # half of them as programs are, half of them wild
+    forms = ["i", "j", "k", "k" if seed % 2 else "j"] if sure else rng.choices(FORMS, k=4)
+    names = ("first", "second", "third", "fourth")
+    told = {name: form.format(**sizes) for name, form in zip(names, forms, strict=True)}
+    if seed % 3 == 0:
+        told = {name: form.replace("k", "i") for name, form in told.items()}
+        text = STAGES.format(**sizes, **told)
+    else:
+        where = rng.choice(["True", "True", "i * {j} + j < 5"]).format(**sizes)
+        update, init = rng.choice(UPDATES), rng.choice([0, 3])
+        text = REDUCTION.format(**sizes, **told, where=where, update=update, init=init)
+    func = script.parse(text.replace("            T.where(True)\n", ""))
+    assert isinstance(func, ir.PrimFunc)
+    return func
+
+
+def run(func: ir.PrimFunc) -> np.ndarray:
+    rng = np.random.default_rng(1)
+    a, b = (rng.integers(-4, 5, (32, 32)).astype("float32") for _ in range(2))
+    emulate.evaluate(func, [a, b])
+    return b
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_a_nest_that_may_be_reordered_gives_the_same(part: int) -> None:
+    taken = refused = 0
+    for seed in range(part * 80, part * 80 + 80):
+        func = program(seed)
+        try:
+            expected = run(func)
+        except emulate.EmulationError:
+            continue  # it reads what nothing wrote
+        sch = wb.Schedule(func)
+        block = sch.get_blocks()[-1]
+        order = sch.get_loops(block)
+        random.Random(seed).shuffle(order)
+        try:
+            sch.reorder(*order)
+        except wb.ScheduleError:
+            refused += 1
+            continue
+        taken += 1
+        np.testing.assert_array_equal(run(sch.func), expected, f"seed {seed}\n{script.show(func)}")
+    assert taken >= 20 and refused >= 10
