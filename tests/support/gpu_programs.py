@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import workbench as wb
 from workbench import script
 from workbench.ir import PrimFunc
@@ -77,12 +79,17 @@ def window_steps(threads: int = 128) -> dict[str, PrimFunc]:
 def blocked_matmul(shared: bool = True) -> PrimFunc:
     """The tutorial's matmul with local, or local and shared-memory, blocking, in tiles of 16."""
     sch = wb.Schedule(parsed(MATMUL))
-    block = sch.get_block("C")
+    block_matmul(sch, sch.get_block("C"), shared, local=4, threads=4, depth=8)
+    return sch.func
+
+
+def block_matmul(sch: Any, block: Any, shared: bool, local: int, threads: int, depth: int) -> None:
+    """The tutorial's `blocking` and `blocking_with_shared`, on our schedule or on TVM's."""
     write_back = sch.cache_write(block, 0, "local")
     i, j, k = sch.get_loops(block)
-    i_0, i_1, i_2 = sch.split(i, [None, 4, 4])
-    j_0, j_1, j_2 = sch.split(j, [None, 4, 4])
-    k_0, k_1 = sch.split(k, [None, 8])
+    i_0, i_1, i_2 = sch.split(i, [None, threads, local])
+    j_0, j_1, j_2 = sch.split(j, [None, threads, local])
+    k_0, k_1 = sch.split(k, [None, depth])
     sch.reorder(i_0, j_0, i_1, j_1, k_0, k_1, i_2, j_2)
     sch.reverse_compute_at(write_back, j_1)
     sch.bind(i_0, "blockIdx.y")
@@ -91,16 +98,15 @@ def blocked_matmul(shared: bool = True) -> PrimFunc:
         thread = sch.fuse(i_1, j_1)
         sch.bind(thread, "threadIdx.x")
         for which in (0, 1):
-            _fetch_together(sch, block, which, k_0, threads=16)
+            _fetch_together(sch, block, which, k_0, threads * threads)
     else:
         sch.unroll(k_1)
         sch.bind(i_1, "threadIdx.y")
         sch.bind(j_1, "threadIdx.x")
     sch.decompose_reduction(block, k_0)
-    return sch.func
 
 
-def _fetch_together(sch: wb.Schedule, block: object, which: int, at: object, threads: int) -> None:
+def _fetch_together(sch: Any, block: Any, which: int, at: Any, threads: int) -> None:
     stage = sch.cache_read(block, which, "shared")
     sch.compute_at(stage, at)
     fused = sch.fuse(*sch.get_loops(stage)[-2:])
