@@ -1,0 +1,122 @@
+"""reindex: the programs that it makes, and that they mean the same."""
+
+from __future__ import annotations
+
+from tests.support.block_programs import FLAT, MATMUL
+from tests.support.steps import after
+
+FLAT2 = """\
+@T.prim_func
+def main(A: T.Buffer((4, 6), "float32"), C: T.Buffer((4, 6), "float32")):
+    B = T.alloc_buffer((24,), "float32")
+    for i, j in T.grid(4, 6):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi * 6 + vj] = A[vi, vj] * 2.0
+    for i, j in T.grid(4, 6):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi * 6 + vj] + 1.0
+"""
+
+
+def test_a_flat_index_that_is_read():
+    text = after(FLAT, lambda sch: sch.reindex("B", ("read", 0)))
+    assert (
+        text
+        == """\
+B = T.alloc_buffer((4, 6))
+A_reindex = T.alloc_buffer((4, 6))
+for ax0, ax1 in T.grid(4, 6):
+    with T.block("A_reindex_reindex"):
+        v0, v1 = T.axis.remap("SS", [ax0, ax1])
+        T.reads(A[v0 * 6 + v1])
+        T.writes(A_reindex[v0, v1])
+        A_reindex[v0, v1] = A[v0 * 6 + v1]
+for i, j in T.grid(4, 6):
+    with T.block("B"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        T.reads(A_reindex[vi, vj])
+        T.writes(B[vi, vj])
+        B[vi, vj] = A_reindex[vi, vj] * T.float32(2)
+for i in range(24):
+    with T.block("C"):
+        vi = T.axis.spatial(24, i)
+        T.reads(B[vi // 6, vi % 6])
+        T.writes(C[vi])
+        C[vi] = B[vi // 6, vi % 6] + T.float32(1)"""
+    )
+
+
+def test_a_flat_index_that_is_written():
+    text = after(FLAT2, lambda sch: sch.reindex("B", ("write", 0)))
+    assert (
+        text
+        == """\
+B = T.alloc_buffer((24,))
+B_reindex = T.alloc_buffer((4, 6))
+for i, j in T.grid(4, 6):
+    with T.block("B"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        T.reads(A[vi, vj])
+        T.writes(B_reindex[vi, vj])
+        B_reindex[vi, vj] = A[vi, vj] * T.float32(2)
+for ax0, ax1 in T.grid(4, 6):
+    with T.block("B_reindex"):
+        v0, v1 = T.axis.remap("SS", [ax0, ax1])
+        T.reads(B_reindex[v0, v1])
+        T.writes(B[v0 * 6 + v1])
+        B[v0 * 6 + v1] = B_reindex[v0, v1]
+for i, j in T.grid(4, 6):
+    with T.block("C"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        T.reads(B[vi * 6 + vj])
+        T.writes(C[vi, vj])
+        C[vi, vj] = B[vi * 6 + vj] + T.float32(1)"""
+    )
+
+
+def test_the_sums_of_a_matrix_product():
+    text = after(MATMUL, lambda sch: sch.reindex("C", ("write", 0)))
+    assert (
+        text
+        == """\
+C_reindex = T.alloc_buffer((6, 6))
+for i, j, k in T.grid(6, 6, 8):
+    with T.block("C"):
+        vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+        T.reads(A[vi, vk], B[vk, vj])
+        T.writes(C_reindex[vi, vj])
+        with T.init():
+            C_reindex[vi, vj] = T.float32(0)
+        C_reindex[vi, vj] = C_reindex[vi, vj] + A[vi, vk] * B[vk, vj]
+for ax0, ax1 in T.grid(6, 6):
+    with T.block("C_reindex"):
+        v0, v1 = T.axis.remap("SS", [ax0, ax1])
+        T.reads(C_reindex[v0, v1])
+        T.writes(C[v0, v1])
+        C[v0, v1] = C_reindex[v0, v1]"""
+    )
+
+
+def test_by_name():
+    text = after(MATMUL, lambda sch: sch.reindex("C", "B"))
+    assert (
+        text
+        == """\
+B_reindex = T.alloc_buffer((6, 8))
+for ax0, ax1 in T.grid(6, 8):
+    with T.block("B_reindex_reindex"):
+        v0, v1 = T.axis.remap("SS", [ax0, ax1])
+        T.reads(B[v1, v0])
+        T.writes(B_reindex[v0, v1])
+        B_reindex[v0, v1] = B[v1, v0]
+for i, j, k in T.grid(6, 6, 8):
+    with T.block("C"):
+        vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+        T.reads(A[vi, vk], B_reindex[vj, vk])
+        T.writes(C[vi, vj])
+        with T.init():
+            C[vi, vj] = T.float32(0)
+        C[vi, vj] = C[vi, vj] + A[vi, vk] * B_reindex[vj, vk]"""
+    )
