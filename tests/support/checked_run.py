@@ -216,17 +216,22 @@ def _shape_of(headline: str) -> str:
     return " ".join(word for word in headline.split() if "`" not in word)[:70]
 
 
-def run_seed(seed: int) -> Outcome:
-    """The random schedule number `seed`, with all checks.
+STYLES = ("free", "gpu first", "gpu last")
+
+
+def run_seed(
+    seed: int, verbs: tuple[str, ...] | None = None, styles: tuple[str, ...] = STYLES
+) -> Outcome:
+    """The random schedule number `seed`, with all checks; of `verbs` where they are given.
 
     Raises Wrong where one fails.
     """
     rng = random.Random(seed)
     run = CheckedRun(rng)
-    style = rng.choice(("free", "gpu first", "gpu last"))
+    style = rng.choice(styles)
     if style == "gpu first":
         run.bind_threads()
-    run.random_steps(rng.randint(2, 8))
+    run.random_steps(rng.randint(2, 8), verbs)
     if style == "gpu last":
         run.bind_threads()
     run.check_replay()

@@ -248,6 +248,29 @@ class Chooser:
             return None
         return Told("decompose_reduction", (Named(name), Loop(name, self.rng.randrange(count))))
 
+    def rfactor(self) -> Told | None:
+        reducing = [name for name, r in self.blocks.items() if r.block.init is not None]
+        name = self.rng.choice(reducing or list(self.blocks))
+        if not self.nests[name]:
+            return None
+        at = Loop(name, self.rng.randrange(len(self.nests[name])))
+        return Told("rfactor", (at, self.rng.choice((0, 0, 1, -1))))
+
+    def storage_align(self) -> Told:
+        made = [
+            name
+            for name, r in self.blocks.items()
+            if r.block.writes
+            and r.block.writes[0].buffer not in self.func.params
+            and len(r.block.writes[0].region) > 1
+        ]
+        name = self.rng.choice(made) if made else self.block().block
+        writes = self.blocks[name].block.writes
+        last = len(writes[0].region) - 1 if writes else 0
+        axis = self.rng.randrange(last) if last and self.rng.random() < 0.9 else last
+        wish = self.rng.choice(((4, 1), (8, 0), (32, 1), (8, 4)))
+        return Told("storage_align", (Named(name), 0, axis, *wish))
+
     def set_scope(self) -> Told:
         return Told("set_scope", (self.block(), 0, self.rng.choice(SCOPES)))
 
@@ -288,6 +311,8 @@ DRAWS: dict[str, Callable[[Chooser], Told | None]] = {
         "compute_inline",
         "reverse_compute_inline",
         "decompose_reduction",
+        "rfactor",
+        "storage_align",
         "set_scope",
         "annotate",
         "unannotate",
@@ -303,6 +328,7 @@ VERBS = (
     "reverse_compute_at",
     "annotate",
     "unannotate",
+    "rfactor",
 )
 
 
