@@ -409,6 +409,9 @@ class PrimFunc(Node):
         """The block around the whole body, which allocates the intermediate buffers."""
         return self.body.block
 
+    def __repr__(self) -> str:
+        return self.script()
+
     def script(self, dialect: str = "workbench") -> str:
         """The program as TVMScript text."""
         from workbench import script
@@ -434,6 +437,9 @@ class IRModule(Node):
                 return func
         names = ", ".join(func.name for func in self.functions)
         raise KeyError(f"the module has no function {name!r}; it has: {names}")
+
+    def __repr__(self) -> str:
+        return self.script()
 
     def script(self, dialect: str = "workbench") -> str:
         """The module as TVMScript text."""
