@@ -54,7 +54,8 @@ def touch_text(buffer: str, touch: Touch) -> str:
     within = "" if touch.exact else " (within this box)"
     cells = "1 cell" if touch.cells == 1 else f"{touch.cells:,} cells"
     times = f", {touch.accesses:,} times" if touch.accesses != touch.cells else ", each once"
-    return f"{VERBS.get(touch.access, touch.access)} {buffer}[{slices(touch.region)}]{within}: {cells}{times}"
+    where = f"{buffer}[{slices(touch.region)}]{within}"
+    return f"{VERBS.get(touch.access, touch.access)} {where}: {cells}{times}"
 
 
 def _track(tile: Tile) -> str:

@@ -11,7 +11,7 @@ from workbench.diag import Fail
 from workbench.ir import BlockId, PrimFunc, Var
 from workbench.schedule import Schedule
 from workbench.schedule.history import History, HistoryNode
-from workbench.schedule.places import places
+from workbench.ir.places import places
 from workbench.widgets import offers
 from workbench.widgets.memo import memo
 from workbench.widgets.names import Keys, Names, names_of, places_of

@@ -44,6 +44,7 @@ function actionsPane(lab) {
   function verbButton(verb) {
     const refused = verb.verdict === "refused";
     return h(`button.wb-verb${refused ? ".wb-cannot" : ""}`, {
+      "data-f": verb.name,
       "aria-expanded": String(open === verb.name),
       title: verb.summary,
       onclick: () => {
@@ -113,5 +114,5 @@ function actionsPane(lab) {
     }
   }
 
-  return { pane, draw };
+  return { pane, draw, inputs: () => [lab.offer(), lab.place] };
 }

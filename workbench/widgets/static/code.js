@@ -96,7 +96,7 @@ function refusalView(refusal) {
     refusal.hint ? h("p", {}, h("b", {}, "Do: "), ...prose(refusal.hint)) : null,
     refusal.where || refusal.detail
       ? h("details", {}, h("summary", {}, "where, and what was found"),
-          refusal.where ? h("pre.wb-where", { tabindex: "0" }, refusal.where) : null,
-          refusal.detail ? h("pre.wb-where", { tabindex: "0" }, refusal.detail) : null)
+          refusal.where ? h("pre.wb-where", {}, refusal.where) : null,
+          refusal.detail ? h("pre.wb-where", {}, refusal.detail) : null)
       : null);
 }

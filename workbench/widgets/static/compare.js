@@ -2,7 +2,7 @@
 
 function comparePane(lab) {
   const pane = h("section.wb-pane.wb-compare", { "aria-label": "Comparison" });
-  return { pane, draw };
+  return { pane, draw, inputs: () => [lab.against, lab.comparison()] };
 
   function draw() {
     const compared = lab.comparison();
@@ -15,7 +15,7 @@ function comparePane(lab) {
         ? "These two were not compared before the page was saved." : "Comparing…"));
       return;
     }
-    const table = h("div.wb-table", { tabindex: "0", role: "group", "aria-label": "differences" });
+    const table = h("div.wb-table", { role: "group", "aria-label": "differences" });
     table.append(markup(compared.table));
     const page = { names: compared.names };
     pane.replaceChildren(title,

@@ -91,6 +91,19 @@ function oneStop(pane) {
   return () => settle(null);
 }
 
+/** Draw a pane anew and put the focus back on the thing that had it, if that is still there. */
+function keepFocus(pane, draw) {
+  const page = pane.getRootNode();
+  const old = pane.contains(page.activeElement) ? page.activeElement : null;
+  const who = (item) => item.dataset.f ?? [item.textContent, item.ariaLabel, item.value].join();
+  const same = (item) => item.tagName === old.tagName && who(item) === who(old);
+  const order = old ? [...pane.querySelectorAll(old.tagName)].filter(same).indexOf(old) : 0;
+  draw();
+  if (!old || old.isConnected) return;
+  const found = [...pane.querySelectorAll(old.tagName)].filter(same);
+  (found[order] ?? found[0])?.focus({ preventScroll: true });
+}
+
 /** Where an arrow key leads: sideways in reading order, up and down to the nearest in the next row. */
 function neighbour(all, from, key) {
   const at = all.indexOf(from);

@@ -43,6 +43,7 @@ function historyPane(lab) {
     const branch = depth && lab.node(node.parent) && lab.firstChild(node.parent) !== node.id;
     const button = h("button.wb-step", {
       onclick: choose,
+      "data-f": node.id,
       "aria-current": here ? "step" : null,
       title: node.said || null,
     },
@@ -55,7 +56,6 @@ function historyPane(lab) {
   }
 
   function draw() {
-    const focused = list.contains(document.activeElement);
     list.replaceChildren(...reading(lab.tree).map(stepButton));
     undo.disabled = parentOf(lab.at) === null;
     redo.disabled = lab.redoTo(lab.at) === null;
@@ -63,9 +63,7 @@ function historyPane(lab) {
     compare.disabled = lab.against === null && parentOf(lab.at) === null;
     compare.textContent = lab.against === null ? "compare with the step before" : "stop comparing";
     settle();
-    const current = list.querySelector("[aria-current]");
-    if (focused) current?.focus();
   }
 
-  return { pane, draw };
+  return { pane, draw, inputs: () => [lab.tree, lab.against] };
 }

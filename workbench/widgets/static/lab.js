@@ -55,7 +55,7 @@ class Lab {
     this.set({ at: id });
   }
 
-  choose(key) { this.set({ place: this.place === key ? "" : key }); }
+  choose(key) { this.set({ place: key }); }
   show(view) { this.set({ view: { ...this.view, ...view } }); }
   setCompare(id) { this.set({ against: id === null || id === this.at ? -1 : id }); }
 
@@ -93,10 +93,11 @@ function linkMarks(root, lab) {
   root.addEventListener("focusin", (event) => light(from(event)));
   root.addEventListener("click", (event) => {
     const mark = event.target.closest(".wb-mark");
-    if (mark) lab.choose(mark.dataset.k.split(" ")[0]);
+    const key = mark?.dataset.k.split(" ")[0];
+    if (mark) lab.choose(key === lab.place ? "" : key);
   });
   root.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && lab.place) lab.choose(lab.place);
+    if (event.key === "Escape" && lab.place) lab.choose("");
   });
   return redraw;
 }
@@ -161,9 +162,15 @@ function render({ model, el }) {
   const relink = linkMarks(root, lab);
 
   let drawn = false;
+  const seen = new Map(); // part -> what it was drawn from, so that a form keeps what is typed
   const draw = () => {
     drawn = false;
-    for (const part of [status, question, ...parts]) part.draw();
+    for (const part of [question, ...parts]) {
+      const from = JSON.stringify([part.inputs(), lab.setup, lab.at]);
+      if (seen.get(part) !== from) keepFocus(part.pane, part.draw);
+      seen.set(part, from);
+    }
+    status.draw();
     relink();
   };
   const soon = () => { // several traits change in one step: draw once

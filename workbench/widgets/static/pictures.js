@@ -7,7 +7,7 @@ function pictureView(picture, label) {
   if (picture.refusal) return [refusalView(picture.refusal)];
   const strips = h("div.wb-strips", { role: "img", "aria-label": `${label}: ${picture.caption}` });
   strips.append(markup(picture.strips.join("")));
-  const table = h("div.wb-table", { tabindex: "0", role: "group", "aria-label": `${label} as a table` });
+  const table = h("div.wb-table", { role: "group", "aria-label": `${label} as a table` });
   table.append(markup(picture.table));
   const kind = h("span.wb-kind", { title: KINDS[picture.kind] }, picture.kind);
   return [h("figure.wb-picture", {},
@@ -30,18 +30,18 @@ function machinePane(lab) {
   const pane = h("section.wb-pane.wb-machine", { "aria-label": "Machine" },
     h("h3", {}, "Machine"), head.bar, controls, body);
   const settle = oneStop(pane);
+  let drawnFrom = "";
 
   function draw() {
     const page = lab.page;
     if (!page) return;
     const chosen = head.draw(lab.panes("machine"), lab.view.machine, PICTURE_NAMES, body);
-    const focused = controls.contains(document.activeElement);
-    const slider = controls.querySelector("input[type=range]");
-    const kept = focused && document.activeElement === slider;
-    const wanted = chosen === "who" ? whoControls(page) : chosen === "tiles" ? tileControls(page) : [];
-    if (!kept || chosen !== "tiles") controls.replaceChildren(...wanted);
-    else slider.replaceWith(wanted.map((one) => one.querySelector("input")).find(Boolean) ?? slider);
-    if (kept) controls.querySelector("input[type=range]")?.focus();
+    const from = JSON.stringify([chosen, page.buffers, page.axes, lab.view.axis, lab.view.buffer]);
+    if (from !== drawnFrom) { // a slider that is being dragged stays what it is
+      const make = { who: whoControls, tiles: tileControls }[chosen];
+      controls.replaceChildren(...(make ? make(page) : []));
+    }
+    drawnFrom = from;
     body.replaceChildren(...pictureView(lab.picture(page, chosen), PICTURE_NAMES[chosen]));
     settle();
   }
@@ -74,7 +74,7 @@ function machinePane(lab) {
     return [pick, h("span.wb-slide", {}, slider, shown)];
   }
 
-  return { pane, draw };
+  return { pane, draw, inputs: () => [lab.view, lab.page?.pictures, lab.page?.axes, lab.page?.buffers] };
 }
 
 function choice(label, options, value, change) {

@@ -27,5 +27,5 @@ function programPane(lab) {
       h("p.wb-note", {}, h("b", {}, "Note: "), ...prose(note)));
   }
 
-  return { pane, draw };
+  return { pane, draw, inputs: () => [lab.view.program, lab.page?.texts, lab.page?.notes] };
 }

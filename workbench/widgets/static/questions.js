@@ -2,7 +2,7 @@
 
 function questionCard(lab) {
   const card = h("section.wb-question", { "aria-label": "Prediction" });
-  return { pane: card, draw };
+  return { pane: card, draw, inputs: () => [lab.answers, lab.page?.verdict] };
 
   function draw() {
     const question = lab.question;
@@ -10,12 +10,10 @@ function questionCard(lab) {
     if (!question) return;
     const given = lab.answers[question.name];
     const verdict = lab.page?.verdict;
-    const focused = card.contains(document.activeElement) ? document.activeElement.value : null;
     card.replaceChildren(
       h("p.wb-ask", {}, h("b", {}, "Before you try: "), ...prose(question.text)),
       choices(question, given, verdict),
       given === undefined ? h("p.wb-hint", {}, "Choose an answer. It is not graded.") : outcome(question, given, verdict));
-    if (focused !== null) card.querySelector(`input[value="${CSS.escape(focused)}"]`)?.focus();
   }
 
   function choices(question, given, verdict) {

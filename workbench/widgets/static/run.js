@@ -25,7 +25,7 @@ function runPane(lab) {
   function shown(result) {
     if (result.refusal) return [refusalView(result.refusal)];
     const sign = result.ok === false ? "✕ " : result.ok ? "✓ " : "";
-    const table = h("div.wb-table", { tabindex: "0", role: "group", "aria-label": "what the run counted" });
+    const table = h("div.wb-table", { role: "group", "aria-label": "what the run counted" });
     if (result.table) table.append(markup(result.table));
     return [
       h(`p.wb-verdict${result.ok === false ? ".wb-bad" : ""}`, {}, h("b", {}, sign + result.text)),
@@ -34,5 +34,5 @@ function runPane(lab) {
     ].filter(Boolean);
   }
 
-  return { pane, draw };
+  return { pane, draw, inputs: () => [lab.status, lab.page?.run] };
 }
