@@ -134,3 +134,18 @@ def test_metal_has_no_erf():
         "compute it from functions that it has, or build for another target"
     )
     assert [buffer.name for buffer in refusal.value.at] == ["A"]
+
+
+def test_a_line_too_long_for_a_page_goes_on_in_the_next():
+    index = " + ".join(f"t % {k}" for k in (2, 3, 5, 7, 11, 13, 17, 19, 23, 29))
+    assert lines(f"A[t] = A[t] + A[0] + A[{index}] * A[t] + A[t]") == [
+        "  A[t] =",
+        "      A[t] + A[0]",
+        f"      + A[{index}] * A[t]",
+        "      + A[t];",
+    ]
+
+
+def test_extremes_of_narrow_integers_are_of_their_type():
+    found = lines("A[t] = T.max(A[t], T.int8(3))", METAL, 'A: T.Buffer((64,), "int8")')
+    assert found == ["  A[t] = max(A[t], (char)3);"]

@@ -2,7 +2,12 @@
 using namespace metal;
 
 // launch: grid (4, 4, 1), block (4, 4, 1)
-kernel void main_kernel(device const float* A [[buffer(0)]], device const float* B [[buffer(1)]], device float* C [[buffer(2)]], uint3 blockIdx [[threadgroup_position_in_grid]], uint3 threadIdx [[thread_position_in_threadgroup]]) {
+kernel void main_kernel(
+    device const float* A [[buffer(0)]],
+    device const float* B [[buffer(1)]],
+    device float* C [[buffer(2)]],
+    uint3 blockIdx [[threadgroup_position_in_grid]],
+    uint3 threadIdx [[thread_position_in_threadgroup]]) {
   float C_local[16];
   int j_0 = blockIdx.x;  // 0 .. 3
   int i_0 = blockIdx.y;  // 0 .. 3
@@ -22,7 +27,9 @@ kernel void main_kernel(device const float* A [[buffer(0)]], device const float*
       for (int i_2 = 0; i_2 < 4; ++i_2) {
         #pragma unroll
         for (int j_2 = 0; j_2 < 4; ++j_2) {
-          C_local[i_2 * 4 + j_2] = C_local[i_2 * 4 + j_2] + A[i_0 * 1024 + i_1 * 256 + i_2 * 64 + k_0 * 8 + k_1] * B[k_0 * 512 + k_1 * 64 + j_0 * 16 + j_1 * 4 + j_2];
+          C_local[i_2 * 4 + j_2] =
+              C_local[i_2 * 4 + j_2]
+              + A[i_0 * 1024 + i_1 * 256 + i_2 * 64 + k_0 * 8 + k_1] * B[k_0 * 512 + k_1 * 64 + j_0 * 16 + j_1 * 4 + j_2];
         }
       }
     }

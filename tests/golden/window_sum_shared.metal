@@ -2,7 +2,11 @@
 using namespace metal;
 
 // launch: grid (8, 1, 1), block (128, 1, 1)
-kernel void main_kernel(device const float* A [[buffer(0)]], device float* B [[buffer(1)]], uint3 blockIdx [[threadgroup_position_in_grid]], uint3 threadIdx [[thread_position_in_threadgroup]]) {
+kernel void main_kernel(
+    device const float* A [[buffer(0)]],
+    device float* B [[buffer(1)]],
+    uint3 blockIdx [[threadgroup_position_in_grid]],
+    uint3 threadIdx [[thread_position_in_threadgroup]]) {
   threadgroup float A_shared[130];
   int i_0 = blockIdx.x;  // 0 .. 7
   int i_1 = threadIdx.x;  // 0 .. 127

@@ -195,10 +195,17 @@ class Expressions:
                 hint="compute it from functions that it has, or build for another target",
             )
         if wide == dtype:
-            return template.format(*(self.text(a) for a in args)), _ATOM
+            return template.format(*(self._argument(a) for a in args)), _ATOM
         own, wider = self.type(dtype), self.type(wide)
         inner = template.format(*(f"{wider}({self.text(a)})" for a in args))
         return f"{own}({inner})", _ATOM
+
+    def _argument(self, e: Expr) -> str:
+        """`e` as an argument: in its own type also where C would compute it in int."""
+        narrow = dtypes.is_int(e.dtype) and dtypes.BITS[e.dtype] < 32
+        if narrow and not isinstance(e, (BufferLoad, Var, Cast)):
+            return f"({self.type(e.dtype)}){self.text(e, _UNARY)}"
+        return self.text(e)
 
     def _cast(self, dtype: str, value: Expr) -> Text:
         text = self.text(value, _UNARY)

@@ -28,6 +28,7 @@ from workbench.ir import (
 from workbench.lower.known_bounds import known_bounds
 
 Lines = Iterator[str]
+_WIDTH = 100  # columns of a page
 
 
 class Walker:
@@ -57,7 +58,8 @@ class Walker:
         body = [*self._allocations(), *self._places(), *self.statement(kernel.body)]
         grid, block = ("({}, {}, {})".format(*size) for size in (kernel.grid, kernel.block))
         lines = [f"// launch: grid {grid}, block {block}", f"{head} {{"]
-        return "\n".join([*lines, *(f"  {line}" for line in body), "}"])
+        lines += [part for line in body for part in _broken(f"  {line}")]
+        return "\n".join([*lines, "}"])
 
     def _head(self) -> str:
         params = [
@@ -72,8 +74,11 @@ class Walker:
         used = {axis.split(".")[0] for axis, _ in self.kernel.axes}
         params += [text for unit, text in self.language.place_params.items() if unit in used]
         x, y, z = self.kernel.block
+        together = ", ".join(params)
+        if len(together) > _WIDTH - len(self.kernel.name) - len("(") - len(") {"):
+            together = "\n    " + ",\n    ".join(params)
         return self.language.kernel.format(
-            name=self.kernel.name, params=", ".join(params), threads=x * y * z
+            name=self.kernel.name, params=together, threads=x * y * z
         )
 
     def _allocations(self) -> Lines:
@@ -192,6 +197,32 @@ class Walker:
         if (dtype, lanes) in self.language.vectors:
             return f"{name}.{'xyzw'[lane]}"
         return f"{name}.lane[{lane}]"
+
+
+def _broken(line: str) -> list[str]:
+    """`line`; an assignment that is too long for a page goes on further in."""
+    target, sign, value = line.partition(" = ")
+    if len(line) <= _WIDTH or not sign or line.lstrip().startswith(("for ", "if ")):
+        return [line]
+    indent = " " * (len(line) - len(line.lstrip()) + 4)
+    lines = [target + " ="]
+    for term in _terms(value):
+        if len(lines) > 1 and len(lines[-1]) + len(term) < _WIDTH:
+            lines[-1] += " " + term
+        else:
+            lines.append(indent + term)
+    return lines
+
+
+def _terms(value: str) -> Iterator[str]:
+    """`value` cut before each ``+`` and ``-`` that stands in no brackets."""
+    depth = start = 0
+    for at, char in enumerate(value):
+        depth += (char in "([") - (char in ")]")
+        if depth == 0 and value[at : at + 3] in (" + ", " - "):
+            yield value[start:at]
+            start = at + 1
+    yield value[start:]
 
 
 def _contiguous(load: BufferLoad) -> bool:
