@@ -131,8 +131,8 @@ class Finder:
 
     def _why_gone(self, handle: Handle) -> Refusal:
         for number, node in enumerate(self.node.path()):
-            if handle.key in node.became:
-                return self._gone(handle.name, number, node, node.became[handle.key])
+            if node.parent and node.parent.holds(handle.key) and not node.holds(handle.key):
+                return self._gone(handle.name, number, node, node.became.get(handle.key, ()))
         home = next(node for node in handle.history if node.holds(handle.key))
         return Refusal(
             f"Can't {self.task} `{handle.name}`: it exists only in another branch, from node "
@@ -143,27 +143,43 @@ class Finder:
 
     def _tell_if_gone(self, name: str) -> None:
         """Refuse with the step that took the last loop or block of that name, if one did."""
-        for number, node in reversed(list(enumerate(self.node.path()))):
-            for key, made in node.became.items():
-                if _name_before(node, key) == name:
-                    raise self._gone(name, number, node, made)
+        path = self.node.path()
+        for number, node in reversed(list(enumerate(path))):
+            before = _named(path[number - 1], name) if number else []
+            for key in before:
+                if key in node.became or not node.holds(key):
+                    raise self._gone(name, number, node, node.became.get(key, ()))
+                raise self._gone(name, number, node, (key,))  # it has another name now
 
     def _gone(self, name: str, number: int, node: HistoryNode, made: tuple[Key, ...]) -> Refusal:
-        assert node.step is not None
-        became = ", ".join(node.history.handle(key).name for key in made)
+        assert node.step is not None and node.parent is not None
+        became = ", ".join(_name_in(node, key) for key in made)
         fate = f"made it {became}" if became else "took it away"
         start = f"Can't {self.task} `{name}`: step {number}, "
         longest = 119 - len(f"{start}, {fate}")
         call = node.step.text if len(node.step.text) <= longest else node.step.verb
         use = f"use {became}, or " if became else ""
-        known = places(self.func)
-        here = [s for s in known.order if _key_of(s) in made]
+        here = [s for s in places(self.func).order if _key_of(s) in made]
         return Refusal(
             f"{start}{call}, {fate}",
             *here,
             detail=f"step {number} was {node.step.text}",
-            hint=f"{use}go back to before that step: sch.goto({node.parent and node.parent.id})",
+            hint=f"{use}go back to before that step: sch.goto({node.parent.id})",
         )
+
+
+def _statements(node: HistoryNode) -> list[For | BlockRealize]:
+    return [stmt for func in node.mod.functions for stmt in places(func).order]
+
+
+def _named(node: HistoryNode, name: str) -> list[Key]:
+    """The loops and blocks of that name in the program of `node`."""
+    return [_key_of(stmt) for stmt in _statements(node) if _name_of(stmt) == name]
+
+
+def _name_in(node: HistoryNode, key: Key) -> str:
+    """What a loop or block is called in the program of `node`."""
+    return next((_name_of(s) for s in _statements(node) if _key_of(s) is key), "?")
 
 
 def _key_of(stmt: For | BlockRealize) -> Key:
@@ -189,17 +205,3 @@ def loop_name(func: PrimFunc, loop: For) -> str:
         if len(same) == 1 and sum(r.block.name == block for r in known.blocks.values()) == 1:
             return f"{block}.{name}"
     return name
-
-
-def _name_before(node: HistoryNode, key: Key) -> str:
-    """What a loop or block that `node`'s step took was called."""
-    assert node.parent is not None
-    for func in node.parent.mod.functions:
-        known = places(func)
-        for var in known.loops:
-            if var is key:
-                return var.name
-        for block, realize in known.blocks.items():
-            if block is key:
-                return realize.block.name
-    return ""
