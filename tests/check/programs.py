@@ -118,3 +118,18 @@ def main(A: T.Buffer((65536,), "float32"), B: T.Buffer((65536,), "float32")):
             vi = T.axis.spatial(65536, i)
             B[vi] = A[vi]
 """
+
+REPEATED_WRITE = """
+@T.prim_func
+def main(
+    A: T.Buffer((4, 8), "float32"), B: T.Buffer((4,), "float32"), C: T.Buffer((4, 8), "float32")
+):
+    for i in T.thread_binding(4, thread="blockIdx.x"):
+        with T.block("B"):
+            vi = T.axis.spatial(4, i)
+            B[vi] = A[vi, 0]
+        for j in T.thread_binding(8, thread="threadIdx.x"):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = A[vi, vj]
+"""

@@ -9,50 +9,52 @@ from workbench import arith
 from workbench.check.finding import Finding
 from workbench.check.kernels import Nest, extent_of
 from workbench.check.units import Unit
-from workbench.ir import Buffer, Expr, For, Node, Var, free_vars
+from workbench.ir import BlockRealize, Buffer, Expr, For, Node, Var, free_vars
 
 
 def waste(nest: Nest) -> Iterator[Finding]:
     """Warnings for one kernel."""
     for unit in nest.units:
-        yield from _repeated_fetch(nest, unit)
+        yield from _repeated_work(nest, unit)
         yield from _early_copy(nest, unit)
         yield from _init_inside(unit)
 
 
-def _repeated_fetch(nest: Nest, unit: Unit) -> Iterator[Finding]:
-    """A shared buffer that several threads of a block fill with the same values."""
-    shared = [buffer for buffer in unit.writes if buffer.scope == "shared"]
-    if not shared or not unit.reads:
+def _repeated_work(nest: Nest, unit: Unit) -> Iterator[Finding]:
+    """A buffer that threads share and several of them fill with the same values."""
+    buffer = next((b for b in unit.writes if b.scope != "local"), None)
+    if buffer is None or unit.accumulates:
         return
     used = used_variables(unit)
     sharing, repeats = nest.doers(unit, "threadIdx")
-    repeats *= prod(extent_of(loop) for loop in sharing if loop.loop_var not in used)
+    shares = [loop for loop in sharing if loop.loop_var in used]
+    repeats *= prod(extent_of(loop) for loop in sharing if loop not in shares)
     if repeats == 1:
         return
     inner = [loop for loop in unit.loops if loop.kind != "thread_binding" and loop.loop_var in used]
-    shares = [loop for loop in sharing if loop.loop_var in used]
     runs = prod(extent_of(loop) for loop in (*inner, *shares))
     last = inner[-1].loop_var.name if inner else ""
+    does = "load" if buffer.scope == "shared" and unit.reads else "write"
+    into = "into" if does == "load" else "of"
     yield Finding(
         "warning",
-        f"{repeats} threads each load the same {_count(runs, 'element')} into {shared[0].name}",
+        f"{repeats} threads each {does} the same {_count(runs, 'element')} {into} {buffer.name}",
         (unit.stmt,),
         hint=(
             f"share the work: split `{last}` and bind the inner part to threadIdx.x"
             if last
-            else "bind a loop around it to a thread axis, and use it in the block"
+            else "bind a loop that the block uses to a thread axis"
         ),
-        detail=f"{repeats * runs} loads a block where {runs} would do",
+        detail=f"{repeats * runs} {does}s a block where {runs} would do",
     )
 
 
 def used_variables(unit: Unit) -> set[Var]:
-    """The loop variables that the bindings of a unit, or its indices, use."""
-    values: list[Node] = [*unit.values.values()] or [unit.stmt]
-    dom = arith.loop_bounds(unit.loops)  # (i * 4 + j) // 4 uses no j
-    short = (arith.simplify(v, dom) if isinstance(v, Expr) else v for v in values)
-    return {v for value in short for v in free_vars(value)}
+    """The loop variables that say what a unit does: in its bindings and its predicate."""
+    told: list[Node] = [*unit.values.values()] or [unit.stmt]
+    if isinstance(unit.stmt, BlockRealize):
+        told.append(unit.stmt.predicate)
+    return {v for value in told for v in free_vars(value)}
 
 
 def _early_copy(nest: Nest, unit: Unit) -> Iterator[Finding]:
