@@ -185,7 +185,7 @@ def test_branches_compare_and_more(lab_page: Page):
     bind_by_mouse(lab)
     lab.locator(".wb-step").first.click()
     step(lab, "split", "loop i", factors="[4, 2]")
-    expect(lab.locator(".wb-steps li").nth(1)).to_contain_text("[4, 2]")
+    expect(lab.locator(".wb-steps li").nth(4)).to_contain_text("[4, 2]) from 0")
     lab.locator(".wb-step", has_text="threadIdx.x").click()
     lab.get_by_role("button", name="compare with the step before").click()
     expect(lab.locator(".wb-compare table").first).to_contain_text("threads")

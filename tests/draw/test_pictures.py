@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ElementTree
 
+import pytest
+
 from workbench import draw
 from workbench.draw.memory import size_text
 from workbench.draw.svg import fit
@@ -193,3 +195,18 @@ def test_sizes_and_cuts():
         "1 MiB",
     ]
     assert fit("a long label", 31.0) == "a lo…" and fit("short", 100.0) == "short"
+
+
+def test_a_picture_is_a_figure_with_the_same_words():
+    matplotlib = pytest.importorskip("matplotlib")
+    assert matplotlib.get_backend()
+    for picture in (
+        draw.who_picture(who(lambda i: f"block {i // 4}, thread {i % 4}")),
+        draw.memory_picture(memory()),
+    ):
+        figure = draw.figure(picture)
+        texts = [text.get_text() for text in figure.axes[0].texts]
+        assert texts == [*words(picture.strips), picture.caption]
+        shapes = sum(strip.count("<rect") + strip.count("<circle") for strip in picture.strips)
+        arrows = sum(strip.count("marker-end") for strip in picture.strips)
+        assert len(figure.axes[0].patches) == shapes + arrows

@@ -21,9 +21,9 @@ def comparison(a: HistoryNode, b: HistoryNode, pictures: list[str], desk: Desk) 
     text = {"label": "what changed", **program_lines(a.func, b.func, desk.keys, desk.lines)}
     names = {**desk.names(a.func).about, **desk.names(b.func).about}
     shown = [
-        {"title": f"{_title(node)}", "picture": picture_pane(_for(node, picture), node)}
+        {"title": _title(node), "picture": picture_pane(_for(node, picture), node, None, before)}
         for picture in pictures
-        for node in (a, b)
+        for node, before in ((a, None), (b, a))
     ]
     return {
         "names": names,

@@ -9,9 +9,9 @@ from typing import Any
 from workbench import check, target
 from workbench.diag import Fail
 from workbench.ir import BlockId, PrimFunc, Var
+from workbench.ir.places import places
 from workbench.schedule import Schedule
 from workbench.schedule.history import History, HistoryNode
-from workbench.ir.places import places
 from workbench.widgets import offers
 from workbench.widgets.memo import memo
 from workbench.widgets.names import Keys, Names, names_of, places_of
@@ -108,7 +108,10 @@ def page(
     picture = picture_name(made, node, view)
     if picture and picture not in made["pictures"]:
         asked = desk.question.cell if desk.question else None
-        made["pictures"] = {**made["pictures"], picture: picture_pane(picture, node, asked)}
+        made["pictures"] = {
+            **made["pictures"],
+            picture: picture_pane(picture, node, asked, node.parent),
+        }
     where = desk.places(node.func)
     chosen = view.place if view.place in where else ""
     if chosen not in made["offers"]:

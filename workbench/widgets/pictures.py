@@ -53,13 +53,19 @@ def _axis_label(role: str, key: str) -> str:
 
 
 def picture_pane(
-    name: str, node: HistoryNode, asked: tuple[str, tuple[int, ...]] | None = None
+    name: str,
+    node: HistoryNode,
+    asked: tuple[str, tuple[int, ...]] | None = None,
+    before: HistoryNode | None = None,
 ) -> dict[str, Any]:
-    """The picture `name`: "who:C", "memory", or "tiles:blockIdx.x:3"."""
+    """The picture `name`: "who:C", "memory", or "tiles:blockIdx.x:3".
+
+    Cells that differ from those of the program of `before` are marked; `asked` is ringed.
+    """
     kind, *rest = name.split(":")
     try:
         if kind == "who":
-            return plain(_who(node, rest[0], asked))
+            return plain(_who(node, rest[0], asked, before))
         if kind == "memory":
             return plain(draw.memory_picture(memory_of(node.func)))
         select = {rest[0]: int(rest[1])} if rest else {}
@@ -68,13 +74,18 @@ def picture_pane(
         return {"refusal": refusal(fail)}
 
 
-def _who(node: HistoryNode, buffer: str, asked: tuple[str, tuple[int, ...]] | None) -> Picture:
+def _who(
+    node: HistoryNode,
+    buffer: str,
+    asked: tuple[str, tuple[int, ...]] | None,
+    before: HistoryNode | None,
+) -> Picture:
     now = who_of(node.func, buffer)
-    before: dict[tuple[int, ...], str] = {}
-    if node.parent is not None and buffer in written(node.parent.func):
-        before = labels_of(who_of(node.parent.func, buffer))
+    labels: dict[tuple[int, ...], str] = {}
+    if before is not None and buffer in written(before.func):
+        labels = labels_of(who_of(before.func, buffer))
     cell = asked[1] if asked and asked[0] == buffer else None
-    return draw.who_picture(now, before, cell)
+    return draw.who_picture(now, labels, cell)
 
 
 def plain(picture: Picture) -> dict[str, Any]:

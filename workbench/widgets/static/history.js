@@ -1,6 +1,6 @@
 // The history: every program reached, one button each; branches are set in.
 
-/** Nodes in reading order: a first child goes on in the column, later ones start a branch below it. */
+/** Nodes in reading order: first children in one column, then the branches, set in. */
 function reading(nodes) {
   const below = new Map();
   for (const node of nodes) {
@@ -11,8 +11,8 @@ function reading(nodes) {
   const follow = (node, depth) => {
     rows.push({ node, depth });
     const [main, ...branches] = below.get(node.id) ?? [];
-    for (const branch of branches) follow(branch, depth + 1);
     if (main) follow(main, depth);
+    for (const branch of branches) follow(branch, depth + 1);
   };
   for (const root of below.get(null) ?? []) follow(root, 0);
   return rows;
@@ -47,9 +47,9 @@ function historyPane(lab) {
       "aria-current": here ? "step" : null,
       title: node.said || null,
     },
-      h("span.wb-here", { "aria-hidden": "true" }, here ? "▶" : versus ? "⇄" : branch ? "⑂" : ""),
+      h("span.wb-here", { "aria-hidden": "true" }, here ? "▶" : versus ? "⇄" : branch ? "↳" : ""),
       h("span.wb-step-no", {}, String(node.id)),
-      h("span.wb-step-text", {}, node.label),
+      h("span.wb-step-text", {}, node.label, branch ? h("span.wb-from", {}, ` from ${node.parent}`) : null),
       node.mark && node.mark !== node.label ? h("span.wb-tag", {}, node.mark) : null,
       versus ? h("span.wb-unseen", {}, " (compared with)") : null);
     return h("li", { style: `--depth:${Math.min(depth, 4)}` }, button);

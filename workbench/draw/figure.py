@@ -1,0 +1,126 @@
+"""A picture as a matplotlib figure: the strips' shapes drawn with the style of a single file."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ElementTree
+from typing import TYPE_CHECKING
+
+from workbench.draw.picture import STYLE, Picture
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+DPI = 96.0  # a CSS px is 1/96 inch: shapes and letters keep their proportions
+MARGIN, GAP = 6.0, 6.0
+CAPTION = 34.0  # px below the strips
+
+Style = dict[str, str]
+
+
+def figure(picture: Picture) -> Figure:
+    """The picture as a figure of its natural size, its strips below each other, its caption last.
+
+    Raises ImportError where matplotlib is not installed.
+    """
+    from matplotlib.figure import Figure
+
+    trees = [ElementTree.fromstring(strip) for strip in picture.strips]
+    width = max((_number(t, "width") for t in trees), default=300.0) + 2 * MARGIN
+    height = sum(_number(t, "height") + GAP for t in trees) + 2 * MARGIN + CAPTION
+    made = Figure(figsize=(width / DPI, height / DPI), dpi=DPI)
+    axes = made.add_axes((0.0, 0.0, 1.0, 1.0))
+    axes.set_xlim(0, width)
+    axes.set_ylim(height, 0)  # y grows downwards, as in SVG
+    axes.set_axis_off()
+    y = MARGIN
+    for tree in trees:
+        _draw(axes, tree, MARGIN, y)
+        y += _number(tree, "height") + GAP
+    axes.text(MARGIN, y + 4, picture.caption, fontsize=8, va="top", wrap=True)
+    return made
+
+
+def _draw(axes: Axes, tree: ElementTree.Element, x: float, y: float) -> None:
+    from matplotlib.patches import Circle, FancyArrowPatch, Rectangle
+    from matplotlib.path import Path
+
+    for element in tree.iter():
+        style = _style(element)
+        paint = {"facecolor": style["fill"], "edgecolor": style["stroke"]}
+        match element.tag.rpartition("}")[2]:
+            case "rect":
+                corner = (x + _number(element, "x"), y + _number(element, "y"))
+                size = (_number(element, "width"), _number(element, "height"))
+                wide = float(style["stroke-width"])
+                axes.add_patch(Rectangle(corner, *size, linewidth=wide * 0.75, **paint))
+            case "circle":
+                middle = (x + _number(element, "cx"), y + _number(element, "cy"))
+                axes.add_patch(Circle(middle, _number(element, "r"), zorder=3, **paint))
+            case "text":
+                _write(axes, element, x, y, style)
+            case "path" if "marker-end" in element.attrib:
+                a, b, c = _points(element, x, y)
+                path = Path([a, b, c], [Path.MOVETO, Path.CURVE3, Path.CURVE3])
+                head = "-|>,head_length=5,head_width=3"
+                colour = style["stroke"]
+                axes.add_patch(FancyArrowPatch(path=path, arrowstyle=head, color=colour, zorder=2))
+
+
+def _write(axes: Axes, element: ElementTree.Element, x: float, y: float, style: Style) -> None:
+    anchors = {"middle": "center", "start": "left", "end": "right"}
+    axes.text(
+        x + _number(element, "x"),
+        y + _number(element, "y"),
+        element.text or "",
+        fontsize=7.5,
+        ha=anchors[element.get("text-anchor", "start")],  # type: ignore[arg-type]
+        family="monospace" if "monospace" in style["font-family"] else "sans-serif",
+        weight="bold" if style["font-weight"] == "600" else "normal",
+        color=style["fill"],
+        zorder=4,
+    )
+
+
+def _points(element: ElementTree.Element, x: float, y: float) -> list[tuple[float, float]]:
+    """The start, bend and end of an arrow."""
+    numbers = list(map(float, re.findall(r"-?[\d.]+", element.get("d", ""))))
+    return [(x + a, y + b) for a, b in zip(numbers[::2], numbers[1::2], strict=True)]
+
+
+def _number(element: ElementTree.Element, name: str) -> float:
+    return float(element.get(name, "0"))
+
+
+_PLAIN: Style = {
+    "fill": "none",
+    "stroke": "none",
+    "stroke-width": "1",
+    "font-family": "sans-serif",
+    "font-weight": "400",
+}
+
+
+def _style(element: ElementTree.Element) -> Style:
+    """What the style sheet of a single file says of the element's classes."""
+    made = dict(_PLAIN, fill="#1f2328") if element.tag.endswith("text") else dict(_PLAIN)
+    for name in element.get("class", "").split():
+        made |= {k: v for k, v in _RULES.get(name, {}).items() if k in made}
+        if "fill-opacity" in _RULES.get(name, {}):
+            made["fill"] += f"{round(float(_RULES[name]['fill-opacity']) * 255):02x}"
+    return made
+
+
+def _rules() -> dict[str, Style]:
+    """The style sheet as classes and what each sets."""
+    made: dict[str, Style] = {}
+    for selectors, body in re.findall(r"([^{}]+)\{([^}]*)\}", STYLE):
+        pairs = dict(part.split(":", 1) for part in body.split(";") if ":" in part)
+        rule = {key.strip(): value.strip() for key, value in pairs.items()}
+        for selector in selectors.split(","):
+            made.setdefault(selector.strip().lstrip("."), {}).update(rule)
+    return made
+
+
+_RULES = _rules()
