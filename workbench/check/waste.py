@@ -54,7 +54,9 @@ def used_variables(unit: Unit) -> set[Var]:
     told: list[Node] = [*unit.values.values()] or [unit.stmt]
     if isinstance(unit.stmt, BlockRealize):
         told.append(unit.stmt.predicate)
-    return {v for value in told for v in free_vars(value)}
+    dom = arith.loop_bounds(unit.loops)  # (i * 4 + j) // 4 uses no j
+    short = (arith.simplify(e, dom) if isinstance(e, Expr) else e for e in told)
+    return {v for value in short for v in free_vars(value)}
 
 
 def _early_copy(nest: Nest, unit: Unit) -> Iterator[Finding]:
