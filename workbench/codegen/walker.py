@@ -215,7 +215,10 @@ def _broken(line: str) -> list[str]:
 
 
 def _terms(value: str) -> Iterator[str]:
-    """`value` cut before each ``+`` and ``-`` that stands in no brackets."""
+    """`value`, if it is a sum, cut before each ``+`` and ``-`` that stands in no brackets."""
+    if any(sign in value for sign in (" ? ", " && ", " || ")):
+        yield value
+        return
     depth = start = 0
     for at, char in enumerate(value):
         depth += (char in "([") - (char in ")]")
