@@ -117,7 +117,9 @@ class LaneMemory(LaneValues):
             self.frames[store] = self._frame_for(store, access)
         frame = self._enter(store, mask)
         running = self.running
-        value, fused, b = store.value, None, None
+        value = store.value
+        fused: np.ufunc | None = None
+        b: Any = None
         if isinstance(value, BinOp) and value.op in FAST and value.dtype != "bfloat16":
             fused = FAST[value.op]  # straight into the target, without an array between
             a, b = self.value(value.a, frame.env, running), self.value(value.b, frame.env, running)

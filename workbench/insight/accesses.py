@@ -178,7 +178,7 @@ class _Walk:
                 return sum(self.steps(s) for s in stmt.stmts)
             case IfThenElse():
                 other = self.steps(stmt.else_case) if stmt.else_case else 0
-                return self.steps(stmt.then_case) + other
+                return max(self.steps(stmt.then_case), other)  # a thread runs one of them
             case BlockRealize():
                 return self.steps(stmt.block.body)
             case BufferStore():
@@ -200,9 +200,7 @@ class _Walk:
                 yield from self._loads(condition, at, None)
                 yield from self.visit(stmt.then_case, _guarded(at, condition))
                 if stmt.else_case is not None:
-                    other = _guarded(at, Not(condition))
-                    start = at.start + self.steps(stmt.then_case)
-                    yield from self.visit(stmt.else_case, replace(other, start=start))
+                    yield from self.visit(stmt.else_case, _guarded(at, Not(condition)))
             case BlockRealize():
                 yield from self._realize(stmt, at)
             case BufferStore():

@@ -47,7 +47,7 @@ class Occupancy:
 def occupancy(kernel: Kernel, target: Target) -> Occupancy | None:
     """How full one multiprocessor of `target` can be with `kernel`; None where nobody knows.
 
-    The targets "cuda" and "metal" stand for many GPUs and have no such limits.
+    Apple's GPUs, for one, do not say how many threads a core holds.
     """
     if target.max_threads_per_sm is None or target.max_blocks_per_sm is None:
         return None

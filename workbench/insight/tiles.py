@@ -84,11 +84,26 @@ def tiles(func: PrimFunc, select: Mapping[str, int | Sequence[int]] | None = Non
     groups: dict[Buffer, dict[tuple[str, str], list[Access]]] = {b: {} for b in func.params}
     for access in found:
         kind = "write" if access.writes else "read"
+        if not _takes_part(access, keys, chosen):
+            continue
         groups.setdefault(access.buffer, {}).setdefault((access.stage, kind), []).append(access)
     result = tuple(
         Tile(b.name, b.scope, b.shape, tuple(_touches(of, fixed))) for b, of in groups.items()
     )
     return Tiles(axes, result, _caption(axes, result), _table(result))
+
+
+def _takes_part(access: Access, keys: Mapping[str, list[Loop]], chosen: Mapping[str, int]) -> bool:
+    """Whether the selection reaches `access`: a nest that binds no such axis is all number 0."""
+    for key, number in chosen.items():
+        own = [loop for loop in access.loops if loop in keys[key]]
+        if own and number >= own[0].extent:
+            return False
+        if not own and keys[key][0].role in ("block", "thread"):
+            same = [loop for loop in access.loops if loop.name == key]
+            if number >= (same[0].extent if same else 1):
+                return False
+    return True
 
 
 def _keys(found: Sequence[Access]) -> dict[str, list[Loop]]:

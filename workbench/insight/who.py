@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from workbench.arith import equal
 from workbench.emulate.affine import Digits
 from workbench.insight.accesses import Access, Loop, accesses
 from workbench.insight.cells import touched, value
@@ -107,12 +108,21 @@ def _last_store(func: PrimFunc, name: str | None) -> Access:
     writes = [a for a in accesses(func) if a.writes]
     if name is None:
         outputs = [a for a in writes if a.buffer in func.params]
-        return (outputs or writes)[-1]
+        name = (outputs or writes)[-1].buffer.name
     found = [a for a in writes if a.buffer.name == name]
     if not found:
         known = ", ".join(dict.fromkeys(a.buffer.name for a in writes))
         raise ValueError(f"the program writes no buffer {name!r}; it writes: {known}")
-    return found[-1]
+    last = found[-1]
+    branches = [a for a in found if a.loops == last.loops and _same_cells(a, last)]
+    common = tuple(g for g in last.guards if all(g in a.guards for a in branches))
+    return replace(last, guards=common)  # whichever branch stores, it is the same cell
+
+
+def _same_cells(a: Access, b: Access) -> bool:
+    """Whether two stores of one block surely write one cell."""
+    same = zip(a.node.indices, b.node.indices, strict=True)
+    return a.stage == b.stage and not a.init and all(equal(x, y) for x, y in same)
 
 
 class _Axes:

@@ -1,0 +1,274 @@
+"""The pictures of the lessons' programs: what they say, and that a page can hold them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, fields, is_dataclass
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from tests.support.gpu_programs import (
+    MATMUL,
+    VECTOR_ADD,
+    add_in_blocks,
+    blocked_matmul,
+    parsed,
+    window_steps,
+)
+from workbench import insight, lower, target
+from workbench.ir import Kernel, PrimFunc
+
+CUDA, H200 = target.get("cuda"), target.get("nvidia/h200")
+EIGHT = VECTOR_ADD.replace("1024", "8")
+
+
+def kernels(func: PrimFunc) -> tuple[Kernel, ...]:
+    return lower.lower(func, CUDA).kernels
+
+
+def eight(*steps: str) -> PrimFunc:
+    """Vector add of eight elements after split(i, [2, 4]) and some binds."""
+    sch = wb.Schedule(parsed(EIGHT))
+    if "split" in steps:
+        i_0, i_1 = sch.split("i", [2, 4])
+        if "blocks" in steps:
+            sch.bind(i_0, "blockIdx.x")
+        if "threads" in steps:
+            sch.bind(i_1, "threadIdx.x")
+    return sch.func
+
+
+@pytest.mark.parametrize(
+    "steps, caption",
+    [
+        ((), "C[5] is computed at time step 5."),
+        (("split",), "C[5] is computed at time step 5."),
+        (("split", "blocks"), "C[5] is computed by block 1, at time step 1."),
+        (("split", "threads"), "C[5] is computed by thread 1, at time step 1."),
+        (("split", "blocks", "threads"), "C[5] is computed by block 1, thread 1."),
+    ],
+)
+def test_binding_turns_time_into_who(steps: tuple[str, ...], caption: str):
+    who = insight.who(eight(*steps))
+    assert who.caption == caption
+    assert who.whole and [c.index for c in who.cells] == [(k,) for k in range(8)]
+
+
+def test_all_eight_cells_with_both_binds():
+    who = insight.who(eight("split", "blocks", "threads"), "C")
+    assert [c.label for c in who.cells] == [f"block {k // 4}, thread {k % 4}" for k in range(8)]
+    assert [(c.block, c.thread) for c in who.cells][5] == ((1, 0, 0), (1, 0, 0))
+    assert who.labels == ("block", "thread")
+    assert [g.region for g in who.groups] == [((0, 4, 1),), ((4, 4, 1),)]
+    assert who.table.rows[5] == ("C[5]", "block 1, thread 1", 1)
+
+
+def test_1024_cells_are_runs():
+    who = insight.who(add_in_blocks())
+    assert not who.whole and len(who.cells) == 64
+    assert [g.region for g in who.groups] == [((128 * k, 128, 1),) for k in range(8)]
+    assert who.table.rows[1] == ("block 1", "C[128:256]", 128)
+    assert [g.label for g in who.zoom][:2] == ["thread 0", "thread 1"] and len(who.zoom) == 128
+
+
+def test_who_of_nothing():
+    with pytest.raises(ValueError, match="writes no buffer 'A'; it writes: C"):
+        insight.who(eight(), "A")
+
+
+def test_a_fetch_that_every_thread_repeats():
+    who = insight.who(window_steps()["shared"], "A_shared")
+    assert who.caption == (
+        "A_shared[5] is computed by block 0, at time step 5, and again by 127 other threads."
+    )
+
+
+def test_memory_of_the_window_sum():
+    steps = window_steps()
+    bound = insight.memory(steps["bound"], H200)
+    assert bound.caption == "3 072 loads from and 1 024 stores to global memory."
+    shared = insight.memory(steps["cooperative"], H200)
+    assert shared.caption == (
+        "1 040 loads from and 1 024 stores to global memory; "
+        "each block keeps 520 bytes in shared memory."
+    )
+    level = shared.levels[1]
+    assert (level.scope, level.owner, level.used, level.capacity) == ("shared", "block", 520, 49152)
+    assert [(f.source, f.target, f.count, f.bytes) for f in shared.flows] == [
+        ("A", "A_shared", 1040, 4160),
+        ("A_shared", "B", 3072, 12288),
+    ]
+    assert [(u.buffer, u.role) for u in shared.levels[0].buffers] == [
+        ("A", "input"),
+        ("B", "output"),
+    ]
+
+
+def test_tiles_of_the_shared_matmul():
+    func = blocked_matmul(shared=True)
+    tiles = insight.tiles(func, {"block": (1, 2, 0), "k_0": 3})
+    assert {a.key: a.role for a in tiles.axes}["k_0"] == "reduce"
+    touches = {t.buffer: t.touches for t in tiles.tiles}
+    (read,) = touches["A"]
+    assert read.region[0][:2] == (32, 16) and read.exact and read.reuse == 1.0
+    write = touches["C"][-1]
+    assert write.region == ((32, 16, 1), (16, 16, 1))
+    assert "With blockIdx.x = 1, blockIdx.y = 2" in tiles.caption
+
+
+@pytest.mark.parametrize(
+    "select, message",
+    [
+        ({"k": 0}, "the program has no axis 'k'; it has: i"),
+        ({"i": 8}, "i runs from 0 to 7, not to 8"),
+    ],
+)
+def test_a_selection_that_is_not_there(select: dict[str, int], message: str):
+    with pytest.raises(ValueError, match=message):
+        insight.tiles(eight(), select)
+
+
+def test_redundancy():
+    found = insight.redundancy(window_steps()["shared"])
+    assert found.caption == "A[0] is loaded 128 times by the first block."
+    reuse = {r.buffer: r for r in found.buffers}["A_shared"]
+    assert reuse.histogram == ((1, 2), (2, 2), (3, 126)) and reuse.loads == 384
+    naive = insight.redundancy(parsed(MATMUL))
+    assert {r.buffer: r.times for r in naive.buffers}["A"] == 64
+
+
+def test_counts():
+    counts = insight.counts(kernels(window_steps()["cooperative"]))
+    assert (counts.launches, counts.blocks, counts.threads, counts.barriers) == (1, 8, 1024, 8)
+    assert counts.work == 2048
+    assert counts.traffic[0] == insight.Traffic("global", 1040, 1024, 4160, 4096)
+    assert counts.traffic[1] == insight.Traffic("shared", 3072, 1040, 12288, 4160)
+    assert counts.loads_per_output == 1040 / 1024
+
+
+def test_counts_of_matmul():
+    counts = insight.counts(kernels(blocked_matmul(shared=True)))
+    assert counts.work == 2 * 64**3
+    assert counts.traffic[0].loads == 2 * 64 * 64 * 64 // 16
+    assert counts.loads_per_output == 2 * 64 / 16
+
+
+STRIDED = """
+@T.prim_func
+def main(A: T.Buffer((32, {row}), "float32"), C: T.Buffer((32,), "float32")):
+    S = T.alloc_buffer((32, {row}), scope="shared")
+    for i in T.thread_binding(32, thread="threadIdx.x"):
+        for k in range({row}):
+            with T.block("S"):
+                vi, vk = T.axis.remap("SS", [i, k])
+                S[vi, vk] = A[vi, vk]
+        with T.block("C"):
+            vi = T.axis.spatial(32, i)
+            C[vi] = S[vi, 0]
+"""
+
+
+@pytest.mark.parametrize("row, degree", [(1, 1), (2, 2), (8, 8), (32, 32), (33, 1), (12, 4)])
+def test_bank_conflicts(row: int, degree: int):
+    ks = kernels(parsed(STRIDED.format(row=row)))
+    found = {(u.buffer, u.access): u for u in insight.conflicts(ks).uses}
+    assert found["S", "write"].degree == degree
+    assert found["S", "write"].banks[:3] == tuple(k * row % 32 for k in range(3))
+
+
+@pytest.mark.parametrize("row, sectors", [(1, 4), (2, 8), (4, 16), (8, 32), (33, 32)])
+def test_coalescing(row: int, sectors: int):
+    ks = kernels(parsed(STRIDED.format(row=row)))
+    found = {(r.buffer, r.access): r for r in insight.coalescing(ks).requests}
+    request = found["A", "read"]
+    assert request.addresses[:3] == tuple(4 * row * k for k in range(3))
+    starts = [sum(len({(4 * row * k + 4 * c) // 32 for k in range(32)}) for c in range(row))]
+    assert request.sectors == pytest.approx(starts[0] / row)
+    assert round(request.sectors) == sectors
+    assert request.ideal == 4
+    assert found["C", "write"].efficiency == 1.0
+
+
+def test_lanes_that_share_an_element_move_it_once():
+    (read, _) = insight.coalescing(kernels(parsed(SAME))).requests
+    assert (read.sectors, read.ideal, read.efficiency) == (1, 1, 4 / 32)
+
+
+SAME = """
+@T.prim_func
+def main(A: T.Buffer((4,), "float32"), C: T.Buffer((32,), "float32")):
+    for i in T.thread_binding(32, thread="threadIdx.x"):
+        with T.block("C"):
+            vi = T.axis.spatial(32, i)
+            C[vi] = A[1]
+"""
+
+
+def test_occupancy():
+    (kernel,) = kernels(window_steps()["cooperative"])
+    found = insight.occupancy(kernel, H200)
+    assert found is not None
+    assert (found.blocks_per_sm, found.warps_per_sm, found.fraction) == (16, 64, 1.0)
+    assert found.limited_by == "warps"
+    assert {x.resource: x.blocks for x in found.limits} == {
+        "warps": 16,
+        "blocks": 32,
+        "bytes of shared memory": 228 * 1024 // 520,
+    }
+    assert found.waves == pytest.approx(8 / (16 * 132))
+    assert insight.occupancy(kernel, target.get("metal")) is None
+
+
+def test_roofline():
+    found = insight.roofline(kernels(blocked_matmul(shared=True)), H200)
+    assert found is not None
+    moved = 4 * (2 * 64 * 64 * 64 // 16 + 64 * 64)
+    assert (found.work, found.bytes, found.least_bytes) == (2 * 64**3, moved, 3 * 4 * 64 * 64)
+    assert found.intensity == found.work / moved
+    assert found.bound == "memory" and found.roof == H200.bandwidth * found.intensity
+    assert found.seconds == pytest.approx(moved / H200.bandwidth)
+    assert insight.roofline(kernels(add_in_blocks()), CUDA) is None
+
+
+def pages() -> list[object]:
+    func = blocked_matmul(shared=True)
+    ks = kernels(func)
+    return [
+        insight.who(func),
+        insight.who(func, "A_shared"),
+        insight.memory(func, H200),
+        insight.tiles(func, {"blockIdx.x": 1}),
+        insight.redundancy(func),
+        insight.counts(ks),
+        insight.coalescing(ks),
+        insight.conflicts(ks),
+        insight.occupancy(ks[0], H200),
+        insight.roofline(ks, H200),
+    ]
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda p: type(p).__name__)
+def test_a_page_is_plain_data(page: object):
+    text = json.dumps(asdict(page), allow_nan=False)  # type: ignore[call-overload]
+    assert "int64" not in text and len(text) < 100_000
+    assert page.kind in ("modelled", "emulated")  # type: ignore[attr-defined]
+    caption = page.caption  # type: ignore[attr-defined]
+    assert (caption.endswith(".") and caption[0].isupper()) or caption[0].isdigit()
+    table = page.table  # type: ignore[attr-defined]
+    assert all(len(row) == len(table.columns) for row in table.rows) and table.rows
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda p: type(p).__name__)
+def test_numbers_are_python_numbers(page: object):
+    def check(value: object) -> None:
+        assert not isinstance(value, np.generic)
+        if is_dataclass(value):
+            for field in fields(value):
+                check(getattr(value, field.name))
+        elif isinstance(value, tuple):
+            for item in value:
+                check(item)
+
+    check(page)

@@ -1,0 +1,172 @@
+"""Every access of a program, thread by thread and step by step, in plain Python."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from workbench.arith import evaluate
+from workbench.ir import (
+    THREAD_AXES,
+    BinOp,
+    BlockRealize,
+    BufferLoad,
+    BufferStore,
+    Call,
+    Const,
+    Expr,
+    For,
+    IfThenElse,
+    Node,
+    PrimFunc,
+    SeqStmt,
+    Stmt,
+    Var,
+    children,
+    walk,
+)
+
+
+@dataclass(frozen=True)
+class Event:
+    """One load or store: where, by whom, at which step of its thread, in which loops."""
+
+    buffer: str
+    index: tuple[int, ...]
+    writes: bool
+    block: tuple[int, int, int]
+    thread: tuple[int, int, int]
+    time: int
+    stage: str
+    loops: tuple[tuple[Var, int], ...]
+
+
+def trace(func: PrimFunc) -> list[Event]:
+    """All that `func` touches when every thread of each nest runs all of the nest."""
+    body = func.root.body
+    events: list[Event] = []
+    start = 0
+    for nest in body.stmts if isinstance(body, SeqStmt) else (body,):
+        sizes = _sizes(nest)
+        length = 0
+        for place in product(*(range(sizes.get(axis, 1)) for axis in THREAD_AXES)):
+            thread = _Thread(dict(zip(THREAD_AXES, place, strict=True)), start)
+            thread.run(nest, {}, "")
+            events += thread.events
+            length = max(length, thread.time - start)
+        start += length
+    return events
+
+
+def _sizes(nest: Stmt) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for node in walk(nest):
+        if isinstance(node, For) and node.thread is not None:
+            assert isinstance(node.extent, Const)
+            sizes[node.thread] = max(sizes.get(node.thread, 0), int(node.extent.value))
+    return sizes
+
+
+class _Thread:
+    def __init__(self, place: dict[str, int], time: int) -> None:
+        self.place, self.time = place, time
+        self.loops: list[tuple[Var, int]] = []
+        self.events: list[Event] = []
+        self.quiet = False  # time passes, but nothing happens
+
+    def run(self, stmt: Stmt, env: dict[Var, Any], stage: str) -> None:
+        match stmt:
+            case SeqStmt():
+                for part in stmt.stmts:
+                    self.run(part, env, stage)
+            case For():
+                self._loop(stmt, env, stage)
+            case IfThenElse():
+                self._loads(stmt.condition, env, stage)
+                holds = bool(evaluate(stmt.condition, env))
+                start = self.time
+                self._in_case(holds, stmt.then_case, env, stage)
+                end = self.time
+                if stmt.else_case is not None:
+                    self.time = start
+                    self._in_case(not holds, stmt.else_case, env, stage)
+                self.time = max(self.time, end)
+            case BlockRealize():
+                self._realize(stmt, env)
+            case BufferStore():
+                self._loads(stmt.value, env, stage)
+                for index in stmt.indices:
+                    self._loads(index, env, stage)
+                self._note(stmt, env, stage)
+                self.time += 1
+
+    def _in_case(self, holds: bool, stmt: Stmt, env: dict[Var, Any], stage: str) -> None:
+        before, self.quiet = self.quiet, self.quiet or not holds
+        self.run(stmt, env, stage)
+        self.quiet = before
+
+    def _loop(self, loop: For, env: dict[Var, Any], stage: str) -> None:
+        first, count = int(evaluate(loop.min, env)), int(evaluate(loop.extent, env))
+        if loop.thread is not None:
+            at = self.place[loop.thread]
+            self._in_case(at < count, loop.body, {**env, loop.loop_var: first + at}, stage)
+            return
+        for k in range(first, first + count):
+            self.loops.append((loop.loop_var, k - first))
+            self.run(loop.body, {**env, loop.loop_var: k}, stage)
+            self.loops.pop()
+
+    def _realize(self, realize: BlockRealize, env: dict[Var, Any]) -> None:
+        block = realize.block
+        before = self.quiet
+        if not evaluate(realize.predicate, env):
+            self.quiet = True
+        values = [evaluate(v, env) for v in realize.iter_values]
+        inside = dict(env)
+        inside.update(zip((i.var for i in block.iter_vars), values, strict=True))
+        if block.init is not None:
+            first = all(
+                inside[i.var] == evaluate(i.dom.min, inside)
+                for i in block.iter_vars
+                if i.kind == "reduce"
+            )
+            now = self.time  # setting the start takes no step of its own
+            self._in_case(first, block.init, inside, block.name)
+            self.time = now
+        self.run(block.body, inside, block.name)
+        self.quiet = before
+
+    def _loads(self, expr: Node, env: dict[Var, Any], stage: str) -> None:
+        if isinstance(expr, Call) and expr.op == "if_then_else":
+            self._loads(expr.args[0], env, stage)
+            self._loads(expr.args[1 if evaluate(expr.args[0], env) else 2], env, stage)
+            return
+        if isinstance(expr, BinOp) and expr.op in ("and", "or"):
+            self._loads(expr.a, env, stage)
+            if bool(evaluate(expr.a, env)) == (expr.op == "and"):
+                self._loads(expr.b, env, stage)
+            return
+        for child in children(expr):
+            if isinstance(child, Expr):
+                self._loads(child, env, stage)
+        if isinstance(expr, BufferLoad):
+            self._note(expr, env, stage)
+
+    def _note(self, access: BufferLoad | BufferStore, env: dict[Var, Any], stage: str) -> None:
+        if self.quiet:
+            return
+        place = [self.place[axis] for axis in THREAD_AXES]
+        index = tuple(int(evaluate(i, env)) for i in access.indices)
+        self.events.append(
+            Event(
+                access.buffer.name,
+                index,
+                isinstance(access, BufferStore),
+                tuple(place[:3]),
+                tuple(place[3:]),
+                self.time,
+                stage,
+                tuple(self.loops),
+            )
+        )
