@@ -69,6 +69,12 @@ def test_a_trace_goes_to_another_program_of_the_same_blocks() -> None:
     assert 'T.thread_binding(16, thread="blockIdx.x")' in script.show(again.func)
 
 
+def test_a_trace_goes_to_a_function_of_another_name() -> None:
+    renamed = script.parse(programs.WINDOW.replace("def main", "def window_sum"))
+    again = wb.Schedule.replay(renamed, scheduled().trace)
+    assert len(again.trace) == 7 and again.func.name == "window_sum"
+
+
 def test_a_trace_is_plain_data() -> None:
     trace = scheduled().trace
     data = json.loads(json.dumps(trace_to_data(trace)))
@@ -163,6 +169,7 @@ def test_a_bad_file_is_named_so(text: str, why: str, tmp_path: Path) -> None:
         (("nodes", 0, "step", "verb"), 7, "7 where a text should be"),
         (("nodes", 0, "mark"), {"a": 1}, "{'a': 1} where a text should be"),
         (("nodes",), 3, "'int' object is not iterable"),
+        (("program",), "import os", "The text holds 0 programs"),
     ],
 )
 def test_a_damaged_file_says_where(

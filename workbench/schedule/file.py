@@ -53,8 +53,8 @@ def trace_from_data(data: object) -> Trace:
         if not isinstance(data, list):
             raise TypeError("no list of steps")
         return Trace(tuple(step_from_data(step) for step in data))
-    except (KeyError, TypeError, ValueError) as error:
-        raise bad_file(f"part of it is missing or damaged ({error})") from None
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        raise damaged(error) from None
 
 
 def step_to_data(step: Step) -> dict[str, Any]:
@@ -132,3 +132,9 @@ def bad_file(why: str) -> ScheduleError:
     return ScheduleError(
         f"Can't load this schedule: {why}"[:119], hint="pass a file that sch.save(path) wrote"
     )
+
+
+def damaged(error: Exception) -> ScheduleError:
+    """The error for a file in which reading found `error`."""
+    first = str(error).partition("\n")[0].rstrip(".")
+    return bad_file(f"part of it is missing or damaged ({first})")

@@ -6,7 +6,15 @@ import json
 from pathlib import Path
 
 from workbench import script
-from workbench.schedule.file import FORMAT, VERSION, bad_file, count_of, step_from_data, text_of
+from workbench.schedule.file import (
+    FORMAT,
+    VERSION,
+    bad_file,
+    count_of,
+    damaged,
+    step_from_data,
+    text_of,
+)
 from workbench.schedule.schedule import Schedule
 
 
@@ -42,6 +50,6 @@ def from_data(data: object) -> Schedule:
             if node["mark"]:
                 schedule.mark(text_of(node["mark"]))
         schedule.goto(count_of(data["at"]))
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise bad_file(f"part of it is missing or damaged ({error})") from None
+    except (KeyError, TypeError, ValueError, IndexError, RecursionError) as error:
+        raise damaged(error) from None
     return schedule

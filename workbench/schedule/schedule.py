@@ -174,9 +174,10 @@ class Schedule:
                 hint="the trace may be of a newer workbench",
             )
         path = self._node.path()
+        func_name = self._function_of(number, step)
 
         def handle(ref: Ref) -> Handle:
-            key = locate(ref, path, step.func)
+            key = locate(ref, path, func_name)
             if key is None:
                 raise ScheduleError(
                     f"Can't take step {number}, {step.verb}: the program has no {ref.kind} "
@@ -185,17 +186,23 @@ class Schedule:
                 )
             return self.history.handle(key)
 
+        args = map_refs(step.args, handle)
+        kwargs = {name: map_refs(value, handle) for name, value in step.kwargs}
+        work, self._func_name = self._func_name, func_name
         try:
-            args = map_refs(step.args, handle)
-            kwargs = {name: map_refs(value, handle) for name, value in step.kwargs}
-            work, self._func_name = self._func_name, step.func
             self.apply(step.verb, *args, **kwargs)
+        finally:
             self._func_name = work
-        except KeyError:
-            raise ScheduleError(
-                f"Can't take step {number}: the program has no function {step.func!r}",
-                hint=f"its functions: {', '.join(f.name for f in self.mod.functions)}",
-            ) from None
+
+    def _function_of(self, number: int, step: Step) -> str:
+        """The function that a step of a trace is for: the one of its name, or the only one."""
+        names = [func.name for func in self.mod.functions]
+        if step.func in names or len(names) == 1:
+            return step.func if step.func in names else names[0]
+        raise ScheduleError(
+            f"Can't take step {number}: the program has no function {step.func!r}",
+            hint=f"its functions: {', '.join(names)}",
+        )
 
     # --- steps -----------------------------------------------------------------------------------
 
