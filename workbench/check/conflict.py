@@ -14,6 +14,7 @@ from workbench.check.units import (
     Unit,
     inside,
     keeps_apart,
+    short,
     touched,
     units,
     writes_apart,
@@ -49,20 +50,17 @@ def refuse_conflict(func: PrimFunc, loop: For, task: str, doers: Doers) -> None:
     same work, each from start to end, do not conflict: they write equal values.
     """
     known = places(func)
-    dom = arith.loop_bounds([*known.all_loops_above(loop), *_loops_in(loop)])
+    below = list(units(loop.body))
+    loops = dict.fromkeys(inner for unit in below for inner in unit.loops)
+    dom = arith.loop_bounds([*known.all_loops_above(loop), loop, *loops])
     first, last = dom.get(loop.loop_var, (0, 1))
     if first == last:
         return  # a loop that runs once
-    below = list(units(loop.body))
     for unit in below:
         _refuse_own(loop, unit, dom, task, doers)
     for reader in below:
         for buffer in reader.reads:
             _refuse_flow(loop, reader, buffer, below, dom, task, doers)
-
-
-def _loops_in(loop: For) -> list[For]:
-    return [n for n in walk(loop) if isinstance(n, For)]
 
 
 # --- one unit against itself ---------------------------------------------------------------------
@@ -88,7 +86,7 @@ def _refuse_own(loop: For, unit: Unit, dom: Bounds, task: str, doers: Doers) -> 
 
 def _depends(value: Expr, var: Var, dom: Bounds) -> bool:
     """Whether `value` is not the same for all values of `var`."""
-    return var in free_vars(value) and var in free_vars(arith.simplify(value, dom))
+    return var in free_vars(value) and var in free_vars(short(value, dom))
 
 
 def _apart(loop: For, unit: Unit, dom: Bounds) -> bool:

@@ -176,7 +176,6 @@ def keeps_apart(cell: Cell, sizes: tuple[int, ...], unit: Unit, loop: For, dom: 
     must tell the iteration.
     """
     var = loop.loop_var
-    known = arith.Simplifier(dom)
     below = unit.loops[unit.loops.index(loop) + 1 :] if loop in unit.loops else unit.loops
     moving_too = {other.loop_var for other in below}
     told: list[Expr] = []
@@ -184,7 +183,7 @@ def keeps_apart(cell: Cell, sizes: tuple[int, ...], unit: Unit, loop: For, dom: 
         moving: Expr = const(0, index.dtype)
         rest: Expr = const(0, index.dtype)
         factors: list[int] = []
-        for term, factor in terms(known.simplify(index)):
+        for term, factor in terms(short(index, dom)):
             used = set(free_vars(term))
             if var in used and used & moving_too:
                 break
@@ -198,6 +197,12 @@ def keeps_apart(cell: Cell, sizes: tuple[int, ...], unit: Unit, loop: For, dom: 
             if factors and size > 0 and span and span[1] - span[0] + size - 1 < gcd(*factors):
                 told.append(moving)
     return bool(told) and arith.is_injective(told, {var: dom[var]}) is True
+
+
+def short(expr: Expr, dom: Bounds) -> Expr:
+    """`expr` simplified; itself where nothing is divided, since sums are short already."""
+    divided = any(isinstance(n, BinOp) and n.op in ("//", "%") for n in walk(expr))
+    return arith.simplify(expr, dom) if divided else expr
 
 
 def terms(expr: Expr) -> Iterator[tuple[Expr, int]]:
