@@ -41,6 +41,12 @@ def independent_loops(kernel: Kernel) -> list[For]:
     return [loop for loop in alike if _is_independent(loop, threads)]
 
 
+def length(loop: For) -> int:
+    """The number of iterations of a loop with constant bounds."""
+    assert isinstance(loop.extent, Const)
+    return int(loop.extent.value)
+
+
 def has_constant_bounds(loop: For) -> bool:
     """Whether `loop` runs from 0 to a number."""
     start = isinstance(loop.min, Const) and loop.min.value == 0
@@ -55,7 +61,7 @@ def _is_independent(loop: For, threads: dict[Var, int]) -> bool:
         if isinstance(node, For):
             if not has_constant_bounds(node):
                 return False
-            inner[node.loop_var] = int(node.extent.value)  # type: ignore[attr-defined]
+            inner[node.loop_var] = length(node)
     written = {n.buffer for n in walk(loop) if isinstance(n, BufferStore)}
     return all(_stays_apart(loop, buffer, inner, threads) for buffer in written)
 

@@ -10,7 +10,7 @@ import numpy as np
 from workbench.emulate.affine import Digit
 from workbench.emulate.plan import Access, Frame
 from workbench.emulate.storage import Array, Storage
-from workbench.ir import Var
+from workbench.ir import Ramp, Var
 
 
 class Map:
@@ -111,8 +111,9 @@ def _steps(access: Access, frame: Frame, *, base_only: bool) -> tuple[int, ...]:
             for axis, var in plan.block_vars.items():
                 if var is atom:
                     steps[frame.place[plan.block_at["zyx".index(axis[-1])]]] += factor
-    if access.width > 1:
-        steps[frame.place[plan.vector]] += access.node.indices[0].stride  # type: ignore[attr-defined]
+    ramp = access.node.indices[0]
+    if isinstance(ramp, Ramp):
+        steps[frame.place[plan.vector]] += ramp.stride
     return tuple(steps)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from workbench.emulate.affine import Digit, Digits, Form
-from workbench.emulate.lanes import has_constant_bounds, independent_loops, lanes_of
+from workbench.emulate.lanes import has_constant_bounds, independent_loops, lanes_of, length
 from workbench.emulate.numbers import numpy_type
 from workbench.ir import (
     LOGICAL,
@@ -81,7 +81,7 @@ class Plan:
         threads = {v: sizes[axis] for axis, v in self.axes.items() if axis.startswith("thread")}
         self.threads = int(np.prod(kernel.block))
         self.loops = _fitting(kernel, independent_loops(kernel), self.threads, room)
-        lanes = {loop.loop_var: int(loop.extent.value) for loop in self.loops}  # type: ignore[attr-defined]
+        lanes = {loop.loop_var: length(loop) for loop in self.loops}
         self.digits = Digits({**threads, **lanes}, _ranges(kernel, sizes, self.axes))
         accesses = [n for n in walk(kernel.body) if isinstance(n, (BufferLoad, BufferStore))]
         self.digits.cut_for(a.indices[0] for a in accesses)
@@ -204,8 +204,7 @@ def _fitting(kernel: Kernel, loops: list[For], threads: int, room: int) -> list[
 def _most_lanes(stmt: Node, loops: list[For]) -> int:
     below = max((_most_lanes(part, loops) for part in _parts(stmt)), default=1)
     if isinstance(stmt, For) and stmt in loops:
-        assert isinstance(stmt.extent, Const)
-        return below * int(stmt.extent.value)
+        return below * length(stmt)
     return below
 
 

@@ -229,20 +229,19 @@ def _few(loops: list[Loop], axes: _Axes) -> dict[Var, int]:
 def _cell(index: Point, lanes: list[Any], order: list[Var], axes: _Axes) -> Cell:
     """`index` with who writes it last; `lanes` are all that write it."""
     serial = {v for v in order if v in axes.factors}
-    steps = [[dict(zip(order, lane, strict=True)), 0] for lane in lanes]
-    last = steps[-1][0]
-    own = [
-        s[0]
-        for s in steps
-        if all(s[0][v] == last[v] for v in order if v not in serial)  # type: ignore[index]
-    ]
-    times = [axes.time(_only(s, serial), _only(s, serial)) for s in own]  # type: ignore[arg-type]
+    writes = [dict(zip(order, lane, strict=True)) for lane in lanes]
+    last = writes[-1]
+
+    def thread_of(values: Mapping[Var, int]) -> Point:
+        return tuple(values[v] for v in order if v not in serial)
+
+    own = [_only(w, serial) for w in writes if thread_of(w) == thread_of(last)]
+    times = [axes.time(values, values) for values in own]
     time = min(t[0] for t in times), max(t[1] for t in times)
-    block = axes.place(last, axes.blocks)  # type: ignore[arg-type]
-    thread = axes.place(last, axes.threads)  # type: ignore[arg-type]
+    block, thread = axes.place(last, axes.blocks), axes.place(last, axes.threads)
     idle = prod(loop.extent for loop in axes.idle if loop.role in ("block", "thread"))
-    writers = {tuple(s[0][v] for v in order if v not in serial) for s in steps}  # type: ignore[index]
-    return Cell(index, axes.label(time, block, thread), time, block, thread, len(writers) * idle)
+    writers = len({thread_of(w) for w in writes}) * idle
+    return Cell(index, axes.label(time, block, thread), time, block, thread, writers)
 
 
 def _only(values: Mapping[Var, int], keys: set[Var]) -> dict[Var, int]:
