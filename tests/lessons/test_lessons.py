@@ -15,7 +15,14 @@ ROOT = Path(__file__).parents[2]
 LESSONS = sorted((ROOT / "lessons").glob("[0-9]*.ipynb"))
 MINUTES = {"01_vector_add.ipynb": 20, "02_window_sum.ipynb": 40}
 
-STRICT = "import sys, warnings\nsys.path.insert(0, {root!r})\nwarnings.simplefilter('error')"
+# Every warning is an error, but for what old releases of others (Colab has some) say of themselves.
+STRICT = """
+import sys, warnings
+sys.path.insert(0, {root!r})
+warnings.simplefilter("error")
+for package in ("anywidget", "ipywidgets", "traitlets"):
+    warnings.filterwarnings("ignore", category=DeprecationWarning, module=package)
+"""
 
 
 def name(path: Path) -> str:

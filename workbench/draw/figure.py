@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ElementTree
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from workbench.draw.picture import STYLE, Picture
 
@@ -48,7 +48,7 @@ def _draw(axes: Axes, tree: ElementTree.Element, x: float, y: float) -> None:
 
     for element in tree.iter():
         style = _style(element)
-        paint = {"facecolor": style["fill"], "edgecolor": style["stroke"]}
+        paint: Any = {"facecolor": style["fill"], "edgecolor": style["stroke"]}
         match element.tag.rpartition("}")[2]:
             case "rect":
                 corner = (x + _number(element, "x"), y + _number(element, "y"))
@@ -75,7 +75,7 @@ def _write(axes: Axes, element: ElementTree.Element, x: float, y: float, style: 
         y + _number(element, "y"),
         element.text or "",
         fontsize=7.5,
-        ha=anchors[element.get("text-anchor", "start")],  # type: ignore[arg-type]
+        ha=anchors[element.get("text-anchor", "start")],
         family="monospace" if "monospace" in style["font-family"] else "sans-serif",
         weight="bold" if style["font-weight"] == "600" else "normal",
         color=style["fill"],
