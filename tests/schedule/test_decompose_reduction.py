@@ -102,6 +102,78 @@ for k, i, j in T.grid(8, 6, 6):
     )
 
 
+MIXED = """\
+@T.prim_func
+def main(A: T.Buffer((6, 8), "float32"), C: T.Buffer((6,), "float32")):
+    for i, k in T.grid(7, 8):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            T.where(i * 8 + k < 48)
+            with T.init():
+                C[vi] = 0.0
+            C[vi] = C[vi] + A[vi, vk]
+"""
+
+
+def test_a_condition_on_sums_and_terms():
+    text = after(MIXED, lambda sch: sch.decompose_reduction("C", "i"))
+    assert (
+        text
+        == """\
+for i_init in range(7):
+    with T.block("C_init"):
+        vi = T.axis.spatial(7, i_init)
+        T.where(i_init < 6)
+        T.reads()
+        T.writes(C[vi])
+        C[vi] = T.float32(0)
+for i, k in T.grid(7, 8):
+    with T.block("C_update"):
+        vi, vk = T.axis.remap("SR", [i, k])
+        T.where(i * 8 + k < 48)
+        T.reads(C[vi], A[vi, vk])
+        T.writes(C[vi])
+        C[vi] = C[vi] + A[vi, vk]"""
+    )
+
+
+TIED = """\
+@T.prim_func
+def main(A: T.Buffer((6, 1), "float32"), C: T.Buffer((6,), "float32")):
+    for i, r, k in T.grid(6, 2, 4):
+        with T.block("C"):
+            vi = T.axis.spatial(6, i)
+            vk = T.axis.reduce(1, 0)
+            T.where(r * 4 + k < 1 and k < 1)
+            with T.init():
+                C[vi] = 0.0
+            C[vi] = C[vi] + A[vi, vk]
+"""
+
+
+def test_a_loop_further_out_in_the_condition():
+    text = after(TIED, lambda sch: sch.decompose_reduction("C", "k"))
+    assert (
+        text
+        == """\
+for i, r in T.grid(6, 2):
+    with T.block("C_init"):
+        vi = T.axis.spatial(6, i)
+        T.where(r < 1)
+        T.reads()
+        T.writes(C[vi])
+        C[vi] = T.float32(0)
+    for k in range(4):
+        with T.block("C_update"):
+            vi = T.axis.spatial(6, i)
+            vk = T.axis.reduce(1, 0)
+            T.where(r * 4 + k < 1 and k < 1)
+            T.reads(C[vi], A[vi, vk])
+            T.writes(C[vi])
+            C[vi] = C[vi] + A[vi, vk]"""
+    )
+
+
 @pytest.mark.parametrize("start", range(0, 60, 20))
 def test_random_programs_keep_their_meaning(start: int):
     taken = sum(walk_at_random(seed, "decompose_reduction") for seed in range(start, start + 20))

@@ -39,13 +39,22 @@ def touched(region: BufferRegion, realize: BlockRealize, inner: Bounds, dom: Bou
     values, inner, _ = counted(realize, inner)
     names = (iterator.var for iterator in realize.block.iter_vars)
     ranges = substitute_ranges(region.region, dict(zip(names, values, strict=True)))
+    return relaxed(BufferRegion(region.buffer, ranges), inner, dom)
+
+
+def relaxed(region: BufferRegion, inner: Bounds, dom: Bounds) -> Box:
+    """The smallest box that holds `region` while `inner` vary; `dom` bounds other variables."""
     outer = {v: ends for v, ends in dom.items() if v not in inner}
-    mins = arith.region_of([r.min for r in ranges], inner, region.buffer.shape, outer)
+    shape = region.buffer.shape
+    first = arith.region_of([r.min for r in region.region], inner, shape, outer)
     dom = {**outer, **inner}
-    return tuple(
-        Range(low.min, arith.simplify(low.extent + (width(r, dom) - 1), dom))
-        for low, r in zip(mins, ranges, strict=True)
-    )
+    if all(isinstance(r.extent, Const) for r in region.region):
+        return tuple(
+            Range(low.min, arith.simplify(low.extent + (r.extent - 1), dom))
+            for low, r in zip(first, region.region, strict=True)
+        )
+    ends = [r.min + r.extent - 1 for r in region.region]
+    return arith.union_regions(first, arith.region_of(ends, inner, shape, outer), dom)
 
 
 def exact(region: BufferRegion, realize: BlockRealize, inner: Bounds, dom: Bounds) -> Box | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from workbench.diag import Refusal
-from workbench.ir import Block, BlockRealize, Buffer, For, PrimFunc, Range, const, walk
+from workbench.ir import Block, BlockRealize, Buffer, Const, For, PrimFunc, Range, const, walk
 from workbench.ir.places import places
 from workbench.schedule.caching import (
     bounds_at,
@@ -98,7 +98,7 @@ def cache_read(
             ends = written_ends(makers[0].block, buffer)
     else:
         holder, at = places(func).scope(targets[0]), 0
-        box = _given(holder.block, buffer)
+        box = _given(holder.block, buffer, task)
     copy = cached(buffer, storage_scope)
     stage, new = copy_stage(buffer, copy, copy.name, box, ends, bounds_at(func, holder))
     changed = {r: reading(r, buffer, copy) for r in targets}
@@ -157,12 +157,18 @@ def _holds(realize: BlockRealize, ids: set[Any]) -> bool:
     return any(isinstance(n, Block) and n.id in ids for n in walk(realize))
 
 
-def _given(scope: Block, buffer: Buffer) -> Box:
+def _given(scope: Block, buffer: Buffer, task: str) -> Box:
     """What there is to copy of a buffer that nobody in the block around writes."""
     region = only_region(scope.reads, buffer)
-    if region is not None:
-        return region.region
-    return tuple(Range(const(0, "int32"), const(size, "int32")) for size in buffer.shape)
+    if region is None:
+        return tuple(Range(const(0, "int32"), const(size, "int32")) for size in buffer.shape)
+    if not all(isinstance(axis.extent, Const) for axis in region.region):
+        raise Refusal(
+            f"Can't {task}: how much of it `{scope.name}` reads varies",
+            scope,
+            hint="a copy has a fixed size: cache it before blockize",
+        )
+    return region.region
 
 
 def _box(
@@ -175,7 +181,7 @@ def _box(
 ) -> Box:
     """What there is to copy behind `maker` in the innermost of `loops`."""
     if not loops and not is_allocated(func, block, buffer):
-        return _given(places(func).scope(maker).block, buffer)
+        return _given(places(func).scope(maker).block, buffer, task)
     where = places(func)
     dom = around(where, maker)
     region = only_region(maker.block.writes, buffer)

@@ -10,6 +10,7 @@ from workbench import arith
 from workbench.diag import Refusal
 from workbench.ir import (
     TRUE,
+    BinOp,
     Block,
     BlockId,
     BlockRealize,
@@ -20,13 +21,12 @@ from workbench.ir import (
     PrimFunc,
     Stmt,
     Var,
-    binary,
+    const,
     seq,
     substitute,
 )
 from workbench.ir.places import places
-from workbench.schedule.bindings import conjuncts
-from workbench.schedule.moving import check_unguarded
+from workbench.schedule.bindings import both, conjuncts
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import one_to_one, variables
 from workbench.schedule.scope import around, bindings, check_stage
@@ -144,39 +144,30 @@ def _start(
     bound = bindings(realize)
     kept = set().union(*(variables(bound[it.var]) for it in spatial)) if spatial else set()
     dropped = {one.loop_var for one in inner} - kept
+    dom = around(places(func), realize)
+    first: dict[Var, Expr] = {v: const(dom[v][0], v.type) for v in dropped}
     predicate: Expr = TRUE
-    lost = False
     for condition in conjuncts(realize.predicate):
         if variables(condition) & dropped:
-            _refuse_tied(func, realize, condition, inner, kept, task)
-            lost = lost or bool(variables(condition) & kept)
-        else:
-            predicate = binary("and", predicate, condition)
-    if lost:
-        check_unguarded(func, realize.block, task)
+            _check_grows(realize, condition, dropped, task)
+            condition = arith.simplify(substitute(condition, first), dom)
+        predicate = both(predicate, condition)
     return spatial, predicate
 
 
-def _refuse_tied(
-    func: PrimFunc,
-    realize: BlockRealize,
-    condition: Expr,
-    inner: list[For],
-    kept: set[Var],
-    task: str,
-) -> None:
-    """Refuse a condition in which a loop further out, that moves no cell, has a say."""
-    inside = {one.loop_var for one in inner}
-    for outer in places(func).loops_above(realize):
-        if outer.loop_var in variables(condition) - inside - kept:
-            raise Refusal(
-                f"Can't {task}: `{outer.loop_var.name}`, further out, has a say in its T.where",
-                outer,
-                realize,
-                detail=f"each turn of `{outer.loop_var.name}` would start the sums again, also "
-                "where the block does not run",
-                hint=f"name `{outer.loop_var.name}` or a loop around it",
-            )
+def _check_grows(realize: BlockRealize, condition: Expr, dropped: set[Var], task: str) -> None:
+    """Refuse a condition that may hold for later terms of a sum, but not for its first."""
+    match condition:
+        case BinOp("<" | "<=", a, b):
+            found = arith.linear(a - b, dropped)
+            if found is not None and all(factor >= 0 for factor in found[0].values()):
+                return
+    raise Refusal(
+        f"Can't {task}: its T.where may leave out the first terms of a sum",
+        realize,
+        detail="then nothing says for which sums there is something to start",
+        hint="let T.where cut off the last terms, as split does, or none",
+    )
 
 
 def _init(

@@ -141,7 +141,7 @@ def _check_alone(func: PrimFunc, block: Block, task: str) -> None:
             f"Can't {task}: `{others[0].block.name}` shares its loops",
             realize,
             *others,
-            hint="the copy goes ahead of its loops, or behind: reindex before moving blocks together",
+            hint="the copy goes ahead of all its loops, or behind: reindex before moving blocks",
         )
 
 
@@ -175,6 +175,12 @@ def _check_cells(
     reading: bool,
     task: str,
 ) -> None:
+    if not used:
+        raise Refusal(
+            f"Can't {task}: every iteration touches the same cell",
+            block,
+            hint="there is nothing to lay out by iterators",
+        )
     ends = domain(block)
     for index, size in zip(indices, target.shape, strict=True):
         if not (arith.prove(index >= 0, ends) and arith.prove(index < size, ends)):
