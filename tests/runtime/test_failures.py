@@ -56,6 +56,11 @@ def told(what: str) -> str:
             'install it beside CuPy: pip install "cupy-cuda12x[ctk]" (or cuda13x, as your driver).',
         ),
         (
+            "no cublas",
+            "CuPy finds no cuBLAS",
+            'install it beside CuPy: pip install "cupy-cuda12x[ctk]" (or cuda13x, as your driver).',
+        ),
+        (
             "source",
             "the CUDA compiler does not accept its text",
             "this is a fault of the workbench: please report the program and this text.",

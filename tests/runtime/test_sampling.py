@@ -7,7 +7,12 @@ from itertools import count, cycle
 import pytest
 
 from workbench.runtime import Timing
-from workbench.runtime.sampling import LEAST_SAMPLES, relative_spread, sample_until_steady
+from workbench.runtime.sampling import (
+    LEAST_SAMPLES,
+    LEAST_SLOW_SAMPLES,
+    relative_spread,
+    sample_until_steady,
+)
 
 
 def test_spread_is_the_middle_half_over_the_median():
@@ -41,6 +46,14 @@ def test_the_time_has_a_cap():
     )
     assert not steady
     assert len(samples) < 60
+
+
+def test_what_takes_seconds_a_run_is_sampled_three_times():
+    clock = count(step=10)
+    samples, steady = sample_until_steady(
+        lambda: 10.0, spread=0.02, most=200, seconds=1, clock=lambda: float(next(clock))
+    )
+    assert (len(samples), steady) == (LEAST_SLOW_SAMPLES, True)
 
 
 def timing(**changes) -> Timing:

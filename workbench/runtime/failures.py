@@ -39,6 +39,10 @@ _TOLD = {
         "CuPy finds no CUDA compiler (NVRTC)",
         'install it beside CuPy: pip install "cupy-cuda12x[ctk]" (or cuda13x, as your driver).',
     ),
+    "no cublas": (
+        "CuPy finds no cuBLAS",
+        'install it beside CuPy: pip install "cupy-cuda12x[ctk]" (or cuda13x, as your driver).',
+    ),
     "source": (
         "the CUDA compiler does not accept its text",
         "this is a fault of the workbench: please report the program and this text.",

@@ -10,13 +10,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from workbench.runtime.job import Failed, Gpu, Ran, Run, Time, Timed
+from workbench.runtime.job import Failed, Gpu, Ran, Run, Time, Timed, TimeMatmul
 from workbench.runtime.sampling import sample_until_steady
 from workbench.runtime.serve import serve
 
 Answer = TypeVar("Answer")
 
 _WARM_UP_RUNS = 3
+_WARM_UP_SECONDS = 0.5  # a kernel that takes longer is warm after one run
 _LEAST_SECONDS = 200e-6  # of one sample: far above the half microsecond that an event resolves
 _MOST_LAUNCHES = 200
 # CUDA's names of errors, as the runtime and the driver API spell them, and what we call them.
@@ -63,6 +64,10 @@ class CupyBackend:
         """Copy in, warm up, and sample until the spread is small."""
         return _guarded(lambda: self._time(job))
 
+    def time_matmul(self, job: TimeMatmul) -> Timed | Failed:
+        """Copy in, warm up, and sample cuBLAS in float32, without the shorter TF32."""
+        return _guarded(lambda: _time_matmul(job))
+
     def _hello(self) -> Gpu:
         import cupy
 
@@ -95,9 +100,7 @@ class CupyBackend:
         stream = cupy.cuda.Stream(non_blocking=True)
         cupy.cuda.Device().synchronize()
         with stream:
-            for _ in range(_WARM_UP_RUNS):
-                launch()
-            once = between_events(stream, launch)
+            once = _warm(stream, launch)
             if job.flush:
                 count, sample = 1, _flushed_sample(stream, launch)
                 how = "CUDA events around one run, the L2 cache emptied before it"
@@ -130,6 +133,40 @@ class CupyBackend:
             module = cupy.RawModule(code=source, options=("-std=c++17",))
             self._functions[source, kernel] = module.get_function(kernel)
         return self._functions[source, kernel]
+
+
+def _time_matmul(job: TimeMatmul) -> Timed:
+    import cupy
+
+    a, b = (cupy.asarray(array) for array in job.arrays)
+    c = cupy.empty((a.shape[0], b.shape[1]), dtype=a.dtype)
+    stream = cupy.cuda.Stream(non_blocking=True)
+    cupy.cuda.Device().synchronize()
+    with stream:
+        once = _warm(stream, lambda: cupy.dot(a, b, out=c))
+        count = runs_per_sample(once)
+
+        def sample() -> float:
+            """cuBLAS does not go into a graph: its launches follow each other closely."""
+            runs = lambda: [cupy.dot(a, b, out=c) for _ in range(count)]  # noqa: E731
+            return between_events(stream, runs) / count
+
+        samples, steady = sample_until_steady(
+            sample, spread=job.spread, most=job.samples, seconds=job.seconds
+        )
+    how = f"CUDA events around {count} runs in a row, the L2 cache warm"
+    return Timed(tuple(samples), count, how, _clocks(), steady)
+
+
+def _warm(stream: Any, launch: Callable[[], object]) -> float:
+    """Launch until warm; the seconds of the last run."""
+    total = once = 0.0
+    for _ in range(_WARM_UP_RUNS + 1):
+        once = between_events(stream, launch)
+        total += once
+        if total > _WARM_UP_SECONDS:
+            break
+    return once
 
 
 def runs_per_sample(seconds: float) -> int:
@@ -197,6 +234,8 @@ def _guarded(work: Callable[[], Answer]) -> Answer | Failed:
     except (RuntimeError, OSError, ImportError) as error:
         if "nvrtc" in str(error).lower():  # CuPy loads the compiler when it first compiles
             return Failed("no compiler", str(error))
+        if "cublas" in str(error).lower():
+            return Failed("no cublas", str(error))
         raise
     finally:
         _free_pools(cupy)

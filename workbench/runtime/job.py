@@ -50,6 +50,16 @@ class Time:
 
 
 @dataclass(frozen=True, slots=True)
+class TimeMatmul:
+    """Take samples of the time of the vendor's own product of the two matrices of `arrays`."""
+
+    arrays: tuple[np.ndarray, np.ndarray]
+    samples: int = 200
+    seconds: float = 1.0
+    spread: float = 0.02
+
+
+@dataclass(frozen=True, slots=True)
 class Gpu:
     """The answer to Hello. `busy` is the share of the last second that others kept it busy."""
 
@@ -71,7 +81,7 @@ class Ran:
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """The answer to Time: seconds of one run of all launches, and what the clocks said."""
+    """The answer to Time and TimeMatmul: seconds of one run of all launches, and what the clocks said."""
 
     samples: tuple[float, ...]
     launches_per_sample: int
@@ -98,5 +108,5 @@ class Left:
     """The worker's last word when nobody asked for anything for a while."""
 
 
-Request = Hello | Run | Time
+Request = Hello | Run | Time | TimeMatmul
 Reply = Gpu | Ran | Timed | Failed | Left

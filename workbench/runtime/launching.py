@@ -92,7 +92,11 @@ def _recorded(built: Built, report: DeviceReport) -> Timing:
 
 def _ask(built: Built, request: Request, seconds: float) -> Reply:
     name = " and ".join(kernel.name for kernel in built.kernels)
-    where = built.device.which
+    return ask(name, built.device.which, request, seconds)
+
+
+def ask(name: str, where: str, request: Request, seconds: float) -> Reply:
+    """What the worker answers; DeviceError, naming what ran `where`, for a failure."""
     try:
         reply = WORKER.ask(request, seconds)
     except WorkerDied as died:

@@ -35,6 +35,16 @@ def times(func: PrimFunc) -> tuple[Timing, ...]:
     return tuple(run.timing for run in all_runs() if run.program == key)
 
 
+def vendor_key(routine: str, *shapes: tuple[int, ...]) -> str:
+    """What a time of the vendor's library is found by, in place of a program's hash."""
+    return " ".join([f"vendor {routine}", *("x".join(map(str, shape)) for shape in shapes)])
+
+
+def vendor_times(key: str) -> tuple[Timing, ...]:
+    """Every recorded time of the vendor's library for that `vendor_key`."""
+    return tuple(run.timing for run in all_runs() if run.program == key)
+
+
 @cache
 def all_runs() -> tuple[Run, ...]:
     """Everything that was recorded."""

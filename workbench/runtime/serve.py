@@ -9,7 +9,19 @@ import sys
 import threading
 from typing import BinaryIO, Protocol
 
-from workbench.runtime.job import Failed, Gpu, Hello, Left, Ran, Reply, Request, Run, Time, Timed
+from workbench.runtime.job import (
+    Failed,
+    Gpu,
+    Hello,
+    Left,
+    Ran,
+    Reply,
+    Request,
+    Run,
+    Time,
+    Timed,
+    TimeMatmul,
+)
 
 
 class Backend(Protocol):
@@ -23,6 +35,9 @@ class Backend(Protocol):
 
     def time(self, job: Time) -> Timed | Failed:
         """Launch many times and return the samples."""
+
+    def time_matmul(self, job: TimeMatmul) -> Timed | Failed:
+        """Let the vendor's library multiply many times and return the samples."""
 
 
 def serve(backend: Backend, idle_seconds: float) -> None:
@@ -54,6 +69,8 @@ def _answer(backend: Backend, request: Request) -> Reply:
                 return backend.run(request)
             case Time():
                 return backend.time(request)
+            case TimeMatmul():
+                return backend.time_matmul(request)
     except Exception as error:  # whatever it is, the notebook tells it; a worker has no screen
         return Failed("error", f"{type(error).__name__}: {error}", fatal=True)
 
