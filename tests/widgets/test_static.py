@@ -17,6 +17,7 @@ FOLDER = Path(static.__file__).parent
 def test_every_file_is_part_of_the_module():
     files = {path.name for path in FOLDER.glob("*.js")}
     assert files == {*static.MODULES, "offline.js"}
+    assert {path.name for path in FOLDER.glob("*.css")} == set(static.STYLES)
 
 
 def test_the_module_asks_nothing_of_the_network():

@@ -25,7 +25,8 @@ C_LIKE = (
 KEYWORDS = frozenset({*PYTHON, *C_LIKE})
 _TOKEN = re.compile(
     r"""(?P<comment>\#[^\n]*|//\s[^\n]*|/\*.*?\*/)|(?P<string>"[^"\n]*"|'[^'\n]*')"""
-    r"""|(?P<word>[A-Za-z_]\w*(?:(?<=Idx)\.[xyz]\b)?)|(?P<number>\d[\w.]*)|(?P<other>[^\w"'\#/]+|.)"""
+    r"""|(?P<word>[A-Za-z_]\w*(?:(?<=Idx)\.[xyz]\b)?)|(?P<number>\d[\w.]*)"""
+    r"""|(?P<other>[^\w"'\#/]+|.)"""
 )
 
 

@@ -17,6 +17,7 @@ MODULES = (
     "compare.js",
     "lab.js",
 )
+STYLES = ("lab.css", "program.css", "pictures.css")
 
 
 @cache
@@ -34,7 +35,7 @@ def offline_script() -> str:
 @cache
 def style() -> str:
     """The style sheet."""
-    return _read("lab.css")
+    return "\n".join(_read(name) for name in STYLES)
 
 
 def _read(name: str) -> str:

@@ -1,11 +1,18 @@
-// What can be done next at the chosen place: each verb with its verdict, and a form for its arguments.
+// What can be done next at the chosen place: each verb with its verdict and a form.
 
 function actionsPane(lab) {
   const title = h("h3", {}, "Next step");
   const path = h("div.wb-places", { role: "group", "aria-label": "place" });
   const verbs = h("div.wb-verbs");
   const body = h("div.wb-action");
-  const pane = h("section.wb-pane.wb-actions", { "aria-label": "Next step" }, title, path, verbs, body);
+  const pane = h(
+    "section.wb-pane.wb-actions",
+    { "aria-label": "Next step" },
+    title,
+    path,
+    verbs,
+    body,
+  );
   const settle = oneStop(pane);
   let open = null; // the verb whose form or reason is shown
   let more = false;
@@ -21,45 +28,67 @@ function actionsPane(lab) {
     path.replaceChildren(...(offer?.places ?? []).map(placeButton));
     const shown = (offer?.verbs ?? []).filter((verb) => more || verb.offered);
     const hidden = (offer?.verbs ?? []).length - shown.length;
-    verbs.replaceChildren(...shown.map(verbButton), ...(hidden || more ? [moreButton(hidden)] : []));
+    verbs.replaceChildren(
+      ...shown.map(verbButton),
+      ...(hidden || more ? [moreButton(hidden)] : []),
+    );
     const verb = shown.find((one) => one.name === open);
     body.replaceChildren(...(verb ? verbBody(verb) : hint(offer)));
     settle();
   }
 
   function hint(offer) {
-    if (lab.offline) return [h("p.wb-hint", {}, "This page has no Python behind it: choose steps in the history.")];
+    if (lab.offline)
+      return [
+        h("p.wb-hint", {}, "This page has no Python behind it: choose steps in the history."),
+      ];
     if (!offer) return [h("p.wb-hint", {}, "Choose a loop or a block in the program.")];
     return [];
   }
 
   function placeButton(place) {
-    return h("button.wb-place", {
-      "data-k": place.key,
-      "aria-pressed": String(place.key === lab.place),
-      onclick: () => lab.choose(place.key),
-    }, place.label);
+    return h(
+      "button.wb-place",
+      {
+        "data-k": place.key,
+        "aria-pressed": String(place.key === lab.place),
+        onclick: () => lab.choose(place.key),
+      },
+      place.label,
+    );
   }
 
   function verbButton(verb) {
     const refused = verb.verdict === "refused";
-    return h(`button.wb-verb${refused ? ".wb-cannot" : ""}`, {
-      "data-f": verb.name,
-      "aria-expanded": String(open === verb.name),
-      title: verb.summary,
-      onclick: () => {
-        open = open === verb.name ? null : verb.name;
-        draw();
-        if (open) body.querySelector("input, select")?.focus();
+    return h(
+      `button.wb-verb${refused ? ".wb-cannot" : ""}`,
+      {
+        "data-f": verb.name,
+        "aria-expanded": String(open === verb.name),
+        title: verb.summary,
+        onclick: () => {
+          open = open === verb.name ? null : verb.name;
+          draw();
+          if (open) body.querySelector("input, select")?.focus();
+        },
       },
-    }, verb.name, refused ? h("span.wb-why", {}, " why not?") : null);
+      verb.name,
+      refused ? h("span.wb-why", {}, " why not?") : null,
+    );
   }
 
   function moreButton(hidden) {
-    return h("button.wb-more", {
-      "aria-expanded": String(more),
-      onclick: () => { more = !more; draw(); },
-    }, more ? "fewer" : `more (${hidden})`);
+    return h(
+      "button.wb-more",
+      {
+        "aria-expanded": String(more),
+        onclick: () => {
+          more = !more;
+          draw();
+        },
+      },
+      more ? "fewer" : `more (${hidden})`,
+    );
   }
 
   function verbBody(verb) {
@@ -78,9 +107,13 @@ function actionsPane(lab) {
       for (const { field, read } of fields) args[field.name] = read();
       lab.send({ do: "apply", verb: verb.name, place: lab.place, args });
     };
-    return h("form.wb-form", { onsubmit: submit },
-      fields.map(({ box }) => box), go,
-      h("code.wb-call", {}, verb.call));
+    return h(
+      "form.wb-form",
+      { onsubmit: submit },
+      fields.map(({ box }) => box),
+      go,
+      h("code.wb-call", {}, verb.call),
+    );
   }
 
   /** A labelled control for one argument; suggestions come from what the check allows. */
@@ -89,15 +122,29 @@ function actionsPane(lab) {
     const label = h("label", { for: id }, field.label);
     let input;
     if (field.kind === "choice") {
-      input = h("select", { id }, field.options.map((option) =>
-        h("option", { value: option.value, selected: option.value === field.value }, option.label)));
+      input = h(
+        "select",
+        { id },
+        field.options.map((option) =>
+          h(
+            "option",
+            { value: option.value, selected: option.value === field.value },
+            option.label,
+          ),
+        ),
+      );
     } else if (field.kind === "bool") {
       input = h("input", { id, type: "checkbox", checked: field.value === true });
     } else {
       const list = freshId("list");
       input = h("input", {
-        id, type: "text", value: field.value ?? "", size: field.kind === "int" ? 6 : 12,
-        list: field.options?.length ? list : null, spellcheck: "false", autocomplete: "off",
+        id,
+        type: "text",
+        value: field.value ?? "",
+        size: field.kind === "int" ? 6 : 12,
+        list: field.options?.length ? list : null,
+        spellcheck: "false",
+        autocomplete: "off",
         "aria-describedby": field.help ? `${id}-help` : null,
       });
       if (field.options?.length) {

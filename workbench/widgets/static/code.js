@@ -10,7 +10,8 @@ function codeLine(tokens, names, changed = []) {
     column += text.length;
   }
   const first = line.firstChild;
-  if (indent && first?.nodeType === Node.TEXT_NODE) { // no line is struck through the indentation
+  if (indent && first?.nodeType === Node.TEXT_NODE) {
+    // no line is struck through the indentation
     const rest = first.splitText(indent);
     first.replaceWith(h("span.wb-indent", {}, rest.previousSibling.data));
   }
@@ -46,8 +47,12 @@ const SIGN_WORD = { "+": "new line", "-": "removed line", "~": "changed line", "
 function gutter(sign, number) {
   return [
     h("span.wb-number", { "aria-hidden": "true" }, number ? String(number) : ""),
-    h("span.wb-sign", {}, sign === "-" ? "−" : sign,
-      SIGN_WORD[sign] ? h("span.wb-unseen", {}, `${SIGN_WORD[sign]}: `) : null),
+    h(
+      "span.wb-sign",
+      {},
+      sign === "-" ? "−" : sign,
+      SIGN_WORD[sign] ? h("span.wb-unseen", {}, `${SIGN_WORD[sign]}: `) : null,
+    ),
   ];
 }
 
@@ -76,7 +81,8 @@ function unmark(mark) {
 
 function plainRows(numbers, lines, names) {
   return numbers.map((line, k) =>
-    h("div.wb-line", {}, gutter(" ", k + 1), codeLine(lines[line], names)));
+    h("div.wb-line", {}, gutter(" ", k + 1), codeLine(lines[line], names)),
+  );
 }
 
 /** A text pane: code, or the refusal that stands in its place. */
@@ -91,12 +97,24 @@ function codeView(pane, page, lines) {
 
 /** A refusal: its first line, what to do, and the rest folded. */
 function refusalView(refusal) {
-  return h("div.wb-refusal", {},
-    h("p.wb-headline", {}, h("span.wb-stop", { "aria-hidden": "true" }, "✕ "), ...prose(refusal.headline)),
+  return h(
+    "div.wb-refusal",
+    {},
+    h(
+      "p.wb-headline",
+      {},
+      h("span.wb-stop", { "aria-hidden": "true" }, "✕ "),
+      ...prose(refusal.headline),
+    ),
     refusal.hint ? h("p", {}, h("b", {}, "Do: "), ...prose(refusal.hint)) : null,
     refusal.where || refusal.detail
-      ? h("details", {}, h("summary", {}, "where, and what was found"),
+      ? h(
+          "details",
+          {},
+          h("summary", {}, "where, and what was found"),
           refusal.where ? h("pre.wb-where", {}, refusal.where) : null,
-          refusal.detail ? h("pre.wb-where", {}, refusal.detail) : null)
-      : null);
+          refusal.detail ? h("pre.wb-where", {}, refusal.detail) : null,
+        )
+      : null,
+  );
 }

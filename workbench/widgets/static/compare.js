@@ -1,4 +1,4 @@
-// Two nodes side by side: the diff of their programs, their pictures at one scale, a table of differences.
+// Two nodes side by side: what differs, the diff of the programs, pictures at one scale.
 
 function comparePane(lab) {
   const pane = h("section.wb-pane.wb-compare", { "aria-label": "Comparison" });
@@ -11,18 +11,30 @@ function comparePane(lab) {
     const a = lab.node(lab.against);
     const title = h("h3", {}, `Compared with ${a.id} ${a.label}`);
     if (!compared) {
-      pane.replaceChildren(title, h("p.wb-hint", {}, lab.offline
-        ? "These two were not compared before the page was saved." : "Comparing…"));
+      pane.replaceChildren(
+        title,
+        h(
+          "p.wb-hint",
+          {},
+          lab.offline ? "These two were not compared before the page was saved." : "Comparing…",
+        ),
+      );
       return;
     }
     const table = h("div.wb-table", { role: "group", "aria-label": "differences" });
     table.append(markup(compared.table));
     const page = { names: compared.names };
-    pane.replaceChildren(title,
-      h("div.wb-columns", {},
+    pane.replaceChildren(
+      title,
+      h(
+        "div.wb-columns",
+        {},
         h("div", {}, h("h4", {}, "What differs"), table),
         h("div", {}, h("h4", {}, "The programs"), ...codeView(compared.text, page, lab.lines)),
         ...compared.pictures.map(({ title: name, picture }) =>
-          h("div", {}, h("h4", {}, name), ...pictureView(picture, name)))));
+          h("div", {}, h("h4", {}, name), ...pictureView(picture, name)),
+        ),
+      ),
+    );
   }
 }

@@ -25,7 +25,9 @@ function markup(html) {
 
 /** A sentence in which `code` stands between backticks, as nodes. */
 function prose(text) {
-  return String(text).split("`").map((part, k) => (k % 2 ? h("code.wb-word", {}, part) : part));
+  return String(text)
+    .split("`")
+    .map((part, k) => (k % 2 ? h("code.wb-word", {}, part) : part));
 }
 
 let counter = 0;
@@ -35,8 +37,8 @@ function freshId(word) {
 }
 
 /**
- * JupyterLab binds bare keys on any focused element that is not a text field: arrows leave the cell,
- * D D deletes it. Keys that our controls use stop here; Escape, Ctrl, Meta and Shift+Enter pass.
+ * JupyterLab binds bare keys on any focused element that is not a text field: arrows leave
+ * the cell, D D deletes it. Keys that our controls use stop here; Escape, Ctrl, Meta and Shift+Enter pass.
  */
 function guardKeys(root) {
   const stop = (event) => {
@@ -75,7 +77,8 @@ function oneStop(pane) {
   });
   pane.addEventListener("keydown", (event) => {
     const from = event.target.closest(STOPS);
-    if (!from || event.target.closest(TYPES) || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!from || event.target.closest(TYPES) || event.ctrlKey || event.metaKey || event.altKey)
+      return;
     const sideways = event.key === "ArrowLeft" || event.key === "ArrowRight";
     if (from.type === "range" && (sideways || event.key === "Home" || event.key === "End")) return;
     if (from.getAttribute("role") === "button" && (event.key === "Enter" || event.key === " ")) {
@@ -104,7 +107,7 @@ function keepFocus(pane, draw) {
   (found[order] ?? found[0])?.focus({ preventScroll: true });
 }
 
-/** Where an arrow key leads: sideways in reading order, up and down to the nearest in the next row. */
+/** Where an arrow leads: sideways in reading order, up and down to the nearest in the next row. */
 function neighbour(all, from, key) {
   const at = all.indexOf(from);
   if (key === "ArrowRight") return all[at + 1];

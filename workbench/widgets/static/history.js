@@ -25,8 +25,13 @@ function historyPane(lab) {
   const compare = h("button", {
     onclick: () => lab.setCompare(lab.against === null ? parentOf(lab.at) : null),
   });
-  const pane = h("section.wb-pane.wb-history", { "aria-label": "History" },
-    h("h3", {}, "History"), list, h("div.wb-row", {}, undo, redo, compare));
+  const pane = h(
+    "section.wb-pane.wb-history",
+    { "aria-label": "History" },
+    h("h3", {}, "History"),
+    list,
+    h("div.wb-row", {}, undo, redo, compare),
+  );
   const settle = oneStop(pane);
 
   function parentOf(id) {
@@ -41,17 +46,25 @@ function historyPane(lab) {
       else lab.goto(node.id);
     };
     const branch = depth && lab.node(node.parent) && lab.firstChild(node.parent) !== node.id;
-    const button = h("button.wb-step", {
-      onclick: choose,
-      "data-f": node.id,
-      "aria-current": here ? "step" : null,
-      title: node.said || null,
-    },
+    const button = h(
+      "button.wb-step",
+      {
+        onclick: choose,
+        "data-f": node.id,
+        "aria-current": here ? "step" : null,
+        title: node.said || null,
+      },
       h("span.wb-here", { "aria-hidden": "true" }, here ? "▶" : versus ? "⇄" : branch ? "↳" : ""),
       h("span.wb-step-no", {}, String(node.id)),
-      h("span.wb-step-text", {}, node.label, branch ? h("span.wb-from", {}, ` from ${node.parent}`) : null),
+      h(
+        "span.wb-step-text",
+        {},
+        node.label,
+        branch ? h("span.wb-from", {}, ` from ${node.parent}`) : null,
+      ),
       node.mark && node.mark !== node.label ? h("span.wb-tag", {}, node.mark) : null,
-      versus ? h("span.wb-unseen", {}, " (compared with)") : null);
+      versus ? h("span.wb-unseen", {}, " (compared with)") : null,
+    );
     return h("li", { style: `--depth:${Math.min(depth, 4)}` }, button);
   }
 

@@ -6,28 +6,62 @@ class Lab {
     this.redo = new Map(); // node -> the child that was left last
   }
 
-  get setup() { return this.model.get("setup"); }
-  get tree() { return this.model.get("tree"); }
-  get lines() { return this.model.get("lines"); }
-  get at() { return this.model.get("at"); }
-  get page() { return this.model.get("pages")[this.at]; }
-  get place() { return this.model.get("place"); }
-  get view() { return this.model.get("view"); }
-  get status() { return this.model.get("status"); }
-  get answers() { return this.model.get("answers"); }
-  get question() { return this.setup.question; }
-  get offline() { return Boolean(this.setup.offline); }
+  get setup() {
+    return this.model.get("setup");
+  }
+  get tree() {
+    return this.model.get("tree");
+  }
+  get lines() {
+    return this.model.get("lines");
+  }
+  get at() {
+    return this.model.get("at");
+  }
+  get page() {
+    return this.model.get("pages")[this.at];
+  }
+  get place() {
+    return this.model.get("place");
+  }
+  get view() {
+    return this.model.get("view");
+  }
+  get status() {
+    return this.model.get("status");
+  }
+  get answers() {
+    return this.model.get("answers");
+  }
+  get question() {
+    return this.setup.question;
+  }
+  get offline() {
+    return Boolean(this.setup.offline);
+  }
   get against() {
     const id = this.model.get("against");
     return id < 0 ? null : id;
   }
 
-  node(id) { return this.tree.find((node) => node.id === id); }
-  firstChild(id) { return this.tree.find((node) => node.parent === id)?.id ?? null; }
-  redoTo(id) { return this.redo.get(id) ?? this.firstChild(id); }
-  panes(side) { return this.setup.panes[side]; }
-  whoBuffer(page) { return page.buffers.includes(this.view.buffer) ? this.view.buffer : page.buffer; }
-  comparison() { return this.model.get("compares")[`${this.against}:${this.at}`]; }
+  node(id) {
+    return this.tree.find((node) => node.id === id);
+  }
+  firstChild(id) {
+    return this.tree.find((node) => node.parent === id)?.id ?? null;
+  }
+  redoTo(id) {
+    return this.redo.get(id) ?? this.firstChild(id);
+  }
+  panes(side) {
+    return this.setup.panes[side];
+  }
+  whoBuffer(page) {
+    return page.buffers.includes(this.view.buffer) ? this.view.buffer : page.buffer;
+  }
+  comparison() {
+    return this.model.get("compares")[`${this.against}:${this.at}`];
+  }
 
   picture(page, name) {
     if (name === "who") return page.pictures[`who:${this.whoBuffer(page)}`];
@@ -55,9 +89,15 @@ class Lab {
     this.set({ at: id });
   }
 
-  choose(key) { this.set({ place: key }); }
-  show(view) { this.set({ view: { ...this.view, ...view } }); }
-  setCompare(id) { this.set({ against: id === null || id === this.at ? -1 : id }); }
+  choose(key) {
+    this.set({ place: key });
+  }
+  show(view) {
+    this.set({ view: { ...this.view, ...view } });
+  }
+  setCompare(id) {
+    this.set({ against: id === null || id === this.at ? -1 : id });
+  }
 
   send(message) {
     this.model.send(message);
@@ -79,7 +119,10 @@ function linkMarks(root, lab) {
     const words = new Set([...hot].map((key) => names[key]?.name).filter(Boolean));
     for (const el of root.querySelectorAll("[data-k]")) {
       const keys = el.dataset.k.split(" ");
-      el.classList.toggle("wb-lit", keys.some((key) => hot.has(key)));
+      el.classList.toggle(
+        "wb-lit",
+        keys.some((key) => hot.has(key)),
+      );
       el.classList.toggle("wb-pinned", keys.includes(lab.place));
       if (el.classList.contains("wb-mark")) el.ariaPressed = String(keys.includes(lab.place));
     }
@@ -112,23 +155,26 @@ function statusBar(lab) {
   lab.waiting = () => {
     clearTimeout(timer);
     timer = setTimeout(() => {
-      said.textContent = "Python has not answered: it is busy, or no longer there. The history still steps.";
+      said.textContent =
+        "Python has not answered: it is busy, or no longer there. The history still steps.";
     }, 4000);
   };
 
   function draw() {
     clearTimeout(timer);
     const status = lab.status;
-    const words = status.error ? "" : status.text ?? ""; // the alert says it
+    const words = status.error ? "" : (status.text ?? ""); // the alert says it
     if (said.textContent !== words) said.textContent = words;
     error.hidden = !status.error;
     error.replaceChildren(...(status.error ? [refusalView(status.error)] : []));
     const resume = lab.setup.resume;
     offer.hidden = !resume || lab.offline;
     if (resume) {
-      offer.replaceChildren(h("span", {}, resume.text),
+      offer.replaceChildren(
+        h("span", {}, resume.text),
         h("button", { onclick: () => lab.send({ do: "resume" }) }, "go on from there"),
-        h("button", { onclick: () => lab.send({ do: "forget" }) }, "start afresh"));
+        h("button", { onclick: () => lab.send({ do: "forget" }) }, "start afresh"),
+      );
     }
   }
 
@@ -154,8 +200,14 @@ function render({ model, el }) {
   el.append(root);
   const status = statusBar(lab);
   const question = questionCard(lab);
-  const parts = [historyPane(lab), programPane(lab), machinePane(lab), actionsPane(lab), runPane(lab),
-    comparePane(lab)];
+  const parts = [
+    historyPane(lab),
+    programPane(lab),
+    machinePane(lab),
+    actionsPane(lab),
+    runPane(lab),
+    comparePane(lab),
+  ];
   root.append(question.pane, status.bar, ...parts.map((part) => part.pane));
   const unguard = guardKeys(root);
   const unwatch = watchWidth(root);
@@ -173,13 +225,25 @@ function render({ model, el }) {
     status.draw();
     relink();
   };
-  const soon = () => { // several traits change in one step: draw once
+  const soon = () => {
+    // several traits change in one step: draw once
     if (drawn) return;
     drawn = true;
     queueMicrotask(draw);
   };
-  const traits = ["setup", "tree", "lines", "pages", "at", "against", "place", "view", "status", "answers",
-    "compares"];
+  const traits = [
+    "setup",
+    "tree",
+    "lines",
+    "pages",
+    "at",
+    "against",
+    "place",
+    "view",
+    "status",
+    "answers",
+    "compares",
+  ];
   for (const trait of traits) model.on(`change:${trait}`, soon);
   draw();
   return () => {

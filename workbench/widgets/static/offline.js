@@ -5,7 +5,10 @@ const listeners = new Map();
 const changed = new Set();
 const model = {
   get: (name) => state[name],
-  set: (name, value) => { state[name] = value; changed.add(`change:${name}`); },
+  set: (name, value) => {
+    state[name] = value;
+    changed.add(`change:${name}`);
+  },
   on: (event, act) => listeners.set(event, [...(listeners.get(event) ?? []), act]),
   off: () => {},
   send: () => {},

@@ -1,4 +1,4 @@
-// Pictures that Python drew, with their captions and tables, and the controls that choose what is drawn.
+// Pictures that Python drew, with captions and tables, and what chooses between them.
 
 const PICTURE_NAMES = { who: "who does what", memory: "memory", tiles: "tiles", counts: "counts" };
 
@@ -10,10 +10,17 @@ function pictureView(picture, label) {
   const table = h("div.wb-table", { role: "group", "aria-label": `${label} as a table` });
   table.append(markup(picture.table));
   const kind = h("span.wb-kind", { title: KINDS[picture.kind] }, picture.kind);
-  return [h("figure.wb-picture", {},
-    picture.strips.length ? strips : null,
-    h("figcaption", {}, picture.caption, " ", kind),
-    picture.strips.length ? h("details", {}, h("summary", {}, "the same as a table"), table) : table)];
+  return [
+    h(
+      "figure.wb-picture",
+      {},
+      picture.strips.length ? strips : null,
+      h("figcaption", {}, picture.caption, " ", kind),
+      picture.strips.length
+        ? h("details", {}, h("summary", {}, "the same as a table"), table)
+        : table,
+    ),
+  ];
 }
 
 const KINDS = {
@@ -27,8 +34,14 @@ function machinePane(lab) {
   const head = tabBar("picture", (name) => lab.show({ machine: name }));
   const controls = h("div.wb-row");
   const body = h("div.wb-body");
-  const pane = h("section.wb-pane.wb-machine", { "aria-label": "Machine" },
-    h("h3", {}, "Machine"), head.bar, controls, body);
+  const pane = h(
+    "section.wb-pane.wb-machine",
+    { "aria-label": "Machine" },
+    h("h3", {}, "Machine"),
+    head.bar,
+    controls,
+    body,
+  );
   const settle = oneStop(pane);
   let drawnFrom = "";
 
@@ -37,7 +50,8 @@ function machinePane(lab) {
     if (!page) return;
     const chosen = head.draw(lab.panes("machine"), lab.view.machine, PICTURE_NAMES, body);
     const from = JSON.stringify([chosen, page.buffers, page.axes, lab.view.axis, lab.view.buffer]);
-    if (from !== drawnFrom) { // a slider that is being dragged stays what it is
+    if (from !== drawnFrom) {
+      // a slider that is being dragged stays what it is
       const make = { who: whoControls, tiles: tileControls }[chosen];
       controls.replaceChildren(...(make ? make(page) : []));
     }
@@ -49,8 +63,14 @@ function machinePane(lab) {
   function whoControls(page) {
     const buffers = page.buffers ?? [];
     if (buffers.length < 2) return [];
-    return [choice("cells of", buffers.map((name) => [name, name]), lab.whoBuffer(page),
-      (name) => lab.show({ buffer: name }))];
+    return [
+      choice(
+        "cells of",
+        buffers.map((name) => [name, name]),
+        lab.whoBuffer(page),
+        (name) => lab.show({ buffer: name }),
+      ),
+    ];
   }
 
   function tileControls(page) {
@@ -59,27 +79,48 @@ function machinePane(lab) {
     const axis = axes.find((one) => one.key === lab.view.axis) ?? axes[0];
     const value = Math.min(lab.view.value ?? 0, axis.extent - 1);
     const id = freshId("slider");
-    const shown = h("output", { for: id }, axis.extent > 1 ? `${value} of 0…${axis.extent - 1}` : "0");
+    const shown = h(
+      "output",
+      { for: id },
+      axis.extent > 1 ? `${value} of 0…${axis.extent - 1}` : "0",
+    );
     const slider = h("input", {
-      id, type: "range", min: 0, max: axis.extent - 1, value, "aria-label": axis.label,
+      id,
+      type: "range",
+      min: 0,
+      max: axis.extent - 1,
+      value,
+      "aria-label": axis.label,
       oninput: () => {
         shown.textContent = `${slider.value} of 0…${axis.extent - 1}`;
         lab.show({ axis: axis.key, value: Number(slider.value) });
       },
     });
-    const pick = axes.length > 1
-      ? choice("show one", axes.map((one) => [one.key, one.label]), axis.key,
-        (key) => lab.show({ axis: key, value: 0 }))
-      : h("span", {}, axis.label);
+    const pick =
+      axes.length > 1
+        ? choice(
+            "show one",
+            axes.map((one) => [one.key, one.label]),
+            axis.key,
+            (key) => lab.show({ axis: key, value: 0 }),
+          )
+        : h("span", {}, axis.label);
     return [pick, h("span.wb-slide", {}, slider, shown)];
   }
 
-  return { pane, draw, inputs: () => [lab.view, lab.page?.pictures, lab.page?.axes, lab.page?.buffers] };
+  return {
+    pane,
+    draw,
+    inputs: () => [lab.view, lab.page?.pictures, lab.page?.axes, lab.page?.buffers],
+  };
 }
 
 function choice(label, options, value, change) {
-  const select = h("select", { onchange: () => change(select.value) },
-    options.map(([key, name]) => h("option", { value: key, selected: key === value }, name)));
+  const select = h(
+    "select",
+    { onchange: () => change(select.value) },
+    options.map(([key, name]) => h("option", { value: key, selected: key === value }, name)),
+  );
   return h("label.wb-choice", {}, `${label} `, select);
 }
 
@@ -95,16 +136,31 @@ function tabBar(label, choose) {
     const shown = more ? all : [...first, ...(rest.includes(chosen) ? [chosen] : [])];
     panel.setAttribute("role", "tabpanel");
     panel.setAttribute("aria-label", names[chosen]);
-    bar.replaceChildren(...shown.map((name) => h("button.wb-tab", {
-      role: "tab",
-      "aria-selected": String(name === chosen),
-      onclick: () => choose(name),
-    }, names[name])));
+    bar.replaceChildren(
+      ...shown.map((name) =>
+        h(
+          "button.wb-tab",
+          {
+            role: "tab",
+            "aria-selected": String(name === chosen),
+            onclick: () => choose(name),
+          },
+          names[name],
+        ),
+      ),
+    );
     bar.hidden = all.length < 2;
-    const toggle = h("button.wb-more", {
-      "aria-expanded": String(more),
-      onclick: () => { more = !more; draw({ first, rest }, chosen, names, panel); },
-    }, more ? "fewer" : `more (${rest.length})`);
+    const toggle = h(
+      "button.wb-more",
+      {
+        "aria-expanded": String(more),
+        onclick: () => {
+          more = !more;
+          draw({ first, rest }, chosen, names, panel);
+        },
+      },
+      more ? "fewer" : `more (${rest.length})`,
+    );
     bar.parentElement.querySelector(":scope > .wb-more")?.remove();
     if (rest.length) bar.after(toggle);
     return chosen;

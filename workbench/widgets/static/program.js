@@ -1,7 +1,11 @@
-// The program: its diff against the step before, and the same program as loops, CUDA, Metal and a path.
+// The program: its diff against the step before; as loops, CUDA, Metal; its path as Python.
 
 const TEXT_NAMES = {
-  tensorir: "TensorIR", loops: "plain loops", cuda: "CUDA", metal: "Metal", code: "Code",
+  tensorir: "TensorIR",
+  loops: "plain loops",
+  cuda: "CUDA",
+  metal: "Metal",
+  code: "Code",
 };
 
 function programPane(lab) {
@@ -16,15 +20,18 @@ function programPane(lab) {
     if (!page) return;
     const chosen = head.draw(lab.panes("program"), lab.view.program, TEXT_NAMES, body);
     const node = lab.node(lab.at);
-    title.textContent = node.parent === null || chosen !== "tensorir" ? "Program"
-      : `Program: what “${node.label}” changed`;
+    title.textContent =
+      node.parent === null || chosen !== "tensorir"
+        ? "Program"
+        : `Program: what “${node.label}” changed`;
     body.replaceChildren(...codeView(page.texts[chosen], page, lab.lines), ...notes(page));
     settle();
   }
 
   function notes(page) {
     return (page.notes ?? []).map((note) =>
-      h("p.wb-note", {}, h("b", {}, "Note: "), ...prose(note)));
+      h("p.wb-note", {}, h("b", {}, "Note: "), ...prose(note)),
+    );
   }
 
   return { pane, draw, inputs: () => [lab.view.program, lab.page?.texts, lab.page?.notes] };

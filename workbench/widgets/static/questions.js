@@ -13,30 +13,54 @@ function questionCard(lab) {
     card.replaceChildren(
       h("p.wb-ask", {}, h("b", {}, "Before you try: "), ...prose(question.text)),
       choices(question, given, verdict),
-      given === undefined ? h("p.wb-hint", {}, "Choose an answer. It is not graded.") : outcome(question, given, verdict));
+      given === undefined
+        ? h("p.wb-hint", {}, "Choose an answer. It is not graded.")
+        : outcome(question, given, verdict),
+    );
   }
 
   function choices(question, given, verdict) {
     const group = freshId("answer");
-    return h("fieldset", {}, h("legend.wb-unseen", {}, question.text),
+    return h(
+      "fieldset",
+      {},
+      h("legend.wb-unseen", {}, question.text),
       question.choices.map((choice, k) => {
         const id = `${group}-${k}`;
         const right = verdict && given !== undefined && verdict.truth === k;
-        return h(`label.wb-answer${given === k ? ".wb-given" : ""}${right ? ".wb-right" : ""}`, { for: id },
+        return h(
+          `label.wb-answer${given === k ? ".wb-given" : ""}${right ? ".wb-right" : ""}`,
+          { for: id },
           h("input", {
-            type: "radio", id, name: group, value: String(k), checked: given === k,
+            type: "radio",
+            id,
+            name: group,
+            value: String(k),
+            checked: given === k,
             disabled: lab.offline || Boolean(verdict && given !== undefined),
             onchange: () => lab.send({ do: "answer", name: question.name, choice: k }),
-          }), choice, right ? h("b", {}, " ✓ so it is") : null);
-      }));
+          }),
+          choice,
+          right ? h("b", {}, " ✓ so it is") : null,
+        );
+      }),
+    );
   }
 
   function outcome(question, given, verdict) {
-    if (!verdict) return h("p.wb-hint", {}, `You say: ${question.choices[given]}. `, ...prose(question.todo));
+    if (!verdict)
+      return h("p.wb-hint", {}, `You say: ${question.choices[given]}. `, ...prose(question.todo));
     const right = verdict.truth === given;
-    return h("div.wb-told", {},
-      h("p", {}, h("b", {}, right ? "✓ You were right. " : "✕ It came out differently. "),
-        right ? "" : `You said “${question.choices[given]}”; the program says “${verdict.text}”.`),
-      h("p", {}, h("b", {}, "Why: "), ...prose(verdict.why)));
+    return h(
+      "div.wb-told",
+      {},
+      h(
+        "p",
+        {},
+        h("b", {}, right ? "✓ You were right. " : "✕ It came out differently. "),
+        right ? "" : `You said “${question.choices[given]}”; the program says “${verdict.text}”.`,
+      ),
+      h("p", {}, h("b", {}, "Why: "), ...prose(verdict.why)),
+    );
   }
 }

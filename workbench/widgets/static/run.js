@@ -6,8 +6,13 @@ function runPane(lab) {
   const bar = h("progress", { max: 1, "aria-label": "progress of the run" });
   const device = h("span.wb-device");
   const out = h("div.wb-out");
-  const pane = h("section.wb-pane.wb-run", { "aria-label": "Run" },
-    h("h3", {}, "Run"), h("div.wb-row", {}, run, stop, bar, device), out);
+  const pane = h(
+    "section.wb-pane.wb-run",
+    { "aria-label": "Run" },
+    h("h3", {}, "Run"),
+    h("div.wb-row", {}, run, stop, bar, device),
+    out,
+  );
   const settle = oneStop(pane);
 
   function draw() {
