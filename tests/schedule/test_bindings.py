@@ -82,6 +82,24 @@ def test_every_instance_runs_once(seed: int) -> None:
     assert done == list(itertools.product(range(extent), repeat=2)), script.show(sch.func)
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_a_binding_keeps_its_value(seed: int) -> None:
+    """Sums of parts of one number: those that belong together are joined, no others."""
+    rng = random.Random(seed)
+    x, y = ir.Var("x"), ir.Var("y")
+
+    def part() -> ir.Expr:
+        low, size, times = (rng.choice([1, 2, 3, 4, 6, 8]) for _ in range(3))
+        number = x if rng.random() < 0.8 else x * 2 + y
+        digit = number // low % size if rng.random() < 0.5 else number % (low * size) // low
+        return (digit if rng.random() < 0.7 else number // low) * times
+
+    value = part() + part() - part() if seed % 3 else part() + part()
+    (short,) = simplify_bindings([value])
+    for a, b in itertools.product(range(50), range(3)):
+        assert arith.evaluate(short, {x: a, y: b}) == arith.evaluate(value, {x: a, y: b})
+
+
 def test_no_predicate_is_no_condition() -> None:
     x = ir.Var("x")
     assert conjuncts(ir.TRUE) == []

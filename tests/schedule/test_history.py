@@ -5,6 +5,7 @@ import pytest
 import workbench as wb
 from tests.schedule import programs
 from workbench import ir, script
+from workbench.ir.places import places
 from workbench.schedule import HistoryNode
 
 
@@ -67,6 +68,25 @@ def test_unchanged_parts_are_the_same_objects() -> None:
     second = sch.func.root.body.stmts[1]  # type: ignore[union-attr]
     sch.split(sch.get_loops("B")[0], factors=[None, 4])
     assert sch.func.root.body.stmts[1] is second  # type: ignore[union-attr]
+
+
+def test_what_does_not_use_a_loop_is_shared() -> None:
+    program = """
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32"), C: T.Buffer((1,), "float32")):
+    for i in range(8):
+        for j in range(1):
+            with T.block("C"):
+                vj = T.axis.spatial(1, 0 + j)
+                C[vj] = A[0]
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = A[vi]
+"""
+    sch = wb.Schedule(script.parse(program))
+    other = places(sch.func).loops_above(places(sch.func).order[3])[1]
+    sch.split("i", factors=[2, 4])
+    assert other in places(sch.func).loops.values()
 
 
 def test_numbers_count_creation_and_stay(sch: wb.Schedule) -> None:

@@ -20,11 +20,13 @@ from workbench.ir import (
     Expr,
     For,
     IfThenElse,
+    Node,
     SeqStmt,
     Stmt,
     Var,
     const,
     free_vars,
+    rebuild,
     seq,
     substitute,
 )
@@ -35,24 +37,21 @@ def replace_loops(
 ) -> Stmt:
     """`stmt` with loop variables replaced by `values` and the block bindings in it simplified.
 
-    Variables in `units`, of loops that run once, are left out of the bindings.
+    Variables in `units`, of loops that run once, are left out of the bindings. What uses none of
+    the loops is shared with `stmt`.
     """
-    if isinstance(stmt, For):
-        body = replace_loops(stmt.body, values, units=units)
-        low, extent = substitute(stmt.min, values), substitute(stmt.extent, values)
-        return replace(stmt, min=low, extent=extent, body=body)
-    if isinstance(stmt, SeqStmt):
-        return seq(*(replace_loops(s, values, units=units) for s in stmt.stmts))
-    if isinstance(stmt, IfThenElse):
-        other = stmt.else_case
-        return IfThenElse(
-            substitute(stmt.condition, values),
-            replace_loops(stmt.then_case, values, units=units),
-            None if other is None else replace_loops(other, values, units=units),
-        )
     if isinstance(stmt, BlockRealize):
         return _realize(stmt, values, units)
-    return substitute(stmt, values)
+    if not isinstance(stmt, (For, SeqStmt, IfThenElse)):
+        return substitute(stmt, values)
+
+    def visit(node: Node) -> Node:
+        if isinstance(node, Stmt):
+            return replace_loops(node, values, units=units)
+        return node if node in bound else substitute(node, values)
+
+    bound = {stmt.loop_var} if isinstance(stmt, For) else set()
+    return rebuild(stmt, visit)
 
 
 def _realize(stmt: BlockRealize, values: Mapping[Var, Expr], units: frozenset[Var]) -> BlockRealize:
@@ -62,6 +61,8 @@ def _realize(stmt: BlockRealize, values: Mapping[Var, Expr], units: frozenset[Va
     block = stmt.block
     if any(var in values for var in free_vars(block)):  # a block may read a loop around it
         block = _substitute_block(block, values)
+    if not changed and predicate is stmt.predicate and block is stmt.block:
+        return stmt
     if changed or predicate is not stmt.predicate:
         bound = simplify_bindings(bound, predicate, units)
     return replace(stmt, iter_values=bound, predicate=predicate, block=block)

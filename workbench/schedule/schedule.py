@@ -138,11 +138,6 @@ class Schedule:
         for child in node.path()[1:]:
             assert child.parent is not None
             self._forward[child.parent] = child
-        for below in self._node.path()[1:]:
-            assert below.parent is not None
-            self._forward.setdefault(below.parent, below)
-        if self._node.parent is node:
-            self._forward[node] = self._node
         self._node = node
 
     @property
