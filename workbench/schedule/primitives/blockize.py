@@ -106,7 +106,9 @@ def blockize(func: PrimFunc, target: For, preserve_unit_iters: bool = True) -> E
     }
     values = {p.iterator.var: _value(p, outer, inner, preserve_unit_iters) for p in parts}
     small = _inner_realize(block, parts, inner, values, inside)
-    made = _outer_block(parts, outer, small, loops, around(places(func), target), task)
+    if block.init is not None:
+        _check_start(realize, parts, inside, task)
+    made = _outer_block(parts, outer, small, loops, around(places(func), target))
     new = BlockRealize(tuple(p.outer for p in parts), outside, made)
     return Edit(places(func).replace(target, new), made.id)
 
@@ -181,6 +183,18 @@ def _predicates(realize: BlockRealize, turn: set[Var], task: str) -> tuple[Expr,
     return inside, outside
 
 
+def _check_start(realize: BlockRealize, parts: list[Part], inside: Expr, task: str) -> None:
+    """Refuse a condition within a turn that is about cells and terms at once."""
+    moved = {v for p in parts if p.iterator.kind == "spatial" for v in variables(p.inner)}
+    for condition in conjuncts(inside):
+        if variables(condition) & moved and not variables(condition) <= moved:
+            raise Refusal(
+                f"Can't {task}: its T.where limits sums and terms in one",
+                realize,
+                hint="split the loops of the sum and the others apart, not fused into one",
+            )
+
+
 def _value(p: Part, outer: dict[Var, Var], inner: dict[Var, Var], keep_units: bool) -> Expr:
     """What the old iterator is in terms of the new ones."""
     var = p.iterator.var
@@ -235,7 +249,6 @@ def _outer_block(
     small: BlockRealize,
     loops: list[For],
     dom: Bounds,
-    task: str,
 ) -> Block:
     """The block of one turn, which runs `loops` around the small block."""
     iterators = tuple(
@@ -247,7 +260,7 @@ def _outer_block(
     dom = {**dom, **{outer[p.iterator.var]: (0, p.count - 1) for p in parts}}
     init = None
     if block.init is not None:
-        init = _init(small, loops, task)
+        init = _init(small, loops)
         update = replace(block, init=None, reads=(*block.writes, *block.reads))
         small = replace(small, block=update)
     body: Stmt = small
@@ -263,7 +276,7 @@ def _outer_block(
     )
 
 
-def _init(small: BlockRealize, loops: list[For], task: str) -> Stmt:
+def _init(small: BlockRealize, loops: list[For]) -> Stmt:
     """The init of the small block, for all cells of one turn, as a block under its own loops."""
     block = small.block
     assert block.init is not None
@@ -279,12 +292,6 @@ def _init(small: BlockRealize, loops: list[For], task: str) -> Stmt:
     for condition in conjuncts(small.predicate):
         if variables(condition) <= moved:
             predicate = both(predicate, condition)
-        elif variables(condition) & moved:
-            raise Refusal(
-                f"Can't {task}: its T.where limits sums and terms in one",
-                small,
-                hint="split the loops of the sum and the others apart, not fused into one",
-            )
     body = substitute(block.init, fresh)
     made = Block(
         f"{block.name}_init",

@@ -1,0 +1,106 @@
+"""blockize: the programs that it makes, and that they mean the same."""
+
+from __future__ import annotations
+
+from tests.support.block_programs import SUM, TWO_D
+from tests.support.steps import after
+
+
+def test_a_tile_of_a_sum():
+    text = after(
+        SUM, lambda sch: sch.split("i", factors=[None, 2]), lambda sch: sch.blockize("i_1")
+    )
+    assert (
+        text
+        == """\
+C = T.alloc_buffer((6,))
+for i_0 in range(3):
+    with T.block("C_o"):
+        vi_o = T.axis.spatial(3, i_0)
+        vk_o = T.axis.reduce(1, 0)
+        T.reads(A[vi_o * 2 : vi_o * 2 + 2, 0:8])
+        T.writes(C[vi_o * 2 : vi_o * 2 + 2])
+        with T.init():
+            for i_1 in range(2):
+                with T.block("C_init"):
+                    vi_i_init = T.axis.spatial(2, i_1)
+                    T.reads()
+                    T.writes(C[vi_o * 2 + vi_i_init])
+                    C[vi_o * 2 + vi_i_init] = T.float32(0)
+        for i_1, k in T.grid(2, 8):
+            with T.block("C"):
+                vi_i, vk_i = T.axis.remap("SR", [i_1, k])
+                T.reads(C[vi_o * 2 + vi_i], A[vi_o * 2 + vi_i, vk_i])
+                T.writes(C[vi_o * 2 + vi_i])
+                C[vi_o * 2 + vi_i] = C[vi_o * 2 + vi_i] + A[vi_o * 2 + vi_i, vk_i]
+for j in range(6):
+    with T.block("D"):
+        vj = T.axis.spatial(6, j)
+        T.reads(C[vj])
+        T.writes(D[vj])
+        D[vj] = C[vj] * T.float32(2)"""
+    )
+
+
+def test_without_iterators_that_do_not_move():
+    text = after(SUM, lambda sch: sch.blockize("k", preserve_unit_iters=False))
+    assert (
+        text
+        == """\
+C = T.alloc_buffer((6,))
+for i in range(6):
+    with T.block("C_o"):
+        vi_o = T.axis.spatial(6, i)
+        vk_o = T.axis.reduce(1, 0)
+        T.reads(A[vi_o, 0:8])
+        T.writes(C[vi_o])
+        with T.init():
+            with T.block("C_init"):
+                T.reads()
+                T.writes(C[vi_o])
+                C[vi_o] = T.float32(0)
+        for k in range(8):
+            with T.block("C"):
+                vk_i = T.axis.reduce(8, k)
+                T.reads(C[vi_o], A[vi_o, vk_i])
+                T.writes(C[vi_o])
+                C[vi_o] = C[vi_o] + A[vi_o, vk_i]
+for j in range(6):
+    with T.block("D"):
+        vj = T.axis.spatial(6, j)
+        T.reads(C[vj])
+        T.writes(D[vj])
+        D[vj] = C[vj] * T.float32(2)"""
+    )
+
+
+def test_a_row_of_fused_loops():
+    text = after(
+        TWO_D,
+        lambda sch: sch.fuse(*sch.get_loops("C")),
+        lambda sch: sch.split("i_j_fused", factors=[None, 10]),
+        lambda sch: sch.blockize("i_j_fused_1"),
+    )
+    assert (
+        text
+        == """\
+B = T.alloc_buffer((12, 10))
+for i, j in T.grid(12, 10):
+    with T.block("B"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        T.reads(A[vi, vj])
+        T.writes(B[vi, vj])
+        B[vi, vj] = A[vi, vj] * T.float32(2)
+for i_j_fused_0 in range(12):
+    with T.block("C_o"):
+        vi_o = T.axis.spatial(12, i_j_fused_0)
+        vj_o = T.axis.spatial(1, 0)
+        T.reads(B[vi_o, 0:10])
+        T.writes(C[vi_o, 0:10])
+        for i_j_fused_1 in range(10):
+            with T.block("C"):
+                vj_i = T.axis.spatial(10, i_j_fused_1)
+                T.reads(B[vi_o, vj_i])
+                T.writes(C[vi_o, vj_i])
+                C[vi_o, vj_i] = B[vi_o, vj_i] + T.float32(1)"""
+    )
