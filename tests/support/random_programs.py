@@ -33,6 +33,7 @@ from workbench.ir import (
     binary,
     cast,
     const,
+    dtypes,
     seq,
 )
 
@@ -126,7 +127,8 @@ class Builder:
     ) -> Block:
         init = None
         if reduces:
-            op = self.rng.choice(("+", "+", "max", "min"))
+            sums = () if len(self.filled) > 1 or target.type == "float16" else ("+", "+")
+            op = self.rng.choice((*sums, "max", "min"))  # sums of sums of sums would be rounded
             start = {"+": 0, "max": -100, "min": 100}[op]
             init = BufferStore(target, const(start, target.type), index)
             value = binary(op, target[index], value)
@@ -191,7 +193,7 @@ class Builder:
             return Call("if_then_else", (var >= 1, first, const(1, dtype)), dtype)
         second = self._operand(dtype, variables, extents)
         op = rng.choice(("+", "-", "max", "min", "*"))
-        if dtype in ("int8", "float16"):  # small enough to stay exact
+        if dtype in ("int8", "float16") or self.filled:  # small enough to stay exact
             op = rng.choice(("max", "min", "+"))
         if kind == "select":
             return Select(
@@ -275,8 +277,12 @@ def _dom(extent: int) -> Range:
 
 
 def _converted(dtype: str, e: Expr) -> Expr:
-    """`e` as `dtype`, never from a float to a narrower whole number by way of its range's end."""
-    return e if e.dtype == dtype else Cast(dtype, e)
+    """`e` as `dtype`; a float that int8 may not hold goes through int32, as C defines only that."""
+    if e.dtype == dtype:
+        return e
+    if dtype == "int8" and dtypes.is_float(e.dtype):
+        e = Cast("int32", e)
+    return Cast(dtype, e)
 
 
 def random_program(rng: random.Random) -> PrimFunc:

@@ -39,7 +39,39 @@ class Explanation:
     theirs: str = ""  # a pattern that TVM's error fits; "" where it takes the step
 
 
-EXPLAINED: tuple[Explanation, ...] = ()
+# The names are those of the sections of docs/differences-from-tvm.md.
+EXPLAINED: tuple[Explanation, ...] = (
+    Explanation(
+        "Reductions across threads", "*", r"would both (update|write)|may (update|write) the same"
+    ),
+    Explanation("A bound loop stays bound", "*", r"it is bound to"),
+    Explanation("One axis, one extent", "bind", r"it runs .* times, but"),
+    Explanation("Proofs instead of forms", "*", "", r"compact dataflow|cannot be fulfilled"),
+    Explanation("Proofs instead of forms", "reverse_compute_at", "", r"Check failed|pattern match"),
+    Explanation(
+        "Proofs instead of forms", "reverse_compute_inline", "", r"Invalid|affine|bijective"
+    ),
+    Explanation("Moves that do nothing", "*", r"no block (ahead of it makes|after it reads)"),
+    Explanation(
+        "Values that are not made yet", "reverse_compute_at", r"not made yet|made in different"
+    ),
+    Explanation("Values that are not made yet", "compute_at", r"not made yet|makes? all"),
+    Explanation("Sums that could start again", "*", r"added twice|before its init|out of order"),
+    Explanation("Blocks that may skip iterations", "*", r"may not run all|only where its T.where"),
+    Explanation(
+        "Copies that would overwrite", "cache_write", r"leave out cells|leave cells between"
+    ),
+    Explanation("Alignment of the last axis", "storage_align", r"is the last, whose elements"),
+    Explanation("Any combiner that forgets its start", "rfactor", "", r"No matched reducer"),
+    Explanation(
+        "program: Extents are numbers", "compute_at", r"^values of ax|^T.where of|^bindings of"
+    ),
+    Explanation("program: Extents are numbers", "reverse_compute_at", r"^values of ax|^T.where of"),
+    Explanation(
+        "program: One iteration where one is enough", "reverse_compute_at", r"^kind of stat"
+    ),
+    Explanation("program: Copies no larger than the buffer", "cache_read", r"^buffers of root"),
+)
 
 
 def load_tvm() -> tuple[Any, Any]:

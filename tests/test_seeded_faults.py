@@ -1,0 +1,44 @@
+"""Faults seeded in the compiler: the checks of random schedules find every one of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.checked_run import run_as_cpp, run_seed
+from tests.support.faults import FAULTS, Fault
+
+MOST = 160  # schedules after which a fault counts as not found
+TOGETHER = 8  # of which the kernels are one C++ executable
+
+
+def found_by(fault: Fault) -> str:
+    """What the first check that fails says; nothing where none does."""
+    styles = ("gpu first", "gpu last") if fault.builds else ("free",)
+    for first in range(0, MOST, TOGETHER):
+        jobs = []
+        for seed in range(first, first + TOGETHER):
+            try:
+                jobs += run_seed(seed, fault.verbs, styles).jobs
+            except Exception as failure:
+                return str(failure).splitlines()[0] or repr(failure)
+        try:
+            run_as_cpp(jobs if fault.code else [])
+        except AssertionError as failure:
+            return str(failure).splitlines()[0]
+    return ""
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_fault_is_found(name: str, monkeypatch: pytest.MonkeyPatch, gxx: str):
+    FAULTS[name].seed(monkeypatch)
+    assert found_by(FAULTS[name]), f"no check saw it: {name}"
+
+
+def test_there_are_at_least_twenty():
+    assert len(FAULTS) >= 20
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_without_the_fault_the_same_schedules_pass(name: str):
+    for seed in range(TOGETHER):
+        run_seed(seed, FAULTS[name].verbs)
