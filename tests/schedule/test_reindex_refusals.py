@@ -160,7 +160,7 @@ where:
      |         ^^^^^^^^^^^^^^^^^^
   12 |             vj = T.axis.spatial(16, j)
   13 |             T.reads(B[vj])
-do:    the copy goes ahead of its loops, or behind: reindex before moving blocks together"""
+do:    the copy goes ahead of all its loops, or behind: reindex before moving blocks"""
     )
 
 
