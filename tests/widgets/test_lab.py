@@ -123,8 +123,10 @@ def test_a_fault_in_a_callback_is_shown(monkeypatch: pytest.MonkeyPatch):
 def test_named_actions_are_offered_first_and_the_rest_waits():
     lab = add_lab(actions=["split", "bind"], panes=["who"])
     verbs = shown(lab)["offers"][lab.place]["verbs"]
-    assert [v["name"] for v in verbs if v["offered"]] == ["split", "bind"]
-    assert len(verbs) > 4
+    assert [(v["name"], v["offered"]) for v in verbs] == [("split", True), ("bind", True)]
+    lab.view = {**lab.view, "more": True}
+    every = shown(lab)["offers"][lab.place]["verbs"]
+    assert len(every) > 6 and [v["name"] for v in every if v["offered"]] == ["split", "bind"]
     assert lab.setup["panes"]["machine"] == {"first": ["who"], "rest": ["memory", "tiles"]}
     assert lab.setup["panes"]["program"]["first"] == ["tensorir"]
 

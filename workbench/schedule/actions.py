@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,10 +54,13 @@ class Verdict:
         return "" if self.possible else self.options[0].hint
 
 
-def verdicts(func: PrimFunc, place: For | Block) -> list[Verdict]:
-    """The verdict of every primitive that takes `place` as its first argument."""
+def verdicts(
+    func: PrimFunc, place: For | Block, verbs: Collection[str] | None = None
+) -> list[Verdict]:
+    """The verdict of every primitive, or of `verbs`, that takes `place` as its first argument."""
     kind = For if isinstance(place, For) else Block
-    return [_verdict(prim, func, place) for prim in REGISTRY.values() if kind in prim.place.kinds]
+    asked = [p for p in REGISTRY.values() if verbs is None or p.name in verbs]
+    return [_verdict(prim, func, place) for prim in asked if kind in prim.place.kinds]
 
 
 def _verdict(prim: Primitive, func: PrimFunc, place: For | Block) -> Verdict:

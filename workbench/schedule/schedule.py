@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -252,11 +252,16 @@ class Schedule:
             return [self.history.handle(key) for key in result]
         return None if result is None else self.history.handle(result)
 
-    def actions(self, place: LoopHandle | BlockHandle | str) -> list[Verdict]:
-        """What every primitive says at `place`, a loop or a block: possible and how, or why not."""
+    def actions(
+        self, place: LoopHandle | BlockHandle | str, verbs: Collection[str] | None = None
+    ) -> list[Verdict]:
+        """What every primitive, or each of `verbs`, says at `place`, a loop or a block.
+
+        Possible, with the arguments for which it is, or refused and why.
+        """
         finder = Finder(self._node, self.func, "list actions at")
         func, node = self._ask(finder, "actions", finder.either, place)
-        return verdicts(func, node)
+        return verdicts(func, node, verbs)
 
     # --- questions -------------------------------------------------------------------------------
 

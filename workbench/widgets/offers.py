@@ -14,21 +14,28 @@ from workbench.schedule.step import value_text
 
 
 def offer(
-    key: str, places: Mapping[str, str], verdicts: Sequence[Verdict], offered: Sequence[str] | None
+    key: str,
+    places: Mapping[str, str],
+    verdicts: Sequence[Verdict],
+    offered: Sequence[str] | None,
+    more: bool,
 ) -> dict[str, Any]:
     """The place `key`, the other places, and each verb with its verdict and form.
 
     Verbs that `offered` does not name wait under "more"; None offers all that are possible.
+    `verdicts` are those of every verb with `more` or without `offered`, else of the offered ones.
     """
     verbs = [_verb(v, places[key], offered) for v in verdicts]
     order = {name: k for k, name in enumerate(offered or ())}
     verbs.sort(key=lambda verb: (order.get(verb["name"], len(order)), not verb["offered"]))
-    return {"place": {"key": key, "label": places[key]}, "places": _places(places), "verbs": verbs}
+    place = {"key": key, "label": places[key]}
+    complete = more or offered is None
+    return {"place": place, "places": _places(places), "verbs": verbs, "all": complete}
 
 
 def no_place(places: Mapping[str, str]) -> dict[str, Any]:
     """The places to choose from, before one is chosen."""
-    return {"place": None, "places": _places(places), "verbs": []}
+    return {"place": None, "places": _places(places), "verbs": [], "all": True}
 
 
 def _places(places: Mapping[str, str]) -> list[dict[str, str]]:

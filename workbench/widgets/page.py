@@ -11,6 +11,7 @@ from workbench.diag import Fail
 from workbench.ir import BlockId, PrimFunc, Var
 from workbench.ir.places import places
 from workbench.schedule import Schedule
+from workbench.schedule.actions import Verdict
 from workbench.schedule.history import History, HistoryNode
 from workbench.widgets import offers
 from workbench.widgets.memo import memo
@@ -34,6 +35,7 @@ class View:
     axis: str = ""
     value: int = 0
     place: str = ""
+    more: bool = False  # of the verbs
 
 
 @dataclass
@@ -114,8 +116,10 @@ def page(
         }
     where = desk.places(node.func)
     chosen = view.place if view.place in where else ""
-    if chosen not in made["offers"]:
-        made["offers"] = {**made["offers"], chosen: _offer(cursor, chosen, where, desk)}
+    known_offer = made["offers"].get(chosen)
+    if known_offer is None or (view.more and not known_offer["all"]):
+        found = _offer(cursor, chosen, where, desk, view.more)
+        made["offers"] = {**made["offers"], chosen: found}
     return made
 
 
@@ -173,9 +177,20 @@ def _verdict(node: HistoryNode, question: Question | None) -> dict[str, Any] | N
     return {"truth": truth, "text": verdict.truth, "why": verdict.why}
 
 
-def _offer(cursor: Schedule, key: str, where: Mapping[str, str], desk: Desk) -> dict[str, Any]:
+def _offer(
+    cursor: Schedule, key: str, where: Mapping[str, str], desk: Desk, more: bool
+) -> dict[str, Any]:
+    """What can be done at the place: of the verbs that are offered, or, with `more`, of all."""
+    if not key:
+        return offers.no_place(where)
+    verbs = None if more else desk.offered
+    return offers.offer(key, where, verdicts(cursor, key, desk, verbs), desk.offered, more)
+
+
+def verdicts(cursor: Schedule, key: str, desk: Desk, verbs: Sequence[str] | None) -> list[Verdict]:
+    """What the verbs say at the place `key` of the program that `cursor` stands at."""
     thing = desk.keys.thing(key)
     if not isinstance(thing, (Var, BlockId)):
-        return offers.no_place(where)
-    verdicts = cursor.actions(cursor.history.handle(thing))
-    return offers.offer(key, where, verdicts, desk.offered)
+        return []
+    name = f"verdicts {id(desk)} {key} {verbs}"
+    return memo(cursor.func, name, lambda: cursor.actions(cursor.history.handle(thing), verbs))

@@ -27,6 +27,7 @@ from workbench.widgets.page import (
     picture_name,
     said,
     tree,
+    verdicts,
 )
 from workbench.widgets.question import Question
 from workbench.widgets.run import Runner
@@ -78,6 +79,7 @@ class Lab(anywidget.AnyWidget):
         desk = self._desk = Desk(actions, question)
         self._runner = Runner(inputs or {}, reference)
         self._running: Thread | None = None
+        self._settled = True
         self._autosave = Path(autosave) if autosave else None
         here = self.cursor.node
         resume = saved.found(self._autosave, self.history)
@@ -142,6 +144,8 @@ class Lab(anywidget.AnyWidget):
 
     def _on_place(self, change: Any) -> None:
         def act() -> None:
+            if not self._settled:
+                return
             if not 0 <= self.at < len(self.history):
                 self.at = self.cursor.node.id
                 return
@@ -187,8 +191,10 @@ class Lab(anywidget.AnyWidget):
         node = self.cursor.node
         with self.hold_sync():
             self._say(said(node))
-            self.place = self._next_place(node, thing)
-            self.at = node.id
+            self._settled = False  # the place and the node change together: one page is made
+            self.place, self.at = self._next_place(node, thing), node.id
+            self._settled = True
+            self._show()
         self._save()
 
     def _next_place(self, node: HistoryNode, old: Var | BlockId) -> str:
@@ -202,12 +208,8 @@ class Lab(anywidget.AnyWidget):
 
     def _useful(self, keys: Sequence[str]) -> str:
         """The first of the places at which an offered verb is possible; else the first."""
-        for key in keys:
-            thing = self._desk.keys.thing(key)
-            if self._desk.offered is None or not isinstance(thing, (Var, BlockId)):
-                break
-            verdicts = self.cursor.actions(self.history.handle(thing))
-            if any(v.possible and v.verb in self._desk.offered for v in verdicts):
+        for key in keys if self._desk.offered is not None else ():
+            if any(v.possible for v in verdicts(self.cursor, key, self._desk, self._desk.offered)):
                 return key
         return keys[0] if keys else ""
 

@@ -15,7 +15,6 @@ function actionsPane(lab) {
   );
   const settle = oneStop(pane);
   let open = null; // the verb whose form or reason is shown
-  let more = false;
   let at = null; // the node that was drawn last
 
   function draw() {
@@ -26,12 +25,9 @@ function actionsPane(lab) {
     at = lab.at;
     title.replaceChildren("Next step", place ? h("span.wb-at", {}, ` at ${place.label}`) : "");
     path.replaceChildren(...(offer?.places ?? []).map(placeButton));
-    const shown = (offer?.verbs ?? []).filter((verb) => more || verb.offered);
-    const hidden = (offer?.verbs ?? []).length - shown.length;
-    verbs.replaceChildren(
-      ...shown.map(verbButton),
-      ...(hidden || more ? [moreButton(hidden)] : []),
-    );
+    const shown = (offer?.verbs ?? []).filter((verb) => lab.view.more || verb.offered);
+    const rest = offer?.place && (!offer.all || shown.length < offer.verbs.length || lab.view.more);
+    verbs.replaceChildren(...shown.map(verbButton), ...(rest ? [moreButton()] : []));
     const verb = shown.find((one) => one.name === open);
     body.replaceChildren(...(verb ? verbBody(verb) : hint(offer)));
     settle();
@@ -77,17 +73,12 @@ function actionsPane(lab) {
     );
   }
 
-  function moreButton(hidden) {
+  function moreButton() {
+    const more = Boolean(lab.view.more);
     return h(
       "button.wb-more",
-      {
-        "aria-expanded": String(more),
-        onclick: () => {
-          more = !more;
-          draw();
-        },
-      },
-      more ? "fewer" : `more (${hidden})`,
+      { "aria-expanded": String(more), onclick: () => lab.show({ more: !more }), "data-f": "more" },
+      more ? "fewer" : "more",
     );
   }
 
@@ -161,5 +152,5 @@ function actionsPane(lab) {
     }
   }
 
-  return { pane, draw, inputs: () => [lab.offer(), lab.place] };
+  return { pane, draw, inputs: () => [lab.offer(), lab.place, lab.view.more] };
 }

@@ -38,7 +38,8 @@ function freshId(word) {
 
 /**
  * JupyterLab binds bare keys on any focused element that is not a text field: arrows leave
- * the cell, D D deletes it. Keys that our controls use stop here; Escape, Ctrl, Meta and Shift+Enter pass.
+ * the cell, D D deletes it. Keys that our controls use stop here; Escape, Ctrl, Meta and
+ * Shift+Enter pass.
  */
 function guardKeys(root) {
   const stop = (event) => {
