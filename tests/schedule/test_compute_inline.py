@@ -130,6 +130,43 @@ for j in range(16):
     )
 
 
+LATER_WRITTEN = """\
+@T.prim_func
+def main(A: T.Buffer((16,), "float32"), C: T.Buffer((16,), "float32")):
+    B = T.alloc_buffer((16,), "float32")
+    for i in range(16):
+        with T.block("B"):
+            vi = T.axis.spatial(16, i)
+            B[vi] = 3.0
+    for j in range(16):
+        with T.block("C"):
+            vj = T.axis.spatial(16, j)
+            C[vj] = B[vj] + A[vj]
+        with T.block("W"):
+            vw = T.axis.spatial(16, j)
+            A[vw] = 0.0
+"""
+
+
+def test_where_another_argument_is_written_later():
+    text = after(LATER_WRITTEN, lambda sch: sch.compute_inline("B"))
+    assert (
+        text
+        == """\
+for j in range(16):
+    with T.block("C"):
+        vj = T.axis.spatial(16, j)
+        T.reads(A[vj])
+        T.writes(C[vj])
+        C[vj] = T.float32(3) + A[vj]
+    with T.block("W"):
+        vw = T.axis.spatial(16, j)
+        T.reads()
+        T.writes(A[vw])
+        A[vw] = T.float32(0)"""
+    )
+
+
 @pytest.mark.parametrize("start", range(0, 60, 20))
 def test_random_programs_keep_their_meaning(start: int):
     taken = sum(walk_at_random(seed, "compute_inline") for seed in range(start, start + 20))

@@ -256,3 +256,46 @@ where:
 found: one iteration of `i` may not make all that is read in it
 do:    let it be read outside `i`, or move `Z` to its reader with compute_at"""
     )
+
+
+ERASED = """\
+@T.prim_func
+def main(A: T.Buffer((16,), "float32"), C: T.Buffer((16,), "float32")):
+    B = T.alloc_buffer((16,), "float32")
+    for i in range(16):
+        with T.block("B"):
+            vi = T.axis.spatial(16, i)
+            B[vi] = A[vi] * 2.0
+    for j in range(16):
+        with T.block("C"):
+            vj = T.axis.spatial(16, j)
+            C[vj] = B[15 - vj] + 1.0
+        with T.block("W"):
+            vw = T.axis.spatial(16, j)
+            A[vw] = 0.0
+"""
+
+
+def test_what_a_later_block_erases_turn_by_turn():
+    text = refusal(ERASED, lambda sch: sch.compute_inline("B"))
+    assert (
+        text
+        == """\
+Can't compute_inline `B`: `C` would read A too late.
+asked: sch.compute_inline("B")
+where:
+  10 |             B[vi] = A[vi] * T.float32(2)
+  11 |     for j in range(16):
+  12 |         with T.block("C"):
+     |         ^^^^^^^^^^^^^^^^^^
+  13 |             vj = T.axis.spatial(16, j)
+  14 |             T.reads(B[15 - vj])
+  15 |             T.writes(C[vj])
+  16 |             C[vj] = B[15 - vj] + T.float32(1)
+  17 |         with T.block("W"):
+     |         ^^^^^^^^^^^^^^^^^^
+  18 |             vw = T.axis.spatial(16, j)
+  19 |             T.reads()
+found: `W` may have overwritten it in an earlier turn of `j`
+do:    let `W` write another buffer"""
+    )

@@ -199,3 +199,68 @@ where:
 found: running it again, or elsewhere, changes the result
 do:    give the block a T.init(), or write the result into another buffer"""
     )
+
+
+BOTH_WAYS = """\
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), D: T.Buffer((8,), "float32")):
+    C = T.alloc_buffer((8,), "float32")
+    for i, k in T.grid(8, 2):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            T.reads(C[vi], A[vi])
+            T.writes(C[vi])
+            with T.init():
+                C[vi] = 0.0
+            C[vi] = C[vi] + A[vi]
+    for j in range(8):
+        with T.block("D"):
+            vj = T.axis.spatial(8, j)
+            D[vj] = C[vj]
+"""
+
+
+def test_what_it_also_writes():
+    text = refusal(BOTH_WAYS, lambda sch: sch.reindex("C", "C"))
+    assert (
+        text
+        == """\
+Can't reindex C of `C`: it writes C too.
+asked: sch.reindex("C", "C")
+where:
+   4 |     C = T.alloc_buffer((8,))
+   5 |     for i, k in T.grid(8, 2):
+   6 |         with T.block("C"):
+     |         ^^^^^^^^^^^^^^^^^^
+   7 |             vi, vk = T.axis.remap("SR", [i, k])
+   8 |             T.reads(C[vi], A[vi])
+do:    reindex what it writes: ("write", 0)"""
+    )
+
+
+ONE_CELL = """\
+@T.prim_func
+def main(A: T.Buffer((1,), "float32"), C: T.Buffer((8,), "float32")):
+    for i in range(8):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            C[vi] = A[0]
+"""
+
+
+def test_one_cell_for_all():
+    text = refusal(ONE_CELL, lambda sch: sch.reindex("C", ("read", 0)))
+    assert (
+        text
+        == """\
+Can't reindex A of `C`: every iteration touches the same cell.
+asked: sch.reindex("C", ["read", 0])
+where:
+   3 |     # with T.block("root"):
+   4 |     for i in range(8):
+   5 |         with T.block("C"):
+     |         ^^^^^^^^^^^^^^^^^^
+   6 |             vi = T.axis.spatial(8, i)
+   7 |             T.reads(A[0])
+do:    there is nothing to lay out by iterators"""
+    )

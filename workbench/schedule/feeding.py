@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workbench import arith
 from workbench.diag import Refusal
 from workbench.ir import Block, BlockRealize, Buffer, For, PrimFunc
 from workbench.ir.places import Places, places
@@ -39,15 +40,50 @@ def check_fed(
             known = places(before).blocks
             marks = [known[b.id] for b in (maker.block, block) if b.id in known]
             if order[maker.block.id] > order[block.id]:
-                raise Refusal(
-                    f"Can't {task}: `{block.name}` would read {buffer.name} too early",
-                    *marks,
-                    detail=f"`{maker.block.name}` writes it only afterwards",
-                    hint=f"move `{maker.block.name}` first, or pick a loop further out",
-                )
+                _check_still_there(before, func, maker, reader, buffer, task, marks)
+                continue
             if finished:
                 _check_finished(where, maker, reader, buffer, task, marks)
             _check_made(where, maker, reader, buffer, task, marks)
+
+
+def _check_still_there(
+    before: PrimFunc,
+    func: PrimFunc,
+    writer: BlockRealize,
+    reader: BlockRealize,
+    buffer: Buffer,
+    task: str,
+    marks: list[BlockRealize],
+) -> None:
+    """Refuse where `writer`, behind `reader`, may overwrite in an earlier turn what it reads."""
+    common = shared_loops(places(func), writer, reader)
+    if not common:
+        return
+    known = places(before)
+    old, other = known.blocks.get(reader.block.id), known.blocks.get(writer.block.id)
+    if old is not None and other is not None:
+        shared = [loop.loop_var for loop in shared_loops(known, other, old)]
+        if shared == [loop.loop_var for loop in common] and _reads_as_before(old, reader, buffer):
+            return
+    raise Refusal(
+        f"Can't {task}: `{reader.block.name}` would read {buffer.name} too late",
+        *marks,
+        detail=f"`{writer.block.name}` may have overwritten it in an earlier turn of "
+        f"`{common[-1].loop_var.name}`",
+        hint=f"let `{writer.block.name}` write another buffer",
+    )
+
+
+def _reads_as_before(old: BlockRealize, new: BlockRealize, buffer: Buffer) -> bool:
+    """Whether a block reads the same cells of `buffer` in the same iterations as it did."""
+    a, b = only_region(old.block.reads, buffer), only_region(new.block.reads, buffer)
+    if a is None or b is None or len(old.iter_values) != len(new.iter_values):
+        return False
+    pairs = [*zip(old.iter_values, new.iter_values, strict=True)]
+    for x, y in zip(a.region, b.region, strict=True):
+        pairs += [(x.min, y.min), (x.extent, y.extent)]
+    return all(arith.equal(x, y) for x, y in pairs)
 
 
 def _check_finished(
