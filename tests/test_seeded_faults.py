@@ -38,7 +38,6 @@ def test_there_are_at_least_twenty():
     assert len(FAULTS) >= 20
 
 
-@pytest.mark.parametrize("name", FAULTS)
-def test_without_the_fault_the_same_schedules_pass(name: str):
+def test_without_a_fault_the_same_schedules_pass():
     for seed in range(TOGETHER):
-        run_seed(seed, FAULTS[name].verbs)
+        run_seed(seed, styles=("gpu first", "gpu last"))

@@ -53,7 +53,9 @@ EXPLAINED: tuple[Explanation, ...] = (
     ),
     Explanation("Moves that do nothing", "*", r"no block (ahead of it makes|after it reads)"),
     Explanation(
-        "Values that are not made yet", "reverse_compute_at", r"not made yet|made in different"
+        "Values that are not made yet",
+        "reverse_compute_at",
+        r"not made yet|made in different|too early",
     ),
     Explanation("Values that are not made yet", "compute_at", r"not made yet|makes? all"),
     Explanation("Sums that could start again", "*", r"added twice|before its init|out of order"),
@@ -69,6 +71,11 @@ EXPLAINED: tuple[Explanation, ...] = (
     Explanation("program: Extents are numbers", "reverse_compute_at", r"^values of ax|^T.where of"),
     Explanation(
         "program: One iteration where one is enough", "reverse_compute_at", r"^kind of stat"
+    ),
+    Explanation(
+        "program: Indices where the block runs",
+        "reverse_compute_inline",
+        r"^(writes|where|T.where|reads)",
     ),
     Explanation("program: Copies no larger than the buffer", "cache_read", r"^buffers of root"),
 )
