@@ -1,8 +1,8 @@
 """Everything that needs a GPU, in one run: ``OUT=<folder> python3 -m benchmarks.gpu``.
 
-Runs both lessons' histories at every step that builds, compares with the emulator and with the
-program's meaning, times them beside the vendor's kernels and the roof, lets kernels fail on
-purpose, and checks all of them with compute-sanitizer. Writes to OUT: recorded.json (for
+Runs the lessons' histories at every step that builds, compares with the emulator and with the
+program's meaning, times them beside the vendor's kernels, TVM's text and the roof, lets kernels
+fail on purpose, and checks all of them with compute-sanitizer. Writes to OUT: recorded.json (for
 workbench/runtime/recorded/), results.json (for benchmarks/results/), report.txt.
 """
 
@@ -14,63 +14,18 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 import workbench as wb
-from benchmarks import isolation, sanitize, vendor
-from benchmarks.histories import histories, large, path_text
-from workbench.diag import Fail
+from benchmarks import isolation, large_matmuls, sanitize, vendor
+from benchmarks.histories import histories, large
+from benchmarks.steps import Results, Step, arrays_of, measure, note_wrong, run_of, steps
 from workbench.emulate import evaluate
-from workbench.ir import PrimFunc
-from workbench.runtime import Built, Timing, recorded
-from workbench.runtime.arguments import written_params
-from workbench.schedule import ScheduleError
-
-Results = dict[str, Any]
-Check = Callable[["Step", list[np.ndarray]], str]
-
-
-@dataclass(frozen=True)
-class Step:
-    """One program of a history: how it came about, and its kernels or why there are none."""
-
-    label: str
-    func: PrimFunc
-    built: Built | None
-    refused: str
-
-
-def steps(source: Iterator[tuple[str, wb.Schedule]]) -> Iterator[Step]:
-    """Every different program of the histories, each once."""
-    seen = set()
-    for name, sch in source:
-        for node in sch.history:
-            key = recorded.program_key(node.func)
-            if key in seen:
-                continue
-            seen.add(key)
-            label = f"{name}: {path_text(node)}"
-            try:
-                yield Step(label, node.func, wb.build(node.func), "")
-            except ScheduleError as error:
-                yield Step(label, node.func, None, error.headline)
-
-
-def arrays_of(func: PrimFunc, rng: np.random.Generator) -> list[np.ndarray]:
-    """Random inputs; outputs full of NaN, so that a cell that nobody writes is seen."""
-    written = written_params(func)
-    return [
-        np.full(buffer.shape, np.nan, buffer.dtype)
-        if buffer in written
-        else rng.standard_normal(buffer.shape).astype(buffer.dtype)
-        for buffer in func.params
-    ]
+from workbench.runtime import Built, recorded
 
 
 def compare(step: Step, given: list[np.ndarray]) -> str:
@@ -98,21 +53,6 @@ def compare_large(step: Step, arrays: list[np.ndarray]) -> str:
     return "equal" if np.array_equal(arrays[-1], expected) else "DIFFERS from NumPy"
 
 
-def measure(step: Step, row: Results, arrays: list[np.ndarray], check: Check) -> Timing | None:
-    """Check one step, and time it if it is right; what came of it is noted in `row`."""
-    assert step.built is not None
-    try:
-        row["agrees"] = check(step, arrays)
-        if row["agrees"] != "equal":
-            return None
-        timing = step.built.time(*arrays)
-    except Fail as fail:
-        row["agrees"] = f"FAILED: {fail.headline}"
-        return None
-    row["seconds"] = timing.median
-    return timing
-
-
 def run_histories(results: Results, runs: list[recorded.Run], kernels: list[Built]) -> None:
     """Compare and time every step of the lessons' histories."""
     rng = np.random.default_rng(0)
@@ -124,7 +64,7 @@ def run_histories(results: Results, runs: list[recorded.Run], kernels: list[Buil
             kernels.append(step.built)
             timing = measure(step, row, arrays_of(step.func, rng), compare)
             runs += [run_of(step, timing)] if timing else []
-    _note_wrong(results, rows)
+    note_wrong(results, rows)
 
 
 def run_large(results: Results, runs: list[recorded.Run]) -> None:
@@ -145,39 +85,41 @@ def run_large(results: Results, runs: list[recorded.Run]) -> None:
             moved = sum(array.nbytes for array in arrays)
             row["terabytes_per_second"] = float(f"{moved / timing.median / 1e12:.3g}")
             runs.append(run_of(step, timing))
-    _note_wrong(results, rows)
-
-
-def _note_wrong(results: Results, rows: list[Results]) -> None:
-    wrong = [row for row in rows if row.get("agrees", "equal") != "equal"]
-    results["errors"] += [f"{row['label']}: {row['agrees']}" for row in wrong]
-
-
-def run_of(step: Step, timing: Timing) -> recorded.Run:
-    """A time as it is recorded."""
-    return recorded.Run(recorded.program_key(step.func), step.label, timing)
+    note_wrong(results, rows)
 
 
 def report(results: Results) -> str:
     """The results as a text that fits on a screen or two."""
     lines = [str(results["device"]), ""]
-    for row in results.get("steps", []) + results.get("large", []):
-        lines.append(f"{_outcome(row):<34} {row['label']}")
+    for part in ("steps", "large", "matrix multiply", "tile sizes"):
+        for row in results.get(part, []):
+            lines.append(f"{_outcome(row):<34} {row['label']}")
     lines.append("")
     for row in results.get("vendor", []):
         speed = f"{row['seconds'] * 1e6:.3g} µs, {row['terabytes_per_second']} TB/s"
         lines.append(f"{speed:<34} {row['name']}")
-    keep = ("card", "faults", "full", "idle", "sanitizer", "errors", "seconds")
+    keep = (
+        "cuBLAS",
+        "beside TVM",
+        "card",
+        "faults",
+        "full",
+        "idle",
+        "sanitizer",
+        "errors",
+        "seconds",
+    )
     lines += [f"{key}: {json.dumps(results.get(key), indent=1)}" for key in keep]
     return "\n".join(lines)
 
 
 def _outcome(row: Results) -> str:
     if row["refused"]:
-        return "no kernel"
+        return "not run" if row["refused"].startswith("not run") else "no kernel"
     if "seconds" not in row:
         return row.get("agrees", "FAILED")
     speed = f", {row['terabytes_per_second']} TB/s" if "terabytes_per_second" in row else ""
+    speed += f", {row['teraflops']} TFLOP/s" if "teraflops" in row else ""
     return f"{row['agrees']}, {row['seconds'] * 1e6:.3g} µs{speed}"
 
 
@@ -202,6 +144,10 @@ def main() -> int:
         "idle": isolation.idle_worker,
         "large arrays": lambda: run_large(results, runs),
         "vendor": vendor.vendor_times,
+        "cuBLAS": lambda: large_matmuls.cublas(runs),
+        "beside TVM": large_matmuls.beside_tvm,
+        "matrix multiply": lambda: large_matmuls.run_matmuls(results, runs),
+        "tile sizes": lambda: large_matmuls.run_grid(results, runs),
     }
     seconds = results["seconds"] = {}
     for name, part in parts.items():

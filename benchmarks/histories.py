@@ -1,4 +1,4 @@
-"""The programs of lessons 1 and 2 with the ways through them, small as taught, large as timed."""
+"""The programs of the lessons with the ways through them, small as taught, large as timed."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import workbench as wb
+from benchmarks.matmuls import small_branches
 from workbench import script
 from workbench.ir import PrimFunc
 from workbench.lesson import exercise
+from workbench.lesson.exercise import NAMES
 from workbench.schedule.history import HistoryNode
 
 _ADD = """
@@ -57,7 +59,8 @@ def histories() -> Iterator[tuple[str, wb.Schedule]]:
     yield "vector add of 8", add_branches(vector_add(8), (2, 4, 8))
     yield "vector add of 1024", add_branches(vector_add(1024), THREADS)
     yield "window sum of 1024", window_branches(window_sum(1024), THREADS)
-    for name in ("odd_vector", "wide_window"):
+    yield "matrix multiply of 8 x 8", small_branches()
+    for name in NAMES:
         task = exercise(name)
         sch = task.schedule()
         task.solution(sch)

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from benchmarks import gpu
+from benchmarks import gpu, large_matmuls
 from benchmarks.histories import histories, large, vector_add, window_sum
 from benchmarks.lab_step import percentile_95
+from benchmarks.matmuls import SCHEDULES, matmul, naive
 from benchmarks.sanitize import host_program
 from workbench.emulate import evaluate
 from workbench.runtime import recorded
@@ -110,6 +111,65 @@ def test_a_part_that_fails_is_told_and_does_not_stop_the_report(tmp_path: Path):
     assert "DIFFERS from the emulator" in text and "vendor: no" in text
     assert json.loads((tmp_path / "results.json").read_text()) == results
     assert recorded.parse((tmp_path / "recorded.json").read_text()) == ()
+
+
+@pytest.fixture
+def emulated_small(monkeypatch) -> None:
+    """The large product, small, and "the GPU" is the emulator."""
+    monkeypatch.setattr(large_matmuls, "LARGE", 64)
+    monkeypatch.setattr(wb.runtime.Built, "__call__", lambda self, *a, **_: self.emulate(*a))
+
+
+def test_the_sampled_comparison_of_products_finds_what_is_wrong(emulated_small, monkeypatch):
+    built = wb.build(naive(wb.Schedule(matmul(64)), 16))
+    sample = large_matmuls.Sample()
+    assert large_matmuls.compare_sampled(built, sample) == "equal"
+
+    def wrong(self, *arrays, **_):
+        self.emulate(*arrays)
+        arrays[-1][63, 5] += 1
+
+    monkeypatch.setattr(wb.runtime.Built, "__call__", wrong)
+    assert large_matmuls.compare_sampled(built, sample) == "DIFFERS from NumPy"
+    right = wb.runtime.Built.emulate
+
+    def off(self, *arrays, blocks=None):
+        right(self, *arrays, blocks=blocks)
+        arrays[-1][0, 0] += 1 if blocks else 0
+
+    monkeypatch.setattr(wb.runtime.Built, "__call__", lambda self, *a, **_: right(self, *a))
+    monkeypatch.setattr(wb.runtime.Built, "emulate", off)
+    assert large_matmuls.compare_sampled(built, sample) == "DIFFERS from the emulator"
+
+
+def test_slow_steps_are_left_out_and_say_so(emulated_small, monkeypatch):
+    timing = recorded.all_runs()[0].timing
+    monkeypatch.setattr(wb.runtime.Built, "time", lambda self, *a, **_: timing)
+    results, runs = {"errors": []}, []
+    source = [("product", naive(wb.Schedule(matmul(64)), 16))]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", wb.ScheduleWarning)
+        rows = large_matmuls._run(source, results, runs)
+    assert [row["refused"].split(":")[0] for row in rows[:4]] == ["Can't build this"] * 4
+    assert rows[4]["refused"].startswith("not run: 4 threads")
+    assert rows[-1]["agrees"] == "equal" and rows[-1]["teraflops"] > 0
+    assert len(runs) == sum("seconds" in row for row in rows) > 1 and not results["errors"]
+
+
+@pytest.mark.parametrize("name", [name for name, *_ in SCHEDULES])
+def test_tvms_text_compiles_and_is_launched_as_ours(name: str, nvcc: str, tmp_path: Path):
+    launches = json.loads((large_matmuls.TVM_TEXT / "launches.json").read_text())
+    (steps_of, tiles), *_ = [rest for of, *rest in SCHEDULES if of == name]
+    ours = wb.build(steps_of(wb.Schedule(matmul(1024)), *tiles))
+    assert (list(ours.grid), list(ours.block)) == (launches[name]["grid"], launches[name]["block"])
+    source = tmp_path / "theirs.cu"
+    source.write_text(large_matmuls.tvm_source(name))
+    done = subprocess.run(
+        [nvcc, "-arch=sm_90", "-cubin", "-o", tmp_path / "theirs.cubin", source],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_percentile():

@@ -81,7 +81,7 @@ class Ran:
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """The answer to Time and TimeMatmul: seconds of one run of all launches, and what the clocks said."""
+    """The answer to a request for time: seconds of one run, and what the clocks said."""
 
     samples: tuple[float, ...]
     launches_per_sample: int

@@ -1,0 +1,162 @@
+"""The matrix multiply of lessons 3 and 4 with the course's ways through it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import Any
+
+import workbench as wb
+from workbench import script
+from workbench.ir import PrimFunc
+
+_MATMUL = """
+@T.prim_func
+def main(
+    A: T.Buffer(({m}, {k}), "float32"),
+    B: T.Buffer(({k}, {n}), "float32"),
+    C: T.Buffer(({m}, {n}), "float32"),
+):
+    for i, j, k in T.grid({m}, {n}, {k}):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+"""
+SMALL, LARGE = 8, 1024
+# (tile_local_y, tile_local_x, tile_block_y, tile_block_x, tile_k) of lesson 4's grid
+GRID = tuple(
+    (local, local, threads, threads, depth)
+    for local, threads, depth in product((2, 4, 8, 16), (8, 16), (4, 8, 16, 32))
+)
+
+
+def matmul(m: int, n: int | None = None, k: int | None = None) -> PrimFunc:
+    """C = A B, C being m x n (square where n is left out) and k the length of the sums."""
+    func = script.parse(_MATMUL.format(m=m, n=n or m, k=k or m))
+    assert isinstance(func, PrimFunc)
+    return func
+
+
+def naive(sch: wb.Schedule, threads: int) -> wb.Schedule:
+    """One thread for each output, in blocks of `threads` x `threads`."""
+    block = sch.get_block("C")
+    i, j, k = sch.get_loops(block)
+    i_0, i_1 = sch.split(i, factors=[None, threads])
+    j_0, j_1 = sch.split(j, factors=[None, threads])
+    sch.reorder(i_0, j_0, i_1, j_1)
+    sch.bind(i_0, "blockIdx.y")
+    sch.bind(j_0, "blockIdx.x")
+    sch.bind(i_1, "threadIdx.y")
+    sch.bind(j_1, "threadIdx.x")
+    sch.decompose_reduction(block, k)
+    return sch
+
+
+def blocking(
+    sch: Any,
+    tile_local_y: int,
+    tile_local_x: int,
+    tile_block_y: int,
+    tile_block_x: int,
+    tile_k: int,
+    *,
+    keep: bool = False,
+) -> Any:
+    """The course's local blocking; with `keep`, what a thread loads is copied to registers too."""
+    block_C = sch.get_block("C")
+    C_local = sch.cache_write(block_C, 0, "local")
+    i, j, k = sch.get_loops(block_C)
+    i0, i1, i2 = sch.split(i, factors=[None, tile_block_y, tile_local_y])
+    j0, j1, j2 = sch.split(j, factors=[None, tile_block_x, tile_local_x])
+    k0, k1 = sch.split(k, factors=[None, tile_k])
+    sch.unroll(k1)
+    sch.reorder(i0, j0, i1, j1, k0, k1, i2, j2)
+    sch.reverse_compute_at(C_local, j1)
+    sch.bind(i0, "blockIdx.y")
+    sch.bind(j0, "blockIdx.x")
+    sch.bind(i1, "threadIdx.y")
+    sch.bind(j1, "threadIdx.x")
+    for which in (0, 1) if keep else ():
+        sch.compute_at(sch.cache_read(block_C, which, "local"), k1)
+    sch.decompose_reduction(block_C, k0)
+    return sch
+
+
+def blocking_with_shared(
+    sch: Any,
+    tile_local_y: int,
+    tile_local_x: int,
+    tile_block_y: int,
+    tile_block_x: int,
+    tile_k: int,
+) -> Any:
+    """The course's shared-memory blocking."""
+    block_C = sch.get_block("C")
+    C_local = sch.cache_write(block_C, 0, "local")
+    i, j, k = sch.get_loops(block_C)
+    i0, i1, i2 = sch.split(i, factors=[None, tile_block_y, tile_local_y])
+    j0, j1, j2 = sch.split(j, factors=[None, tile_block_x, tile_local_x])
+    k0, k1 = sch.split(k, factors=[None, tile_k])
+    sch.reorder(i0, j0, i1, j1, k0, k1, i2, j2)
+    sch.reverse_compute_at(C_local, j1)
+    sch.bind(i0, "blockIdx.y")
+    sch.bind(j0, "blockIdx.x")
+    tx = sch.fuse(i1, j1)
+    sch.bind(tx, "threadIdx.x")
+    nthread = tile_block_y * tile_block_x
+    _fetch_together(sch, block_C, nthread, 0, k0)
+    _fetch_together(sch, block_C, nthread, 1, k0)
+    sch.decompose_reduction(block_C, k0)
+    return sch
+
+
+def _fetch_together(sch: Any, block: Any, nthread: int, read_idx: int, read_loc: Any) -> None:
+    read_cache = sch.cache_read(block, read_idx, "shared")
+    sch.compute_at(read_cache, read_loc)
+    inner0, inner1 = sch.get_loops(read_cache)[-2:]
+    inner = sch.fuse(inner0, inner1)
+    _, tx, vec = sch.split(inner, factors=[None, nthread, 4])
+    sch.vectorize(vec)
+    sch.bind(tx, "threadIdx.x")
+
+
+# The two schedules that the course ends with, and their tiles.
+SCHEDULES: tuple[tuple[str, Callable[..., Any], tuple[int, ...]], ...] = (
+    ("local_blocking", blocking, (8, 8, 8, 8, 4)),
+    ("shared_blocking", blocking_with_shared, (8, 8, 8, 8, 8)),
+)
+
+
+def small_branches() -> wb.Schedule:
+    """Both lessons' ways through the product of 8 x 8 matrices."""
+    sch = wb.Schedule(matmul(SMALL))
+    block = sch.get_block("C")
+    i, j, k = sch.get_loops(block)
+    sch.bind(i, "threadIdx.y")
+    sch.bind(j, "threadIdx.x")
+    sch.decompose_reduction(block, k)
+    for keep in (False, True):
+        sch.goto(0)
+        blocking(sch, 2, 2, 2, 2, 2, keep=keep)
+    sch.goto(0)
+    blocking_with_shared(sch, 2, 2, 2, 2, 4)
+    return sch
+
+
+def large_branches() -> wb.Schedule:
+    """Both lessons' ways through the course's product of 1024 x 1024 matrices."""
+    sch = naive(wb.Schedule(matmul(LARGE)), 16)
+    for tiles in ((8, 8, 8, 8, 4), (4, 4, 8, 8, 4), (4, 4, 16, 16, 4)):
+        for keep in (False, True):
+            sch.goto(0)
+            blocking(sch, *tiles, keep=keep)
+    sch.goto(0)
+    return blocking_with_shared(sch, 8, 8, 8, 8, 8)
+
+
+def grid() -> Iterator[tuple[str, wb.Schedule]]:
+    """Shared-memory blocking with each of lesson 4's tile sizes."""
+    for tiles in GRID:
+        yield f"tiles {tiles}", blocking_with_shared(wb.Schedule(matmul(LARGE)), *tiles)
