@@ -140,3 +140,5 @@ class Module:
                 vx = T.axis.spatial(4, x)
                 B[vx] = A[vx]
 """
+
+SAME_NAME = TWO.replace('T.block("C")', 'T.block("B")')

@@ -68,6 +68,18 @@ def test_reorder_offers_the_way_out() -> None:
     ]
     outermost = by_name(sch.actions("i"))["reorder"]
     assert outermost.why_not == "Can't reorder `i` outwards: no loop is directly around it"
+    assert outermost.hint == "choose the loop that is to go outside"
+    innermost = by_name(sch.actions("k"))["fuse"]
+    assert innermost.why_not == "Can't fuse `k`: no loop is directly inside it"
+    assert innermost.hint == "choose the outer one of two loops that are nested directly"
+
+
+def test_a_name_that_two_loops_have_is_told_with_a_block() -> None:
+    sch = wb.Schedule(script.parse(programs.TWO))
+    into = by_name(sch.actions("B"))["compute_at"]
+    assert into.choices == [{"loop": "C.i"}]
+    sch.compute_at("B", "C.i")
+    assert [loop.name for loop in sch.get_loops("B")] == ["i"]
 
 
 PLACES = [

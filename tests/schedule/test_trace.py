@@ -52,13 +52,14 @@ def test_as_python_is_what_a_person_would_write() -> None:
     assert script.show(space["sch"].func) == script.show(sch.func)
 
 
-def test_as_python_keeps_apart_what_has_one_name() -> None:
-    sch = wb.Schedule(script.parse(programs.TWO))
-    for name in ("B", "C"):
-        loop = sch.get_loops(name)[0]
+@pytest.mark.parametrize("program", [programs.TWO, programs.SAME_NAME])
+def test_as_python_keeps_apart_what_has_one_name(program: str) -> None:
+    sch = wb.Schedule(script.parse(program))
+    for block in sch.get_blocks():
+        loop = sch.get_loops(block)[0]
         outer, _ = sch.split(loop, factors=[None, 2])
         sch.split(outer, factors=[2, None])
-    space = {"wb": wb, "program": script.parse(programs.TWO)}
+    space = {"wb": wb, "program": script.parse(program)}
     exec(sch.trace.as_python(), space)
     assert script.show(space["sch"].func) == script.show(sch.func)
 
