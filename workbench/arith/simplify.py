@@ -82,7 +82,9 @@ class Simplifier(Normal):
                     return a
                 if op in ("//", "%") and isinstance(b, Const) and b.value == 0:
                     return simple
-                return binary(op, a, b)
+                folded = binary(op, a, b)
+                same = isinstance(folded, BinOp) and folded.a is a and folded.b is b
+                return simple if same else folded
             case Not(Const(value=value)):
                 return const(not value, "bool")
             case Not(Not(a)):

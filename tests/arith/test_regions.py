@@ -1,0 +1,148 @@
+"""What statements read and write: the regions that TVM 0.27 infers."""
+
+from __future__ import annotations
+
+import pytest
+
+from workbench import script
+from workbench.arith import region_of, touched, union_regions
+from workbench.ir import (
+    Block,
+    BlockRealize,
+    Buffer,
+    BufferLoad,
+    Const,
+    For,
+    PrimFunc,
+    Range,
+    Var,
+    const,
+    walk,
+)
+
+
+def blocks(text: str) -> list[Block]:
+    """The blocks of a program whose regions are inferred."""
+    func = script.parse(text)
+    assert isinstance(func, PrimFunc)
+    return [n.block for n in walk(func.root.body) if isinstance(n, BlockRealize)]
+
+
+def shown(text: str) -> list[str]:
+    """The T.reads and T.writes lines of a program that does not write them."""
+    func = script.parse(text)
+    return [
+        line.strip()
+        for line in script.show(func).splitlines()
+        if line.strip().startswith(("T.reads", "T.writes"))
+    ]
+
+
+HEAD = """
+@T.prim_func
+def main(A: T.Buffer((1027,), "float32"), B: T.Buffer((1024,), "float32"), C: T.Buffer((64, 64), "float32")):
+"""  # noqa: E501
+
+
+def test_window():
+    text = """
+    for i in range(1024):
+        with T.block("B"):
+            vi = T.axis.spatial(1024, i)
+            B[vi] = A[vi] + A[vi + 1] + A[vi + 2]
+"""
+    assert shown(HEAD + text) == ["T.reads(A[vi : vi + 3])", "T.writes(B[vi])"]
+
+
+def test_a_reduction_with_init_does_not_list_what_it_writes():
+    text = """
+    for i, k in T.grid(64, 64):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vi] = T.float32(0)
+            B[vi] = B[vi] + C[vi, vk] * A[vk]
+"""
+    assert shown(HEAD + text) == ["T.reads(C[vi, vk], A[vk])", "T.writes(B[vi])"]
+
+
+def test_an_update_without_init_lists_its_own_cell_first():
+    text = """
+    for i, k in T.grid(64, 64):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            B[vi] = B[vi] + C[vi, vk] * A[vk]
+"""
+    assert shown(HEAD + text) == ["T.reads(B[vi], C[vi, vk], A[vk])", "T.writes(B[vi])"]
+
+
+def test_loops_inside_a_block_are_relaxed():
+    text = """
+    for i, j in T.grid(64, 16):
+        with T.block("Y"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            for k in range(4):
+                C[vi, vj * 4 + k] = A[vi * 3 + k // 2]
+"""
+    assert shown(HEAD + text) == [
+        "T.reads(A[vi * 3 : vi * 3 + 2])",
+        "T.writes(C[vi, vj * 4 : vj * 4 + 4])",
+    ]
+
+
+def test_a_block_inside_counts_with_what_it_declares():
+    text = """
+    for i in range(16):
+        with T.block("outer"):
+            vo = T.axis.spatial(16, i)
+            for j in range(4):
+                with T.block("inner"):
+                    vi = T.axis.spatial(64, vo * 4 + j)
+                    B[vi] = A[vi] + A[vi + 2]
+"""
+    assert shown(HEAD + text)[:2] == [
+        "T.reads(A[vo * 4 : vo * 4 + 6])",
+        "T.writes(B[vo * 4 : vo * 4 + 4])",
+    ]
+
+
+def test_touched_is_in_terms_of_what_is_around():
+    i, j = Var("i"), Var("j")
+    A, B = Buffer("A", (64,)), Buffer("B", (64,))
+    inner = blocks(
+        """
+@T.prim_func
+def main(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+    for i in range(64):
+        with T.block("B"):
+            vi = T.axis.spatial(64, i)
+            B[vi] = A[vi]
+"""
+    )[0]
+    realize = BlockRealize((i * 4 + j,), Const(True, "bool"), inner)
+    loop = For(j, const(0, "int32"), const(4, "int32"), "serial", realize)
+    buffer = inner.reads[0].buffer
+    box = touched(loop, buffer)
+    assert box is not None
+    assert [script.expr_text(e) for e in (box[0].min, box[0].extent)] == ["i * 4", "4"]
+    assert touched(loop, buffer, "write") is None
+    assert touched(loop, A) is None
+    assert touched(loop, inner.writes[0].buffer, "write") is not None
+    assert B.name == "B"
+
+
+def test_region_of_an_index_without_ends_needs_a_shape():
+    A, i = Buffer("A", (8,), "int32"), Var("i")
+    load = BufferLoad(A, (i,))
+    with pytest.raises(ValueError) as caught:
+        region_of([load], {i: (0, 7)})
+    assert str(caught.value) == "this index has no bounds and no shape limits it"
+    (side,) = region_of([load], {i: (0, 7)}, [20])
+    assert [script.expr_text(e) for e in (side.min, side.extent)] == ["0", "20"]
+
+
+def test_union_of_neighbours():
+    i = Var("i")
+    a, b = ((Range(i + n, const(1, "int32")),) for n in (0, 2))
+    (side,) = union_regions(a, b)
+    assert [script.expr_text(e) for e in (side.min, side.extent)] == ["i", "3"]

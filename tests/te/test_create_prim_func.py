@@ -1,0 +1,136 @@
+"""te: programs from compute expressions, with the text of TVM 0.27's create_prim_func."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.support import reference
+from workbench import emulate, ir, script, te
+
+
+def text(*args: te.Tensor) -> str:
+    """The program of `args`, checked to be well-formed and to be read back as itself."""
+    func = te.create_prim_func(args)
+    ir.verify(func)
+    ir.assert_structural_equal(func, script.parse(script.show(func)))
+    return script.show(func)
+
+
+def test_window_sum():
+    A = te.placeholder((1027,), name="A")
+    B = te.compute((1024,), lambda i: A[i] + A[i + 1] + A[i + 2], name="B")
+    assert (
+        text(A, B)
+        == """\
+@T.prim_func
+def main(A: T.Buffer((1027,), "float32"), B: T.Buffer((1024,), "float32")):
+    T.func_attr({"tir.noalias": True})
+    # with T.block("root"):
+    for i in range(1024):
+        with T.block("B"):
+            v_i = T.axis.spatial(1024, i)
+            T.reads(A[v_i : v_i + 3])
+            T.writes(B[v_i])
+            B[v_i] = A[v_i] + A[v_i + 1] + A[v_i + 2]"""
+    )
+
+
+def test_a_reduction_and_what_reads_it():
+    X = te.placeholder((8, 16), name="X")
+    k = te.reduce_axis((0, 16), "k")
+    Z = te.compute((8, 9), lambda x, y: te.sum(X[x, k] * X[x, k], axis=k), name="Z")
+    W = te.compute((8, 9), lambda x, y: Z[x, y] * 2.0, name="W")
+    assert (
+        text(X, W)
+        == """\
+@T.prim_func
+def main(X: T.Buffer((8, 16), "float32"), W: T.Buffer((8, 9), "float32")):
+    T.func_attr({"tir.noalias": True})
+    # with T.block("root"):
+    Z = T.alloc_buffer((8, 9))
+    for x, y, k in T.grid(8, 9, 16):
+        with T.block("Z"):
+            v_x, v_y, v_k = T.axis.remap("SSR", [x, y, k])
+            T.reads(X[v_x, v_k])
+            T.writes(Z[v_x, v_y])
+            with T.init():
+                Z[v_x, v_y] = T.float32(0)
+            Z[v_x, v_y] = Z[v_x, v_y] + X[v_x, v_k] * X[v_x, v_k]
+    for x, y in T.grid(8, 9):
+        with T.block("W"):
+            v_x, v_y = T.axis.remap("SS", [x, y])
+            T.reads(Z[v_x, v_y])
+            T.writes(W[v_x, v_y])
+            W[v_x, v_y] = Z[v_x, v_y] * T.float32(2)"""
+    )
+
+
+def test_max_over_two_axes_of_which_one_starts_later():
+    Y = te.placeholder((16, 9), "int32", name="Y")
+    k, l = te.reduce_axis((0, 16), "k"), te.reduce_axis((2, 8), "l")
+    Q = te.compute((9,), lambda y: te.max(Y[k, y] + l, axis=[k, l]), name="Q")
+    shown = text(Y, Q)
+    assert "for l in range(2, 8):" in shown
+    assert "Q[v_y] = -2147483648" in shown
+    assert "Q[v_y] = T.max(Q[v_y], Y[v_k, v_y] + v_l)" in shown
+
+
+@pytest.mark.parametrize(("op", "start"), [(te.max, -np.inf), (te.min, np.inf)])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "int64", "uint8"])
+def test_max_and_min_start_below_and_above_everything(op, start, dtype):
+    A = te.placeholder((3, 5), dtype, name="A")
+    k = te.reduce_axis((0, 5), "k")
+    func = te.create_prim_func([A, te.compute((3,), lambda i: op(A[i, k], axis=k), name="B")])
+    limits = np.finfo(dtype) if "float" in dtype else np.iinfo(dtype)
+    given = np.full((3, 5), limits.min if start < 0 else limits.max, dtype)
+    made = [np.zeros(3, dtype), np.zeros(3, dtype)]
+    emulate.evaluate(func, [given, made[0]])
+    reference.run(func, [given, made[1]])
+    for result in made:
+        np.testing.assert_array_equal(result, given[:, 0])
+
+
+def test_a_scalar_and_unnamed_axes():
+    Y = te.placeholder((16, 9), "int32", name="Y")
+    assert "vi = T.axis.spatial(1, 0)" in text(Y, te.compute((), lambda: Y[0, 0]))
+    shown = text(Y, te.compute((9, 3), lambda *at: te.if_then_else(at[0] > 2, Y[0, at[0]], 0)))
+    assert 'v_i0, v_i1 = T.axis.remap("SS", [i0, i1])' in shown
+
+
+def test_functions():
+    A = te.placeholder((4,), name="A")
+    shown = text(A, te.compute((4,), lambda i: te.exp(A[i]) + te.sqrt(A[i]), name="B"))
+    assert "B[v_i] = T.exp(A[v_i]) + T.sqrt(A[v_i])" in shown
+
+
+def test_blocks_of_one_name_are_numbered():
+    A = te.placeholder((4,), name="A")
+    B = te.compute((4,), lambda i: A[i] + 1.0)
+    shown = text(A, te.compute((4,), lambda i: B[i] + 1.0))
+    assert 'T.block("compute")' in shown
+    assert 'T.block("compute_1")' in shown
+
+
+def test_refusals():
+    A = te.placeholder((4, 4), name="A")
+    B = te.compute((4, 4), lambda i, j: A[i, j] + 1.0, name="B")
+    k = te.reduce_axis((0, 4), "k")
+    for make, said in (
+        (lambda: A[0], "A has 2 dimensions; 1 indices were given"),
+        (
+            lambda: te.compute((4, 4), lambda i: A[i, i]),
+            "the function takes 1 indices; the shape has 2 dimensions",
+        ),
+        (lambda: te.create_prim_func([A]), "nothing is computed: every tensor is a placeholder"),
+        (lambda: te.create_prim_func([B]), "A is read and is not an argument"),
+        (
+            lambda: te.create_prim_func(
+                [A, te.compute((4,), lambda i: te.sum(A[i, k], k) + 1.0, name="C")]
+            ),
+            "C: a reduction must be the whole value of a tensor",
+        ),
+    ):
+        with pytest.raises(ValueError) as caught:
+            make()
+        assert str(caught.value) == said
