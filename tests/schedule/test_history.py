@@ -189,6 +189,14 @@ def test_diff_prints_what_a_step_changed(sch: wb.Schedule, capsys: pytest.Captur
     assert "T.unroll(8)" in last
 
 
+def test_diff_is_of_the_function_that_changed(capsys: pytest.CaptureFixture) -> None:
+    sch = wb.Schedule(script.parse(programs.MODULE))
+    sch.unroll(sch.get_loops(sch.get_block("D", "second"))[0])
+    sch.diff()
+    out = capsys.readouterr().out
+    assert "for x in T.unroll(4)" in out and "def first" not in out
+
+
 def test_a_program_is_never_changed(sch: wb.Schedule) -> None:
     before = sch.func
     text = script.show(before)

@@ -90,7 +90,7 @@ class Schedule:
         """
         after = self._node if b is None else self.history.find(b)
         before = (after.parent or after) if a is None else self.history.find(a)
-        script.print_diff(before.func, after.func)
+        script.print_diff(before.mod[after.func_name], after.func)
 
     # --- the history -----------------------------------------------------------------------------
 
