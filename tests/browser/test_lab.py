@@ -261,7 +261,7 @@ def test_a_saved_page_steps_without_python(browser: Browser, tmp_path: Path, sch
     expect(cell(root, "C[5]")).to_contain_text("time step 1")
     page.get_by_role("button", name="redo").click()
     page.get_by_role("tab", name="CUDA").click()
-    expect(root.locator(".wb-code")).to_contain_text("threadIdx.x")
+    expect(root.locator(".wb-listing")).to_contain_text("threadIdx.x")
     page.get_by_role("tab", name="memory").click()
     expect(root.locator(".wb-machine")).to_contain_text("global memory")
     expect(page.get_by_role("button", name="run")).to_be_disabled()

@@ -27,9 +27,11 @@ def memory_picture(memory: Memory) -> Picture:
     y = 2.0
     for level in memory.levels:
         height = _level_height(level)
-        parts.append(_band(level, y, height))
+        first = not parts  # its title stands above, the others' below: no arrow crosses one
+        parts.append(_band(level, y, height, 16 if first else height - 8))
         for k, use in enumerate(level.buffers):
-            x, top = 12 + k % ACROSS * (CHIP + 6), y + 24 + k // ACROSS * (CHIP_HEIGHT + 6)
+            x = 12 + k % ACROSS * (CHIP + 6)
+            top = y + (24 if first else 6) + k // ACROSS * (CHIP_HEIGHT + 6)
             parts.append(_chip(use, x, top))
             places[use.buffer] = (x + CHIP / 2, top + CHIP_HEIGHT / 2)
         y += height + GAP
@@ -46,17 +48,19 @@ def _level_height(level: Level) -> float:
     return 30 + rows * (CHIP_HEIGHT + 6)
 
 
-def _band(level: Level, y: float, height: float) -> str:
+def _band(level: Level, y: float, height: float, title: float) -> str:
     name = NAMES.get(level.scope, level.scope)
     of = f" of {size_text(level.capacity)}" if level.capacity else ""
     used = f"{size_text(level.used)}{of}" if level.used else "unused"
     words = [
         rect(1, y, WIDTH - 2, height, "wb-soft", rx=4),
-        text(f"{name}: {OWNERS.get(level.owner, level.owner)}", 10, y + 16, "wb-strong", "start"),
-        text(used, WIDTH - 10, y + 16, "wb-muted", "end"),
+        text(
+            f"{name}: {OWNERS.get(level.owner, level.owner)}", 10, y + title, "wb-strong", "start"
+        ),
+        text(used, WIDTH - 10, y + title, "wb-muted", "end"),
     ]
     if not level.buffers:
-        words.append(text("no buffer of the program lives here", 12, y + 42, "wb-muted", "start"))
+        words.append(text("no buffer of the program lives here", 12, y + 30, "wb-muted", "start"))
     return "".join(words)
 
 

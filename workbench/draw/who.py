@@ -9,7 +9,7 @@ from workbench.draw.svg import fit, picture, rect, slices, tag, text, title
 from workbench.insight import Cell, Group, Who
 
 CELL, ROW, HEAD = 73.0, 15.0, 20.0
-BOX = 138.0  # the width of a group of cells
+BOX = 148.0  # the width of a group of cells
 ACROSS = 4  # cells in a strip: two strips make the eight of a small program, one fits a phone
 COLOURS = 8
 MOST = 16  # groups drawn before the rest is counted
@@ -84,7 +84,7 @@ def _strip(
         if cell.index == asked:
             parts.append(rect(x - 1, 0, CELL, height + 4, "wb-asked", rx=5))
         parts.append(title(f"{name}: {cell.label}"))
-        drawn.append(tag("g", {"data-cell": name}, *parts))
+        drawn.append(tag("g", {"data-cell": name, "data-name": who.buffer}, *parts))
     return picture(len(cells) * CELL + 2, height + 5, *drawn)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench import draw, insight
+from workbench import draw, insight, runtime
 from workbench.diag import Fail
 from workbench.insight import Counts, Table
 from workbench.ir import PrimFunc
@@ -57,7 +57,22 @@ def differences(a: HistoryNode, b: HistoryNode) -> Table:
         )
         for name in dict.fromkeys([*left, *right])
     ]
-    return Table(("emulated", _title(a), _title(b), "change"), tuple(rows))
+    return Table(("emulated", _title(a), _title(b), "change"), (*rows, *_times(a.func, b.func)))
+
+
+def _times(a: PrimFunc, b: PrimFunc) -> list[tuple[str, str, str, str]]:
+    """Recorded times where both have one on a device; no ratio: they are of different runs."""
+    left, right = ({t.device: t for t in runtime.recorded.times(func)} for func in (a, b))
+    return [
+        (
+            f"recorded time on {device}, {left[device].date}",
+            f"{left[device].median * 1e6:.2f} µs",
+            f"{right[device].median * 1e6:.2f} µs",
+            "",
+        )
+        for device in left
+        if device in right
+    ]
 
 
 def _change(before: int | str, after: int | str) -> str:

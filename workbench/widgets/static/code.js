@@ -91,7 +91,7 @@ function codeView(pane, page, lines) {
   if (!pane) return [h("p.wb-hint", {}, "This text was not made before the page was saved.")];
   if (pane.refusal) return [refusalView(pane.refusal)];
   const rows = pane.diff ? diffRows(pane.diff, lines, names) : plainRows(pane.lines, lines, names);
-  const body = h("div.wb-code", { role: "group", "aria-label": pane.label }, rows);
+  const body = h("div.wb-listing", { role: "group", "aria-label": pane.label }, rows);
   return [pane.note ? h("p.wb-hint", {}, pane.note) : null, body].filter(Boolean);
 }
 

@@ -130,7 +130,15 @@ function linkMarks(root, lab) {
       el.classList.toggle("wb-lit", words.has(el.dataset.name));
     }
   };
-  const from = (event) => event.target.closest?.("[data-k]")?.dataset.k ?? "";
+  const from = (event) => {
+    const mark = event.target.closest?.("[data-k]");
+    if (mark) return mark.dataset.k;
+    const drawn = event.target.closest?.("[data-name]")?.dataset.name;
+    const found = Object.entries(lab.page?.names ?? {}).find(
+      ([, about]) => about.kind === "buffer" && about.name === drawn,
+    );
+    return found?.[0] ?? "";
+  };
   root.addEventListener("mouseover", (event) => light(from(event)));
   root.addEventListener("mouseleave", () => light(""));
   root.addEventListener("focusin", (event) => light(from(event)));
