@@ -28,7 +28,7 @@ from workbench.ir import (
 from workbench.ir.places import Places, places
 from workbench.schedule.moving import nest, statements, within
 from workbench.schedule.regions import Bounds, Box
-from workbench.schedule.scope import around, domain, only_region, shared_loops
+from workbench.schedule.scope import around, domain, only_region, read, shared_loops, written
 
 SCOPES = ("global", "shared", "local")
 
@@ -58,6 +58,27 @@ def nth_buffer(
         f"Can't {verb} `{block.name}`: it {does} no buffer {which!r}",
         block,
         hint=f"the buffers that it {does}: {ways}",
+    )
+
+
+def named_buffer(
+    block: Block, buffer: list[str | int] | tuple[str | int, ...] | str, verb: str
+) -> tuple[Buffer, bool]:
+    """The buffer that ("read", 0), ("write", 0) or a name means, and whether it is read."""
+    if isinstance(buffer, str):
+        for known, reading in ((read(block), True), (written(block), False)):
+            for one in known:
+                if one.name == buffer:
+                    return one, reading
+    match tuple(buffer):
+        case ("read" | "write" as kind, int(number)):
+            regions = block.reads if kind == "read" else block.writes
+            return nth_buffer(block, number, regions, verb, f"{kind}s"), kind == "read"
+    raise Refusal(
+        f"Can't {verb} `{block.name}`: {buffer!r} names no buffer",
+        block,
+        hint='write ("read", 0), ("write", 0) or a name: '
+        + ", ".join(dict.fromkeys(b.name for b in (*read(block), *written(block)))),
     )
 
 

@@ -31,11 +31,11 @@ from workbench.ir import (
     walk,
 )
 from workbench.ir.places import places
-from workbench.schedule.caching import nth_buffer
+from workbench.schedule.caching import named_buffer
 from workbench.schedule.moving import check_whole
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import one_to_one, variables
-from workbench.schedule.scope import check_stage, domain, read, written
+from workbench.schedule.scope import check_stage, domain, written
 
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
@@ -84,7 +84,7 @@ def reindex(func: PrimFunc, block: Block, buffer: list[str | int] | str) -> Edit
                     C[vi] = T.float32(0)
                 C[vi] = C[vi] + A_reindex[vi, vk]
     """
-    target, reading = _target(block, buffer)
+    target, reading = named_buffer(block, buffer, "reindex")
     task = f"reindex {target.name} of `{block.name}`"
     check_stage(func, block, "reindex")
     if reading and target in written(block):
@@ -107,27 +107,6 @@ def reindex(func: PrimFunc, block: Block, buffer: list[str | int] | str) -> Edit
     stage, new = _stage(target, copy, indices, used, reading)
     return Edit(
         _placed(func, block, stage, reading, _through(block, target, copy, used), copy), new
-    )
-
-
-def _target(
-    block: Block, buffer: tuple[str | int, ...] | list[str | int] | str
-) -> tuple[Buffer, bool]:
-    """The buffer that is meant, and whether the block's reading of it is."""
-    if isinstance(buffer, str):
-        for known, reading in ((read(block), True), (written(block), False)):
-            for one in known:
-                if one.name == buffer:
-                    return one, reading
-    match tuple(buffer):
-        case ("read" | "write" as kind, int(number)):
-            regions = block.reads if kind == "read" else block.writes
-            return nth_buffer(block, number, regions, "reindex", f"{kind}s"), kind == "read"
-    raise Refusal(
-        f"Can't reindex `{block.name}`: {buffer!r} names no buffer",
-        block,
-        hint='write ("read", 0), ("write", 0) or a name: '
-        + ", ".join(dict.fromkeys(b.name for b in (*read(block), *written(block)))),
     )
 
 

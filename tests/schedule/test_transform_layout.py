@@ -1,0 +1,82 @@
+"""transform_layout: the programs that it makes, and that they mean the same."""
+
+from __future__ import annotations
+
+from tests.support.block_programs import FLAT, SUM, TWO_D
+from tests.support.steps import after
+
+
+def test_tiles():
+    text = after(
+        TWO_D,
+        lambda sch: sch.transform_layout("B", "B", "lambda i, j: (i // 4, j // 5, i % 4, j % 5)"),
+    )
+    assert (
+        text
+        == """\
+B = T.alloc_buffer((3, 2, 4, 5))
+for i, j in T.grid(12, 10):
+    with T.block("B"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        T.reads(A[vi, vj])
+        T.writes(B[vi // 4, vj // 5, vi % 4, vj % 5])
+        B[vi // 4, vj // 5, vi % 4, vj % 5] = A[vi, vj] * T.float32(2)
+for i, j in T.grid(12, 10):
+    with T.block("C"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        T.reads(B[vi // 4, vj // 5, vi % 4, vj % 5])
+        T.writes(C[vi, vj])
+        C[vi, vj] = B[vi // 4, vj // 5, vi % 4, vj % 5] + T.float32(1)"""
+    )
+
+
+def test_rows_laid_end_to_end():
+    text = after(FLAT, lambda sch: sch.transform_layout("C", ("read", 0), "lambda i, j: i * 6 + j"))
+    assert (
+        text
+        == """\
+B = T.alloc_buffer((24,))
+for i, j in T.grid(4, 6):
+    with T.block("B"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        T.reads(A[vi * 6 + vj])
+        T.writes(B[vi * 6 + vj])
+        B[vi * 6 + vj] = A[vi * 6 + vj] * T.float32(2)
+for i in range(24):
+    with T.block("C"):
+        vi = T.axis.spatial(24, i)
+        T.reads(B[vi])
+        T.writes(C[vi])
+        C[vi] = B[vi] + T.float32(1)"""
+    )
+
+
+def test_of_a_decomposed_sum():
+    text = after(
+        SUM,
+        lambda sch: sch.decompose_reduction("C", "k"),
+        lambda sch: sch.transform_layout("D", ("read", 0), "lambda i: (i % 2, i // 2)"),
+    )
+    assert (
+        text
+        == """\
+C = T.alloc_buffer((2, 3))
+for i in range(6):
+    with T.block("C_init"):
+        vi = T.axis.spatial(6, i)
+        T.reads()
+        T.writes(C[vi % 2, vi // 2])
+        C[vi % 2, vi // 2] = T.float32(0)
+    for k in range(8):
+        with T.block("C_update"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            T.reads(C[vi % 2, vi // 2], A[vi, vk])
+            T.writes(C[vi % 2, vi // 2])
+            C[vi % 2, vi // 2] = C[vi % 2, vi // 2] + A[vi, vk]
+for j in range(6):
+    with T.block("D"):
+        vj = T.axis.spatial(6, j)
+        T.reads(C[vj % 2, vj // 2])
+        T.writes(D[vj])
+        D[vj] = C[vj % 2, vj // 2] * T.float32(2)"""
+    )

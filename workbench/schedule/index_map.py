@@ -1,0 +1,79 @@
+"""A map of indices as text, ``lambda i, j: (i // 4, j, i % 4)``: read as data, never run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from workbench.ir import Expr, as_expr, binary
+
+_OPERATORS: dict[type[ast.operator], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class IndexMap:
+    """What `parse` read: the names of the old indices and the new indices as syntax."""
+
+    names: tuple[str, ...]
+    results: tuple[ast.expr, ...]
+
+    def __call__(self, indices: Sequence[Expr]) -> tuple[Expr, ...]:
+        """The new indices for the old ones."""
+        known = dict(zip(self.names, indices, strict=True))
+        return tuple(_value(e, known) for e in self.results)
+
+
+def parse(text: str) -> IndexMap:
+    """The map that `text` says.
+
+    Raises ValueError, with what is wrong, for anything but a lambda whose results are made of its
+    arguments and whole numbers by ``+ - * // %``.
+    """
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except SyntaxError:
+        raise ValueError("Python can't read it") from None
+    if not isinstance(tree, ast.Lambda):
+        raise ValueError("it is no lambda")
+    arguments = tree.args
+    names = tuple(a.arg for a in arguments.args)
+    extra = (arguments.posonlyargs, arguments.kwonlyargs, arguments.vararg, arguments.kwarg)
+    if any(extra) or arguments.defaults:
+        raise ValueError("its arguments are to be plain names")
+    body = tree.body
+    results = tuple(body.elts) if isinstance(body, (ast.Tuple, ast.List)) else (body,)
+    found = IndexMap(names, results)
+    for result in results:
+        _check(result, names)
+    return found
+
+
+def _check(e: ast.expr, names: Sequence[str]) -> None:
+    match e:
+        case ast.Name(id=name) if name in names:
+            return
+        case ast.Constant(value=int(value)) if not isinstance(value, bool):
+            return
+        case ast.BinOp(left, op, right) if type(op) in _OPERATORS:
+            _check(left, names)
+            _check(right, names)
+            return
+    raise ValueError(f"it may not hold {ast.unparse(e)!r}")
+
+
+def _value(e: ast.expr, known: dict[str, Expr]) -> Expr:
+    match e:
+        case ast.Name(id=name):
+            return known[name]
+        case ast.Constant(value=int(value)):
+            return as_expr(value)
+        case ast.BinOp(left, op, right):
+            return binary(_OPERATORS[type(op)], _value(left, known), _value(right, known))
+    raise AssertionError(f"checked before: {ast.dump(e)}")

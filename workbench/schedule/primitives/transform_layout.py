@@ -1,0 +1,162 @@
+"""transform_layout: lay the cells of a buffer out in another order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import prod
+
+from workbench import arith
+from workbench.diag import Refusal
+from workbench.ir import (
+    Block,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Expr,
+    Node,
+    PrimFunc,
+    Var,
+    walk,
+)
+from workbench.ir.places import places
+from workbench.schedule import index_map as maps
+from workbench.schedule.caching import named_buffer
+from workbench.schedule.inlining import inlined
+from workbench.schedule.primitive import Edit, primitive
+from workbench.schedule.regions import Bounds, one_to_one
+from workbench.schedule.scope import domain, is_allocated
+
+
+@primitive(group="memory")
+def transform_layout(
+    func: PrimFunc, block: Block, buffer: list[str | int] | str, index_map: str
+) -> Edit:
+    """Move the cell of `buffer` at some indices to where `index_map` says, everywhere it is used.
+
+    `buffer` is ("read", number), ("write", number) or a name; `index_map` a text such as
+    ``"lambda i, j: (i // 4, j, i % 4)"``, made of ``+ - * // %`` and whole numbers. It must give
+    every new cell to exactly one old one.
+
+    >>> sch.transform_layout("B", ("write", 0), "lambda i, j: (j, i)")
+    @T.prim_func
+    def main(A: T.Buffer((4, 6), "float32"), C: T.Buffer((4, 6), "float32")):
+        # with T.block("root"):
+        B = T.alloc_buffer((4, 6))
+        for i, j in T.grid(4, 6):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                T.reads(A[vi, vj])
+                T.writes(B[vi, vj])
+                B[vi, vj] = A[vi, vj] * T.float32(2)
+        for i, j in T.grid(4, 6):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                T.reads(B[vi, vj])
+                T.writes(C[vi, vj])
+                C[vi, vj] = B[vi, vj] + T.float32(1)
+    ---
+    @T.prim_func
+    def main(A: T.Buffer((4, 6), "float32"), C: T.Buffer((4, 6), "float32")):
+        # with T.block("root"):
+        B = T.alloc_buffer((6, 4))
+        for i, j in T.grid(4, 6):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                T.reads(A[vi, vj])
+                T.writes(B[vj, vi])
+                B[vj, vi] = A[vi, vj] * T.float32(2)
+        for i, j in T.grid(4, 6):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                T.reads(B[vj, vi])
+                T.writes(C[vi, vj])
+                C[vi, vj] = B[vj, vi] + T.float32(1)
+    """
+    target, _ = named_buffer(block, buffer, "transform_layout")
+    task = f"transform_layout {target.name} of `{block.name}`"
+    if not is_allocated(func, block, target):
+        raise Refusal(
+            f"Can't {task}: it is an argument, which the caller has laid out",
+            places(func).realize(block),
+            hint="copy it first, with cache_read or cache_write, and lay the copy out",
+        )
+    mapping = _mapping(func, block, target, index_map, task)
+    laid = Buffer(
+        target.name, _shape(func, block, target, mapping, task), target.type, target.scope
+    )
+    known = {
+        v: ends
+        for node in walk(func.root.body)
+        if isinstance(node, Block)
+        for v, ends in domain(node).items()
+    }
+    change = _Change(target, laid, mapping, known)
+    where = places(func)
+    scope = where.scope(where.realize(block))
+    changed = func
+    for realize in where.blocks_under(scope):
+        new = inlined(realize, change)
+        if new is not realize:
+            changed = places(changed).replace(realize, new)
+    now = places(changed).blocks[scope.block.id]
+    inside = tuple(laid if b is target else b for b in now.block.alloc_buffers)
+    return Edit(
+        places(changed).replace(now, replace(now, block=replace(now.block, alloc_buffers=inside)))
+    )
+
+
+def _mapping(func: PrimFunc, block: Block, target: Buffer, text: str, task: str) -> maps.IndexMap:
+    """The map that `text` says, for a buffer of that many dimensions."""
+    try:
+        found = maps.parse(text)
+        if len(found.names) != len(target.shape):
+            raise ValueError(f"{target.name} has {len(target.shape)} dimensions")
+    except ValueError as error:
+        raise Refusal(
+            f"Can't {task}: index_map is no map of its indices",
+            places(func).realize(block),
+            detail=str(error),
+            hint="write it like this: lambda i, j: (i // 4, j, i % 4)",
+        ) from None
+    return found
+
+
+def _shape(
+    func: PrimFunc, block: Block, target: Buffer, mapping: maps.IndexMap, task: str
+) -> tuple[int, ...]:
+    """The shape of the buffer in its new layout, refused unless each cell has one place."""
+    old = [Var(name) for name in mapping.names]
+    ends = {v: (0, size - 1) for v, size in zip(old, target.shape, strict=True)}
+    new = mapping(old)
+    found = [arith.bounds(index, ends) for index in new]
+    if all(e is not None and e[0] == 0 for e in found):
+        shape = tuple(e[1] + 1 for e in found if e is not None)
+        if prod(shape) == prod(target.shape) and one_to_one(new, ends, ends):
+            return shape
+    raise Refusal(
+        f"Can't {task}: the map leaves gaps or puts two cells in one place",
+        places(func).realize(block),
+        hint="every new index counts from 0, and factors divide the extents "
+        f"{', '.join(map(str, target.shape))}",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """Turns an access to the old buffer into one to the new."""
+
+    old: Buffer
+    new: Buffer
+    mapping: maps.IndexMap
+    known: Bounds
+
+    def __call__(self, node: Node) -> Node:
+        match node:
+            case BufferLoad(buffer, indices) if buffer is self.old:
+                return BufferLoad(self.new, self._moved(indices))
+            case BufferStore(buffer, value, indices) if buffer is self.old:
+                return BufferStore(self.new, value, self._moved(indices))
+        return node
+
+    def _moved(self, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        return tuple(arith.simplify(i, self.known) for i in self.mapping(indices))
