@@ -184,7 +184,7 @@ def _cells(store: Access, axes: _Axes) -> tuple[Cell, ...]:
     """The cells of a corner, at most MOST_CELLS, each with who writes it last."""
     shape = store.buffer.shape
     corner = _corner(shape)
-    extents = _few(axes.loops, axes)
+    extents = _few(axes)
     order = [loop.var for loop in axes.loops]
     env: dict[Var, Any] = {loop.var: np.int64(0) for loop in axes.idle}
     for axis, var in enumerate(order):
@@ -217,12 +217,21 @@ def _corner(shape: Point) -> Point:
     return tuple(sides)
 
 
-def _few(loops: list[Loop], axes: _Axes) -> dict[Var, int]:
-    """Extents cut down, longest first, until there is little enough to look at."""
-    extents = {loop.var: loop.extent for loop in loops}
-    while prod(extents.values()) > MOST_LANES:
-        longest = max(extents, key=lambda v: extents[v])
-        extents[longest] = max(8, extents[longest] // 2)
+def _few(axes: _Axes) -> dict[Var, int]:
+    """Extents cut down until there is little enough to look at, what reaches furthest first."""
+    extents = {loop.var: loop.extent for loop in axes.loops}
+    digits = Digits({}, {})
+    reach: dict[Var, int] = dict.fromkeys(extents, 0)
+    stride = 1
+    shape = axes.store.buffer.shape
+    for index, size in zip(reversed(axes.store.indices), reversed(shape), strict=True):
+        for var, factor in digits.form(index).terms.items():
+            if isinstance(var, Var) and var in reach:
+                reach[var] += abs(factor) * stride
+        stride *= size
+    for var in sorted(extents, key=lambda v: -reach[v]):
+        over = -(-prod(extents.values()) // MOST_LANES)
+        extents[var] = max(1, extents[var] // over)
     return extents
 
 
