@@ -22,7 +22,7 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 from tests.support.checked_run import Outcome, Wrong, run_as_cpp, run_seed  # noqa: E402
-from tests.support.random_steps import DRAWS  # noqa: E402
+from tests.support.random_steps import every_verb  # noqa: E402
 
 TOGETHER = 50  # schedules whose kernels make one C++ executable: compiling is what takes long
 
@@ -96,7 +96,7 @@ def main() -> int:
 def table(total: Outcome, count: int, wrong: int, seconds: float) -> None:
     """Print what happened."""
     print(f"{'verb':<24}{'accepted':>10}{'refused':>10}")
-    for verb in sorted(DRAWS):
+    for verb in sorted(set(every_verb())):
         print(f"{verb:<24}{total.accepted[verb]:>10}{total.refused[verb]:>10}")
     print(f"\nkernels: {_listed(total.kernels)}")
     for reason, times in total.reasons.most_common(12):

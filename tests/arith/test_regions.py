@@ -40,8 +40,11 @@ def shown(text: str) -> list[str]:
 
 HEAD = """
 @T.prim_func
-def main(A: T.Buffer((1027,), "float32"), B: T.Buffer((1024,), "float32"), C: T.Buffer((64, 64), "float32")):
-"""  # noqa: E501
+def main(
+    A: T.Buffer((1027,), "float32"), B: T.Buffer((1024,), "float32"),
+    C: T.Buffer((64, 64), "float32"),
+):
+"""
 
 
 def test_window():

@@ -59,7 +59,9 @@ do:    give each block its own: sch.set_scope("B_global", 0, "shared")"""
 
 CROSSED = """
 @T.prim_func
-def main(A: T.Buffer((4, 2), "float32"), C: T.Buffer((4, 2), "float32"), D: T.Buffer((4, 2), "float32")):
+def main(
+    A: T.Buffer((4, 2), "float32"), C: T.Buffer((4, 2), "float32"), D: T.Buffer((4, 2), "float32")
+):
     for i in T.thread_binding(4, thread="threadIdx.x"):
         for l in T.thread_binding(2, thread="blockIdx.x"):
             with T.block("C"):
@@ -96,4 +98,47 @@ where:
   14 |                 T.reads(C[vi, vj])
 found: `C` spreads C over blockIdx.x, and nothing orders blocks
 do:    give `D` its own nest of loops: it then runs when the first is done"""
+    )
+
+
+CARRIED = """
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    for i in T.thread_binding(8, thread="threadIdx.x"):
+        with T.block("outer"):
+            vo = T.axis.spatial(8, i)
+            for u in T.thread_binding(8, thread="threadIdx.x"):
+                with T.block("B"):
+                    T.where(u < 1)
+                    T.reads(A[vo])
+                    T.writes(B[vo])
+                    B[vo] = A[vo]
+"""
+
+
+def test_an_iterator_carries_the_outer_loop_of_one_axis():
+    with pytest.raises(wb.ScheduleError) as caught:
+        wb.build(wb.Schedule(script.parse(CARRIED)), target="cuda")
+    assert (
+        str(caught.value)
+        == """\
+Can't build this: `u` inside `i` is the same threadIdx.x, yet `B` uses both.
+asked: wb.build(main, target='cuda')
+where:
+   2 | def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+   3 |     # with T.block("root"):
+   4 |     for i in T.thread_binding(8, thread="threadIdx.x"):
+     |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+   5 |         with T.block("outer"):
+   6 |             vo = T.axis.spatial(8, i)
+   7 |             T.reads(A[vo])
+   8 |             T.writes(B[vo])
+   9 |             for u in T.thread_binding(8, thread="threadIdx.x"):
+     |             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  10 |                 with T.block("B"):
+     |                 ^^^^^^^^^^^^^^^^^^
+  11 |                     T.where(u < 1)
+  12 |                     T.reads(A[vo])
+found: a thread has one threadIdx.x, so only iterations with i = u would ever be done
+do:    bind `u` to another axis, or keep it serial"""
     )

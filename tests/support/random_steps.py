@@ -11,10 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.ir import BlockRealize, For, PrimFunc, walk
+from workbench.ir import Block, BlockRealize, For, PrimFunc
+from workbench.schedule.primitive import REGISTRY, discover
 
 SCOPES = ("global", "shared", "local")
-AXES = ("blockIdx.x", "threadIdx.x", "threadIdx.y", "blockIdx.y", "threadIdx.z", "vthread.x")
+AXES = ("blockIdx.x", "threadIdx.x", "threadIdx.y", "blockIdx.y", "threadIdx.z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +130,33 @@ class Chooser:
 
     def step(self, verbs: tuple[str, ...] | None = None) -> Told | None:
         """A random step of one of `verbs`; None where the draw found no place for it."""
-        verb = self.rng.choice(verbs or VERBS)
-        return DRAWS[verb](self)
+        verb = self.rng.choice(verbs or every_verb())
+        return DRAWS[verb](self) if verb in DRAWS else self.declared(verb)
+
+    def declared(self, verb: str) -> Told | None:
+        """A step of a verb that has no draw of its own: from the choices that it declares."""
+        prim = REGISTRY[verb]
+        at = self.block() if Block in prim.place.kinds else self.loop()
+        if at is None:
+            return None
+        node = self.blocks[at.block].block if isinstance(at, Named) else self.node(at)
+        ways = list(prim.choices(self.func, node)) if prim.choices else [{}]
+        if not ways:
+            return None
+        way = {name: self._told(value) for name, value in self.rng.choice(ways).items()}
+        return Told(verb, (at,), tuple(way.items()))
+
+    def _told(self, value: Any) -> Any:
+        """An argument with its loops and blocks told by name and position."""
+        if isinstance(value, (list, tuple)):
+            return [self._told(v) for v in value]
+        if isinstance(value, Block):
+            return Named(value.name)
+        if isinstance(value, For):
+            for name, loops in self.nests.items():
+                if value in loops:
+                    return Loop(name, loops.index(value))
+        return value
 
     def split(self) -> Told | None:
         at = self.loop(("serial",))
@@ -167,7 +193,7 @@ class Chooser:
 
     def bind(self) -> Told | None:
         at = self.loop(("serial",))
-        return None if at is None else Told("bind", (at, self.rng.choice(AXES[:5])))
+        return None if at is None else Told("bind", (at, self.rng.choice(AXES)))
 
     def vectorize(self) -> Told | None:
         return self._on_loop("vectorize")
@@ -332,6 +358,11 @@ VERBS = (
 )
 
 
+def every_verb() -> tuple[str, ...]:
+    """Every verb there is, as often as it should be drawn."""
+    return (*VERBS, *(verb for verb in discover() if verb not in DRAWS))
+
+
 def _statements(node: Any) -> list[Any]:
     """The statements directly below `node`."""
     if isinstance(node, For):
@@ -339,40 +370,3 @@ def _statements(node: Any) -> list[Any]:
     if isinstance(node, BlockRealize):
         return [part for part in (node.block.init, node.block.body) if part is not None]
     return list(getattr(node, "stmts", ()))
-
-
-def gpu_steps(func: PrimFunc, rng: random.Random) -> list[Told]:
-    """Steps that give every root nest of `func` threads, where it has none, as a learner would."""
-    chooser = Chooser(func, rng)
-    steps: list[Told] = []
-    seen: set[For] = set()
-    for name, loops in chooser.nests.items():
-        if not loops or loops[0] in seen or any(loop.thread for loop in loops):
-            continue
-        seen.add(loops[0])
-        spatial = _spatial_prefix(loops, func)
-        if spatial > 1 and rng.random() < 0.6:
-            steps.append(Told("fuse", tuple(Loop(name, k) for k in range(spatial))))
-            spatial = 1
-        if spatial == 1 or rng.random() < 0.4:
-            factor = rng.choice((2, 3, 4, 8))
-            steps.append(Told("split", (Loop(name, 0),), (("factors", [None, factor]),)))
-            steps.append(Told("bind", (Loop(name, 0), "blockIdx.x")))
-            steps.append(Told("bind", (Loop(name, 1), "threadIdx.x")))
-        else:
-            steps.append(Told("bind", (Loop(name, 0), "blockIdx.x")))
-            steps.append(Told("bind", (Loop(name, 1), "threadIdx.x")))
-    return steps
-
-
-def _spatial_prefix(loops: list[For], func: PrimFunc) -> int:
-    """How many of the outermost loops hold nothing but the next one, at least 1."""
-    count = 1
-    while count < len(loops) and loops[count - 1].body is loops[count] and count < 3:
-        count += 1
-    return count
-
-
-def leaf_names(func: PrimFunc) -> list[str]:
-    """The names of all blocks below the root."""
-    return [n.block.name for n in walk(func.root.body) if isinstance(n, BlockRealize)]

@@ -18,7 +18,6 @@ from workbench.ir import (
     Expr,
     For,
     IfThenElse,
-    Node,
     PrimFunc,
     SeqStmt,
     Stmt,
@@ -142,8 +141,3 @@ class _Comparison:
 def _value(e: Expr, env: Mapping[str, int]) -> int:
     variables = {n: env[n.name] for n in walk(e) if isinstance(n, Var)}
     return int(_expression(e)(variables, Memory({})))
-
-
-def nodes(func: PrimFunc, kind: type[Node]) -> list[Node]:
-    """Every node of a kind in `func`."""
-    return [n for n in walk(func) if isinstance(n, kind)]

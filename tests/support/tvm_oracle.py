@@ -12,8 +12,9 @@ import numpy as np
 
 import workbench as wb
 from tests.support import reference
+from tests.support.gpu_steps import gpu_steps
 from tests.support.random_programs import fresh, random_inputs, random_program
-from tests.support.random_steps import Chooser, Told, gpu_steps, take, take_ours
+from tests.support.random_steps import Chooser, Told, take, take_ours
 from tests.support.same_program import Different, compare
 from workbench import script
 from workbench.ir import PrimFunc

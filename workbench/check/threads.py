@@ -8,7 +8,7 @@ from workbench.check.finding import Finding
 from workbench.check.kernels import Nest
 from workbench.ir import BlockRealize, Const, Expr, For, IfThenElse, SeqStmt, Stmt, Var
 from workbench.ir.places import Places
-from workbench.ir.visit import free_vars
+from workbench.ir.visit import free_vars, path_to
 
 
 def axis_errors(nest: Nest) -> Iterator[Finding]:
@@ -71,11 +71,22 @@ def mixing(outer: For, inner: For) -> Stmt | None:
 
     Where there is none, both can be one thread axis: the threads share `inner` out anew.
     """
-    return _first_user(inner.body, outer.loop_var)
+    return _first_user(inner.body, _carriers(outer, inner))
 
 
-def _first_user(stmt: Stmt, var: Var) -> Stmt | None:
-    """The first statement in `stmt` that reads `var`; a block reads it in its bindings."""
+def _carriers(outer: For, inner: For) -> set[Var]:
+    """The variable of `outer`, and the iterators of blocks around `inner` that are made of it."""
+    carriers = {outer.loop_var}
+    for node in path_to(outer, inner):
+        if isinstance(node, BlockRealize):
+            for it, value in zip(node.block.iter_vars, node.iter_values, strict=True):
+                if not carriers.isdisjoint(free_vars(value)):
+                    carriers.add(it.var)
+    return carriers
+
+
+def _first_user(stmt: Stmt, carriers: set[Var]) -> Stmt | None:
+    """The first statement in `stmt` that reads one of `carriers`; a block, in its bindings."""
     if isinstance(stmt, For):
         own: tuple[Expr, ...] = (stmt.min, stmt.extent)
         below: tuple[Stmt, ...] = (stmt.body,)
@@ -85,7 +96,7 @@ def _first_user(stmt: Stmt, var: Var) -> Stmt | None:
         own = (stmt.condition,)
         below = (stmt.then_case, stmt.else_case) if stmt.else_case else (stmt.then_case,)
     else:
-        return stmt if var in free_vars(stmt) else None
-    if any(var in free_vars(e) for e in own):
+        return None if carriers.isdisjoint(free_vars(stmt)) else stmt
+    if not all(carriers.isdisjoint(free_vars(e)) for e in own):
         return stmt
-    return next((found for s in below if (found := _first_user(s, var)) is not None), None)
+    return next((found for s in below if (found := _first_user(s, carriers)) is not None), None)
