@@ -152,6 +152,6 @@ def test_lesson_1_as_a_learner_clicks_it(tmp_path: Path):
             assert asked["choices"][page["verdict"]["truth"]] == "block 1, thread 1"
             assert "block 1, thread 1" in page["pictures"]["who:C"]["table"]
         saved = json.loads((tmp_path / "my-work" / "01_vector_add.json").read_text())
-        assert saved["answers"] == {asked["name"]: 0} and len(saved["nodes"]) == 3
+        assert saved["answers"] == {asked["name"]: asked["choices"][0]} and len(saved["nodes"]) == 3
 
     asyncio.run(work())

@@ -170,6 +170,7 @@ def test_a_bad_file_is_named_so(text: str, why: str, tmp_path: Path) -> None:
         (("nodes", 0, "step", "verb"), 7, "7 where a text should be"),
         (("nodes", 0, "mark"), {"a": 1}, "{'a': 1} where a text should be"),
         (("nodes",), 3, "'int' object is not iterable"),
+        (("answers",), {"q": 3}, "3 where a text should be"),
         (("program",), "import os", "The text holds 0 programs"),
     ],
 )

@@ -215,7 +215,7 @@ def test_a_prediction_is_decided_by_the_program():
     lab = add_lab(question=question())
     assert shown(lab)["verdict"] is None
     send(lab, do="answer", name="who computes C[5]", choice=0)
-    assert lab.answers == {"who computes C[5]": 0}
+    assert lab.answers == {"who computes C[5]": "block 0, thread 5"}
     bind_both(lab)
     verdict = shown(lab)["verdict"]
     assert CHOICES[verdict["truth"]] == "block 1, thread 1"
@@ -250,15 +250,30 @@ def test_answers_and_steps_are_kept_and_offered_again(tmp_path: Path):
     send(first, do="answer", name="who computes C[5]", choice=1)
     bind_both(first)
     saved = json.loads(file.read_text())
-    assert saved["answers"] == {"who computes C[5]": 1}
-    assert wb.load(file).func.script() == first.cursor.func.script()
+    assert saved["answers"] == {"who computes C[5]": "block 1, thread 1"}
+    loaded = wb.load(file)
+    assert loaded.func.script() == first.cursor.func.script()
+    assert loaded.history.answers == saved["answers"]
 
     again = add_lab(question=question(), autosave=file)
     assert again.setup["resume"]["text"] == "You were here before: lesson.json has 3 steps more."
     assert again.at == 0
     send(again, do="resume")
-    assert again.at == 3 and again.answers == {"who computes C[5]": 1}
+    assert again.at == 3 and again.answers == saved["answers"]
     assert again.setup["resume"] is None
+
+
+def test_answers_alone_are_offered_again_and_a_damaged_file_says_so(tmp_path: Path):
+    file = tmp_path / "lesson.json"
+    send(add_lab(question=question(), autosave=file), do="answer", name=question().name, choice=2)
+    again = add_lab(question=question(), autosave=file)
+    assert again.setup["resume"]["text"] == "You were here before: lesson.json has your answers."
+    data = json.loads(file.read_text())
+    file.write_text(json.dumps({**data, "at": "3"}))
+    send(again, do="resume")
+    assert again.status["error"]["headline"].startswith(
+        "Can't load this schedule: part of it is missing or damaged ("
+    )
 
 
 def test_a_file_of_another_program_is_not_offered(tmp_path: Path):

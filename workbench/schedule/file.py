@@ -17,6 +17,9 @@ from workbench.schedule.trace import Trace
 FORMAT = "workbench-schedule"
 VERSION = 1
 
+# What reading damaged data raises.
+DAMAGE = (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
+
 
 def to_data(history: History, at: HistoryNode) -> dict[str, Any]:
     """A whole history, and where in it a schedule stands, as data that JSON can hold."""
@@ -33,6 +36,7 @@ def to_data(history: History, at: HistoryNode) -> dict[str, Any]:
         "mark": root.mark,
         "nodes": nodes,  # in the order of their numbers, from 1
         "at": at.id,
+        "answers": dict(history.answers),
     }
 
 

@@ -76,11 +76,13 @@ Observer = Callable[[HistoryNode], None]
 class History:
     """A tree of programs that several cursors share; it only grows.
 
-    Observers are called with each node that is added or marked.
+    Observers are called with each node that is added or marked. `answers` holds what a learner
+    answered, by the question's name; it is saved with the steps.
     """
 
     def __init__(self, mod: IRModule, func_name: str) -> None:
         self.nodes: list[HistoryNode] = [HistoryNode(self, 0, mod, func_name)]
+        self.answers: dict[str, str] = {}
         self._observers: list[Observer] = []
 
     @property

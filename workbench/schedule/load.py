@@ -7,6 +7,7 @@ from pathlib import Path
 
 from workbench import script
 from workbench.schedule.file import (
+    DAMAGE,
     FORMAT,
     VERSION,
     bad_file,
@@ -50,6 +51,8 @@ def from_data(data: object) -> Schedule:
             if node["mark"]:
                 schedule.mark(text_of(node["mark"]))
         schedule.goto(count_of(data["at"]))
-    except (KeyError, TypeError, ValueError, IndexError, RecursionError) as error:
+        for name, answer in data["answers"].items():
+            schedule.history.answers[text_of(name)] = text_of(answer)
+    except DAMAGE as error:
         raise damaged(error) from None
     return schedule

@@ -1,4 +1,4 @@
-"""A lab's history in a file: the schedule's own format, with the answers given."""
+"""A lab's history kept in a file, and taken up again in another session."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench import script
 from workbench.schedule import Schedule
-from workbench.schedule.file import bad_file, step_from_data, to_data
+from workbench.schedule.file import DAMAGE, count_of, damaged, step_from_data, text_of
 from workbench.schedule.history import History
 
 
@@ -22,11 +22,10 @@ class Offer:
     data: Mapping[str, Any]
 
 
-def write(path: Path, cursor: Schedule, answers: Mapping[str, int | str]) -> None:
-    """Write the whole history, where `cursor` stands, and the answers."""
+def write(path: Path, cursor: Schedule) -> None:
+    """Write the whole history with its answers, and where `cursor` stands."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps({**to_data(cursor.history, cursor.node), "answers": dict(answers)}, indent=1)
-    path.write_text(text + "\n", encoding="utf-8")
+    cursor.save(path)
 
 
 def found(path: Path | None, history: History) -> Offer | None:
@@ -36,12 +35,14 @@ def found(path: Path | None, history: History) -> Offer | None:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         more = len(data["nodes"]) + 1 - len(history)
-        if data["program"] != script.show(history.root.func) or (more <= 0 and not data["answers"]):
+        if data["program"] != script.show(history.root.func):
             return None
-    except (OSError, ValueError, KeyError, TypeError):
+        if more <= 0 and data["answers"] == history.answers:
+            return None
+    except (OSError, *DAMAGE):
         return None  # not ours, or half written: there is nothing to offer
-    steps = "1 step" if more == 1 else f"{more} steps"
-    return Offer(f"You were here before: {path.name} has {steps} more.", data)
+    what = "your answers" if more <= 0 else "1 step more" if more == 1 else f"{more} steps more"
+    return Offer(f"You were here before: {path.name} has {what}.", data)
 
 
 def merge(cursor: Schedule, data: Mapping[str, Any]) -> None:
@@ -52,11 +53,13 @@ def merge(cursor: Schedule, data: Mapping[str, Any]) -> None:
     made = [cursor.history.root]
     try:
         for node in data["nodes"]:
-            cursor.goto(made[node["parent"]])
+            cursor.goto(made[count_of(node["parent"])])
             cursor.take_step(cursor.node.depth + 1, step_from_data(node["step"]))
             made.append(cursor.node)
             if node["mark"]:
                 cursor.mark(node["mark"])
-        cursor.goto(made[data["at"]])
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise bad_file(f"part of it is missing or damaged ({error})") from None
+        cursor.goto(made[count_of(data["at"])])
+        for name, answer in data["answers"].items():
+            cursor.history.answers[text_of(name)] = text_of(answer)
+    except DAMAGE as error:
+        raise damaged(error) from None

@@ -95,7 +95,7 @@ class Lab(anywidget.AnyWidget):
             at=here.id,
             place=self._useful(list(desk.places(here.func))),
             status={"kind": "ready", "text": said(here)},
-            answers={},
+            answers=dict(self.history.answers),
         )
         self._show()
         self.on_msg(self._on_message)
@@ -217,7 +217,8 @@ class Lab(anywidget.AnyWidget):
         question = self._desk.question
         if question is None or name != question.name or not 0 <= choice < len(question.choices):
             raise Fail("Can't take the answer: the lab asks no such question", hint="choose one")
-        self.answers = {**self.answers, name: choice}
+        self.history.answers[name] = question.choices[choice]
+        self.answers = dict(self.history.answers)
         self._say(f"You say: {question.choices[choice]}.")
         self._save()
 
@@ -252,7 +253,7 @@ class Lab(anywidget.AnyWidget):
 
     def save(self, path: str | Path) -> None:
         """Write the whole history and the answers to `path`; `wb.load` reads it."""
-        saved.write(Path(path), self.cursor, self.answers)
+        saved.write(Path(path), self.cursor)
 
     def _save(self) -> None:
         if self._autosave is None:
@@ -269,7 +270,7 @@ class Lab(anywidget.AnyWidget):
         if offer is None:
             raise Fail("Can't go on from there: the saved file is gone", hint="start afresh")
         saved.merge(self.cursor, offer.data)
-        self.answers = dict(offer.data["answers"])
+        self.answers = dict(self.history.answers)
         self.at = self.cursor.node.id
 
     def _forget(self) -> None:

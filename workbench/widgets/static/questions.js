@@ -8,7 +8,8 @@ function questionCard(lab) {
     const question = lab.question;
     card.hidden = !question;
     if (!question) return;
-    const given = lab.answers[question.name];
+    const answer = lab.answers[question.name];
+    const given = answer === undefined ? undefined : question.choices.indexOf(answer);
     const verdict = lab.page?.verdict;
     card.replaceChildren(
       h("p.wb-ask", {}, h("b", {}, "Before you try: "), ...prose(question.text)),
