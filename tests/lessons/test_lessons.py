@@ -20,7 +20,7 @@ STRICT = """
 import sys, warnings
 sys.path.insert(0, {root!r})
 warnings.simplefilter("error")
-for package in ("anywidget", "ipywidgets", "traitlets"):
+for package in ("anywidget", "ipykernel", "ipywidgets", "jupyter_client", "traitlets"):
     warnings.filterwarnings("ignore", category=DeprecationWarning, module=package)
 """
 
