@@ -51,7 +51,7 @@ class Loop:
     extent: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Access:
     """One load or store: `indices` and `guards` are in terms of the variables of `loops`.
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from workbench.emulate.expressions import Expressions
 from workbench.insight.accesses import Access
 from workbench.insight.page import Region
-from workbench.ir import Buffer, BufferLoad, Expr, Var, free_vars, walk
+from workbench.insight.spread import Group, Spread, reads_memory, spread, value
+from workbench.ir import Buffer, Ramp, Var
 
 MOST = 1 << 22  # combinations of loop values that are still looked at one by one
-
-_EVALUATE = Expressions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +23,14 @@ class Touched:
 
     `parts` pairs the dimensions of a part with its cells (one array a dimension, no cell twice).
     `accesses` counts loads or stores of elements. `exact` is False where there was too much to
-    look at: then the parts hold the ends only.
+    look at: then the parts hold the ends only. `visits` counts the loop values on which the cells
+    depend: where it equals `cells`, no two of them meet.
     """
 
     buffer: Buffer
     parts: tuple[tuple[tuple[int, ...], tuple[Any, ...]], ...]
     accesses: int
+    visits: int
     exact: bool
 
     @property
@@ -96,105 +96,63 @@ def _span(values: Any) -> tuple[tuple[int, int, int], bool]:
 
 def touched(access: Access, fixed: Mapping[Var, int]) -> Touched:
     """What `access` touches while the variables in `fixed` keep their values."""
-    extents = {loop.var: loop.extent for loop in access.loops if loop.var not in fixed}
-    groups = _groups(access, extents)
+    of = spread(access)
     parts = []
-    accesses, exact = access.width, True
-    for variables, dims, guards in groups:
-        found = _enumerate(access, fixed, extents, variables, dims, guards)
-        accesses *= found[0]
-        exact = exact and found[2]
-        if dims:
-            parts.append((tuple(dims), found[1]))
-    inside = {v for variables, _, _ in groups for v in variables}
-    accesses *= prod(n for v, n in extents.items() if v not in inside)
-    if accesses == 0:
-        parts = []
-    return Touched(access.buffer, tuple(parts), accesses, exact)
+    accesses, visits, exact = access.width, access.width, True
+    groups = of.groups(fixed)
+    for group in groups:
+        number, columns, seen = _enumerate(access, of, fixed, group)
+        accesses *= number
+        exact = exact and seen
+        if group.dims:
+            visits *= number
+            parts.append((group.dims, columns))
+    accesses *= _rest(of, fixed, groups)
+    return Touched(access.buffer, tuple(parts) if accesses else (), accesses, visits, exact)
 
 
-def _groups(
-    access: Access, extents: Mapping[Var, int]
-) -> list[tuple[set[Var], list[int], list[Expr]]]:
-    """Dimensions and conditions that share a variable, together."""
-    groups: list[tuple[set[Var], list[int], list[Expr]]] = []
-    items: list[tuple[Expr, int | None]] = [(e, d) for d, e in enumerate(access.indices)]
-    items += [(guard, None) for guard in access.guards if not _reads(guard)]
-    for expr, dim in items:
-        own = {v for v in free_vars(expr) if v in extents}
-        dims, guards = ([dim], []) if dim is not None else ([], [expr])
-        merged: tuple[set[Var], list[int], list[Expr]] = (own, dims, guards)
-        rest = []
-        for group in groups:
-            if group[0] & own:
-                merged = (merged[0] | group[0], group[1] + merged[1], group[2] + merged[2])
-            else:
-                rest.append(group)
-        groups = [*rest, merged]
-    return groups
+def executions(access: Access, fixed: Mapping[Var, int] | None = None) -> int:
+    """How many times `access` runs, an element of a vector at a time."""
+    of, known = spread(access), fixed or {}
+    number = access.width
+    groups = of.groups(known, only_guards=True)
+    for group in groups:
+        number *= _enumerate(access, of, known, group)[0]
+    return number * _rest(of, known, groups)
 
 
-def _reads(expr: Expr) -> bool:
-    return any(isinstance(node, BufferLoad) for node in walk(expr))
-
-
-def lanes(
-    variables: Iterable[Var], extents: Mapping[Var, int], fixed: Mapping[Var, int]
-) -> dict[Var, Any]:
-    """The variables as arrays, one axis each, beside the fixed ones as numbers."""
-    ordered = list(variables)
-    env: dict[Var, Any] = {v: np.int64(n) for v, n in fixed.items()}
-    for axis, var in enumerate(ordered):
-        shape = [1] * len(ordered)
-        shape[axis] = -1
-        env[var] = np.arange(extents[var], dtype=np.int64).reshape(shape)
-    return env
-
-
-def value(expr: Expr, env: Mapping[Var, Any]) -> Any:
-    """`expr` over the arrays in `env`; it must not read memory."""
-    with np.errstate(all="ignore"):
-        return _EVALUATE.value(expr, env, None)
+def _rest(of: Spread, fixed: Mapping[Var, int], groups: Iterable[Group]) -> int:
+    """How many values the running digits take that no group depends on."""
+    inside = {digit for group in groups for digit in group.digits}
+    return prod(digit.size for digit in of.free(fixed) if digit not in inside)
 
 
 def _enumerate(
-    access: Access,
-    fixed: Mapping[Var, int],
-    extents: Mapping[Var, int],
-    variables: Collection[Var],
-    dims: list[int],
-    guards: list[Expr],
+    access: Access, of: Spread, fixed: Mapping[Var, int], group: Group
 ) -> tuple[int, tuple[Any, ...], bool]:
-    """(how many loop values pass the guards, distinct cells of `dims`, whether all was seen)."""
-    ordered = [v for v in extents if v in variables]
-    count = prod(extents[v] for v in ordered)
-    if count > MOST or any(_reads(access.indices[d]) for d in dims):
-        columns = tuple(_ends(access, d) for d in dims)
-        return count, columns, False
-    env = lanes(ordered, extents, fixed)
-    shape = tuple(extents[v] for v in ordered)
+    """(how many loop values pass the guards, distinct cells of the group, whether all was seen)."""
+    ordered = [digit for digit in of.free(fixed) if digit in group.digits]
+    shape = tuple(digit.size for digit in ordered)
+    if prod(shape) > MOST or any(reads_memory(of.bases[d]) for d in group.dims):
+        ends = tuple(np.array([0, access.buffer.shape[d] - 1]) for d in group.dims)
+        return prod(shape), ends, False
+    values = of.values(ordered, fixed)
     keep = None
-    for guard in guards:
-        passed = np.broadcast_to(np.asarray(value(guard, env), dtype=bool), shape)
+    for guard in group.guards:
+        passed = np.asarray(value(guard, of.variables(values)), dtype=bool)
         keep = passed if keep is None else keep & passed
-    number = count if keep is None else int(keep.sum())
-    wide = access.width if dims and access.width > 1 else 0
-    found = [np.asarray(_index(access, d, env, wide)) for d in dims]
-    if wide:
-        shape = (*shape, wide)
+    number = prod(shape)
+    if keep is not None:
+        keep = np.broadcast_to(keep, shape)
+        number = int(keep.sum())
+    found = [of.index(d, values) for d in group.dims]
+    ramp = access.indices[0]
+    if group.dims and isinstance(ramp, Ramp):
+        found = [column[..., None] + ramp.stride * np.arange(ramp.lanes) for column in found]
+        shape = (*shape, ramp.lanes)
         keep = None if keep is None else keep[..., None]
-    chosen = [_chosen(column, keep, shape, len(dims) == 1) for column in found]
-    return number, _distinct(access.buffer, dims, chosen), True
-
-
-def _index(access: Access, dim: int, env: Mapping[Var, Any], width: int) -> Any:
-    """The index in dimension `dim`; of a vector, with its elements along a last axis."""
-    index = access.indices[dim]
-    if not width:
-        return value(index, env)
-    ramp = index
-    base = np.asarray(value(ramp.base, env))  # type: ignore[attr-defined]
-    return base[..., None] + ramp.stride * np.arange(width)  # type: ignore[attr-defined]
+    chosen = [_chosen(column, keep, shape, len(found) == 1) for column in found]
+    return number, _distinct(access.buffer, list(group.dims), chosen), True
 
 
 def _chosen(column: Any, keep: Any, shape: tuple[int, ...], alone: bool) -> Any:
@@ -203,10 +161,6 @@ def _chosen(column: Any, keep: Any, shape: tuple[int, ...], alone: bool) -> Any:
         return (column if alone else np.broadcast_to(column, shape)).reshape(-1)
     full = np.broadcast_shapes(shape, keep.shape)
     return np.broadcast_to(column, full)[np.broadcast_to(keep, full)]
-
-
-def _ends(access: Access, dim: int) -> Any:
-    return np.array([0, access.buffer.shape[dim] - 1])
 
 
 def _distinct(buffer: Buffer, dims: list[int], columns: list[Any]) -> tuple[Any, ...]:
@@ -272,20 +226,4 @@ def _shifted(part: Touched, low: list[int]) -> Touched:
         (dims, tuple(c - low[d] for d, c in zip(dims, columns, strict=True)))
         for dims, columns in part.parts
     )
-    return Touched(part.buffer, moved, part.accesses, part.exact)
-
-
-def executions(access: Access, fixed: Mapping[Var, int] | None = None) -> int:
-    """How many times `access` runs, an element of a vector at a time."""
-    known = fixed or {}
-    extents = {loop.var: loop.extent for loop in access.loops if loop.var not in known}
-    only_guards = Access(
-        access.node, (), access.guards, access.loops, access.stage, access.nest,
-        access.time, access.width, access.store, access.init,
-    )  # fmt: skip
-    number = access.width
-    inside: set[Var] = set()
-    for variables, dims, guards in _groups(only_guards, extents):
-        number *= _enumerate(only_guards, known, extents, variables, dims, guards)[0]
-        inside |= variables
-    return number * prod(n for v, n in extents.items() if v not in inside)
+    return Touched(part.buffer, moved, part.accesses, part.visits, part.exact)

@@ -130,13 +130,20 @@ def _use(func: PrimFunc, buffer: Buffer, found: list[Access]) -> BufferUse:
     stores = sum(executions(a) for a in found if a.writes)
     mine = [touched(a, one_owner(a, buffer.scope)) for a in found]
     read = [t for t, a in zip(mine, found, strict=True) if not a.writes]
-    held = prod(buffer.shape) if buffer.scope == "global" else _box(mine)
+    held = prod(buffer.shape) if buffer.scope == "global" else _held(found, buffer.scope)
     reuse = sum(t.accesses for t in read) / max(union(read)[2], 1) if read else 0.0
     role = _role(func, buffer, found)
     return BufferUse(
         buffer.name, buffer.type, buffer.shape, role, held * size, loads, stores,
         loads * size, stores * size, reuse,
     )  # fmt: skip
+
+
+def _held(found: list[Access], scope: str) -> int:
+    """What one owner holds at a time: each turn of a loop around all accesses holds anew."""
+    around = [{loop.var for loop in a.loops if loop.role in ("serial", "reduce")} for a in found]
+    turn = dict.fromkeys(set.intersection(*around), 0)
+    return _box(touched(a, {**one_owner(a, scope), **turn}) for a in found)
 
 
 def _box(parts: Iterable[Touched]) -> int:

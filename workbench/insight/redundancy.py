@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from workbench.insight.accesses import Access, accesses
-from workbench.insight.cells import MOST, lanes, touched, value
+from workbench.insight.cells import MOST, touched
 from workbench.insight.names import count_text, point_text
 from workbench.insight.page import Kind, Point, Table
-from workbench.ir import Buffer, BufferLoad, PrimFunc, free_vars, walk
+from workbench.insight.spread import reads_memory, spread, value
+from workbench.ir import Buffer, PrimFunc
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +89,8 @@ def _reuse(buffer: Buffer, found: list[Access]) -> Reuse | None:
 
 def _even(access: Access) -> Reuse | None:
     """The answer where different iterations load different cells, without counting; else None."""
-    fixed = {loop.var: 0 for loop in access.loops if loop.role == "block"}
-    free = [loop for loop in access.loops if loop.var not in fixed]
-    used = access.used()
-    found = touched(access, fixed)
-    if not found.exact or found.cells != prod(x.extent for x in free if x.var in used):
+    found = touched(access, {loop.var: 0 for loop in access.loops if loop.role == "block"})
+    if not found.exact or found.cells != found.visits:
         return None
     times = found.accesses // found.cells
     first = tuple(start for start, _, _ in found.region()[0])
@@ -104,25 +102,24 @@ def _even(access: Access) -> Reuse | None:
 def _loads(access: Access) -> tuple[Any, int] | None:
     """The cells that the first block loads, with repeats, and how often all that happens."""
     fixed = {loop.var: 0 for loop in access.loops if loop.role == "block"}
-    extents = {loop.var: loop.extent for loop in access.loops if loop.var not in fixed}
-    exprs = (*access.indices, *access.guards)
-    if any(isinstance(n, BufferLoad) for e in exprs for n in walk(e)):
+    if any(reads_memory(e) for e in (*access.indices, *access.guards)):
         return None
-    used = {v for e in exprs for v in free_vars(e)}
-    ordered = [v for v in extents if v in used]
-    shape = tuple(extents[v] for v in ordered)
+    of = spread(access)
+    digits = {digit for group in of.groups(fixed) for digit in group.digits}
+    ordered = [digit for digit in of.free(fixed) if digit in digits]
+    shape = tuple(digit.size for digit in ordered)
     if prod(shape) > MOST:
         return None
-    env = lanes(ordered, extents, fixed)
+    values = of.values(ordered, fixed)
     flat: Any = np.int64(0)
-    for index, size in zip(access.indices, access.buffer.shape, strict=True):
-        flat = flat * size + value(index, env)
+    for dim, size in enumerate(access.buffer.shape):
+        flat = flat * size + of.index(dim, values)
     keep = np.ones(shape, dtype=bool)
     for guard in access.guards:
-        keep = keep & np.asarray(value(guard, env), dtype=bool)
-    cells = np.broadcast_to(np.asarray(flat), shape)[keep]
+        keep = keep & np.asarray(value(guard, of.variables(values)), dtype=bool)
+    cells = np.broadcast_to(flat, shape)[keep]
     inside = (cells >= 0) & (cells < prod(access.buffer.shape))
-    return cells[inside], prod(n for v, n in extents.items() if v not in used)
+    return cells[inside], prod(digit.size for digit in of.free(fixed) if digit not in digits)
 
 
 def _caption(buffers: tuple[Reuse, ...]) -> str:

@@ -9,8 +9,8 @@ import numpy as np
 
 from workbench import script
 from workbench.insight.accesses import Access
-from workbench.insight.cells import lanes, value
-from workbench.ir import BufferLoad, Expr, Kernel, Ramp, Var, dtypes, free_vars, walk
+from workbench.insight.spread import reads_memory, value
+from workbench.ir import BufferLoad, Expr, Kernel, Ramp, Var, dtypes, free_vars
 
 MOST_ROWS = 256  # iterations of the serial loops that are looked at
 IDLE = -1
@@ -25,15 +25,16 @@ def requests(kernel: Kernel, access: Access, warp: int) -> Any:
     index = access.indices[0]
     base: Expr = index.base if isinstance(index, Ramp) else index
     exprs = (base, *access.guards)
-    if any(isinstance(n, BufferLoad) for e in exprs for n in walk(e)):
+    if any(reads_memory(e) for e in exprs):
         return None
     fixed, extents = _ranges(kernel, access, exprs)
     threads = _threads(kernel)
-    env = lanes(extents, extents, fixed)
     rank = len(extents)
-    for axis, values in threads.items():
-        env[axis] = values.reshape((1,) * rank + (-1,))
-    env = {v: (a[..., None] if np.ndim(a) == rank and v in extents else a) for v, a in env.items()}
+    env: dict[Var, Any] = {var: np.int64(n) for var, n in fixed.items()}
+    for axis, (var, extent) in enumerate(extents.items()):
+        env[var] = np.arange(extent).reshape([-1 if k == axis else 1 for k in range(rank + 1)])
+    for var, values in threads.items():
+        env[var] = values.reshape((1,) * rank + (-1,))
     shape = (*extents.values(), prod(kernel.block))
     address = np.broadcast_to(np.asarray(value(base, env)), shape).astype(np.int64)
     keep = np.ones(shape, dtype=bool)

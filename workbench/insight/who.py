@@ -12,9 +12,10 @@ import numpy as np
 from workbench.arith import equal
 from workbench.emulate.affine import Digits
 from workbench.insight.accesses import Access, Loop, accesses
-from workbench.insight.cells import touched, value
+from workbench.insight.cells import touched
 from workbench.insight.names import point_text, region_text, unit_text
 from workbench.insight.page import Kind, Point, Region, Table
+from workbench.insight.spread import value
 from workbench.ir import PrimFunc, Var, free_vars
 
 MOST_CELLS = 64  # cells that are listed one by one

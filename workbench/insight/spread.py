@@ -1,0 +1,128 @@
+"""The loops around an access cut into digits, so that what is independent is looked at apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from workbench.emulate.affine import Digit, Digits, Form
+from workbench.emulate.expressions import Expressions
+from workbench.insight.accesses import Access
+from workbench.ir import BufferLoad, Expr, Ramp, Var, free_vars, walk
+
+_EVALUATE = Expressions()
+
+
+def value(expr: Expr, env: Mapping[Var, Any]) -> Any:
+    """`expr` over the arrays in `env`; it must not read memory."""
+    with np.errstate(all="ignore"):
+        return _EVALUATE.value(expr, env, None)
+
+
+def reads_memory(expr: Expr) -> bool:
+    """Whether `expr` depends on data."""
+    return any(isinstance(node, BufferLoad) for node in walk(expr))
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Dimensions of an index and conditions that share digits, and these digits."""
+
+    digits: frozenset[Digit]
+    dims: tuple[int, ...]
+    guards: tuple[Expr, ...]
+
+
+class Spread:
+    """One access: its index as forms over digits of the loops around it."""
+
+    def __init__(self, access: Access) -> None:
+        self.bases = [i.base if isinstance(i, Ramp) else i for i in access.indices]
+        self.guards = [guard for guard in access.guards if not reads_memory(guard)]
+        self.extents = {loop.var: loop.extent for loop in access.loops}
+        self.cut = Digits(self.extents, {})
+        self.cut.cut_for(self.bases)
+        self.forms: list[Form] = [self.cut.form(base) for base in self.bases]
+        self._dims = [self._digits_of(form, base) for form, base in self._pairs()]
+        self._guards = [self._all_digits(guard) for guard in self.guards]
+
+    def _pairs(self) -> Iterable[tuple[Form, Expr]]:
+        return zip(self.forms, self.bases, strict=True)
+
+    def _all_digits(self, expr: Expr) -> frozenset[Digit]:
+        return frozenset(d for v in free_vars(expr) for d in self.cut.of.get(v, ()))
+
+    def _digits_of(self, form: Form, base: Expr) -> frozenset[Digit]:
+        if form.rest:
+            return self._all_digits(base)
+        return frozenset(d for d in form.terms if isinstance(d, Digit))
+
+    def free(self, fixed: Mapping[Var, int]) -> list[Digit]:
+        """The digits of the loops that run."""
+        return [d for var in self.extents if var not in fixed for d in self.cut.of[var]]
+
+    def groups(self, fixed: Mapping[Var, int], *, only_guards: bool = False) -> list[Group]:
+        """Dimensions and conditions that share a running digit, together."""
+        free = frozenset(self.free(fixed))
+        items = [Group(d & free, (), (g,)) for d, g in zip(self._guards, self.guards, strict=True)]
+        if not only_guards:
+            items = [Group(d & free, (k,), ()) for k, d in enumerate(self._dims)] + items
+        groups: list[Group] = []
+        for item in items:
+            merged, apart = item, []
+            for group in groups:
+                if group.digits & item.digits:
+                    merged = Group(
+                        merged.digits | group.digits,
+                        tuple(sorted(group.dims + merged.dims)),
+                        group.guards + merged.guards,
+                    )
+                else:
+                    apart.append(group)
+            groups = [*apart, merged]
+        return groups
+
+    def values(self, digits: Iterable[Digit], fixed: Mapping[Var, int]) -> dict[Digit, Any]:
+        """Every digit as an array: `digits` along an axis each, the others as numbers."""
+        ordered = list(digits)
+        found: dict[Digit, Any] = {}
+        for group in self.cut.of.values():
+            for digit in group:
+                found[digit] = fixed.get(digit.var, 0) // digit.stride % digit.size
+        for axis, digit in enumerate(ordered):
+            shape = [1] * len(ordered)
+            shape[axis] = -1
+            found[digit] = np.arange(digit.size).reshape(shape)
+        return found
+
+    def index(self, dim: int, values: Mapping[Digit, Any]) -> Any:
+        """The index in dimension `dim`; of a vector, where it starts."""
+        form = self.forms[dim]
+        if form.rest:
+            return np.asarray(value(self.bases[dim], self.variables(values)))
+        total: Any = np.int64(form.const)
+        for digit, factor in form.terms.items():
+            assert isinstance(digit, Digit)
+            total = total + factor * values[digit]
+        return np.asarray(total)
+
+    def variables(self, values: Mapping[Digit, Any]) -> dict[Var, Any]:
+        """Every loop variable, put together from its digits."""
+        return {
+            var: np.asarray(sum(values[d] * d.stride for d in digits), dtype=np.int64)
+            for var, digits in self.cut.of.items()
+        }
+
+
+_SPREADS: WeakKeyDictionary[Access, Spread] = WeakKeyDictionary()
+
+
+def spread(access: Access) -> Spread:
+    """The digits of `access`, worked out once."""
+    if access not in _SPREADS:
+        _SPREADS[access] = Spread(access)
+    return _SPREADS[access]
