@@ -1,0 +1,216 @@
+"""decompose_padding: fill with the padding first, then write what is inside over it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from workbench import arith
+from workbench.diag import Refusal
+from workbench.ir import (
+    TRUE,
+    Block,
+    BlockId,
+    BlockRealize,
+    BufferStore,
+    Call,
+    Const,
+    Expr,
+    For,
+    IterVar,
+    PrimFunc,
+    Range,
+    Select,
+    Stmt,
+    Var,
+    binary,
+    const,
+    copy_fresh,
+    rewrite,
+    seq,
+    substitute,
+)
+from workbench.ir.places import places
+from workbench.schedule.bindings import both, conjuncts
+from workbench.schedule.inlining import only_store, with_regions
+from workbench.schedule.primitive import Edit, primitive
+from workbench.schedule.regions import Bounds, variables
+from workbench.schedule.scope import around, check_stage, domain
+
+
+@dataclass(frozen=True, slots=True)
+class Padding:
+    """A store of `inside` where every iterator is within `box`, of `outside` elsewhere."""
+
+    store: BufferStore
+    box: Bounds
+    inside: Expr
+    outside: Const
+
+
+def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
+    where = places(func)
+    yield from ({"loop": loop} for loop in where.loops_above(where.realize(block)))
+
+
+@primitive(group="blocks", choices=_choices)
+def decompose_padding(func: PrimFunc, block: Block, loop: For) -> Edit:
+    """Cut a block that pads in two: one fills all with the padding, one copies what is inside.
+
+    Both go where `loop` is, a loop around the block. Then neither asks a question for each cell.
+    Returns the new block, …_pad_const.
+
+    >>> sch.decompose_padding("P", "i")
+    @T.prim_func
+    def main(A: T.Buffer((6,), "float32"), P: T.Buffer((8,), "float32")):
+        # with T.block("root"):
+        for i in range(8):
+            with T.block("P"):
+                vi = T.axis.spatial(8, i)
+                T.reads(A[vi - 1])
+                T.writes(P[vi])
+                P[vi] = T.if_then_else(1 <= vi and vi < 7, A[vi - 1], T.float32(0))
+    ---
+    @T.prim_func
+    def main(A: T.Buffer((6,), "float32"), P: T.Buffer((8,), "float32")):
+        # with T.block("root"):
+        for i in range(8):
+            with T.block("P_pad_const"):
+                vi = T.axis.spatial(8, i)
+                T.reads()
+                T.writes(P[vi])
+                P[vi] = T.float32(0)
+        for i in range(6):
+            with T.block("P"):
+                vi = T.axis.spatial(6, i)
+                T.reads(A[vi])
+                T.writes(P[vi + 1])
+                P[vi + 1] = A[vi]
+    """
+    task = f"decompose_padding `{block.name}` at `{loop.loop_var.name}`"
+    where = places(func)
+    realize = where.realize(block)
+    loops = _loops(func, realize, loop, task)
+    check_stage(func, block, "decompose_padding")
+    padding = _padding(func, block, task)
+    filled, new = _filled(realize, loops, padding)
+    dom = around(where, realize)
+    return Edit(where.replace(loop, seq(filled, _copied(realize, loops, padding, dom))), new)
+
+
+def _loops(func: PrimFunc, realize: BlockRealize, loop: For, task: str) -> list[For]:
+    """`loop` and the loops between it and the block, each directly in the one before."""
+    where = places(func)
+    above = where.loops_above(realize)
+    if loop not in above:
+        ways = ", ".join(f"`{one.loop_var.name}`" for one in above) or "none"
+        raise Refusal(
+            f"Can't {task}: that loop is not around it",
+            loop,
+            realize,
+            hint=f"the loops around it: {ways}",
+        )
+    others = [r for r in where.blocks_under(loop) if r is not realize]
+    if others:
+        raise Refusal(
+            f"Can't {task}: `{others[0].block.name}` is in that loop too",
+            loop,
+            *others,
+            hint="name a loop that holds nothing but the block that pads",
+        )
+    return above[above.index(loop) :]
+
+
+def _padding(func: PrimFunc, block: Block, task: str) -> Padding:
+    """The padding that `block` does, refused where it does something else."""
+    store = only_store(func, block, task)
+    match store.value:
+        case Call("if_then_else", (condition, inside, Const() as outside)):
+            pass
+        case Select(condition, inside, Const() as outside):
+            pass
+        case _:
+            raise Refusal(
+                f"Can't {task}: it does not choose between a value and a constant",
+                places(func).realize(block),
+                hint="it takes P[v] = T.if_then_else(lo <= v and v < hi, A[v - lo], 0)",
+            )
+    ends = domain(block)
+    single = all(len(variables(c)) == 1 for c in conjuncts(condition))
+    box = arith.narrow(ends, condition)
+    empty = any(low > high for low, high in box.values())
+    if not single or empty or not arith.prove(condition, box):
+        raise Refusal(
+            f"Can't {task}: its condition is no range of each iterator",
+            places(func).realize(block),
+            hint="it takes conditions such as 1 <= vi and vi < 7, joined by `and`",
+        )
+    return Padding(store, box, inside, outside)
+
+
+def _filled(realize: BlockRealize, loops: list[For], padding: Padding) -> tuple[Stmt, BlockId]:
+    """The loops and the block that fill with the constant, and the block's identity."""
+    name = f"{realize.block.name}_pad_const"
+    body = replace(padding.store, value=padding.outside)
+    block = with_regions(replace(realize.block, name=name, body=body))
+    stmt: Stmt = replace(realize, block=block)
+    for one in reversed(loops):
+        stmt = replace(one, body=stmt)
+    copied, fresh = copy_fresh(stmt)
+    new = fresh[block.id]
+    assert isinstance(new, BlockId)
+    return copied, new
+
+
+def _copied(realize: BlockRealize, loops: list[For], padding: Padding, dom: Bounds) -> Stmt:
+    """The old block for what is inside, its loops shortened where they are an iterator each."""
+    block = realize.block
+    short: dict[Var, int] = {}
+    values: list[Expr] = []
+    limits: list[Expr] = []
+    counted = [v for value in realize.iter_values for v in variables(value)]
+    counted += variables(realize.predicate)
+    inner = {one.loop_var for one in loops}
+    for iterator, value in zip(block.iter_vars, realize.iter_values, strict=True):
+        low, high = padding.box[iterator.var]
+        whole = (low, high) == domain(block)[iterator.var]
+        alone = isinstance(value, Var) and value in inner and counted.count(value) == 1
+        if isinstance(value, Var) and alone and dom[value] == domain(block)[iterator.var]:
+            short[value] = high - low + 1
+            values.append(value)
+            continue
+        values.append(value if low == 0 else arith.simplify(value - low, dom))
+        if not whole:
+            limits += [binary("<=", low, value), value < high + 1]
+    predicate: Expr = TRUE
+    asked = [x for x in limits if not arith.prove(x, dom)]
+    for condition in (*asked, *conjuncts(realize.predicate)):
+        predicate = both(predicate, condition)
+    stmt: Stmt = BlockRealize(tuple(values), predicate, _inside(block, padding))
+    for one in reversed(loops):
+        size = short.get(one.loop_var)
+        extent = one.extent if size is None else const(size, one.loop_var.type)
+        stmt = replace(one, extent=extent, body=stmt)
+    return stmt
+
+
+def _inside(block: Block, padding: Padding) -> Block:
+    """The block for what is inside, its iterators counting from 0."""
+    iterators = tuple(
+        IterVar(it.var, Range(const(0, it.var.type), const(high - low + 1, it.var.type)), it.kind)
+        for it in block.iter_vars
+        for low, high in (padding.box[it.var],)
+    )
+    moved: dict[Var, Expr] = {
+        it.var: it.var + padding.box[it.var][0] for it in block.iter_vars if padding.box[it.var][0]
+    }
+    body = substitute(replace(padding.store, value=padding.inside), moved)
+    ends = {it.var: (0, high - low) for it in iterators for low, high in (padding.box[it.var],)}
+
+    def tidy(node: Any) -> Any:
+        if hasattr(node, "indices"):
+            return replace(node, indices=tuple(arith.simplify(i, ends) for i in node.indices))
+        return node
+
+    return with_regions(replace(block, iter_vars=iterators, body=rewrite(body, tidy)))
