@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import prod
+from typing import Any
 
 from workbench import arith
 from workbench.diag import Refusal
@@ -27,7 +29,14 @@ from workbench.schedule.regions import Bounds, one_to_one
 from workbench.schedule.scope import domain, is_allocated
 
 
-@primitive(group="memory")
+def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
+    for k, region in enumerate(block.writes):
+        names = [f"i{n}" for n in range(len(region.buffer.shape))]
+        text = f"lambda {', '.join(names)}: ({', '.join(reversed(names))},)"
+        yield {"buffer": ("write", k), "index_map": text}
+
+
+@primitive(group="memory", choices=_choices)
 def transform_layout(
     func: PrimFunc, block: Block, buffer: list[str | int] | str, index_map: str
 ) -> Edit:
