@@ -10,8 +10,9 @@ from itertools import product
 import pytest
 
 import workbench as wb
+from tests.support.gpu_steps import gpu_steps
 from tests.support.random_programs import random_program
-from tests.support.random_steps import Chooser, gpu_steps, take_ours
+from tests.support.random_steps import Chooser, take_ours
 from tests.support.tracer import Event, trace
 from workbench import insight, script
 from workbench.insight.accesses import accesses
@@ -64,8 +65,17 @@ def test_who(seed: int):
         if found.whole and len({e.stage for e in mine}) == 1:
             assert {c.index for c in found.cells} == set(by_cell), script.show(func)
         for cell in found.cells:
-            check_cell(cell, by_cell[cell.index], script.show(func))
+            check_cell(cell, owned(found.scope, cell, by_cell[cell.index]), script.show(func))
         check_groups(found, set(by_cell), script.show(func))
+
+
+def owned(scope: str, cell: insight.Cell, events: list[Event]) -> list[Event]:
+    """The events on the copy of the cell that `cell` speaks of."""
+    if scope != "global":
+        events = [e for e in events if e.block == (cell.block or (0, 0, 0))]
+    if scope == "local":
+        events = [e for e in events if e.thread == (cell.thread or (0, 0, 0))]
+    return events
 
 
 def check_cell(cell: insight.Cell, events: list[Event], text: str) -> None:

@@ -29,7 +29,8 @@ class Cell:
 
     `time` is the first and last step, counted within one thread, at which that thread writes the
     cell. `block` and `thread` are (x, y, z), None where the program binds no such axis.
-    `writers` counts the threads that write the cell.
+    `writers` counts the threads that write the cell; of memory that each block or thread has for
+    itself, those of the first one that has the cell.
     """
 
     index: Point
@@ -136,6 +137,8 @@ class _Axes:
         self.idle = [loop for loop in store.loops if loop.var not in used]
         self.blocks = [loop for loop in store.loops if loop.role == "block"]
         self.threads = [loop for loop in store.loops if loop.role == "thread"]
+        owners = {"shared": self.blocks, "local": [*self.blocks, *self.threads]}
+        self.owners = {loop.var for loop in owners.get(store.buffer.scope, [])}
         self.start, self.factors = store.time
         in_time = [v for v in self.factors if v in store.used()]
         tells = (
@@ -240,6 +243,8 @@ def _cell(index: Point, lanes: list[Any], order: list[Var], axes: _Axes) -> Cell
     """`index` with who writes it last; `lanes` are all that write it."""
     serial = {v for v in order if v in axes.factors}
     writes = [dict(zip(order, lane, strict=True)) for lane in lanes]
+    owned = [v for v in order if v in axes.owners]  # other owners write a copy of their own
+    writes = [w for w in writes if all(w[v] == writes[0][v] for v in owned)]
     last = writes[-1]
 
     def thread_of(values: Mapping[Var, int]) -> Point:
@@ -249,7 +254,8 @@ def _cell(index: Point, lanes: list[Any], order: list[Var], axes: _Axes) -> Cell
     times = [axes.time(values, values) for values in own]
     time = min(t[0] for t in times), max(t[1] for t in times)
     block, thread = axes.place(last, axes.blocks), axes.place(last, axes.threads)
-    idle = prod(loop.extent for loop in axes.idle if loop.role in ("block", "thread"))
+    threads = (loop for loop in axes.idle if loop.role in ("block", "thread"))
+    idle = prod(loop.extent for loop in threads if loop.var not in axes.owners)
     writers = len({thread_of(w) for w in writes}) * idle
     return Cell(index, axes.label(time, block, thread), time, block, thread, writers)
 
