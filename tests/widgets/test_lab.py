@@ -348,3 +348,11 @@ def test_unknown_actions_and_panes_are_refused(options: dict, text: str):
 def test_a_program_gets_a_schedule_of_its_own():
     lab = wb.lab(parse(ADD))
     assert lab.history.root.func.name == "add"
+
+
+def test_a_closed_lab_watches_no_more():
+    sch = Schedule(parse(ADD))
+    lab = wb.lab(sch)
+    lab.close()
+    sch.split("i", factors=[2, 4])
+    assert len(lab.tree) == 1

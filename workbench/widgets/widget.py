@@ -10,7 +10,6 @@ from typing import Any
 import anywidget
 import traitlets
 
-from workbench import runtime
 from workbench.diag import Fail
 from workbench.ir import BlockId, IRModule, PrimFunc, Var
 from workbench.schedule import Schedule
@@ -19,8 +18,6 @@ from workbench.schedule.primitive import REGISTRY
 from workbench.widgets import offers, saved, static, static_form
 from workbench.widgets.compare import comparison
 from workbench.widgets.page import (
-    MACHINE_PANES,
-    PROGRAM_PANES,
     Desk,
     View,
     page,
@@ -31,10 +28,14 @@ from workbench.widgets.page import (
 )
 from workbench.widgets.question import Question
 from workbench.widgets.run import Runner
+from workbench.widgets.setup import device_text, known, question_data, split_panes
 from workbench.widgets.texts import refusal
 
-PANES = {"TensorIR": "tensorir", "CUDA": "cuda", "Metal": "metal", "Code": "code"}
 MOST_AXES, MOST_VALUES = 2, 16  # what a saved page holds of the tiling picture's sliders
+
+
+def _nothing() -> None:
+    """What stops the watching where there is none."""
 
 
 class Lab(anywidget.AnyWidget):
@@ -48,6 +49,8 @@ class Lab(anywidget.AnyWidget):
     _esm = static.script()
     _css = static.style()
     _ipython_display_ = None  # ipywidgets 7 would show itself and skip the forms below
+
+    _unobserve: Callable[[], None] = staticmethod(_nothing)
 
     setup = traitlets.Dict().tag(sync=True)
     tree: Any = traitlets.List().tag(sync=True)
@@ -72,8 +75,8 @@ class Lab(anywidget.AnyWidget):
         question: Question | None = None,
         autosave: str | Path | None = None,
     ) -> None:
-        _known(actions, REGISTRY, "action")
-        program, machine = _split_panes(panes)
+        known(actions, REGISTRY, "action")
+        program, machine = split_panes(panes)
         self.cursor = schedule.fork()
         self.history = schedule.history
         desk = self._desk = Desk(actions, question)
@@ -82,13 +85,14 @@ class Lab(anywidget.AnyWidget):
         self._settled = True
         self._autosave = Path(autosave) if autosave else None
         here = self.cursor.node
+        self._unobserve = self.history.observe(self._on_step)
         resume = saved.found(self._autosave, self.history)
         super().__init__(
             setup={
                 "title": f"Lab: {schedule.func.name}",
                 "panes": {"program": program, "machine": machine},
-                "question": _question(question),
-                "device": _device(),
+                "question": question_data(question),
+                "device": device_text(),
                 "resume": {"text": resume.text} if resume else None,
             },
             view={"program": program["first"][0], "machine": machine["first"][0]},
@@ -100,7 +104,6 @@ class Lab(anywidget.AnyWidget):
         self._show()
         self.on_msg(self._on_message)
         self.observe(self._on_place, names=["at", "place", "view", "against"])
-        self._unobserve = self.history.observe(self._on_step)
 
     # --- what is shown ---------------------------------------------------------------------------
 
@@ -300,6 +303,12 @@ class Lab(anywidget.AnyWidget):
         node = self.cursor.node
         return {**(data or {}), "text/plain": repr(self), "text/html": static_form.form(node)}, meta
 
+    def close(self) -> None:
+        """Close the view; the history is kept and no longer watched."""
+        self._unobserve()
+        self._unobserve = _nothing  # a widget closes again when it is collected
+        super().close()
+
     def __repr__(self) -> str:
         return static_form.summary(self.cursor.node)
 
@@ -340,46 +349,6 @@ def lab(
         reference=reference,
         question=question,
         autosave=autosave,
-    )
-
-
-def _known(given: Iterable[str] | None, known: Iterable[str], what: str) -> None:
-    for name in given or ():
-        if name not in known:
-            raise Fail(
-                f"Can't open a lab with the {what} {name!r}: there is none of that name",
-                hint=f"there are: {', '.join(known)}",
-            )
-
-
-def _split_panes(given: Sequence[str] | None) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Of the program and of the machine: the panes to show first, and those under "more"."""
-    names = {**{name: name for name in (*PROGRAM_PANES, *MACHINE_PANES)}, **PANES}
-    _known(given, [*PANES, "loops", *MACHINE_PANES], "pane")
-    wanted = [names[name] for name in given] if given is not None else list(names.values())
-
-    def split(side: Sequence[str], always: Sequence[str]) -> dict[str, Any]:
-        first = [name for name in side if name in wanted or name in always] or [side[0]]
-        return {"first": first, "rest": [name for name in side if name not in first]}
-
-    return split(PROGRAM_PANES, ["tensorir"]), split(MACHINE_PANES, [])
-
-
-def _question(question: Question | None) -> dict[str, Any] | None:
-    if question is None:
-        return None
-    return {
-        "name": question.name,
-        "text": question.text,
-        "choices": list(question.choices),
-        "todo": question.todo,
-    }
-
-
-def _device() -> str:
-    report = runtime.device()
-    return f"runs on {report.which}: {report.why}" + (
-        f" ({report.how_to_get})" if report.how_to_get else ""
     )
 
 

@@ -1,0 +1,56 @@
+"""What a lab is set up with: its panes, its question, the device that will run its programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from workbench import runtime
+from workbench.diag import Fail
+from workbench.widgets.page import MACHINE_PANES, PROGRAM_PANES
+from workbench.widgets.question import Question
+
+PANES = {"TensorIR": "tensorir", "CUDA": "cuda", "Metal": "metal", "Code": "code"}
+
+
+def known(given: Iterable[str] | None, there: Iterable[str], what: str) -> None:
+    """Raise Fail for the first of the names `given` that is not `there`."""
+    for name in given or ():
+        if name not in there:
+            raise Fail(
+                f"Can't open a lab with the {what} {name!r}: there is none of that name",
+                hint=f"there are: {', '.join(there)}",
+            )
+
+
+def split_panes(given: Sequence[str] | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Of the program and of the machine: the panes to show first, and those under "more"."""
+    names = {**{name: name for name in (*PROGRAM_PANES, *MACHINE_PANES)}, **PANES}
+    known(given, [*PANES, "loops", *MACHINE_PANES], "pane")
+    wanted = [names[name] for name in given] if given is not None else list(names.values())
+
+    def split(side: Sequence[str], always: Sequence[str]) -> dict[str, Any]:
+        first = [name for name in side if name in wanted or name in always] or [side[0]]
+        return {"first": first, "rest": [name for name in side if name not in first]}
+
+    return split(PROGRAM_PANES, ["tensorir"]), split(MACHINE_PANES, [])
+
+
+def question_data(question: Question | None) -> dict[str, Any] | None:
+    """A question as the browser gets it: all but its answer."""
+    if question is None:
+        return None
+    return {
+        "name": question.name,
+        "text": question.text,
+        "choices": list(question.choices),
+        "todo": question.todo,
+    }
+
+
+def device_text() -> str:
+    """Which device runs kernels, why, and how to get a better one."""
+    report = runtime.device()
+    return f"runs on {report.which}: {report.why}" + (
+        f" ({report.how_to_get})" if report.how_to_get else ""
+    )
