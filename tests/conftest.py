@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import hypothesis
 import pytest
 
 from tests.support import tools
@@ -11,6 +12,10 @@ from tests.support import tools
 # One thread a process: the test processes share two cores.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("MPLBACKEND", "agg")
+
+# An example may take as long as it takes: a busy machine is no fault of the code.
+hypothesis.settings.register_profile("workbench", deadline=None)
+hypothesis.settings.load_profile("workbench")
 
 
 @pytest.fixture(scope="session")

@@ -21,7 +21,6 @@ from workbench import emulate, ir, script
 from workbench.schedule.primitive import REGISTRY, discover
 
 EASY = settings(
-    deadline=None,
     max_examples=25,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

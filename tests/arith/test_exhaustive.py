@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.arith.expressions import VARS, conditions, domains, integers, points
@@ -80,7 +80,6 @@ def test_linear_gives_the_value_back(e):
 
 
 @given(st.lists(integers(3), min_size=1, max_size=2), conditions(1), DOMAINS)
-@settings(deadline=None)
 def test_injective_means_no_two_points_meet(indices, predicate, dom):
     found = is_injective(indices, dom, predicate)
     kept = [env for env in points(dom) if evaluate(predicate, env)]
@@ -121,7 +120,6 @@ def test_narrow_keeps_every_point_where_the_condition_holds(cond, dom):
 
 
 @given(st.lists(integers(3), min_size=1, max_size=2), DOMAINS)
-@settings(deadline=None)
 def test_injective_holds_for_every_value_of_the_other_variables(indices, dom):
     inner = {var: ends for var, ends in dom.items() if var is not VARS[0]}
     if is_injective(indices, inner) is True:

@@ -109,6 +109,20 @@ def test_a_block_inside_counts_with_what_it_declares():
     ]
 
 
+def test_an_index_loaded_from_a_buffer_of_the_block_itself_may_be_any():
+    text = """
+    for i in range(64):
+        with T.block("B"):
+            vi = T.axis.spatial(64, i)
+            own = T.alloc_buffer((), "int32", scope="local")
+            own[()] = vi * 3
+            C[vi, own[()] % 64] = A[own[()] + 1]
+"""
+    assert shown(HEAD + text) == ["T.reads(A[0:1027])", "T.writes(C[vi, 0:64])"]
+    again = script.show(script.parse(HEAD + text))
+    assert script.show(script.parse(again)) == again
+
+
 def test_touched_is_in_terms_of_what_is_around():
     i, j = Var("i"), Var("j")
     A, B = Buffer("A", (64,)), Buffer("B", (64,))

@@ -10,7 +10,7 @@ from tests.script.sample import window
 from workbench.ir import BlockRealize, For, Var, const, replace_node, seq, substitute, walk
 from workbench.script import changed_words, diff, diff_text, parse, show
 
-RELAXED = settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+RELAXED = settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 
 
 def split(func, name, inner, thread=None):

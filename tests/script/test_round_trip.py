@@ -20,7 +20,7 @@ from workbench.ir import (
 from workbench.ir.nodes import TRUE, Block
 from workbench.script import expr_text, parse, show
 
-RELAXED = settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+RELAXED = settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 
 
 def program_of(value, dtype, buffers):

@@ -26,6 +26,7 @@ from workbench.ir import (
     const,
     free_vars,
     substitute,
+    walk,
 )
 
 Box = tuple[Range, ...]
@@ -148,7 +149,7 @@ def access_regions(stmt: Stmt) -> tuple[tuple[BufferRegion, ...], tuple[BufferRe
 
     Loops inside are relaxed; a block inside counts with the regions that it declares. Of a block
     with an init, what it writes is left out of what it reads. Buffers allocated inside do not
-    count.
+    count, and an index that is loaded from one may be any.
     """
     found = _Accesses()
     if isinstance(stmt, Block):
@@ -159,7 +160,8 @@ def access_regions(stmt: Stmt) -> tuple[tuple[BufferRegion, ...], tuple[BufferRe
         found.visit(stmt, {})
     hidden = set(stmt.alloc_buffers) if isinstance(stmt, Block) else set()
     own = set(found.writes) if isinstance(stmt, Block) and stmt.init is not None else set()
-    return _regions(found.reads, hidden | own), _regions(found.writes, hidden)
+    reads = {b: box for b, box in found.reads.items() if b not in own}
+    return _regions(reads, hidden), _regions(found.writes, hidden)
 
 
 def touched(stmt: Stmt, buffer: Buffer, kind: str = "read") -> Box | None:
@@ -177,7 +179,21 @@ def touched(stmt: Stmt, buffer: Buffer, kind: str = "read") -> Box | None:
 
 
 def _regions(boxes: dict[Buffer, Box], hidden: set[Buffer]) -> tuple[BufferRegion, ...]:
-    return tuple(BufferRegion(b, box) for b, box in boxes.items() if b not in hidden)
+    return tuple(
+        BufferRegion(b, _in_sight(box, b, hidden)) for b, box in boxes.items() if b not in hidden
+    )
+
+
+def _in_sight(box: Box, buffer: Buffer, hidden: set[Buffer]) -> Box:
+    """`box` with the whole of each dimension whose ends are told by a buffer of `hidden`."""
+    if not hidden:
+        return box
+    return tuple(
+        Range(const(0, r.min.dtype), const(size, r.min.dtype))
+        if any(isinstance(n, BufferLoad) and n.buffer in hidden for n in walk(r))
+        else r
+        for r, size in zip(box, buffer.shape, strict=True)
+    )
 
 
 class _Accesses:
