@@ -85,6 +85,16 @@ def test_a_fetch_that_every_thread_repeats():
     )
 
 
+def test_memory_of_a_tile_that_is_loaded_again_for_each_step_of_k():
+    """What stands under the loop over k keeps one step's part, as the kernel's arrays do."""
+    func = blocked_matmul()
+    (kernel,) = kernels(func)
+    sizes = {b.name: 4 * int(np.prod(b.shape)) for b in kernel.allocs}
+    levels = insight.memory(func).levels
+    uses = {use.buffer: use.bytes for level in levels[1:] for use in level.buffers}
+    assert uses == sizes and len(sizes) == 3
+
+
 def test_memory_of_the_window_sum():
     steps = window_steps()
     bound = insight.memory(steps["bound"], H200)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -35,6 +36,48 @@ def whole_cache(sch: Schedule) -> None:
     sch.cache_read(sch.get_block("B"), 0, "shared")
 
 
+def product(sch: Schedule, rows: tuple, columns: tuple, *, keep: str = "", depth: int = 0) -> None:
+    """Tiles of a product, bound; A and B kept in memory of the scope `keep` under k."""
+    block = sch.get_block("C")
+    write_back = sch.cache_write(block, 0, "local")
+    i, j, k = sch.get_loops(block)
+    i_0, i_1, i_2 = sch.split(i, factors=[None, *rows])
+    j_0, j_1, j_2 = sch.split(j, factors=[None, *columns])
+    k_0, k_1 = sch.split(k, factors=[None, depth or 1])
+    sch.reorder(i_0, j_0, i_1, j_1, k_0, k_1, i_2, j_2)
+    sch.reverse_compute_at(write_back, j_1)
+    sch.bind(i_0, "blockIdx.y")
+    sch.bind(j_0, "blockIdx.x")
+    if keep == "shared":
+        sch.bind(sch.fuse(i_1, j_1), "threadIdx.x")
+    else:
+        sch.bind(i_1, "threadIdx.y")
+        sch.bind(j_1, "threadIdx.x")
+    for which in (0, 1) if keep else ():
+        fetch = sch.cache_read(block, which, keep)
+        sch.compute_at(fetch, k_0)
+        if keep == "shared":
+            fused = sch.fuse(*sch.get_loops(fetch)[-2:])
+            _, thread = sch.split(fused, factors=[None, rows[0] * columns[0]])
+            sch.bind(thread, "threadIdx.x")
+    sch.decompose_reduction(block, k_0)
+
+
+def one_output_each(sch: Schedule) -> None:
+    block = sch.get_block("C")
+    i, j, k = sch.get_loops(block)
+    sch.bind(i, "blockIdx.x")
+    j_0, j_1 = sch.split(j, factors=[None, 32])
+    sch.bind(j_0, "blockIdx.y")
+    sch.bind(j_1, "threadIdx.x")
+    sch.decompose_reduction(block, k)
+
+
+def bound_sum(sch: Schedule) -> None:
+    """As far as it goes: the sum itself cannot be bound, so nothing runs on a GPU."""
+    sch.cache_write("C", 0, "local")
+
+
 WRONG: list[tuple[str, str, Callable[[Schedule], None], str]] = [
     ("odd_vector", "nothing done", lambda sch: None, "same result"),
     ("odd_vector", "too few threads", lambda sch: bound(sch, [None, 8]), "whole warps"),
@@ -46,6 +89,53 @@ WRONG: list[tuple[str, str, Callable[[Schedule], None], str]] = [
     ("wide_window", "no cache", lambda sch: bound(sch, [None, 128]), "loads from global memory"),
     ("wide_window", "everybody fetches all", cached, "loads from global memory"),
     ("wide_window", "cache across kernels", whole_cache, "same result"),
+    ("few_loads", "only a copy for the sums", bound_sum, "same result"),
+    ("few_loads", "sums in global memory", one_output_each, "stores to global memory"),
+    ("few_loads", "one output a thread", one_output_each, "loads from global memory"),
+    ("few_loads", "nothing kept", lambda s: product(s, (8, 4), (4, 4)), "loads from global memory"),
+    (
+        "few_loads",
+        "tiles of 2 x 2",
+        lambda s: product(s, (8, 2), (4, 2), keep="local"),
+        "loads from global memory",
+    ),
+    ("few_loads", "16 threads", lambda s: product(s, (4, 4), (4, 4), keep="local"), "whole warps"),
+    (
+        "few_loads",
+        "two blocks",
+        lambda s: product(s, (8, 4), (12, 4), keep="local"),
+        "several blocks",
+    ),
+    (
+        "small_tiles",
+        "no shared memory",
+        lambda s: product(s, (8, 8), (8, 8), keep="local"),
+        "loads from global memory",
+    ),
+    (
+        "small_tiles",
+        "small tile",
+        lambda s: product(s, (8, 4), (8, 4), keep="shared", depth=8),
+        "loads from global memory",
+    ),
+    (
+        "small_tiles",
+        "deep tile",
+        lambda s: product(s, (8, 8), (8, 8), keep="shared", depth=16),
+        "shared memory",
+    ),
+    (
+        "small_tiles",
+        "flat tile",
+        lambda s: product(s, (8, 8), (8, 8), keep="shared", depth=4),
+        "barriers",
+    ),
+    (
+        "small_tiles",
+        "too few threads",
+        lambda s: product(s, (4, 16), (4, 16), keep="shared", depth=8),
+        "whole warps",
+    ),
 ]
 
 
@@ -79,6 +169,38 @@ def test_a_wrong_answer_misses_its_goal(name, what, steps, missed):
     rows = {row.goal: row for row in report.rows}
     assert not rows[missed].ok, repr(report)
     assert rows[missed].found and rows[missed].say
+
+
+@pytest.mark.parametrize("name", ["few_loads", "small_tiles"])
+def test_another_order_of_the_sum_is_right_too(name: str):
+    """The inputs add exactly: what only rounds otherwise is not called wrong."""
+    exercise = lesson.exercise(name)
+    mine = exercise.schedule()
+    block = mine.get_block("C")
+    i, j, k = mine.get_loops(block)
+    k_0, k_1 = mine.split(k, factors=[None, 8])
+    mine.reorder(i, j, k_1, k_0)
+    mine.bind(i, "blockIdx.x")
+    mine.bind(j, "threadIdx.x")
+    mine.decompose_reduction(block, k_1)
+    assert lesson.check_result(mine.func, exercise.program) == ""
+
+
+def test_a_wrong_product_is_found_by_the_inputs():
+    right = lesson.exercise("few_loads").program
+    text = script.show(right)
+    for old, new in (
+        ("A[vi, vk]", "A[59 - vi, vk]"),
+        ("B[vk, vj]", "B[39 - vk, vj]"),
+        ("A[vi, vk] * B", "A[vi, vk] + B"),
+        ("T.float32(0)", "T.float32(1)"),
+    ):
+        wrong = text.replace(old, new)
+        assert wrong != text
+        kept = (line for line in wrong.splitlines() if not re.search(r"T\.(reads|writes)", line))
+        sch = Schedule(script.parse("\n".join(kept)))
+        product(sch, (8, 4), (4, 4))
+        assert lesson.check_result(sch.func, right), new
 
 
 def test_a_schedule_of_another_program_is_refused():
@@ -122,7 +244,8 @@ def test_an_exercise_that_is_not_there():
     with pytest.raises(Fail) as refused:
         lesson.exercise("odd")
     assert str(refused.value) == (
-        "Can't find the exercise 'odd'.\ndo:    there are: odd_vector, wide_window"
+        "Can't find the exercise 'odd'.\n"
+        "do:    there are: odd_vector, wide_window, few_loads, small_tiles"
     )
 
 

@@ -6,9 +6,12 @@ import gc
 
 import pytest
 
+import workbench as wb
+from benchmarks.matmuls import blocking, matmul
 from tests.widgets.programs import ADD, WINDOW, parse, window_steps
 from workbench import lesson
 from workbench.schedule import Schedule
+from workbench.widgets import Question
 
 CHOICES = ("block 1, thread 1", "block 2, thread 1", "time step 5")
 
@@ -85,6 +88,41 @@ def test_loads_are_undecided_before_the_steps():
     window_steps(sch)
     assert loads("A_shared", 1).judge(sch.history.find("bound").func) is None
     assert loads("A_shared", 2).judge(sch.history.find("cached").func) is None
+
+
+def uses(by: str, stage: str | None = None) -> Question:
+    return lesson.how_often_used(
+        "A",
+        "how often?",
+        {"once": 1, "2 times": 2, "4 times": 4, "8 times": 8},
+        steps="these steps",
+        why="So it is.",
+        by=by,
+        axes=("threadIdx.x", "threadIdx.y"),
+        stage=stage,
+    )
+
+
+def test_uses_of_an_element_by_a_thread_and_by_a_block():
+    sch = blocking(wb.Schedule(matmul(8)), 2, 2, 2, 2, 2)
+    verdicts = {by: uses(by, "C_local").judge(sch.func) for by in ("thread", "block")}
+    assert {by: (v.truth, v.why) for by, v in verdicts.items()} == {
+        "thread": (
+            "2 times",
+            "the first thread reads 16 elements of A, 32 times in all. So it is.",
+        ),
+        "block": ("4 times", "the first block reads 32 elements of A, 128 times in all. So it is."),
+    }
+
+
+def test_uses_are_undecided_before_the_steps():
+    sch = blocking(wb.Schedule(matmul(8)), 2, 2, 2, 2, 2)
+    nodes = sch.history[sch.node.id].path()
+    asked = [uses("thread").judge(node.func) is None for node in nodes]
+    assert asked == [True] * 11 + [False, False]
+    assert uses("thread", "A_shared").judge(sch.func) is None
+    nothing = lesson.how_often_used("C", "?", {"once": 1}, steps="", why="")
+    assert nothing.judge(sch.func) is None, "C is only written"
 
 
 def test_a_cell_that_runs_again_keeps_its_history():

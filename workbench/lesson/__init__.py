@@ -2,17 +2,21 @@
 
 from workbench.lesson.begin import begin
 from workbench.lesson.checking import check_result
+from workbench.lesson.compare import Comparison, compare
 from workbench.lesson.exercise import Exercise, Goal, Report, exercise
-from workbench.lesson.predict import how_many_loads, loads_of, who_computes
+from workbench.lesson.predict import how_many_loads, how_often_used, loads_of, who_computes
 
 __all__ = [
+    "Comparison",
     "Exercise",
     "Goal",
     "Report",
     "begin",
     "check_result",
+    "compare",
     "exercise",
     "how_many_loads",
+    "how_often_used",
     "loads_of",
     "who_computes",
 ]

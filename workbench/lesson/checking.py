@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from math import isqrt, prod
 from typing import Any
 
 import numpy as np
 
 from workbench import emulate, runtime
 from workbench.diag import Fail
-from workbench.ir import PrimFunc, dtypes, stores
+from workbench.ir import BlockRealize, Const, PrimFunc, dtypes, stores, walk
 from workbench.runtime import Built
 
 Arrays = list[np.ndarray[Any, Any]]
@@ -42,8 +43,9 @@ def _build(func: PrimFunc) -> Built:
 
 def _compare(built: Built, start: PrimFunc, kind: str) -> str:
     outputs = {store.buffer for store in stores(start.body)}
+    most = _most(start)
     arrays = [
-        _rubbish(p.shape, p.dtype) if p in outputs else _values(kind, p.shape, p.dtype, seed)
+        _rubbish(p.shape, p.dtype) if p in outputs else _values(kind, p.shape, p.dtype, seed, most)
         for seed, p in enumerate(start.params)
     ]
     wanted = [array.copy() for array in arrays]
@@ -58,13 +60,24 @@ def _compare(built: Built, start: PrimFunc, kind: str) -> str:
     return ""
 
 
-def _values(kind: str, shape: tuple[int, ...], dtype: str, seed: int) -> np.ndarray[Any, Any]:
+def _most(start: PrimFunc) -> int:
+    """Up to where numbers may go so that float32 holds every sum of products of two exactly."""
+    blocks = [node.block for node in walk(start.body) if isinstance(node, BlockRealize)]
+    summed = [[i.dom.extent for i in b.iter_vars if i.kind == "reduce"] for b in blocks]
+    longest = max(prod(int(e.value) for e in s if isinstance(e, Const)) for s in summed)
+    return isqrt(2**24 // longest) if longest > 1 else 2**24
+
+
+def _values(
+    kind: str, shape: tuple[int, ...], dtype: str, seed: int, most: int
+) -> np.ndarray[Any, Any]:
     """Values that float32 adds exactly, whatever the order."""
-    flat = np.arange(int(np.prod(shape)))
+    flat = np.arange(prod(shape))
+    large = min(4096, most // 2)
     made = {
         "whole numbers": np.random.default_rng(seed).integers(-9, 10, flat.size),
-        "a ramp": flat + seed,
-        "alternating large values": (4096 + flat % 97) * (1 - 2 * (flat % 2)),
+        "a ramp": (flat + seed) % most,
+        "alternating large values": (large + flat % min(97, large)) * (1 - 2 * (flat % 2)),
     }[kind]
     if dtypes.is_int(dtype):
         made = made % 100

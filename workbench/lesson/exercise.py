@@ -140,4 +140,4 @@ def exercise(name: str) -> Exercise:
     return found
 
 
-NAMES: Sequence[str] = ("odd_vector", "wide_window")
+NAMES: Sequence[str] = ("odd_vector", "wide_window", "few_loads", "small_tiles")

@@ -8,7 +8,7 @@ from math import prod
 from workbench import insight, lower, target
 from workbench.diag import Fail, Refusal
 from workbench.insight import Counts
-from workbench.ir import Kernel, PrimFunc
+from workbench.ir import Kernel, PrimFunc, dtypes
 
 Found = Callable[[PrimFunc], tuple[bool, str]]
 
@@ -69,6 +69,16 @@ def at_most_loads(scope: str, most: int, cells: int) -> Found:
     return found
 
 
+def at_most_stores(scope: str, most: int) -> Found:
+    """Few elements stored to a memory, over the whole run."""
+
+    def found(func: PrimFunc) -> tuple[bool, str]:
+        stores = sum(t.stores for t in counts(func).traffic if t.scope == scope)
+        return stores <= most, f"{stores:,} {scope} stores"
+
+    return found
+
+
 def at_most_barriers(each: int) -> Found:
     """Few barriers for each block."""
 
@@ -84,7 +94,10 @@ def at_most_shared(most: int) -> Found:
     """Little shared memory for each block."""
 
     def found(func: PrimFunc) -> tuple[bool, str]:
-        used = max(level.used for level in insight.memory(func).levels if level.scope == "shared")
-        return used <= most, f"{used} bytes of shared memory for each block"
+        used = max(
+            sum(prod(b.shape) * dtypes.itemsize(b.type) for b in k.allocs if b.scope == "shared")
+            for k in kernels(func)
+        )
+        return used <= most, f"{used:,} bytes of shared memory for each block"
 
     return found

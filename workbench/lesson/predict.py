@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Literal
 
 from workbench import insight, script
 from workbench.insight import Cell
@@ -111,8 +112,7 @@ def how_many_loads(
     def judge(func: PrimFunc) -> Verdict | None:
         nodes = list(walk(func.body))
         bound = sum(isinstance(n, For) and n.thread == "threadIdx.x" for n in nodes)
-        stages = {n.block.name for n in nodes if isinstance(n, BlockRealize)}
-        if bound != threads or (stage is not None and stage not in stages):
+        if bound != threads or (stage is not None and stage not in _stages(func)):
             return None
         loads = loads_of(func, buffer)
         truth = min(choices, key=lambda choice: abs(choices[choice] - loads))
@@ -125,6 +125,59 @@ def how_many_loads(
         judge=judge,
         todo=f"Now {steps}.",
     )
+
+
+def how_often_used(
+    buffer: str,
+    text: str,
+    choices: Mapping[str, float],
+    *,
+    steps: str,
+    why: str,
+    by: Literal["block", "thread"] = "thread",
+    axes: tuple[str, ...] = ("threadIdx.x",),
+    stage: str | None = None,
+) -> Question:
+    """Ask how often the first thread (or the first block) reads each element of `buffer` it needs.
+
+    The program decides it once loops are bound to all of `axes` and, where `stage` is given, it
+    has a block of that name. The choice nearest to its reads for each element is the true one.
+    """
+
+    def judge(func: PrimFunc) -> Verdict | None:
+        if not _bound(func) >= set(axes) or (stage is not None and stage not in _stages(func)):
+            return None
+        reads, cells = _reads_of_one(func, buffer, by)
+        if not cells:
+            return None
+        truth = min(choices, key=lambda choice: abs(choices[choice] - reads / cells))
+        who = f"the first {by} reads {cells:,} elements of {buffer}, {reads:,} times in all"
+        return Verdict(truth, f"{who}. {why}")
+
+    return Question(
+        name=f"uses of {buffer} by a {by} after {steps}",
+        text=text,
+        choices=tuple(choices),
+        judge=judge,
+        todo=f"Now {steps}.",
+    )
+
+
+def _bound(func: PrimFunc) -> set[str | None]:
+    return {node.thread for node in walk(func.body) if isinstance(node, For)}
+
+
+def _stages(func: PrimFunc) -> set[str]:
+    return {node.block.name for node in walk(func.body) if isinstance(node, BlockRealize)}
+
+
+def _reads_of_one(func: PrimFunc, buffer: str, by: Literal["block", "thread"]) -> tuple[int, int]:
+    """How often the first block, or its first thread, reads `buffer`, and how many cells of it."""
+    units = ("block",) if by == "block" else ("block", "thread")
+    tiles = insight.tiles(func, dict.fromkeys(units, (0, 0, 0))).tiles
+    read = [t for tile in tiles if tile.buffer == buffer for t in tile.touches]
+    read = [t for t in read if t.access == "read"]
+    return sum(t.accesses for t in read), sum(t.cells for t in read)
 
 
 def loads_of(func: PrimFunc, buffer: str) -> int:

@@ -1,0 +1,100 @@
+"""Programs side by side: exact counts, times only where there are any, each with its kind."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from benchmarks.matmuls import blocking, blocking_with_shared, matmul, naive
+from workbench import lesson
+from workbench.ir import PrimFunc
+from workbench.runtime import DeviceError, Timing, launching, recorded
+
+TIMING = Timing(
+    samples=(2e-6, 2e-6, 2e-6),
+    device="NVIDIA H200",
+    how="CUDA events",
+    clocks="clocks not known",
+    date="2026-11-21",
+    kind="recorded",
+)
+ARRAYS = [np.zeros((64, 64), "float32") for _ in "ABC"]
+
+
+def programs() -> dict[str, wb.Schedule | PrimFunc]:
+    return {
+        "naive": naive(wb.Schedule(matmul(64)), 16),
+        "local": blocking(wb.Schedule(matmul(64)), 4, 4, 4, 4, 4, keep=True),
+        "shared": blocking_with_shared(wb.Schedule(matmul(64)), 4, 4, 4, 4, 16),
+        "start": matmul(64),
+    }
+
+
+@pytest.fixture(autouse=True)
+def no_records(monkeypatch) -> None:
+    monkeypatch.setattr(recorded, "all_runs", lambda: ())
+
+
+def test_without_a_gpu_counts_are_compared_and_no_time_is_made_up():
+    assert str(lesson.compare(programs(), *ARRAYS)).splitlines() == [
+        "        blocks  threads in each  global loads an output  shared loads an output"
+        "  shared bytes a block  barriers a block                   time  of the roof",
+        "naive       16              256                     192                       0"
+        "                     0                 0  no time without a GPU",
+        "local       16               16                      32                       0"
+        "                     0                 0  no time without a GPU",
+        "shared      16               16                       8                     128"
+        "                 2,048                 8  no time without a GPU",
+        f"start{'':128}no kernel",
+        "",
+        "Counts are exact, from the kernels.",
+        "start: Can't build this: no loop of `C` is bound to blocks or threads, so no GPU thread "
+        "runs it.",
+        "Where there is no time, none was recorded for that very program.",
+    ]
+
+
+def test_recorded_times_say_so_and_stand_under_the_roof(monkeypatch):
+    sch = naive(wb.Schedule(matmul(64)), 16)
+    run = recorded.Run(recorded.program_key(sch.func), "naive", TIMING)
+    monkeypatch.setattr(recorded, "all_runs", lambda: (run,))
+    beside = {"cuBLAS": lambda: replace(TIMING, samples=(1e-6, 1e-6, 1e-6))}
+    found = lesson.compare({"naive": sch}, *ARRAYS, beside=beside)
+    work, peak = 2 * 64**3, wb.target.get("nvidia/h200").peak_flops
+    least = max(work / peak, 3 * 64 * 64 * 4 / wb.target.get("nvidia/h200").bandwidth)
+    naive_row, vendor = (row.cells() for row in found.rows)
+    assert naive_row[-2:] == ("2 µs", f"{least / 2e-6:.0%}")
+    assert vendor == ("cuBLAS", *("",) * 6, "1 µs", f"{least / 1e-6:.0%}")
+    assert "Times: recorded on NVIDIA H200, 2026-11-21." in found.notes
+    assert (
+        f"The roof is modelled from the data sheet: {least * 1e6:,.4g} µs at least." in found.notes
+    )
+
+
+def test_what_stands_beside_has_no_time_without_a_gpu():
+    def none() -> Timing:
+        raise DeviceError("Can't time cuBLAS")
+
+    found = lesson.compare({}, beside={"cuBLAS": none})
+    assert found.rows[0].cells()[-2] == "no time without a GPU"
+
+
+def test_a_gpu_that_fails_is_told(monkeypatch):
+    def broken(*_: object) -> Timing:
+        raise DeviceError("Can't run main_kernel on Tesla T4: the GPU gave it up")
+
+    sch = naive(wb.Schedule(matmul(64)), 16)
+    monkeypatch.setattr(launching, "timed", broken)
+    report = replace(wb.device(), gpu=object())
+    monkeypatch.setattr(wb.runtime.Built, "device", report)
+    found = lesson.compare({"naive": sch}, *ARRAYS)
+    assert "naive: Can't run main_kernel on Tesla T4: the GPU gave it up." in found.notes
+
+
+def test_it_is_html_too():
+    html = lesson.compare(programs(), *ARRAYS)._repr_html_()
+    assert html.count("<tr>") == 5 and '<th scope="row">naive</th><td>16</td>' in html
+    assert "<script" not in html

@@ -1,0 +1,172 @@
+"""compare: several programs side by side, by what they count and, where known, by their times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from math import prod
+from typing import Any
+
+from workbench import insight
+from workbench.diag import Fail
+from workbench.insight import Counts
+from workbench.ir import PrimFunc, dtypes
+from workbench.runtime import Built, DeviceError, Timing
+from workbench.schedule import Schedule
+from workbench.target import of_device
+from workbench.widgets.build import build
+
+COLUMNS = (
+    "",
+    "blocks",
+    "threads in each",
+    "global loads an output",
+    "shared loads an output",
+    "shared bytes a block",
+    "barriers a block",
+    "time",
+    "of the roof",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One program, or what stands beside the programs.
+
+    `counts` is None where no kernel was built, `timing` where no time is known: `note` then says
+    so in the table and `why` below it. `roof` is the least time, in seconds, that the device's
+    data sheet allows for the work.
+    """
+
+    name: str
+    counts: Counts | None = None
+    shared_bytes: int = 0
+    timing: Timing | None = None
+    roof: float | None = None
+    note: str = ""
+    why: str = ""
+
+    def cells(self) -> tuple[str, ...]:
+        """The texts of the row, one for each of `COLUMNS`."""
+        return (self.name, *self._counted(), *self._timed())
+
+    def _counted(self) -> tuple[str, ...]:
+        if self.counts is None:
+            return ("",) * 6
+        counts, blocks = self.counts, max(self.counts.blocks, 1)
+        outputs = counts.traffic[0].loads / (counts.loads_per_output or 1)
+        return (
+            f"{counts.blocks:,}",
+            f"{counts.threads // blocks:,}",
+            f"{counts.loads_per_output:,.4g}",
+            f"{counts.traffic[1].loads / (outputs or 1):,.4g}",
+            f"{self.shared_bytes:,}",
+            f"{counts.barriers / blocks:,.4g}",
+        )
+
+    def _timed(self) -> tuple[str, str]:
+        if self.timing is None:
+            return self.note, ""
+        share = f"{self.roof / self.timing.median:.0%}" if self.roof else ""
+        return f"{self.timing.median * 1e6:,.4g} µs", share
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The rows, fit to print; `notes` say of what kind the numbers are."""
+
+    rows: tuple[Row, ...]
+    notes: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        table = [COLUMNS, *(row.cells() for row in self.rows)]
+        widths = [max(len(line[k]) for line in table) for k in range(len(COLUMNS))]
+        lines = [
+            "  ".join(
+                cell.ljust(w) if k == 0 else cell.rjust(w)
+                for k, (cell, w) in enumerate(zip(line, widths, strict=True))
+            ).rstrip()
+            for line in table
+        ]
+        return "\n".join([*lines, "", *self.notes])
+
+    def _repr_html_(self) -> str:
+        head = "".join(f'<th scope="col">{escape(name)}</th>' for name in COLUMNS)
+        body = "".join(f"<tr>{_html_row(row.cells())}</tr>" for row in self.rows)
+        notes = "<br>".join(escape(note) for note in self.notes)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{notes}</p>"
+
+
+def _html_row(cells: Sequence[str]) -> str:
+    first, *rest = (escape(cell) for cell in cells)
+    return f'<th scope="row">{first}</th>' + "".join(f"<td>{cell}</td>" for cell in rest)
+
+
+def compare(
+    programs: Mapping[str, Schedule | PrimFunc],
+    *arrays: Any,
+    beside: Mapping[str, Callable[[], Timing]] | None = None,
+) -> Comparison:
+    """Count what each of `programs` does on a GPU, and time it on `arrays`.
+
+    Counts are exact. Without a GPU, times are those recorded for the very same programs, or none.
+    `beside` names what else to time, such as the vendor's library. The roof is modelled: the work
+    of the program at the peak of the device's data sheet, or its arrays moved once, whichever
+    takes longer.
+    """
+    rows = [_row(name, program, arrays) for name, program in programs.items()]
+    work = next((row for row in rows if row.roof is not None), None)
+    for name, take in (beside or {}).items():
+        try:
+            rows.append(Row(name, timing=take(), roof=work.roof if work else None))
+        except DeviceError:
+            rows.append(Row(name, note=NO_TIME))
+    return Comparison(tuple(rows), _notes(rows))
+
+
+NO_TIME = "no time without a GPU"
+
+
+def _row(name: str, program: Schedule | PrimFunc, arrays: Sequence[Any]) -> Row:
+    func = program if isinstance(program, PrimFunc) else program.func
+    try:
+        built = build(func)
+    except Fail as fail:
+        return Row(name, note="no kernel", why=fail.headline)
+    counts = insight.counts(built.kernels)
+    shared = max(_shared_bytes(built))
+    try:
+        timing = built.time(*arrays)
+    except DeviceError as error:
+        known = built.device.is_gpu  # then something went wrong, which the learner wants to know
+        return Row(name, counts, shared, note=NO_TIME, why=error.headline if known else "")
+    return Row(name, counts, shared, timing, _roof(built, timing))
+
+
+def _shared_bytes(built: Built) -> list[int]:
+    return [
+        sum(prod(b.shape) * dtypes.itemsize(b.type) for b in kernel.allocs if b.scope == "shared")
+        for kernel in built.kernels
+    ]
+
+
+def _roof(built: Built, timing: Timing) -> float | None:
+    found = insight.roofline(built.kernels, of_device(timing.device))
+    if found is None:
+        return None
+    return max(found.work / found.peak, found.least_bytes / found.bandwidth)
+
+
+def _notes(rows: Sequence[Row]) -> tuple[str, ...]:
+    notes = ["Counts are exact, from the kernels."]
+    timings = [row.timing for row in rows if row.timing]
+    sources = dict.fromkeys(f"{t.kind} on {t.device}, {t.date}" for t in timings)
+    notes += [f"Times: {source}." for source in sources]
+    roofs = dict.fromkeys(row.roof for row in rows if row.roof)
+    for roof in roofs:
+        notes.append(f"The roof is modelled from the data sheet: {roof * 1e6:,.4g} µs at least.")
+    notes += [f"{row.name}: {row.why}" for row in rows if row.why]
+    if any(row.note == NO_TIME for row in rows):
+        notes.append("Where there is no time, none was recorded for that very program.")
+    return tuple(notes)
