@@ -1,0 +1,97 @@
+"""merge: the programs that it makes, and that they mean the same."""
+
+from __future__ import annotations
+
+from tests.support.block_programs import FORK, SPREAD, TWO_D, TWO_STAGES
+from tests.support.steps import after
+
+
+def test_a_maker_and_its_reader():
+    text = after(TWO_STAGES, lambda sch: sch.merge("i", "j"))
+    assert (
+        text
+        == """\
+B = T.alloc_buffer((16,))
+for i_m in range(16):
+    with T.block("B"):
+        vi = T.axis.spatial(16, i_m)
+        T.reads(A[vi])
+        T.writes(B[vi])
+        B[vi] = A[vi] * T.float32(2)
+    with T.block("C"):
+        vj = T.axis.spatial(16, i_m)
+        T.reads(B[vj])
+        T.writes(C[vj])
+        C[vj] = B[vj] + T.float32(1)"""
+    )
+
+
+def test_three_loops():
+    text = after(FORK, lambda sch: sch.merge("i", "j", "k"))
+    assert (
+        text
+        == """\
+B = T.alloc_buffer((16,))
+for i_m in range(16):
+    with T.block("B"):
+        vi = T.axis.spatial(16, i_m)
+        T.reads(A[vi])
+        T.writes(B[vi])
+        B[vi] = A[vi] * T.float32(2)
+    with T.block("C"):
+        vj = T.axis.spatial(16, i_m)
+        T.reads(B[vj])
+        T.writes(C[vj])
+        C[vj] = B[vj] + T.float32(1)
+    with T.block("D"):
+        vk = T.axis.spatial(16, i_m)
+        T.reads(B[vk])
+        T.writes(D[vk])
+        D[vk] = B[vk] - T.float32(1)"""
+    )
+
+
+def test_whole_nests():
+    text = after(TWO_D, lambda sch: sch.merge(sch.get_loops("B")[1], sch.get_loops("C")[1]))
+    assert (
+        text
+        == """\
+B = T.alloc_buffer((12, 10))
+for i_m, j_m in T.grid(12, 10):
+    with T.block("B"):
+        vi, vj = T.axis.remap("SS", [i_m, j_m])
+        T.reads(A[vi, vj])
+        T.writes(B[vi, vj])
+        B[vi, vj] = A[vi, vj] * T.float32(2)
+    with T.block("C"):
+        vi, vj = T.axis.remap("SS", [i_m, j_m])
+        T.reads(B[vi, vj])
+        T.writes(C[vi, vj])
+        C[vi, vj] = B[vi, vj] + T.float32(1)"""
+    )
+
+
+def test_inner_loops_of_one_nest():
+    text = after(SPREAD, lambda sch: sch.merge("j", "k"))
+    assert (
+        text
+        == """\
+B = T.alloc_buffer((16, 4))
+for i, i1 in T.grid(16, 4):
+    with T.block("B"):
+        v0, v1 = T.axis.remap("SS", [i, i1])
+        T.reads(A[v0, v1])
+        T.writes(B[v0, v1])
+        B[v0, v1] = A[v0, v1] * T.float32(2)
+for o, j_m in T.grid(16, 4):
+    with T.block("C"):
+        v0, v1 = T.axis.remap("SS", [o, j_m])
+        T.reads(B[v0, v1])
+        T.writes(C[v0, v1])
+        C[v0, v1] = B[v0, v1] + T.float32(1)
+    with T.block("D"):
+        v0, v1 = T.axis.remap("SS", [o, j_m])
+        T.reads(B[v0, v1])
+        T.writes(D[v0, v1])
+        D[v0, v1] = B[v0, v1] - T.float32(1)"""
+    )
