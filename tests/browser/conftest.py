@@ -1,4 +1,7 @@
-"""One JupyterLab and one browser for all browser tests; a page each."""
+"""One JupyterLab and one browser for a file of tests; a page each.
+
+Not for the whole run: Playwright keeps an event loop of its own running in the thread.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from playwright.sync_api import Browser, Error, Page, sync_playwright
 from tests.browser.jupyter import CHROMIUM_ARGS, CLOSE, ROOT, Server, jupyterlab, open_lab
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """JupyterLab over the lessons."""
     lessons = sorted((ROOT / "lessons").glob("*.ipynb"))
@@ -19,7 +22,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser(chromium: str) -> Iterator[Browser]:
     """Headless Chromium."""
     with sync_playwright() as playwright:
