@@ -10,6 +10,7 @@ import workbench as wb
 from tests.support.cpp import compile_cpp
 from tests.support.gpu_programs import MATMUL, parsed
 from workbench import target
+from workbench.check import check_program
 from workbench.ir import Barrier, IfThenElse, PrimFunc, Ramp, walk
 from workbench.lower import Lowered, lower
 
@@ -68,7 +69,10 @@ def random_kernels() -> list[Lowered]:
             func = random_tiles(random.Random(seed))
         except wb.ScheduleError:
             continue
-        found.append(lower(func, target.get("cuda")))
+        gpu = target.get("cuda")
+        errors = [f.headline for f in check_program(func, gpu) if f.kind == "error"]
+        assert errors == [], f"seed {seed}: {errors}"  # each step kept the meaning
+        found.append(lower(func, gpu))
     return found
 
 

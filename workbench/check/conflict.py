@@ -9,13 +9,12 @@ from typing import Literal, TypeAlias
 
 from workbench import arith, script
 from workbench.arith.evaluate import compiled as _compiled
+from workbench.check.cells import made_there
 from workbench.check.units import (
     Bounds,
     Unit,
-    inside,
     keeps_apart,
     short,
-    touched,
     units,
     writes_apart,
 )
@@ -283,9 +282,7 @@ def feeds(stmt: Stmt, writer: Unit, reader: Unit, buffer: Buffer, dom: Bounds) -
             return False
     if not _holds(parts[0], writer.stmt):
         return False
-    made = touched(parts[0], buffer, "write")
-    needed = touched(parts[1], buffer, "read")
-    return made is not None and needed is not None and inside(needed, made, dom)
+    return made_there(parts[0], parts[1], buffer, dom)
 
 
 def _holds(stmt: Stmt, target: Stmt) -> bool:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 
 from workbench import arith
+from workbench.check.cells import made_there
 from workbench.check.finding import Finding
 from workbench.check.kernels import Nest, touching
-from workbench.check.units import Unit, inside, keeps_apart, touched
-from workbench.ir import Buffer, BufferLoad, For, PrimFunc, Range, Stmt, Var, substitute, walk
+from workbench.check.units import Unit, keeps_apart, touched
+from workbench.ir import Buffer, BufferLoad, Expr, For, PrimFunc, Stmt, Var, free_vars, walk
 from workbench.ir.dtypes import itemsize
 
 
@@ -35,19 +37,20 @@ def _private(func: PrimFunc) -> Iterator[Buffer]:
             yield buffer
 
 
-def local_errors(func: PrimFunc, nest: Nest) -> Iterator[Finding]:
-    """Cells of a local buffer that one thread writes and another reads."""
+def private_errors(func: PrimFunc, nest: Nest) -> Iterator[Finding]:
+    """Cells of a local or shared buffer that one thread or block writes and another reads."""
     for buffer in _private(func):
-        if buffer.scope != "local":
-            continue
+        kinds = ("threadIdx", "blockIdx") if buffer.scope == "local" else ("blockIdx",)
         writers = [u for u in nest.units if buffer in u.writes]
         readers = [u for u in nest.units if buffer in u.reads]
-        for writer in writers:
-            for reader in readers:
-                axis = _foreign(nest, writer, reader, buffer)
-                if axis:
-                    yield _fetch_error(buffer, writer, reader, axis)
-                    return
+        for writer, reader in product(writers, readers):
+            axis = _foreign(nest, writer, reader, buffer, kinds)
+            if axis.startswith("threadIdx"):
+                yield _fetch_error(buffer, writer, reader, axis)
+                return
+            if axis:
+                yield _own_error(buffer, writer, reader, axis)
+                return
 
 
 def scratch_errors(nest: Nest) -> Iterator[Finding]:
@@ -79,6 +82,17 @@ def scratch_errors(nest: Nest) -> Iterator[Finding]:
                 if axis:
                     yield _block_error(buffer, writer, reader, axis)
                     return
+
+
+def _own_error(buffer: Buffer, writer: Unit, reader: Unit, axis: str) -> Finding:
+    return Finding(
+        "error",
+        f"`{reader.name}` reads cells of {buffer.name} that only other blocks write",
+        (writer.stmt, reader.stmt),
+        hint=f"bind a loop around both `{writer.name}` and `{reader.name}` to {axis}",
+        detail=f"each block has a {buffer.name} of its own in {buffer.scope} memory, and "
+        f"`{writer.name}` writes a part in each over {axis}",
+    )
 
 
 def _block_error(buffer: Buffer, writer: Unit, reader: Unit, axis: str) -> Finding:
@@ -114,7 +128,7 @@ def _foreign(
     writer: Unit,
     reader: Unit,
     buffer: Buffer,
-    kinds: Sequence[str] = ("threadIdx", "blockIdx"),
+    kinds: Sequence[str],
 ) -> str:
     """The axis over which `writer` spreads what one thread of `reader` needs; "" for none."""
     for loop in (loop for kind in kinds for loop in nest.doers(writer, kind)[0]):
@@ -122,15 +136,12 @@ def _foreign(
         if other is loop:
             continue
         made = touched(loop.body, buffer, "write")
-        if made is None or not any(loop.loop_var in _vars(r) for r in made):
+        if made is None or not any(loop.loop_var in free_vars(r) for r in made):
             continue
         assert loop.thread is not None
-        needed = touched(other.body if other else _outside(reader, loop), buffer, "read")
-        if needed is None:
-            continue
-        if other:
-            needed = tuple(substitute(r, {other.loop_var: loop.loop_var}) for r in needed)
-        if not inside(needed, made, nest.dom):
+        reads = other.body if other else _outside(reader, loop)
+        same: dict[Var, Expr] = {other.loop_var: loop.loop_var} if other else {}
+        if not made_there(loop.body, reads, buffer, nest.dom, same):
             return loop.thread
     return ""
 
@@ -142,10 +153,6 @@ def _outside(reader: Unit, loop: For) -> Stmt:
         if id(outer) not in below and not any(n is loop for n in walk(outer)):
             return outer
     return reader.stmt
-
-
-def _vars(box: Range) -> set[Var]:
-    return {v for v in walk(box) if isinstance(v, Var)}
 
 
 # --- how much shared memory a block needs --------------------------------------------------------

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from workbench.check.conflict import Doers, refuse_conflict
 from workbench.check.finding import Finding
 from workbench.check.kernels import Nest, nests
-from workbench.check.memory import crossing_errors, local_errors, scratch_errors, shared_bytes
+from workbench.check.memory import crossing_errors, private_errors, scratch_errors, shared_bytes
 from workbench.check.threads import axis_errors
 from workbench.check.units import Unit
 from workbench.check.waste import used_variables, waste
@@ -26,7 +26,7 @@ def check_program(func: PrimFunc, target: Target) -> list[Finding]:
         found = [*_unbound(nest), *axis_errors(nest), *_limits(nest, target)]
         if not found:  # who does what is clear: see whether they get in each other's way
             found = [*_conflicts(func, nest), *_repeated_updates(nest)]
-            found += [*local_errors(func, nest), *scratch_errors(nest)]
+            found += [*private_errors(func, nest), *scratch_errors(nest)]
             found += _shared_limit(func, nest, target)
         errors.extend(found)
     return errors or [finding for nest in kernels for finding in waste(nest)]

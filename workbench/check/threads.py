@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from workbench.check.finding import Finding
 from workbench.check.kernels import Nest
-from workbench.ir import BlockRealize, Const, Expr, For, IfThenElse, SeqStmt, Stmt, Var
+from workbench.ir import BlockRealize, Const, Expr, For, IfThenElse, Node, SeqStmt, Stmt, Var
 from workbench.ir.places import Places
 from workbench.ir.visit import free_vars, path_to
 
@@ -71,18 +71,29 @@ def mixing(outer: For, inner: For) -> Stmt | None:
 
     Where there is none, both can be one thread axis: the threads share `inner` out anew.
     """
-    return _first_user(inner.body, _carriers(outer, inner))
-
-
-def _carriers(outer: For, inner: For) -> set[Var]:
-    """The variable of `outer`, and the iterators of blocks around `inner` that are made of it."""
-    carriers = {outer.loop_var}
+    carriers = {outer.loop_var}  # and iterators of blocks around `inner` that are made of it
     for node in path_to(outer, inner):
+        control = _control(node)
+        if control is not None and not carriers.isdisjoint(free_vars(control)):
+            assert isinstance(node, Stmt)
+            return node  # `inner` itself runs only in some of the threads that would share it out
         if isinstance(node, BlockRealize):
             for it, value in zip(node.block.iter_vars, node.iter_values, strict=True):
                 if not carriers.isdisjoint(free_vars(value)):
                     carriers.add(it.var)
-    return carriers
+    return _first_user(inner.body, carriers)
+
+
+def _control(node: Node) -> Expr | None:
+    """What decides whether, or how often, the statements in `node` run."""
+    match node:
+        case BlockRealize():
+            return node.predicate
+        case IfThenElse():
+            return node.condition
+        case For():
+            return node.extent
+    return None
 
 
 def _first_user(stmt: Stmt, carriers: set[Var]) -> Stmt | None:

@@ -251,20 +251,24 @@ def _touched(stmt: Stmt, buffer: Buffer, kind: str) -> Box | None:
     return found
 
 
-_proved: WeakKeyDictionary[Range, dict[tuple[Range, object], bool]] = WeakKeyDictionary()
+_proved: WeakKeyDictionary[Range, dict[tuple[Range, int, object], bool]] = WeakKeyDictionary()
 
 
-def inside(needed: Box, made: Box, dom: Bounds) -> bool:
-    """Whether the box `needed` is proved to be inside `made`; remembered for boxes of `touched`."""
-    return all(_in_range(b, a, dom) for a, b in zip(made, needed, strict=True))
+def inside(needed: Box, made: Box, shape: tuple[int, ...], dom: Bounds) -> bool:
+    """Whether the box `needed`, as far as it is in `shape`, is proved to be inside `made`.
+
+    Remembered for boxes of `touched`.
+    """
+    return all(_in_range(b, a, size, dom) for a, b, size in zip(made, needed, shape, strict=True))
 
 
-def _in_range(needed: Range, made: Range, dom: Bounds) -> bool:
+def _in_range(needed: Range, made: Range, size: int, dom: Bounds) -> bool:
     used = {v for r in (needed, made) for v in free_vars(r)}
     known = _proved.setdefault(needed, {})
-    key = made, frozenset((v, dom[v]) for v in used if v in dom)
+    key = made, size, frozenset((v, dom[v]) for v in used if v in dom)
     if key not in known:
-        known[key] = arith.prove(needed.min >= made.min, dom) and arith.prove(
-            needed.min + needed.extent <= made.min + made.extent, dom
-        )
+        end = made.min + made.extent
+        known[key] = (
+            arith.prove(needed.min >= made.min, dom) or arith.prove(made.min <= 0, dom)
+        ) and (arith.prove(needed.min + needed.extent <= end, dom) or arith.prove(end >= size, dom))
     return known[key]

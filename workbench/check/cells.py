@@ -1,0 +1,130 @@
+"""Cells one by one: whether what is read was written, where boxes alone do not tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+
+from workbench.arith.evaluate import Env, compiled
+from workbench.check.units import Bounds, Unit, inside, touched, units
+from workbench.ir import TRUE, BlockRealize, Buffer, Expr, Stmt, Var, const, free_vars, substitute
+
+POINTS = 20_000  # cells of both sides that are looked at: some tens of milliseconds
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """The boxes of a buffer that something touches: from `corner` on, while `predicate` holds.
+
+    `own` are the variables that run; any others stand still.
+    """
+
+    corner: Sequence[Expr]
+    sizes: Sequence[int]
+    predicate: Expr
+    own: Collection[Var]
+
+    @property
+    def variables(self) -> set[Var]:
+        """The variables that say which cells they are."""
+        return {v for e in (*self.corner, self.predicate) for v in free_vars(e)}
+
+
+def made_there(
+    maker: Stmt, reader: Stmt, buffer: Buffer, dom: Bounds, same: dict[Var, Expr] | None = None
+) -> bool:
+    """Whether `maker` is proved to write every cell of `buffer` that `reader` reads.
+
+    Both for fixed values of the variables around; `same` maps some of the reader's to the maker's.
+    """
+    made, needed = touched(maker, buffer, "write"), touched(reader, buffer, "read")
+    if made is None or needed is None:
+        return False
+    if same:
+        needed = tuple(substitute(r, same) for r in needed)
+    boxes = inside(needed, made, buffer.shape, dom)
+    writes = list(_accesses(maker, buffer, "write", {}))
+    if boxes and all(write.predicate is TRUE for write in writes):
+        return True
+    reads = list(_accesses(reader, buffer, "read", same or {}))
+    found = all_made(reads, writes, buffer.shape, dom)
+    return boxes if found is None else found
+
+
+def _accesses(stmt: Stmt, buffer: Buffer, kind: str, same: dict[Var, Expr]) -> Iterator[Access]:
+    """What the units of `stmt` touch of `buffer`; a size that varies is the whole dimension."""
+    for unit in units(stmt):
+        if buffer in (unit.reads if kind == "read" else unit.writes):
+            yield from _of_unit(unit, buffer, kind, same)
+
+
+def _of_unit(unit: Unit, buffer: Buffer, kind: str, same: dict[Var, Expr]) -> Iterator[Access]:
+    predicate = unit.stmt.predicate if isinstance(unit.stmt, BlockRealize) else TRUE
+    own = [loop.loop_var for loop in unit.loops]
+    for cell, sizes in unit.cells(buffer, kind):
+        corner = [
+            substitute(e, same) if size > 0 else const(0, e.dtype)
+            for e, size in zip(cell, sizes, strict=True)
+        ]
+        whole = [size if size > 0 else most for size, most in zip(sizes, buffer.shape, strict=True)]
+        yield Access(corner, whole, substitute(predicate, same), own)
+
+
+def all_made(
+    needed: Sequence[Access], made: Sequence[Access], shape: tuple[int, ...], dom: Bounds
+) -> bool | None:
+    """Whether each cell of `needed` that is in `shape` is one of `made`, all of them looked at.
+
+    None where there are too many, or where a cell is told by what is in memory.
+    """
+    sides = [*needed, *made]
+    around = {v for side in sides for v in side.variables if v not in side.own}
+    try:
+        turns = _points(around, dom)
+        cells = sum(_points(_inner(side), dom) * prod(side.sizes) for side in sides)
+        if turns * cells > POINTS:
+            return None
+        readers, writers = [_cells(n, dom) for n in needed], [_cells(m, dom) for m in made]
+    except (KeyError, ValueError):  # a variable without bounds; a load in an index
+        return None
+    for env in _turns(around, dom):
+        written = {cell for writer in writers for cell in writer(env)}
+        for cell in (cell for reader in readers for cell in reader(env)):
+            there = all(0 <= at < size for at, size in zip(cell, shape, strict=True))
+            if there and cell not in written:
+                return False
+    return True
+
+
+def _inner(side: Access) -> set[Var]:
+    return {v for v in side.variables if v in side.own}
+
+
+def _points(variables: Collection[Var], dom: Bounds) -> int:
+    return prod(dom[v][1] - dom[v][0] + 1 for v in variables)
+
+
+def _turns(variables: Collection[Var], dom: Bounds) -> Iterator[dict[Var, int]]:
+    names = list(variables)
+    for point in product(*(range(dom[v][0], dom[v][1] + 1) for v in names)):
+        yield dict(zip(names, point, strict=True))
+
+
+def _cells(side: Access, dom: Bounds) -> Callable[[Env], Iterator[tuple[int, ...]]]:
+    """The cells of `side` for given values of the variables around."""
+    holds = compiled(side.predicate)
+    indices = [compiled(e) for e in side.corner]
+    inner = _inner(side)
+
+    def cells(around: Env) -> Iterator[tuple[int, ...]]:
+        for own in _turns(inner, dom):
+            env = {**around, **own}
+            if holds(env):
+                corner = [index(env) for index in indices]
+                yield from product(
+                    *(range(c, c + n) for c, n in zip(corner, side.sizes, strict=True))
+                )
+
+    return cells
