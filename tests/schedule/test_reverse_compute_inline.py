@@ -58,7 +58,7 @@ def test_a_part_of_what_is_made():
 for i in range(16):
     with T.block("B"):
         vi = T.axis.spatial(16, i)
-        T.where(i >= 3 and i < 12)
+        T.where(3 <= i and i < 12)
         T.reads(A[vi])
         T.writes(C[vi - 3])
         C[vi - 3] = A[vi] * T.float32(2) + T.float32(1)"""

@@ -159,7 +159,7 @@ def domain_conditions(block: Block, values: dict[Var, Expr], dom: Bounds) -> lis
     """What must hold beside `dom` so that `values` are in the domains of the block's iterators."""
     asked = []
     for var, (low, high) in domain(block).items():
-        for condition in (values[var] >= low, values[var] < high + 1):
+        for condition in (binary("<=", low, values[var]), values[var] < high + 1):
             if not arith.prove(condition, dom):
                 asked.append(arith.simplify(condition, dom))
     return asked
