@@ -321,6 +321,7 @@ def test_a_saved_page_holds_every_pane_of_every_node(tmp_path: Path):
     ] * 4
     assert all({"who:C", "memory"} <= set(page["pictures"]) for page in state["pages"].values())
     assert state["setup"]["offline"] is True
+    assert set(state["compares"]) == {"0:1", "1:2", "2:3"}, "each step with the one before"
 
 
 def test_text_of_the_program_cannot_break_out_of_a_saved_page(tmp_path: Path):

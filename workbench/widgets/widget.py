@@ -283,6 +283,7 @@ class Lab(anywidget.AnyWidget):
         """Write one offline page that still steps through every program of the history."""
         cursor = self.cursor.fork()
         pages: dict[str, Any] = {}
+        compares = dict(self.compares)
         for node in self.history:
             cursor.goto(node)
             made = page(cursor, self._view, self._desk, self.pages.get(str(node.id)))
@@ -291,8 +292,17 @@ class Lab(anywidget.AnyWidget):
             for view in _every_choice(made):
                 made = page(cursor, view, self._desk, made)
             pages[str(node.id)] = {**made, "offers": {}}
+            if node.parent is not None:
+                shown = picture_name(made, node, self._view)
+                pair = f"{node.parent.id}:{node.id}"
+                compares[pair] = comparison(node.parent, node, [shown], self._desk)
         state = {name: getattr(self, name) for name in TRAITS}
-        state |= {"pages": pages, "lines": self._desk.lines.all, "tree": tree(self.history)}
+        state |= {
+            "pages": pages,
+            "compares": compares,
+            "lines": self._desk.lines.all,
+            "tree": tree(self.history),
+        }
         state["setup"] = {**self.setup, "offline": True}
         text = static_form.offline_page(self.setup["title"], state)
         Path(path).write_text(text, encoding="utf-8")
