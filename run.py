@@ -33,13 +33,23 @@ def main() -> int:
     if sys.version_info < (3, 11):  # noqa: UP036  (this runs before anything is installed)
         return _stop(f"Python 3.11 or later is needed; this is {sys.version.split()[0]}")
     os.chdir(ROOT)
-    return lab(options.rest) if options.task == "lab" else test(options.rest)
+    try:
+        return lab(options.rest) if options.task == "lab" else test(options.rest)
+    except subprocess.CalledProcessError as failed:  # only what sets things up is checked
+        return _stop(f"setting up failed; the reason stands above: {_words(failed.cmd)}")
+    except KeyboardInterrupt:
+        return 130
 
 
 def lab(rest: Sequence[str]) -> int:
     """Open the lessons in JupyterLab."""
     install("lab")
-    return subprocess.run([PYTHON, "-m", "workbench", "lab", *rest], check=False).returncode
+    with subprocess.Popen([PYTHON, "-m", "workbench", "lab", *rest]) as process:
+        while True:
+            try:
+                return process.wait()
+            except KeyboardInterrupt:  # for JupyterLab, which asks before it closes
+                continue
 
 
 def test(rest: Sequence[str]) -> int:
@@ -69,7 +79,7 @@ def install(extra: str) -> None:
     if stamp.exists() and stamp.read_text() == wanted:
         return
     print(f"setting up {VENV} (once; a few minutes) …", flush=True)
-    if not PYTHON.exists():
+    if not PYTHON.exists() or not list(BIN.glob("pip*")):  # or a start that was broken off
         make_venv()
     pip = [PYTHON, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
     subprocess.run([*pip, "--editable", f".[{extra}]"], check=True)
@@ -154,6 +164,10 @@ def _call(tool: str, *arguments: str, environment: dict[str, str]) -> int:
     done = subprocess.run([PYTHON, "-m", tool, *arguments], env=environment, check=False)
     print(f"  {tool}: {time.monotonic() - start:.0f} s", flush=True)
     return done.returncode
+
+
+def _words(command: Sequence[str | Path]) -> str:
+    return " ".join(map(str, command))
 
 
 def _stop(message: str) -> int:

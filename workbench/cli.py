@@ -49,11 +49,12 @@ def open_lab(folder: Path, port: int | None, browser: bool, copy_only: bool) -> 
     if find_spec("jupyterlab") is None:
         print("JupyterLab is not installed. Install it: pip install jupyterlab")
         return 1
-    command = lab_command(folder, port, browser)
-    try:
-        return subprocess.run(command, check=False).returncode
-    except KeyboardInterrupt:  # how one closes it
-        return 0
+    with subprocess.Popen(lab_command(folder, port, browser)) as process:
+        while True:
+            try:
+                return process.wait()
+            except KeyboardInterrupt:  # for JupyterLab, which asks before it closes
+                continue
 
 
 def lab_command(folder: Path, port: int | None, browser: bool) -> list[str]:

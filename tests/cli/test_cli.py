@@ -76,24 +76,35 @@ def test_lab_in_a_container_without_a_browser(tmp_path: Path, monkeypatch):
     ]
 
 
-def test_lab_runs_jupyter_and_gives_its_status(lessons: Path, tmp_path: Path, monkeypatch):
-    calls = []
+@pytest.fixture
+def started(monkeypatch) -> list[list[str]]:
+    """What is started in place of JupyterLab: a program that Ctrl-C reaches twice, then ends."""
+    commands = []
 
-    def run(command, check):
-        calls.append(command)
-        return subprocess.CompletedProcess(command, 7)
+    class Process:
+        def __init__(self, command: list[str]):
+            commands.append(command)
+            self.interrupts = [KeyboardInterrupt, KeyboardInterrupt]
 
-    monkeypatch.setattr(cli.subprocess, "run", run)
+        def wait(self) -> int:
+            if self.interrupts:
+                raise self.interrupts.pop()
+            return 7
+
+        def __enter__(self) -> Process:
+            return self
+
+        def __exit__(self, *error: object) -> None:
+            assert error == (None, None, None)
+
+    monkeypatch.setattr(cli.subprocess, "Popen", Process)
+    return commands
+
+
+def test_lab_runs_until_jupyter_closes_and_gives_its_status(lessons, tmp_path: Path, started):
+    """Ctrl-C is for JupyterLab to answer."""
     assert cli.main(["lab", "--dir", str(tmp_path / "mine"), "--no-browser"]) == 7
-    assert calls == [cli.lab_command(tmp_path / "mine", None, browser=False)]
-
-
-def test_closing_lab_is_no_error(lessons: Path, tmp_path: Path, monkeypatch):
-    def interrupted(command, check):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(cli.subprocess, "run", interrupted)
-    assert cli.main(["lab", "--dir", str(tmp_path / "mine")]) == 0
+    assert started == [cli.lab_command(tmp_path / "mine", None, browser=False)]
 
 
 def test_lab_without_jupyter_says_how_to_get_it(lessons: Path, tmp_path: Path, monkeypatch, capsys):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ def calls(monkeypatch, tmp_path: Path) -> list[list[str]]:
 
     monkeypatch.setattr(run.subprocess, "run", record)
     monkeypatch.setattr(run, "VENV", tmp_path / ".venv")
+    monkeypatch.setattr(run, "BIN", tmp_path / ".venv" / "bin")
     monkeypatch.setattr(run, "PYTHON", tmp_path / ".venv" / "bin" / "python")
     return made
 
@@ -39,6 +41,7 @@ def test_packages_are_installed_once_for_each_pyproject(calls, monkeypatch):
     monkeypatch.setattr(run, "make_venv", lambda: run.PYTHON.parent.mkdir(parents=True))
     run.install("lab")
     run.PYTHON.touch()
+    (run.BIN / "pip").touch()
     run.install("lab")
     assert [call[1:] for call in calls] == [
         ["-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--editable", ".[lab]"]
@@ -46,6 +49,30 @@ def test_packages_are_installed_once_for_each_pyproject(calls, monkeypatch):
     (run.VENV / "installed-lab").write_text("of another pyproject.toml")
     run.install("lab")
     assert len(calls) == 2
+
+
+def test_an_environment_without_pip_is_made_again(calls, monkeypatch):
+    """As a first start leaves it that was broken off."""
+    run.BIN.mkdir(parents=True)
+    run.PYTHON.touch()
+    made = []
+    monkeypatch.setattr(run, "make_venv", lambda: made.append("again"))
+    run.install("lab")
+    (run.VENV / "installed-lab").unlink()
+    (run.BIN / "pip").touch()
+    run.install("lab")
+    assert made == ["again"]
+
+
+def test_a_failed_installation_is_told_in_one_line(monkeypatch, capsys):
+    def fail(command, **options):
+        raise subprocess.CalledProcessError(1, command)
+
+    monkeypatch.setattr("sys.argv", ["run.py", "lab"])
+    monkeypatch.setattr(run, "install", lambda extra: fail([Path("python"), "-m", "pip"]))
+    assert run.main() == 1
+    told = "setting up failed; the reason stands above: python -m pip\n"
+    assert capsys.readouterr().err == told
 
 
 def modules(monkeypatch, *there: str) -> None:
@@ -141,7 +168,20 @@ def test_every_check_runs_and_one_failure_is_enough(monkeypatch, capsys):
     assert ran[4:] == ["pytest"]
 
 
-def test_lab_passes_its_arguments_on(calls, monkeypatch):
+def test_lab_passes_its_arguments_on_and_leaves_ctrl_c_to_jupyter(
+    tmp_path: Path, monkeypatch, capfd
+):
+    """The program gets the arguments, is interrupted with this one, and ends in its own time."""
+    program = tmp_path / "python"
+    program.write_text(
+        f"#!{sys.executable}\n"
+        "import os, signal, sys\n"
+        "os.kill(os.getppid(), signal.SIGINT)\n"
+        "print(*sys.argv[1:], flush=True)\n"
+        "sys.exit(7)\n"
+    )
+    program.chmod(0o755)
     monkeypatch.setattr(run, "install", lambda extra: None)
-    assert run.lab(["--port", "8899"]) == 0
-    assert calls[0][1:] == ["-m", "workbench", "lab", "--port", "8899"]
+    monkeypatch.setattr(run, "PYTHON", program)
+    assert run.lab(["--port", "8899"]) == 7
+    assert capfd.readouterr().out == "-m workbench lab --port 8899\n"
