@@ -107,3 +107,32 @@ def test_a_block_with_holes_has_no_exact_box():
     realize = next(n for n in walk(func.root.body) if isinstance(n, BlockRealize))
     loops = around(places(func), realize)
     assert exact(realize.block.writes[0], realize, loops, {}) is None
+
+
+TAILS = """
+@T.prim_func
+def main(A: T.Buffer((16, 20), "float32"), B: T.Buffer((16, 20), "float32")):
+    for i_0, k_0, f_0, f_1, f_2 in T.grid(2, 10, 2, 3, 4):
+        with T.block("B"):
+            v0 = T.axis.spatial(16, i_0 * 9 + ((f_0 * 3 + f_1) * 4 + f_2) // 2)
+            v1 = T.axis.spatial(20, k_0 * 2 + ((f_0 * 3 + f_1) * 4 + f_2) % 2)
+            T.where(
+                i_0 * 9 + ((f_0 * 3 + f_1) * 4 + f_2) // 2 < 16 and (f_0 * 3 + f_1) * 4 + f_2 < 18
+            )
+            B[v0, v1] = A[v0, v1]
+"""
+
+
+@pytest.mark.parametrize("unit", ["", " + u * 4"])
+def test_a_counter_may_stop_in_one_condition_and_be_used_in_another(unit: str):
+    text = TAILS.replace("f_2)", f"f_2{unit})").replace("4 + f_2 <", f"4 + f_2{unit} <")
+    text = text.replace("f_2 in", "f_2, u in").replace("2, 3, 4)", "2, 3, 4, 1)")
+    func = script.parse(text)
+    realize = next(n for n in walk(func.root.body) if isinstance(n, BlockRealize))
+    loops = around(places(func), realize)
+    outer = {v: ends for v, ends in loops.items() if v.name in ("i_0", "k_0")}
+    inner = {v: ends for v, ends in loops.items() if v not in outer}
+    box = exact(realize.block.writes[0], realize, inner, outer)
+    assert box is not None
+    shown = [(script.expr_text(r.min), script.expr_text(r.extent)) for r in box]
+    assert shown == [("i_0 * 9", "9"), ("k_0 * 2", "2")]

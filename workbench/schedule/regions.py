@@ -64,10 +64,10 @@ def exact(region: BufferRegion, realize: BlockRealize, inner: Bounds, dom: Bound
     """
     values, inner, predicate = counted(realize, inner)
     known = {**dom, **inner}
-    if not all(stays_in_domain(c, realize, known) for c in conjuncts(predicate)):
+    plain = replace(realize, iter_values=tuple(values), predicate=TRUE)
+    if not all(stays_in_domain(c, plain, known) for c in conjuncts(predicate)):
         return None
     names = [iterator.var for iterator in realize.block.iter_vars]
-    plain = replace(realize, iter_values=tuple(values), predicate=TRUE)
     ranges = substitute_ranges(region.region, dict(zip(names, values, strict=True)))
     widths = [width(r, {**dom, **inner}) for r in ranges]
     box = touched(region, plain, inner, dom)
@@ -88,7 +88,8 @@ def exact(region: BufferRegion, realize: BlockRealize, inner: Bounds, dom: Bound
 def covers_domain(realize: BlockRealize, loops: Bounds) -> bool:
     """Whether the loops around it run a block for all of its domain, as far as can be proved."""
     values, loops, predicate = counted(realize, loops)
-    if not all(stays_in_domain(c, realize, loops) for c in conjuncts(predicate)):
+    counts = replace(realize, iter_values=tuple(values))
+    if not all(stays_in_domain(c, counts, loops) for c in conjuncts(predicate)):
         return False
     ends = domain(realize.block)
     for var, value in zip(ends, values, strict=True):
@@ -158,18 +159,24 @@ def counted(realize: BlockRealize, inner: Bounds) -> tuple[list[Expr], Bounds, E
     predicate.
     """
     values = list(realize.iter_values)
-    conditions = conjuncts(realize.predicate)
-    left: list[Expr] = []
-    for condition in conditions:
+    left: list[Expr]
+    waiting, left = conjuncts(realize.predicate), []
+    while waiting:
+        condition, *waiting = waiting
         found = _counter(condition, inner)
-        others = {v for c in conditions if c is not condition for v in variables(c)}
-        if found is not None and not variables(found[0]) & others:
+        if found is not None:
             expr, stop = found
             counter = Var("n", expr.dtype)
-            changed = [_put(v, expr, counter) for v in values]
-            now = {v for value in changed for v in variables(value)}
+            changed = [_put(e, expr, counter) for e in (*values, *waiting, *left)]
+            now = {v for e in changed for v in variables(e)}
             if counter in now and not variables(expr) & now:
-                values, inner = changed, {**inner, counter: (0, stop - 1)}
+                inner = {**inner, counter: (0, stop - 1)}
+                ends = len(values), len(values) + len(waiting)
+                values, waiting, left = (
+                    changed[: ends[0]],
+                    changed[slice(*ends)],
+                    changed[ends[1] :],
+                )
                 continue
         left.append(condition)
     predicate: Expr = TRUE
@@ -195,6 +202,8 @@ def count_of(expr: Expr, inner: Bounds) -> int | None:
         return None
     step = 1
     for var, factor in sorted(found[0].items(), key=lambda item: item[1]):
+        if inner[var] == (0, 0):
+            continue
         if factor != step or inner[var][0] != 0:
             return None
         step *= inner[var][1] + 1
