@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import sys
 import time
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 
 from tests.support import reference
 from tests.support.gpu_programs import blocked_matmul, parsed, window_steps
+from tests.support.random_programs import fresh, random_inputs, random_program
 from workbench import emulate
 
 HEADER = """
@@ -168,3 +171,36 @@ def test_a_blocked_matmul_means_a_matmul():
     c = np.zeros((64, 64), "float32")
     emulate.evaluate(blocked_matmul(), [a, b, c])
     np.testing.assert_array_equal(c, a @ b)
+
+
+def test_large_programs_on_the_lane_machine(monkeypatch: pytest.MonkeyPatch):
+    large = sys.modules["workbench.emulate.large"]
+    monkeypatch.setattr(large, "MOST_LANES", 1)  # now every program is large
+    taken = 0
+    for seed in range(150):
+        func = random_program(random.Random(seed))
+        inputs = random_inputs(func, random.Random(seed))
+        plain, lanes = fresh(inputs), fresh(inputs)
+        reference.run(func, plain)
+        emulate.evaluate(func, lanes)
+        taken += large.as_launches(func) is not None
+        for a, b in zip(plain, lanes, strict=True):
+            np.testing.assert_array_equal(a, b)
+    assert taken > 50
+
+
+def test_a_refusal_in_a_large_program_is_told_in_its_own_words(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys.modules["workbench.emulate.large"], "MOST_LANES", 1)
+    func = parsed(
+        HEADER
+        + """
+    for i in range(16):
+        with T.block("C"):
+            vi = T.axis.spatial(16, i)
+            C[vi] = C[vi] + A[vi + 8]
+"""
+    )
+    a, c = np.arange(16, dtype="float32"), np.ones(16, "float32")
+    with pytest.raises(emulate.EmulationError, match=r"Can't read A\[16\]"):
+        emulate.evaluate(func, [a, c])
+    np.testing.assert_array_equal(c, [9, 10, 11, 12, 13, 14, 15, 16] + [1] * 8)

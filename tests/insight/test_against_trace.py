@@ -27,7 +27,7 @@ def scheduled(seed: int) -> tuple[PrimFunc, tuple[Event, ...]]:
     rng = random.Random(seed)
     sch = wb.Schedule(random_program(rng))
     for _ in range(rng.randint(0, 4)):
-        step(sch, Chooser(sch.func, rng).step(None))
+        step(sch, Chooser(sch.func, rng).step(VERBS))
     if rng.random() < 0.6:
         for bound in gpu_steps(sch.func, rng):
             step(sch, bound)
@@ -43,6 +43,10 @@ def step(sch: wb.Schedule, told: object) -> None:
 
 
 SEEDS = range(60)
+VERBS = (
+    "split", "fuse", "reorder", "add_unit_loop", "unroll", "cache_read", "cache_write",
+    "compute_at", "reverse_compute_at", "compute_inline", "set_scope", "decompose_reduction",
+)  # fmt: skip
 
 
 def points(region: Region) -> set[tuple[int, ...]]:

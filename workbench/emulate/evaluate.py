@@ -10,10 +10,13 @@ import numpy as np
 from workbench.diag import Refusal
 from workbench.emulate.arrays import Arguments
 from workbench.emulate.cells import Cells, OutOfOrder
-from workbench.emulate.errors import told
+from workbench.emulate.errors import EmulationError, told
 from workbench.emulate.expressions import Env, Expressions, Mask, is_empty, narrowed
+from workbench.emulate.large import as_launches
 from workbench.emulate.numbers import Value, numpy_type
 from workbench.emulate.order import Order, loaded
+from workbench.emulate.run import run
+from workbench.emulate.updates import accumulation, rounds, same_place, variables
 from workbench.ir import (
     TRUE,
     BinOp,
@@ -22,7 +25,6 @@ from workbench.ir import (
     Buffer,
     BufferLoad,
     BufferStore,
-    Expr,
     For,
     IfThenElse,
     Node,
@@ -31,7 +33,6 @@ from workbench.ir import (
     Stmt,
     Var,
     stores,
-    structural_equal,
     walk,
 )
 
@@ -47,11 +48,28 @@ def evaluate(func: PrimFunc, args: Sequence[np.ndarray[Any, Any]]) -> None:
     try:
         written = {store.buffer for store in stores(func)}
         arguments = Arguments(func.params, args, written)
+        if _runs_large(func, args, written):
+            return
         with np.errstate(all="ignore"):
             _Evaluation(func, arguments, written).run_all()
     except Refusal as refusal:
         raise told(refusal, func) from None
     arguments.write_back()
+
+
+def _runs_large(func: PrimFunc, args: Sequence[np.ndarray[Any, Any]], written: set[Buffer]) -> bool:
+    """Run a large program on the lane machine; False, with nothing done, where that is not it."""
+    launches = as_launches(func)
+    if launches is None:
+        return False
+    before = {k: args[k].copy() for k, p in enumerate(func.params) if p in written}
+    try:
+        run(launches, args, params=func.params)
+    except EmulationError:  # told in the program's own words when it happens again, in order
+        for k, values in before.items():
+            args[k][...] = values
+        return False
+    return True
 
 
 class _Evaluation(Expressions):
@@ -295,7 +313,7 @@ class _Evaluation(Expressions):
                 if isinstance(node, BufferLoad) and node.buffer is store.buffer
             ]
             here = BufferLoad(store.buffer, store.indices)
-            same = all(_same_place(node, here) for node in own)
+            same = all(same_place(node, here) for node in own)
             inside = any(store.buffer in loaded(index) for index in store.indices)
             self._own_cell[store] = (same and not inside) if own or inside else None
         return self._own_cell[store]
@@ -308,7 +326,7 @@ class _Evaluation(Expressions):
         where = self._active(index, mask)
         if self.log is not None:
             self.log.append((cells, cells.before(where)))
-        accumulate = _accumulation(store)
+        accumulate = accumulation(store)
         if accumulate is not None:
             ufunc, operand = accumulate
             ufunc.at(cells.data, where, self._active(self.value(operand, env, mask), mask))
@@ -321,11 +339,11 @@ class _Evaluation(Expressions):
     ) -> None:
         """The first update of every cell, then every second one, and so on."""
         lanes = self._active(np.arange(int(np.prod(self.shape))).reshape(self.shape), mask)
-        names = [v for v in _variables(store) if np.ndim(env[v]) > 0]
+        names = [v for v in variables(store) if np.ndim(env[v]) > 0]
         full = {v: np.broadcast_to(env[v], self.shape).reshape(-1) for v in names}
         outer_shape, outer_step = self.shape, self.step
         steps = np.broadcast_to(self.step, self.shape).reshape(-1)
-        for chosen in _rounds(where):
+        for chosen in rounds(where):
             here = {**env, **{v: full[v][lanes[chosen]] for v in names}}
             self.shape, self.step = (len(chosen),), steps[lanes[chosen]]
             cells.data[where[chosen]] = self.value(store.value, here, None)
@@ -347,51 +365,3 @@ def _nesting(stmt: Node) -> int:
             return max(_nesting(s) for s in below)
         case _:
             return 0
-
-
-def _same_place(a: BufferLoad, b: BufferLoad) -> bool:
-    """Whether two loads have one index, variable for variable."""
-    return all(_same(x, y) for x, y in zip(a.indices, b.indices, strict=True))
-
-
-def _same(a: Expr, b: Expr) -> bool:
-    mine, theirs = list(walk(a)), list(walk(b))
-    if len(mine) != len(theirs) or not structural_equal(a, b):
-        return False
-    return all(
-        x is y
-        for x, y in zip(mine, theirs, strict=True)
-        if isinstance(x, (Var, Buffer)) or isinstance(y, (Var, Buffer))
-    )
-
-
-_AT = {"+": np.add, "-": np.subtract, "*": np.multiply, "min": np.fmin, "max": np.fmax}
-
-
-def _accumulation(store: BufferStore) -> tuple[np.ufunc, Expr] | None:
-    """(operation, x) where `store` is ``C[e] = C[e] op x`` and x does not read C."""
-    value = store.value
-    if not isinstance(value, BinOp) or value.op not in _AT or store.buffer.type == "bfloat16":
-        return None
-    sides = [(value.a, value.b)] if value.op == "-" else [(value.a, value.b), (value.b, value.a)]
-    for own, operand in sides:
-        mine = isinstance(own, BufferLoad) and own.buffer is store.buffer
-        if mine and store.buffer not in loaded(operand):
-            return _AT[value.op], operand
-    return None
-
-
-def _rounds(where: Any) -> list[Any]:
-    """Positions in `where`, split so that no cell comes twice in one part, in order for each."""
-    order = np.argsort(where, kind="stable")
-    cells = where[order]
-    starts = np.flatnonzero(np.concatenate(([True], cells[1:] != cells[:-1])))
-    first = np.repeat(starts, np.diff(np.append(starts, len(cells))))
-    rank = np.empty(len(where), dtype=np.int64)
-    rank[order] = np.arange(len(cells)) - first
-    by_rank = np.argsort(rank, kind="stable")
-    return np.split(by_rank, np.cumsum(np.bincount(rank))[:-1])
-
-
-def _variables(store: BufferStore) -> list[Var]:
-    return list({n: None for n in walk(store) if isinstance(n, Var)})

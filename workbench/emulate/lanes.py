@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from workbench.emulate.affine import Digits, Form
+from workbench.emulate.affine import Atom, Digit, Digits, Form
 from workbench.ir import (
     THREAD_AXES,
     Barrier,
@@ -78,12 +79,29 @@ def _stays_apart(loop: For, buffer: Buffer, inner: dict[Var, int], threads: dict
     outer = [{v: c for v, c in f.terms.items() if v not in own} for f in forms]
     if any(f.rest for f in forms) or any(o != outer[0] for o in outer):
         return False
+    if all(f == forms[0] for f in forms) and lanes_of(loop) == 1:
+        here: dict[Atom, int] = {d: c for d, c in forms[0].terms.items() if d in own}
+        if set(digits.of[loop.loop_var]) <= set(here) and never_meets(here):
+            return True
     places = [_places(loop, f, digits, inner) for f in forms]
     if any(p is None for p in places):
         return False
     rows = [_rows(p, inner[loop.loop_var], a) for p, a in zip(places, accesses, strict=True)]
     owner = _owners([r for r, a in zip(rows, accesses, strict=True) if isinstance(a, BufferStore)])
     return owner is not None and all(_owned(owner, r) for r in rows)
+
+
+def never_meets(terms: Mapping[Atom, int]) -> bool:
+    """Whether each step of a digit reaches further than all smaller digits together.
+
+    Then different values of the digits always give different sums.
+    """
+    reach = 0
+    for atom, factor in sorted(terms.items(), key=lambda term: abs(term[1])):
+        if not isinstance(atom, Digit) or abs(factor) <= reach:
+            return False
+        reach += abs(factor) * (atom.size - 1)
+    return True
 
 
 def _places(loop: For, form: Form, digits: Digits, inner: dict[Var, int]) -> Any:

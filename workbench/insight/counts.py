@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from math import prod
 from weakref import WeakKeyDictionary
 
-from workbench.emulate.affine import Digit, Digits, Form
+from workbench.emulate.affine import Digit, Digits
+from workbench.emulate.lanes import never_meets
 from workbench.insight.accesses import Access, accesses
 from workbench.insight.cells import executions, touched, union
 from workbench.insight.names import count_text
@@ -143,19 +144,9 @@ def _cells(writes: list[Access]) -> int:
     forms = [digits.form(access.indices[0]) for access in writes]
     alike = all((f.const, f.terms) == (forms[0].const, forms[0].terms) for f in forms)
     plain = not any(a.guards or a.width > 1 for a in writes) and not any(f.rest for f in forms)
-    if alike and plain and _never_meets(forms[0]):
+    if alike and plain and never_meets(forms[0].terms):
         return prod(atom.size for atom in forms[0].terms if isinstance(atom, Digit))
     return union(touched(a, {}) for a in writes)[2]
-
-
-def _never_meets(form: Form) -> bool:
-    """Whether every step of a digit reaches further than all smaller digits together."""
-    reach = 0
-    for atom, factor in sorted(form.terms.items(), key=lambda term: abs(term[1])):
-        if not isinstance(atom, Digit) or abs(factor) <= reach:
-            return False
-        reach += abs(factor) * (atom.size - 1)
-    return True
 
 
 def _barriers(stmt: Node) -> int:

@@ -1,0 +1,75 @@
+"""Large programs by their meaning: nests whose outer iterations are independent, as launches."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from workbench import target
+from workbench.emulate.lanes import independent_loops, length
+from workbench.emulate.order import MOST_LANES, Order
+from workbench.ir import (
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Const,
+    For,
+    Kernel,
+    Node,
+    PrimFunc,
+    SeqStmt,
+    Stmt,
+    rewrite,
+    substitute_buffers,
+    walk,
+)
+from workbench.lower.drop_blocks import drop_blocks
+from workbench.lower.flatten_buffers import flatten_buffers
+from workbench.lower.inline_iterators import inline_iterators
+
+_ANY = target.get("cuda")  # the passes used here ask it nothing but how wide an offset is
+
+
+def as_launches(func: PrimFunc) -> tuple[Kernel, ...] | None:
+    """`func` as kernels of one thread a block that do the same, where that is worth while.
+
+    Each nest becomes one: an outermost loop whose iterations touch nothing in common becomes the
+    grid, every other loop stays a loop of its only thread, every buffer is global. None for a
+    small program, and where some nest's outermost loop carries something.
+    """
+    order = Order()
+    if any(isinstance(n, For) and not isinstance(n.extent, Const) for n in walk(func.body)):
+        return None
+    if order.lanes(func.root.body) <= MOST_LANES:
+        return None
+    inlined = inline_iterators(_all_global(func))
+    body = inlined.root.body
+    nests = body.stmts if isinstance(body, SeqStmt) else (body,)
+    buffers = (*func.params, *inlined.root.alloc_buffers)
+    launches = [_launch(nest, buffers) for nest in nests]
+    return None if None in launches else tuple(k for k in launches if k is not None)
+
+
+def _launch(nest: Stmt, buffers: tuple[Buffer, ...]) -> Kernel | None:
+    used = {n.buffer for n in walk(nest) if isinstance(n, (BufferLoad, BufferStore))}
+    params = tuple(b for b in buffers if b in used)
+    views = tuple((b, b) for b in params)
+    body = rewrite(nest, _unbound)
+    kernel = Kernel("nest", params, (), views, (), (1, 1, 1), (1, 1, 1), body)
+    kernel = flatten_buffers(drop_blocks(kernel, _ANY), _ANY)
+    loop = kernel.body
+    if not isinstance(loop, For) or loop not in independent_loops(kernel):
+        return None
+    axes = (("blockIdx.x", loop.loop_var),)
+    return replace(kernel, axes=axes, grid=(length(loop), 1, 1), body=loop.body)
+
+
+def _unbound(node: Node) -> Node:
+    if isinstance(node, For) and node.thread is not None:
+        return replace(node, kind="serial", thread=None)
+    return node
+
+
+def _all_global(func: PrimFunc) -> PrimFunc:
+    """`func` with every buffer in global memory, which changes nothing in what it means."""
+    near = {b: replace(b, scope="global", strides=()) for b in func.root.alloc_buffers}
+    return substitute_buffers(func, near)
