@@ -180,6 +180,8 @@ class _Clash:
 
 def _example(loop: For, unit: Unit, dom: Bounds) -> _Clash | None:
     """Two iterations of `loop` that write one cell; other loops start afresh in both."""
+    if any(var not in dom for var in _used(unit)):
+        return None  # an iterator of a block around says where, and has no one value
     start = {var: (low, low) for var, (low, _) in dom.items() if var is not loop.loop_var}
     return _first_clash(loop, unit, {**dom, **start}) or _first_clash(loop, unit, dom)
 

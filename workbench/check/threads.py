@@ -16,6 +16,7 @@ def axis_errors(nest: Nest) -> Iterator[Finding]:
     yield from _extents_differ(nest.bound)
     for loop in nest.bound:
         yield from _mixes_with_outer(loop, nest.known)
+        yield from _bound_inside(loop, nest)
 
 
 def _extents_differ(loops: list[For]) -> Iterator[Finding]:
@@ -53,6 +54,21 @@ def _mixes_with_outer(inner: For, known: Places) -> Iterator[Finding]:
                     hint=f"bind `{b}` to another axis, or keep it serial",
                     detail=why_not_mixed(outer, inner, inner.thread or ""),
                 )
+
+
+def _bound_inside(loop: For, nest: Nest) -> Iterator[Finding]:
+    """A bound loop in the body of a block: what its threads share is not seen from outside."""
+    for outer in nest.known.above(loop):
+        is_own = outer is nest.stmt or nest.stmt in nest.known.above(outer)
+        if is_own and isinstance(outer, BlockRealize):
+            yield Finding(
+                "error",
+                f"`{loop.loop_var.name}` is bound to {loop.thread} inside the block "
+                f"`{outer.block.name}`",
+                (loop, outer),
+                hint="bind a loop around that block, and keep the loops in it serial",
+            )
+            return
 
 
 def why_not_mixed(outer: For, inner: For, axis: str) -> str:

@@ -31,10 +31,12 @@ from workbench.schedule.regions import (
     Box,
     covers_domain,
     stays_in_domain,
+    variables,
     width,
 )
 from workbench.schedule.scope import (
     around,
+    bindings,
     domain,
 )
 
@@ -131,8 +133,18 @@ def check_unguarded(func: PrimFunc, block: Block, task: str) -> None:
     """Refuse a block that only its T.where keeps inside its buffers: elsewhere it may not hold."""
     realize = places(func).realize(block)
     dom = around(places(func), realize)
-    if all(stays_in_domain(c, realize, dom) for c in conjuncts(realize.predicate)):
+    left = [c for c in conjuncts(realize.predicate) if not stays_in_domain(c, realize, dom)]
+    if not left:
         return
+    bound = bindings(realize)
+    summed = {v for it in block.iter_vars if it.kind == "reduce" for v in variables(bound[it.var])}
+    if any(summed & variables(condition) for condition in left):
+        raise Refusal(
+            f"Can't {task}: without its T.where it may sum terms that it left out",
+            realize,
+            detail="its T.where says which terms are summed, not its iterators (T.axis)",
+            hint="give T.axis.reduce the extent for which the block is meant to run",
+        )
     ends = domain(block)
     for region in (*block.writes, *block.reads):
         for axis, size in zip(region.region, region.buffer.shape, strict=True):

@@ -142,3 +142,40 @@ where:
 found: a thread has one threadIdx.x, so only iterations with i = u would ever be done
 do:    bind `u` to another axis, or keep it serial"""
     )
+
+
+INSIDE = """
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    for i in T.thread_binding(1, thread="blockIdx.x"):
+        with T.block("outer"):
+            vo = T.axis.spatial(1, i)
+            for u in T.thread_binding(8, thread="threadIdx.x"):
+                with T.block("B"):
+                    vi = T.axis.spatial(8, u)
+                    B[vi] = A[vi]
+"""
+
+
+def test_a_loop_bound_inside_a_block():
+    with pytest.raises(wb.ScheduleError) as caught:
+        wb.build(wb.Schedule(script.parse(INSIDE)), target="cuda")
+    assert (
+        str(caught.value)
+        == """\
+Can't build this: `u` is bound to threadIdx.x inside the block `outer`.
+asked: wb.build(main, target='cuda')
+where:
+   3 |     # with T.block("root"):
+   4 |     for i in T.thread_binding(1, thread="blockIdx.x"):
+   5 |         with T.block("outer"):
+     |         ^^^^^^^^^^^^^^^^^^^^^^
+   6 |             vo = T.axis.spatial(1, i)
+   7 |             T.reads(A[0:8])
+   8 |             T.writes(B[0:8])
+   9 |             for u in T.thread_binding(8, thread="threadIdx.x"):
+     |             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  10 |                 with T.block("B"):
+  11 |                     vi = T.axis.spatial(8, u)
+do:    bind a loop around that block, and keep the loops in it serial"""
+    )
