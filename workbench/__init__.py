@@ -42,8 +42,6 @@ _ROOMS = (
     "script",
     "target",
     "te",
-    "tune",
-    "tvm",
     "widgets",
 )
 
@@ -68,12 +66,16 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> object:
-    if name in _HOME:
-        value = getattr(import_module(f"workbench.{_HOME[name]}"), name)
-    elif name in _ROOMS:
-        value = import_module(f"workbench.{name}")
-    else:
+    if name not in __all__:
         raise AttributeError(f"module 'workbench' has no attribute {name!r}")
+    try:
+        room = import_module(f"workbench.{_HOME.get(name, name)}")
+        value = getattr(room, name) if name in _HOME else room
+    except ModuleNotFoundError as missing:
+        if missing.name in ("anywidget", "numpy"):  # which parsing and scheduling do without
+            found = f"{missing.name}, which is not installed: pip install {missing.name}"
+            missing.msg = f"wb.{name} needs {found}"
+        raise
     globals()[name] = value
     return value
 
