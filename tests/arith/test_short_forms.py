@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from workbench import script
@@ -83,11 +85,9 @@ def test_unknown_ends_give_no_bounds():
     assert not prove(x < 4, {})
 
 
-def test_a_kernel_body_takes_milliseconds(benchmark_seconds=0.2):
-    import time
-
+def test_an_index_takes_a_millisecond_or_two():
     index = (i * 256 + k * 4 + j) // 8 * 16 + (i * 256 + k * 4 + j) % 8 // 2
-    start = time.perf_counter()
+    start = time.process_time()
     for _ in range(100):
         simplify(substitute(index, {x: y}), DOM)
-    assert time.perf_counter() - start < benchmark_seconds
+    assert time.process_time() - start < 0.5
