@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.diag import Refusal
 from workbench.ir import Block, BlockRealize, For, PrimFunc
 from workbench.schedule.primitive import REGISTRY, discover
 
@@ -140,7 +141,10 @@ class Chooser:
         if at is None:
             return None
         node = self.blocks[at.block].block if isinstance(at, Named) else self.node(at)
-        ways = list(prim.choices(self.func, node)) if prim.choices else [{}]
+        try:
+            ways = list(prim.choices(self.func, node)) if prim.choices else [{}]
+        except Refusal:  # nothing there that the verb could be asked for
+            return None
         if not ways:
             return None
         way = {name: self._told(value) for name, value in self.rng.choice(ways).items()}
