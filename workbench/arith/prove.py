@@ -31,6 +31,9 @@ def prove(cond: Expr, dom: Bounds) -> bool:
 
 
 def _proved(cond: Expr, known: Simplifier) -> bool:
+    decided = known.decided(cond)
+    if decided is not None:
+        return decided
     cond = known.simplify(cond)
     match cond:
         case Const(value=value):
@@ -58,6 +61,9 @@ def equal(a: Expr, b: Expr, dom: Bounds | None = None) -> bool:
     known = Simplifier(dom or {})
     if known.number(a) == known.number(b):
         return True
+    gap = known.difference(a, b)
+    if gap is not None and all(isinstance(known.part(digit), Var) for digit in gap.digits):
+        return not gap.digits and not gap.const  # a variable left over makes a difference
     return _proved(BinOp("==", a, b), known)
 
 
@@ -69,6 +75,10 @@ def loop_bounds(loops: Iterable[For], dom: Bounds | None = None) -> dict[Var, tu
     known = dict(dom or {})
     found: dict[Var, tuple[int, int]] = {}
     for loop in loops:
+        if isinstance(loop.min, Const) and isinstance(loop.extent, Const):
+            low, count = int(loop.min.value), int(loop.extent.value)
+            found[loop.loop_var] = known[loop.loop_var] = (low, low + count - 1)
+            continue
         first, last = bounds(loop.min, known), bounds(loop.min + loop.extent - 1, known)
         if first is not None and last is not None:
             found[loop.loop_var] = known[loop.loop_var] = (first[0], last[1])

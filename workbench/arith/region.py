@@ -47,13 +47,14 @@ def region_of(
     Raises ValueError for such a dimension where there is no `shape`.
     """
     box = []
+    relaxer = _Relaxer(inner, outer or {})
     for axis, index in enumerate(indices):
-        ends = _Relaxer(inner, outer or {}).ends(index)
+        ends = relaxer.ends(index)
         if ends is None:
             if shape is None:
                 raise ValueError("this index has no bounds and no shape limits it")
             ends = const(0, index.dtype), const(shape[axis] - 1, index.dtype)
-        box.append(_range(*ends, Simplifier({**(outer or {}), **inner})))
+        box.append(_range(*ends, relaxer.known))
     return tuple(box)
 
 
@@ -74,6 +75,9 @@ def _last(r: Range) -> Expr:
 
 
 def _range(low: Expr, last: Expr, known: Simplifier) -> Range:
+    gap = known.difference(last, low)
+    if gap is not None and not gap.digits:
+        return Range(low, const(gap.const + 1, low.dtype))
     return Range(low, known.simplify(last - low + 1))
 
 

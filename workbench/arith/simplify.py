@@ -26,6 +26,7 @@ from workbench.ir import (
 )
 
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+_ORDER = {"<": (True, True), "<=": (True, False), ">": (False, True), ">=": (False, False)}
 _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
 
@@ -48,6 +49,7 @@ class Simplifier(Normal):
     def __init__(self, dom: Bounds) -> None:
         super().__init__(dom)
         self._simple: dict[Expr, Expr] = {}
+        self._costs: dict[Expr, int] = {}
 
     # --- choosing ---------------------------------------------------------------------------
 
@@ -67,10 +69,10 @@ class Simplifier(Normal):
         plain = self.with_simple_parts(e)
         if e.dtype in REASONED and isinstance(e, (BinOp, Select, Call)):
             other = self.expr_of(self.sum_of(e), e.dtype)
-            return other if cost(other) < cost(plain) else plain
+            return other if cost(other, self._costs) < cost(plain, self._costs) else plain
         if isinstance(plain, BinOp) and plain.op in COMPARISONS and plain.a.dtype in REASONED:
             other = self._comparison(plain)
-            return other if cost(other) < cost(plain) else plain
+            return other if cost(other, self._costs) < cost(plain, self._costs) else plain
         return plain
 
     def with_simple_parts(self, e: Expr) -> Expr:
@@ -100,6 +102,25 @@ class Simplifier(Normal):
         return simple
 
     # --- comparisons ------------------------------------------------------------------------
+
+    def difference(self, a: Expr, b: Expr) -> Sum | None:
+        """``a - b`` in normal form; None for types that we do not reason about."""
+        if a.dtype not in REASONED or b.dtype not in REASONED:
+            return None
+        return self.tidy(self.sum_of(a).plus(self.sum_of(b), -1))
+
+    def decided(self, e: Expr) -> bool | None:
+        """What ``a < b`` or the like is, where the ends of a - b tell; None where they do not."""
+        if not isinstance(e, BinOp) or e.op not in _ORDER:
+            return None
+        less, strictly = _ORDER[e.op]
+        gap = self.difference(e.a, e.b) if less else self.difference(e.b, e.a)
+        if gap is None:
+            return None
+        low, high = self.interval(gap)
+        if high is not None and (high < 0 or (high == 0 and not strictly)):
+            return True
+        return False if low is not None and (low > 0 or (low == 0 and strictly)) else None
 
     def _comparison(self, e: BinOp) -> Expr:
         """A comparison decided where the two sides' bounds decide it, else divided through."""

@@ -571,11 +571,12 @@ def meet(a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
 
     Raises TypeError where there is none.
     """
-    if isinstance(a, Expr) and not isinstance(b, Expr):
-        b = number_like(b, a.dtype)
-    elif isinstance(b, Expr) and not isinstance(a, Expr):
-        a = number_like(a, b.dtype)
-    a, b = as_expr(a), as_expr(b)
+    if not isinstance(a, Expr) or not isinstance(b, Expr):
+        if isinstance(a, Expr):
+            b = number_like(b, a.dtype)
+        elif isinstance(b, Expr):
+            a = number_like(a, b.dtype)
+        a, b = as_expr(a), as_expr(b)
     if a.dtype == b.dtype:
         return a, b
     dtype = join(a.dtype, b.dtype)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
+from functools import cache
 from typing import TypeVar
 
 from workbench.ir.nodes import (
@@ -31,23 +32,33 @@ N = TypeVar("N", bound=Node)
 _LEAVES = (Var, Buffer, BlockId)
 
 
+_PLAIN = frozenset({"str", "int", "bool", "bool | int | float"})  # types that hold no nodes
+
+
+@cache
 def field_names(kind: type[Node]) -> tuple[str, ...]:
     """The names of the fields of a kind of node, in order."""
     return tuple(kind.__dataclass_fields__)
 
 
-def children(node: Node) -> Iterator[Node]:
+@cache
+def _node_fields(kind: type[Node]) -> tuple[str, ...]:
+    """The names of the fields of a kind of node that may hold nodes, in order."""
+    if issubclass(kind, _LEAVES):
+        return ()
+    return tuple(f.name for f in fields(kind) if f.type not in _PLAIN)
+
+
+def children(node: Node) -> list[Node]:
     """The nodes directly below `node`, in the order in which they are printed and run."""
-    if isinstance(node, _LEAVES):
-        return
-    for name in field_names(type(node)):
+    below: list[Node] = []
+    for name in _node_fields(type(node)):
         value = getattr(node, name)
         if isinstance(value, Node):
-            yield value
+            below.append(value)
         elif isinstance(value, tuple):
-            for item in value:
-                if isinstance(item, Node):
-                    yield item
+            below += [item for item in value if isinstance(item, Node)]
+    return below
 
 
 def walk(node: Node) -> Iterator[Node]:
@@ -56,7 +67,9 @@ def walk(node: Node) -> Iterator[Node]:
     while stack:
         current = stack.pop()
         yield current
-        stack.extend(reversed(list(children(current))))
+        below = children(current)
+        if below:
+            stack += reversed(below)
 
 
 def rebuild(node: N, change: Callable[[Node], Node | None]) -> N:
@@ -65,10 +78,8 @@ def rebuild(node: N, change: Callable[[Node], Node | None]) -> N:
     `change` returns None for a statement of a sequence that is to go. Raises ValueError where the
     only statement of a body would go.
     """
-    if isinstance(node, _LEAVES):
-        return node
     changed: dict[str, object] = {}
-    for name in field_names(type(node)):
+    for name in _node_fields(type(node)):
         value = getattr(node, name)
         new: object
         if isinstance(value, Node):

@@ -19,12 +19,18 @@ from workbench.schedule.scope import (
 
 
 def check_fed(
-    before: PrimFunc, func: PrimFunc, block: Block, task: str, finished: bool = True
+    before: PrimFunc,
+    func: PrimFunc,
+    block: Block,
+    task: str,
+    finished: bool = True,
+    only: Buffer | None = None,
 ) -> None:
     """Refuse `func` unless every value that `block` reads there is made before it is read.
 
     A sum must be finished too, unless `finished` is False: a block whose last run is the one that
-    counts may read it earlier as well.
+    counts may read it earlier as well. With `only`, no other buffer is looked at: the step left
+    those as they were.
 
     Values from before the loops that reader and maker share are there as a whole; of what is made
     in the same iteration, the exact box written must hold the box read. Nodes of `before`, the
@@ -33,7 +39,7 @@ def check_fed(
     where = places(func)
     reader = where.realize(block)
     order = {r.block.id: k for k, r in enumerate(siblings(func, block))}
-    for buffer in read(block):
+    for buffer in read(block) if only is None else [only]:
         for maker in siblings(func, block):
             if maker is reader or buffer not in written(maker.block):
                 continue

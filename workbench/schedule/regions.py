@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import prod
 from typing import TypeAlias
+from weakref import WeakKeyDictionary
 
 from workbench import arith
 from workbench.ir import (
@@ -62,6 +63,19 @@ def exact(region: BufferRegion, realize: BlockRealize, inner: Bounds, dom: Bound
 
     Cells beyond the domains of the block's iterators count as there: nobody reads them.
     """
+    known = _exact.setdefault(realize, {})
+    key = region, frozenset(inner.items()), frozenset(dom.items())
+    if key not in known:
+        known[key] = _exact_box(region, realize, inner, dom)
+    return known[key]
+
+
+_exact: WeakKeyDictionary[BlockRealize, dict[object, Box | None]] = WeakKeyDictionary()
+
+
+def _exact_box(
+    region: BufferRegion, realize: BlockRealize, inner: Bounds, dom: Bounds
+) -> Box | None:
     values, inner, predicate = counted(realize, inner)
     known = {**dom, **inner}
     plain = replace(realize, iter_values=tuple(values), predicate=TRUE)

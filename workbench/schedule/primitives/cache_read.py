@@ -104,7 +104,7 @@ def cache_read(
     changed = {r: reading(r, buffer, copy) for r in targets}
     result = insert(func, holder, at, stage, copy, changed)
     for reader in targets:
-        check_fed(func, result, places(result).blocks[reader.block.id].block, task)
+        check_fed(func, result, places(result).blocks[reader.block.id].block, task, only=copy)
     return Edit(result, new.id)
 
 
