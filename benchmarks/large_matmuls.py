@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterable
 from math import prod
 from pathlib import Path
@@ -15,13 +16,13 @@ import workbench as wb
 from benchmarks.matmuls import LARGE, SCHEDULES, grid, large_branches, matmul
 from benchmarks.steps import SECONDS, Results, Step, note_wrong, run_of, steps
 from workbench.diag import Fail
-from workbench.runtime import Built, Timing, recorded
+from workbench.runtime import Built, DeviceError, Timing, recorded
 from workbench.runtime.gpu import between_events, graph_sample, runs_per_sample
 from workbench.runtime.vendor import time_matmul
 
 TVM_TEXT = Path(__file__).parent / "tvm_text"
-LEAST_THREADS = 1024  # with fewer, one run of 2^30 multiply-adds takes seconds
-SAMPLED_BLOCKS = 3
+FEW_THREADS = 1024  # with fewer, one run of 2^30 multiply-adds may take seconds
+MOST_SECONDS = 4  # of one run, with few threads: all samples must end in `SECONDS`
 FLOPS = 2 * LARGE**3
 ROUNDS = 60
 
@@ -47,15 +48,33 @@ def _run(
         rows.append(row)
         if step.built is None:
             continue
-        threads = prod(step.built.grid) * prod(step.built.block)
-        if threads < LEAST_THREADS:
-            row["refused"] = f"not run: {threads} threads take seconds for each run"
+        if takes_long(step.built, sample):
+            row["refused"] = f"not run: one run takes more than {MOST_SECONDS} seconds"
             continue
         timing = _measure(step, row, sample)
         if timing is not None and recorded.program_key(step.func) not in known:
             runs.append(run_of(step, timing))
     note_wrong(results, rows)
     return rows
+
+
+def threads_of(built: Built) -> int:
+    """The threads of the whole launch."""
+    return prod(built.grid) * prod(built.block)
+
+
+def takes_long(built: Built, sample: Sample) -> bool:
+    """Whether one run, by few threads, does not end in `MOST_SECONDS`."""
+    if threads_of(built) >= FEW_THREADS:
+        return False
+    start = time.monotonic()
+    try:
+        built(*sample.whole, sample.output(), seconds=MOST_SECONDS)
+    except DeviceError:
+        if time.monotonic() - start < MOST_SECONDS:
+            raise
+        return True
+    return False
 
 
 class Sample:
@@ -96,13 +115,21 @@ def compare_sampled(built: Built, sample: Sample) -> str:
     built(*sample.whole, on_gpu, seconds=SECONDS)
     if not np.array_equal(on_gpu, sample.product):
         return "DIFFERS from NumPy"
-    blocks = prod(built.grid)
-    chosen = np.unique(np.linspace(0, blocks - 1, SAMPLED_BLOCKS).astype(int))
-    built.emulate(*sample.whole, emulated, blocks=[int(b) for b in chosen])
+    chosen = sampled_blocks(built)
+    if not chosen:
+        return "equal"
+    built.emulate(*sample.whole, emulated, blocks=chosen)
     seen = ~np.isnan(emulated)
     if not seen.any() or not np.array_equal(on_gpu[seen], emulated[seen]):
         return "DIFFERS from the emulator"
     return "equal"
+
+
+def sampled_blocks(built: Built) -> list[int]:
+    """Which blocks the emulator runs: few where a block is long, none where it takes minutes."""
+    blocks, threads = prod(built.grid), threads_of(built)
+    count = 3 if threads >= FEW_THREADS else int(blocks >= 64)
+    return sorted({round(b) for b in np.linspace(0, blocks - 1, count)})
 
 
 def cublas(runs: list[recorded.Run]) -> Results:

@@ -142,6 +142,8 @@ def small_branches() -> wb.Schedule:
         blocking(sch, 2, 2, 2, 2, 2, keep=keep)
     sch.goto(0)
     blocking_with_shared(sch, 2, 2, 2, 2, 4)
+    sch.goto(next(n.id for n in sch.node.path() if n.label.startswith("bind(i_1_j_1_fused")))
+    sch.decompose_reduction(block, "k_0")
     return sch
 
 

@@ -7,6 +7,7 @@ import linecache
 import re
 import subprocess
 import warnings
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ import workbench as wb
 from benchmarks import gpu, large_matmuls
 from benchmarks.histories import histories, large, vector_add, window_sum
 from benchmarks.lab_step import percentile_95
-from benchmarks.matmuls import SCHEDULES, matmul, naive
+from benchmarks.matmuls import LARGE, SCHEDULES, large_branches, matmul, naive
 from benchmarks.sanitize import host_program
 from workbench.emulate import evaluate
 from workbench.runtime import recorded
@@ -144,6 +145,15 @@ def test_the_sampled_comparison_of_products_finds_what_is_wrong(emulated_small, 
 
 def test_slow_steps_are_left_out_and_say_so(emulated_small, monkeypatch):
     timing = recorded.all_runs()[0].timing
+    run, clock = wb.runtime.Built.__call__, count(step=1)
+
+    def call(self, *arrays, seconds=20.0):
+        if large_matmuls.threads_of(self) < 64:
+            raise wb.DeviceError("Can't run main_kernel: it did not end")
+        run(self, *arrays)
+
+    monkeypatch.setattr(wb.runtime.Built, "__call__", call)
+    monkeypatch.setattr(large_matmuls.time, "monotonic", lambda: next(clock) * 10)
     monkeypatch.setattr(wb.runtime.Built, "time", lambda self, *a, **_: timing)
     results, runs = {"errors": []}, []
     source = [("product", naive(wb.Schedule(matmul(64)), 16))]
@@ -151,7 +161,7 @@ def test_slow_steps_are_left_out_and_say_so(emulated_small, monkeypatch):
         warnings.simplefilter("ignore", wb.ScheduleWarning)
         rows = large_matmuls._run(source, results, runs)
     assert [row["refused"].split(":")[0] for row in rows[:4]] == ["Can't build this"] * 4
-    assert rows[4]["refused"].startswith("not run: 4 threads")
+    assert rows[4]["refused"] == "not run: one run takes more than 4 seconds"
     assert rows[-1]["agrees"] == "equal" and rows[-1]["teraflops"] > 0
     assert len(runs) == sum("seconds" in row for row in rows) > 1 and not results["errors"]
 
@@ -176,11 +186,23 @@ def test_percentile():
     assert percentile_95([1.0] * 95 + [9.0] * 5) == pytest.approx(1.0, abs=0.5)
 
 
+@pytest.mark.parametrize("lesson", sorted(path.name for path in (ROOT / "lessons").glob("0*")))
+def test_every_step_of_the_lessons_is_one_that_the_script_times(lesson: str, monkeypatch, capsys):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", wb.ScheduleWarning)
+        sources = [sch for _, sch in histories()] + [large_branches()]
+        known = {recorded.program_key(node.func) for sch in sources for node in sch.history}
+    nodes = [node for sch in schedules_of(lesson, monkeypatch) for node in sch.history]
+    assert [str(node) for node in nodes if recorded.program_key(node.func) not in known] == []
+    assert len(nodes) > 4
+
+
 def schedules_of(lesson: str, monkeypatch) -> list[wb.Schedule]:
     """Every schedule that a lesson's cells make, the labs left out."""
     monkeypatch.setattr(wb, "lab", lambda *args, **options: None)
     cells = json.loads((ROOT / "lessons" / lesson).read_text())["cells"]
-    code = ["".join(c["source"]) for c in cells if c["cell_type"] == "code"]
+    cells = [c for c in cells if c["cell_type"] == "code" and not c["id"].startswith("run-")]
+    code = ["".join(c["source"]) for c in cells]
     scope: dict[str, object] = {"__name__": "lesson"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", wb.ScheduleWarning)
@@ -192,7 +214,20 @@ def schedules_of(lesson: str, monkeypatch) -> list[wb.Schedule]:
     return [value for value in scope.values() if isinstance(value, wb.Schedule)]
 
 
-@pytest.mark.parametrize("lesson", ["01_vector_add.ipynb", "02_window_sum.ipynb"])
+NOT_YET = pytest.mark.xfail(
+    reason="run benchmarks/gpu.py on a GPU and commit its recorded.json", strict=True
+)
+
+
+@pytest.mark.parametrize(
+    "lesson",
+    [
+        "01_vector_add.ipynb",
+        "02_window_sum.ipynb",
+        pytest.param("03_local_blocking.ipynb", marks=NOT_YET),
+        pytest.param("04_shared_blocking.ipynb", marks=NOT_YET),
+    ],
+)
 def test_every_step_of_the_lessons_has_a_recorded_time(lesson: str, monkeypatch, capsys):
     schedules = schedules_of(lesson, monkeypatch)
     nodes = [node for sch in schedules for node in sch.history]
@@ -201,9 +236,12 @@ def test_every_step_of_the_lessons_has_a_recorded_time(lesson: str, monkeypatch,
         warnings.simplefilter("ignore", wb.ScheduleWarning)
         for node in nodes:
             try:
-                wb.build(node.func)
+                built = wb.build(node.func)
             except wb.ScheduleError:
                 continue
+            large = all(b.shape == (LARGE, LARGE) for b in node.func.params)
+            if large and large_matmuls.threads_of(built) < large_matmuls.FEW_THREADS:
+                continue  # one run may take seconds: the script leaves such a step out
             if not recorded.times(node.func):
                 missing.append(str(node))
     assert len(nodes) > 4

@@ -57,6 +57,18 @@ def test_without_a_gpu_counts_are_compared_and_no_time_is_made_up():
     ]
 
 
+def test_without_arrays_no_time_is_asked_for():
+    found = lesson.compare({"naive": naive(wb.Schedule(matmul(64)), 16)})
+    assert str(found).splitlines() == [
+        "       blocks  threads in each  global loads an output  shared loads an output"
+        "  shared bytes a block  barriers a block",
+        "naive      16              256                     192                       0"
+        "                     0                 0",
+        "",
+        "Counts are exact, from the kernels.",
+    ]
+
+
 def test_recorded_times_say_so_and_stand_under_the_roof(monkeypatch):
     sch = naive(wb.Schedule(matmul(64)), 16)
     run = recorded.Run(recorded.program_key(sch.func), "naive", TIMING)

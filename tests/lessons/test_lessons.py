@@ -13,7 +13,12 @@ from nbclient import NotebookClient
 
 ROOT = Path(__file__).parents[2]
 LESSONS = sorted((ROOT / "lessons").glob("[0-9]*.ipynb"))
-MINUTES = {"01_vector_add.ipynb": 20, "02_window_sum.ipynb": 40}
+MINUTES = {
+    "01_vector_add.ipynb": 20,
+    "02_window_sum.ipynb": 40,
+    "03_local_blocking.ipynb": 45,
+    "04_shared_blocking.ipynb": 45,
+}
 
 # Every warning is an error, but for what old releases of others (Colab has some) say of themselves.
 STRICT = """

@@ -74,14 +74,24 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The rows, fit to print; `notes` say of what kind the numbers are."""
+    """The rows, fit to print; `notes` say of what kind the numbers are.
+
+    `timed` says whether times were asked for: without them their columns are left out.
+    """
 
     rows: tuple[Row, ...]
     notes: tuple[str, ...]
+    timed: bool = True
+
+    @property
+    def table(self) -> list[tuple[str, ...]]:
+        """The texts of all cells, the heads first."""
+        shown = len(COLUMNS) if self.timed or any(row.note for row in self.rows) else -2
+        return [line[:shown] for line in (COLUMNS, *(row.cells() for row in self.rows))]
 
     def __repr__(self) -> str:
-        table = [COLUMNS, *(row.cells() for row in self.rows)]
-        widths = [max(len(line[k]) for line in table) for k in range(len(COLUMNS))]
+        table = self.table
+        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
         lines = [
             "  ".join(
                 cell.ljust(w) if k == 0 else cell.rjust(w)
@@ -92,8 +102,9 @@ class Comparison:
         return "\n".join([*lines, "", *self.notes])
 
     def _repr_html_(self) -> str:
-        head = "".join(f'<th scope="col">{escape(name)}</th>' for name in COLUMNS)
-        body = "".join(f"<tr>{_html_row(row.cells())}</tr>" for row in self.rows)
+        heads, *rows = self.table
+        head = "".join(f'<th scope="col">{escape(name)}</th>' for name in heads)
+        body = "".join(f"<tr>{_html_row(row)}</tr>" for row in rows)
         notes = "<br>".join(escape(note) for note in self.notes)
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{notes}</p>"
 
@@ -108,7 +119,7 @@ def compare(
     *arrays: Any,
     beside: Mapping[str, Callable[[], Timing]] | None = None,
 ) -> Comparison:
-    """Count what each of `programs` does on a GPU, and time it on `arrays`.
+    """Count what each of `programs` does on a GPU, and time it on `arrays` where they are given.
 
     Counts are exact. Without a GPU, times are those recorded for the very same programs, or none.
     `beside` names what else to time, such as the vendor's library. The roof is modelled: the work
@@ -122,7 +133,7 @@ def compare(
             rows.append(Row(name, timing=take(), roof=work.roof if work else None))
         except DeviceError:
             rows.append(Row(name, note=NO_TIME))
-    return Comparison(tuple(rows), _notes(rows))
+    return Comparison(tuple(rows), _notes(rows), timed=bool(arrays or beside))
 
 
 NO_TIME = "no time without a GPU"
@@ -136,6 +147,8 @@ def _row(name: str, program: Schedule | PrimFunc, arrays: Sequence[Any]) -> Row:
         return Row(name, note="no kernel", why=fail.headline)
     counts = insight.counts(built.kernels)
     shared = max(_shared_bytes(built))
+    if not arrays:
+        return Row(name, counts, shared)
     try:
         timing = built.time(*arrays)
     except DeviceError as error:
