@@ -166,6 +166,7 @@ def _beside(name: str, ours: Built, launch: dict[str, Any]) -> Results:
         module = cupy.RawModule(code=text, options=("-std=c++17",))
         function = module.get_function("main_kernel")
         c = cupy.full((LARGE, LARGE), cupy.nan, dtype="float32")
+        cupy.cuda.Device().synchronize()
         grid_, block = (tuple(size) for size in shapes[who])
         with stream:
             work = _launch(function, grid_, block, (a, b, c))

@@ -1,9 +1,16 @@
-"""The listings of the MLC course's GPU chapter for vector add and window sum equal ours.
+"""The listings of the MLC course's GPU chapter equal ours, step by step, names of loops included.
 
-They are copied as the course prints them, in an older form of the language that our parser takes.
+They are copied as the course prints them, in an older form of the language that our parser takes;
+those of the matrix multiply stand in tests/script/listings.
 """
 
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
 import workbench as wb
+from benchmarks.matmuls import blocking, blocking_with_shared
 from workbench import ir, script
 
 VECTOR_ADD = """
@@ -151,3 +158,34 @@ def test_window_sum() -> None:
     _ax0, ax1 = sch.split(ax, [None, nthread])
     sch.bind(ax1, "threadIdx.x")
     same(sch, WINDOW_SUM_COOPERATIVE)
+
+
+MATMUL = """
+@tvm.script.ir_module
+class MyModuleMatmul:
+    @T.prim_func
+    def main(A: T.Buffer[(1024, 1024), "float32"],
+             B: T.Buffer[(1024, 1024), "float32"],
+             C: T.Buffer[(1024, 1024), "float32"]) -> None:
+        T.func_attr({"global_symbol": "main", "tir.noalias": True})
+        for i, j, k in T.grid(1024, 1024, 1024):
+            with T.block("C"):
+                vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+                with T.init():
+                    C[vi, vj] = 0.0
+                C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+"""
+LISTINGS = Path(__file__).parents[1] / "script" / "listings"
+
+
+@pytest.mark.parametrize(
+    ("listing", "steps", "tiles"),
+    [
+        ("matmul_blocked", blocking, (8, 8, 8, 8, 4)),
+        ("matmul_cooperative", blocking_with_shared, (8, 8, 8, 8, 8)),
+    ],
+)
+def test_matmul(listing: str, steps: Callable[..., object], tiles: tuple[int, ...]) -> None:
+    sch = wb.Schedule(script.parse(MATMUL))
+    steps(sch, *tiles)
+    same(sch, (LISTINGS / f"{listing}.txt").read_text())
