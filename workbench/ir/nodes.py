@@ -571,12 +571,11 @@ def meet(a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
 
     Raises TypeError where there is none.
     """
-    if not isinstance(a, Expr) or not isinstance(b, Expr):
-        if isinstance(a, Expr):
-            b = number_like(b, a.dtype)
-        elif isinstance(b, Expr):
-            a = number_like(a, b.dtype)
-        a, b = as_expr(a), as_expr(b)
+    if not isinstance(b, Expr):
+        b = number_like(b, a.dtype) if isinstance(a, Expr) else as_expr(b)
+    elif not isinstance(a, Expr):
+        a = number_like(a, b.dtype)
+    a = as_expr(a)
     if a.dtype == b.dtype:
         return a, b
     dtype = join(a.dtype, b.dtype)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
-from functools import cache
 from typing import TypeVar
 
 from workbench.ir.nodes import (
@@ -35,24 +34,29 @@ _LEAVES = (Var, Buffer, BlockId)
 _PLAIN = frozenset({"str", "int", "bool", "bool | int | float"})  # types that hold no nodes
 
 
-@cache
+_node_fields: dict[type[Node], tuple[str, ...]] = {}  # those that may hold nodes, in order
+
+
 def field_names(kind: type[Node]) -> tuple[str, ...]:
     """The names of the fields of a kind of node, in order."""
     return tuple(kind.__dataclass_fields__)
 
 
-@cache
-def _node_fields(kind: type[Node]) -> tuple[str, ...]:
-    """The names of the fields of a kind of node that may hold nodes, in order."""
-    if issubclass(kind, _LEAVES):
-        return ()
-    return tuple(f.name for f in fields(kind) if f.type not in _PLAIN)
+def _fields_of(node: Node) -> tuple[str, ...]:
+    """The names of the fields of `node` that may hold nodes, in order."""
+    kind = type(node)
+    found = _node_fields.get(kind)
+    if found is None:
+        inside = () if isinstance(node, _LEAVES) else fields(kind)
+        found = tuple(f.name for f in inside if f.type not in _PLAIN)
+        _node_fields[kind] = found
+    return found
 
 
 def children(node: Node) -> list[Node]:
     """The nodes directly below `node`, in the order in which they are printed and run."""
     below: list[Node] = []
-    for name in _node_fields(type(node)):
+    for name in _fields_of(node):
         value = getattr(node, name)
         if isinstance(value, Node):
             below.append(value)
@@ -79,7 +83,7 @@ def rebuild(node: N, change: Callable[[Node], Node | None]) -> N:
     only statement of a body would go.
     """
     changed: dict[str, object] = {}
-    for name in _node_fields(type(node)):
+    for name in _fields_of(node):
         value = getattr(node, name)
         new: object
         if isinstance(value, Node):

@@ -94,6 +94,8 @@ class _Vectorizer:
         self.var, self.start, self.lanes = var, start, lanes
         self.known = known
         self.simplifier = Simplifier(known)
+        self.lane = Var("lane", var.type)
+        self.by_lane = Simplifier({**known, self.lane: (0, lanes - 1)})
 
     def statement(self, stmt: Stmt) -> Stmt:
         match stmt:
@@ -154,11 +156,9 @@ class _Vectorizer:
 
     def _step(self, index: Expr) -> int | None:
         """How much `index` grows from lane to lane; None where that varies or is not known."""
-        lane = Var("lane", self.var.type)
-        known = Simplifier({**self.known, lane: (0, self.lanes - 1)})
-        moved = substitute(index, {self.var: self.start + lane})
-        parts = linear(known.simplify(moved), [lane])
-        return None if parts is None else parts[0].get(lane, 0)
+        moved = substitute(index, {self.var: self.start + self.lane})
+        parts = linear(self.by_lane.simplify(moved), [self.lane])
+        return None if parts is None else parts[0].get(self.lane, 0)
 
     def _ramp(self, index: Expr) -> Ramp:
         step = self._step(index)
