@@ -14,8 +14,8 @@ from workbench.insight import Counts
 from workbench.ir import PrimFunc, dtypes
 from workbench.runtime import Built, DeviceError, Timing
 from workbench.schedule import Schedule
-from workbench.target import of_device
 from workbench.widgets.build import build
+from workbench.widgets.times import roof
 
 COLUMNS = (
     "",
@@ -154,7 +154,7 @@ def _row(name: str, program: Schedule | PrimFunc, arrays: Sequence[Any]) -> Row:
     except DeviceError as error:
         known = built.device.is_gpu  # then something went wrong, which the learner wants to know
         return Row(name, counts, shared, note=NO_TIME, why=error.headline if known else "")
-    return Row(name, counts, shared, timing, _roof(built, timing))
+    return Row(name, counts, shared, timing, roof(built, timing.device))
 
 
 def _shared_bytes(built: Built) -> list[int]:
@@ -164,21 +164,14 @@ def _shared_bytes(built: Built) -> list[int]:
     ]
 
 
-def _roof(built: Built, timing: Timing) -> float | None:
-    found = insight.roofline(built.kernels, of_device(timing.device))
-    if found is None:
-        return None
-    return max(found.work / found.peak, found.least_bytes / found.bandwidth)
-
-
 def _notes(rows: Sequence[Row]) -> tuple[str, ...]:
     notes = ["Counts are exact, from the kernels."]
     timings = [row.timing for row in rows if row.timing]
     sources = dict.fromkeys(f"{t.kind} on {t.device}, {t.date}" for t in timings)
     notes += [f"Times: {source}." for source in sources]
     roofs = dict.fromkeys(row.roof for row in rows if row.roof)
-    for roof in roofs:
-        notes.append(f"The roof is modelled from the data sheet: {roof * 1e6:,.4g} µs at least.")
+    for least in roofs:
+        notes.append(f"The roof is modelled from the data sheet: {least * 1e6:,.4g} µs at least.")
     notes += [f"{row.name}: {row.why}" for row in rows if row.why]
     if any(row.note == NO_TIME for row in rows):
         notes.append("Where there is no time, none was recorded for that very program.")

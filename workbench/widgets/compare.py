@@ -21,7 +21,7 @@ def comparison(a: HistoryNode, b: HistoryNode, pictures: list[str], desk: Desk) 
     text = {"label": "what changed", **program_lines(a.func, b.func, desk.keys, desk.lines)}
     names = {**desk.names(a.func).about, **desk.names(b.func).about}
     shown = [
-        {"title": _title(node), "picture": picture_pane(_for(node, picture), node, None, before)}
+        {"title": title(node), "picture": picture_pane(_for(node, picture), node, None, before)}
         for picture in pictures
         for node, before in ((a, None), (b, a))
     ]
@@ -29,12 +29,28 @@ def comparison(a: HistoryNode, b: HistoryNode, pictures: list[str], desk: Desk) 
         "names": names,
         "text": text,
         "table": draw.table_html(differences(a, b)),
+        "times": _timing(a.func, b.func),
         "pictures": shown,
     }
 
 
-def _title(node: HistoryNode) -> str:
+def title(node: HistoryNode) -> str:
     return f"{node.id} {node.mark or node.label}"
+
+
+def _timing(a: PrimFunc, b: PrimFunc) -> dict[str, Any]:
+    """Whether both can be timed on a GPU here; `text` says why no time stands in the table."""
+    try:
+        first, _ = build(a), build(b)
+    except Fail:
+        return {"offer": False, "text": ""}  # the table says which has no kernel
+    if first.device.is_gpu:
+        return {"offer": True, "text": ""}
+    known = "" if _times(a, b) else NO_TIMES.format(why=first.device.why)
+    return {"offer": False, "text": known}
+
+
+NO_TIMES = "No times are shown: {why}, and none were recorded of both programs on one device."
 
 
 def _for(node: HistoryNode, picture: str) -> str:
@@ -57,7 +73,7 @@ def differences(a: HistoryNode, b: HistoryNode) -> Table:
         )
         for name in dict.fromkeys([*left, *right])
     ]
-    return Table(("emulated", _title(a), _title(b), "change"), (*rows, *_times(a.func, b.func)))
+    return Table(("emulated", title(a), title(b), "change"), (*rows, *_times(a.func, b.func)))
 
 
 def _times(a: PrimFunc, b: PrimFunc) -> list[tuple[str, str, str, str]]:

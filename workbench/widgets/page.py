@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +23,7 @@ from workbench.widgets.texts import text_pane
 
 PROGRAM_PANES = ("tensorir", "loops", "cuda", "metal", "code")
 MACHINE_PANES = ("who", "memory", "tiles")
+MOST_AXES, MOST_VALUES = 2, 16  # what a saved page holds of the tiling picture's sliders
 
 
 @dataclass(frozen=True)
@@ -194,3 +195,20 @@ def verdicts(cursor: Schedule, key: str, desk: Desk, verbs: Sequence[str] | None
         return []
     name = f"verdicts {id(desk)} {key} {verbs}"
     return memo(cursor.func, name, lambda: cursor.actions(cursor.history.handle(thing), verbs))
+
+
+def every_view(panes: Mapping[str, Any]) -> Iterable[View]:
+    """Each pane once, with the first values of each slider of the tiling picture."""
+    for name in (*panes["program"]["first"], *panes["program"]["rest"]):
+        yield View(program=name)
+    for name in (*panes["machine"]["first"], *panes["machine"]["rest"]):
+        yield View(machine=name)
+
+
+def every_choice(made: Mapping[str, Any]) -> Iterable[View]:
+    """The other buffers of the who picture, and the sliders of the tiling picture."""
+    for buffer in made["buffers"]:
+        yield View(machine="who", buffer=buffer)
+    for axis in made.get("axes", [])[:MOST_AXES]:
+        for value in range(min(axis["extent"], MOST_VALUES)):
+            yield View(machine="tiles", axis=axis["key"], value=value)

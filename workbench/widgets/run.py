@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench import draw, emulate, runtime
+from workbench import draw, emulate
 from workbench.diag import Fail
 from workbench.insight import Table
 from workbench.ir import PrimFunc, dtypes, stores
@@ -17,6 +17,7 @@ from workbench.runtime import Built
 from workbench.widgets.build import build
 from workbench.widgets.compare import counted
 from workbench.widgets.texts import refusal
+from workbench.widgets.times import time_both, times
 
 Progress = Callable[[int, int], None]
 Arrays = Sequence[np.ndarray[Any, Any]]
@@ -63,7 +64,7 @@ class Runner:
             return {"ok": None, "text": "Stopped: not every block has run, so there is no result."}
         except Fail as fail:
             return {"ok": False, "text": fail.headline, "refusal": refusal(fail)}
-        return self._outcome(built, arrays, expected, wasted)
+        return self._outcome(built, start, arrays, expected, wasted)
 
     def expected(self, start: PrimFunc, arrays: Arrays) -> list[np.ndarray[Any, Any]]:
         """What the arrays should be after the run."""
@@ -76,10 +77,10 @@ class Runner:
 
     def _execute(self, built: Built, arrays: Arrays, progress: Progress) -> list[str]:
         """Run on the arrays; returns what was wasted, in sentences."""
+        self.stop.clear()
         if built.device.is_gpu:
             built(*arrays)
             return []
-        self.stop.clear()
         params = built.func.params
         run = emulate.run(built.kernels, arrays, params=params, progress=progress, stop=self.stop)
         if run.stopped:
@@ -87,7 +88,12 @@ class Runner:
         return [warning.headline for warning in run.warnings]
 
     def _outcome(
-        self, built: Built, arrays: Arrays, expected: Arrays, wasted: Sequence[str]
+        self,
+        built: Built,
+        start: PrimFunc,
+        arrays: Arrays,
+        expected: Arrays,
+        wasted: Sequence[str],
     ) -> dict[str, Any]:
         wrong = [
             where
@@ -100,25 +106,35 @@ class Runner:
             wrong[0] if wrong else "every value is as the reference has it."
         )
         rows = tuple(counted(built.func).items())
+        found = {"table": "", "notes": [NOT_TIMED]} if wrong else times(built, start, arrays)
         return {
             "ok": not wrong,
             "text": text,
-            "notes": [*wasted, time_text(built)],
+            "times": found["table"],
+            "notes": [*wasted, *found["notes"]],
             "table": draw.table_html(Table(("counted over the whole run", "emulated"), rows)),
         }
 
+    def time_both(
+        self, a: PrimFunc, b: PrimFunc, titles: Sequence[str], progress: Progress
+    ) -> dict[str, Any]:
+        """Time two programs by turns on the GPU, and tell the ratio as plain data."""
+        self.stop.clear()
 
-def time_text(built: Built) -> str:
-    """Recorded times of the program, or why there is none."""
-    known = runtime.recorded.times(built.func)
-    if known:
-        return "Time on a GPU: " + "; ".join(
-            f"{timing.median * 1e6:.2f} µs on {timing.device} ({timing.kind}, {timing.date})"
-            for timing in known
-        )
-    if built.device.is_gpu:
-        return "For its time on this GPU, call wb.build(sch).time(…)."
-    return f"No time is shown: {built.device.why}, and none was recorded for this program."
+        def step(done: int, of: int) -> None:
+            if self.stop.is_set():
+                raise Stopped
+            progress(done, of)
+
+        try:
+            return time_both(build(a), build(b), self.arrays(a), step, titles)
+        except Stopped:
+            return {"text": "Stopped before every round was taken: there is no ratio."}
+        except Fail as fail:
+            return {"text": fail.headline, "refusal": refusal(fail)}
+
+
+NOT_TIMED = "It is not timed: a wrong result has no time worth knowing."
 
 
 def whole_numbers(shape: tuple[int, ...], dtype: str, seed: int) -> np.ndarray[Any, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -16,10 +16,12 @@ from workbench.schedule import Schedule
 from workbench.schedule.history import HistoryNode
 from workbench.schedule.primitive import REGISTRY
 from workbench.widgets import offers, saved, static, static_form
-from workbench.widgets.compare import comparison
+from workbench.widgets.compare import comparison, title
 from workbench.widgets.page import (
     Desk,
     View,
+    every_choice,
+    every_view,
     page,
     picture_name,
     said,
@@ -27,11 +29,9 @@ from workbench.widgets.page import (
     verdicts,
 )
 from workbench.widgets.question import Question
-from workbench.widgets.run import Runner
+from workbench.widgets.run import Progress, Runner
 from workbench.widgets.setup import device_text, known, question_data, split_panes
 from workbench.widgets.texts import refusal
-
-MOST_AXES, MOST_VALUES = 2, 16  # what a saved page holds of the tiling picture's sliders
 
 
 def _nothing() -> None:
@@ -128,7 +128,8 @@ class Lab(anywidget.AnyWidget):
         a, b = self.history[self.against], self.history[self.at]
         picture = picture_name(self.pages[str(self.at)], b, self._view)
         made = comparison(a, b, [picture] if picture else [], self._desk)
-        self.compares = {**self.compares, pair: made}
+        measured = self.compares.get(pair, {}).get("measured")
+        self.compares = {**self.compares, pair: {**made, "measured": measured}}
 
     def _guard(self, act: Callable[[], None]) -> None:
         """Do `act`; what it raises is shown in the lab, where the learner looks."""
@@ -175,6 +176,7 @@ class Lab(anywidget.AnyWidget):
             "apply": lambda: self._apply(message),
             "answer": lambda: self._answer(str(message["name"]), int(message["choice"])),
             "run": self._run,
+            "time": self._time,
             "stop": self._runner.stop.set,
             "resume": self._resume,
             "forget": self._forget,
@@ -228,22 +230,42 @@ class Lab(anywidget.AnyWidget):
     # --- running ---------------------------------------------------------------------------------
 
     def _run(self) -> None:
+        node = self.cursor.node
+        self._begin(f"Running step {node.id}", "blocks", lambda tell: self._work(node, tell))
+
+    def _begin(self, what: str, unit: str, work: Callable[[Progress], None]) -> None:
+        """Do `work` beside the notebook, one at a time; it tells how far it is."""
         if self._running is not None and self._running.is_alive():
             raise Fail("Can't run: a run is under way", hint="stop it first")
-        node = self.cursor.node
-        self.status = {"kind": "running", "text": f"Running step {node.id} …"}
-        self._running = Thread(target=self._guard, args=(lambda: self._work(node),), daemon=True)
-        self._running.start()
 
-    def _work(self, node: HistoryNode) -> None:
         def progress(done: int, of: int) -> None:
-            text = f"Running step {node.id}: {done} of {of} blocks"
+            text = f"{what}: {done} of {of} {unit}"
             self.status = {"kind": "running", "text": text, "done": done, "of": of}
 
+        self.status = {"kind": "running", "text": f"{what} …"}
+        self._running = Thread(target=self._guard, args=(lambda: work(progress),), daemon=True)
+        self._running.start()
+
+    def _work(self, node: HistoryNode, progress: Progress) -> None:
         result = self._runner.run(node.func, self.history.root.func, progress)
         key = str(node.id)
         self.pages = {**self.pages, key: {**self.pages[key], "run": result}}
         self._say(result["text"])
+
+    def _time(self) -> None:
+        """Time the node that one stands at and the one it is compared with, by turns."""
+        pair = f"{self.against}:{self.at}"
+        if pair not in self.compares:
+            raise Fail("Can't time both: nothing is compared", hint="choose a node to compare with")
+        a, b = self.history[self.against], self.history[self.at]
+
+        def work(progress: Progress) -> None:
+            result = self._runner.time_both(a.func, b.func, (title(a), title(b)), progress)
+            made = {**self.compares[pair], "measured": result}
+            self.compares = {**self.compares, pair: made}
+            self._say(result["text"])
+
+        self._begin(f"Timing {a.id} and {b.id}", "rounds", work)
 
     def run(self) -> Mapping[str, Any]:
         """Run the program that the lab stands at, wait for it, and return what came out."""
@@ -287,15 +309,16 @@ class Lab(anywidget.AnyWidget):
         for node in self.history:
             cursor.goto(node)
             made = page(cursor, self._view, self._desk, self.pages.get(str(node.id)))
-            for view in _every_view(self.setup["panes"]):
+            for view in every_view(self.setup["panes"]):
                 made = page(cursor, view, self._desk, made)
-            for view in _every_choice(made):
+            for view in every_choice(made):
                 made = page(cursor, view, self._desk, made)
             pages[str(node.id)] = {**made, "offers": {}}
             if node.parent is not None:
                 shown = picture_name(made, node, self._view)
                 pair = f"{node.parent.id}:{node.id}"
-                compares[pair] = comparison(node.parent, node, [shown], self._desk)
+                made = comparison(node.parent, node, [shown], self._desk)
+                compares[pair] = {**compares.get(pair, {}), **made}
         state = {name: getattr(self, name) for name in TRAITS}
         state |= {
             "pages": pages,
@@ -360,20 +383,3 @@ def lab(
         question=question,
         autosave=autosave,
     )
-
-
-def _every_view(panes: Mapping[str, Any]) -> Iterable[View]:
-    """Each pane once, with the first values of each slider of the tiling picture."""
-    for name in (*panes["program"]["first"], *panes["program"]["rest"]):
-        yield View(program=name)
-    for name in (*panes["machine"]["first"], *panes["machine"]["rest"]):
-        yield View(machine=name)
-
-
-def _every_choice(made: Mapping[str, Any]) -> Iterable[View]:
-    """The other buffers of the who picture, and the sliders of the tiling picture."""
-    for buffer in made["buffers"]:
-        yield View(machine="who", buffer=buffer)
-    for axis in made.get("axes", [])[:MOST_AXES]:
-        for value in range(min(axis["extent"], MOST_VALUES)):
-            yield View(machine="tiles", axis=axis["key"], value=value)

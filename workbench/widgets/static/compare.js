@@ -2,7 +2,27 @@
 
 function comparePane(lab) {
   const pane = h("section.wb-pane.wb-compare", { "aria-label": "Comparison" });
-  return { pane, draw, inputs: () => [lab.against, lab.comparison()] };
+  const settle = oneStop(pane);
+  return { pane, draw, inputs: () => [lab.against, lab.comparison(), running()] };
+
+  function running() {
+    return lab.status.kind === "running";
+  }
+
+  /** Times of both: on a GPU a ratio that is measured on request, else why there is none. */
+  function times({ times: known, measured }) {
+    const go = h(
+      "button",
+      { disabled: running(), onclick: () => lab.send({ do: "time" }) },
+      measured ? "time both again" : "time both",
+    );
+    return [
+      known?.offer && !lab.offline ? go : null,
+      known?.text ? h("p.wb-note", {}, known.text) : null,
+      measured ? h("p.wb-verdict", {}, h("b", {}, measured.text)) : null,
+      measured?.table ? timesTable(measured.table, "measured times") : null,
+    ];
+  }
 
   function draw() {
     const compared = lab.comparison();
@@ -29,12 +49,13 @@ function comparePane(lab) {
       h(
         "div.wb-columns",
         {},
-        h("div", {}, h("h4", {}, "What differs"), table),
+        h("div", {}, h("h4", {}, "What differs"), table, ...times(compared).filter(Boolean)),
         h("div", {}, h("h4", {}, "The programs"), ...codeView(compared.text, page, lab.lines)),
         ...compared.pictures.map(({ title: name, picture }) =>
           h("div", {}, h("h4", {}, name), ...pictureView(picture, name)),
         ),
       ),
     );
+    settle();
   }
 }

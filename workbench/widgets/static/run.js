@@ -34,10 +34,17 @@ function runPane(lab) {
     if (result.table) table.append(markup(result.table));
     return [
       h(`p.wb-verdict${result.ok === false ? ".wb-bad" : ""}`, {}, h("b", {}, sign + result.text)),
+      result.times ? timesTable(result.times, "how long it takes") : null,
       ...(result.notes ?? []).map((note) => h("p.wb-note", {}, ...prose(note))),
       result.table ? h("details", {}, h("summary", {}, "what the run counted"), table) : null,
     ].filter(Boolean);
   }
 
   return { pane, draw, inputs: () => [lab.status, lab.page?.run] };
+}
+
+function timesTable(html, label) {
+  const table = h("div.wb-table.wb-times", { role: "group", "aria-label": label });
+  table.append(markup(html));
+  return table;
 }
