@@ -86,6 +86,14 @@ def test_recorded_times_say_so_and_stand_under_the_roof(monkeypatch):
     )
 
 
+def test_tiles_too_large_for_a_block_are_named():
+    big = blocking_with_shared(wb.Schedule(matmul(1024)), 16, 16, 16, 16, 32)
+    assert lesson.compare({"big": big}).notes[1] == (
+        "big: Can't build this: A_shared and B_shared need 65536 bytes of shared memory a block, "
+        "and any CUDA GPU gives 49152."
+    )
+
+
 def test_what_stands_beside_has_no_time_without_a_gpu():
     def none() -> Timing:
         raise DeviceError("Can't time cuBLAS")

@@ -87,6 +87,9 @@ def test_loads_are_undecided_before_the_steps():
     sch = Schedule(parse(WINDOW))
     window_steps(sch)
     assert loads("A_shared", 1).judge(sch.history.find("bound").func) is None
+    copied = sch.history.find("cached").parent
+    assert copied.step.verb == "cache_read", "the copy is not where it will be"
+    assert loads("A_shared", 1).judge(copied.func) is None
     assert loads("A_shared", 2).judge(sch.history.find("cached").func) is None
 
 

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+import linecache
 import random
+import re
+import warnings
 from pathlib import Path
 
 import nbformat
 import pytest
 from nbclient import NotebookClient
+
+import workbench as wb
+from workbench.widgets import Question
 
 ROOT = Path(__file__).parents[2]
 LESSONS = sorted((ROOT / "lessons").glob("[0-9]*.ipynb"))
@@ -125,6 +131,50 @@ def test_a_lesson_runs_from_top_to_bottom_and_again_in_any_order(path: Path, tmp
             assert states and not [s["status"]["error"] for s in states if "error" in s["status"]]
 
     asyncio.run(work())
+
+
+ANSWERS = {
+    "02_window_sum.ipynb": ["3 times", "16,640 times", "130 times"],
+    "03_local_blocking.ipynb": ["8 times", "2 times"],
+    "04_shared_blocking.ipynb": ["4 times", "128 times", "32 times"],
+}
+
+
+@pytest.mark.parametrize("path", LESSONS[1:], ids=name)
+def test_each_question_is_decided_by_the_steps_it_asks_for(path: Path, monkeypatch):
+    """Not where its lab opens (unless it only asks to look), and as the lesson's text says."""
+    asked: list[tuple[Question, wb.Schedule, int]] = []
+
+    def lab(sch: wb.Schedule, *, question: Question | None = None, **_: object) -> None:
+        if question:
+            asked.append((question, sch, sch.node.id))
+
+    monkeypatch.setattr(wb, "lab", lab)
+    run_cells(path)
+    found = []
+    for question, sch, opened in asked:
+        start = sch.history[opened]
+        below = [node for node in sch.history if start in node.path()]
+        verdicts = [v for node in below if (v := question.judge(node.func)) is not None]
+        assert "choose" in question.todo or question.judge(start.func) is None, question.text
+        found.append(verdicts[0].truth if verdicts else "")
+        assert not verdicts or verdicts[0].truth in question.choices
+    assert found == ANSWERS[path.name]
+
+
+def run_cells(path: Path) -> dict[str, object]:
+    """The names that a lesson's cells make, whole runs and the install left out."""
+    scope: dict[str, object] = {"__name__": "lesson"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for cell in nbformat.read(path, as_version=4).cells:
+            if cell.cell_type == "code" and not cell.id.startswith("run-"):
+                source = re.sub(r"^( *)%.*$", r"\1pass", cell.source, flags=re.M)
+                file = f"<{path.name} {cell.id}>"
+                lines = source.splitlines(keepends=True)
+                linecache.cache[file] = (len(source), None, lines, file)
+                exec(compile(source, file, "exec"), scope)
+    return scope
 
 
 def test_lesson_1_as_a_learner_clicks_it(tmp_path: Path):

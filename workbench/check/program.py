@@ -74,11 +74,12 @@ def _shared_limit(func: PrimFunc, nest: Nest, target: Target) -> Iterator[Findin
     """More shared memory than a block can have."""
     sizes = shared_bytes(func, nest)
     if sum(sizes.values()) > target.max_shared_bytes:
+        names = " and ".join(buffer.name for buffer in sizes)
         each = ", ".join(f"{buffer.name} {size}" for buffer, size in sizes.items())
         yield Finding(
             "error",
-            f"`{nest.name}` needs {sum(sizes.values())} bytes of shared memory a block, and "
-            f"{target.title} gives {target.max_shared_bytes}",
+            f"{names} {'needs' if len(sizes) == 1 else 'need'} {sum(sizes.values())} bytes of "
+            f"shared memory a block, and {target.title} gives {target.max_shared_bytes}",
             tuple(unit.stmt for unit in nest.units if unit.writes & set(sizes)),
             hint="make the tiles that are cached smaller, by smaller factors of their loops",
             detail=f"in bytes: {each}; the limit is from: {target.source_of('max_shared_bytes')}",

@@ -106,7 +106,8 @@ def how_many_loads(
     """Ask how often the whole program loads from `buffer`; choices are words and loads.
 
     The program decides it once it binds `threads` loops to threadIdx.x and, where `stage` is
-    given, has a block of that name. The choice nearest to its loads is the true one.
+    given, has a block of that name under a bound loop. The choice nearest to its loads is the true
+    one.
     """
 
     def judge(func: PrimFunc) -> Verdict | None:
@@ -141,7 +142,7 @@ def how_often_used(
     """Ask how often the first thread (or the first block) reads each element of `buffer` it needs.
 
     The program decides it once loops are bound to all of `axes` and, where `stage` is given, it
-    has a block of that name. The choice nearest to its reads for each element is the true one.
+    has a block of that name under a bound loop. The choice nearest to its reads for each element is the true one.
     """
 
     def judge(func: PrimFunc) -> Verdict | None:
@@ -168,7 +169,10 @@ def _bound(func: PrimFunc) -> set[str | None]:
 
 
 def _stages(func: PrimFunc) -> set[str]:
-    return {node.block.name for node in walk(func.body) if isinstance(node, BlockRealize)}
+    """The blocks under a bound loop: a copy that is still to be moved there decides nothing."""
+    bound = [n for n in walk(func.body) if isinstance(n, For) and n.thread is not None]
+    below = (node for loop in bound for node in walk(loop.body))
+    return {node.block.name for node in below if isinstance(node, BlockRealize)}
 
 
 def _reads_of_one(func: PrimFunc, buffer: str, by: Literal["block", "thread"]) -> tuple[int, int]:
