@@ -1,0 +1,173 @@
+"""loop_partition: cut one loop into several that run one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import accumulate
+
+from workbench import arith
+from workbench.diag import Refusal
+from workbench.ir import (
+    TRUE,
+    BlockId,
+    BlockRealize,
+    Expr,
+    For,
+    Node,
+    PrimFunc,
+    Stmt,
+    Var,
+    const,
+    copy_fresh,
+    rewrite,
+    seq,
+    walk,
+)
+from workbench.ir.places import places
+from workbench.schedule.bindings import both, conjuncts
+from workbench.schedule.nest import constant_extent, refuse_if_extent_varies, refuse_if_taken
+from workbench.schedule.primitive import Edit, Key, primitive
+from workbench.schedule.regions import Bounds
+from workbench.schedule.scope import around, bindings, domain
+
+
+def _sizes(
+    func: PrimFunc, loop: For, factors: list[int | None], preserve_unit_iters: bool = True
+) -> list[int]:
+    """How often each of the new loops runs."""
+    name = f"Can't loop_partition `{loop.loop_var.name}`"
+    refuse_if_taken("loop_partition", loop)
+    refuse_if_extent_varies("loop_partition", loop)
+    extent = constant_extent(loop)
+    assert extent is not None
+    given = [f for f in factors if f is not None]
+    if not factors:
+        raise Refusal(f"{name}: no factors were given", loop, hint="say how: factors=[2, None]")
+    if len(factors) - len(given) > 1:
+        raise Refusal(
+            f"{name}: only one factor can be None, to be worked out",
+            loop,
+            hint="give all factors but one",
+        )
+    if any(f < 1 for f in given):
+        bad = next(f for f in given if f < 1)
+        raise Refusal(
+            f"{name}: the factor {bad} is not positive", loop, hint="factors count from 1"
+        )
+    if sum(given) >= extent:
+        raise Refusal(
+            f"{name}: {list(factors)} leaves none of {extent} iterations over",
+            loop,
+            detail=f"{' + '.join(map(str, given))} = {sum(given)}, and it runs {extent} times",
+            hint="leave the last factor out, or write None for it: it is what is left",
+        )
+    rest = extent - sum(given)
+    return [rest if f is None else f for f in factors] + ([] if None in factors else [rest])
+
+
+def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, list[int | None]]]:
+    extent = constant_extent(loop) or 0
+    yield from ({"factors": [size, None]} for size in sorted({1, extent // 2, extent - 1}))
+
+
+@primitive(group="loops", check=_sizes, choices=_choices)
+def loop_partition(
+    func: PrimFunc, loop: For, factors: list[int | None], preserve_unit_iters: bool = True
+) -> Edit:
+    """Cut `loop` into loops that run one after the other: one for each factor, one for the rest.
+
+    One factor may be None: what the others leave. Each part has copies of the blocks inside, with
+    conditions left out that always hold there; only a part that begins sums keeps their T.init().
+    `preserve_unit_iters` is TVM's, where it changes nothing either. Returns the new loops.
+
+    >>> sch.loop_partition("i", factors=[6, None])
+    @T.prim_func
+    def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+        # with T.block("root"):
+        for i in range(8):
+            with T.block("B"):
+                vi = T.axis.spatial(8, i)
+                T.reads(A[vi])
+                T.writes(B[vi])
+                B[vi] = A[vi] * T.float32(2)
+    ---
+    @T.prim_func
+    def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+        # with T.block("root"):
+        for i0 in range(6):
+            with T.block("B_i0"):
+                vi = T.axis.spatial(8, i0)
+                T.reads(A[vi])
+                T.writes(B[vi])
+                B[vi] = A[vi] * T.float32(2)
+        for i1 in range(6, 8):
+            with T.block("B_i1"):
+                vi = T.axis.spatial(8, i1)
+                T.reads(A[vi])
+                T.writes(B[vi])
+                B[vi] = A[vi] * T.float32(2)
+    """
+    sizes = _sizes(func, loop, factors, preserve_unit_iters)
+    starts = [0, *accumulate(sizes)]
+    where = places(func)
+    outer = around(where, loop)
+    parts: list[Stmt] = []
+    became: dict[Key, tuple[Key, ...]] = {}
+    for number, (start, size) in enumerate(zip(starts, sizes, strict=False)):
+        first = arith.simplify(loop.min + start)
+        part = replace(loop, min=first, extent=const(size, loop.loop_var.type), kind="serial")
+        part = replace(part, body=_tidied(part, outer))
+        copied, fresh = _copied(part, f"{loop.loop_var.name}{number}")
+        parts.append(copied)
+        for old in (*where.loops, *where.blocks):
+            if old in fresh:
+                became[old] = (*became.get(old, ()), fresh[old])
+    new_loops = tuple(became[loop.loop_var])
+    return Edit(where.replace(loop, seq(*parts)), new_loops, became)
+
+
+def _copied(part: For, name: str) -> tuple[Stmt, dict[Key, Key]]:
+    """A copy with its loop called `name` and its blocks told apart by it, and what became what."""
+    copied, fresh = copy_fresh(part)
+    loop_var = Var(name, part.loop_var.type)
+
+    def change(node: Node) -> Node:
+        if node is fresh[part.loop_var]:
+            return loop_var
+        if isinstance(node, BlockRealize):
+            return replace(node, block=replace(node.block, name=f"{node.block.name}_{name}"))
+        return node
+
+    became: dict[Key, Key] = {
+        old: new
+        for old, new in fresh.items()
+        if isinstance(old, Var | BlockId) and isinstance(new, Var | BlockId)
+    }
+    return rewrite(copied, change), became | {part.loop_var: loop_var}
+
+
+def _tidied(part: For, outer: Bounds) -> Stmt:
+    """The body of the part without the conditions that hold all through it, and without starts."""
+    dom = {**outer, **arith.loop_bounds(n for n in walk(part) if isinstance(n, For))}
+
+    def change(node: Node) -> Node:
+        if not isinstance(node, BlockRealize):
+            return node
+        predicate: Expr = TRUE
+        for condition in conjuncts(node.predicate):
+            if not arith.prove(condition, dom):
+                predicate = both(predicate, condition)
+        if node.block.init is not None and _starts_earlier(node, dom):
+            again = replace(node.block, init=None, reads=(*node.block.writes, *node.block.reads))
+            node = replace(node, block=again)
+        return node if predicate is node.predicate else replace(node, predicate=predicate)
+
+    return rewrite(part.body, change)
+
+
+def _starts_earlier(realize: BlockRealize, dom: Bounds) -> bool:
+    """Whether no sum begins while the loop variables are within `dom`."""
+    reduced = [it for it in realize.block.iter_vars if it.kind == "reduce"]
+    bound, ends = bindings(realize), domain(realize.block)
+    return any(arith.prove(bound[it.var] > ends[it.var][0], dom) for it in reduced)
