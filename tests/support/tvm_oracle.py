@@ -78,6 +78,9 @@ EXPLAINED: tuple[Explanation, ...] = (
         "reverse_compute_inline",
         r"^(writes|where|T.where|reads)",
     ),
+    Explanation("program: Conditions stay with the block", "cache_write", r"^T.where of"),
+    Explanation("program: Conditions stay with the block", "rfactor", r"^T.where of"),
+    Explanation("Proofs instead of forms", "rfactor", "", r"kSerial"),
     Explanation("program: Copies no larger than the buffer", "cache_read", r"^buffers of root"),
 )
 
