@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from workbench.arith import Simplifier, linear, prove
 from workbench.ir import (
     BinOp,
     Broadcast,
+    Buffer,
     BufferLoad,
     BufferStore,
     Call,
@@ -55,28 +57,83 @@ def vectorize_loops(kernel: Kernel, target: Target) -> Kernel:
     return kernel if body is kernel.body else replace(kernel, body=body)
 
 
+@dataclass(frozen=True, slots=True)
+class LostVector:
+    """A vectorized loop whose iterations are not one vector: how wide vectors are left, and why.
+
+    `why` ends a sentence; `buffer` is the one whose cells are not aligned, if that is why.
+    """
+
+    loop: For
+    asked: int  # the widest vector that its extent and its types allow
+    left: int  # the widest that there is, 1 for single cells
+    why: str
+    buffer: Buffer | None = None
+
+
+def lost_vectors(kernel: Kernel, target: Target) -> Iterator[LostVector]:
+    """The vectorized loops of `kernel`, as it is before `vectorize_loops`, that lose by it."""
+    known = known_bounds(kernel)
+    for loop in walk(kernel.body):
+        if not isinstance(loop, For) or loop.kind != "vectorized" or _runs_once(loop):
+            continue
+        asked, left = _widest(loop, target.max_vector_bytes), 1
+        why, buffer = "no vector has that many cells", None
+        for lanes in _narrower(asked):
+            try:
+                _chunks(loop, lanes, known)
+            except _NoVector as found:
+                if lanes == asked:
+                    why, buffer = found.why, found.buffer
+            else:
+                left = lanes
+                break
+        if left == 1 or left < asked:
+            yield LostVector(loop, asked, left, why, buffer)
+
+
 class _NoVector(Exception):
     """This statement has to run lane by lane."""
+
+    def __init__(self, why: str, buffer: Buffer | None = None) -> None:
+        super().__init__(why)
+        self.why, self.buffer = why, buffer
 
 
 def _vectorized(loop: For, known: Known, most_bytes: int) -> Stmt:
     """`loop` in the widest vectors that all of it allows, or unrolled where there are none."""
-    if isinstance(loop.extent, Const) and isinstance(loop.min, Const):
-        extent = int(loop.extent.value)
-        accessed = [n for n in walk(loop.body) if isinstance(n, (BufferLoad, BufferStore))]
-        largest = max((dtypes.itemsize(n.buffer.type) for n in accessed), default=1)
-        lanes = min(extent & -extent, most_bytes // largest)
-        while lanes > 1:
-            try:
-                return _chunks(loop, extent, lanes, known)
-            except _NoVector:
-                lanes //= 2
+    for lanes in _narrower(_widest(loop, most_bytes)):
+        try:
+            return _chunks(loop, lanes, known)
+        except _NoVector:
+            continue
     return replace(loop, kind="unrolled")
 
 
-def _chunks(loop: For, extent: int, lanes: int, known: Known) -> Stmt:
+def _runs_once(loop: For) -> bool:
+    return isinstance(loop.extent, Const) and loop.extent.value == 1
+
+
+def _widest(loop: For, most_bytes: int) -> int:
+    """The widest vector that divides `loop` and that the target takes of what it accesses."""
+    if not isinstance(loop.extent, Const) or not isinstance(loop.min, Const):
+        return 1
+    extent = int(loop.extent.value)
+    accessed = [n for n in walk(loop.body) if isinstance(n, (BufferLoad, BufferStore))]
+    largest = max((dtypes.itemsize(n.buffer.type) for n in accessed), default=1)
+    return min(extent & -extent, most_bytes // largest)
+
+
+def _narrower(lanes: int) -> Iterator[int]:
+    while lanes > 1:
+        yield lanes
+        lanes //= 2
+
+
+def _chunks(loop: For, lanes: int, known: Known) -> Stmt:
     """`loop` in vectors of `lanes`; where that takes several, in an unrolled loop over these."""
-    var = loop.loop_var
+    assert isinstance(loop.extent, Const)
+    var, extent = loop.loop_var, int(loop.extent.value)
     if extent == lanes:
         return _Vectorizer(var, loop.min, lanes, known).statement(loop.body)
     chunk = Var(var.name, var.type)
@@ -115,10 +172,11 @@ class _Vectorizer:
                 )
             case BufferStore(buffer, value, (index,)):
                 place = self._ramp(index)
-                if place.stride != 1 or not self._aligned(place):
-                    raise _NoVector
+                if place.stride != 1:
+                    raise _NoVector(f"its cells of {buffer.name} are not neighbours")
+                self._refuse_unaligned(place, buffer)
                 return BufferStore(buffer, self.vector(value), (place,))
-        raise _NoVector
+        raise _NoVector("its body is more than loads and stores")
 
     def vector(self, e: Expr) -> Expr:
         """The values of `e` in all lanes."""
@@ -129,14 +187,16 @@ class _Vectorizer:
         match e:
             case BufferLoad(buffer, (index,)):
                 place = self._ramp(index)
-                if place.stride == 1 and not self._aligned(place):
-                    raise _NoVector
+                if place.stride == 1:
+                    self._refuse_unaligned(place, buffer)
                 return BufferLoad(buffer, (place,))
             case Call("if_then_else"):
-                raise _NoVector  # deeper in a value; see `statement`
+                raise _NoVector(
+                    "each iteration asks a condition"
+                )  # deeper in a value; see `statement`
             case BinOp() | Not() | Cast() | Select() | Call():
                 return rebuild(e, self._part)
-        raise _NoVector
+        raise _NoVector("no vector can hold its values")
 
     def _is_index(self, e: Expr) -> bool:
         """Whether `e` counts in steps that are the same from lane to lane, and cannot overflow."""
@@ -163,19 +223,21 @@ class _Vectorizer:
     def _ramp(self, index: Expr) -> Ramp:
         step = self._step(index)
         if step is None:
-            raise _NoVector
+            raise _NoVector("its cells are not in even steps")
         return Ramp(self._at(index, 0), step, self.lanes)
 
-    def _aligned(self, place: Ramp) -> bool:
-        return prove(binary("==", place.base % self.lanes, 0), self.known)
+    def _refuse_unaligned(self, place: Ramp, buffer: Buffer) -> None:
+        if not prove(binary("==", place.base % self.lanes, 0), self.known):
+            why = f"its cells of {buffer.name} may not start at a multiple of {self.lanes}"
+            raise _NoVector(why, buffer)
 
     def _uniform(self, condition: Expr) -> Expr:
         """`condition` in the first lane, where all others agree with it."""
         if not self._varies(condition):
             return condition
         if any(isinstance(node, BufferLoad) for node in walk(condition)):
-            raise _NoVector
+            raise _NoVector("what an iteration does depends on memory")
         lanes = [self._at(condition, lane) for lane in range(self.lanes)]
         if len({self.simplifier.number(lane) for lane in lanes}) > 1:
-            raise _NoVector
+            raise _NoVector("a condition may hold for only a part of a vector")
         return lanes[0]

@@ -7,9 +7,10 @@ from typing import Protocol, runtime_checkable
 
 from workbench import check, codegen, script
 from workbench import target as targets
+from workbench.check import Finding
 from workbench.diag import Fail, Refusal
 from workbench.ir import IRModule, Node, PrimFunc
-from workbench.lower import lower
+from workbench.lower import findings, lower
 from workbench.runtime.built import Built
 from workbench.schedule import ScheduleError, ScheduleWarning
 from workbench.target import Target
@@ -32,16 +33,14 @@ def build(program: Scheduled | PrimFunc | IRModule, target: str | Target = "cuda
     """
     gpu = targets.get(target)
     func = _function(program)
-    findings = check.check_program(func, gpu)
     try:
-        for finding in findings:
-            if finding.kind == "error":
-                raise finding.as_refusal()
+        found = _passed(check.check_program(func, gpu))
         lowered = lower(func, gpu)
+        found += _passed(findings(lowered, gpu))
         source = codegen.source(lowered.kernels, gpu)
     except Refusal as refusal:
         raise _told(refusal, func, f"wb.build({func.name}, target={gpu.name!r})") from None
-    for finding in findings:
+    for finding in found:
         told = Fail(
             finding.headline,
             where=_marked(func, finding.nodes),
@@ -50,6 +49,14 @@ def build(program: Scheduled | PrimFunc | IRModule, target: str | Target = "cuda
         )
         warnings.warn(ScheduleWarning(str(told)), stacklevel=2)
     return Built(func, gpu, lowered, source)
+
+
+def _passed(found: list[Finding]) -> list[Finding]:
+    """`found`, which are warnings; raises Refusal for the first that is an error."""
+    for finding in found:
+        if finding.kind == "error":
+            raise finding.as_refusal()
+    return found
 
 
 def _told(refusal: Refusal, func: PrimFunc, asked: str) -> ScheduleError:
