@@ -22,7 +22,11 @@ PINS = HERE / "pins.txt"
 FOLDER = ROOT / ".venv-colab"
 PYTHON = FOLDER / "bin" / "python"
 VERSION = "3.13"  # of Colab's Python
-BESIDE = ("nbclient>=0.10", "pytest>=8.2")  # what the tests need and Colab does not have
+BESIDE = (
+    "hypothesis>=6.100",
+    "nbclient>=0.10",
+    "pytest>=8.2",
+)  # what the tests need and Colab does not have
 FIRST = ("tests/colab/first_cell.py",)  # leaves ours installed, which the others then import
 THEN = ("tests/lessons", "tests/lesson", "tests/widgets")
 
@@ -60,7 +64,7 @@ def _is_colabs(python: str | Path) -> bool:
 def make_environment(python: str) -> None:
     """Make .venv-colab hold the pinned versions, once for each list of them."""
     stamp = FOLDER / "installed"
-    wanted = hashlib.sha256(PINS.read_bytes()).hexdigest()
+    wanted = hashlib.sha256(PINS.read_bytes() + repr(BESIDE).encode()).hexdigest()
     if stamp.exists() and stamp.read_text() == wanted:
         return
     print(f"setting up {FOLDER} (once; about a minute) …", flush=True)
@@ -80,7 +84,7 @@ def build_wheel(folder: Path) -> Path:
 
 def test(wheel: Path, away: Path) -> int:
     """Run the tests where `workbench` can only be what the first cell has installed."""
-    for name in ("tests", "lessons"):
+    for name in ("benchmarks", "lessons", "tests"):
         shutil.copytree(ROOT / name, away / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", away)
     # The old packages warn when they are imported; inside the lessons, warnings are errors.
