@@ -91,7 +91,11 @@ def test_a_refusal_in_a_cell_shows_the_cells_own_line():
     )
 
 
-def test_a_function_without_source_is_refused():
+@pytest.mark.parametrize("known", ["", "import sys; exec(sys.argv[1])\n"])
+def test_a_function_without_source_is_refused(known: str, monkeypatch):
+    """Also where Python knows some other text by the same name, as 3.13 does of `python -c`."""
+    lines = known.splitlines(keepends=True)
+    monkeypatch.setitem(linecache.cache, "<string>", (len(known), None, lines, "<string>"))
     with pytest.raises(ParseError) as error:
         exec("@T.prim_func\ndef main(A: T.Buffer((8,))):\n    A[0] = 1.0", {"T": T})
     assert str(error.value) == (

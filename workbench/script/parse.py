@@ -175,15 +175,21 @@ def _read_decorated(func: FunctionType, frame: FrameType) -> PrimFunc:
     try:
         lines, first = inspect.getsourcelines(func)
     except OSError:
-        raise ParseError(
-            f"Can't see the source of `{func.__name__}`: it is in no file and no notebook cell",
-            hint="define it in a file or a cell, or give its text to workbench.script.parse",
-        ) from None
+        raise _no_source(func) from None
     path = func.__code__.co_filename
     in_cell = "ipykernel" in path or path.startswith("<")
     source = Source("".join(lines), first, "this cell" if in_cell else PurePath(path).name)
-    tree = next(t for t in _parsed(source) if isinstance(t, ast.FunctionDef))
-    return read_function(Reader(source, _environment(func, frame)), tree)
+    for tree in _parsed(source):
+        if isinstance(tree, ast.FunctionDef) and tree.name == func.__name__:
+            return read_function(Reader(source, _environment(func, frame)), tree)
+    raise _no_source(func)  # another text has the same name, as `python -c` and `exec` share one
+
+
+def _no_source(func: FunctionType) -> ParseError:
+    return ParseError(
+        f"Can't see the source of `{func.__name__}`: it is in no file and no notebook cell",
+        hint="define it in a file or a cell, or give its text to workbench.script.parse",
+    )
 
 
 def _environment(func: FunctionType, frame: FrameType | None) -> Mapping[str, object]:
