@@ -59,8 +59,14 @@ EXPLAINED: tuple[Explanation, ...] = (
         r"not made yet|made in different|too early",
     ),
     Explanation("Values that are not made yet", "compute_at", r"not made yet|makes? all"),
-    Explanation("Sums that could start again", "*", r"added twice|before its init|out of order"),
-    Explanation("Blocks that may skip iterations", "*", r"may not run all|only where its T.where"),
+    Explanation(
+        "Sums that could start again", "*", r"added twice|before its init|out of order|runs twice"
+    ),
+    Explanation(
+        "Blocks that may skip iterations",
+        "*",
+        r"may not run all|only where its T.where|without its T.where|may leave out",
+    ),
     Explanation(
         "Copies that would overwrite", "cache_write", r"leave out cells|leave cells between"
     ),
@@ -81,6 +87,8 @@ EXPLAINED: tuple[Explanation, ...] = (
     Explanation("program: Conditions stay with the block", "cache_write", r"^T.where of"),
     Explanation("program: Conditions stay with the block", "rfactor", r"^T.where of"),
     Explanation("Proofs instead of forms", "rfactor", "", r"kSerial"),
+    Explanation("program: Extents are numbers", "cache_read", r"^values of ax"),
+    Explanation("program: Names are identifiers", "*", r"\.rf"),
     Explanation("program: Copies no larger than the buffer", "cache_read", r"^buffers of root"),
 )
 
