@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import TypeVar
 
 from workbench.ir.nodes import (
@@ -104,7 +104,8 @@ def rebuild(node: N, change: Callable[[Node], Node | None]) -> N:
         if not stmts:
             return None  # type: ignore[return-value]  # the sequence goes with its last statement
         return seq(*stmts)  # type: ignore[return-value]
-    return replace(node, **changed)
+    every = type(node).__dataclass_fields__
+    return type(node)(**{n: changed[n] if n in changed else getattr(node, n) for n in every})
 
 
 def _rebuild_tuple(

@@ -29,6 +29,7 @@ class Conflicts:
         self.simplifier = Simplifier(self.known)
         places = (var for axis, var in kernel.axes if axis.startswith("threadIdx"))
         self.threads = tuple(var for var in places if self.known[var][1] > 0)
+        self.variables: dict[int, set[Var]] = {}  # of each base of digits
 
     def any(
         self,
@@ -61,6 +62,7 @@ class _Pair:
         self.a, self.b, self.loop = a, b, loop
         self.known: Known = all.known
         self.simplifier = all.simplifier
+        self.variables = all.variables
         self.threads = all.threads
         self.moving = {*all.threads, *_variables(a.loops[shared:]), *_variables(b.loops[shared:])}
         self.asked = {*all.threads} if loop is None else {*all.threads, loop}
@@ -147,7 +149,10 @@ class _Pair:
         return equal
 
     def _vars(self, digit: Digit) -> set[Var]:
-        return set(free_vars(self.simplifier.base(digit)))
+        found = self.variables.get(digit.base)
+        if found is None:
+            found = self.variables[digit.base] = set(free_vars(self.simplifier.base(digit)))
+        return found
 
     def _digits(self, s: Sum, variables: Collection[Var]) -> dict[Digit, int]:
         """The digits of `s` that use any of `variables`."""

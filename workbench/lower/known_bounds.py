@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from workbench.arith import loop_bounds
-from workbench.ir import THREAD_AXES, For, Kernel, Stmt, Var, walk
+from workbench.ir import THREAD_AXES, For, Kernel, Stmt, Var
+from workbench.ir.places import inner
 
 Known = dict[Var, tuple[int, int]]
 
@@ -13,10 +16,16 @@ def known_bounds(stage: Stmt | Kernel) -> Known:
 
     An extent that depends on outer variables counts with its largest value.
     """
-    axes: Known = {}
-    body = stage
-    if isinstance(stage, Kernel):
-        extents = dict(zip(THREAD_AXES, (*stage.grid, *stage.block), strict=True))
-        axes = {var: (0, extents[axis] - 1) for axis, var in stage.axes}
-        body = stage.body
-    return {**axes, **loop_bounds((node for node in walk(body) if isinstance(node, For)), axes)}
+    if not isinstance(stage, Kernel):
+        return loop_bounds(_loops(stage))
+    extents = dict(zip(THREAD_AXES, (*stage.grid, *stage.block), strict=True))
+    axes = {var: (0, extents[axis] - 1) for axis, var in stage.axes}
+    return {**axes, **loop_bounds(_loops(stage.body), axes)}
+
+
+def _loops(stmt: Stmt) -> Iterator[For]:
+    """The loops in `stmt`, outer ones first."""
+    if isinstance(stmt, For):
+        yield stmt
+    for below in inner(stmt):
+        yield from _loops(below)

@@ -74,6 +74,7 @@ class _WindowFinder:
         self.axes = kernel.axes
         self.known = known_bounds(kernel)
         self.simplifier = Simplifier(self.known)
+        self._touched: dict[object, Box] = {}
 
     def window(self, buffer: Buffer, found: Sequence[Access], padding: Padding) -> _Window:
         """The part of `buffer` that the accesses `found`, which are all there are, need."""
@@ -83,7 +84,7 @@ class _WindowFinder:
         while True:
             box = self._box(found, still)
             moving = {v for r in box for v in free_vars(r.min)} & {loop.loop_var for loop in around}
-            if not moving or _written_first(found, still, self.known):
+            if not moving or self._written_first(found, still):
                 break
             still -= moving  # an iteration may read what an earlier one wrote: keep both
         start, shape = [], []
@@ -98,18 +99,40 @@ class _WindowFinder:
     def _box(self, found: Sequence[Access], still: Collection[Var]) -> Box:
         """The box that all of `found` touch together while the variables in `still` stand still."""
         number = self.simplifier.number
-        different: dict[object, Access] = {}  # accesses alike are looked at once
-        for access in found:
-            key = tuple(map(number, (*access.indices, *access.conditions)))
-            different.setdefault(key, access)
         boxes: dict[object, Box] = {}
-        for access in different.values():
-            box = _box(access, still, self.known)
+        for access in found:
+            box = self._touches(access, still)
             boxes.setdefault(tuple(number(end) for r in box for end in (r.min, r.extent)), box)
         union, *others = boxes.values()
         for box in others:
             union = union_regions(union, box, self.known)
         return union
+
+    def _touches(self, access: Access, still: Collection[Var]) -> Box:
+        """As `_box`; accesses alike are looked at once."""
+        content = tuple(map(self.simplifier.number, (*access.indices, *access.conditions)))
+        key = access.buffer, content, frozenset(still)
+        if key not in self._touched:
+            self._touched[key] = _box(access, still, self.known)
+        return self._touched[key]
+
+    def _written_first(self, found: Sequence[Access], still: Collection[Var]) -> bool:
+        """Whether every cell read in an iteration of the loops around was written earlier in it."""
+        first = found[0]
+        if not first.writes:
+            return False
+        conditions = [c for whole in first.conditions for c in _conjuncts(whole)]
+        if any(var in still for c in conditions for var in free_vars(c)):
+            return False  # an iteration may skip the store
+        written = self._touches(first, still)
+        extents = [self.simplifier.expr_interval(r.extent)[1] for r in written]
+        _, inner = _under_conditions(first, still, self.known)
+        used = {var for index in first.indices for var in free_vars(index)}
+        points = prod(inner[v][1] - inner[v][0] + 1 for v in used if v in inner)
+        if None in extents or prod(e for e in extents if e is not None) > points:
+            return False  # the store leaves gaps
+        reads = [self._touches(access, still) for access in found if not access.writes]
+        return all(_covers(written, box, self.known) for box in reads)
 
 
 def _stands_still(axis: str, buffer: Buffer) -> bool:
@@ -186,28 +209,6 @@ def _unit_variable(total: Expr, inner: Bounds) -> Var | None:
     if factors is None or len(factors[0]) < 2:
         return None
     return next((var for var, factor in factors[0].items() if factor == 1), None)
-
-
-# --- values that outlive an iteration ------------------------------------------------------------
-
-
-def _written_first(found: Sequence[Access], still: Collection[Var], known: Bounds) -> bool:
-    """Whether every cell read in an iteration of the loops around was written earlier in it."""
-    first = found[0]
-    if not first.writes:
-        return False
-    conditions = [c for whole in first.conditions for c in _conjuncts(whole)]
-    if any(var in still for c in conditions for var in free_vars(c)):
-        return False  # an iteration may skip the store
-    written = _box(first, still, known)
-    extents = [Simplifier(known).expr_interval(r.extent)[1] for r in written]
-    _, inner = _under_conditions(first, still, known)
-    used = {var for index in first.indices for var in free_vars(index)}
-    points = prod(inner[v][1] - inner[v][0] + 1 for v in used if v in inner)
-    if None in extents or prod(e for e in extents if e is not None) > points:
-        return False  # the store leaves gaps
-    reads = [_box(access, still, known) for access in found if not access.writes]
-    return all(_covers(written, box, known) for box in reads)
 
 
 def _covers(outer: Box, inner: Box, known: Bounds) -> bool:
