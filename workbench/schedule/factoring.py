@@ -52,7 +52,7 @@ def only_sum(func: PrimFunc, block: Block, task: str) -> Sum:
     store, init = block.body, block.init
     found = None
     if isinstance(store, BufferStore) and isinstance(init, BufferStore):
-        found = _sum(store, init)
+        found = sum_of(store, init)
     if found is None:
         raise Refusal(
             f"Can't {task}: `{block.name}` is not of the form C[…] = C[…] + term",
@@ -70,7 +70,7 @@ def only_sum(func: PrimFunc, block: Block, task: str) -> Sum:
     return found
 
 
-def _sum(store: BufferStore, init: BufferStore) -> Sum | None:
+def sum_of(store: BufferStore, init: BufferStore) -> Sum | None:
     value = store.value
     if not (isinstance(value, BinOp) and value.op in _START and init.buffer is store.buffer):
         return None

@@ -1,0 +1,216 @@
+"""pad_einsum: the programs that it makes, and that they mean the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.block_programs import TWO_STAGES
+from tests.support.steps import after, walk_at_random
+
+ODD = """\
+@T.prim_func
+def main(
+    A: T.Buffer((7, 5), "float32"),
+    B: T.Buffer((5, 6), "float32"),
+    C: T.Buffer((7, 6), "float32"),
+):
+    for i, j, k in T.grid(7, 6, 5):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+"""
+
+
+def test_all_three_loops_of_a_matmul():
+    text = after(ODD, lambda sch: sch.pad_einsum("C", [4, 4, 4]))
+    assert (
+        text
+        == """\
+A_pad = T.alloc_buffer((8, 8))
+B_pad = T.alloc_buffer((8, 8))
+C_pad = T.alloc_buffer((8, 8))
+for i0, i1 in T.grid(8, 8):
+    with T.block("A_pad"):
+        v0, v1 = T.axis.remap("SS", [i0, i1])
+        T.reads(A[v0, v1])
+        T.writes(A_pad[v0, v1])
+        A_pad[v0, v1] = T.if_then_else(v0 < 7 and v1 < 5, A[v0, v1], T.float32(0))
+for i0, i1 in T.grid(8, 8):
+    with T.block("B_pad"):
+        v0, v1 = T.axis.remap("SS", [i0, i1])
+        T.reads(B[v0, v1])
+        T.writes(B_pad[v0, v1])
+        B_pad[v0, v1] = T.if_then_else(v0 < 5 and v1 < 6, B[v0, v1], T.float32(0))
+for i, j, k in T.grid(8, 8, 8):
+    with T.block("C"):
+        vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+        T.reads(A_pad[vi, vk], B_pad[vk, vj])
+        T.writes(C_pad[vi, vj])
+        with T.init():
+            C_pad[vi, vj] = T.float32(0)
+        C_pad[vi, vj] = C_pad[vi, vj] + A_pad[vi, vk] * B_pad[vk, vj]
+for i0, i1 in T.grid(7, 6):
+    with T.block("C_pad"):
+        v0, v1 = T.axis.remap("SS", [i0, i1])
+        T.reads(C_pad[v0, v1])
+        T.writes(C[v0, v1])
+        C[v0, v1] = C_pad[v0, v1]"""
+    )
+
+
+def test_the_sum_alone():
+    text = after(ODD, lambda sch: sch.pad_einsum("C", [1, 1, 4]))
+    assert (
+        text
+        == """\
+A_pad = T.alloc_buffer((7, 8))
+B_pad = T.alloc_buffer((8, 6))
+for i0, i1 in T.grid(7, 8):
+    with T.block("A_pad"):
+        v0, v1 = T.axis.remap("SS", [i0, i1])
+        T.reads(A[v0, v1])
+        T.writes(A_pad[v0, v1])
+        A_pad[v0, v1] = T.if_then_else(v1 < 5, A[v0, v1], T.float32(0))
+for i0, i1 in T.grid(8, 6):
+    with T.block("B_pad"):
+        v0, v1 = T.axis.remap("SS", [i0, i1])
+        T.reads(B[v0, v1])
+        T.writes(B_pad[v0, v1])
+        B_pad[v0, v1] = T.if_then_else(v0 < 5, B[v0, v1], T.float32(0))
+for i, j, k in T.grid(7, 6, 8):
+    with T.block("C"):
+        vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+        T.reads(A_pad[vi, vk], B_pad[vk, vj])
+        T.writes(C[vi, vj])
+        with T.init():
+            C[vi, vj] = T.float32(0)
+        C[vi, vj] = C[vi, vj] + A_pad[vi, vk] * B_pad[vk, vj]"""
+    )
+
+
+def test_rows_alone():
+    text = after(ODD, lambda sch: sch.pad_einsum("C", [8, 6, 1]))
+    assert (
+        text
+        == """\
+A_pad = T.alloc_buffer((8, 5))
+C_pad = T.alloc_buffer((8, 6))
+for i0, i1 in T.grid(8, 5):
+    with T.block("A_pad"):
+        v0, v1 = T.axis.remap("SS", [i0, i1])
+        T.reads(A[v0, v1])
+        T.writes(A_pad[v0, v1])
+        A_pad[v0, v1] = T.if_then_else(v0 < 7, A[v0, v1], T.float32(0))
+for i, j, k in T.grid(8, 6, 5):
+    with T.block("C"):
+        vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+        T.reads(A_pad[vi, vk], B[vk, vj])
+        T.writes(C_pad[vi, vj])
+        with T.init():
+            C_pad[vi, vj] = T.float32(0)
+        C_pad[vi, vj] = C_pad[vi, vj] + A_pad[vi, vk] * B[vk, vj]
+for i0, i1 in T.grid(7, 6):
+    with T.block("C_pad"):
+        v0, v1 = T.axis.remap("SS", [i0, i1])
+        T.reads(C_pad[v0, v1])
+        T.writes(C[v0, v1])
+        C[v0, v1] = C_pad[v0, v1]"""
+    )
+
+
+def test_nothing_to_pad():
+    text = after(ODD, lambda sch: sch.pad_einsum("C", [7, 3, 5]))
+    assert (
+        text
+        == """\
+for i, j, k in T.grid(7, 6, 5):
+    with T.block("C"):
+        vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+        T.reads(A[vi, vk], B[vk, vj])
+        T.writes(C[vi, vj])
+        with T.init():
+            C[vi, vj] = T.float32(0)
+        C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]"""
+    )
+
+
+def test_a_stage_between_others():
+    text = after(TWO_STAGES, lambda sch: sch.pad_einsum("B", [9]))
+    assert (
+        text
+        == """\
+B = T.alloc_buffer((16,))
+A_pad = T.alloc_buffer((18,))
+B_pad = T.alloc_buffer((18,))
+for i0 in range(18):
+    with T.block("A_pad"):
+        v0 = T.axis.spatial(18, i0)
+        T.reads(A[v0])
+        T.writes(A_pad[v0])
+        A_pad[v0] = T.if_then_else(v0 < 16, A[v0], T.float32(0))
+for i in range(18):
+    with T.block("B"):
+        vi = T.axis.spatial(18, i)
+        T.reads(A_pad[vi])
+        T.writes(B_pad[vi])
+        B_pad[vi] = A_pad[vi] * T.float32(2)
+for i0 in range(16):
+    with T.block("B_pad"):
+        v0 = T.axis.spatial(16, i0)
+        T.reads(B_pad[v0])
+        T.writes(B[v0])
+        B[v0] = B_pad[v0]
+for j in range(16):
+    with T.block("C"):
+        vj = T.axis.spatial(16, j)
+        T.reads(B[vj])
+        T.writes(C[vj])
+        C[vj] = B[vj] + T.float32(1)"""
+    )
+
+
+def test_a_block_in_a_block():
+    text = after(TWO_STAGES, lambda sch: sch.blockize("i"), lambda sch: sch.pad_einsum("B", [9]))
+    assert (
+        text
+        == """\
+B = T.alloc_buffer((16,))
+with T.block("B_o"):
+    vi_o = T.axis.spatial(1, 0)
+    T.reads(A[0:16])
+    T.writes(B[0:16])
+    A_pad = T.alloc_buffer((18,))
+    B_pad = T.alloc_buffer((18,))
+    for i0 in range(18):
+        with T.block("A_pad"):
+            v0 = T.axis.spatial(18, i0)
+            T.reads(A[v0])
+            T.writes(A_pad[v0])
+            A_pad[v0] = T.if_then_else(v0 < 16, A[v0], T.float32(0))
+    for i in range(18):
+        with T.block("B"):
+            vi_i = T.axis.spatial(18, i)
+            T.reads(A_pad[vi_i])
+            T.writes(B_pad[vi_i])
+            B_pad[vi_i] = A_pad[vi_i] * T.float32(2)
+    for i0 in range(16):
+        with T.block("B_pad"):
+            v0 = T.axis.spatial(16, i0)
+            T.reads(B_pad[v0])
+            T.writes(B[v0])
+            B[v0] = B_pad[v0]
+for j in range(16):
+    with T.block("C"):
+        vj = T.axis.spatial(16, j)
+        T.reads(B[vj])
+        T.writes(C[vj])
+        C[vj] = B[vj] + T.float32(1)"""
+    )
+
+
+@pytest.mark.parametrize("first", range(0, 60, 20))
+def test_random_programs(first: int):
+    taken = sum(walk_at_random(seed, "pad_einsum", length=4) for seed in range(first, first + 20))
+    assert taken >= 2
