@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+import workbench as wb
+from benchmarks.matmuls import blocking, blocking_with_shared, matmul
 from tests.support.gpu_programs import blocked_matmul, parsed, window_steps
-from workbench import script, target
+from workbench import lesson, script, target
 from workbench.ir import Kernel, PrimFunc
 from workbench.lower import lower
 
@@ -34,6 +36,47 @@ def test_a_matmul_keeps_its_tiles():
         "A_shared": (16, 8),
         "B_shared": (8, 16),
     }
+
+
+@pytest.mark.parametrize("size", [(120, 120, 64), (100, 120, 60), (130, 70, 37)])
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_matmul_that_its_tiles_do_not_divide_keeps_no_more(size: tuple[int, ...], shared: bool):
+    """What guards a copy only keeps it inside its array: what is read is inside, too."""
+    start = matmul(*size)
+    if shared:
+        sch = blocking_with_shared(wb.Schedule(start), 8, 8, 8, 8, 8)
+    else:
+        sch = blocking(wb.Schedule(start), 8, 8, 8, 8, 8, keep=True)
+    tile = 64 if shared else 8
+    depth = 8 if shared else 1
+    _, (rows, rows_k), (columns_k, columns) = sizes(sch.func).values()
+    assert (rows, rows_k, columns_k, columns) == (tile, depth, depth, tile)
+    assert lesson.check_result(sch.func, start) == ""
+
+
+def test_a_copy_that_leaves_cells_out_is_kept_over_iterations():
+    """Below 60 of 64 an iteration writes; above, it reads what an earlier one wrote."""
+    func = parsed(
+        """
+@T.prim_func
+def main(A: T.Buffer((64,), "float32"), B: T.Buffer((16, 64), "float32")):
+    S = T.alloc_buffer((64,), scope="local")
+    for t in T.thread_binding(1, thread="threadIdx.x"):
+        for k in range(16):
+            for i in range(4):
+                with T.block("S"):
+                    v = T.axis.spatial(64, k * 4 + i)
+                    T.where(k * 4 + i < LIMIT)
+                    S[v] = A[v]
+            for i in range(4):
+                with T.block("B"):
+                    vk = T.axis.spatial(16, k)
+                    v = T.axis.spatial(64, k * 4 + i)
+                    B[vk, v] = S[v]
+""".replace("LIMIT", "60")
+    )
+    assert sizes(func) == {"S": (64,)}
+    assert sizes(parsed(script.show(func).replace("< 60", "< 64"))) == {"S": (4,)}
 
 
 def test_each_view_tells_which_array_it_is_a_part_of():

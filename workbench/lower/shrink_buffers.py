@@ -6,7 +6,16 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from workbench.arith import Bounds, Simplifier, linear, narrow, prove, region_of, union_regions
+from workbench.arith import (
+    Bounds,
+    Simplifier,
+    equal,
+    linear,
+    narrow,
+    prove,
+    region_of,
+    union_regions,
+)
 from workbench.ir import (
     BinOp,
     Block,
@@ -122,6 +131,7 @@ class _WindowFinder:
         if not first.writes:
             return False
         conditions = [c for whole in first.conditions for c in _conjuncts(whole)]
+        conditions = [c for c in conditions if not _stays_inside(c, first, self.known)]
         if any(var in still for c in conditions for var in free_vars(c)):
             return False  # an iteration may skip the store
         written = self._touches(first, still)
@@ -209,6 +219,17 @@ def _unit_variable(total: Expr, inner: Bounds) -> Var | None:
     if factors is None or len(factors[0]) < 2:
         return None
     return next((var for var, factor in factors[0].items() if factor == 1), None)
+
+
+def _stays_inside(condition: Expr, store: Access, known: Bounds) -> bool:
+    """Whether `condition` only keeps an index of `store` inside its array, as reads are anyway."""
+    match condition:
+        case BinOp("<", value, Const(value=limit)) if int(limit) > 0:
+            return any(
+                size % int(limit) == 0 and equal(index // (size // int(limit)), value, known)
+                for index, size in zip(store.indices, store.buffer.shape, strict=True)
+            )
+    return False
 
 
 def _covers(outer: Box, inner: Box, known: Bounds) -> bool:
