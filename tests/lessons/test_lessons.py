@@ -162,8 +162,8 @@ def test_each_question_is_decided_by_the_steps_it_asks_for(path: Path, monkeypat
     assert found == ANSWERS[path.name]
 
 
-def run_cells(path: Path) -> dict[str, object]:
-    """The names that a lesson's cells make, whole runs and the install left out."""
+def run_cells(path: Path, last: str = "") -> dict[str, object]:
+    """The names that a lesson's cells make, to the `last`; whole runs and the install left out."""
     scope: dict[str, object] = {"__name__": "lesson"}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -174,7 +174,75 @@ def run_cells(path: Path) -> dict[str, object]:
                 lines = source.splitlines(keepends=True)
                 linecache.cache[file] = (len(source), None, lines, file)
                 exec(compile(source, file, "exec"), scope)
+            if cell.id == last:
+                break
     return scope
+
+
+def shared_fetch(name: str) -> list[tuple[str, str, dict[str, str]]]:
+    """The clicks of lesson 4 on one copy: the place, the verb, and what its form sends."""
+    return [
+        ("ax0", "fuse", {"loops": f'["{name}.ax1"]'}),
+        ("ax0_ax1_fused", "split", {"factors": "[None, 4, 4]"}),
+        ("ax0_ax1_fused_1", "bind", {"thread_axis": '"threadIdx.x"'}),
+        ("ax0_ax1_fused_2", "vectorize", {}),
+    ]
+
+
+CLICKS: dict[tuple[str, str], tuple[list[tuple[str, str, dict[str, str]]], str]] = {
+    ("03_local_blocking.ipynb", "lab-start"): (
+        [
+            ("i", "bind", {"thread_axis": '"threadIdx.y"'}),
+            ("j", "bind", {"thread_axis": '"threadIdx.x"'}),
+        ],
+        "8 times",
+    ),
+    ("03_local_blocking.ipynb", "lab-tile"): (
+        [
+            ("i_0", "bind", {"thread_axis": '"blockIdx.y"'}),
+            ("j_0", "bind", {"thread_axis": '"blockIdx.x"'}),
+            ("i_1", "bind", {"thread_axis": '"threadIdx.y"'}),
+            ("j_1", "bind", {"thread_axis": '"threadIdx.x"'}),
+        ],
+        "2 times",
+    ),
+    ("04_shared_blocking.ipynb", "lab-start"): ([], "4 times"),
+    ("04_shared_blocking.ipynb", "lab-fetch"): (
+        [
+            ("C", "cache_read", {"read_buffer_index": "0", "storage_scope": '"shared"'}),
+            ("A_shared", "compute_at", {"loop": '"k_0"'}),
+        ],
+        "128 times",
+    ),
+    ("04_shared_blocking.ipynb", "lab-cooperative"): (shared_fetch("A_shared"), "32 times"),
+}
+
+
+@pytest.mark.parametrize(("where", "clicks"), CLICKS.items(), ids=map("/".join, CLICKS))
+def test_the_matmuls_as_a_learner_clicks_them(where, clicks, monkeypatch):
+    """Every step that a lab asks for is on offer there, and the last one answers its question."""
+    made: list[wb.widgets.Lab] = []
+    lesson, cell = where
+    steps, answer = clicks
+    monkeypatch.setattr(wb, "lab", lambda *a, **o: made.append(lab(*a, **{**o, "autosave": None})))
+    lab = wb.widgets.Lab
+    run_cells(ROOT / "lessons" / lesson, last=cell)
+    here = made[-1]
+    for name, verb, args in steps:
+        here.place = place_of(here, name)
+        offers = here.pages[str(here.at)]["offers"][here.place]
+        assert verb in [v["name"] for v in offers["verbs"] if v["offered"]], (verb, here.place)
+        message = {"do": "apply", "verb": verb, "place": here.place, "args": args}
+        here._on_message(None, message, None)
+        assert "error" not in here.status, here.status
+    verdict = here.pages[str(here.at)]["verdict"]
+    assert here.setup["question"]["choices"][verdict["truth"]] == answer
+
+
+def place_of(lab: wb.widgets.Lab, name: str) -> str:
+    """The key of the first loop or block of that name in the program."""
+    names = lab.pages[str(lab.at)]["names"]
+    return next(k for k, v in names.items() if v["name"] == name and v["kind"] != "buffer")
 
 
 def test_lesson_1_as_a_learner_clicks_it(tmp_path: Path):

@@ -142,7 +142,8 @@ def how_often_used(
     """Ask how often the first thread (or the first block) reads each element of `buffer` it needs.
 
     The program decides it once loops are bound to all of `axes` and, where `stage` is given, it
-    has a block of that name under a bound loop. The choice nearest to its reads for each element is the true one.
+    has a block of that name under a bound loop. The choice nearest to its reads for each element
+    is the true one.
     """
 
     def judge(func: PrimFunc) -> Verdict | None:
