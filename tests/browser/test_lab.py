@@ -217,12 +217,12 @@ def test_lesson_2_shows_tiles_that_follow_the_slider(lab_page: Page):
     lab = lab_page.locator(".wb-lab").nth(2)
     lab.scroll_into_view_if_needed()
     lab.get_by_role("tab", name="tiles").click()
-    slider = lab.locator("input[type=range]")
+    slider = lab.get_by_label("block (blockIdx.x)")
     expect(slider).to_be_visible()
     before = lab.locator(".wb-machine .wb-strips").inner_html()
     slider.focus()
     lab_page.keyboard.press("ArrowRight")
-    expect(lab.locator(".wb-slide output")).to_contain_text("1 of 0…7")
+    expect(lab.locator(".wb-slide output").first).to_contain_text("1 of 0…7")
     lab_page.wait_for_function(
         "([el, old]) => el.innerHTML !== old",
         arg=[lab.locator(".wb-machine .wb-strips").element_handle(), before],

@@ -7,7 +7,9 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from workbench import draw
+import workbench as wb
+from benchmarks.matmuls import blocking_with_shared, matmul, naive
+from workbench import draw, insight
 from workbench.draw.memory import size_text
 from workbench.draw.svg import fit
 from workbench.draw.who import labels_of, region_text
@@ -146,7 +148,9 @@ def test_tiles_mark_reads_and_writes_differently():
     texts = words(picture.strips)
     assert "reads A[128:258]: 130 cells, 384 times" in texts
     assert "writes B[128:256]: 128 cells, each once" in texts
-    assert "wb-read" in picture.strips[0] and "wb-write" in picture.strips[1]
+    legend, a, b = picture.strips
+    assert words((legend,)) == ["block 1", "reads", "writes"]
+    assert '"wb-read"' in a and '"wb-write"' in b
     assert max(widths(picture.strips)) < PHONE
 
 
@@ -158,7 +162,7 @@ def test_a_two_dimensional_buffer_is_a_sheet_and_an_untouched_one_says_so():
         "One tile.",
         Table(("buffer",), ()),
     )
-    first, second = draw.tiles_picture(tiles).strips
+    _, first, second = draw.tiles_picture(tiles).strips
     assert "writes C[0:64, 64:128]: 4,096 cells, each once" in words((first,))
     assert "not touched by this selection" in words((second,))
 
@@ -210,3 +214,75 @@ def test_a_picture_is_a_figure_with_the_same_words():
         shapes = sum(strip.count("<rect") + strip.count("<circle") for strip in picture.strips)
         arrows = sum(strip.count("marker-end") for strip in picture.strips)
         assert len(figure.axes[0].patches) == shapes + arrows
+
+
+def matmul_tiles(sch: wb.Schedule, *selections: dict[str, int]) -> list[Tiles]:
+    return [insight.tiles(sch.func, select) for select in selections]
+
+
+def blocked(size: int) -> wb.Schedule:
+    sch = wb.Schedule(matmul(size))
+    blocking_with_shared(sch, 8, 8, 8, 8, 8)
+    return sch
+
+
+def boxes(strip: str, kind: str) -> list[tuple[float, float, float, float]]:
+    found = re.findall(rf'<rect ([^>]*) class="{kind}"', strip)
+    return [tuple(map(float, re.findall(r'"([-\d.]+)"', one))) for one in found]
+
+
+def test_a_product_is_three_linked_sheets_with_nested_selections():
+    sch = naive(wb.Schedule(matmul(16)), 4)
+    block, thread = {"blockIdx.x": 1, "blockIdx.y": 2}, {"threadIdx.x": 2, "threadIdx.y": 1}
+    *outer, inner = matmul_tiles(sch, block, block | thread, block | thread | {"k": 5})
+    legend, sheets, told = draw.tiles_picture(inner, outer).strips
+    assert words((legend,))[:3] == ["block (1, 2)", "thread (2, 1)", "k = 5"]
+    assert words((sheets,)) == ["A", "B", "C"]
+    assert words((told,)) == [
+        "A[9, 5] (global) is read",
+        "4 times by block (1, 2), once by thread (2, 1)",
+        "B[5, 6] (global) is read",
+        "4 times by block (1, 2), once by thread (2, 1)",
+        "C[9, 6] (global) is written",
+        "16 times by block (1, 2), once at k = 5",
+    ]
+    (row,), (column,) = [[box] for box in boxes(sheets, "wb-read-2")]
+    (tile,) = boxes(sheets, "wb-write-2")
+    assert (row[1], row[3]) == (tile[1], tile[3]), "rows of A and of C stand in line"
+    assert (column[0], column[2]) == (tile[0], tile[2]), "so do columns of B and of C"
+    assert max(widths((legend, sheets, told))) < PHONE
+
+
+def test_a_small_part_of_large_matrices_is_enlarged_where_it_is_copied_to():
+    sch = blocked(1024)
+    block, step = {"blockIdx.x": 3, "blockIdx.y": 2}, {"k_0": 40}
+    outer, inner, around = matmul_tiles(
+        sch, block, block | {"threadIdx.x": 21} | step, block | step
+    )
+    strips = draw.tiles_picture(inner, [outer], around).strips
+    assert words((strips[3],)) == ["enlarged: block (3, 2), k_0 = 40"]
+    assert words((strips[4],)) == ["A_shared", "B_shared", "C_local"]
+    told = words((strips[5],))
+    assert told[:3] == [
+        "A_shared[144, 320] (shared) is read",
+        "64 times by block (3, 2),",
+        "8 times by thread 21, k_0 = 40",
+    ]
+    assert len(strips) == 6 and max(widths(strips)) < PHONE
+    (tile,) = boxes(strips[4], "wb-write-1")
+    assert tile[2:] == (132.0, 132.0), "the block's tile fills the enlarged sheet"
+
+
+def test_matrices_that_no_sum_links_stand_alone():
+    sch = wb.Schedule(matmul(16))
+    tiles = insight.tiles(sch.func, {"i": 3})
+    alone = Tiles(tiles.axes[:2], tiles.tiles, tiles.caption, tiles.table)
+    assert len(draw.tiles_picture(tiles).strips) == 3
+    assert len(draw.tiles_picture(alone).strips) == 4
+    assert "reads A[3, 0:16]: 16 cells, 256 times" in words(draw.tiles_picture(alone).strips)
+
+
+def test_cells_that_lie_apart_are_drawn_apart():
+    touch = Touch("A", "read", ((0, 2, 8), (0, 4, 1)), True, 8, 8, 1.0)
+    tiles = Tiles((), (Tile("A", "global", (16, 16), (touch,)),), "Two rows.", Table((), ()))
+    assert len(boxes(draw.tiles_picture(tiles).strips[1], "wb-read")) == 2

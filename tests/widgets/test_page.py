@@ -98,14 +98,19 @@ def test_who_tells_what_the_step_changed():
     assert "is now" in picture["caption"]
 
 
-def test_tiles_follow_the_slider_and_stay_inside_its_range():
+def test_tiles_follow_the_sliders_and_stay_inside_their_range():
     sch, desk = window(), Desk()
-    made = page(sch, View(machine="tiles", axis="blockIdx.x", value=3), desk)
-    assert "tiles:blockIdx.x:3" in made["pictures"]
-    made = page(sch, View(machine="tiles", axis="blockIdx.x", value=99), desk, made)
-    assert "tiles:blockIdx.x:7" in made["pictures"]
-    axes = {axis["key"]: axis["extent"] for axis in made["axes"]}
-    assert axes["blockIdx.x"] == 8
+    made = page(sch, View(machine="tiles", select={"blockIdx.x": 3}), desk)
+    assert "tiles:blockIdx.x=3" in made["pictures"]
+    made = page(sch, View(machine="tiles", select={"blockIdx.x": 99}), desk, made)
+    assert "tiles:blockIdx.x=7" in made["pictures"]
+    both = View(machine="tiles", select={"blockIdx.x": 1, "threadIdx.x": 5})
+    made = page(sch, both, desk, made)
+    assert "thread 5" in made["pictures"]["tiles:blockIdx.x=1,threadIdx.x=5"]["strips"][0]
+    made = page(sch, View(machine="tiles", select={"blockIdx.x": -1}), desk, made)
+    assert "The whole program" in made["pictures"]["tiles:"]["caption"]
+    axes = {axis["key"]: (axis["extent"], axis["start"], axis["main"]) for axis in made["axes"]}
+    assert axes["blockIdx.x"] == (8, 0, True) and axes["threadIdx.x"] == (128, -1, True)
 
 
 def test_the_tree_has_branches_marks_and_sentences():

@@ -56,8 +56,15 @@ text { font: 11px system-ui, sans-serif; fill: #1f2328 }
 .wb-box { fill: #fff; stroke: #57606a }
 .wb-soft { fill: #eef1f4; stroke: #8c959f }
 .wb-arrow { stroke: #57606a; fill: none }
-.wb-read { fill: #0072b2; fill-opacity: .22; stroke: #0072b2; stroke-dasharray: 4 2 }
-.wb-write { fill: #d55e00; fill-opacity: .25; stroke: #d55e00 }
+.wb-grid { stroke: #b6bec6; stroke-width: .5; fill: none }
+.wb-dot { fill: #1f2328; stroke: #fff }
+.wb-guide { stroke-dasharray: 2 3 }
+.wb-read { fill: #0072b2; fill-opacity: .7; stroke: #1f2328; stroke-dasharray: 4 2 }
+.wb-read-1 { fill: #0072b2; fill-opacity: .3; stroke: #0072b2 }
+.wb-read-2 { fill: #0072b2; fill-opacity: .14; stroke: #0072b2 }
+.wb-write { fill: #d55e00; fill-opacity: .75; stroke: #1f2328 }
+.wb-write-1 { fill: #d55e00; fill-opacity: .34; stroke: #d55e00 }
+.wb-write-2 { fill: #d55e00; fill-opacity: .16; stroke: #d55e00 }
 .wb-u0 { fill: #dbe9f6; stroke: #0072b2 }
 .wb-u1 { fill: #fbe3d3; stroke: #d55e00 }
 .wb-u2 { fill: #d9f0e6; stroke: #00795b }

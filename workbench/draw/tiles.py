@@ -2,38 +2,180 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from workbench.draw.picture import Picture
-from workbench.draw.svg import fit, picture, rect, slices, tag, text
-from workbench.insight import Tile, Tiles, Touch
+from workbench.draw.sheets import (
+    LEFT,
+    SEEN,
+    SIDE,
+    WIDTH,
+    Level,
+    Sheet,
+    Trio,
+    copies,
+    frame_of,
+    product,
+    told,
+    trio_of,
+)
+from workbench.draw.svg import LETTER, fit, picture, rect, slices, tag, text
+from workbench.insight import Axis, Tile, Tiles, Touch
 
-WIDTH = 330.0
-LEFT, TRACK = 6.0, 318.0
+TRACK = 318.0
 BAR = 20.0
-MAP = 132.0  # the longer side of a two-dimensional buffer
+LINE = 16.0
 MARKS = 64  # more cells that lie apart would run into each other
-SEEN = 3.0  # px; nothing is drawn narrower
+ZOOM = 4  # a block's part of a sheet that is smaller than one in so many is also drawn large
 VERBS = {"read": "reads", "write": "writes"}
+DONE = {"read": "is read", "write": "is written"}
 
 
-def tiles_picture(tiles: Tiles) -> Picture:
-    """One strip a buffer: the whole of it, with the cells that the selection reads and writes."""
-    return Picture(tuple(map(_tile, tiles.tiles)), tiles.caption, tiles.table, tiles.kind)
+def tiles_picture(
+    tiles: Tiles, outer: Sequence[Tiles] = (), around: Tiles | None = None
+) -> Picture:
+    """What a selection reads and writes of each buffer, inside what wider selections do.
+
+    `outer` are the selections around it, the widest first, such as the block of a thread. The
+    three matrices of a product stand together, and again, enlarged to what `around` (default: the
+    widest) touches, where the products are taken from copies or a block's part is small.
+    """
+    levels = _levels([*outer, tiles])
+    strips = [_legend(levels)]
+    drawn: set[str] = set()
+    trio = trio_of(tiles)
+    if trio is not None:
+        inner, near = copies(trio, tiles), around or levels[0].tiles
+        strips += [product(trio, levels), _words(trio, levels)]
+        drawn = {tile.buffer for tile in (*trio.tiles, *inner.tiles)}
+        if _worth_a_closer_look(trio, inner, near):
+            strips += [_note(f"enlarged: {_selected(_chosen(near))}"), product(inner, levels, near)]
+            if inner != trio:
+                strips.append(_words(inner, levels))
+    strips += [_tile(tile, levels) for tile in tiles.tiles if tile.buffer not in drawn]
+    return Picture(tuple(strips), tiles.caption, tiles.table, tiles.kind)
 
 
-def _tile(tile: Tile) -> str:
+def _worth_a_closer_look(trio: Trio, inner: Trio, near: Tiles) -> bool:
+    found = {tile.buffer: tile for tile in near.tiles}
+    if not all(found[tile.buffer].touches for tile in inner.tiles):
+        return False
+    if not any(axis.role == "block" for axis in _chosen(near)):
+        return False
+    (_, rows), (_, columns) = frame_of(found[inner.result.buffer])
+    whole = trio.result.shape
+    return inner != trio or rows * ZOOM < whole[0] or columns * ZOOM < whole[1]
+
+
+def _levels(selections: Sequence[Tiles]) -> list[Level]:
+    levels: list[Level] = []
+    known: set[str] = set()
+    for tiles in selections:
+        new = [a for a in _chosen(tiles) if a.key not in known]
+        known |= {axis.key for axis in new}
+        levels.append(Level(_selected(new) or "the whole program", tiles))
+    return levels
+
+
+def _chosen(tiles: Tiles) -> list[Axis]:
+    return [axis for axis in tiles.axes if axis.selected is not None]
+
+
+def _selected(axes: Sequence[Axis]) -> str:
+    """The selection in words: "block (3, 2)", "thread 5", "k_0 = 4"."""
+    parts = []
+    for role in ("block", "thread"):
+        chosen = {axis.key[-1]: axis.selected for axis in axes if axis.role == role}
+        if chosen:
+            values = ", ".join(str(chosen.get(x, "all")) for x in "xyz" if x in chosen)
+            parts.append(f"{role} ({values})" if len(chosen) > 1 else f"{role} {values}")
+    parts += [f"{a.key} = {a.selected}" for a in axes if a.role not in ("block", "thread")]
+    return ", ".join(parts)
+
+
+def _legend(levels: Sequence[Level]) -> str:
+    """Which shade is which selection, and which colour reads and writes."""
+    entries = [
+        (f"-{min(outward, 2)}" * bool(outward), level.label)
+        for outward, level in zip(range(len(levels) - 1, -1, -1), levels, strict=True)
+    ]
+    parts, x, y = [], LEFT, 2.0
+    for shade, label in [*entries, ("read", "reads"), ("write", "writes")]:
+        label = fit(label, WIDTH - 50)
+        wide = 26 + 12 + len(label) * LETTER
+        if x + wide > WIDTH:
+            x, y = LEFT, y + 18
+        if label in VERBS.values():
+            parts.append(rect(x, y + 1, 20, 10, f"wb-{shade}"))
+        else:
+            parts += [rect(x + 10 * k, y + 1, 10, 10, f"wb-{access}{shade}")
+                      for k, access in enumerate(VERBS)]  # fmt: skip
+        parts.append(text(label, x + 26, y + 10, "", "start"))
+        x += wide
+    return picture(WIDTH, y + 18, *parts)
+
+
+def _note(words: str) -> str:
+    return picture(WIDTH, 18, text(fit(words, WIDTH - 8), LEFT, 13, "wb-muted", "start"))
+
+
+def _words(trio: Trio, levels: Sequence[Level]) -> str:
+    """How often one element of each sheet is read or written by each of the selections."""
+    lines = [line for tile in trio.tiles for line in _reuse(tile, levels, tile is trio.result)]
+    drawn = [
+        text(words, LEFT + indent, 12 + LINE * k, kind, "start")
+        for k, (words, indent, kind) in enumerate(lines)
+    ]
+    return picture(WIDTH, LINE * len(lines) + 8, *drawn)
+
+
+def _reuse(tile: Tile, levels: Sequence[Level], result: bool) -> list[tuple[str, float, str]]:
+    touch = told(tile.buffer, levels[-1], result)
+    if touch is None:
+        return [(f"{tile.buffer} is not touched by this selection", 0.0, "wb-muted")]
+    cell = f"{tile.buffer}[{', '.join(str(start) for start, _, _ in touch.region)}]"
+    counts = []
+    for level in levels:
+        around = level.tile(tile.buffer)
+        same = [t for t in (around.touches if around else ())
+                if (t.stage, t.access) == (touch.stage, touch.access)]  # fmt: skip
+        counts += [(_times(t), level.by) for t in same]
+    first, *rest = [
+        f"{times} {by}"
+        for k, (times, by) in enumerate(counts)
+        if k == 0 or times != counts[k - 1][0]
+    ]
+    lines = [(f"{cell} ({tile.scope}) {DONE[touch.access]}", 0.0, "wb-strong")]
+    row = first
+    for count in rest:
+        if (len(row) + len(count) + 2) * 5.9 > WIDTH - 20:
+            lines.append((row + ",", 12.0, ""))
+            row = count
+        else:
+            row += f", {count}"
+    return [*lines, (fit(row, WIDTH - 20, 5.9), 12.0, "")]
+
+
+def _times(touch: Touch) -> str:
+    if touch.even or touch.accesses == touch.cells:
+        number = touch.accesses // touch.cells
+        return "once" if number == 1 else f"{number:,} times"
+    return f"{touch.reuse:.3g} times on average"
+
+
+def _tile(tile: Tile, levels: Sequence[Level]) -> str:
     title = text(
         f"{tile.buffer} ({tile.scope}), {_shape(tile.shape)}", LEFT, 14, "wb-strong", "start"
     )
     flat = len(tile.shape) < 2
     height = BAR if flat else _map_size(tile.shape)[1]
-    body = _track(tile) if flat else _map(tile)
+    body = _track(tile, levels) if flat else _map(tile, levels)
     words = [
         text(
             fit(touch_text(tile.buffer, t), WIDTH - 8, 5.7),
             LEFT,
-            24 + height + 16 * (k + 1),
+            24 + height + LINE * (k + 1),
             "",
             "start",
         )
@@ -41,7 +183,7 @@ def _tile(tile: Tile) -> str:
     ]
     if not tile.touches:
         words = [text("not touched by this selection", LEFT, 40 + height, "wb-muted", "start")]
-    total = 24 + height + 16 * max(len(tile.touches), 1) + 10
+    total = 24 + height + LINE * max(len(tile.touches), 1) + 10
     return picture(WIDTH, total, tag("g", {"data-name": tile.buffer}, title, body, *words))
 
 
@@ -58,28 +200,27 @@ def touch_text(buffer: str, touch: Touch) -> str:
     return f"{VERBS.get(touch.access, touch.access)} {where}: {cells}{times}"
 
 
-def _track(tile: Tile) -> str:
+def _track(tile: Tile, levels: Sequence[Level]) -> str:
     """A one-dimensional buffer as a bar, cell by cell where the cells are few."""
     extent = prod(tile.shape)
     unit = TRACK / max(extent, 1)
     parts = [rect(LEFT, 22, TRACK, BAR, "wb-soft")]
     if extent <= 32:
-        parts += [
-            tag("path", {"d": f"M{LEFT + unit * k:g} 22v{BAR:g}", "class": "wb-arrow wb-thin"})
-            for k in range(1, extent)
-        ]
-    for touch in tile.touches:
-        start, count, step = touch.region[0] if touch.region else (0, 1, 1)
-        top, high = (22.0, BAR) if len(tile.touches) == 1 else _lane(touch)
-        runs = (
-            [(start, count)]
-            if step == 1
-            else [(start + k * step, 1) for k in range(min(count, 64))]
-        )
-        parts += [
-            rect(LEFT + unit * a, top, max(unit * n, SEEN), high, f"wb-{touch.access}")
-            for a, n in runs
-        ]
+        lines = "".join(f"M{LEFT + unit * k:g} 22v{BAR:g}" for k in range(1, extent))
+        parts.append(tag("path", {"d": lines, "class": "wb-grid"}))
+    for outward, level in zip(range(len(levels) - 1, -1, -1), levels, strict=True):
+        found = level.tile(tile.buffer)
+        touches = found.touches if found else ()
+        for touch in touches:
+            start, count, step = touch.region[0] if touch.region else (0, 1, 1)
+            top, high = (22.0, BAR) if len(touches) == 1 else _lane(touch)
+            runs = (
+                [(start, count)]
+                if step == 1
+                else [(start + k * step, 1) for k in range(min(count, MARKS))]
+            )
+            kind = f"wb-{touch.access}" + (f"-{min(outward, 2)}" if outward else "")
+            parts += [rect(LEFT + unit * a, top, max(unit * n, SEEN), high, kind) for a, n in runs]
     return "".join(parts)
 
 
@@ -90,22 +231,13 @@ def _lane(touch: Touch) -> tuple[float, float]:
 
 def _map_size(shape: tuple[int, ...]) -> tuple[float, float]:
     rows, columns = shape[-2:]
-    scale = MAP / max(rows, columns)
+    scale = SIDE / max(rows, columns)
     return max(columns * scale, 16.0), max(rows * scale, 16.0)
 
 
-def _map(tile: Tile) -> str:
+def _map(tile: Tile, levels: Sequence[Level]) -> str:
     """The last two dimensions of a buffer as a sheet; the others are in the words below."""
     width, height = _map_size(tile.shape)
     rows, columns = tile.shape[-2:]
-    parts = [rect(LEFT, 22, width, height, "wb-soft")]
-    for touch in tile.touches:
-        (r0, rn, rs), (c0, cn, cs) = touch.region[-2:]
-        box = (
-            LEFT + c0 * width / columns,
-            22 + r0 * height / rows,
-            max(((cn - 1) * cs + 1) * width / columns, SEEN),
-            max(((rn - 1) * rs + 1) * height / rows, SEEN),
-        )
-        parts.append(rect(*box, f"wb-{touch.access}"))
-    return "".join(parts)
+    sheet = Sheet(LEFT, 22, width, height, ((0, rows), (0, columns)))
+    return sheet.drawn(tile.buffer, levels)

@@ -9,7 +9,7 @@ from workbench.insight.accesses import Access, Loop, accesses
 from workbench.insight.cells import touched, union
 from workbench.insight.names import count_text, region_text
 from workbench.insight.page import Kind, Point, Region, Table
-from workbench.ir import Buffer, PrimFunc
+from workbench.ir import Buffer, PrimFunc, free_vars
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,7 @@ class Touch:
 
     `region` holds exactly these cells where `exact`, else it is the smallest box around them.
     `accesses` counts the loads or stores, `cells` the distinct cells; `reuse` is their ratio.
+    `even` says that each cell is surely touched as often as every other.
     """
 
     stage: str
@@ -42,16 +43,21 @@ class Touch:
     cells: int
     accesses: int
     reuse: float
+    even: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """One buffer and what the selection touches of it."""
+    """One buffer and what the selection touches of it.
+
+    `moved` names, for each dimension, the axes that its indices depend on.
+    """
 
     buffer: str
     scope: str
     shape: Point
     touches: tuple[Touch, ...]
+    moved: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +93,10 @@ def tiles(func: PrimFunc, select: Mapping[str, int | Sequence[int]] | None = Non
         if not _takes_part(access, keys, chosen):
             continue
         groups.setdefault(access.buffer, {}).setdefault((access.stage, kind), []).append(access)
+    moved = _moved(found, keys)
     result = tuple(
-        Tile(b.name, b.scope, b.shape, tuple(_touches(of, fixed))) for b, of in groups.items()
+        Tile(b.name, b.scope, b.shape, tuple(_touches(of, fixed)), moved.get(b, ()))
+        for b, of in groups.items()
     )
     return Tiles(axes, result, _caption(axes, result), _table(result))
 
@@ -104,6 +112,19 @@ def _takes_part(access: Access, keys: Mapping[str, list[Loop]], chosen: Mapping[
             if number >= (same[0].extent if same else 1):
                 return False
     return True
+
+
+def _moved(
+    found: Sequence[Access], keys: Mapping[str, list[Loop]]
+) -> dict[Buffer, tuple[tuple[str, ...], ...]]:
+    """For each buffer and dimension, the axes that an index of it depends on."""
+    key_of = {loop.var: key for key, loops in keys.items() for loop in loops}
+    moved: dict[Buffer, list[dict[str, None]]] = {}
+    for access in found:
+        dims = moved.setdefault(access.buffer, [{} for _ in access.indices])
+        for dim, index in zip(dims, access.indices, strict=True):
+            dim.update(dict.fromkeys(key_of[v] for v in free_vars(index) if v in key_of))
+    return {buffer: tuple(map(tuple, dims)) for buffer, dims in moved.items()}
 
 
 def _keys(found: Sequence[Access]) -> dict[str, list[Loop]]:
@@ -150,7 +171,8 @@ def _touches(groups: Mapping[tuple[str, str], list[Access]], fixed: Mapping) -> 
         number = sum(p.accesses for p in parts)
         if number:
             region, exact, cells = union(parts)
-            result.append(Touch(stage, kind, region, exact, cells, number, number / cells))
+            even = len(parts) == 1 and exact and parts[0].visits == cells
+            result.append(Touch(stage, kind, region, exact, cells, number, number / cells, even))
     return result
 
 

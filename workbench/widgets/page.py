@@ -16,14 +16,14 @@ from workbench.schedule.history import History, HistoryNode
 from workbench.widgets import offers
 from workbench.widgets.memo import memo
 from workbench.widgets.names import Keys, Names, names_of, places_of
-from workbench.widgets.pictures import axes_of, picture_pane, written
+from workbench.widgets.pictures import axes_of, picture_pane, tiles_name, written
 from workbench.widgets.question import Question
 from workbench.widgets.text import Lines
 from workbench.widgets.texts import text_pane
 
 PROGRAM_PANES = ("tensorir", "loops", "cuda", "metal", "code")
 MACHINE_PANES = ("who", "memory", "tiles")
-MOST_AXES, MOST_VALUES = 2, 16  # what a saved page holds of the tiling picture's sliders
+MOST_AXES, MOST_VALUES = 4, 8  # what a saved page holds of the tiling picture's sliders
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,7 @@ class View:
     program: str = "tensorir"
     machine: str = "who"
     buffer: str = ""
-    axis: str = ""
-    value: int = 0
+    select: Mapping[str, int] = field(default_factory=dict)  # of the tiling picture; -1 is all
     place: str = ""
     more: bool = False  # of the verbs
 
@@ -140,7 +139,7 @@ def _base(node: HistoryNode, desk: Desk) -> dict[str, Any]:
 
 
 def picture_name(made: dict[str, Any], node: HistoryNode, view: View) -> str:
-    """Which picture the view shows: "who:C", "memory", "tiles:blockIdx.x:3"; "" for none."""
+    """Which picture the view shows: "who:C", "memory", "tiles:blockIdx.x=3"; "" for none."""
     if view.machine == "who":
         shown = view.buffer if view.buffer in made["buffers"] else made["buffer"]
         return f"who:{shown}" if shown else ""
@@ -151,10 +150,7 @@ def picture_name(made: dict[str, Any], node: HistoryNode, view: View) -> str:
             made["axes"] = axes_of(node.func)
         except Fail:
             made["axes"] = []  # the picture itself tells why
-    if not made["axes"]:
-        return "tiles"
-    axis = next((a for a in made["axes"] if a["key"] == view.axis), made["axes"][0])
-    return f"tiles:{axis['key']}:{max(0, min(view.value, axis['extent'] - 1))}"
+    return tiles_name(made["axes"], view.select)
 
 
 def notes(func: PrimFunc) -> list[str]:
@@ -209,6 +205,7 @@ def every_choice(made: Mapping[str, Any]) -> Iterable[View]:
     """The other buffers of the who picture, and the sliders of the tiling picture."""
     for buffer in made["buffers"]:
         yield View(machine="who", buffer=buffer)
-    for axis in made.get("axes", [])[:MOST_AXES]:
+    main = [axis for axis in made.get("axes", []) if axis["main"]]
+    for axis in main[:MOST_AXES]:
         for value in range(min(axis["extent"], MOST_VALUES)):
-            yield View(machine="tiles", axis=axis["key"], value=value)
+            yield View(machine="tiles", select={axis["key"]: value})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench import draw, insight
@@ -41,11 +41,52 @@ def written(func: PrimFunc) -> list[str]:
 
 
 def axes_of(func: PrimFunc) -> list[dict[str, Any]]:
-    """What the slider of the tiling picture can select."""
+    """What the sliders of the tiling picture select; `start` is where each stands, -1 at "all".
+
+    Blocks, threads and the steps of sums are `main`: the others wait behind them.
+    """
+    axes = tiles_of(func, {}).axes
+    roles = [axis.role for axis in axes]
+    first = next((role for role in ("block", "thread") if role in roles), None)
     return [
-        {"key": axis.key, "extent": axis.extent, "label": _axis_label(axis.role, axis.key)}
-        for axis in tiles_of(func, {}).axes
+        {
+            "key": axis.key,
+            "extent": axis.extent,
+            "label": _axis_label(axis.role, axis.key),
+            "start": 0 if (axis.role == first if first else k == 0) else -1,
+            "main": axis.role in ("block", "thread", "reduce") or not first,
+        }
+        for k, axis in enumerate(axes)
     ]
+
+
+def tiles_name(axes: Sequence[Mapping[str, Any]], select: Mapping[str, int]) -> str:
+    """The tiling picture of a selection: "tiles:blockIdx.x=3,k_0=4"; values stay in range."""
+    chosen = []
+    for axis in axes:
+        value = min(select.get(axis["key"], axis["start"]), axis["extent"] - 1)
+        if value >= 0:
+            chosen.append(f"{axis['key']}={value}")
+    return f"tiles:{','.join(chosen)}"
+
+
+def selection_of(name: str) -> dict[str, int]:
+    """What the name of a tiling picture selects."""
+    pairs = (part.rpartition("=") for part in name.partition(":")[2].split(",") if part)
+    return {key: int(value) for key, _, value in pairs}
+
+
+def _tiles(func: PrimFunc, select: Mapping[str, int]) -> Picture:
+    """The selection inside its block, its thread; enlarged to what the block has in that step."""
+    roles = {axis.key: axis.role for axis in tiles_of(func, {}).axes}
+    blocks = {k: v for k, v in select.items() if roles[k] == "block"}
+    threads = {k: v for k, v in select.items() if roles[k] == "thread"}
+    steps = {k: v for k, v in select.items() if k not in blocks and k not in threads}
+    outer = [blocks, blocks | threads, blocks | threads | steps]
+    wider = [s for k, s in enumerate(outer[:-1]) if s and s != outer[k + 1]]
+    return draw.tiles_picture(
+        tiles_of(func, select), [tiles_of(func, s) for s in wider], tiles_of(func, blocks | steps)
+    )
 
 
 def _axis_label(role: str, key: str) -> str:
@@ -58,7 +99,7 @@ def picture_pane(
     asked: tuple[str, tuple[int, ...]] | None = None,
     before: HistoryNode | None = None,
 ) -> dict[str, Any]:
-    """The picture `name`: "who:C", "memory", or "tiles:blockIdx.x:3".
+    """The picture `name`: "who:C", "memory", or "tiles:blockIdx.x=3,k_0=4".
 
     Cells that differ from those of the program of `before` are marked; `asked` is ringed.
     """
@@ -68,8 +109,7 @@ def picture_pane(
             return plain(_who(node, rest[0], asked, before))
         if kind == "memory":
             return plain(draw.memory_picture(memory_of(node.func)))
-        select = {rest[0]: int(rest[1])} if rest else {}
-        return plain(draw.tiles_picture(tiles_of(node.func, select)))
+        return plain(_tiles(node.func, selection_of(name)))
     except Fail as fail:
         return {"refusal": refusal(fail)}
 

@@ -66,8 +66,16 @@ class Lab {
   picture(page, name) {
     if (name === "who") return page.pictures[`who:${this.whoBuffer(page)}`];
     if (name !== "tiles" || !page.axes?.length) return page.pictures[name];
-    const axis = page.axes.find((one) => one.key === this.view.axis) ?? page.axes[0];
-    return page.pictures[`tiles:${axis.key}:${Math.min(this.view.value ?? 0, axis.extent - 1)}`];
+    const chosen = page.axes
+      .map((axis) => [axis.key, this.selected(axis)])
+      .filter(([, value]) => value >= 0)
+      .map(([key, value]) => `${key}=${value}`);
+    return page.pictures[`tiles:${chosen.join(",")}`];
+  }
+
+  /** Where the slider of an axis stands; -1 while it takes all values. */
+  selected(axis) {
+    return Math.min(this.view.select?.[axis.key] ?? axis.start, axis.extent - 1);
   }
 
   /** What can be done at the chosen place, as Python found it; null while nothing is chosen. */

@@ -49,7 +49,7 @@ function machinePane(lab) {
     const page = lab.page;
     if (!page) return;
     const chosen = head.draw(lab.panes("machine"), lab.view.machine, PICTURE_NAMES, body);
-    const from = JSON.stringify([chosen, page.buffers, page.axes, lab.view.axis, lab.view.buffer]);
+    const from = JSON.stringify([chosen, page.buffers, page.axes, lab.view.buffer]);
     if (from !== drawnFrom) {
       // a slider that is being dragged stays what it is
       const make = { who: whoControls, tiles: tileControls }[chosen];
@@ -73,39 +73,40 @@ function machinePane(lab) {
     ];
   }
 
+  /** A slider for each axis, so that a block, its thread and a step are chosen together. */
   function tileControls(page) {
     const axes = page.axes ?? [];
-    if (!axes.length) return [];
-    const axis = axes.find((one) => one.key === lab.view.axis) ?? axes[0];
-    const value = Math.min(lab.view.value ?? 0, axis.extent - 1);
+    const rest = axes.filter((axis) => !axis.main);
+    const sliders = h("div.wb-sliders", {}, axes.filter((axis) => axis.main).map(axisSlider));
+    if (!rest.length) return [sliders];
+    const open = rest.some((axis) => lab.selected(axis) >= 0);
+    const more = h("summary", {}, `other loops (${rest.length})`);
+    const others = h("div.wb-sliders", {}, rest.map(axisSlider));
+    return [sliders, h("details", { open }, more, others)];
+  }
+
+  function axisSlider(axis) {
     const id = freshId("slider");
-    const shown = h(
-      "output",
-      { for: id },
-      axis.extent > 1 ? `${value} of 0…${axis.extent - 1}` : "0",
-    );
+    const words = (value) => (value < 0 ? "all" : `${value} of 0…${axis.extent - 1}`);
+    const value = lab.selected(axis);
+    const shown = h("output", { for: id }, words(value));
     const slider = h("input", {
       id,
       type: "range",
-      min: 0,
+      min: -1,
       max: axis.extent - 1,
       value,
       "aria-label": axis.label,
+      "aria-valuetext": words(value),
+      "data-f": `slider ${axis.key}`,
       oninput: () => {
-        shown.textContent = `${slider.value} of 0…${axis.extent - 1}`;
-        lab.show({ axis: axis.key, value: Number(slider.value) });
+        const at = Number(slider.value);
+        shown.textContent = words(at);
+        slider.setAttribute("aria-valuetext", words(at));
+        lab.show({ select: { ...lab.view.select, [axis.key]: at } });
       },
     });
-    const pick =
-      axes.length > 1
-        ? choice(
-            "show one",
-            axes.map((one) => [one.key, one.label]),
-            axis.key,
-            (key) => lab.show({ axis: key, value: 0 }),
-          )
-        : h("span", {}, axis.label);
-    return [pick, h("span.wb-slide", {}, slider, shown)];
+    return h("label.wb-slide", {}, h("span", {}, axis.label), slider, shown);
   }
 
   return {

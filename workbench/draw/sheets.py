@@ -1,0 +1,267 @@
+"""Two-dimensional buffers as sheets: what nested selections touch, and a product's three linked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from workbench.draw.svg import LETTER, picture, rect, tag, text
+from workbench.insight import Region, Tile, Tiles, Touch
+
+WIDTH, LEFT = 330.0, 6.0
+SIDE = 132.0  # px; the longest side of a sheet
+LEAST = 12.0  # px; the shortest side
+SEEN = 3.0  # px; nothing is drawn narrower
+APART = 3.0  # px; cells closer than that are drawn as one box
+MOST_BOXES = 64
+GRID = 32  # cells a side up to which each is drawn
+TITLE = 16.0
+
+Span = tuple[int, int]  # first cell and how many
+Frame = tuple[Span, Span]  # rows and columns that a sheet shows
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One of the nested selections, outermost first: "block (3, 2)", "thread 5", "k_0 = 4"."""
+
+    label: str
+    tiles: Tiles
+
+    @property
+    def by(self) -> str:
+        """Who or when: "by thread 5", "at k_0 = 4"."""
+        return f"{'at' if '=' in self.label else 'by'} {self.label}"
+
+    def tile(self, buffer: str) -> Tile | None:
+        """What the selection touches of `buffer`."""
+        return next((t for t in self.tiles.tiles if t.buffer == buffer), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Trio:
+    """The sheets of C = A B: `left` shares its rows with `result`, `top` its columns."""
+
+    left: Tile
+    top: Tile
+    result: Tile
+
+    @property
+    def tiles(self) -> tuple[Tile, Tile, Tile]:
+        return self.left, self.top, self.result
+
+
+def trio_of(tiles: Tiles) -> Trio | None:
+    """The factors and the result of a matrix product among the parameters; None without one."""
+    if not any(axis.role == "reduce" for axis in tiles.axes):
+        return None
+    sheets = [t for t in tiles.tiles if len(t.shape) == 2 and t.scope == "global" and t.moved]
+    for result in sheets:
+        for left in sheets:
+            for top in sheets:
+                if len({result.buffer, left.buffer, top.buffer}) == 3 and (
+                    _together(left, 0, result, 0)
+                    and _together(top, 1, result, 1)
+                    and _together(left, 1, top, 0)
+                ):
+                    return Trio(left, top, result)
+    return None
+
+
+def _together(a: Tile, dim_a: int, b: Tile, dim_b: int) -> bool:
+    """Whether an axis moves along the dimension of `a` and of `b` alike, and no other of `b`."""
+    shared = set(a.moved[dim_a]) & set(b.moved[dim_b])
+    same_size = a.shape[dim_a] == b.shape[dim_b]
+    return same_size and bool(shared - set(b.moved[1 - dim_b]) or shared == set(a.moved[dim_a]))
+
+
+def copies(trio: Trio, tiles: Tiles) -> Trio:
+    """The same three where the products are taken: in shared memory or registers, if they are."""
+    moves = _moves(tiles)
+    known = {tile.buffer: tile for tile in tiles.tiles}
+    back = {target: source for source, target in moves.items()}
+    return Trio(
+        known[_follow(trio.left.buffer, moves)],
+        known[_follow(trio.top.buffer, moves)],
+        known[_follow(trio.result.buffer, back)],
+    )
+
+
+def _moves(tiles: Tiles) -> dict[str, str]:
+    """Which buffer is copied to which of the same shape, by blocks that do nothing else."""
+    stages: dict[str, dict[str, list[Tile]]] = {}
+    for tile in tiles.tiles:
+        for touch in tile.touches:
+            stages.setdefault(touch.stage, {"read": [], "write": []})[touch.access].append(tile)
+    return {
+        found["read"][0].buffer: found["write"][0].buffer
+        for found in stages.values()
+        if [len(found["read"]), len(found["write"])] == [1, 1]
+        and found["read"][0] is not found["write"][0]
+        and found["read"][0].shape == found["write"][0].shape
+    }
+
+
+def _follow(buffer: str, moves: Mapping[str, str]) -> str:
+    seen = {buffer}
+    while (following := moves.get(buffer)) is not None and following not in seen:
+        buffer = following
+        seen.add(buffer)
+    return buffer
+
+
+def frame_of(tile: Tile) -> Frame:
+    """The rows and columns of the smallest box around all that is touched."""
+    regions = [touch.region[-2:] for touch in tile.touches]
+    if not regions:
+        return (0, tile.shape[-2]), (0, tile.shape[-1])
+    rows, columns = (_around([region[d] for region in regions]) for d in (0, 1))
+    return rows, columns
+
+
+def _around(spans: Sequence[tuple[int, int, int]]) -> Span:
+    low = min(start for start, _, _ in spans)
+    high = max(start + (count - 1) * step + 1 for start, count, step in spans)
+    return low, high - low
+
+
+def _join(a: Span, b: Span) -> Span:
+    low = min(a[0], b[0])
+    return low, max(a[0] + a[1], b[0] + b[1]) - low
+
+
+def product(trio: Trio, levels: Sequence[Level], around: Tiles | None = None) -> str:
+    """The three sheets, shared dimensions in line; `around` cuts them to what it touches."""
+    m, n, k = _spans(trio, around)
+    scale = SIDE / max(m[1], n[1]) if around else SIDE / max(m[1], n[1], k[1])
+    high, wide = (max(span[1] * scale, LEAST) for span in (m, n))
+    deep = min(max(k[1] * scale, LEAST), SIDE)
+    names = [tile.buffer for tile in trio.tiles]
+    x1 = LEFT + max(deep, len(names[0]) * (LETTER + 0.8)) + 18
+    y1 = TITLE + deep + 10 + TITLE
+    left = Sheet(LEFT + x1 - 18 - LEFT - deep, y1, deep, high, (m, k))
+    top = Sheet(x1, TITLE, wide, deep, (k, n))
+    result = Sheet(x1, y1, wide, high, (m, n))
+    parts = [_guides(left, top, result, trio, levels[0])]
+    for sheet, name in zip((left, top, result), names, strict=True):
+        at = x1 - 18 - len(name) * LETTER if sheet is left and deep < 60 else sheet.x
+        title = text(name, max(at, LEFT), sheet.y - 5, "wb-strong", "start")
+        first = "write" if sheet is result else "read"
+        shown = [title, sheet.drawn(name, levels, first)]
+        element = told(name, levels[-1], sheet is result)
+        if element is not None:
+            shown.append(sheet.dot([start for start, _, _ in element.region]))
+        parts.append(tag("g", {"data-name": name}, *shown))
+    return picture(WIDTH, y1 + high + 4, *parts)
+
+
+def told(buffer: str, level: Level, result: bool) -> Touch | None:
+    """The touch that words tell of: writes of the result, reads of what goes into it."""
+    tile = level.tile(buffer)
+    wanted = "write" if result else "read"
+    touches = [t for t in (tile.touches if tile else ()) if t.access == wanted]
+    return max(reversed(touches), key=lambda t: t.accesses, default=None)  # not its init
+
+
+def _spans(trio: Trio, around: Tiles | None) -> tuple[Span, Span, Span]:
+    """Rows of the result, its columns, and the steps of the sum, as far as they are shown."""
+    if around is None:
+        (rows, columns), inner = trio.result.shape, trio.left.shape[1]
+        return (0, rows), (0, columns), (0, inner)
+    found = {tile.buffer: frame_of(tile) for tile in around.tiles}
+    left, top, result = (found[tile.buffer] for tile in trio.tiles)
+    return _join(left[0], result[0]), _join(top[1], result[1]), _join(left[1], top[0])
+
+
+def _guides(left: Sheet, top: Sheet, result: Sheet, trio: Trio, outer: Level) -> str:
+    """Lines that carry the rows and columns of the outermost selection from sheet to sheet."""
+    tile = outer.tile(trio.result.buffer)
+    if tile is None or not tile.touches:
+        return ""
+    rows, columns = frame_of(tile)
+    lines = []
+    for row in (rows[0], rows[0] + rows[1]):
+        y = result.at(0, row)
+        lines.append(f"M{left.x + left.width:g} {y:g}H{result.x:g}")
+    for column in (columns[0], columns[0] + columns[1]):
+        x = result.at(1, column)
+        lines.append(f"M{x:g} {top.y + top.height:g}V{result.y:g}")
+    return tag("path", {"d": "".join(lines), "class": "wb-arrow wb-guide"})
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A rectangle of the drawing that shows the cells of a frame."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    frame: Frame
+
+    def at(self, dim: int, cell: int) -> float:
+        """Where the edge before `cell` lies; rows are dimension 0."""
+        first, count = self.frame[dim]
+        start, size = (self.y, self.height) if dim == 0 else (self.x, self.width)
+        return start + min(max((cell - first) / count, 0.0), 1.0) * size
+
+    def drawn(self, buffer: str, levels: Sequence[Level], first: str = "write") -> str:
+        """The sheet with what each of the nested selections touches.
+
+        What is both read and written is drawn as `first` says.
+        """
+        parts = [rect(self.x, self.y, self.width, self.height, "wb-soft"), self._grid()]
+        for outward, level in zip(range(len(levels) - 1, -1, -1), levels, strict=True):
+            tile = level.tile(buffer)
+            for access, region in _regions(tile.touches if tile else (), first):
+                kind = f"wb-{access}" + (f"-{min(outward, 2)}" if outward else "")
+                parts += [rect(*box, kind) for box in self._boxes(region)]
+        return "".join(parts)
+
+    def dot(self, cell: Sequence[int]) -> str:
+        """A mark on one cell."""
+        x, y = (
+            (self.at(dim, cell[dim - 2]) + self.at(dim, cell[dim - 2] + 1)) / 2 for dim in (1, 0)
+        )
+        return tag("circle", {"cx": x, "cy": y, "r": 1.8, "class": "wb-dot"})
+
+    def _grid(self) -> str:
+        (_, rows), (_, columns) = self.frame
+        if max(rows, columns) > GRID or min(self.width / columns, self.height / rows) < 4:
+            return ""
+        lines = [f"M{self.x:g} {self.y + self.height * k / rows:g}h{self.width:g}"
+                 for k in range(1, rows)]  # fmt: skip
+        lines += [f"M{self.x + self.width * k / columns:g} {self.y:g}v{self.height:g}"
+                  for k in range(1, columns)]  # fmt: skip
+        return tag("path", {"d": "".join(lines), "class": "wb-grid"})
+
+    def _boxes(self, region: Region) -> list[tuple[float, float, float, float]]:
+        """Where the cells of a region lie, those that touch each other as one box."""
+        rows, columns = (self._runs(dim, region[dim - 2]) for dim in (0, 1))
+        if len(rows) * len(columns) > MOST_BOXES:
+            rows, columns = ([(runs[0][0], runs[-1][1])] for runs in (rows, columns))
+        return [(x0, y0, x1 - x0, y1 - y0) for y0, y1 in rows for x0, x1 in columns]
+
+    def _runs(self, dim: int, span: tuple[int, int, int]) -> list[tuple[float, float]]:
+        start, count, step = span
+        size = (self.height if dim == 0 else self.width) / self.frame[dim][1]
+        if step == 1 or count > MOST_BOXES or (step - 1) * size < APART:
+            ends = [(start, start + (count - 1) * step + 1)]
+        else:
+            ends = [(start + k * step, start + k * step + 1) for k in range(count)]
+        return [self._seen(dim, self.at(dim, low), self.at(dim, high)) for low, high in ends]
+
+    def _seen(self, dim: int, low: float, high: float) -> tuple[float, float]:
+        """Not narrower than can be seen, and inside the sheet."""
+        start, size = (self.y, self.height) if dim == 0 else (self.x, self.width)
+        if high - low < SEEN:
+            low = min(max((low + high - SEEN) / 2, start), start + size - SEEN)
+            high = low + SEEN
+        return low, high
+
+
+def _regions(touches: Sequence[Touch], first: str) -> list[tuple[str, Region]]:
+    """Reads and writes, each region once; the kind `first` is drawn last and takes what is both."""
+    mine = {touch.region for touch in touches if touch.access == first}
+    others = {(t.access, t.region) for t in touches if t.region not in mine}
+    return [*sorted(others), *((first, region) for region in sorted(mine))]
