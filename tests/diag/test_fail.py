@@ -82,3 +82,22 @@ def test_a_notebook_shows_the_learners_line_and_no_internals():
         'do:    write A: T.Buffer((8,), "float32")',
     ]
     assert Fail("No")._render_traceback_() == ["\x1b[31mFail\x1b[0m: No."]
+
+
+def test_long_names_are_cut_in_the_middle():
+    name = "r_" + "fused_" * 30 + "0"
+    fail = Fail(f"Can't bind `{name}` to threadIdx.x: `{name}` runs 4096 times", detail="4096 > 8")
+    assert len(fail.headline) <= 120
+    assert str(fail) == (
+        "Can't bind `r_fused_fused_fus…sed_fused_fused_0` to threadIdx.x: "
+        "`r_fused_fused_fus…sed_fused_fused_0` runs 4096 times.\n"
+        f"found: Can't bind `{name}` to threadIdx.x: `{name}` runs 4096 times.\n"
+        "       4096 > 8"
+    )
+    assert str(pickle.loads(pickle.dumps(fail))) == str(fail)
+
+
+def test_a_sentence_without_names_to_cut_ends_early():
+    fail = Fail("Can't do this: " + "so many words, " * 12)
+    assert len(fail.headline) <= 120 and fail.headline.endswith(" so many…")
+    assert fail.detail.endswith("so many words, .")

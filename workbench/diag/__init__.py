@@ -1,6 +1,6 @@
 """How a refusal is told and a place in a text is marked; knows nothing of programs."""
 
-from workbench.diag.fail import Fail, Refusal
+from workbench.diag.fail import Fail, Refusal, shortened
 from workbench.diag.span import Span, mark
 
-__all__ = ["Fail", "Refusal", "Span", "mark"]
+__all__ = ["Fail", "Refusal", "Span", "mark", "shortened"]

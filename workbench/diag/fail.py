@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from pathlib import PurePath
 from traceback import extract_tb
 
 _PACKAGE = PurePath(__file__).parents[1]
+LONGEST = 120  # characters of a headline: a line of a terminal, or of a notebook's cell
+_KEPT = 6  # characters kept at either end of a long name: enough to tell loops of one nest apart
 _RED, _PLAIN = "\x1b[31m", "\x1b[0m"
 
 
@@ -16,7 +19,7 @@ class Fail(Exception):
     `headline` is the whole first sentence (at most 120 characters), `asked` the call that was
     made, `where` the program or source with the place marked, `detail` what was found there (two
     iterations in conflict, a counter-example), `hint` what to do instead. All but the headline
-    may be "".
+    may be "". A longer headline has its long names cut short, and is whole in what was found.
 
     >>> print(Fail("Can't split `i`: [2, 4] covers 8 of 10 iterations", hint="write None for 4"))
     Can't split `i`: [2, 4] covers 8 of 10 iterations.
@@ -27,7 +30,10 @@ class Fail(Exception):
         self, headline: str, *, asked: str = "", where: str = "", detail: str = "", hint: str = ""
     ) -> None:
         super().__init__(headline)
-        self.headline = headline if headline.endswith((".", "?", "!")) else headline + "."
+        whole = headline if headline.endswith((".", "?", "!")) else headline + "."
+        self.headline = shortened(whole)
+        if self.headline != whole:
+            detail = f"{whole}\n{detail}".rstrip()
         self.asked = asked
         self.where = where
         self.detail = detail
@@ -73,6 +79,21 @@ class Fail(Exception):
             )
             parts.append(f"<details><summary>details</summary><dl>{rows}</dl></details>")
         return f'<div class="wb-fail" role="alert">{"".join(parts)}</div>'
+
+
+def shortened(headline: str) -> str:
+    """A headline of at most 120 characters: long names cut in the middle, then what is too much.
+
+    >>> shortened("Can't split `i_" + "fused_" * 20 + "1`: it is bound to threadIdx.x.")[:80]
+    "Can't split `i_fused_fused_fused_fused_fused_fused_…_fused_fused_fused_fused_fus"
+    """
+    cut, kept = headline, LONGEST // 2
+    while len(cut) > LONGEST and kept > _KEPT:
+        kept -= 1
+        cut = re.sub(rf"(\w{{{kept}}})\w{{2,}}(\w{{{kept}}})", r"\1…\2", headline)
+    if len(cut) > LONGEST:
+        cut = cut[: LONGEST - 1].rsplit(" ", 1)[0] + "…"
+    return cut
 
 
 class Refusal(Exception):

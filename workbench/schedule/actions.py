@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.diag import Refusal
+from workbench.diag import Refusal, shortened
 from workbench.ir import Block, For, PrimFunc
 from workbench.schedule.find import loop_name
 from workbench.schedule.primitive import REGISTRY, Primitive
@@ -67,9 +67,8 @@ def _verdict(prim: Primitive, func: PrimFunc, place: For | Block) -> Verdict:
     try:
         tried: list[Mapping[str, Any]] = list(prim.choices(func, place)) if prim.choices else [{}]
     except Refusal as refusal:
-        return Verdict(
-            prim.name, prim.group, prim.summary, (Option({}, refusal.headline, refusal.hint),)
-        )
+        why_not = shortened(refusal.headline)
+        return Verdict(prim.name, prim.group, prim.summary, (Option({}, why_not, refusal.hint),))
     if not prim.choices and any(p.required for p in prim.params[1:]):
         options: tuple[Option, ...] = (Option({}),)  # a text of one's own: nothing to try
     else:
@@ -93,7 +92,7 @@ def _option(
     try:
         (prim.check or prim.apply)(func, place, *(v for many in rest for v in many), **named)
     except Refusal as refusal:
-        return Option(shown, refusal.headline, refusal.hint)
+        return Option(shown, shortened(refusal.headline), refusal.hint)
     return Option(shown)
 
 

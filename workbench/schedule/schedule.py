@@ -324,17 +324,12 @@ class Schedule:
         def __getattr__(self, name: str) -> Callable[..., Any]: ...
 
 
-LONGEST = 119  # characters of a headline, with its full stop 120
-
-
 def told(refusal: Refusal, func: PrimFunc, asked: str) -> ScheduleError:
     """A refusal as the learner gets it: its nodes marked in the program, its headline one line."""
     where = script.mark_nodes(func, refusal.at) if refusal.at else ""
-    headline, detail = refusal.headline, refusal.detail
-    if len(headline) > LONGEST:
-        detail = "; ".join(part for part in (headline, detail) if part)
-        headline = headline[: LONGEST - 1].rsplit(" ", 1)[0] + "…"
-    return ScheduleError(headline, asked=asked, where=where, detail=detail, hint=refusal.hint)
+    return ScheduleError(
+        refusal.headline, asked=asked, where=where, detail=refusal.detail, hint=refusal.hint
+    )
 
 
 def _shown(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -6,35 +6,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from workbench.diag import Refusal
-from workbench.ir import Block, Buffer, PrimFunc, substitute_buffers
+from workbench.ir import Block, PrimFunc, substitute_buffers
 from workbench.ir.places import places
+from workbench.schedule.caching import SCOPES, check_scope, nth_buffer
 from workbench.schedule.primitive import Edit, primitive
-
-SCOPES = ("global", "shared", "local")
-
-
-def _written(block: Block, buffer_index: int | str) -> Buffer:
-    """The buffer that `block` writes at `buffer_index`, a position or a name."""
-    written = [region.buffer for region in block.writes]
-    names = ", ".join(f"{k}: {buffer.name}" for k, buffer in enumerate(written))
-    for number, buffer in enumerate(written):
-        if buffer_index in (number, buffer.name):
-            return buffer
-    raise Refusal(
-        f"Can't set_scope in `{block.name}`: it writes no buffer {buffer_index!r}",
-        block,
-        hint=f"it writes {names}",
-    )
 
 
 def _check(func: PrimFunc, block: Block, buffer_index: int | str, storage_scope: str) -> None:
-    buffer = _written(block, buffer_index)
-    if storage_scope not in SCOPES:
-        raise Refusal(
-            f"Can't put `{buffer.name}` in {storage_scope!r}: there is no such memory",
-            block,
-            hint=f"the memories: {', '.join(SCOPES)}",
-        )
+    check_scope("set_scope", block, storage_scope)
+    buffer = nth_buffer(block, buffer_index, block.writes, "set_scope", "writes")
     if buffer in func.params and storage_scope != buffer.scope:
         raise Refusal(
             f"Can't put `{buffer.name}` in {storage_scope} memory: it is an argument of "
@@ -91,7 +71,7 @@ def set_scope(func: PrimFunc, block: Block, buffer_index: int | str, storage_sco
                 T.writes(C[vi])
                 C[vi] = B_shared[vi]
     """
-    buffer = _written(block, buffer_index)
+    buffer = nth_buffer(block, buffer_index, block.writes, "set_scope", "writes")
     if storage_scope == buffer.scope:
         return Edit(func)
     moved = replace(buffer, name=f"{buffer.name}_{storage_scope}", scope=storage_scope)
