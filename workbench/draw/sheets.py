@@ -31,7 +31,7 @@ class Level:
     @property
     def by(self) -> str:
         """Who or when: "by thread 5", "at k_0 = 4"."""
-        return f"{'at' if '=' in self.label else 'by'} {self.label}"
+        return f"{'at' if self.label.split()[1] == '=' else 'by'} {self.label}"
 
     def tile(self, buffer: str) -> Tile | None:
         """What the selection touches of `buffer`."""
