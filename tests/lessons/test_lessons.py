@@ -7,14 +7,17 @@ import json
 import linecache
 import random
 import re
+import sys
 import warnings
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 import nbformat
 import pytest
 from nbclient import NotebookClient
 
 import workbench as wb
+import workbench.lesson
 from workbench.widgets import Question
 
 ROOT = Path(__file__).parents[2]
@@ -144,6 +147,7 @@ ANSWERS = {
 def test_each_question_is_decided_by_the_steps_it_asks_for(path: Path, monkeypatch):
     """Not where its lab opens (unless it only asks to look), and as the lesson's text says."""
     asked: list[tuple[Question, wb.Schedule, int]] = []
+    monkeypatch.setattr(sys.modules["workbench.lesson.begin"], "_begun", WeakValueDictionary())
 
     def lab(sch: wb.Schedule, *, question: Question | None = None, **_: object) -> None:
         if question:
@@ -222,6 +226,7 @@ CLICKS: dict[tuple[str, str], tuple[list[tuple[str, str, dict[str, str]]], str]]
 def test_the_matmuls_as_a_learner_clicks_them(where, clicks, monkeypatch):
     """Every step that a lab asks for is on offer there, and the last one answers its question."""
     made: list[wb.widgets.Lab] = []
+    monkeypatch.setattr(sys.modules["workbench.lesson.begin"], "_begun", WeakValueDictionary())
     lesson, cell = where
     steps, answer = clicks
     monkeypatch.setattr(wb, "lab", lambda *a, **o: made.append(lab(*a, **{**o, "autosave": None})))
