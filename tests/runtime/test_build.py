@@ -6,6 +6,7 @@ import importlib
 import sys
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ from workbench.runtime import (
     Timing,
     built,
     launching,
+    rebuild,
     recorded,
 )
 from workbench.runtime.arguments import check_arguments
@@ -98,6 +100,30 @@ def test_metal_text_runs_on_the_emulator():
     a, b = arrays()
     kernel(a, b)
     np.testing.assert_array_equal(b, 2 * a)
+
+
+def test_a_rebuild_for_another_target_is_what_a_build_gives():
+    kernel = wb.build(bound())
+    other = rebuild(kernel, "metal")
+    assert other.lowered is kernel.lowered and other.target.kind == "metal"
+    assert other.source == wb.build(bound(), target="metal").source != kernel.source
+
+
+def test_a_rebuild_lowers_anew_for_other_vectors():
+    kernel = wb.build(bound())
+    narrow = replace(kernel.target, name="narrow", max_vector_bytes=8)
+    assert rebuild(kernel, narrow).lowered is not kernel.lowered
+
+
+def test_a_rebuild_refuses_what_the_other_target_cannot_hold():
+    kernel = wb.build(bound())
+    small = replace(kernel.target, name="small", title="a small GPU", max_threads_per_block=2)
+    with pytest.raises(wb.ScheduleError) as again:
+        rebuild(kernel, small)
+    with pytest.raises(wb.ScheduleError) as anew:
+        wb.build(kernel.func, small)
+    assert str(again.value) == str(anew.value)
+    assert "4 threads a block, and a small GPU takes 2" in str(again.value)
 
 
 def test_a_program_with_nothing_bound_has_no_kernel():

@@ -2,6 +2,6 @@
 
 from workbench.check.conflict import refuse_conflict
 from workbench.check.finding import Finding
-from workbench.check.program import check_program
+from workbench.check.program import check_limits, check_program
 
-__all__ = ["Finding", "check_program", "refuse_conflict"]
+__all__ = ["Finding", "check_limits", "check_program", "refuse_conflict"]

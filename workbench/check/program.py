@@ -32,6 +32,15 @@ def check_program(func: PrimFunc, target: Target) -> list[Finding]:
     return errors or [finding for nest in kernels for finding in waste(nest)]
 
 
+def check_limits(func: PrimFunc, target: Target) -> list[Finding]:
+    """What `target` cannot hold of `func`, which is right as code for some other target."""
+    return [
+        finding
+        for nest in nests(func)
+        for finding in (*_limits(nest, target), *_shared_limit(func, nest, target))
+    ]
+
+
 def _unbound(nest: Nest) -> Iterator[Finding]:
     if not nest.bound:
         loop = nest.loops[0] if nest.loops else None

@@ -1,7 +1,7 @@
 """Running kernels: on a GPU in a process of its own, or on the emulator; and timing them."""
 
 from workbench.runtime import recorded
-from workbench.runtime.build import build
+from workbench.runtime.build import build, rebuild
 from workbench.runtime.built import Built
 from workbench.runtime.devices import DeviceReport, device
 from workbench.runtime.errors import ArgumentError, DeviceError
@@ -15,5 +15,6 @@ __all__ = [
     "Timing",
     "build",
     "device",
+    "rebuild",
     "recorded",
 ]

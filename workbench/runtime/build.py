@@ -51,6 +51,22 @@ def build(program: Scheduled | PrimFunc | IRModule, target: str | Target = "cuda
     return Built(func, gpu, lowered, source)
 
 
+def rebuild(built: Built, target: str | Target) -> Built:
+    """The program of `built` on another target: only what can differ there is done anew.
+
+    Raises as `build` does; issues no warning, which `build` has done.
+    """
+    gpu, func = targets.get(target), built.func
+    if gpu.max_vector_bytes != built.target.max_vector_bytes:  # all that lowering asks of a target
+        return build(func, gpu)
+    try:
+        _passed(check.check_limits(func, gpu))
+        source = codegen.source(built.kernels, gpu)
+    except Refusal as refusal:
+        raise _told(refusal, func, f"wb.build({func.name}, target={gpu.name!r})") from None
+    return Built(func, gpu, built.lowered, source)
+
+
 def _passed(found: list[Finding]) -> list[Finding]:
     """`found`, which are warnings; raises Refusal for the first that is an error."""
     for finding in found:
