@@ -282,7 +282,7 @@ def shrink_shifted(mp: MonkeyPatch) -> None:
         window = original(*args)
         return replace(window, start=(window.start[0] + 1, *window.start[1:]))
 
-    finder = import_module("workbench.lower.shrink_buffers")._WindowFinder
+    finder = import_module("workbench.lower.shrink_buffers").WindowFinder
     _wrap(mp, finder, "window", change)
 
 

@@ -26,6 +26,7 @@ from workbench.ir import (
 )
 from workbench.lower.accesses import Access, accesses
 from workbench.lower.conflicts import Conflicts
+from workbench.lower.double_buffers import takes_turns
 from workbench.target import Target
 
 
@@ -126,9 +127,13 @@ class _Planner:
     def _loop(self, loop: For, around: _Around) -> _Planned:
         inside = around.loop(loop)
         body = self.plan(loop.body, inside)
-        if self.conflicts.any(body.last, body.first, around.depth, loop.loop_var):
+        carried = body.last
+        if body.waits:  # others are one iteration ahead at most, at the other copy of what has two
+            one_copy = {a.buffer for a in body.first if not takes_turns(a, loop)}
+            carried = tuple(a for a in carried if a.buffer in one_copy or not takes_turns(a, loop))
+        if self.conflicts.any(carried, body.first, around.depth, loop.loop_var):
             stmts = loop.body.stmts if isinstance(loop.body, SeqStmt) else (loop.body,)
-            body = self._sequence(stmts, inside, body.last, loop.loop_var)
+            body = self._sequence(stmts, inside, carried, loop.loop_var)
         if body.stmt is not loop.body:
             self._needs_whole_block(loop.extent, body)
             self._needs_whole_block(loop.min, body)

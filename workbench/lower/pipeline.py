@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from workbench.ir import Kernel, PrimFunc
+from workbench.lower.double_buffers import double_buffers
 from workbench.lower.drop_blocks import drop_blocks
 from workbench.lower.flatten_buffers import flatten_buffers
 from workbench.lower.inline_iterators import inline_iterators
@@ -19,6 +20,7 @@ from workbench.target import Target
 # First inline_iterators and split_kernels, which make kernels of a program; then, in this order:
 KERNEL_PASSES: tuple[Callable[[Kernel, Target], Kernel], ...] = (
     shrink_buffers,
+    double_buffers,
     drop_blocks,
     insert_barriers,
     flatten_buffers,

@@ -59,7 +59,7 @@ def shrink_buffers(kernel: Kernel, target: Target) -> Kernel:
     for access in accesses(kernel.body):
         if access.buffer in found:
             found[access.buffer].append(access)
-    finder = _WindowFinder(kernel)
+    finder = WindowFinder(kernel)
     windows = {b: finder.window(b, found[b], padding.get(b, {})) for b in kernel.allocs}
     body = rewrite(kernel.body, _Shifter(windows, finder.simplifier).visit)
     return replace(
@@ -78,7 +78,7 @@ class _Window:
     start: tuple[Expr, ...]
 
 
-class _WindowFinder:
+class WindowFinder:
     def __init__(self, kernel: Kernel) -> None:
         self.axes = kernel.axes
         self.known = known_bounds(kernel)
@@ -87,13 +87,13 @@ class _WindowFinder:
 
     def window(self, buffer: Buffer, found: Sequence[Access], padding: Padding) -> _Window:
         """The part of `buffer` that the accesses `found`, which are all there are, need."""
-        around = _common_loops(found)
+        around = common_loops(found)
         still = {loop.loop_var for loop in around}
-        still |= {var for axis, var in self.axes if _stands_still(axis, buffer)}
+        still |= {var for axis, var in self.axes if stands_still(axis, buffer)}
         while True:
             box = self._box(found, still)
             moving = {v for r in box for v in free_vars(r.min)} & {loop.loop_var for loop in around}
-            if not moving or self._written_first(found, still):
+            if not moving or self.written_first(found, still):
                 break
             still -= moving  # an iteration may read what an earlier one wrote: keep both
         start, shape = [], []
@@ -125,7 +125,7 @@ class _WindowFinder:
             self._touched[key] = _box(access, still, self.known)
         return self._touched[key]
 
-    def _written_first(self, found: Sequence[Access], still: Collection[Var]) -> bool:
+    def written_first(self, found: Sequence[Access], still: Collection[Var]) -> bool:
         """Whether every cell read in an iteration of the loops around was written earlier in it."""
         first = found[0]
         if not first.writes:
@@ -145,11 +145,11 @@ class _WindowFinder:
         return all(_covers(written, box, self.known) for box in reads)
 
 
-def _stands_still(axis: str, buffer: Buffer) -> bool:
+def stands_still(axis: str, buffer: Buffer) -> bool:
     return axis.startswith("blockIdx") or buffer.scope == "local"
 
 
-def _common_loops(found: Sequence[Access]) -> tuple[For, ...]:
+def common_loops(found: Sequence[Access]) -> tuple[For, ...]:
     """The loops around all of the accesses."""
     common = found[0].loops
     for access in found[1:]:
