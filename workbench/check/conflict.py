@@ -12,6 +12,7 @@ from workbench.arith.evaluate import compiled as _compiled
 from workbench.check.cells import made_there
 from workbench.check.units import (
     Bounds,
+    Cell,
     Unit,
     keeps_apart,
     short,
@@ -121,12 +122,13 @@ def _instances_apart(loop: For, unit: Unit, dom: Bounds) -> bool:
 
 def _refuse_shifted(loop: For, unit: Unit, task: str, doers: Doers) -> None:
     """Refuse a unit that reads its own output at another cell than it writes."""
-    written = {store.buffer: store.indices for store in stores(unit.stmt)}
+    written: dict[Buffer, list[Cell]] = {}  # more than one where a block starts sums and adds
+    for store in stores(unit.stmt):
+        written.setdefault(store.buffer, []).append(store.indices)
     for load in walk(unit.stmt):
         if not isinstance(load, BufferLoad) or load.buffer not in written:
             continue
-        pairs = zip(load.indices, written[load.buffer], strict=True)
-        if all(arith.equal(a, b) for a, b in pairs):
+        if any(_same_cell(load.indices, cell) for cell in written[load.buffer]):
             continue
         raise Refusal(
             f"{task}: `{unit.name}` reads {script.expr_text(load)}, which another of the "
@@ -135,6 +137,10 @@ def _refuse_shifted(loop: For, unit: Unit, task: str, doers: Doers) -> None:
             load,
             hint="keep the loop serial: each iteration needs the one before it",
         )
+
+
+def _same_cell(a: Cell, b: Cell) -> bool:
+    return all(arith.equal(x, y) for x, y in zip(a, b, strict=True))
 
 
 def _update_conflict(loop: For, unit: Unit, dom: Bounds, task: str, doers: Doers) -> Refusal:
