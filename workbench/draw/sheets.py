@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from workbench.draw.svg import LETTER, picture, rect, tag, text
+from workbench.draw.svg import LETTER, rect, tag, text
 from workbench.insight import Region, Tile, Tiles, Touch
 
-WIDTH, LEFT = 330.0, 6.0
+WIDTH, LEFT = 330.0, 6.0  # px of a strip, and where it begins
 SIDE = 132.0  # px; the longest side of a sheet
 LEAST = 12.0  # px; the shortest side
 SEEN = 3.0  # px; nothing is drawn narrower
@@ -130,17 +130,22 @@ def _join(a: Span, b: Span) -> Span:
     return low, max(a[0] + a[1], b[0] + b[1]) - low
 
 
-def product(trio: Trio, levels: Sequence[Level], around: Tiles | None = None) -> str:
-    """The three sheets, shared dimensions in line; `around` cuts them to what it touches."""
+def product(
+    trio: Trio, levels: Sequence[Level], y: float, around: Tiles | None = None
+) -> tuple[str, float]:
+    """The three sheets, shared dimensions in line, from `y` on; with where they end.
+
+    `around` cuts them to what it touches.
+    """
     m, n, k = _spans(trio, around)
     scale = SIDE / max(m[1], n[1]) if around else SIDE / max(m[1], n[1], k[1])
     high, wide = (max(span[1] * scale, LEAST) for span in (m, n))
     deep = min(max(k[1] * scale, LEAST), SIDE)
     names = [tile.buffer for tile in trio.tiles]
     x1 = LEFT + max(deep, len(names[0]) * (LETTER + 0.8)) + 18
-    y1 = TITLE + deep + 10 + TITLE
-    left = Sheet(LEFT + x1 - 18 - LEFT - deep, y1, deep, high, (m, k))
-    top = Sheet(x1, TITLE, wide, deep, (k, n))
+    y1 = y + TITLE + deep + 10 + TITLE
+    left = Sheet(x1 - 18 - deep, y1, deep, high, (m, k))
+    top = Sheet(x1, y + TITLE, wide, deep, (k, n))
     result = Sheet(x1, y1, wide, high, (m, n))
     parts = [_guides(left, top, result, trio, levels[0])]
     for sheet, name in zip((left, top, result), names, strict=True):
@@ -152,7 +157,7 @@ def product(trio: Trio, levels: Sequence[Level], around: Tiles | None = None) ->
         if element is not None:
             shown.append(sheet.dot([start for start, _, _ in element.region]))
         parts.append(tag("g", {"data-name": name}, *shown))
-    return picture(WIDTH, y1 + high + 4, *parts)
+    return "".join(parts), y1 + high + 4
 
 
 def told(buffer: str, level: Level, result: bool) -> Touch | None:

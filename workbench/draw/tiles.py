@@ -42,17 +42,26 @@ def tiles_picture(
     widest) touches, where the products are taken from copies or a block's part is small.
     """
     levels = _levels([*outer, tiles])
-    strips = [_legend(levels)]
-    drawn: set[str] = set()
+    legend, y = _legend(levels)
     trio = trio_of(tiles)
-    if trio is not None:
-        inner, near = copies(trio, tiles), around or levels[0].tiles
-        strips += [product(trio, levels), _words(trio, levels)]
-        drawn = {tile.buffer for tile in (*trio.tiles, *inner.tiles)}
-        if _worth_a_closer_look(trio, inner, near):
-            strips += [_note(f"enlarged: {_selected(_chosen(near))}"), product(inner, levels, near)]
-            if inner != trio:
-                strips.append(_words(inner, levels))
+    if trio is None:
+        return Picture(
+            (picture(WIDTH, y, legend), *(_tile(tile, levels) for tile in tiles.tiles)),
+            tiles.caption, tiles.table, tiles.kind,
+        )  # fmt: skip
+    sheets, y = product(trio, levels, y)
+    told, y = _words(trio.tiles, trio, levels, y)
+    strips = [picture(WIDTH, y, legend, sheets, told)]
+    inner, near = copies(trio, tiles), around or levels[0].tiles
+    if _worth_a_closer_look(trio, inner, near):
+        note = text(
+            fit(f"enlarged: {_selected(_chosen(near))}", WIDTH - 8), LEFT, 13, "wb-muted", "start"
+        )
+        sheets, y = product(inner, levels, 18, near)
+        new = [tile for tile in inner.tiles if tile not in trio.tiles]
+        told, y = _words(new, inner, levels, y)
+        strips.append(picture(WIDTH, y, note, sheets, told))
+    drawn = {tile.buffer for tile in (*trio.tiles, *inner.tiles)}
     strips += [_tile(tile, levels) for tile in tiles.tiles if tile.buffer not in drawn]
     return Picture(tuple(strips), tiles.caption, tiles.table, tiles.kind)
 
@@ -94,8 +103,8 @@ def _selected(axes: Sequence[Axis]) -> str:
     return ", ".join(parts)
 
 
-def _legend(levels: Sequence[Level]) -> str:
-    """Which shade is which selection, and which colour reads and writes."""
+def _legend(levels: Sequence[Level]) -> tuple[str, float]:
+    """Which shade is which selection, which colour reads and writes; and where that ends."""
     entries = [
         (f"-{min(outward, 2)}" * bool(outward), level.label)
         for outward, level in zip(range(len(levels) - 1, -1, -1), levels, strict=True)
@@ -113,21 +122,19 @@ def _legend(levels: Sequence[Level]) -> str:
                       for k, access in enumerate(VERBS)]  # fmt: skip
         parts.append(text(label, x + 26, y + 10, "", "start"))
         x += wide
-    return picture(WIDTH, y + 18, *parts)
+    return "".join(parts), y + 18
 
 
-def _note(words: str) -> str:
-    return picture(WIDTH, 18, text(fit(words, WIDTH - 8), LEFT, 13, "wb-muted", "start"))
-
-
-def _words(trio: Trio, levels: Sequence[Level]) -> str:
+def _words(
+    told_of: Sequence[Tile], trio: Trio, levels: Sequence[Level], y: float
+) -> tuple[str, float]:
     """How often one element of each sheet is read or written by each of the selections."""
-    lines = [line for tile in trio.tiles for line in _reuse(tile, levels, tile is trio.result)]
+    lines = [line for tile in told_of for line in _reuse(tile, levels, tile is trio.result)]
     drawn = [
-        text(words, LEFT + indent, 12 + LINE * k, kind, "start")
+        text(words, LEFT + indent, y + 12 + LINE * k, kind, "start")
         for k, (words, indent, kind) in enumerate(lines)
     ]
-    return picture(WIDTH, LINE * len(lines) + 8, *drawn)
+    return "".join(drawn), y + LINE * len(lines) + 8
 
 
 def _reuse(tile: Tile, levels: Sequence[Level], result: bool) -> list[tuple[str, float, str]]:
