@@ -214,3 +214,9 @@ for j in range(16):
 def test_random_programs(first: int):
     taken = sum(walk_at_random(seed, "pad_einsum", length=4) for seed in range(first, first + 20))
     assert taken >= 2
+
+
+def test_the_diagonal_of_what_is_read():
+    text = after(ODD.replace("B[vk, vj]", "B[vk, vk]"), lambda sch: sch.pad_einsum("C", [1, 1, 8]))
+    assert "B_pad[v0, v1] = T.if_then_else(v0 < 5 and v1 < 5, B[v0, v1], T.float32(0))" in text
+    assert "C[vi, vj] = C[vi, vj] + A_pad[vi, vk] * B_pad[vk, vk]" in text

@@ -183,11 +183,10 @@ def _cells(func: PrimFunc, block: Block, task: str) -> dict[Buffer, tuple[Expr, 
     for node in walk(block):
         if not isinstance(node, BufferLoad | BufferStore):
             continue
-        variables = [i for i in node.indices if i in iterators]
         plain = all(i in iterators or isinstance(i, Const) for i in node.indices)
         cell = found.setdefault(node.buffer, node.indices)
         same = all(_same(a, b) for a, b in zip(node.indices, cell, strict=True))
-        if not plain or not same or len(set(variables)) < len(variables):
+        if not plain or not same:
             raise Refusal(
                 f"Can't {task}: it touches {node.buffer.name} at other cells than iterators name",
                 places(func).realize(block),
@@ -201,7 +200,9 @@ def _cells(func: PrimFunc, block: Block, task: str) -> dict[Buffer, tuple[Expr, 
 def _check_whole_result(block: Block, cells: dict[Buffer, tuple[Expr, ...]], task: str) -> None:
     for buffer in written(block):
         pairs = zip(cells[buffer], buffer.shape, strict=True)
-        if any(isinstance(index, Const) and size > 1 for index, size in pairs):
+        named = [index for index in cells[buffer] if isinstance(index, Var)]
+        part = any(isinstance(index, Const) and size > 1 for index, size in pairs)
+        if part or len(set(named)) < len(named):
             raise Refusal(
                 f"Can't {task}: it writes a part of {buffer.name} only",
                 block,
