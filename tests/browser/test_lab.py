@@ -208,8 +208,20 @@ def test_a_refusal_is_shown_where_one_looks(lab_page: Page):
     lab.locator(".wb-verb", has_text="split").click()
     lab.get_by_label("factors").fill("[2, 3]")
     lab.locator("button[type=submit]").click()
-    expect(lab.locator(".wb-error")).to_contain_text("6 of 8")
+    expect(lab.locator(".wb-actions .wb-error")).to_contain_text("6 of 8")
+    expect(lab.locator(".wb-call")).to_have_text("sch.split(i, factors=[2, 3])")
     expect(lab.locator(".wb-step")).to_have_count(1)
+
+
+def test_labs_of_one_page_do_not_share_their_answers(lab_page: Page):
+    first_lab(lab_page, "01_vector_add.ipynb", 5)
+    first, second = (lab_page.locator(".wb-lab").nth(k) for k in (0, 1))
+    first.locator(".wb-answer", has_text="time step 5").click()
+    expect(first.locator(".wb-question")).to_contain_text("You say: time step 5.")
+    expect(second.locator(".wb-question")).to_contain_text("Choose an answer.")
+    second.locator(".wb-answer", has_text="block 2, thread 1").click()
+    expect(second.locator(".wb-question")).to_contain_text("You say: block 2, thread 1.")
+    expect(first.locator(".wb-question")).to_contain_text("You say: time step 5.")
 
 
 def test_lesson_2_shows_tiles_that_follow_the_slider(lab_page: Page):
@@ -278,7 +290,8 @@ def test_a_saved_page_steps_without_python(browser: Browser, tmp_path: Path, sch
     expect(root.locator(".wb-listing")).to_contain_text("threadIdx.x")
     page.get_by_role("tab", name="memory").click()
     expect(root.locator(".wb-machine")).to_contain_text("global memory")
-    expect(page.get_by_role("button", name="run")).to_be_disabled()
+    expect(root.locator(".wb-run .wb-go")).to_be_hidden()
+    expect(root.locator(".wb-said")).to_contain_text('bind(i_1, "threadIdx.x")')
     shoot(page, f"saved-page-{scheme}")
     found = Axe().run(page, options=AXE)
     assert found.violations_count == 0, found.generate_report()

@@ -27,6 +27,9 @@ def question():
     return who_computes("C", 5, CHOICES, steps="split and both binds")
 
 
+ASKED = "who computes C[5] after split and both binds"
+
+
 def shown(lab: Lab) -> dict:
     return lab.pages[str(lab.at)]
 
@@ -214,8 +217,8 @@ def test_a_stopped_run_has_no_result():
 def test_a_prediction_is_decided_by_the_program():
     lab = add_lab(question=question())
     assert shown(lab)["verdict"] is None
-    send(lab, do="answer", name="who computes C[5]", choice=0)
-    assert lab.answers == {"who computes C[5]": "block 0, thread 5"}
+    send(lab, do="answer", name=ASKED, choice=0)
+    assert lab.answers == {ASKED: "block 0, thread 5"}
     bind_both(lab)
     verdict = shown(lab)["verdict"]
     assert CHOICES[verdict["truth"]] == "block 1, thread 1"
@@ -223,7 +226,7 @@ def test_a_prediction_is_decided_by_the_program():
 
 
 @pytest.mark.parametrize("message", [{"name": "another", "choice": 0},
-                                     {"name": "who computes C[5]", "choice": 7}])  # fmt: skip
+                                     {"name": ASKED, "choice": 7}])  # fmt: skip
 def test_an_answer_to_no_question_is_refused(message: dict):
     lab = add_lab(question=question())
     send(lab, do="answer", **message)
@@ -247,10 +250,10 @@ def test_two_nodes_are_compared():
 def test_answers_and_steps_are_kept_and_offered_again(tmp_path: Path):
     file = tmp_path / "work" / "lesson.json"
     first = add_lab(question=question(), autosave=file)
-    send(first, do="answer", name="who computes C[5]", choice=1)
+    send(first, do="answer", name=ASKED, choice=1)
     bind_both(first)
     saved = json.loads(file.read_text())
-    assert saved["answers"] == {"who computes C[5]": "block 1, thread 1"}
+    assert saved["answers"] == {ASKED: "block 1, thread 1"}
     loaded = wb.load(file)
     assert loaded.func.script() == first.cursor.func.script()
     assert loaded.history.answers == saved["answers"]

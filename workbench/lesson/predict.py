@@ -30,7 +30,7 @@ def who_computes(
         return Verdict(found.label, _why(func, buffer, found))
 
     return Question(
-        name=f"who computes {name}",
+        name=f"who computes {name} after {steps}",
         text=f"after {steps}, who computes {name}?",
         choices=choices,
         judge=judge,
@@ -49,11 +49,11 @@ def _why(func: PrimFunc, buffer: str, cell: Cell) -> str:
     values = {loop.loop_var: value for loop in loops if (value := _value(loop, cell)) is not None}
     index = ", ".join(script.expr_text(i) for i in store.indices)
     bound = [
-        f"`{loop.loop_var.name}` is {_role(loop)}, {values[loop.loop_var]}"
+        f"{_role(loop)} `{loop.loop_var.name}` = {values[loop.loop_var]}"
         for loop in loops
         if loop.loop_var in values
     ]
-    sentence = f"the program writes `{buffer}[{index}]`, and {' and '.join(bound)}"
+    sentence = f"the program writes `{buffer}[{index}]`; {', '.join(bound)}"
     if len(values) < len(loops):
         return f"{sentence}; the other loops run one step after the other in that thread."
     numbers = index
@@ -66,7 +66,7 @@ def _why(func: PrimFunc, buffer: str, cell: Cell) -> str:
 
 
 def _role(loop: For) -> str:
-    return "the block" if str(loop.thread).startswith("block") else "the thread"
+    return "block" if str(loop.thread).startswith("block") else "thread"
 
 
 def _store(func: PrimFunc, buffer: str) -> tuple[BufferStore, list[For]] | None:

@@ -5,6 +5,7 @@ function actionsPane(lab) {
   const path = h("div.wb-places", { role: "group", "aria-label": "place" });
   const verbs = h("div.wb-verbs");
   const body = h("div.wb-action");
+  const told = h("div.wb-refused"); // what a step was refused for, below the form that asked for it
   const pane = h(
     "section.wb-pane.wb-actions",
     { "aria-label": "Next step" },
@@ -12,6 +13,7 @@ function actionsPane(lab) {
     path,
     verbs,
     body,
+    told,
   );
   const settle = oneStop(pane);
   let open = null; // the verb whose form or reason is shown
@@ -63,7 +65,7 @@ function actionsPane(lab) {
         "aria-expanded": String(open === verb.name),
         title: verb.summary,
         onclick: () => {
-          open = open === verb.name ? null : verb.name;
+          open = verb.name; // pressed again, a form that is open already takes the focus
           draw();
           if (open) body.querySelector("input, select")?.focus();
         },
@@ -92,6 +94,13 @@ function actionsPane(lab) {
   function form(verb) {
     const fields = verb.fields.map((field) => ({ field, ...control(field) }));
     const go = h("button.wb-go", { type: "submit", disabled: lab.offline }, `apply ${verb.name}`);
+    const call = h("code.wb-call", {}, verb.call);
+    const preview = () => {
+      call.textContent = fields.reduce((text, { field, read }) => {
+        const typed = read();
+        return typed === "" ? text : text.replace(`${field.name}=…`, `${field.name}=${typed}`);
+      }, verb.call);
+    };
     const submit = (event) => {
       event.preventDefault();
       const args = {};
@@ -100,10 +109,10 @@ function actionsPane(lab) {
     };
     return h(
       "form.wb-form",
-      { onsubmit: submit },
+      { onsubmit: submit, oninput: preview },
       fields.map(({ box }) => box),
       go,
-      h("code.wb-call", {}, verb.call),
+      call,
     );
   }
 
@@ -152,5 +161,6 @@ function actionsPane(lab) {
     }
   }
 
-  return { pane, draw, inputs: () => [lab.offer(), lab.place, lab.view.more] };
+  const errors = () => (open && !lab.offline ? told : null);
+  return { pane, draw, errors, inputs: () => [lab.offer(), lab.place, lab.view.more] };
 }

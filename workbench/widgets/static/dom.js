@@ -30,10 +30,13 @@ function prose(text) {
     .map((part, k) => (k % 2 ? h("code.wb-word", {}, part) : part));
 }
 
+// Each lab on a page evaluates this file anew: without a part of its own, its ids would be those of
+// another lab, and a label would press that one's button.
+const own = Math.random().toString(36).slice(2, 10);
 let counter = 0;
 function freshId(word) {
   counter += 1;
-  return `wb-${word}-${counter}`;
+  return `wb-${word}-${own}-${counter}`;
 }
 
 /**

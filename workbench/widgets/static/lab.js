@@ -153,7 +153,7 @@ function linkMarks(root, lab) {
   root.addEventListener("click", (event) => {
     const mark = event.target.closest(".wb-mark");
     const key = mark?.dataset.k.split(" ")[0];
-    if (mark) lab.choose(key === lab.place ? "" : key);
+    if (mark) lab.choose(key);
   });
   root.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && lab.place) lab.choose("");
@@ -162,7 +162,7 @@ function linkMarks(root, lab) {
 }
 
 /** The bar on top: what was said last, errors, saving and an offer to go on where one left off. */
-function statusBar(lab) {
+function statusBar(lab, home) {
   const said = h("div.wb-said", { role: "status", "aria-live": "polite" });
   const error = h("div.wb-error", { role: "alert" });
   const offer = h("div.wb-resume");
@@ -179,8 +179,11 @@ function statusBar(lab) {
   function draw() {
     clearTimeout(timer);
     const status = lab.status;
-    const words = status.error ? "" : (status.text ?? ""); // the alert says it
+    const now = lab.offline ? lab.node(lab.at)?.said : status.text;
+    const words = status.error ? "" : (now ?? ""); // the alert says it
     if (said.textContent !== words) said.textContent = words;
+    const place = (status.error && home()) || bar;
+    if (error.parentElement !== place) place.append(error);
     error.hidden = !status.error;
     error.replaceChildren(...(status.error ? [refusalView(status.error)] : []));
     const resume = lab.setup.resume;
@@ -214,13 +217,14 @@ function render({ model, el }) {
   const lab = new Lab(model);
   const root = h("div.wb-lab", { role: "region", "aria-label": lab.setup.title });
   el.append(root);
-  const status = statusBar(lab);
   const question = questionCard(lab);
+  const actions = actionsPane(lab);
+  const status = statusBar(lab, actions.errors);
   const parts = [
     historyPane(lab),
     programPane(lab),
     machinePane(lab),
-    actionsPane(lab),
+    actions,
     runPane(lab),
     comparePane(lab),
   ];

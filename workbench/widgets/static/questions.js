@@ -8,8 +8,8 @@ function questionCard(lab) {
     const question = lab.question;
     card.hidden = !question;
     if (!question) return;
-    const answer = lab.answers[question.name];
-    const given = answer === undefined ? undefined : question.choices.indexOf(answer);
+    const found = question.choices.indexOf(lab.answers[question.name]);
+    const given = found < 0 ? undefined : found;
     const verdict = lab.page?.verdict;
     card.replaceChildren(
       h("p.wb-ask", {}, h("b", {}, "Before you try: "), ...prose(question.text)),
@@ -50,7 +50,12 @@ function questionCard(lab) {
 
   function outcome(question, given, verdict) {
     if (!verdict)
-      return h("p.wb-hint", {}, `You say: ${question.choices[given]}. `, ...prose(question.todo));
+      return h(
+        "p.wb-hint",
+        {},
+        `You say: ${question.choices[given]}. `,
+        ...(lab.offline ? [] : prose(question.todo)),
+      );
     const right = verdict.truth === given;
     return h(
       "div.wb-told",

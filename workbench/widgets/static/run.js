@@ -17,7 +17,8 @@ function runPane(lab) {
 
   function draw() {
     const running = lab.status.kind === "running";
-    run.disabled = running || lab.offline;
+    run.disabled = running;
+    run.hidden = device.hidden = lab.offline;
     stop.hidden = bar.hidden = !running;
     if (running && lab.status.of) bar.value = lab.status.done / lab.status.of;
     else bar.removeAttribute("value");
@@ -34,13 +35,19 @@ function runPane(lab) {
     if (result.table) table.append(markup(result.table));
     return [
       h(`p.wb-verdict${result.ok === false ? ".wb-bad" : ""}`, {}, h("b", {}, sign + result.text)),
-      result.times ? timesTable(result.times, "how long it takes") : null,
+      result.times
+        ? folded("how long it takes on a GPU", timesTable(result.times, "how long it takes"))
+        : null,
       ...(result.notes ?? []).map((note) => h("p.wb-note", {}, ...prose(note))),
-      result.table ? h("details", {}, h("summary", {}, "what the run counted"), table) : null,
+      result.table ? folded("what the run counted", table) : null,
     ].filter(Boolean);
   }
 
   return { pane, draw, inputs: () => [lab.status, lab.page?.run] };
+}
+
+function folded(title, inside) {
+  return h("details", {}, h("summary", {}, title), inside);
 }
 
 function timesTable(html, label) {
