@@ -268,3 +268,48 @@ where:
   14 |             T.reads(B[vj // 2])
 do:    inline blocks that read B[v], B[v + 1] or B[v * 4 + w], each cell once"""
     )
+
+
+PADDING = """\
+@T.prim_func
+def main(A: T.Buffer((4,), "float32"), D: T.Buffer((4,), "float32")):
+    B = T.alloc_buffer((4,), "float32")
+    B_pad = T.alloc_buffer((8,), "float32")
+    for i in range(4):
+        with T.block("B"):
+            vi = T.axis.spatial(4, i)
+            B[vi] = A[vi] * 2.0
+    for i in range(8):
+        with T.block("B_pad"):
+            vi = T.axis.spatial(8, i)
+            B_pad[vi] = T.if_then_else(vi < 4, B[vi], T.float32(0))
+    for i in range(4):
+        with T.block("D"):
+            vi = T.axis.spatial(4, i)
+            D[vi] = B_pad[vi] + B_pad[vi + 4]
+"""
+
+
+def test_padding_has_more_cells_than_what_it_pads():
+    text = refusal(PADDING, lambda sch: sch.reverse_compute_inline("B_pad"))
+    assert (
+        text
+        == """\
+Can't reverse_compute_inline `B_pad`: it stores more than `B` has iterations for.
+asked: sch.reverse_compute_inline("B_pad")
+where:
+   5 |     B_pad = T.alloc_buffer((8,))
+   6 |     for i in range(4):
+   7 |         with T.block("B"):
+     |         ^^^^^^^^^^^^^^^^^^
+   8 |             vi = T.axis.spatial(4, i)
+   9 |             T.reads(A[vi])
+    …
+  11 |             B[vi] = A[vi] * T.float32(2)
+  12 |     for i in range(8):
+  13 |         with T.block("B_pad"):
+     |         ^^^^^^^^^^^^^^^^^^^^^^
+  14 |             vi = T.axis.spatial(8, i)
+  15 |             T.reads(B[vi])
+do:    put `B` into it with compute_inline instead"""
+    )

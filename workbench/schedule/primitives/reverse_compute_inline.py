@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from workbench.arith import equal
+from workbench.arith import bounds, equal
 from workbench.diag import Refusal
 from workbench.ir import (
     TRUE,
@@ -98,6 +98,7 @@ def reverse_compute_inline(func: PrimFunc, block: Block) -> Edit:
             realize,
             hint="inline blocks that read B[v], B[v + 1] or B[v * 4 + w], each cell once",
         )
+    _check_reached(realize, feeder, cell, made, task)
     ends = domain(feeder.block)
     asked = domain_conditions(block, solved, ends)
     asked += fixed_conditions(cell, made.indices, domain(block), ends)
@@ -179,6 +180,30 @@ def _cell(realize: BlockRealize, store: BufferStore, buffer: Buffer, task: str) 
                 hint="put the value into its readers with compute_inline instead",
             )
     return first
+
+
+def _check_reached(
+    realize: BlockRealize,
+    feeder: BlockRealize,
+    cell: tuple[Expr, ...],
+    made: BufferStore,
+    task: str,
+) -> None:
+    """Refuse where an iteration looks at a cell that the feeding block never makes.
+
+    A choice may keep such a cell from being read, as padding does; what is stored then would be
+    lost, since the feeding block has no iteration for it.
+    """
+    for wanted, index in zip(cell, made.indices, strict=True):
+        reads = bounds(wanted, domain(realize.block))
+        makes = bounds(index, domain(feeder.block))
+        if reads is None or makes is None or reads[0] < makes[0] or makes[1] < reads[1]:
+            raise Refusal(
+                f"Can't {task}: it stores more than `{feeder.block.name}` has iterations for",
+                realize,
+                feeder,
+                hint=f"put `{feeder.block.name}` into it with compute_inline instead",
+            )
 
 
 def _fused(
