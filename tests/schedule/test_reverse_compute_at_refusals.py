@@ -294,3 +294,36 @@ where:
 found: one iteration of `i` may not make all that is read in it
 do:    let it be read outside `i`, or move `B` to its reader with compute_at"""
     )
+
+
+PADDING = """\
+@T.prim_func
+def main(A: T.Buffer((4,), "float32"), C: T.Buffer((8,), "float32")):
+    B = T.alloc_buffer((4,), "float32")
+    for i in range(4):
+        with T.block("B"):
+            vi = T.axis.spatial(4, i)
+            B[vi] = A[vi] * 2.0
+    for i in range(8):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            C[vi] = T.if_then_else(vi < 4, B[vi], T.float32(0))
+"""
+
+
+def test_padding_has_more_cells_than_what_it_pads():
+    text = refusal(PADDING, lambda sch: sch.reverse_compute_at("C", sch.get_loops("B")[0]))
+    assert (
+        text
+        == """\
+Can't reverse_compute_at `C` at `i`: it stores more cells than B has.
+asked: sch.reverse_compute_at("C", i)
+where:
+  10 |             B[vi] = A[vi] * T.float32(2)
+  11 |     for i in range(8):
+  12 |         with T.block("C"):
+     |         ^^^^^^^^^^^^^^^^^^
+  13 |             vi = T.axis.spatial(8, i)
+  14 |             T.reads(B[vi])
+do:    put what feeds it into it with compute_inline instead"""
+    )

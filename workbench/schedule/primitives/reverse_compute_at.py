@@ -7,7 +7,7 @@ from typing import Any
 
 from workbench import arith
 from workbench.diag import Refusal
-from workbench.ir import Block, BlockRealize, Buffer, Const, For, PrimFunc
+from workbench.ir import Block, BlockRealize, Buffer, BufferLoad, Const, For, PrimFunc, walk
 from workbench.ir.places import places
 from workbench.schedule.feeding import check_fed
 from workbench.schedule.moving import (
@@ -99,6 +99,7 @@ def reverse_compute_at(
     check_unguarded(func, block, task)
     makers = _makers_inside(func, block, loop, task)
     _check_read_before(func, block, loop, task)
+    _check_reads_inside(func, block, makers, task)
     check_whole(func, block, task)
     later = [r.block for r in consumers(func, block)]
     at = position(
@@ -137,6 +138,27 @@ def _makers_inside(func: PrimFunc, block: Block, loop: For, task: str) -> list[B
             else "the blocks that feed it share no loop: move one to the other first",
         )
     return makers
+
+
+def _check_reads_inside(
+    func: PrimFunc, block: Block, makers: list[BlockRealize], task: str
+) -> None:
+    """Refuse a block that looks past the ends of what feeds it, as padding does behind a choice.
+
+    It would run for the cells that are made, and leave out those that only it makes.
+    """
+    made = {buffer for maker in makers for buffer in written(maker.block)}
+    for load in walk(block.body):
+        if not isinstance(load, BufferLoad) or load.buffer not in made:
+            continue
+        for index, size in zip(load.indices, load.buffer.shape, strict=True):
+            ends = arith.bounds(index, domain(block))
+            if ends is not None and (ends[0] < 0 or ends[1] >= size):
+                raise Refusal(
+                    f"Can't {task}: it stores more cells than {load.buffer.name} has",
+                    places(func).realize(block),
+                    hint="put what feeds it into it with compute_inline instead",
+                )
 
 
 def _check_read_before(func: PrimFunc, block: Block, loop: For, task: str) -> None:
