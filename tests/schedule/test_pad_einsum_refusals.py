@@ -236,3 +236,31 @@ where:
    7 |             T.reads(A[0, vi])
 do:    pad blocks that write whole buffers, such as C[vi, vj]"""
     )
+
+
+NO_INDEX = """\
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
+    for i, j in T.grid(8, 1):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi] = A[vi] + T.Cast("float32", vj)
+"""
+
+
+def test_an_iterator_that_picks_no_cell():
+    text = refusal(NO_INDEX, lambda sch: sch.pad_einsum("C", [1, 16]))
+    assert (
+        text
+        == """\
+Can't pad_einsum `C`: more turns of vj would write the same cells again.
+asked: sch.pad_einsum("C", [1, 16])
+where:
+   3 |     # with T.block("root"):
+   4 |     for i, j in T.grid(8, 1):
+   5 |         with T.block("C"):
+     |         ^^^^^^^^^^^^^^^^^^
+   6 |             vi, vj = T.axis.remap("SS", [i, j])
+   7 |             T.reads(A[vi])
+do:    give 1 for vj, which is no index of what the block writes"""
+    )

@@ -104,6 +104,7 @@ def pad_einsum(func: PrimFunc, block: Block, padding: list[int]) -> Edit:
     then = {var: -(-now[var] // by) * by for var, by in zip(now, padding, strict=True)}
     sizes = _Sizes(now, then)
     cells = _cells(func, block, task)
+    _check_kept_apart(block, sizes, cells, task)
     _check_sum(block, sizes, task)
     _check_divisions(block, task)
     grown = [b for b in cells if any(map(sizes.grows, cells[b]))]
@@ -207,6 +208,22 @@ def _check_whole_result(block: Block, cells: dict[Buffer, tuple[Expr, ...]], tas
                 f"Can't {task}: it writes a part of {buffer.name} only",
                 block,
                 hint="pad blocks that write whole buffers, such as C[vi, vj]",
+            )
+
+
+def _check_kept_apart(
+    block: Block, sizes: _Sizes, cells: dict[Buffer, tuple[Expr, ...]], task: str
+) -> None:
+    """Refuse more turns of a spatial iterator that picks no cell: they would store on top."""
+    for iterator in block.iter_vars:
+        var = iterator.var
+        if iterator.kind == "reduce" or not sizes.grows(var):
+            continue
+        if any(var not in cells[buffer] for buffer in written(block)):
+            raise Refusal(
+                f"Can't {task}: more turns of {var.name} would write the same cells again",
+                block,
+                hint=f"give 1 for {var.name}, which is no index of what the block writes",
             )
 
 
