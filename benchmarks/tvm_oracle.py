@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from tests.support.random_steps import DRAWS  # noqa: E402
+from tests.support.random_steps import every_verb  # noqa: E402
 from tests.support.tvm_oracle import Verdicts, load_tvm, run_seed  # noqa: E402
 
 
@@ -40,7 +40,7 @@ def main() -> int:
         total.both_refused += verdicts.both_refused
         total.explained += verdicts.explained
     print(f"{'verb':<24}{'both take':>10}{'both refuse':>12}")
-    for verb in sorted(DRAWS):
+    for verb in sorted(set(every_verb())):
         print(f"{verb:<24}{total.both_took[verb]:>10}{total.both_refused[verb]:>12}")
     print("\nexplained differences:")
     for name, times in total.explained.most_common():

@@ -232,7 +232,7 @@ def run_seed(
     style = rng.choice(styles)
     if style == "gpu first":
         run.bind_threads()
-    run.random_steps(rng.randint(2, 8), verbs)
+    run.random_steps(rng.randint(3, 10), verbs)
     if style == "gpu last":
         run.bind_threads()
     run.check_replay()

@@ -40,6 +40,7 @@ from workbench.ir import (
 EXTENTS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16)  # odd ones among those that divide well
 DTYPES = ("float32",) * 4 + ("int32",) * 3 + ("float64", "int64", "int8", "float16")
 MOST_ITERATIONS = 300  # of one stage
+VALUES = ("plain", "plain", "window", "pad", "product", "select", "maths", "index")
 NAMES = "ABCDEFGHIJKLMNOPQ"
 
 
@@ -184,13 +185,17 @@ class Builder:
     def _value(self, dtype: str, variables: list[Var], extents: dict[Var, int]) -> Expr:
         """What the block computes: one to three loads and what is made of them."""
         rng = self.rng
-        kind = rng.choice(("plain", "plain", "window", "pad", "select", "maths", "index"))
+        kind = rng.choice(VALUES)
         first = self._operand(dtype, variables, extents)
         if kind == "window":
             return self._window(dtype, variables, extents)
         if kind == "pad":
             var = rng.choice(variables)
+            if rng.random() < 0.5:
+                return self._padded(dtype, variables, extents)
             return Call("if_then_else", (var >= 1, first, const(1, dtype)), dtype)
+        if kind == "product" and dtype not in ("int8", "float16") and not self.filled:
+            return self._product(dtype, variables, extents)
         second = self._operand(dtype, variables, extents)
         op = rng.choice(("+", "-", "max", "min", "*"))
         if dtype in ("int8", "float16") or self.filled:  # small enough to stay exact
@@ -228,6 +233,36 @@ class Builder:
         for offset in range(1, width):
             total = total + source[var + offset]
         return total
+
+    def _padded(self, dtype: str, variables: list[Var], extents: dict[Var, int]) -> Expr:
+        """An input with a border of ones around it."""
+        inside: Expr = TRUE
+        at: list[Expr] = []
+        shape: list[int] = []
+        for var in variables:
+            before = self.rng.choice((0, 1, 2))
+            size = max(1, extents[var] - before - self.rng.choice((0, 1)))
+            if before:
+                inside = binary("and", inside, var >= before)
+            if before + size < extents[var]:
+                inside = binary("and", inside, var < before + size)
+            at.append(var - before)
+            shape.append(size)
+        source = Buffer(self.name(), tuple(shape), dtype)
+        self.params.append(source)
+        value = source[tuple(at)]
+        return Call("if_then_else", (inside, value, const(1, dtype)), dtype)
+
+    def _product(self, dtype: str, variables: list[Var], extents: dict[Var, int]) -> Expr:
+        """The product of two inputs, each at some of the variables, as matrices are multiplied."""
+        last = variables[-1]
+        value: Expr = const(1, dtype)
+        for some in (variables[:1], variables[1:]):
+            at = list(dict.fromkeys((*some, last)))
+            source = Buffer(self.name(), tuple(extents[v] for v in at), dtype)
+            self.params.append(source)
+            value = binary("*", value, source[tuple(at)])
+        return value
 
     def _new_input(self, dtype: str, variables: list[Var], extents: dict[Var, int]) -> Expr:
         rng = self.rng

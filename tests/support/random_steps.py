@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.diag import Refusal
-from workbench.ir import Block, BlockRealize, For, PrimFunc
+from workbench.ir import Block, BlockRealize, BufferStore, Call, For, PrimFunc
 from workbench.schedule.primitive import REGISTRY, discover
 
 SCOPES = ("global", "shared", "local")
@@ -270,6 +270,57 @@ class Chooser:
         made = {r.buffer for other in self.blocks.values() for r in other.block.writes}
         return len(reads) == 1 and reads <= made and realize.block.init is None
 
+    def merge(self) -> Told | None:
+        """Two nests that stand side by side: all of their loops, or the outer ones."""
+        names = [name for name, loops in self.nests.items() if loops]
+        pairs = [
+            (a, b) for a in names for b in names if a != b and self._equal(a, b)
+        ] or self._some_pairs(names)
+        if not pairs:
+            return None
+        a, b = self.rng.choice(pairs)
+        at = self.rng.randrange(min(len(self.nests[a]), len(self.nests[b])))
+        return Told("merge", (Loop(a, at), Loop(b, at)))
+
+    def _equal(self, a: str, b: str) -> bool:
+        """Whether the loops around two blocks run equally often, and are not the same."""
+        one, two = self.nests[a], self.nests[b]
+        extents = [[getattr(loop.extent, "value", 0) for loop in nest] for nest in (one, two)]
+        return one[0] is not two[0] and extents[0] == extents[1]
+
+    def _some_pairs(self, names: list[str]) -> list[tuple[str, str]]:
+        return [(names[0], names[-1])] if len(names) > 1 and self.rng.random() < 0.2 else []
+
+    def decompose_padding(self) -> Told | None:
+        padding = [
+            name
+            for name, r in self.blocks.items()
+            if isinstance(r.block.body, BufferStore)
+            and isinstance(r.block.body.value, Call)
+            and r.block.body.value.op == "if_then_else"
+        ]
+        if not padding and self.rng.random() < 0.9:
+            return None
+        name = self.rng.choice(padding or list(self.blocks))
+        count = len(self.nests[name])
+        if not count:
+            return None
+        return Told("decompose_padding", (Named(name), Loop(name, self.rng.randrange(count))))
+
+    def pad_einsum(self) -> Told:
+        plain = [
+            name
+            for name, r in self.blocks.items()
+            if {*r.iter_values} == {loop.loop_var for loop in self.nests[name]}
+        ]
+        name = self.rng.choice(plain) if plain and self.rng.random() < 0.9 else self.block().block
+        iterators = self.blocks[name].block.iter_vars
+        most = [it for it in iterators if it.kind == "spatial"] if self.rng.random() < 0.5 else []
+        padding = [
+            1 if most and it not in most else self.rng.choice((1, 2, 4, 8)) for it in iterators
+        ]
+        return Told("pad_einsum", (Named(name), padding))
+
     def decompose_reduction(self) -> Told | None:
         reducing = [name for name, r in self.blocks.items() if r.block.init is not None]
         name = self.rng.choice(reducing or list(self.blocks))
@@ -340,6 +391,9 @@ DRAWS: dict[str, Callable[[Chooser], Told | None]] = {
         "reverse_compute_at",
         "compute_inline",
         "reverse_compute_inline",
+        "merge",
+        "decompose_padding",
+        "pad_einsum",
         "decompose_reduction",
         "rfactor",
         "storage_align",
@@ -350,21 +404,24 @@ DRAWS: dict[str, Callable[[Chooser], Told | None]] = {
 }
 
 # those that are seldom possible come more often
-VERBS = (
-    *DRAWS,
-    "compute_inline",
-    "reverse_compute_inline",
-    "reverse_compute_inline",
-    "reverse_compute_at",
-    "annotate",
-    "unannotate",
-    "rfactor",
-)
+OFTEN = {
+    "compute_at": 3,
+    "compute_inline": 2,
+    "reverse_compute_inline": 5,
+    "reverse_compute_at": 3,
+    "annotate": 2,
+    "unannotate": 4,
+    "rfactor": 4,
+    "merge": 10,
+    "decompose_padding": 5,
+    "pad_einsum": 3,
+    "transform_layout": 2,
+}
 
 
 def every_verb() -> tuple[str, ...]:
     """Every verb there is, as often as it should be drawn."""
-    return (*VERBS, *(verb for verb in discover() if verb not in DRAWS))
+    return tuple(verb for verb in discover() for _ in range(OFTEN.get(verb, 1)))
 
 
 def _statements(node: Any) -> list[Any]:

@@ -14,7 +14,7 @@ import workbench as wb
 from tests.support import reference
 from tests.support.gpu_steps import gpu_steps
 from tests.support.random_programs import fresh, random_inputs, random_program
-from tests.support.random_steps import VERBS, Chooser, Told, take, take_ours
+from tests.support.random_steps import Chooser, Told, take, take_ours
 from tests.support.same_program import Different, compare
 from workbench import script
 from workbench.ir import PrimFunc
@@ -246,7 +246,7 @@ def run_seed(seed: int, tvm: tuple[Any, Any]) -> Verdicts:
             for step in gpu_steps(pair.ours.func, rng):
                 pair.step(step)
         for _ in range(rng.randint(2, 7)):
-            pair.step(Chooser(pair.ours.func, rng).step(VERBS))
+            pair.step(Chooser(pair.ours.func, rng).step())
     except Diverged:
         pass
     return verdicts

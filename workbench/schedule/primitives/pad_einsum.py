@@ -300,9 +300,10 @@ def _filled(buffer: Buffer, copy: Buffer, cell: tuple[Expr, ...], sizes: _Sizes)
     """The loops that copy what is there into `copy`, and zeros around it."""
     axes = _axes(buffer)
     inside: Expr = TRUE
-    for axis, index in zip(axes, cell, strict=True):
+    for axis, index, size in zip(axes, cell, buffer.shape, strict=True):
         if isinstance(index, Var) and sizes.grows(index):
-            inside = both(inside, axis < sizes.now[index])
+            # a choice may keep the block from cells that the buffer does not have
+            inside = both(inside, axis < min(sizes.now[index], size))
     value = Call("if_then_else", (inside, buffer[axes], const(0, buffer.type)), buffer.type)
     return _stage(BufferStore(copy, value, axes), copy.name, copy.shape)
 
