@@ -23,6 +23,18 @@ def main(
 """
 
 
+FUSED = """\
+@T.prim_func
+def main(A: T.Buffer((2, 3, 7), "float32"), C: T.Buffer((2, 3, 7), "float32")):
+    for f, j in T.grid(6, 7):
+        with T.block("C"):
+            vi = T.axis.spatial(2, f // 3)
+            vl = T.axis.spatial(3, f % 3)
+            vj = T.axis.spatial(7, j)
+            C[vi, vl, vj] = A[vi, vl, vj] * 2.0
+"""
+
+
 def test_all_three_loops_of_a_matmul():
     text = after(ODD, lambda sch: sch.pad_einsum("C", [4, 4, 4]))
     assert (
@@ -220,3 +232,87 @@ def test_the_diagonal_of_what_is_read():
     text = after(ODD.replace("B[vk, vj]", "B[vk, vk]"), lambda sch: sch.pad_einsum("C", [1, 1, 8]))
     assert "B_pad[v0, v1] = T.if_then_else(v0 < 5 and v1 < 5, B[v0, v1], T.float32(0))" in text
     assert "C[vi, vj] = C[vi, vj] + A_pad[vi, vk] * B_pad[vk, vk]" in text
+
+
+def test_a_bound_loop_grows_as_others_do():
+    text = after(
+        ODD,
+        lambda sch: sch.bind("i", "blockIdx.x"),
+        lambda sch: sch.pad_einsum("C", [4, 1, 1]),
+    )
+    assert (
+        text
+        == """\
+A_pad = T.alloc_buffer((8, 5))
+C_pad = T.alloc_buffer((8, 6))
+for i0, i1 in T.grid(8, 5):
+    with T.block("A_pad"):
+        v0, v1 = T.axis.remap("SS", [i0, i1])
+        T.reads(A[v0, v1])
+        T.writes(A_pad[v0, v1])
+        A_pad[v0, v1] = T.if_then_else(v0 < 7, A[v0, v1], T.float32(0))
+for i in T.thread_binding(8, thread="blockIdx.x"):
+    for j, k in T.grid(6, 5):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            T.reads(A_pad[vi, vk], B[vk, vj])
+            T.writes(C_pad[vi, vj])
+            with T.init():
+                C_pad[vi, vj] = T.float32(0)
+            C_pad[vi, vj] = C_pad[vi, vj] + A_pad[vi, vk] * B[vk, vj]
+for i0, i1 in T.grid(7, 6):
+    with T.block("C_pad"):
+        v0, v1 = T.axis.remap("SS", [i0, i1])
+        T.reads(C_pad[v0, v1])
+        T.writes(C[v0, v1])
+        C[v0, v1] = C_pad[v0, v1]"""
+    )
+
+
+def test_iterators_that_stay_need_no_loops_of_their_own():
+    text = after(FUSED, lambda sch: sch.pad_einsum("C", [1, 1, 4]))
+    assert (
+        text
+        == """\
+A_pad = T.alloc_buffer((2, 3, 8))
+C_pad = T.alloc_buffer((2, 3, 8))
+for i0, i1, i2 in T.grid(2, 3, 8):
+    with T.block("A_pad"):
+        v0, v1, v2 = T.axis.remap("SSS", [i0, i1, i2])
+        T.reads(A[v0, v1, v2])
+        T.writes(A_pad[v0, v1, v2])
+        A_pad[v0, v1, v2] = T.if_then_else(v2 < 7, A[v0, v1, v2], T.float32(0))
+for f, j in T.grid(6, 8):
+    with T.block("C"):
+        vi = T.axis.spatial(2, f // 3)
+        vl = T.axis.spatial(3, f % 3)
+        vj = T.axis.spatial(8, j)
+        T.reads(A_pad[vi, vl, vj])
+        T.writes(C_pad[vi, vl, vj])
+        C_pad[vi, vl, vj] = A_pad[vi, vl, vj] * T.float32(2)
+for i0, i1, i2 in T.grid(2, 3, 7):
+    with T.block("C_pad"):
+        v0, v1, v2 = T.axis.remap("SSS", [i0, i1, i2])
+        T.reads(C_pad[v0, v1, v2])
+        T.writes(C[v0, v1, v2])
+        C[v0, v1, v2] = C_pad[v0, v1, v2]"""
+    )
+
+
+def test_nothing_to_round_up():
+    text = after(
+        ODD, lambda sch: sch.split("i", [None, 7]), lambda sch: sch.pad_einsum("C", [7, 2, 5])
+    )
+    assert (
+        text
+        == """\
+for i_0, i_1, j, k in T.grid(1, 7, 6, 5):
+    with T.block("C"):
+        vi = T.axis.spatial(7, i_0 * 7 + i_1)
+        vj, vk = T.axis.remap("SR", [j, k])
+        T.reads(A[vi, vk], B[vk, vj])
+        T.writes(C[vi, vj])
+        with T.init():
+            C[vi, vj] = T.float32(0)
+        C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]"""
+    )

@@ -82,7 +82,7 @@ def test_a_split_loop():
     assert (
         text
         == """\
-Can't pad_einsum `C`: its iterators are not the loops around it, one by one.
+Can't pad_einsum `C`: vi, which is to run more often, has no loop of its own.
 asked: sch.pad_einsum("C", [4, 4, 4])
 where:
    3 |     # with T.block("root"):
@@ -91,40 +91,42 @@ where:
      |         ^^^^^^^^^^^^^^^^^^
    6 |             vi = T.axis.spatial(7, i_0 * 4 + i_1)
    7 |             vj, vk = T.axis.remap("SR", [j, k])
-do:    pad a block before its loops are split, fused or bound"""
+do:    pad a block before its loops are split or fused"""
     )
 
 
-def test_a_bound_loop():
+def test_a_block_that_leaves_out_cells():
     text = refusal(
-        ODD, lambda sch: sch.bind("i", "blockIdx.x"), lambda sch: sch.pad_einsum("C", [4, 4, 4])
+        ODD.replace(
+            "            with T.init", "            T.where(j < 5)\n            with T.init"
+        ),
+        lambda sch: sch.pad_einsum("C", [4, 1, 1]),
     )
     assert (
         text
         == """\
-Can't pad_einsum `C`: `i` is bound to blockIdx.x.
-asked: sch.pad_einsum("C", [4, 4, 4])
+Can't pad_einsum `C`: the loops around it may leave out cells.
+asked: sch.pad_einsum("C", [4, 1, 1])
 where:
-   2 | def main(A: T.Buffer((7, 5), "float32"), \
-B: T.Buffer((5, 6), "float32"), C: T.Buffer((7, 6), "float32")):
    3 |     # with T.block("root"):
-   4 |     for i in T.thread_binding(7, thread="blockIdx.x"):
-     |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-   5 |         for j, k in T.grid(6, 5):
-   6 |             with T.block("C"):
-do:    pad before you bind: undo the bind, pad_einsum, then bind"""
+   4 |     for i, j, k in T.grid(7, 6, 5):
+   5 |         with T.block("C"):
+     |         ^^^^^^^^^^^^^^^^^^
+   6 |             vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+   7 |             T.where(j < 5)
+do:    the copies hold only what it writes: pad a block that runs for all its domain"""
     )
 
 
 def test_two_blocks_in_its_loops():
     text = refusal(
-        TWO_STAGES, lambda sch: sch.merge("i", "j"), lambda sch: sch.pad_einsum("B", [4])
+        TWO_STAGES, lambda sch: sch.merge("i", "j"), lambda sch: sch.pad_einsum("B", [5])
     )
     assert (
         text
         == """\
 Can't pad_einsum `B`: `C` is in `i_m` too.
-asked: sch.pad_einsum("B", [4])
+asked: sch.pad_einsum("B", [5])
 where:
    4 |     B = T.alloc_buffer((16,))
    5 |     for i_m in range(16):

@@ -33,9 +33,9 @@ from workbench.ir.places import places
 from workbench.schedule.bindings import both
 from workbench.schedule.factoring import sum_of
 from workbench.schedule.inlining import with_regions
-from workbench.schedule.nest import constant_extent
 from workbench.schedule.primitive import Edit, primitive
-from workbench.schedule.scope import check_stage, domain, read, written
+from workbench.schedule.regions import covers_domain, variables
+from workbench.schedule.scope import around, check_stage, domain, read, written
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,8 @@ def _choices(func: PrimFunc, block: Block) -> Iterator[dict[str, list[int]]]:
 def pad_einsum(func: PrimFunc, block: Block, padding: list[int]) -> Edit:
     """Round each iterator of `block` up to a multiple of its number in `padding`.
 
-    The block touches each buffer at one cell, told by iterators and constants alone, under a loop
-    for each iterator. What it reads is copied first, with zeros for the rest; what it writes goes
+    The block touches each buffer at one cell, told by iterators and constants alone; those rounded
+    up have a loop each. What it reads is copied first, with zeros for the rest; what it writes goes
     through a copy, of which the part that was meant is kept. Terms of sums that come in addition
     must be zero.
 
@@ -99,11 +99,13 @@ def pad_einsum(func: PrimFunc, block: Block, padding: list[int]) -> Edit:
     _check_numbers(block, padding, task)
     check_stage(func, block, "pad_einsum")
     realize = places(func).realize(block)
-    loops = _loops(func, realize, task)
     now = {var: high + 1 for var, (_, high) in domain(block).items()}
     then = {var: -(-now[var] // by) * by for var, by in zip(now, padding, strict=True)}
     sizes = _Sizes(now, then)
     cells = _cells(func, block, task)
+    if now == then:
+        return Edit(func)
+    loops = _loops(func, realize, sizes, task)
     _check_kept_apart(block, sizes, cells, task)
     _check_sum(block, sizes, task)
     _check_divisions(block, task)
@@ -136,45 +138,39 @@ def _check_numbers(block: Block, padding: list[int], task: str) -> None:
         )
 
 
-def _loops(func: PrimFunc, realize: BlockRealize, task: str) -> list[For]:
-    """The loops around the block, one for each iterator."""
+def _loops(func: PrimFunc, realize: BlockRealize, sizes: _Sizes, task: str) -> list[For]:
+    """The loops around the block, of which each iterator that grows has one for itself."""
     where = places(func)
     loops = where.loops_above(realize)
+    dom = around(where, realize)
+    used = [v for value in realize.iter_values for v in variables(value)]
+    used += variables(realize.predicate)
     ends = domain(realize.block)
-    of = {one.loop_var: one for one in loops}
-    fits = realize.predicate is TRUE and len(loops) == len(ends) > 0
-    fits = fits and {*realize.iter_values} == set(of)
     for var, value in zip(ends, realize.iter_values, strict=True):
-        one = of.get(value) if isinstance(value, Var) else None
-        starts = one is not None and isinstance(one.min, Const) and one.min.value == 0
-        fits = fits and one is not None and starts and ends[var] == (0, _last(one))
-    if not fits:
-        raise Refusal(
-            f"Can't {task}: its iterators are not the loops around it, one by one",
-            realize,
-            hint="pad a block before its loops are split, fused or bound",
-        )
-    for one in loops:
-        if one.kind == "thread_binding":
+        own = isinstance(value, Var) and used.count(value) == 1 and dom[value] == ends[var]
+        if sizes.grows(var) and not own:
             raise Refusal(
-                f"Can't {task}: `{one.loop_var.name}` is bound to {one.thread}",
-                one,
-                hint="pad before you bind: undo the bind, pad_einsum, then bind",
-            )
-        others = [r for r in where.blocks_under(one) if r is not realize]
-        if others:
-            raise Refusal(
-                f"Can't {task}: `{others[0].block.name}` is in `{one.loop_var.name}` too",
+                f"Can't {task}: {var.name}, which is to run more often, has no loop of its own",
                 realize,
-                *others,
-                hint="pad a block before others are moved to its loops",
+                hint="pad a block before its loops are split or fused",
             )
+    whole = covers_domain(realize, {one.loop_var: dom[one.loop_var] for one in loops})
+    if not whole or any(low for low, _ in ends.values()):
+        raise Refusal(
+            f"Can't {task}: the loops around it may leave out cells",
+            realize,
+            hint="the copies hold only what it writes: pad a block that runs for all its domain",
+        )
+    others = [r for r in where.blocks_under(loops[0]) if r is not realize]
+    if others:
+        shared = next(one for one in reversed(loops) if others[0] in where.blocks_under(one))
+        raise Refusal(
+            f"Can't {task}: `{others[0].block.name}` is in `{shared.loop_var.name}` too",
+            realize,
+            *others,
+            hint="pad a block before others are moved to its loops",
+        )
     return loops
-
-
-def _last(loop: For) -> int | None:
-    extent = constant_extent(loop)
-    return None if extent is None else extent - 1
 
 
 def _cells(func: PrimFunc, block: Block, task: str) -> dict[Buffer, tuple[Expr, ...]]:
@@ -346,10 +342,11 @@ def _grown(
         for it in block.iter_vars
     )
     stmt: Stmt = replace(realize, block=replace(block, iter_vars=iterators))
-    pairs = zip(realize.iter_values, sizes.then.values(), strict=True)
-    extents: dict[Expr, int] = dict(pairs)
+    pairs = zip(sizes.then.items(), realize.iter_values, strict=True)
+    extents = {value: size for (var, size), value in pairs if sizes.grows(var)}
     for one in reversed(loops):
-        extent = const(extents[one.loop_var], one.loop_var.type)
+        size = extents.get(one.loop_var)
+        extent = one.extent if size is None else const(size, one.loop_var.type)
         stmt = replace(one, extent=extent, body=stmt)
     return stmt
 
