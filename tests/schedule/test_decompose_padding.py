@@ -139,3 +139,31 @@ for i_0 in range(4):
             T.writes(C[vi])
             C[vi] = P[vi] + P[vi + 1] + P[vi + 2]"""
     )
+
+
+def test_threads_keep_their_cells():
+    text = after(
+        FRAME,
+        lambda sch: sch.bind("i", "blockIdx.x"),
+        lambda sch: sch.bind("j", "threadIdx.x"),
+        lambda sch: sch.decompose_padding("P", "j"),
+    )
+    assert (
+        text
+        == """\
+for i in T.thread_binding(8, thread="blockIdx.x"):
+    for j in T.thread_binding(10, thread="threadIdx.x"):
+        with T.block("P_pad_const"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.reads()
+            T.writes(C[vi, vj])
+            C[vi, vj] = T.float32(0)
+    for j in T.thread_binding(10, thread="threadIdx.x"):
+        with T.block("P"):
+            vi = T.axis.spatial(6, i - 1)
+            vj = T.axis.spatial(6, j - 2)
+            T.where(1 <= i and i < 7 and 2 <= j and j < 8)
+            T.reads(A[vi, vj])
+            T.writes(C[vi + 1, vj + 2])
+            C[vi + 1, vj + 2] = A[vi, vj]"""
+    )

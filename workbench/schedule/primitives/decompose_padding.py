@@ -171,7 +171,8 @@ def _copied(realize: BlockRealize, loops: list[For], padding: Padding, dom: Boun
     limits: list[Expr] = []
     counted = [v for value in realize.iter_values for v in variables(value)]
     counted += variables(realize.predicate)
-    inner = {one.loop_var for one in loops}
+    # threads keep their number, and each writes over what it has filled itself
+    inner = {one.loop_var for one in loops if one.kind != "thread_binding"}
     for iterator, value in zip(block.iter_vars, realize.iter_values, strict=True):
         low, high = padding.box[iterator.var]
         whole = (low, high) == domain(block)[iterator.var]
