@@ -20,6 +20,16 @@ def main(A: T.Buffer((4, 6), "float32"), C: T.Buffer((4, 6), "float32")):
 """
 
 
+ONE_ROW = """\
+@T.prim_func
+def main(A: T.Buffer((1, 8), "float32"), C: T.Buffer((1, 8), "float32")):
+    for i, j in T.grid(1, 8):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = A[vi, vj]
+"""
+
+
 def test_a_flat_index_that_is_read():
     text = after(FLAT, lambda sch: sch.reindex("B", ("read", 0)))
     assert (
@@ -119,4 +129,25 @@ for i, j, k in T.grid(6, 6, 8):
         with T.init():
             C[vi, vj] = T.float32(0)
         C[vi, vj] = C[vi, vj] + A[vi, vk] * B_reindex[vj, vk]"""
+    )
+
+
+def test_an_iterator_that_runs_once_is_an_axis():
+    text = after(ONE_ROW, lambda sch: sch.reindex("C", ("read", 0)))
+    assert (
+        text
+        == """\
+A_reindex = T.alloc_buffer((1, 8))
+for ax0, ax1 in T.grid(1, 8):
+    with T.block("A_reindex_reindex"):
+        v0, v1 = T.axis.remap("SS", [ax0, ax1])
+        T.reads(A[v0, v1])
+        T.writes(A_reindex[v0, v1])
+        A_reindex[v0, v1] = A[v0, v1]
+for i, j in T.grid(1, 8):
+    with T.block("C"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        T.reads(A_reindex[vi, vj])
+        T.writes(C[vi, vj])
+        C[vi, vj] = A_reindex[vi, vj]"""
     )

@@ -143,7 +143,8 @@ def _indices(block: Block, target: Buffer, task: str) -> tuple[Expr, ...]:
                 hint="reindex takes a block that touches one cell in each iteration",
             )
     ends = domain(block)
-    return tuple(arith.simplify(i, ends) for i in found[0])
+    # an iterator that runs once is an axis too, where it is an index by itself
+    return tuple(i if isinstance(i, Var) else arith.simplify(i, ends) for i in found[0])
 
 
 def _check_cells(
