@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 from math import prod
 
+from workbench import arith
 from workbench.arith.evaluate import Env, compiled
 from workbench.check.units import Bounds, Unit, inside, touched, units
 from workbench.ir import TRUE, BlockRealize, Buffer, Expr, Stmt, Var, const, free_vars, substitute
@@ -33,13 +34,18 @@ class Access:
 
 
 def made_there(
-    maker: Stmt, reader: Stmt, buffer: Buffer, dom: Bounds, same: dict[Var, Expr] | None = None
+    maker: Stmt,
+    user: Stmt,
+    buffer: Buffer,
+    dom: Bounds,
+    same: dict[Var, Expr] | None = None,
+    kind: str = "read",
 ) -> bool:
-    """Whether `maker` is proved to write every cell of `buffer` that `reader` reads.
+    """Whether `maker` is proved to write every cell of `buffer` that `user` reads, or writes.
 
-    Both for fixed values of the variables around; `same` maps some of the reader's to the maker's.
+    Both for fixed values of the variables around; `same` maps some of the user's to the maker's.
     """
-    made, needed = touched(maker, buffer, "write"), touched(reader, buffer, "read")
+    made, needed = touched(maker, buffer, "write"), touched(user, buffer, kind)
     if made is None or needed is None:
         return False
     if same:
@@ -48,8 +54,8 @@ def made_there(
     writes = list(_accesses(maker, buffer, "write", {}))
     if boxes and all(write.predicate is TRUE for write in writes):
         return True
-    reads = list(_accesses(reader, buffer, "read", same or {}))
-    found = all_made(reads, writes, buffer.shape, dom)
+    uses = list(_accesses(user, buffer, kind, same or {}))
+    found = all_made(uses, writes, buffer.shape, dom)
     return boxes if found is None else found
 
 
@@ -96,6 +102,57 @@ def all_made(
             if there and cell not in written:
                 return False
     return True
+
+
+def lags(
+    var: Var, first: tuple[Unit, str], second: tuple[Unit, str], buffer: Buffer, dom: Bounds
+) -> set[int] | None:
+    """How many iterations lie between two units that touch one cell, all cells looked at.
+
+    Each unit comes with "read" or "write". A number is the iteration, of the loop of `var`, of the
+    first unit less that of the second, in one iteration of the loops around. None where there are
+    too many cells, or where one is told by what is in memory.
+    """
+    sides = [list(_of_unit(unit, buffer, kind, {})) for unit, kind in (first, second)]
+    every = [*sides[0], *sides[1]]
+    around = {v for side in every for v in side.variables if v not in side.own} - {var}
+    try:
+        cells = sum(_points({*_inner(side), var}, dom) * prod(side.sizes) for side in every)
+        if _points(around, dom) * cells > POINTS:
+            return None
+        before, after = [[_cells(side, dom) for side in one] for one in sides]
+    except (KeyError, ValueError):  # as in all_made
+        return None
+    found: set[int] = set()
+    for env in _turns(around, dom):
+        when: dict[tuple[int, ...], set[int]] = {}
+        for turn in _turns([var], dom):
+            for cell in (cell for one in before for cell in one({**env, **turn})):
+                when.setdefault(cell, set()).add(turn[var])
+        for turn in _turns([var], dom):
+            for cell in (cell for one in after for cell in one({**env, **turn})):
+                found |= {other - turn[var] for other in when.get(cell, ())}
+    return found
+
+
+def never_meet(one: Unit, other: Unit, buffer: Buffer, dom: Bounds) -> bool:
+    """Whether no cell of `buffer` is proved to be written by both units, whenever they run."""
+    if all(
+        any(_far(a, m, b, n, dom) for a, m, b, n in zip(*x, *y, strict=True))
+        for x in one.cells(buffer, "write")
+        for y in other.cells(buffer, "write")
+    ):
+        return True
+    always = Var("always")
+    return lags(always, (one, "write"), (other, "write"), buffer, {**dom, always: (0, 0)}) == set()
+
+
+def _far(a: Expr, m: int, b: Expr, n: int, dom: Bounds) -> bool:
+    """Whether `m` indices from `a` on and `n` from `b` on have none in common."""
+    here, there = arith.bounds(a, dom), arith.bounds(b, dom)
+    if here is None or there is None or m < 0 or n < 0:
+        return False
+    return here[1] + m <= there[0] or there[1] + n <= here[0]
 
 
 def _inner(side: Access) -> set[Var]:

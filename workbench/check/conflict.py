@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import islice, product
+from itertools import combinations, islice, product
 from math import prod
 from typing import Literal, TypeAlias
 
 from workbench import arith, script
 from workbench.arith.evaluate import compiled as _compiled
-from workbench.check.cells import made_there
+from workbench.check.cells import lags, made_there
 from workbench.check.units import (
     Bounds,
     Cell,
@@ -35,7 +36,7 @@ from workbench.ir import (
     stores,
     walk,
 )
-from workbench.ir.places import places
+from workbench.ir.places import inner, places
 
 Doers: TypeAlias = Literal["threads", "blocks", "lanes", "iterations"]
 """Who does the iterations: a block's threads, a grid's blocks, a vector's lanes, a CPU's cores."""
@@ -49,18 +50,32 @@ def refuse_conflict(func: PrimFunc, loop: For, task: str, doers: Doers) -> None:
     `task` begins the sentence: "Can't bind `k` to threadIdx.x". Iterations that repeat the very
     same work, each from start to end, do not conflict: they write equal values.
     """
-    known = places(func)
+    around = places(func).all_loops_above(loop)
     below = list(units(loop.body))
-    loops = dict.fromkeys(inner for unit in below for inner in unit.loops)
-    dom = arith.loop_bounds([*known.all_loops_above(loop), loop, *loops])
+    inside = dict.fromkeys(one for unit in below for one in unit.loops)
+    dom = arith.loop_bounds([*around, loop, *inside])
     first, last = dom.get(loop.loop_var, (0, 1))
     if first == last:
         return  # a loop that runs once
+    if doers == "blocks":
+        below = [in_any_turn(unit, around) for unit in below]
     for unit in below:
         _refuse_own(loop, unit, dom, task, doers)
     for reader in below:
         for buffer in reader.reads:
             _refuse_flow(loop, reader, buffer, below, dom, task, doers)
+    for one, other in combinations(below, 2):
+        for buffer in one.writes & other.writes:
+            _refuse_overwriting(loop, one, other, buffer, dom, task, doers)
+
+
+def in_any_turn(unit: Unit, around: Iterable[For] = ()) -> Unit:
+    """`unit` with the loops in whose iterations a block may be while another is in others.
+
+    Nothing orders blocks, so that these are all loops that are not bound to blocks themselves.
+    """
+    loops = [one for one in (*around, *unit.loops) if not (one.thread or "").startswith("block")]
+    return Unit(unit.stmt, tuple(loops))
 
 
 # --- one unit against itself ---------------------------------------------------------------------
@@ -79,7 +94,7 @@ def _refuse_own(loop: For, unit: Unit, dom: Bounds, task: str, doers: Doers) -> 
         if unit.accumulates and doers in ("lanes", "iterations"):
             raise _update_conflict(loop, unit, dom, task, doers)
         return  # each does the whole: seen to when the program is whole, see `findings`
-    if not _apart(loop, unit, dom):
+    if not apart(loop, unit, dom):
         raise _update_conflict(loop, unit, dom, task, doers)
     _refuse_shifted(loop, unit, task, doers)
 
@@ -89,7 +104,7 @@ def _depends(value: Expr, var: Var, dom: Bounds) -> bool:
     return var in free_vars(value) and var in free_vars(short(value, dom))
 
 
-def _apart(loop: For, unit: Unit, dom: Bounds) -> bool:
+def apart(loop: For, unit: Unit, dom: Bounds) -> bool:
     """Whether different iterations of `loop` are proved to write different cells."""
     return (
         all(
@@ -247,9 +262,12 @@ def _refuse_flow(
 ) -> None:
     """Refuse where an iteration needs a cell of `buffer` that only another iteration writes."""
     writers = [u for u in below if buffer in u.writes and u.stmt is not reader.stmt]
-    if not writers or (buffer.scope == "shared" and doers == "threads"):
-        return  # threads of a block can wait for each other
-    if any(feeds(loop.body, writer, reader, buffer, dom) for writer in writers):
+    if not writers or any(feeds(loop.body, writer, reader, buffer, dom) for writer in writers):
+        return
+    if _wait(buffer, doers) and all(
+        _in_order(loop, below, (reader, "read"), (writer, "write"), buffer, dom)
+        for writer in writers
+    ):
         return
     load = next(n for n in walk(reader.stmt) if isinstance(n, BufferLoad) and n.buffer is buffer)
     one = doers[:-1] if doers != "threads" else "thread"
@@ -268,9 +286,68 @@ def _refuse_flow(
         detail=(
             f"{buffer.name} is in local memory, which is one thread's own"
             if buffer.scope == "local"
+            else "threads wait for each other after all their writes, not after each one's"
+            if _wait(buffer, doers)
             else f"{buffer.name} is in {buffer.scope} memory, where no {doers} wait for others"
         ),
     )
+
+
+def _refuse_overwriting(
+    loop: For, first: Unit, second: Unit, buffer: Buffer, dom: Bounds, task: str, doers: Doers
+) -> None:
+    """Refuse where two units write one cell in different iterations, and none says who is last."""
+    if buffer.scope == "local" and doers in ("threads", "blocks"):
+        return  # each has its own
+    if not any(_depends(v, loop.loop_var, dom) for u in (first, second) for v in _told(u, buffer)):
+        return  # each does the whole: seen to when the program is whole
+    if _written_together(loop, first, second, buffer, dom):
+        return
+    sides = (first, "write"), (second, "write")
+    if _wait(buffer, doers) and _in_order(loop, [first, second], *sides, buffer, dom):
+        return
+    one = doers[:-1]
+    raise Refusal(
+        f"{task}: `{first.name}` and `{second.name}` may write the same cells of {buffer.name} in "
+        f"different {doers}",
+        loop,
+        *(store for unit in (first, second) for store in stores(unit.stmt)),
+        hint="give each its own loop nest, so that one ends before the next begins",
+        detail=f"what stays there would be that of the {one} which comes last, and none waits",
+    )
+
+
+def _wait(buffer: Buffer, doers: Doers) -> bool:
+    """Whether those who do the iterations can wait for each other between uses of `buffer`."""
+    return buffer.scope == "shared" and doers == "threads"
+
+
+def _in_order(
+    loop: For,
+    order: list[Unit],
+    one: tuple[Unit, str],
+    other: tuple[Unit, str],
+    buffer: Buffer,
+    dom: Bounds,
+) -> bool:
+    """Whether uses of a cell keep their order where all first uses come before all second ones."""
+    first, second = sorted((one, other), key=lambda side: order.index(side[0]))
+    between = lags(loop.loop_var, first, second, buffer, dom)
+    return between is not None and all(lag <= 0 for lag in between)
+
+
+def _told(unit: Unit, buffer: Buffer) -> list[Expr]:
+    return [index for cell, _ in unit.cells(buffer, "write") for index in cell]
+
+
+def _written_together(loop: For, first: Unit, second: Unit, buffer: Buffer, dom: Bounds) -> bool:
+    """Whether each cell that both write is proved to be written by both in one iteration."""
+    parts = _branches(loop.body, first, second)
+    for unit, one, other in zip((first, second), parts, parts[::-1], strict=False):
+        if made_there(one, other, buffer, dom, kind="write") and apart(loop, unit, dom):
+            return True
+    between = lags(loop.loop_var, (first, "write"), (second, "write"), buffer, dom)
+    return between is not None and between <= {0}
 
 
 def feeds(stmt: Stmt, writer: Unit, reader: Unit, buffer: Buffer, dom: Bounds) -> bool:
@@ -278,19 +355,22 @@ def feeds(stmt: Stmt, writer: Unit, reader: Unit, buffer: Buffer, dom: Bounds) -
 
     Looked at in the innermost statement that holds both, for fixed iterations of what is around.
     """
-    while True:
-        if isinstance(stmt, For):
-            stmt = stmt.body
-        elif isinstance(stmt, SeqStmt):
-            parts = [s for s in stmt.stmts if _holds(s, writer.stmt) or _holds(s, reader.stmt)]
-            if len(parts) > 1:
-                break
-            stmt = parts[0]
-        else:
-            return False
-    if not _holds(parts[0], writer.stmt):
+    parts = _branches(stmt, writer, reader)
+    if not parts or not _holds(parts[0], writer.stmt):
         return False
     return made_there(parts[0], parts[1], buffer, dom)
+
+
+def _branches(stmt: Stmt, a: Unit, b: Unit) -> list[Stmt]:
+    """Where the ways to two units part: the statement with the one that runs first, and the other.
+
+    Nothing where a choice parts them.
+    """
+    while True:
+        parts = [s for s in inner(stmt) if _holds(s, a.stmt) or _holds(s, b.stmt)]
+        if len(parts) > 1:
+            return parts if isinstance(stmt, SeqStmt) else []
+        stmt = parts[0]
 
 
 def _holds(stmt: Stmt, target: Stmt) -> bool:

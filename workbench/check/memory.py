@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import product
+from itertools import combinations, product
 
 from workbench import arith
-from workbench.check.cells import made_there
+from workbench.check.cells import made_there, never_meet
+from workbench.check.conflict import apart, in_any_turn
 from workbench.check.finding import Finding
 from workbench.check.kernels import Nest, touching
-from workbench.check.units import Unit, keeps_apart, touched
+from workbench.check.units import Unit, touched
 from workbench.ir import Buffer, BufferLoad, Expr, For, PrimFunc, Stmt, Var, free_vars, walk
 from workbench.ir.dtypes import itemsize
 
@@ -65,7 +66,7 @@ def scratch_errors(nest: Nest) -> Iterator[Finding]:
             if buffer.scope != "global" or not readers:
                 continue
             sharing, repeats = nest.doers(writer, "blockIdx")
-            idle = [loop for loop in sharing if not _apart(loop, writer, buffer, nest)]
+            idle = [loop for loop in sharing if not apart(loop, in_any_turn(writer), nest.dom)]
             if repeats > 1 or any(nest.size(loop.thread or "") > 1 for loop in idle):
                 yield Finding(
                     "error",
@@ -82,6 +83,50 @@ def scratch_errors(nest: Nest) -> Iterator[Finding]:
                 if axis:
                     yield _block_error(buffer, writer, reader, axis)
                     return
+
+
+def overwriting_errors(nest: Nest) -> Iterator[Finding]:
+    """Cells of a global buffer that two units of one kernel write in different blocks."""
+    for one, other in combinations(nest.units, 2):
+        for buffer in one.writes & other.writes:
+            axis = _out_of_step(nest, one, other, buffer) if buffer.scope == "global" else ""
+            if axis:
+                yield Finding(
+                    "error",
+                    f"`{one.name}` and `{other.name}` would write the same cells of {buffer.name} "
+                    "in different blocks",
+                    (one.stmt, other.stmt),
+                    hint=f"bind a loop around both to {axis}, or give each its own nest of loops",
+                    detail="what stays there would be that of the block which comes last, and "
+                    "nothing orders blocks",
+                )
+                return
+
+
+def _out_of_step(nest: Nest, one: Unit, other: Unit, buffer: Buffer) -> str:
+    """An axis of blocks along which different blocks may write one cell; "" for none.
+
+    A loop around both is looked at on its own, as one whose iterations are done all at once.
+    """
+    loops = [
+        {loop.thread: loop for loop in nest.doers(unit, "blockIdx")[0]} for unit in (one, other)
+    ]
+    for axis in (f"blockIdx.{letter}" for letter in "xyz"):
+        mine, theirs = (found.get(axis) for found in loops)
+        if mine is theirs or nest.size(axis) == 1 or never_meet(one, other, buffer, nest.dom):
+            continue
+        if mine is None or theirs is None:
+            return axis
+        sides = (one, mine, theirs), (other, theirs, mine)
+        if not any(
+            apart(loop, in_any_turn(unit), nest.dom)
+            and made_there(
+                loop.body, part.body, buffer, nest.dom, {part.loop_var: loop.loop_var}, "write"
+            )
+            for unit, loop, part in sides
+        ):
+            return axis
+    return ""
 
 
 def _own_error(buffer: Buffer, writer: Unit, reader: Unit, axis: str) -> Finding:
@@ -102,13 +147,6 @@ def _block_error(buffer: Buffer, writer: Unit, reader: Unit, axis: str) -> Findi
         (writer.stmt, reader.stmt),
         hint=f"give `{reader.name}` its own nest of loops: it then runs when the first is done",
         detail=f"`{writer.name}` spreads {buffer.name} over {axis}, and nothing orders blocks",
-    )
-
-
-def _apart(loop: For, writer: Unit, buffer: Buffer, nest: Nest) -> bool:
-    return all(
-        keeps_apart(cell, sizes, writer, loop, nest.dom)
-        for cell, sizes in writer.cells(buffer, "write")
     )
 
 

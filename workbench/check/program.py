@@ -7,7 +7,13 @@ from collections.abc import Iterator
 from workbench.check.conflict import Doers, refuse_conflict
 from workbench.check.finding import Finding
 from workbench.check.kernels import Nest, nests
-from workbench.check.memory import crossing_errors, private_errors, scratch_errors, shared_bytes
+from workbench.check.memory import (
+    crossing_errors,
+    overwriting_errors,
+    private_errors,
+    scratch_errors,
+    shared_bytes,
+)
 from workbench.check.threads import axis_errors
 from workbench.check.units import Unit
 from workbench.check.waste import used_variables, waste
@@ -27,6 +33,7 @@ def check_program(func: PrimFunc, target: Target) -> list[Finding]:
         if not found:  # who does what is clear: see whether they get in each other's way
             found = [*_conflicts(func, nest), *_repeated_updates(nest)]
             found += [*private_errors(func, nest), *scratch_errors(nest)]
+            found += overwriting_errors(nest)
             found += _shared_limit(func, nest, target)
         errors.extend(found)
     return errors or [finding for nest in kernels for finding in waste(nest)]
