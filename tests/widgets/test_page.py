@@ -8,6 +8,7 @@ import time
 import pytest
 
 from tests.widgets.programs import ADD, WINDOW, parse, window_steps
+from workbench.ir import Var
 from workbench.schedule import Schedule
 from workbench.widgets.compare import comparison, differences
 from workbench.widgets.page import Desk, View, page, said, tree
@@ -44,6 +45,17 @@ def test_only_what_is_seen_is_made_and_what_was_made_is_kept():
     second = page(sch, View(program="cuda", machine="memory"), desk, first)
     assert list(second["texts"]) == ["tensorir", "cuda"]
     assert second["texts"]["tensorir"] is first["texts"]["tensorir"]
+
+
+def test_a_lab_does_not_take_the_keys_of_one_that_is_gone():
+    sch = window()
+    for k in range(30):  # where a desk is gone, the next one often lies at its address
+        desk = Desk()
+        for _ in range(k):
+            desk.keys.of(Var("other"))
+        made = page(sch, View(), desk)
+        assert all(desk.keys.thing(key) is not None for key in made["names"])
+        del desk
 
 
 def test_the_panes_hold_the_texts():

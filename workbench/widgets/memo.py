@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -10,10 +10,10 @@ from workbench.diag import Fail
 from workbench.ir import PrimFunc
 
 R = TypeVar("R")
-_known: WeakKeyDictionary[PrimFunc, dict[str, Any]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[PrimFunc, dict[Hashable, Any]] = WeakKeyDictionary()
 
 
-def memo(func: PrimFunc, name: str, make: Callable[[], R]) -> R:
+def memo(func: PrimFunc, name: Hashable, make: Callable[[], R]) -> R:
     """What `make` returns for `func` under `name`, made once; a refusal is raised again."""
     known = _known.setdefault(func, {})
     if name not in known:

@@ -44,12 +44,13 @@ class Desk:
 
     offered: Sequence[str] | None = None
     question: Question | None = None
+    owner: object = field(default_factory=object)  # of what is remembered for this lab alone
     keys: Keys = field(default_factory=Keys)
     lines: Lines = field(default_factory=Lines)
 
     def names(self, func: PrimFunc) -> Names:
         """What can be marked in the panes of `func`; its keys do not depend on the order."""
-        return memo(func, f"names {id(self)}", lambda: names_of(func, self.keys))
+        return memo(func, ("names", self.owner), lambda: names_of(func, self.keys))
 
     def places(self, func: PrimFunc) -> Mapping[str, str]:
         """The loops and blocks of `func` at which a step can be taken, with their labels."""
@@ -189,7 +190,7 @@ def verdicts(cursor: Schedule, key: str, desk: Desk, verbs: Sequence[str] | None
     thing = desk.keys.thing(key)
     if not isinstance(thing, (Var, BlockId)):
         return []
-    name = f"verdicts {id(desk)} {key} {verbs}"
+    name = ("verdicts", desk.owner, key, verbs if verbs is None else tuple(verbs))
     return memo(cursor.func, name, lambda: cursor.actions(cursor.history.handle(thing), verbs))
 
 
