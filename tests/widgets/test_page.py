@@ -125,6 +125,17 @@ def test_tiles_follow_the_sliders_and_stay_inside_their_range():
     assert axes["blockIdx.x"] == (8, 0, True) and axes["threadIdx.x"] == (128, -1, True)
 
 
+def test_a_vector_that_runs_cell_by_cell_is_noted():
+    sch = Schedule(parse(WINDOW))
+    outer, inner = sch.split("i", factors=[None, 4])
+    sch.bind(outer, "threadIdx.x")
+    sch.vectorize(inner)
+    assert page(sch, View(), Desk())["notes"] == [
+        "`i_1` runs cell by cell: its cells of A may not start at a multiple of 4. "
+        "Choose factors that lay whole vectors side by side, or leave out vectorize."
+    ]
+
+
 def test_the_tree_has_branches_marks_and_sentences():
     sch = Schedule(parse(ADD))
     sch.split("i", factors=[2, 4])

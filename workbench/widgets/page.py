@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench import check, target
+from workbench import check, lower, target
 from workbench.diag import Fail
-from workbench.ir import BlockId, PrimFunc, Var
+from workbench.ir import BlockId, For, PrimFunc, Var, walk
 from workbench.ir.places import places
 from workbench.schedule import Schedule
 from workbench.schedule.actions import Verdict
 from workbench.schedule.history import History, HistoryNode
 from workbench.widgets import offers
+from workbench.widgets.build import build
 from workbench.widgets.memo import memo
 from workbench.widgets.names import Keys, Names, names_of, places_of
 from workbench.widgets.pictures import axes_of, picture_pane, tiles_name, written
@@ -156,8 +158,17 @@ def picture_name(made: dict[str, Any], node: HistoryNode, view: View) -> str:
 
 def notes(func: PrimFunc) -> list[str]:
     """What is legal but wasteful in the program, with what it costs."""
-    findings = memo(func, "findings", lambda: check.check_program(func, target.get("cuda")))
-    return [f"{_sentence(f.headline)} {_sentence(f.hint)}" for f in findings if f.kind == "warning"]
+    found = memo(func, "findings", lambda: [*_findings(func)])
+    return [f"{_sentence(f.headline)} {_sentence(f.hint)}" for f in found if f.kind == "warning"]
+
+
+def _findings(func: PrimFunc) -> Iterator[check.Finding]:
+    yield from check.check_program(func, target.get("cuda"))
+    if not any(isinstance(node, For) and node.kind == "vectorized" for node in walk(func.body)):
+        return  # only of vectors does it take the kernels to know
+    with suppress(Fail):  # where there is no kernel, its pane tells why
+        built = build(func)
+        yield from lower.findings(built.lowered, built.target)
 
 
 def _sentence(text: str) -> str:
