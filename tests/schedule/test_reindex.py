@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.block_programs import FLAT, MATMUL
+from tests.support.block_programs import FLAT, MATMUL, TWO_STAGES
 from tests.support.steps import after
 
 FLAT2 = """\
@@ -19,6 +19,15 @@ def main(A: T.Buffer((4, 6), "float32"), C: T.Buffer((4, 6), "float32")):
             C[vi, vj] = B[vi * 6 + vj] + 1.0
 """
 
+
+PADDED = """\
+@T.prim_func
+def main(A: T.Buffer((6,), "float32"), P: T.Buffer((8,), "float32")):
+    for i in range(8):
+        with T.block("P"):
+            vi = T.axis.spatial(8, i)
+            P[vi] = T.if_then_else(1 <= vi and vi < 7, A[vi - 1], T.float32(0))
+"""
 
 ONE_ROW = """\
 @T.prim_func
@@ -150,4 +159,66 @@ for i, j in T.grid(1, 8):
         T.reads(A_reindex[vi, vj])
         T.writes(C[vi, vj])
         C[vi, vj] = A_reindex[vi, vj]"""
+    )
+
+
+def test_beside_a_block_that_does_not_use_it():
+    text = after(
+        TWO_STAGES,
+        lambda sch: sch.merge("i", "j"),
+        lambda sch: sch.reindex("C", ("write", 0)),
+    )
+    assert (
+        text
+        == """\
+B = T.alloc_buffer((16,))
+C_reindex = T.alloc_buffer((16,))
+for i_m in range(16):
+    with T.block("B"):
+        vi = T.axis.spatial(16, i_m)
+        T.reads(A[vi])
+        T.writes(B[vi])
+        B[vi] = A[vi] * T.float32(2)
+    with T.block("C"):
+        vj = T.axis.spatial(16, i_m)
+        T.reads(B[vj])
+        T.writes(C_reindex[vj])
+        C_reindex[vj] = B[vj] + T.float32(1)
+for ax0 in range(16):
+    with T.block("C_reindex"):
+        v0 = T.axis.spatial(16, ax0)
+        T.reads(C_reindex[v0])
+        T.writes(C[v0])
+        C[v0] = C_reindex[v0]"""
+    )
+
+
+def test_a_buffer_that_another_block_writes_too():
+    text = after(
+        PADDED,
+        lambda sch: sch.decompose_padding("P", "i"),
+        lambda sch: sch.reindex("P_pad_const", ("write", 0)),
+    )
+    assert (
+        text
+        == """\
+P_reindex = T.alloc_buffer((8,))
+for i in range(8):
+    with T.block("P_pad_const"):
+        vi = T.axis.spatial(8, i)
+        T.reads()
+        T.writes(P_reindex[vi])
+        P_reindex[vi] = T.float32(0)
+for ax0 in range(8):
+    with T.block("P_reindex"):
+        v0 = T.axis.spatial(8, ax0)
+        T.reads(P_reindex[v0])
+        T.writes(P[v0])
+        P[v0] = P_reindex[v0]
+for i in range(6):
+    with T.block("P"):
+        vi = T.axis.spatial(6, i)
+        T.reads(A[vi])
+        T.writes(P[vi + 1])
+        P[vi + 1] = A[vi]"""
     )

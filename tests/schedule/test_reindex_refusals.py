@@ -145,7 +145,7 @@ def test_loops_shared_with_another_block():
     assert (
         text
         == """\
-Can't reindex B of `C`: `B` shares its loops.
+Can't reindex B of `C`: `B` shares its loops and uses B.
 asked: sch.reindex("C", ["read", 0])
 where:
    4 |     B = T.alloc_buffer((16,))

@@ -121,11 +121,12 @@ def around(where: Places, stmt: Stmt) -> dict[Var, tuple[int, int]]:
 # --- what a block must be like -------------------------------------------------------------------
 
 
-def check_stage(func: PrimFunc, block: Block, verb: str) -> None:
+def check_stage(func: PrimFunc, block: Block, verb: str, sole: bool = True) -> None:
     """Refuse a block whose result depends on more than its iterators: it cannot be moved.
 
     Accepted is what TVM calls a complete block (every iteration independent, nothing of what it
-    writes is read) or a reduction block (with an init), the sole writer of what it writes.
+    writes is read) or a reduction block (with an init), the sole writer of what it writes. One that
+    stays where it is may write what others write, too: `sole` is False.
     """
     where = places(func)
     realize = where.realize(block)
@@ -137,7 +138,7 @@ def check_stage(func: PrimFunc, block: Block, verb: str) -> None:
         )
     for buffer in written(block):
         others = [r for r in writers(func, block, buffer) if r.block is not block]
-        if others:
+        if sole and others:
             raise Refusal(
                 f"Can't {verb} `{block.name}`: `{others[0].block.name}` writes {buffer.name} too",
                 realize,

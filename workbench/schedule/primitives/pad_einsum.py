@@ -97,14 +97,14 @@ def pad_einsum(func: PrimFunc, block: Block, padding: list[int]) -> Edit:
     """
     task = f"pad_einsum `{block.name}`"
     _check_numbers(block, padding, task)
-    check_stage(func, block, "pad_einsum")
-    realize = places(func).realize(block)
     now = {var: high + 1 for var, (_, high) in domain(block).items()}
     then = {var: -(-now[var] // by) * by for var, by in zip(now, padding, strict=True)}
-    sizes = _Sizes(now, then)
-    cells = _cells(func, block, task)
     if now == then:
         return Edit(func)
+    check_stage(func, block, "pad_einsum")
+    realize = places(func).realize(block)
+    sizes = _Sizes(now, then)
+    cells = _cells(func, block, task)
     loops = _loops(func, realize, sizes, task)
     _check_kept_apart(block, sizes, cells, task)
     _check_sum(block, sizes, task)

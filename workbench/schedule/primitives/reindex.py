@@ -35,7 +35,7 @@ from workbench.schedule.caching import named_buffer
 from workbench.schedule.moving import check_whole
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import one_to_one, variables
-from workbench.schedule.scope import check_stage, domain, written
+from workbench.schedule.scope import check_stage, domain, read, written
 
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
@@ -86,7 +86,7 @@ def reindex(func: PrimFunc, block: Block, buffer: list[str | int] | str) -> Edit
     """
     target, reading = named_buffer(block, buffer, "reindex")
     task = f"reindex {target.name} of `{block.name}`"
-    check_stage(func, block, "reindex")
+    check_stage(func, block, "reindex", sole=False)
     if reading and target in written(block):
         raise Refusal(
             f"Can't {task}: it writes {target.name} too",
@@ -94,7 +94,7 @@ def reindex(func: PrimFunc, block: Block, buffer: list[str | int] | str) -> Edit
             hint=f'reindex what it writes: ("write", {written(block).index(target)})',
         )
     check_whole(func, block, task)
-    _check_alone(func, block, task)
+    _check_alone(func, block, target, reading, task)
     indices = _indices(block, target, task)
     used = [it for it in block.iter_vars if any(it.var in variables(i) for i in indices)]
     _check_cells(block, target, indices, used, reading, task)
@@ -110,14 +110,20 @@ def reindex(func: PrimFunc, block: Block, buffer: list[str | int] | str) -> Edit
     )
 
 
-def _check_alone(func: PrimFunc, block: Block, task: str) -> None:
+def _check_alone(func: PrimFunc, block: Block, target: Buffer, reading: bool, task: str) -> None:
+    """Refuse where another block in its loops makes what is copied ahead, or uses what is later."""
     where = places(func)
     realize = where.realize(block)
     loops = where.loops_above(realize)
-    others = [r for r in where.blocks_under(loops[0]) if r is not realize] if loops else []
+    others = [
+        r
+        for r in (where.blocks_under(loops[0]) if loops else [])
+        if r is not realize
+        and (target in written(r.block) or (target in read(r.block) and not reading))
+    ]
     if others:
         raise Refusal(
-            f"Can't {task}: `{others[0].block.name}` shares its loops",
+            f"Can't {task}: `{others[0].block.name}` shares its loops and uses {target.name}",
             realize,
             *others,
             hint="the copy goes ahead of all its loops, or behind: reindex before moving blocks",
