@@ -258,7 +258,7 @@ def test_lesson_1_as_a_learner_clicks_it(tmp_path: Path):
                 await front.async_execute_cell(cell, front.nb.cells.index(cell))
             (model,) = front.labs()
             state = front.widget_state[model]
-            assert "time step 5" in state["pages"]["0"]["pictures"]["who:C"]["table"]
+            assert "time step 5" in state["page_0"]["pictures"]["who:C"]["table"]
             asked = state["setup"]["question"]
             assert asked["text"] == ("after split(i, [2, 4]) and both binds, who computes C[5]?")
 
@@ -273,7 +273,7 @@ def test_lesson_1_as_a_learner_clicks_it(tmp_path: Path):
             ):
                 await do(do="apply", verb=verb, place=state["place"], args=args)
                 assert "error" not in state["status"], state["status"]
-            page = state["pages"]["3"]
+            page = state["page_3"]
             assert asked["choices"][page["verdict"]["truth"]] == "block 1, thread 1"
             assert "block 1, thread 1" in page["pictures"]["who:C"]["table"]
         saved = json.loads((tmp_path / "my-work" / "01_vector_add.json").read_text())

@@ -34,6 +34,24 @@ def shown(lab: Lab) -> dict:
     return lab.pages[str(lab.at)]
 
 
+def test_a_click_sends_its_own_page_and_no_other(monkeypatch: pytest.MonkeyPatch):
+    lab = add_lab()
+    bind_both(lab)
+    sent: list[str] = []
+    send_state = Lab._send
+    monkeypatch.setattr(
+        Lab,
+        "_send",
+        lambda self, msg, *a, **k: (sent.extend(msg["state"]), send_state(self, msg, *a, **k)),
+    )
+    apply(lab, "annotate", "i_1", ann_key='"note"', ann_val="1")
+    assert {name for name in sent if name.startswith("page_")} == {"page_4"}
+    sent.clear()
+    lab.against = 0
+    assert [name for name in sent if name.startswith(("page_", "compare_"))] == ["compare_0_4"]
+    assert lab.get_state()["page_1"] == lab.pages["1"], "a page that is opened anew gets all"
+
+
 def test_clicking_takes_steps_in_the_history_but_moves_no_other_cursor():
     sch = Schedule(parse(ADD))
     lab = wb.lab(sch)
@@ -319,12 +337,14 @@ def test_a_saved_page_holds_every_pane_of_every_node(tmp_path: Path):
     state = json.loads(
         re.search(r'<script type="application/json" id="state">(.*?)</script>', text, re.S)[1]
     )
-    assert [set(page["texts"]) for page in state["pages"].values()] == [
+    pages = [made for name, made in state.items() if name.startswith("page_")]
+    assert [set(page["texts"]) for page in pages] == [
         {"tensorir", "loops", "cuda", "metal", "code"}
     ] * 4
-    assert all({"who:C", "memory"} <= set(page["pictures"]) for page in state["pages"].values())
+    assert all({"who:C", "memory"} <= set(page["pictures"]) for page in pages)
     assert state["setup"]["offline"] is True
-    assert set(state["compares"]) == {"0:1", "1:2", "2:3"}, "each step with the one before"
+    compared = {name for name in state if name.startswith("compare_")}
+    assert compared == {"compare_0_1", "compare_1_2", "compare_2_3"}, "each step with the last"
 
 
 def test_text_of_the_program_cannot_break_out_of_a_saved_page(tmp_path: Path):

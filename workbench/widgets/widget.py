@@ -43,7 +43,9 @@ class Lab(anywidget.AnyWidget):
 
     Everything shown is in the traits, so that a saved page steps without Python. `at` is the node,
     `against` the one it is compared with (-1: none), `place` the key of the chosen loop or block;
-    these and `view` are also set by the browser, which asks for all else by messages.
+    these and `view` are also set by the browser, which asks for all else by messages. Each page
+    and each comparison is in a trait of its own, `page_3` or `compare_0_3`, that comes with it:
+    a click sends what it shows and not all that was shown before.
     """
 
     _esm = static.script()
@@ -55,8 +57,6 @@ class Lab(anywidget.AnyWidget):
     setup = traitlets.Dict().tag(sync=True)
     tree: Any = traitlets.List().tag(sync=True)
     lines: Any = traitlets.List().tag(sync=True)
-    pages = traitlets.Dict().tag(sync=True)
-    compares = traitlets.Dict().tag(sync=True)
     at = traitlets.Int().tag(sync=True)
     against = traitlets.Int(-1).tag(sync=True)
     place = traitlets.Unicode().tag(sync=True)
@@ -83,6 +83,8 @@ class Lab(anywidget.AnyWidget):
         self._runner = Runner(inputs or {}, reference)
         self._running: Thread | None = None
         self._settled = True
+        self.pages: dict[str, dict[str, Any]] = {}  # by node
+        self.compares: dict[str, dict[str, Any]] = {}  # by two nodes, "0:3"
         self._autosave = Path(autosave) if autosave else None
         here = self.cursor.node
         self._unobserve = self.history.observe(self._on_step)
@@ -113,23 +115,36 @@ class Lab(anywidget.AnyWidget):
         return View(**{**known, "place": self.place})
 
     def _show(self) -> None:
-        """Make what the open panes need of the current page, and send it in one go."""
-        key = str(self.at)
-        made = page(self.cursor, self._view, self._desk, self.pages.get(key))
+        """Make what the open panes need of the current page, and send it."""
+        made = page(self.cursor, self._view, self._desk, self.pages.get(str(self.at)))
+        compared = self._compared(made) if self.against >= 0 else None
         with self.hold_sync():
             self.tree = tree(self.history)
-            self.pages = {**self.pages, key: made}
-            if self.against >= 0:
-                self._compare()
-            self.lines = list(self._desk.lines.all)
+            self.lines = list(self._desk.lines.all)  # before the page that is made of them
+        self._keep_page(str(self.at), made)
+        if compared:
+            self._keep_comparison(f"{self.against}:{self.at}", compared)
 
-    def _compare(self) -> None:
-        pair = f"{self.against}:{self.at}"
+    def _compared(self, made: Mapping[str, Any]) -> dict[str, Any]:
         a, b = self.history[self.against], self.history[self.at]
-        picture = picture_name(self.pages[str(self.at)], b, self._view)
-        made = comparison(a, b, [picture] if picture else [], self._desk)
-        measured = self.compares.get(pair, {}).get("measured")
-        self.compares = {**self.compares, pair: {**made, "measured": measured}}
+        picture = picture_name(dict(made), b, self._view)
+        found = comparison(a, b, [picture] if picture else [], self._desk)
+        known = self.compares.get(f"{self.against}:{self.at}", {})
+        return {**found, "measured": known.get("measured")}
+
+    def _keep_page(self, key: str, made: dict[str, Any]) -> None:
+        self.pages[key] = made
+        self._send_own(page_trait(key), made)
+
+    def _keep_comparison(self, pair: str, made: dict[str, Any]) -> None:
+        self.compares[pair] = made
+        self._send_own(compare_trait(pair), made)
+
+    def _send_own(self, name: str, value: dict[str, Any]) -> None:
+        if self.has_trait(name):
+            setattr(self, name, value)
+        else:
+            self.add_traits(**{name: traitlets.Dict(value).tag(sync=True)})
 
     def _guard(self, act: Callable[[], None]) -> None:
         """Do `act`; what it raises is shown in the lab, where the learner looks."""
@@ -249,7 +264,7 @@ class Lab(anywidget.AnyWidget):
     def _work(self, node: HistoryNode, progress: Progress) -> None:
         result = self._runner.run(node.func, self.history.root.func, progress)
         key = str(node.id)
-        self.pages = {**self.pages, key: {**self.pages[key], "run": result}}
+        self._keep_page(key, {**self.pages[key], "run": result})
         self._say(result["text"])
 
     def _time(self) -> None:
@@ -261,8 +276,7 @@ class Lab(anywidget.AnyWidget):
 
         def work(progress: Progress) -> None:
             result = self._runner.time_both(a.func, b.func, (title(a), title(b)), progress)
-            made = {**self.compares[pair], "measured": result}
-            self.compares = {**self.compares, pair: made}
+            self._keep_comparison(pair, {**self.compares[pair], "measured": result})
             self._say(result["text"])
 
         self._begin(f"Timing {a.id} and {b.id}", "rounds", work)
@@ -305,7 +319,7 @@ class Lab(anywidget.AnyWidget):
         """Write one offline page that still steps through every program of the history."""
         cursor = self.cursor.fork()
         pages: dict[str, Any] = {}
-        compares = dict(self.compares)
+        compares: dict[str, Any] = dict(self.compares)
         for node in self.history:
             cursor.goto(node)
             made = page(cursor, self._view, self._desk, self.pages.get(str(node.id)))
@@ -321,8 +335,8 @@ class Lab(anywidget.AnyWidget):
                 compares[pair] = {**compares.get(pair, {}), **made}
         state = {name: getattr(self, name) for name in TRAITS}
         state |= {
-            "pages": pages,
-            "compares": compares,
+            **{page_trait(key): made for key, made in pages.items()},
+            **{compare_trait(pair): made for pair, made in compares.items()},
             "lines": self._desk.lines.all,
             "tree": tree(self.history),
         }
@@ -346,10 +360,17 @@ class Lab(anywidget.AnyWidget):
         return static_form.summary(self.cursor.node)
 
 
-TRAITS = (
-    *("setup", "tree", "lines", "pages", "compares", "at", "against", "place", "view"),
-    *("status", "answers"),
-)
+TRAITS = ("setup", "tree", "lines", "at", "against", "place", "view", "status", "answers")
+
+
+def page_trait(node: str) -> str:
+    """The trait of the page of a node."""
+    return f"page_{node}"
+
+
+def compare_trait(pair: str) -> str:
+    """The trait of the comparison of two nodes, "0:3"."""
+    return f"compare_{pair.replace(':', '_')}"
 
 
 def lab(

@@ -19,7 +19,7 @@ class Lab {
     return this.model.get("at");
   }
   get page() {
-    return this.model.get("pages")[this.at];
+    return this.model.get(`page_${this.at}`);
   }
   get place() {
     return this.model.get("place");
@@ -60,7 +60,7 @@ class Lab {
     return page.buffers.includes(this.view.buffer) ? this.view.buffer : page.buffer;
   }
   comparison() {
-    return this.model.get("compares")[`${this.against}:${this.at}`];
+    return this.model.get(`compare_${this.against}_${this.at}`);
   }
 
   picture(page, name) {
@@ -251,23 +251,10 @@ function render({ model, el }) {
     drawn = true;
     queueMicrotask(draw);
   };
-  const traits = [
-    "setup",
-    "tree",
-    "lines",
-    "pages",
-    "at",
-    "against",
-    "place",
-    "view",
-    "status",
-    "answers",
-    "compares",
-  ];
-  for (const trait of traits) model.on(`change:${trait}`, soon);
+  model.on("change", soon);
   draw();
   return () => {
-    for (const trait of traits) model.off(`change:${trait}`, soon);
+    model.off("change", soon);
     unguard();
     unwatch();
   };
