@@ -150,6 +150,11 @@ do:    merge the outer loops first"""
     )
 
 
+def test_a_vectorized_loop_and_a_plain_one():
+    text = refusal(TWO_STAGES, lambda sch: sch.vectorize("j"), lambda sch: sch.merge("i", "j"))
+    assert text.startswith("Can't merge `i`, `j`: `j` is no plain loop any more.")
+
+
 def test_a_bound_loop():
     text = refusal(
         TWO_STAGES,

@@ -120,24 +120,22 @@ def _chains(func: PrimFunc, loops: tuple[For, ...], task: str) -> list[list[For]
 
 
 def _check_equal(chains: list[list[For]], task: str) -> None:
-    first = chains[0]
-    for chain in chains[1:]:
-        same = [(a.kind, constant_extent(a)) for a in chain] == [
-            (a.kind, constant_extent(a)) for a in first
-        ]
-        if not same or any(constant_extent(one) is None for one in first):
-            raise Refusal(
-                f"Can't {task}: they do not run equally often, nest by nest",
-                *first,
-                *chain,
-                hint="split the longer one, so that a part of it is as long as the other",
-            )
     for one in (loop for chain in chains for loop in chain):
         if one.kind != "serial" or one.annotations:
             raise Refusal(
                 f"Can't {task}: `{one.loop_var.name}` is no plain loop any more",
                 one,
                 hint="merge before bind, vectorize, unroll, parallel and annotate",
+            )
+    first = chains[0]
+    for chain in chains[1:]:
+        same = [*map(constant_extent, chain)] == [*map(constant_extent, first)]
+        if not same or any(constant_extent(one) is None for one in first):
+            raise Refusal(
+                f"Can't {task}: they do not run equally often, nest by nest",
+                *first,
+                *chain,
+                hint="split the longer one, so that a part of it is as long as the other",
             )
 
 

@@ -95,8 +95,8 @@ def reindex(func: PrimFunc, block: Block, buffer: list[str | int] | str) -> Edit
         )
     check_whole(func, block, task)
     _check_alone(func, block, target, reading, task)
-    indices = _indices(block, target, task)
-    used = [it for it in block.iter_vars if any(it.var in variables(i) for i in indices)]
+    indices, named = _indices(block, target, task)
+    used = [it for it in block.iter_vars if it.var in named]
     _check_cells(block, target, indices, used, reading, task)
     copy = Buffer(
         f"{target.name}_reindex",
@@ -130,8 +130,11 @@ def _check_alone(func: PrimFunc, block: Block, target: Buffer, reading: bool, ta
         )
 
 
-def _indices(block: Block, target: Buffer, task: str) -> tuple[Expr, ...]:
-    """The indices by which the block touches the buffer, the same everywhere."""
+def _indices(block: Block, target: Buffer, task: str) -> tuple[tuple[Expr, ...], set[Var]]:
+    """The indices by which the block touches the buffer, the same everywhere, and what they name.
+
+    An iterator that runs once is named as well, though its value is known.
+    """
     found = [
         n.indices
         for n in walk(block)
@@ -149,8 +152,8 @@ def _indices(block: Block, target: Buffer, task: str) -> tuple[Expr, ...]:
                 hint="reindex takes a block that touches one cell in each iteration",
             )
     ends = domain(block)
-    # an iterator that runs once is an axis too, where it is an index by itself
-    return tuple(i if isinstance(i, Var) else arith.simplify(i, ends) for i in found[0])
+    simple = tuple(i if isinstance(i, Var) else arith.simplify(i, ends) for i in found[0])
+    return simple, {v for i in found[0] for v in variables(i)}
 
 
 def _check_cells(
