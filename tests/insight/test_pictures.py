@@ -98,10 +98,10 @@ def test_memory_of_a_tile_that_is_loaded_again_for_each_step_of_k():
 def test_memory_of_the_window_sum():
     steps = window_steps()
     bound = insight.memory(steps["bound"], H200)
-    assert bound.caption == "3 072 loads from and 1 024 stores to global memory."
+    assert bound.caption == "3,072 loads from and 1,024 stores to global memory."
     shared = insight.memory(steps["cooperative"], H200)
     assert shared.caption == (
-        "1 040 loads from and 1 024 stores to global memory; "
+        "1,040 loads from and 1,024 stores to global memory; "
         "each block keeps 520 bytes in shared memory."
     )
     level = shared.levels[1]

@@ -48,4 +48,4 @@ def count_text(number: int, noun: str) -> str:
     >>> count_text(1, "cell"), count_text(130, "cell")
     ('1 cell', '130 cells')
     """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}".replace(",", " ")
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -198,7 +198,7 @@ def _times(touch: Touch) -> str:
         return " once each"
     if touch.accesses % touch.cells == 0:
         return f" {touch.accesses // touch.cells} times each"
-    return f" {touch.accesses:,} times in all".replace(",", " ")
+    return f" {touch.accesses:,} times in all"
 
 
 def _table(found: Sequence[Tile]) -> Table:
