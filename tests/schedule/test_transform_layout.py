@@ -80,3 +80,34 @@ for j in range(6):
         T.writes(D[vj])
         D[vj] = C[vj % 2, vj // 2] * T.float32(2)"""
     )
+
+
+def test_in_a_block_within_the_one_that_holds_the_buffer():
+    text = after(
+        TWO_D,
+        lambda sch: sch.blockize(sch.get_loops("B")[1]),
+        lambda sch: sch.transform_layout("B", ("write", 0), "lambda i, j: (j, i)"),
+    )
+    assert (
+        text
+        == """\
+B = T.alloc_buffer((10, 12))
+for i in range(12):
+    with T.block("B_o"):
+        vi_o = T.axis.spatial(12, i)
+        vj_o = T.axis.spatial(1, 0)
+        T.reads(A[vi_o, 0:10])
+        T.writes(B[0:10, vi_o])
+        for j in range(10):
+            with T.block("B"):
+                vj_i = T.axis.spatial(10, j)
+                T.reads(A[vi_o, vj_i])
+                T.writes(B[vj_i, vi_o])
+                B[vj_i, vi_o] = A[vi_o, vj_i] * T.float32(2)
+for i, j in T.grid(12, 10):
+    with T.block("C"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        T.reads(B[vj, vi])
+        T.writes(C[vi, vj])
+        C[vi, vj] = B[vj, vi] + T.float32(1)"""
+    )

@@ -77,6 +77,15 @@ def is_allocated(func: PrimFunc, block: Block, buffer: Buffer) -> bool:
     return buffer in places(func).scope(places(func).realize(block)).block.alloc_buffers
 
 
+def home(func: PrimFunc, block: Block, buffer: Buffer) -> BlockRealize | None:
+    """The block around `block`, near or far, in which `buffer` lives; None for an argument."""
+    where = places(func)
+    for outer in where.above(where.realize(block)):
+        if isinstance(outer, BlockRealize) and buffer in outer.block.alloc_buffers:
+            return outer
+    return None
+
+
 def common_loops(func: PrimFunc, realizes: list[BlockRealize]) -> list[For]:
     """The loops, in the block that holds them, that hold all of `realizes`; outermost first."""
     where = places(func)

@@ -11,7 +11,7 @@ from workbench.ir.places import places
 from workbench.schedule.caching import nth_buffer
 from workbench.schedule.nest import annotated
 from workbench.schedule.primitive import Edit, primitive
-from workbench.schedule.scope import is_allocated
+from workbench.schedule.scope import home
 
 KEY = "buffer_dim_align"  # TVM's name, which lowering reads
 
@@ -85,7 +85,7 @@ def _checked(
 ) -> int:
     """`axis` counted from the first, once all is found fit."""
     task = f"storage_align {buffer.name} of `{block.name}`"
-    if not is_allocated(func, block, buffer):
+    if home(func, block, buffer) is None:
         raise Refusal(
             f"Can't {task}: it is an argument, whose rows the caller has laid out",
             places(func).realize(block),

@@ -26,7 +26,7 @@ from workbench.schedule.caching import named_buffer
 from workbench.schedule.inlining import inlined
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import Bounds, one_to_one
-from workbench.schedule.scope import domain, is_allocated
+from workbench.schedule.scope import domain, home
 
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
@@ -83,7 +83,8 @@ def transform_layout(
     """
     target, _ = named_buffer(block, buffer, "transform_layout")
     task = f"transform_layout {target.name} of `{block.name}`"
-    if not is_allocated(func, block, target):
+    scope = home(func, block, target)
+    if scope is None:
         raise Refusal(
             f"Can't {task}: it is an argument, which the caller has laid out",
             places(func).realize(block),
@@ -101,7 +102,6 @@ def transform_layout(
     }
     change = _Change(target, laid, mapping, known)
     where = places(func)
-    scope = where.scope(where.realize(block))
     changed = func
     for realize in where.blocks_under(scope):
         new = inlined(realize, change)
