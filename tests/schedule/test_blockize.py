@@ -104,3 +104,74 @@ for i_j_fused_0 in range(12):
                 T.writes(C[vi_o, vj_i])
                 C[vi_o, vj_i] = B[vi_o, vj_i] + T.float32(1)"""
     )
+
+
+ONCE = """\
+@T.prim_func
+def main(A: T.Buffer((6, 4), "float32"), C: T.Buffer((6,), "float32")):
+    for i, j, k in T.grid(1, 6, 4):
+        with T.block("C"):
+            vi = T.axis.spatial(6, i * 6 + j)
+            vk = T.axis.reduce(4, k)
+            with T.init():
+                C[vi] = 0.0
+            C[vi] = C[vi] + A[vi, vk]
+"""
+
+
+def test_a_loop_that_runs_once():
+    text = after(ONCE, lambda sch: sch.blockize("i"))
+    assert (
+        text
+        == """\
+with T.block("C_o"):
+    vi_o = T.axis.spatial(1, 0)
+    vk_o = T.axis.reduce(1, 0)
+    T.reads(A[0:6, 0:4])
+    T.writes(C[0:6])
+    with T.init():
+        for i, j in T.grid(1, 6):
+            with T.block("C_init"):
+                vi_i_init = T.axis.spatial(6, i * 6 + j)
+                T.reads()
+                T.writes(C[vi_i_init])
+                C[vi_i_init] = T.float32(0)
+    for i, j, k in T.grid(1, 6, 4):
+        with T.block("C"):
+            vi_i = T.axis.spatial(6, i * 6 + j)
+            vk_i = T.axis.reduce(4, k)
+            T.reads(C[vi_i], A[vi_i, vk_i])
+            T.writes(C[vi_i])
+            C[vi_i] = C[vi_i] + A[vi_i, vk_i]"""
+    )
+
+
+PART = """\
+@T.prim_func
+def main(A: T.Buffer((5, 4), "float32"), C: T.Buffer((5, 4), "float32")):
+    for i, j in T.grid(2, 4):
+        with T.block("C"):
+            vi = T.axis.spatial(5, i)
+            vj = T.axis.spatial(4, j)
+            C[vi, vj] = A[vi, vj]
+"""
+
+
+def test_turns_are_counted_no_further_than_they_run():
+    text = after(PART, lambda sch: sch.blockize("j"))
+    assert (
+        text
+        == """\
+for i in range(2):
+    with T.block("C_o"):
+        vi_o = T.axis.spatial(2, i)
+        vj_o = T.axis.spatial(1, 0)
+        T.reads(A[vi_o, 0:4])
+        T.writes(C[vi_o, 0:4])
+        for j in range(4):
+            with T.block("C"):
+                vj_i = T.axis.spatial(4, j)
+                T.reads(A[vi_o, vj_i])
+                T.writes(C[vi_o, vj_i])
+                C[vi_o, vj_i] = A[vi_o, vj_i]"""
+    )

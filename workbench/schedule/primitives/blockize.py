@@ -142,13 +142,16 @@ def _part(
 ) -> Part:
     """How the value of an iterator divides into turns and what happens within one."""
     low, high = domain(realize.block)[iterator.var]
-    value = arith.simplify(value, dom)
+    given, value = value, arith.simplify(value, dom)
     zero = const(0, value.dtype)
     used = variables(value)
     if not used & set(turn):
-        return Part(iterator, value, high + 1, zero, 1)
+        ends = arith.bounds(value, dom)
+        return Part(iterator, value, min(high, ends[1] if ends else high) + 1, zero, 1)
     if used <= set(turn) and low == 0:
-        return Part(iterator, zero, 1, value, high + 1)
+        # with its loops that run once: what is run for each value keeps them, as TVM does
+        inner = given if variables(given) <= set(turn) else value
+        return Part(iterator, zero, 1, inner, high + 1)
     found = arith.linear(value, turn)
     if found is not None:
         inner = arith.simplify(value - found[1], dom)
