@@ -316,3 +316,34 @@ for i_0, i_1, j, k in T.grid(1, 7, 6, 5):
             C[vi, vj] = T.float32(0)
         C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]"""
     )
+
+
+def test_the_start_of_a_sum():
+    text = after(
+        ODD,
+        lambda sch: sch.decompose_reduction("C", "i"),
+        lambda sch: sch.pad_einsum("C_init", [4, 1]),
+    )
+    assert (
+        text
+        == """\
+C_pad = T.alloc_buffer((8, 6))
+for i_init, j_init in T.grid(8, 6):
+    with T.block("C_init"):
+        vi, vj = T.axis.remap("SS", [i_init, j_init])
+        T.reads()
+        T.writes(C_pad[vi, vj])
+        C_pad[vi, vj] = T.float32(0)
+for i0, i1 in T.grid(7, 6):
+    with T.block("C_pad"):
+        v0, v1 = T.axis.remap("SS", [i0, i1])
+        T.reads(C_pad[v0, v1])
+        T.writes(C[v0, v1])
+        C[v0, v1] = C_pad[v0, v1]
+for i, j, k in T.grid(7, 6, 5):
+    with T.block("C_update"):
+        vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+        T.reads(C[vi, vj], A[vi, vk], B[vk, vj])
+        T.writes(C[vi, vj])
+        C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]"""
+    )

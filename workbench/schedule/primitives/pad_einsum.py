@@ -101,7 +101,7 @@ def pad_einsum(func: PrimFunc, block: Block, padding: list[int]) -> Edit:
     then = {var: -(-now[var] // by) * by for var, by in zip(now, padding, strict=True)}
     if now == then:
         return Edit(func)
-    check_stage(func, block, "pad_einsum")
+    check_stage(func, block, "pad_einsum", sole=False)
     realize = places(func).realize(block)
     sizes = _Sizes(now, then)
     cells = _cells(func, block, task)
