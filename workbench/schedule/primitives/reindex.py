@@ -16,6 +16,7 @@ from workbench.ir import (
     BufferLoad,
     BufferRegion,
     BufferStore,
+    Const,
     Expr,
     For,
     IterVar,
@@ -95,8 +96,8 @@ def reindex(func: PrimFunc, block: Block, buffer: list[str | int] | str) -> Edit
         )
     check_whole(func, block, task)
     _check_alone(func, block, target, reading, task)
-    indices, named = _indices(block, target, task)
-    used = [it for it in block.iter_vars if it.var in named]
+    indices = _indices(block, target, task)
+    used = [it for it in block.iter_vars if any(it.var in variables(i) for i in indices)]
     _check_cells(block, target, indices, used, reading, task)
     copy = Buffer(
         f"{target.name}_reindex",
@@ -130,11 +131,8 @@ def _check_alone(func: PrimFunc, block: Block, target: Buffer, reading: bool, ta
         )
 
 
-def _indices(block: Block, target: Buffer, task: str) -> tuple[tuple[Expr, ...], set[Var]]:
-    """The indices by which the block touches the buffer, the same everywhere, and what they name.
-
-    An iterator that runs once is named as well, though its value is known.
-    """
+def _indices(block: Block, target: Buffer, task: str) -> tuple[Expr, ...]:
+    """The indices by which the block touches the buffer, the same everywhere."""
     found = [
         n.indices
         for n in walk(block)
@@ -152,8 +150,9 @@ def _indices(block: Block, target: Buffer, task: str) -> tuple[tuple[Expr, ...],
                 hint="reindex takes a block that touches one cell in each iteration",
             )
     ends = domain(block)
-    simple = tuple(i if isinstance(i, Var) else arith.simplify(i, ends) for i in found[0])
-    return simple, {v for i in found[0] for v in variables(i)}
+    pairs = [(arith.simplify(i, ends), i) for i in found[0]]
+    # an index that is made of iterators that run once is an axis, too
+    return tuple(old if isinstance(new, Const) else new for new, old in pairs)
 
 
 def _check_cells(
