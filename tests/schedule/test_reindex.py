@@ -222,3 +222,42 @@ for i in range(6):
         T.writes(P[vi + 1])
         P[vi + 1] = A[vi]"""
     )
+
+
+def test_in_a_block_that_counts_turns_and_updates_sums():
+    text = after(
+        MATMUL,
+        lambda sch: sch.blockize("j"),
+        lambda sch: sch.reindex("C", "A"),
+    )
+    assert (
+        text
+        == """\
+for i in range(6):
+    with T.block("C_o"):
+        vi_o = T.axis.spatial(6, i)
+        vj_o = T.axis.spatial(1, 0)
+        vk_o = T.axis.reduce(1, 0)
+        T.reads(A[vi_o, 0:8], B[0:8, 0:6])
+        T.writes(C[vi_o, 0:6])
+        A_reindex = T.alloc_buffer((8,))
+        with T.init():
+            for j in range(6):
+                with T.block("C_init"):
+                    vj_i_init = T.axis.spatial(6, j)
+                    T.reads()
+                    T.writes(C[vi_o, vj_i_init])
+                    C[vi_o, vj_i_init] = T.float32(0)
+        for ax0 in range(8):
+            with T.block("A_reindex_reindex"):
+                v0 = T.axis.spatial(8, ax0)
+                T.reads(A[vi_o, v0])
+                T.writes(A_reindex[v0])
+                A_reindex[v0] = A[vi_o, v0]
+        for j, k in T.grid(6, 8):
+            with T.block("C"):
+                vj_i, vk_i = T.axis.remap("SR", [j, k])
+                T.reads(C[vi_o, vj_i], A_reindex[vk_i], B[vk_i, vj_i])
+                T.writes(C[vi_o, vj_i])
+                C[vi_o, vj_i] = C[vi_o, vj_i] + A_reindex[vk_i] * B[vk_i, vj_i]"""
+    )

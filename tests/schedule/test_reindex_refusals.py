@@ -183,12 +183,12 @@ do:    make the domains of its iterators (T.axis) no larger than what its loops 
 
 
 def test_an_update_in_place():
-    text = refusal(SELF, lambda sch: sch.reindex("C", ("read", 1)))
+    text = refusal(SELF, lambda sch: sch.reindex("C", ("write", 0)))
     assert (
         text
         == """\
 Can't reindex `C`: it updates C in place.
-asked: sch.reindex("C", ["read", 1])
+asked: sch.reindex("C", ["write", 0])
 where:
    3 |     # with T.block("root"):
    4 |     for i in range(16):

@@ -35,8 +35,8 @@ from workbench.ir.places import places
 from workbench.schedule.caching import named_buffer
 from workbench.schedule.moving import check_whole
 from workbench.schedule.primitive import Edit, primitive
-from workbench.schedule.regions import one_to_one, variables
-from workbench.schedule.scope import check_stage, domain, read, written
+from workbench.schedule.regions import Bounds, one_to_one, variables
+from workbench.schedule.scope import around, check_stage, domain, read, written
 
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
@@ -87,7 +87,8 @@ def reindex(func: PrimFunc, block: Block, buffer: list[str | int] | str) -> Edit
     """
     target, reading = named_buffer(block, buffer, "reindex")
     task = f"reindex {target.name} of `{block.name}`"
-    check_stage(func, block, "reindex", sole=False)
+    if not reading:
+        check_stage(func, block, "reindex", sole=False)
     if reading and target in written(block):
         raise Refusal(
             f"Can't {task}: it writes {target.name} too",
@@ -96,9 +97,12 @@ def reindex(func: PrimFunc, block: Block, buffer: list[str | int] | str) -> Edit
         )
     check_whole(func, block, task)
     _check_alone(func, block, target, reading, task)
-    indices = _indices(block, target, task)
+    where = places(func)
+    scope = where.scope(where.realize(block))
+    ends = {**around(where, scope), **domain(scope.block), **domain(block)}
+    indices = _indices(block, target, ends, task)
     used = [it for it in block.iter_vars if any(it.var in variables(i) for i in indices)]
-    _check_cells(block, target, indices, used, reading, task)
+    _check_cells(block, target, indices, used, ends, reading, task)
     copy = Buffer(
         f"{target.name}_reindex",
         tuple(domain(block)[it.var][1] + 1 for it in used),
@@ -131,16 +135,15 @@ def _check_alone(func: PrimFunc, block: Block, target: Buffer, reading: bool, ta
         )
 
 
-def _indices(block: Block, target: Buffer, task: str) -> tuple[Expr, ...]:
+def _indices(block: Block, target: Buffer, ends: Bounds, task: str) -> tuple[Expr, ...]:
     """The indices by which the block touches the buffer, the same everywhere."""
     found = [
         n.indices
         for n in walk(block)
         if isinstance(n, (BufferLoad, BufferStore)) and n.buffer is target
     ]
-    iterators = {it.var for it in block.iter_vars}
     for indices in found:
-        inside = {v for i in indices for v in variables(i)} <= iterators
+        inside = {v for i in indices for v in variables(i)} <= set(ends)
         same = all(arith.equal(a, b) for a, b in zip(indices, found[0], strict=True))
         loads = any(isinstance(n, BufferLoad) for i in indices for n in walk(i))
         if not inside or not same or loads:
@@ -149,7 +152,6 @@ def _indices(block: Block, target: Buffer, task: str) -> tuple[Expr, ...]:
                 block,
                 hint="reindex takes a block that touches one cell in each iteration",
             )
-    ends = domain(block)
     pairs = [(arith.simplify(i, ends), i) for i in found[0]]
     # an index that is made of iterators that run once is an axis, too
     return tuple(old if isinstance(new, Const) else new for new, old in pairs)
@@ -160,6 +162,7 @@ def _check_cells(
     target: Buffer,
     indices: tuple[Expr, ...],
     used: list[IterVar],
+    ends: Bounds,
     reading: bool,
     task: str,
 ) -> None:
@@ -169,7 +172,6 @@ def _check_cells(
             block,
             hint="there is nothing to lay out by iterators",
         )
-    ends = domain(block)
     for index, size in zip(indices, target.shape, strict=True):
         if not (arith.prove(index >= 0, ends) and arith.prove(index < size, ends)):
             raise Refusal(
@@ -179,7 +181,7 @@ def _check_cells(
                 hint="compute_inline or decompose the padding first",
             )
     varying = {it.var: ends[it.var] for it in used}
-    if not reading and not one_to_one(indices, varying, varying):
+    if not reading and not one_to_one(indices, varying, ends):
         raise Refusal(
             f"Can't {task}: two iterations may write the same cell",
             block,
