@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from workbench.arith import bounds, equal
+from workbench.arith import bounds, equal, simplify
 from workbench.diag import Refusal
 from workbench.ir import (
     TRUE,
@@ -179,7 +179,8 @@ def _cell(realize: BlockRealize, store: BufferStore, buffer: Buffer, task: str) 
                 realize,
                 hint="put the value into its readers with compute_inline instead",
             )
-    return first
+    ends = domain(realize.block)
+    return tuple(i if isinstance(i, Var) else simplify(i, ends) for i in first)
 
 
 def _check_reached(
