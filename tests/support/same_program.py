@@ -6,8 +6,10 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
+from typing import Any
+from zlib import crc32
 
-from tests.support.reference import Memory, _expression
+from tests.support.reference import Memory, WrongAccess, _expression
 from workbench.ir import (
     Block,
     BlockRealize,
@@ -62,7 +64,11 @@ class _Comparison:
             for x, y in zip(a.stmts, b.stmts, strict=True):
                 self.stmt(x, y)
         elif isinstance(a, IfThenElse) and isinstance(b, IfThenElse):
+            self._functions("condition", [a.condition], [b.condition])
+            _same("else", a.else_case is None, b.else_case is None)
             self.stmt(a.then_case, b.then_case)
+            if a.else_case is not None and b.else_case is not None:
+                self.stmt(a.else_case, b.else_case)
         elif isinstance(a, BufferStore) and isinstance(b, BufferStore):
             self._store(a, b)
 
@@ -72,7 +78,8 @@ class _Comparison:
         _same(f"notes of {name}", dict(a.annotations), dict(b.annotations))
         self._functions(f"values of {name}", [a.min, a.extent], [b.min, b.extent])
         outer = self.dom
-        ends = [(_value(a.min, env), _value(a.extent, env)) for env in self._points()]
+        points = self._points([a.min, a.extent])
+        ends = [(_value(a.min, env), _value(a.extent, env)) for env in points]
         first, last = min(low for low, _ in ends), max(low + count for low, count in ends)
         self.dom = {**outer, name: range(first, last)}
         self.stmt(a.body, b.body)
@@ -88,7 +95,8 @@ class _Comparison:
         outer = self.dom
         sizes = [[_value(i.dom.extent, {}) for i in r.block.iter_vars] for r in (a, b)]
         _same(f"domains of {name}", *sizes)
-        self.dom = {n: range(size) for (n, _), size in zip(iters[0], sizes[0], strict=True)}
+        mine = {n: range(size) for (n, _), size in zip(iters[0], sizes[0], strict=True)}
+        self.dom = {**outer, **mine}  # blocks inside use the iterators of the blocks around them
         self._block(a.block, b.block)
         self.dom = outer
 
@@ -112,6 +120,7 @@ class _Comparison:
     def _store(self, a: BufferStore, b: BufferStore) -> None:
         _same("written buffer", a.buffer.name, b.buffer.name)
         self._functions(f"where {a.buffer.name} is written", a.indices, b.indices)
+        self._functions(f"what {a.buffer.name} is set to", [a.value], [b.value])
         loads = [[n for n in walk(s.value) if isinstance(n, BufferLoad)] for s in (a, b)]
         _same("loads", *([load.buffer.name for load in side] for side in loads))
         for x, y in zip(*loads, strict=True):
@@ -120,15 +129,17 @@ class _Comparison:
     def _functions(
         self, what: str, a: Sequence[Expr], b: Sequence[Expr], where: Expr | None = None
     ) -> None:
-        for env in self._points():
+        for env in self._points([*a, *b, *([] if where is None else [where])]):
             if where is not None and not _value(where, env):
                 continue
             values = [[_value(e, env) for e in side] for side in (a, b)]
             if values[0] != values[1]:
                 raise Different(f"{what}: ours {values[0]}, theirs {values[1]} at {env}")
 
-    def _points(self) -> Iterator[dict[str, int]]:
-        names, ranges = list(self.dom), list(self.dom.values())
+    def _points(self, used: Sequence[Expr]) -> Iterator[dict[str, int]]:
+        """Values of the variables of `used`: every combination, or some where there are many."""
+        names = sorted({n.name for e in used for n in walk(e) if isinstance(n, Var)})
+        ranges = [self.dom[name] for name in names]
         if prod(map(len, ranges)) <= _POINTS:
             every: Iterator[Sequence[int]] = product(*ranges)
         else:
@@ -138,6 +149,27 @@ class _Comparison:
             yield dict(zip(names, point, strict=True))
 
 
-def _value(e: Expr, env: Mapping[str, int]) -> int:
+def _value(e: Expr, env: Mapping[str, int]) -> Any:
     variables = {n: env[n.name] for n in walk(e) if isinstance(n, Var)}
-    return int(_expression(e)(variables, Memory({})))
+    try:
+        return _expression(e)(variables, _Filled({}))
+    except WrongAccess as outside:  # a condition around the block keeps it from there
+        return str(outside)
+
+
+class _Filled(Memory):
+    """Memory that was written everywhere."""
+
+    def __missing__(self, buffer: Buffer) -> _Cells:
+        return _Cells(buffer.name)
+
+
+class _Cells(dict[tuple[int, ...], int]):
+    """Cells that hold numbers of their own, the same for buffers of one name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+    def __missing__(self, place: tuple[int, ...]) -> int:
+        return crc32(repr((self.name, place)).encode()) % 19 + 1  # no zeros to divide by
