@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from math import prod
 
 from workbench import arith
+from workbench.arith.evaluate import compiled
 from workbench.check.finding import Finding
 from workbench.check.kernels import Nest, extent_of
 from workbench.check.units import Unit
-from workbench.ir import BlockRealize, Buffer, Expr, For, Node, Var, free_vars
+from workbench.ir import TRUE, BlockRealize, Buffer, Expr, For, Node, Var, free_vars
+
+_POINTS = 20_000  # iterations that are counted one by one: some ten milliseconds
 
 
 def waste(nest: Nest) -> Iterator[Finding]:
@@ -32,20 +36,48 @@ def _repeated_work(nest: Nest, unit: Unit) -> Iterator[Finding]:
     if repeats == 1:
         return
     inner = [loop for loop in unit.loops if loop.kind != "thread_binding" and loop.loop_var in used]
-    runs = prod(extent_of(loop) for loop in (*inner, *shares))
-    last = inner[-1].loop_var.name if inner else ""
+    runs = _runs(unit, [*inner, *shares])
     does = "load" if buffer.scope == "shared" and unit.reads else "write"
     into = "into" if does == "load" else "of"
     yield Finding(
         "warning",
         f"{repeats} threads each {does} the same {_count(runs, 'element')} {into} {buffer.name}",
         (unit.stmt,),
-        hint=(
-            f"share the work: split `{last}` and bind the inner part to threadIdx.x"
-            if last
-            else "bind a loop that the block uses to a thread axis"
-        ),
+        hint=_how_to_share(nest, inner, shares),
         detail=f"{repeats * runs} {does}s a block where {runs} would do",
+    )
+
+
+def _runs(unit: Unit, loops: list[For]) -> int:
+    """How often the block runs in `loops`, at the first iteration of those around."""
+    most = prod(extent_of(loop) for loop in loops)
+    if not isinstance(unit.stmt, BlockRealize) or unit.stmt.predicate is TRUE or most > _POINTS:
+        return most
+    holds = compiled(unit.stmt.predicate)
+    dom = arith.loop_bounds(unit.loops)
+    first = {var: low for var, (low, _) in dom.items()}
+    names = [loop.loop_var for loop in loops]
+    points = product(*(range(dom[v][0], dom[v][1] + 1) for v in names))
+    return sum(bool(holds({**first, **dict(zip(names, at, strict=True))})) for at in points)
+
+
+def _how_to_share(nest: Nest, inner: list[For], shares: list[For]) -> str:
+    """What spreads the iterations of `inner` over the threads that all do them."""
+    idle = [
+        (axis, nest.size(axis))
+        for axis in ("threadIdx.x", "threadIdx.y", "threadIdx.z")
+        if nest.size(axis) > 1 and all(loop.thread != axis for loop in shares)
+    ]
+    if not inner or not idle:
+        return "bind a loop that the block uses to a thread axis"
+    for axis, size in idle:
+        fitting = [loop for loop in inner if extent_of(loop) == size and loop.kind == "serial"]
+        if fitting:
+            return f"share the work: bind `{fitting[-1].loop_var.name}` to {axis}"
+    axis, size = idle[0]
+    return (
+        f"share the work: split `{inner[-1].loop_var.name}` by factors=[None, {size}] and bind the "
+        f"inner part to {axis}"
     )
 
 
