@@ -232,6 +232,15 @@ def test_a_stopped_run_has_no_result():
     }
 
 
+def test_stop_counts_from_the_click_on_run():
+    lab = add_lab(reference=lambda a, b, c: send(lab, do="stop"))  # before the first block runs
+    bind_both(lab)
+    send(lab, do="run")
+    lab._running.join()
+    assert lab.status["text"] == "Stopped: not every block has run, so there is no result."
+    assert shown(lab)["run"]["ok"] is None
+
+
 def test_a_prediction_is_decided_by_the_program():
     lab = add_lab(question=question())
     assert shown(lab)["verdict"] is None

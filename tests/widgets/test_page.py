@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import runpy
 import time
+from pathlib import Path
 
 import pytest
 
@@ -58,15 +60,15 @@ def test_a_lab_does_not_take_the_keys_of_one_that_is_gone():
         del desk
 
 
-def test_the_panes_hold_the_texts():
+def test_the_panes_hold_the_texts(tmp_path: Path):
     sch, desk = window(), Desk()
     shown = {n: text_of(page(sch, View(program=n), desk)["texts"][n], desk) for n in PROGRAM}
     assert shown["tensorir"] == sch.func.script().rstrip()
     assert "__syncthreads" in shown["cuda"] and "threadgroup" in shown["metal"]
     assert "for ax0_0 in range(2):" in shown["loops"]
-    scope: dict = {"program": parse(WINDOW)}
-    exec(shown["code"], scope)
-    assert scope["sch"].func.script() == sch.func.script()
+    file = tmp_path / "steps.py"  # a program is read from its source
+    file.write_text(shown["code"])
+    assert runpy.run_path(str(file))["sch"].func.script() == sch.func.script()
 
 
 def test_where_there_is_no_kernel_the_refusal_stands_in_its_place():

@@ -64,16 +64,17 @@ def _for(node: HistoryNode, picture: str) -> str:
 def differences(a: HistoryNode, b: HistoryNode) -> Table:
     """One row a quantity: counted, so that it does not depend on a machine."""
     left, right = counted(a.func), counted(b.func)
+    if ("kernel" in left) != ("kernel" in right):
+        left, right = ({"kernel": "can be built", **found} for found in (left, right))
+        none: int | str = "–"  # without a kernel there are no blocks, not 0
+    else:
+        none = 0
     rows = [
-        (
-            name,
-            left.get(name, 0),
-            right.get(name, 0),
-            _change(left.get(name, 0), right.get(name, 0)),
-        )
+        (name, one, other, _change(one, other))
         for name in dict.fromkeys([*left, *right])
+        for one, other in [(left.get(name, none), right.get(name, none))]
     ]
-    return Table(("emulated", title(a), title(b), "change"), (*rows, *_times(a.func, b.func)))
+    return Table(("counted", title(a), title(b), "change"), (*rows, *_times(a.func, b.func)))
 
 
 def _times(a: PrimFunc, b: PrimFunc) -> list[tuple[str, str, str, str]]:

@@ -59,6 +59,8 @@ class Runner:
             built = build(func)
             arrays = self.arrays(func)
             expected = self.expected(start, arrays)
+            if self.stop.is_set():
+                raise Stopped
             wasted = self._execute(built, arrays, progress)
         except Stopped:
             return {"ok": None, "text": "Stopped: not every block has run, so there is no result."}
@@ -77,7 +79,6 @@ class Runner:
 
     def _execute(self, built: Built, arrays: Arrays, progress: Progress) -> list[str]:
         """Run on the arrays; returns what was wasted, in sentences."""
-        self.stop.clear()
         if built.device.is_gpu:
             built(*arrays)
             return []
@@ -112,14 +113,13 @@ class Runner:
             "text": text,
             "times": found["table"],
             "notes": [*wasted, *found["notes"]],
-            "table": draw.table_html(Table(("counted over the whole run", "emulated"), rows)),
+            "table": draw.table_html(Table(("counted over the whole run", "times"), rows)),
         }
 
     def time_both(
         self, a: PrimFunc, b: PrimFunc, titles: Sequence[str], progress: Progress
     ) -> dict[str, Any]:
         """Time two programs by turns on the GPU, and tell the ratio as plain data."""
-        self.stop.clear()
 
         def step(done: int, of: int) -> None:
             if self.stop.is_set():

@@ -46,7 +46,7 @@ def text_pane(
     return {"label": LABELS[name], "lines": lines.add_text(text, names.words)}
 
 
-CODE_NOTE = "The same steps as Python: select it and paste it into a cell."
+CODE_NOTE = "The program and the steps as Python: select all and paste it into a cell."
 
 
 def source_of(func: PrimFunc, target: str) -> str:
@@ -55,9 +55,14 @@ def source_of(func: PrimFunc, target: str) -> str:
 
 
 def python_of(node: HistoryNode) -> str:
-    """Runnable Python that takes the steps from the start to `node`."""
-    trace = Trace(tuple(n.step for n in node.path() if n.step))
-    return "import workbench as wb\n\n" + trace.as_python()
+    """Runnable Python: the program that the history starts from, and the steps to `node`."""
+    start = node.path()[0]
+    whole = start.mod if len(start.mod.functions) > 1 else start.func
+    name = "Module" if whole is start.mod else start.func.name
+    imports = "T, ir_module" if whole is start.mod else "T"
+    steps = Trace(tuple(n.step for n in node.path() if n.step)).as_python(name)
+    head = f"import workbench as wb\nfrom workbench import {imports}"
+    return f"{head}\n\n\n{script.show(whole)}\n\n\n{steps}"
 
 
 def printed(func: PrimFunc) -> Printed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from threading import Thread
+from threading import RLock, Thread
 from typing import Any
 
 import anywidget
@@ -82,6 +82,7 @@ class Lab(anywidget.AnyWidget):
         desk = self._desk = Desk(actions, question)
         self._runner = Runner(inputs or {}, reference)
         self._running: Thread | None = None
+        self._turn = RLock()  # a run tells how far it is while clicks are answered
         self._settled = True
         self.pages: dict[str, dict[str, Any]] = {}  # by node
         self.compares: dict[str, dict[str, Any]] = {}  # by two nodes, "0:3"
@@ -161,6 +162,11 @@ class Lab(anywidget.AnyWidget):
 
     # --- what the browser and other cells do -----------------------------------------------------
 
+    def set_state(self, sync_data: Mapping[str, Any]) -> None:
+        """Take what the browser set, while no run says how far it is."""
+        with self._turn:
+            super().set_state(sync_data)
+
     def _on_place(self, change: Any) -> None:
         def act() -> None:
             if not self._settled:
@@ -192,11 +198,12 @@ class Lab(anywidget.AnyWidget):
             "answer": lambda: self._answer(str(message["name"]), int(message["choice"])),
             "run": self._run,
             "time": self._time,
-            "stop": self._runner.stop.set,
+            "stop": self._stop,
             "resume": self._resume,
             "forget": self._forget,
         }
-        self._guard(acts[message["do"]])
+        with self._turn:
+            self._guard(acts[message["do"]])
 
     def _say(self, text: str, kind: str = "ready") -> None:
         self.status = {"kind": kind, "text": text}
@@ -255,17 +262,26 @@ class Lab(anywidget.AnyWidget):
 
         def progress(done: int, of: int) -> None:
             text = f"{what}: {done} of {of} {unit}"
-            self.status = {"kind": "running", "text": text, "done": done, "of": of}
+            with self._turn:
+                if not self._runner.stop.is_set():  # else it says that it stops
+                    self.status = {"kind": "running", "text": text, "done": done, "of": of}
 
+        self._runner.stop.clear()
         self.status = {"kind": "running", "text": f"{what} …"}
         self._running = Thread(target=self._guard, args=(lambda: work(progress),), daemon=True)
         self._running.start()
 
+    def _stop(self) -> None:
+        self._runner.stop.set()
+        if self.status["kind"] == "running":
+            self.status = {**self.status, "text": "Stopping …"}
+
     def _work(self, node: HistoryNode, progress: Progress) -> None:
         result = self._runner.run(node.func, self.history.root.func, progress)
         key = str(node.id)
-        self._keep_page(key, {**self.pages[key], "run": result})
-        self._say(result["text"])
+        with self._turn:
+            self._keep_page(key, {**self.pages[key], "run": result})
+            self._say(result["text"])
 
     def _time(self) -> None:
         """Time the node that one stands at and the one it is compared with, by turns."""
@@ -276,8 +292,9 @@ class Lab(anywidget.AnyWidget):
 
         def work(progress: Progress) -> None:
             result = self._runner.time_both(a.func, b.func, (title(a), title(b)), progress)
-            self._keep_comparison(pair, {**self.compares[pair], "measured": result})
-            self._say(result["text"])
+            with self._turn:
+                self._keep_comparison(pair, {**self.compares[pair], "measured": result})
+                self._say(result["text"])
 
         self._begin(f"Timing {a.id} and {b.id}", "rounds", work)
 

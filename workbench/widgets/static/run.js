@@ -24,7 +24,7 @@ function runPane(lab) {
     else bar.removeAttribute("value");
     device.textContent = running ? lab.status.text : lab.setup.device;
     const result = lab.page?.run;
-    out.replaceChildren(...(result ? shown(result) : []));
+    out.replaceChildren(...(result && !running ? shown(result) : []));
     settle();
   }
 
