@@ -90,7 +90,7 @@ def test_going_to_a_node_shows_its_page_and_announces_it():
     lab = add_lab()
     bind_both(lab)
     lab.at = 1
-    assert lab.status["text"] == "Step 1, split(i, factors=[2, 4]): i became i_0 and i_1."
+    assert lab.status["text"] == "Step 1, split(i, factors=[2, 4]): i (8×) became i_0 (2×) and i_1 (4×)."
     assert lab.cursor.node.id == 1 and "1" in lab.pages
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from workbench.ir import BlockId, BlockRealize, Buffer, Const, For, PrimFunc, Var, walk
+from workbench.ir.places import Places, places
 
 Thing: TypeAlias = "Var | Buffer | BlockId"
 
@@ -97,9 +99,18 @@ def _axes(loop: For) -> tuple[str, ...]:
 def places_of(func: PrimFunc, keys: Keys, names: Names) -> Mapping[str, str]:
     """The loops and blocks at which a step can be taken, in program order: key and short label."""
     found: dict[str, str] = {}
+    known = places(func)
+    times = Counter(loop.loop_var.name for loop in known.loops.values())
     for node in walk(func.root.body):
         if isinstance(node, For):
-            found[keys.of(node.loop_var)] = f"loop {node.loop_var.name}"
+            name = node.loop_var.name
+            of = f" of {_blocks_in(known, node)}" if times[name] > 1 else ""
+            found[keys.of(node.loop_var)] = f"loop {name}{of}"
         elif isinstance(node, BlockRealize):
             found[keys.of(node.block.id)] = names.about[keys.of(node.block.id)]["label"]
     return found
+
+
+def _blocks_in(known: Places, loop: For) -> str:
+    blocks = [realize.block.name for realize in known.blocks_under(loop)]
+    return " and ".join(blocks) if len(blocks) < 3 else f"{blocks[0]} to {blocks[-1]}"

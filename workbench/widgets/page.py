@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench import check, lower, target
 from workbench.diag import Fail
-from workbench.ir import BlockId, For, PrimFunc, Var, walk
+from workbench.ir import BlockId, Const, For, PrimFunc, Var, walk
 from workbench.ir.places import places
 from workbench.schedule import Schedule
 from workbench.schedule.actions import Verdict
@@ -77,18 +77,26 @@ def said(node: HistoryNode) -> str:
     """One sentence that announces the node."""
     if node.step is None:
         return "The program as it was written."
+    made: dict[tuple[Var | BlockId, ...], list[Var | BlockId]] = {}  # what it made, and of what
+    for old, new in node.became.items():
+        made.setdefault(new, []).append(old)
     pairs = [
-        (_key_name(node.parent, old), [_key_name(node, key) for key in new])
-        for old, new in node.became.items()
-        if new
+        (_told(node.parent, olds), _told(node, list(new))) for new, olds in made.items() if new
     ]
-    became = [f"{old} became {_listed(new)}" for old, new in pairs if [old] != new]
+    became = [f"{old} became {new}" for old, new in pairs if old != new]
     return f"Step {node.id}, {node.label}{': ' + '; '.join(became) if became else ''}."
+
+
+def _told(node: HistoryNode | None, keys: Sequence[Var | BlockId]) -> str:
+    """Loops and blocks by name, loops with how often they run."""
+    return _listed([_key_name(node, key) for key in keys])
 
 
 def _key_name(node: HistoryNode | None, key: Var | BlockId) -> str:
     if isinstance(key, Var):
-        return key.name
+        loop = places(node.func).loops.get(key) if node else None
+        times = f" ({loop.extent.value}×)" if loop and isinstance(loop.extent, Const) else ""
+        return f"{key.name}{times}"
     found = places(node.func).blocks.get(key) if node else None
     return found.block.name if found else "a block"
 
