@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from workbench import script
 from workbench.schedule import Schedule
 from workbench.schedule.file import DAMAGE, count_of, damaged, step_from_data, text_of
-from workbench.schedule.history import History
+from workbench.schedule.history import History, HistoryNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,24 +34,43 @@ def found(path: Path | None, history: History) -> Offer | None:
         return None
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-        more = len(data["nodes"]) + 1 - len(history)
         if data["program"] != script.show(history.root.func):
             return None
-        if more <= 0 and data["answers"] == history.answers:
-            return None
+        steps = _steps_more(data["nodes"], history)
+        answers = len(set(data["answers"]) - set(history.answers))
     except (OSError, *DAMAGE):
         return None  # not ours, or half written: there is nothing to offer
-    what = "your answers" if more <= 0 else "1 step more" if more == 1 else f"{more} steps more"
-    return Offer(f"You were here before: {path.name} has {what}.", data)
+    if not steps and not answers:
+        return None
+    what = " and ".join(_number(n, noun) for n, noun in ((steps, "step"), (answers, "answer")) if n)
+    return Offer(f"You were here before: {path.name} has {what} more than this lab.", data)
+
+
+def _steps_more(nodes: Sequence[Mapping[str, Any]], history: History) -> int:
+    """How many of the saved steps `history` has not taken."""
+    known: list[HistoryNode | None] = [history.root]
+    for node in nodes:
+        parent = known[count_of(node["parent"])]
+        step = step_from_data(node["step"])
+        known.append(history.child(parent, step) if parent else None)
+    return known.count(None)
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def merge(cursor: Schedule, data: Mapping[str, Any]) -> None:
     """Take the saved steps again in the history of `cursor`, and go where it stood.
 
+    Questions that were answered here keep their answers.
+
     Raises ScheduleError where a step is not possible, or the data is damaged.
     """
     made = [cursor.history.root]
     try:
+        for name, answer in data["answers"].items():  # first: labs look at them with each step
+            cursor.history.answers.setdefault(text_of(name), text_of(answer))
         for node in data["nodes"]:
             cursor.goto(made[count_of(node["parent"])])
             cursor.take_step(cursor.node.depth + 1, step_from_data(node["step"]))
@@ -59,7 +78,5 @@ def merge(cursor: Schedule, data: Mapping[str, Any]) -> None:
             if node["mark"]:
                 cursor.mark(node["mark"])
         cursor.goto(made[count_of(data["at"])])
-        for name, answer in data["answers"].items():
-            cursor.history.answers[text_of(name)] = text_of(answer)
     except DAMAGE as error:
         raise damaged(error) from None

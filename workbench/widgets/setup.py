@@ -24,13 +24,16 @@ def known(given: Iterable[str] | None, there: Iterable[str], what: str) -> None:
 
 
 def split_panes(given: Sequence[str] | None) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Of the program and of the machine: the panes to show first, and those under "more"."""
+    """Of the program and of the machine: the panes to show first, in the order given, and the rest.
+
+    The rest is under "more". TensorIR is always the first of the program's.
+    """
     names = {**{name: name for name in (*PROGRAM_PANES, *MACHINE_PANES)}, **PANES}
     known(given, [*PANES, "loops", *MACHINE_PANES], "pane")
     wanted = [names[name] for name in given] if given is not None else list(names.values())
 
     def split(side: Sequence[str], always: Sequence[str]) -> dict[str, Any]:
-        first = [name for name in side if name in wanted or name in always] or [side[0]]
+        first = [n for n in dict.fromkeys([*always, *wanted]) if n in side] or [side[0]]
         return {"first": first, "rest": [name for name in side if name not in first]}
 
     return split(PROGRAM_PANES, ["tensorir"]), split(MACHINE_PANES, [])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from threading import RLock, Thread
 from typing import Any
@@ -191,6 +192,7 @@ class Lab(anywidget.AnyWidget):
     def _on_step(self, node: HistoryNode) -> None:
         """A cell or the lab itself made a node or marked one."""
         self.tree = tree(node.history)
+        self.answers = dict(node.history.answers)
 
     def _on_message(self, _: object, message: Mapping[str, Any], __: object) -> None:
         acts: dict[str, Callable[[], None]] = {
@@ -314,6 +316,9 @@ class Lab(anywidget.AnyWidget):
     def _save(self) -> None:
         if self._autosave is None:
             return
+        if self.setup["resume"]:
+            with suppress(Fail):  # a damaged file is written anew
+                self._take_up(self.cursor.fork())  # who goes on without a word loses nothing
         try:
             self.save(self._autosave)
         except OSError as error:
@@ -321,13 +326,19 @@ class Lab(anywidget.AnyWidget):
             self._say(f"Steps are not saved by themselves: {error}")
 
     def _resume(self) -> None:
+        if self._autosave is None or not self._autosave.is_file():
+            self._forget()
+            raise Fail("Can't go on from there: the saved file is gone", hint="start afresh")
+        self._take_up(self.cursor)
+        self.at = self.cursor.node.id
+
+    def _take_up(self, cursor: Schedule) -> None:
+        """Take the steps and answers of the file that are not here yet; `cursor` goes along."""
         offer = saved.found(self._autosave, self.history)
         self._forget()
-        if offer is None:
-            raise Fail("Can't go on from there: the saved file is gone", hint="start afresh")
-        saved.merge(self.cursor, offer.data)
-        self.answers = dict(self.history.answers)
-        self.at = self.cursor.node.id
+        if offer is not None:  # another lab of this history may have taken them
+            saved.merge(cursor, offer.data)
+            self.answers = dict(self.history.answers)
 
     def _forget(self) -> None:
         self.setup = {**self.setup, "resume": None}
@@ -403,7 +414,7 @@ def lab(
     """A lab over `schedule`'s history, with its own cursor; a program gets a schedule of its own.
 
     `actions` and `panes` name what is offered at once ("split"; "TensorIR", "loops", "CUDA",
-    "Metal", "Code", "who", "memory", "tiles"); what they do not name waits under "more".
+    "Metal", "Code", "who", "memory", "tiles"), panes in that order; the rest is under "more".
     `inputs` (arrays by parameter name) and `reference` (a function that writes the expected
     outputs) are for running; `question` is asked first. With `autosave`, a path, every step is
     kept in that file, and a later lab offers to go on from there.
