@@ -175,3 +175,34 @@ for i in range(2):
                 T.writes(C[vi_o, vj_i])
                 C[vi_o, vj_i] = A[vi_o, vj_i]"""
     )
+
+
+TAIL = """\
+@T.prim_func
+def main(A: T.Buffer((3,), "float32"), C: T.Buffer((3,), "float32")):
+    for i, j in T.grid(1, 4):
+        with T.block("C"):
+            vi = T.axis.spatial(3, i * 4 + j)
+            T.where(i * 4 + j < 3)
+            C[vi] = A[vi]
+"""
+
+
+def test_a_condition_beside_a_loop_that_runs_once():
+    text = after(TAIL, lambda sch: sch.blockize("j"))
+    assert (
+        text
+        == """\
+for i in range(1):
+    with T.block("C_o"):
+        vi_o = T.axis.spatial(1, 0)
+        T.reads(A[0:3])
+        T.writes(C[0:3])
+        for j in range(4):
+            with T.block("C"):
+                vi_i = T.axis.spatial(3, j)
+                T.where(j < 3)
+                T.reads(A[vi_i])
+                T.writes(C[vi_i])
+                C[vi_i] = A[vi_i]"""
+    )

@@ -111,3 +111,24 @@ for i, j in T.grid(12, 10):
         T.writes(C[vi, vj])
         C[vi, vj] = B[vj, vi] + T.float32(1)"""
     )
+
+
+ONE_ROW = """\
+@T.prim_func
+def main(A: T.Buffer((1, 8), "float32"), C: T.Buffer((1, 8), "float32")):
+    B = T.alloc_buffer((1, 8), "float32")
+    for i, j in T.grid(1, 8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj]
+    for i, j in T.grid(1, 8):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj]
+"""
+
+
+def test_an_iterator_that_runs_once_stays_an_index():
+    text = after(ONE_ROW, lambda sch: sch.transform_layout("B", "B", "lambda i, j: (j, i)"))
+    assert "B[vj, vi] = A[vi, vj]" in text
+    assert "C[vi, vj] = B[vj, vi]" in text

@@ -90,7 +90,7 @@ def blockize(func: PrimFunc, target: For, preserve_unit_iters: bool = True) -> E
         _part(realize, iterator, value, turn, dom, task)
         for iterator, value in zip(block.iter_vars, realize.iter_values, strict=True)
     ]
-    inside, outside = _predicates(realize, set(turn), task)
+    inside, outside = _predicates(realize, set(turn), dom, task)
     if block.init is not None and not one_to_one(realize.iter_values, turn, dom, inside):
         raise Refusal(
             f"Can't {task}: a term may be added twice",
@@ -167,12 +167,15 @@ def _part(
     )
 
 
-def _predicates(realize: BlockRealize, turn: set[Var], task: str) -> tuple[Expr, Expr]:
+def _predicates(realize: BlockRealize, turn: set[Var], dom: Bounds, task: str) -> tuple[Expr, Expr]:
     """The conditions within a turn and those on turns."""
     inside: Expr = TRUE
     outside: Expr = TRUE
     for condition in conjuncts(realize.predicate):
         used = variables(condition)
+        if used & turn and not used <= turn:  # loops that run once may be all that is outside
+            condition = arith.simplify(condition, dom)
+            used = variables(condition)
         if used <= turn:
             inside = both(inside, condition)
         elif not used & turn:

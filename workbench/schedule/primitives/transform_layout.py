@@ -168,4 +168,8 @@ class _Change:
         return node
 
     def _moved(self, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        return tuple(arith.simplify(i, self.known) for i in self.mapping(indices))
+        # an iterator that runs once stays an index, for what goes by indices later
+        return tuple(
+            i if isinstance(i, Var) else arith.simplify(i, self.known)
+            for i in self.mapping(indices)
+        )
