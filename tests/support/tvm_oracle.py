@@ -55,6 +55,8 @@ EXPLAINED: tuple[Explanation, ...] = (
     Explanation("One axis, one loop", "bind", r"is bound to it too, and .* uses both"),
     Explanation("Proofs instead of forms", "*", "", r"compact dataflow|cannot be fulfilled"),
     Explanation("Proofs instead of forms", "blockize", "", r"can not be blockized"),
+    Explanation("Proofs instead of forms", "compute_at", "", r"TensorRegion pattern match failed"),
+    Explanation("Proofs instead of forms", "rfactor", "", r"block_realize == old_block_realize"),
     Explanation(
         "Proofs instead of forms", "decompose_padding", "", r"wrt padding|constrained by a padding"
     ),
@@ -96,6 +98,9 @@ EXPLAINED: tuple[Explanation, ...] = (
     Explanation(
         "Padding in shared loops", "pad_einsum", r"^Can't \S+ `\w+`: `\w+` is in `\w+` too"
     ),
+    Explanation(
+        "Inlining into blocks in blocks", "reverse_compute_inline", r"into `\w+_o`: it does more"
+    ),
     Explanation("Merging plain loops side by side", "merge", r"is no plain loop any more"),
     Explanation("Merging plain loops side by side", "merge", r"something stands between them"),
     Explanation("Merging plain loops side by side", "merge", r"and `\w+` both write \w+\."),
@@ -115,13 +120,14 @@ EXPLAINED: tuple[Explanation, ...] = (
     ),
     Explanation("program: Conditions stay with the block", "cache_write", r"^T.where of"),
     Explanation("program: Conditions stay with the block", "rfactor", r"^T.where of"),
+    Explanation("program: Conditions stay with the block", "blockize", r"^T.where of"),
     Explanation("Proofs instead of forms", "rfactor", "", r"kSerial"),
     Explanation("program: Extents are numbers", "cache_read", r"^values of ax"),
     Explanation("program: Names are identifiers", "*", r"\.rf"),
     Explanation(
         "program: Padding that would be summed",
         "pad_einsum",
-        r"^what \w+_pad is set to: ours \[(0|0\.0)\]",
+        r"^what \w+_pad is set to: ours \[(0|0\.0)\]|^values of i\d: ",
     ),
     # in both, the values have been found equal before
     Explanation("program: Values as they are written", "blockize", r"^(loads|where \w+ is read): "),
