@@ -168,6 +168,10 @@ RUN_CELLS = """async (count) => {
   return errors;
 }"""
 
+RESTART = """async () => {
+  await window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart();
+}"""
+
 CLOSE = """async () => {
   const panel = window.jupyterapp.shell.currentWidget;
   await panel.sessionContext.shutdown(); await panel.context.save(); panel.close();

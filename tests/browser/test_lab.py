@@ -12,7 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import workbench as wb
-from tests.browser.jupyter import dark, run_cells
+from tests.browser.jupyter import RESTART, dark, run_cells
 from tests.widgets.programs import ADD, bind_both, parse
 from workbench.schedule import Schedule
 
@@ -201,6 +201,33 @@ def test_branches_compare_and_more(lab_page: Page):
     shoot(lab, "lesson-1-compare")
     lab.get_by_role("button", name="stop comparing").click()
     expect(lab.locator(".wb-compare")).to_be_hidden()
+
+
+def test_a_comparison_and_the_step_shown_come_into_view(lab_page: Page):
+    first_lab(lab_page, "04_shared_blocking.ipynb", 4)
+    lab = lab_page.locator(".wb-lab", has_text="decompose_reduction").first
+    lab.scroll_into_view_if_needed()
+    here = lab.locator(".wb-step[aria-current]")
+    list_box, box = lab.locator(".wb-steps").bounding_box(), here.bounding_box()
+    assert list_box and box
+    assert list_box["y"] - 1 <= box["y"] and box["y"] + box["height"] <= (
+        list_box["y"] + list_box["height"] + 1
+    )
+    lab.get_by_role("button", name="compare with the step before").click()
+    expect(lab.locator(".wb-compare h3")).to_be_in_viewport()
+
+
+def test_a_restarted_kernel_is_told(lab_page: Page):
+    lab = first_lab(lab_page)
+    bind_by_mouse(lab)
+    lab_page.evaluate(RESTART)
+    expect(lab.locator(".wb-said")).to_contain_text("Run this lab's cell again to go on")
+    expect(lab.locator(".wb-run .wb-go")).to_be_hidden()
+    lab.get_by_role("button", name="undo").click()
+    expect(cell(lab, "C[5]")).to_contain_text("time step 1")
+    shoot(lab, "kernel-gone")
+    again = run_cells(lab_page, "01_vector_add.ipynb", 2).locator(".wb-lab").first
+    expect(again.locator(".wb-run .wb-go")).to_be_visible()
 
 
 def test_a_refusal_is_shown_where_one_looks(lab_page: Page):

@@ -196,6 +196,7 @@ class Lab(anywidget.AnyWidget):
 
     def _on_message(self, _: object, message: Mapping[str, Any], __: object) -> None:
         acts: dict[str, Callable[[], None]] = {
+            "look": self._show,
             "apply": lambda: self._apply(message),
             "answer": lambda: self._answer(str(message["name"]), int(message["choice"])),
             "run": self._run,

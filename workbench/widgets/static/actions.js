@@ -36,6 +36,7 @@ function actionsPane(lab) {
   }
 
   function hint(offer) {
+    if (lab.gone) return [h("p.wb-hint", {}, "Steps can be taken again when the cell has run.")];
     if (lab.offline)
       return [
         h("p.wb-hint", {}, "This page has no Python behind it: choose steps in the history."),

@@ -57,5 +57,7 @@ function comparePane(lab) {
       ),
     );
     settle();
+    if (lab.toComparison) requestAnimationFrame(() => pane.scrollIntoView({ block: "nearest" }));
+    lab.toComparison = false;
   }
 }

@@ -50,6 +50,7 @@ function historyPane(lab) {
       "button.wb-step",
       {
         onclick: choose,
+        disabled: !lab.shows(node.id),
         "data-f": node.id,
         "aria-current": here ? "step" : null,
         title: node.said || null,
@@ -68,10 +69,20 @@ function historyPane(lab) {
     return h("li", { style: `--depth:${Math.min(depth, 4)}` }, button);
   }
 
+  /** Scroll the list, and nothing else, to the step that is shown. */
+  function follow() {
+    const here = list.querySelector("[aria-current]")?.getBoundingClientRect();
+    if (!here?.height) return;
+    const around = list.getBoundingClientRect();
+    if (here.top < around.top) list.scrollTop -= around.top - here.top;
+    else if (here.bottom > around.bottom) list.scrollTop += here.bottom - around.bottom;
+  }
+
   function draw() {
     list.replaceChildren(...reading(lab.tree).map(stepButton));
-    undo.disabled = parentOf(lab.at) === null;
-    redo.disabled = lab.redoTo(lab.at) === null;
+    requestAnimationFrame(follow); // where it stands is known once it is laid out
+    undo.disabled = !lab.shows(parentOf(lab.at));
+    redo.disabled = !lab.shows(lab.redoTo(lab.at));
     compare.hidden = lab.tree.length < 2;
     compare.disabled = lab.against === null && parentOf(lab.at) === null;
     compare.textContent = lab.against === null ? "compare with the step before" : "stop comparing";

@@ -4,6 +4,8 @@ class Lab {
   constructor(model) {
     this.model = model;
     this.redo = new Map(); // node -> the child that was left last
+    this.gone = false; // whether the kernel that answers was restarted or shut down
+    this.toComparison = false; // whether a comparison was asked for and is to be shown
   }
 
   get setup() {
@@ -37,7 +39,7 @@ class Lab {
     return this.setup.question;
   }
   get offline() {
-    return Boolean(this.setup.offline);
+    return this.gone || Boolean(this.setup.offline);
   }
   get against() {
     const id = this.model.get("against");
@@ -90,8 +92,14 @@ class Lab {
     this.model.save_changes();
   }
 
+  /** Whether a node can be shown: without Python only if its page is here. */
+  shows(id) {
+    if (id === null || !this.node(id)) return false;
+    return !this.offline || Boolean(this.model.get(`page_${id}`));
+  }
+
   goto(id) {
-    if (id === null || !this.node(id)) return;
+    if (!this.shows(id)) return;
     const parent = this.node(this.at)?.parent;
     if (id === parent) this.redo.set(parent, this.at);
     this.set({ at: id });
@@ -104,12 +112,22 @@ class Lab {
     this.set({ view: { ...this.view, ...view } });
   }
   setCompare(id) {
-    this.set({ against: id === null || id === this.at ? -1 : id });
+    const against = id === null || id === this.at ? -1 : id;
+    this.toComparison = against >= 0;
+    this.set({ against });
   }
 
   send(message) {
-    this.model.send(message);
-    this.waiting?.();
+    this.ask(message);
+    if (!this.gone) this.waiting?.();
+  }
+
+  ask(message) {
+    try {
+      this.model.send(message);
+    } catch {
+      this.lost(); // the notebook has no channel to Python any more
+    }
   }
 }
 
@@ -161,6 +179,10 @@ function linkMarks(root, lab) {
   return redraw;
 }
 
+const GONE =
+  "Python is gone: the kernel was restarted or shut down. Run this lab's cell again to go on; " +
+  "until then the history shows the steps that were opened before.";
+
 /** The bar on top: what was said last, errors, saving and an offer to go on where one left off. */
 function statusBar(lab, home) {
   const said = h("div.wb-said", { role: "status", "aria-live": "polite" });
@@ -179,12 +201,12 @@ function statusBar(lab, home) {
   function draw() {
     clearTimeout(timer);
     const status = lab.status;
-    const now = lab.offline ? lab.node(lab.at)?.said : status.text;
-    const words = status.error ? "" : (now ?? ""); // the alert says it
+    const now = lab.setup.offline ? lab.node(lab.at)?.said : status.text;
+    const words = lab.gone ? GONE : status.error ? "" : (now ?? ""); // the alert says it
     if (said.textContent !== words) said.textContent = words;
     const place = (status.error && home()) || bar;
     if (error.parentElement !== place) place.append(error);
-    error.hidden = !status.error;
+    error.hidden = !status.error || lab.gone;
     error.replaceChildren(...(status.error ? [refusalView(status.error)] : []));
     const resume = lab.setup.resume;
     offer.hidden = !resume || lab.offline;
@@ -238,7 +260,7 @@ function render({ model, el }) {
   const draw = () => {
     drawn = false;
     for (const part of [question, ...parts]) {
-      const from = JSON.stringify([part.inputs(), lab.setup, lab.at]);
+      const from = JSON.stringify([part.inputs(), lab.setup, lab.at, lab.gone]);
       if (seen.get(part) !== from) keepFocus(part.pane, part.draw);
       seen.set(part, from);
     }
@@ -251,10 +273,18 @@ function render({ model, el }) {
     drawn = true;
     queueMicrotask(draw);
   };
+  lab.lost = () => {
+    lab.gone = true;
+    soon();
+  };
+  // told when the kernel restarts or is found again; its channels close a moment later
+  const onLive = () => setTimeout(() => lab.ask({ do: "look" }), 500);
   model.on("change", soon);
+  model.on("comm_live_update", onLive);
   draw();
   return () => {
     model.off("change", soon);
+    model.off("comm_live_update", onLive);
     unguard();
     unwatch();
   };
