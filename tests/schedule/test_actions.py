@@ -56,7 +56,7 @@ def test_bind_says_which_axes_and_why_not() -> None:
     assert over.why_not == (
         "Can't bind `k` to blockIdx.x: blocks k=0 and k=1 would both update C[0, 0]"
     )
-    assert over.hint == "use `i_0` or `i_1` or `j` for that, or keep `k` serial"
+    assert over.hint == "use `i_0` or `j` for that, or keep `k` serial"
 
 
 def test_reorder_offers_the_way_out() -> None:

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from tests.script.random_programs import programs
 from tests.script.sample import window
 from workbench.ir import BlockRealize, For, Var, const, replace_node, seq, substitute, walk
+from workbench.schedule import Schedule
 from workbench.script import changed_words, diff, diff_text, parse, show
 
 RELAXED = settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
@@ -128,6 +129,29 @@ def test_removing_a_statement_only_takes_lines_away(func):
     assert nests
     rows = diff(func, replace_node(func, body.stmts[0], None))
     assert {r.sign for r in rows} <= {" ", "-", "~"}
+
+
+SUM = """
+@T.prim_func
+def main(A: T.Buffer((8, 4), "float32"), C: T.Buffer((8,), "float32")):
+    for i, k in T.grid(8, 4):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = T.float32(0)
+            C[vi] = C[vi] + A[vi, vk]
+"""
+
+
+def test_a_line_stays_the_same_where_one_before_it_goes():
+    sch = Schedule(parse(SUM))
+    sch.decompose_reduction("C", "k")
+    rows = [(r.sign, r.left.strip()) for r in diff(sch.history[0].func, sch.func) if r.left]
+    assert rows[-3:] == [
+        ("-", "with T.init():"),
+        ("-", "C[vi] = T.float32(0)"),
+        (" ", "C[vi] = C[vi] + A[vi, vk]"),
+    ]
 
 
 def test_a_small_part_that_moves_into_a_large_one_is_what_moved():

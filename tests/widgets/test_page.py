@@ -149,7 +149,10 @@ def test_the_tree_has_branches_marks_and_sentences():
         (1, 0, "split(i, factors=[2, 4])", "two by four"),
         (2, 0, "split(i, factors=[4, 2])", ""),
     ]
-    assert said(sch.history[1]) == "Step 1, split(i, factors=[2, 4]): i (8×) became i_0 (2×) and i_1 (4×)."
+    assert (
+        said(sch.history[1])
+        == "Step 1, split(i, factors=[2, 4]): i (8×) became i_0 (2×) and i_1 (4×)."
+    )
 
 
 def test_a_comparison_counts_what_differs():

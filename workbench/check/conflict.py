@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import combinations, islice, product
 from math import prod
@@ -59,8 +59,9 @@ def refuse_conflict(func: PrimFunc, loop: For, task: str, doers: Doers) -> None:
         return  # a loop that runs once
     if doers == "blocks":
         below = [in_any_turn(unit, around) for unit in below]
+    free = {one.loop_var for one in (*around, *inside) if one.kind != "thread_binding"}
     for unit in below:
-        _refuse_own(loop, unit, dom, task, doers)
+        _refuse_own(loop, unit, dom, task, doers, free)
     for reader in below:
         for buffer in reader.reads:
             _refuse_flow(loop, reader, buffer, below, dom, task, doers)
@@ -81,21 +82,26 @@ def in_any_turn(unit: Unit, around: Iterable[For] = ()) -> Unit:
 # --- one unit against itself ---------------------------------------------------------------------
 
 
-def _refuse_own(loop: For, unit: Unit, dom: Bounds, task: str, doers: Doers) -> None:
-    """Refuse where two iterations write one cell, and not the same value by the same work."""
+def _refuse_own(
+    loop: For, unit: Unit, dom: Bounds, task: str, doers: Doers, free: Collection[Var]
+) -> None:
+    """Refuse where two iterations write one cell, and not the same value by the same work.
+
+    `free` are the loops that could be taken instead.
+    """
     var = loop.loop_var
     if unit.block is None:
         again = not all(var in free_vars(i) for i in unit.stmt.indices)  # type: ignore[union-attr]
         if again and unit.accumulates:
-            raise _update_conflict(loop, unit, dom, task, doers)
+            raise _update_conflict(loop, unit, dom, task, doers, free)
     elif not unit.accumulates and writes_apart(unit.block) is True:
         return
     elif not any(_depends(value, var, dom) for value in unit.values.values()):
         if unit.accumulates and doers in ("lanes", "iterations"):
-            raise _update_conflict(loop, unit, dom, task, doers)
+            raise _update_conflict(loop, unit, dom, task, doers, free)
         return  # each does the whole: seen to when the program is whole, see `findings`
     if not apart(loop, unit, dom):
-        raise _update_conflict(loop, unit, dom, task, doers)
+        raise _update_conflict(loop, unit, dom, task, doers, free)
     _refuse_shifted(loop, unit, task, doers)
 
 
@@ -158,7 +164,9 @@ def _same_cell(a: Cell, b: Cell) -> bool:
     return all(arith.equal(x, y) for x, y in zip(a, b, strict=True))
 
 
-def _update_conflict(loop: For, unit: Unit, dom: Bounds, task: str, doers: Doers) -> Refusal:
+def _update_conflict(
+    loop: For, unit: Unit, dom: Bounds, task: str, doers: Doers, free: Collection[Var]
+) -> Refusal:
     """The refusal for two iterations that write one cell, with an example where one is found."""
     name = loop.loop_var.name
     verb = "update" if unit.accumulates else "write"
@@ -176,7 +184,7 @@ def _update_conflict(loop: For, unit: Unit, dom: Bounds, task: str, doers: Doers
             )
         else:
             detail = f"{cell} is reached in both iterations of `{name}`"
-    spatial = [v.name for v in _spatial_loops(unit, loop)]
+    spatial = [v.name for v in _spatial_loops(unit, loop) if v in free]
     either = " or ".join(f"`{n}`" for n in spatial)
     use = f"use {either} for that, or " if spatial else ""
     hint = f"{use}keep `{name}` serial"

@@ -54,6 +54,7 @@ class _Row:
     text: str
     part: str
     key: frozenset[Hashable]  # a loop's variables; else the block around and a count within it
+    place: Hashable = None  # of other lines: the block around and the part, without the count
     weight: int = 1  # of a header: how many lines it has below it, so that moving few lines wins
 
 
@@ -70,6 +71,7 @@ def _rows(printed: Printed, by_name: bool) -> list[_Row]:
         indent = len(line.text) - len(line.text.lstrip())
         while around and indent <= around[-1][0]:
             around.pop()
+        place: Hashable = None
         if line.part == "for":
             key: frozenset[Hashable] = frozenset(defined[number])
         elif line.part == "block":
@@ -78,10 +80,10 @@ def _rows(printed: Printed, by_name: bool) -> list[_Row]:
         else:
             place = (around[-1][1] if around else None, line.part)
             counts[place] = counts.get(place, 0) + 1
-            key = frozenset([(*place, counts[place])])
+            key = frozenset([(place, counts[place])])
         is_header = line.part in ("for", "block")
         weight = len(printed.extents[line.owner].lines) if is_header else 1
-        rows.append(_Row(line.text.lstrip(), line.part, key, weight))
+        rows.append(_Row(line.text.lstrip(), line.part, key, place, weight))
     return rows
 
 
@@ -95,6 +97,8 @@ def _likeness(a: _Row, b: _Row) -> float:
     same_text = a.text == b.text
     if not a.key.isdisjoint(b.key):
         return (5 if same_text else 3) * min(a.weight, b.weight)
+    if same_text and a.place is not None and a.place == b.place:
+        return 5  # of the same block, with more or fewer lines before it
     # Another block's line says something else, however alike it looks.
     return 2 if same_text and a.part == "for" else 0
 
