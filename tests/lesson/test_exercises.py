@@ -7,9 +7,11 @@ from collections.abc import Callable
 
 import pytest
 
+from benchmarks.matmuls import blocking, blocking_with_shared
 from workbench import lesson, script
 from workbench.diag import Fail
-from workbench.lesson.exercise import NAMES
+from workbench.lesson.edge import loads_without_output
+from workbench.lesson.exercise import NAMES, RESULT
 from workbench.schedule import Schedule
 
 
@@ -78,63 +80,86 @@ def bound_sum(sch: Schedule) -> None:
     sch.cache_write("C", 0, "local")
 
 
+WARPS = "32 to 256 threads in a block, a multiple of 32"
+BLOCKS = "at least 4 blocks"
+
 WRONG: list[tuple[str, str, Callable[[Schedule], None], str]] = [
-    ("odd_vector", "nothing done", lambda sch: None, "same result"),
-    ("odd_vector", "too few threads", lambda sch: bound(sch, [None, 8]), "whole warps"),
-    ("odd_vector", "no whole warps", lambda sch: bound(sch, [8, 125]), "whole warps"),
-    ("odd_vector", "one block", one_block, "several blocks"),
-    ("odd_vector", "three blocks", lambda sch: bound(sch, [3, 352]), "several blocks"),
-    ("odd_vector", "idle threads", lambda sch: bound(sch, [16, 128]), "few idle threads"),
-    ("wide_window", "nothing done", lambda sch: None, "same result"),
-    ("wide_window", "no cache", lambda sch: bound(sch, [None, 128]), "loads from global memory"),
-    ("wide_window", "everybody fetches all", cached, "loads from global memory"),
-    ("wide_window", "cache across kernels", whole_cache, "same result"),
-    ("few_loads", "only a copy for the sums", bound_sum, "same result"),
-    ("few_loads", "sums in global memory", one_output_each, "stores to global memory"),
-    ("few_loads", "one output a thread", one_output_each, "loads from global memory"),
-    ("few_loads", "nothing kept", lambda s: product(s, (8, 4), (4, 4)), "loads from global memory"),
+    ("odd_vector", "nothing done", lambda sch: None, RESULT),
+    ("odd_vector", "too few threads", lambda sch: bound(sch, [None, 8]), WARPS),
+    ("odd_vector", "no whole warps", lambda sch: bound(sch, [8, 125]), WARPS),
+    ("odd_vector", "one block", one_block, BLOCKS),
+    ("odd_vector", "three blocks", lambda sch: bound(sch, [3, 352]), BLOCKS),
+    ("odd_vector", "idle threads", lambda sch: bound(sch, [16, 128]), "at most 24 idle threads"),
+    ("wide_window", "nothing done", lambda sch: None, RESULT),
+    (
+        "wide_window",
+        "no cache",
+        lambda sch: bound(sch, [None, 128]),
+        "at most 1.25 global loads for each output",
+    ),
+    ("wide_window", "everybody fetches all", cached, "at most 1.25 global loads for each output"),
+    ("wide_window", "cache across kernels", whole_cache, RESULT),
+    ("few_loads", "only a copy for the sums", bound_sum, RESULT),
+    (
+        "few_loads",
+        "sums in global memory",
+        one_output_each,
+        "at most 1 global store for each output",
+    ),
+    (
+        "few_loads",
+        "one output a thread",
+        one_output_each,
+        "at most 21 global loads for each output",
+    ),
+    (
+        "few_loads",
+        "nothing kept",
+        lambda s: product(s, (8, 4), (4, 4)),
+        "at most 21 global loads for each output",
+    ),
     (
         "few_loads",
         "tiles of 2 x 2",
         lambda s: product(s, (8, 2), (4, 2), keep="local"),
-        "loads from global memory",
+        "at most 21 global loads for each output",
     ),
-    ("few_loads", "16 threads", lambda s: product(s, (4, 4), (4, 4), keep="local"), "whole warps"),
+    ("few_loads", "16 threads", lambda s: product(s, (4, 4), (4, 4), keep="local"), WARPS),
     (
         "few_loads",
         "two blocks",
         lambda s: product(s, (8, 4), (12, 4), keep="local"),
-        "several blocks",
+        BLOCKS,
     ),
     (
         "small_tiles",
-        "no shared memory",
+        "no sharing",
         lambda s: product(s, (8, 8), (8, 8), keep="local"),
-        "loads from global memory",
+        "at most 2 global loads for each output",
     ),
     (
         "small_tiles",
         "small tile",
         lambda s: product(s, (8, 4), (8, 4), keep="shared", depth=8),
-        "loads from global memory",
+        "at most 2 global loads for each output",
     ),
     (
         "small_tiles",
         "deep tile",
         lambda s: product(s, (8, 8), (8, 8), keep="shared", depth=16),
-        "shared memory",
+        "at most 4,096 bytes of shared memory for each block",
     ),
     (
         "small_tiles",
         "flat tile",
         lambda s: product(s, (8, 8), (8, 8), keep="shared", depth=4),
-        "barriers",
+        "at most 16 barriers for each block",
     ),
     (
         "small_tiles",
         "too few threads",
         lambda s: product(s, (4, 16), (4, 16), keep="shared", depth=8),
-        "whole warps",
+        WARPS,
     ),
 ]
 
@@ -171,6 +196,105 @@ def test_a_wrong_answer_misses_its_goal(name, what, steps, missed):
     assert rows[missed].found and rows[missed].say
 
 
+def said(name: str, steps: Callable[[Schedule], None], goal: str) -> tuple[str, str]:
+    """What the report says of a goal: what was found, and the sentence below it."""
+    exercise = lesson.exercise(name)
+    mine = exercise.schedule()
+    steps(mine)
+    row = next(row for row in exercise.check(mine).rows if row.goal == goal)
+    return row.found, row.say
+
+
+FEW = "at most 21 global loads for each output"
+MORE = (
+    "Give each thread 4 x 4 outputs or more, and let it keep what it loads for one k: cache_read "
+    "A and B to local, compute_at the loop over k outside the tile."
+)
+
+
+@pytest.mark.parametrize(
+    ("tiles", "found", "say"),
+    [
+        (
+            (4, 4, 4, 8, 4),
+            "23.83 (69,760 in all)",
+            "9,760 of the 69,760 loads are made by threads that have no output: blocks of 16 x 32 "
+            "outputs cover 64 x 64 cells, and there are 61 x 48. Take tiles that reach less far "
+            "over the edge.",
+        ),
+        (
+            (6, 3, 2, 16, 4),
+            "21.20 (62,080 in all)",
+            "1,920 of the 62,080 loads are made by threads that have no output: blocks of 12 x 48 "
+            "outputs cover 72 x 48 cells, and there are 61 x 48. Take tiles that reach less far "
+            "over the edge.",
+        ),
+        (
+            (2, 2, 8, 16, 4),
+            "47.65 (139,520 in all)",
+            "21,440 of the 139,520 loads are made by threads that have no output: blocks of 16 x "
+            "32 outputs cover 64 x 64 cells, and there are 61 x 48. Take tiles that reach less far "
+            f"over the edge. {MORE}",
+        ),
+        ((4, 3, 4, 8, 4), "23.83 (69,760 in all)", MORE),
+    ],
+)
+def test_loads_at_the_edge_are_told_from_tiles_that_are_too_small(tiles, found: str, say: str):
+    assert said("few_loads", lambda s: blocking(s, *tiles, keep=True), FEW) == (found, say)
+
+
+def test_what_a_thread_fetches_for_others_is_not_wasted():
+    mine = lesson.exercise("few_loads").schedule()
+    product(mine, (8, 4), (6, 4), keep="shared", depth=8)
+    assert loads_without_output(mine.func) == 0
+
+
+def test_what_is_said_of_a_goal_is_true_whatever_the_program():
+    """Of a smaller tile than the solution's, and of a window that shares nothing."""
+    small = lambda s: blocking_with_shared(s, 4, 4, 4, 4, 16)  # noqa: E731
+    plain = lambda s: bound(s, [None, 128])  # noqa: E731
+    barrier = "At a barrier all threads of a block wait for the last of them."
+    shared = (
+        "The blocks on one multiprocessor divide its shared memory: the less each takes, the more "
+        "of them can run there."
+    )
+    bytes_, barriers = "bytes of shared memory for each block", "for each block"
+    assert said("small_tiles", small, f"at most 4,096 {bytes_}") == ("2,048 bytes", shared)
+    assert said("small_tiles", small, f"at most 16 barriers {barriers}") == (
+        "8 for each block",
+        barrier,
+    )
+    assert said("wide_window", plain, f"at most 1 barrier {barriers}") == (
+        "0 for each block",
+        barrier,
+    )
+    assert said("wide_window", plain, f"at most 1,100 {bytes_}") == ("0 bytes", shared)
+
+
+def test_all_goals_are_listed_from_the_start():
+    exercise = lesson.exercise("few_loads")
+    goals = [
+        "  · 32 to 256 threads in a block, a multiple of 32",
+        "  · at least 4 blocks",
+        "  · at most 1 global store for each output",
+        "  · at most 21 global loads for each output",
+    ]
+    assert str(exercise).splitlines()[1:] == ["", "Goals:", f"  · {RESULT}", *goals]
+    assert repr(exercise.check(exercise.schedule())).splitlines() == [
+        "Not yet: 0 of 5 goals are reached.",
+        "  ✕ the same result as before: Can't build this: no loop of `C` is bound to blocks or "
+        "threads, so no GPU thread runs it.",
+        "      The other goals wait for this one: a fast wrong answer is worth nothing.",
+        *goals,
+    ]
+
+
+def test_no_tile_of_several_rows_fits_the_few_loads():
+    """The task says so: 61 rows, and the goals leave no way to a tile of 1 or of 61."""
+    rows = lesson.exercise("few_loads").program.params[2].shape[0]
+    assert all(rows % n for n in range(2, rows))
+
+
 @pytest.mark.parametrize("name", ["few_loads", "small_tiles"])
 def test_another_order_of_the_sum_is_right_too(name: str):
     """The inputs add exactly: what only rounds otherwise is not called wrong."""
@@ -190,7 +314,7 @@ def test_a_wrong_product_is_found_by_the_inputs():
     right = lesson.exercise("few_loads").program
     text = script.show(right)
     for old, new in (
-        ("A[vi, vk]", "A[59 - vi, vk]"),
+        ("A[vi, vk]", "A[60 - vi, vk]"),
         ("B[vk, vj]", "B[39 - vk, vj]"),
         ("A[vi, vk] * B", "A[vi, vk] + B"),
         ("T.float32(0)", "T.float32(1)"),

@@ -10,30 +10,34 @@ from importlib import import_module
 from workbench.diag import Fail
 from workbench.ir import PrimFunc, structural_equal
 from workbench.lesson.checking import check_result
+from workbench.lesson.goals import Measure
 from workbench.schedule import Schedule
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """One thing to reach: `found` says in words what the schedule does, and whether it is enough.
+    """One thing to reach.
 
-    `why` says what it is good for, `hint` what to try while it is not reached.
+    `hint` says what to try while it is not reached: a text, or what makes one of the program.
     """
 
-    name: str
-    found: Callable[[PrimFunc], tuple[bool, str]]
-    why: str
-    hint: str
+    measure: Measure
+    hint: str | Callable[[PrimFunc], str]
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One goal and how the schedule does on it."""
+    """One goal and how the schedule does on it; `ok` is None where that is not known yet."""
 
     goal: str
-    ok: bool
-    found: str
-    say: str
+    ok: bool | None = None
+    found: str = ""
+    say: str = ""
+
+    @property
+    def head(self) -> str:
+        """The goal with its sign."""
+        return f"{'·' if self.ok is None else '✓' if self.ok else '✕'} {self.goal}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +53,7 @@ class Report:
     @property
     def headline(self) -> str:
         """The outcome in one sentence."""
-        done = sum(row.ok for row in self.rows)
+        done = sum(row.ok is True for row in self.rows)
         if self:
             return f"Solved: {self.exercise}. All {done} goals are reached."
         return f"Not yet: {done} of {len(self.rows)} goals are reached."
@@ -57,22 +61,26 @@ class Report:
     def __repr__(self) -> str:
         lines = [self.headline]
         for row in self.rows:
-            lines.append(f"  {'✓' if row.ok else '✕'} {row.goal}: {row.found}")
-            lines.append(f"      {row.say}")
+            lines.append(f"  {row.head}: {row.found}" if row.found else f"  {row.head}")
+            lines += [f"      {row.say}"] if row.say else []
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<li><b>{'✓' if row.ok else '✕'} {escape(row.goal)}</b>: {escape(row.found)}"
-            f"<br>{escape(row.say)}</li>"
-            for row in self.rows
-        )
+        rows = "".join(f"<li>{_html(row)}</li>" for row in self.rows)
         return f'<p><b>{escape(self.headline)}</b></p><ul style="list-style:none">{rows}</ul>'
+
+
+def _html(row: Row) -> str:
+    found = f": {escape(row.found)}" if row.found else ""
+    return f"<b>{escape(row.head)}</b>{found}" + (f"<br>{escape(row.say)}" if row.say else "")
 
 
 @dataclass(frozen=True, slots=True)
 class Exercise:
-    """A task on `program`; `solution` takes the steps of one answer on a schedule of it."""
+    """A task on `program`; `solution` takes the steps of one answer on a schedule of it.
+
+    Printed, it is its task and its goals.
+    """
 
     name: str
     task: str
@@ -80,6 +88,10 @@ class Exercise:
     goals: tuple[Goal, ...]
     hints: tuple[str, ...]
     solution: Callable[[Schedule], None]
+
+    def __str__(self) -> str:
+        aims = [RESULT, *(goal.measure.aim for goal in self.goals)]
+        return "\n".join([self.task, "", "Goals:", *(f"  · {aim}" for aim in aims)])
 
     def schedule(self) -> Schedule:
         """A fresh schedule of the program."""
@@ -96,9 +108,11 @@ class Exercise:
                 hint="start with sch = exercise.schedule()",
             )
         wrong = check_result(schedule.func, self.program)
-        rows = [_result(wrong)]
-        rows += [_row(goal, schedule.func) for goal in self.goals] if not wrong else []
-        return Report(self.name, tuple(rows))
+        if wrong:
+            later = (Row(goal.measure.aim) for goal in self.goals)
+            return Report(self.name, (Row(RESULT, False, wrong, WAIT), *later))
+        rows = (_row(goal, schedule.func) for goal in self.goals)
+        return Report(self.name, (Row(RESULT, True, "every cell agrees", CHECKED), *rows))
 
     def hint(self, number: int = 1) -> str:
         """The hint with that number; each says more than the one before."""
@@ -115,20 +129,19 @@ class Exercise:
         return schedule.trace.as_python("exercise.program")
 
 
-def _result(wrong: str) -> Row:
-    if wrong:
-        say = "Every later goal waits for this one: a fast wrong answer is worth nothing."
-        return Row("same result", False, wrong, say)
-    say = "Checked with numbers that differ from cell to cell, and rubbish in the output."
-    return Row("same result", True, "every cell agrees", say)
+RESULT = "the same result as before"
+CHECKED = "Checked with numbers that differ from cell to cell, and rubbish in the output."
+WAIT = "The other goals wait for this one: a fast wrong answer is worth nothing."
 
 
 def _row(goal: Goal, func: PrimFunc) -> Row:
+    aim = goal.measure.aim
     try:
-        ok, found = goal.found(func)
+        ok, found = goal.measure.found(func)
+        hint = goal.hint if isinstance(goal.hint, str) else "" if ok else goal.hint(func)
     except Fail as fail:
-        return Row(goal.name, False, fail.headline, fail.hint or goal.hint)
-    return Row(goal.name, ok, found, goal.why if ok else goal.hint)
+        return Row(aim, False, fail.headline, fail.hint)
+    return Row(aim, ok, found, goal.measure.why if ok else hint)
 
 
 def exercise(name: str) -> Exercise:

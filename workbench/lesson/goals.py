@@ -1,8 +1,9 @@
-"""What the goals of exercises measure, read off the program and its kernels."""
+"""What the goals of exercises ask for, measured on the program and its kernels."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import prod
 
 from workbench import insight, lower, target
@@ -10,7 +11,17 @@ from workbench.diag import Fail, Refusal
 from workbench.insight import Counts
 from workbench.ir import Kernel, PrimFunc, dtypes
 
-Found = Callable[[PrimFunc], tuple[bool, str]]
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What is asked for, in words; `found` says whether a program does it, and what it does.
+
+    `why` says what it is good for, whatever the program.
+    """
+
+    aim: str
+    found: Callable[[PrimFunc], tuple[bool, str]]
+    why: str
 
 
 def kernels(func: PrimFunc) -> tuple[Kernel, ...]:
@@ -26,71 +37,86 @@ def counts(func: PrimFunc) -> Counts:
     return insight.counts(kernels(func))
 
 
-def threads_between(least: int, most: int, multiple: int) -> Found:
+def threads_between(least: int, most: int, multiple: int) -> Measure:
     """Threads of a block within limits, and whole warps."""
 
     def found(func: PrimFunc) -> tuple[bool, str]:
         sizes = [prod(kernel.block) for kernel in kernels(func)]
         ok = all(least <= size <= most and size % multiple == 0 for size in sizes)
-        return ok, f"{' and '.join(map(str, sizes))} threads in a block"
+        return ok, f"{' and '.join(map(str, sizes))} threads"
 
-    return found
+    why = (
+        "A GPU runs the threads of a block in warps, groups of 32; a warp that is not full costs "
+        "as much as a full one."
+    )
+    return Measure(f"{least} to {most} threads in a block, a multiple of {multiple}", found, why)
 
 
-def at_least_blocks(least: int) -> Found:
+def at_least_blocks(least: int) -> Measure:
     """Enough blocks to keep several multiprocessors busy."""
 
     def found(func: PrimFunc) -> tuple[bool, str]:
         sizes = [prod(kernel.grid) for kernel in kernels(func)]
-        return min(sizes) >= least, f"{' and '.join(map(str, sizes))} blocks"
+        return min(sizes) >= least, f"{' and '.join(map(_blocks, sizes))}"
 
-    return found
+    why = (
+        "A GPU has many multiprocessors, and each block runs on one of them: several blocks can "
+        "keep several busy."
+    )
+    return Measure(f"at least {least} blocks", found, why)
 
 
-def at_most_idle(most: int) -> Found:
+def _blocks(count: int) -> str:
+    return "1 block" if count == 1 else f"{count} blocks"
+
+
+def at_most_idle(most: int, why: str) -> Measure:
     """Few threads of the launch that have nothing to do."""
 
     def found(func: PrimFunc) -> tuple[bool, str]:
         total = sum(prod(k.grid) * prod(k.block) for k in kernels(func))
         cells = prod(func.params[-1].shape)
         idle = max(total - cells, 0)
-        return idle <= most, f"{total} threads for {cells} cells: {idle} idle"
+        return idle <= most, f"{total} threads for {cells} cells, {idle} idle"
 
-    return found
+    return Measure(f"at most {most} idle threads", found, why)
 
 
-def at_most_loads(scope: str, most: int, cells: int) -> Found:
-    """Few elements loaded from a memory, over the whole run."""
+def at_most_loads(scope: str, each: float, cells: int, why: str) -> Measure:
+    """Few elements loaded from a memory for each of the output's `cells`."""
 
     def found(func: PrimFunc) -> tuple[bool, str]:
         loads = sum(t.loads for t in counts(func).traffic if t.scope == scope)
-        return loads <= most, f"{loads:,} {scope} loads, {loads / cells:.2f} for each output cell"
+        return loads <= each * cells, f"{loads / cells:.2f} ({loads:,} in all)"
 
-    return found
+    return Measure(f"at most {each:g} {scope} loads for each output", found, why)
 
 
-def at_most_stores(scope: str, most: int) -> Found:
-    """Few elements stored to a memory, over the whole run."""
+def at_most_one_store(scope: str, cells: int) -> Measure:
+    """Each of the output's `cells` stored once to a memory."""
 
     def found(func: PrimFunc) -> tuple[bool, str]:
         stores = sum(t.stores for t in counts(func).traffic if t.scope == scope)
-        return stores <= most, f"{stores:,} {scope} stores"
+        return stores <= cells, f"{stores / cells:g} ({stores:,} in all)"
 
-    return found
+    why = "A sum that stays in a register until it is done is written once."
+    return Measure(f"at most 1 {scope} store for each output", found, why)
 
 
-def at_most_barriers(each: int) -> Found:
+def at_most_barriers(each: int) -> Measure:
     """Few barriers for each block."""
 
     def found(func: PrimFunc) -> tuple[bool, str]:
         count = counts(func)
         ok = count.barriers <= each * count.blocks
-        return ok, f"{count.barriers / max(count.blocks, 1):g} barriers for each block"
+        return ok, f"{count.barriers / max(count.blocks, 1):g} for each block"
 
-    return found
+    why = "At a barrier all threads of a block wait for the last of them."
+    noun = "barrier" if each == 1 else "barriers"
+    return Measure(f"at most {each} {noun} for each block", found, why)
 
 
-def at_most_shared(most: int) -> Found:
+def at_most_shared(most: int) -> Measure:
     """Little shared memory for each block."""
 
     def found(func: PrimFunc) -> tuple[bool, str]:
@@ -98,6 +124,10 @@ def at_most_shared(most: int) -> Found:
             sum(prod(b.shape) * dtypes.itemsize(b.type) for b in k.allocs if b.scope == "shared")
             for k in kernels(func)
         )
-        return used <= most, f"{used:,} bytes of shared memory for each block"
+        return used <= most, f"{used:,} bytes"
 
-    return found
+    why = (
+        "The blocks on one multiprocessor divide its shared memory: the less each takes, the more "
+        "of them can run there."
+    )
+    return Measure(f"at most {most:,} bytes of shared memory for each block", found, why)

@@ -1,28 +1,33 @@
-"""Lesson 3: a matrix multiply with few loads, in tiles that do not divide it."""
+"""Lesson 3: a matrix multiply with few loads, in tiles that do not divide its rows."""
 
 from __future__ import annotations
 
 from workbench import script
+from workbench.lesson.edge import edge_first
 from workbench.lesson.exercise import Exercise, Goal
 from workbench.lesson.goals import (
     at_least_blocks,
     at_most_loads,
-    at_most_stores,
+    at_most_one_store,
     threads_between,
 )
 from workbench.schedule import Schedule
 
 PROGRAM = """
 @T.prim_func
-def product(A: T.Buffer((60, 40), "float32"), B: T.Buffer((40, 48), "float32"),
-            C: T.Buffer((60, 48), "float32")):
-    for i, j, k in T.grid(60, 48, 40):
+def product(A: T.Buffer((61, 40), "float32"), B: T.Buffer((40, 48), "float32"),
+            C: T.Buffer((61, 48), "float32")):
+    for i, j, k in T.grid(61, 48, 40):
         with T.block("C"):
             vi, vj, vk = T.axis.remap("SSR", [i, j, k])
             with T.init():
                 C[vi, vj] = T.float32(0)
             C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
 """
+
+
+CELLS = 61 * 48
+LOADS = 21  # for each output
 
 
 def solve(sch: Schedule) -> None:
@@ -46,46 +51,48 @@ def solve(sch: Schedule) -> None:
 EXERCISE = Exercise(
     name="a product with few loads",
     task="Each output of this product sums 40 products, so a plain schedule loads 80 elements for "
-    "it, and C besides. Reach at most 21, with whole warps and without shared memory. "
-    "No tile of 32 threads divides 60 rows: let split guard the rest.",
+    "it, and C besides. Load about a quarter of them. 61 is a prime number: no tile of several "
+    "rows divides it, so split guards the rest.",
     program=script.parse(PROGRAM),  # type: ignore[arg-type]
     goals=(
         Goal(
-            "whole warps",
             threads_between(32, 256, 32),
-            why="A GPU runs threads in warps of 32: a block of whole warps wastes no lane.",
-            hint="The middle factors of i and j are the threads of a block: make their product a "
-            "multiple of 32.",
+            hint="The middle factors of i and j are the threads of a block: make their product 32, "
+            "64 or another multiple of 32, up to 256.",
         ),
         Goal(
-            "several blocks",
             at_least_blocks(4),
-            why="Blocks spread over the multiprocessors.",
             hint="A block's tile is threads times outputs of a thread, in each direction: make it "
-            "smaller, so that there are at least 4.",
+            "smaller.",
         ),
         Goal(
-            "stores to global memory",
-            at_most_stores("global", 60 * 48),
-            why="The sums stay in registers and are written once.",
+            at_most_one_store("global", CELLS),
             hint="Sum up in local memory: cache_write, and reverse_compute_at under the threads.",
         ),
         Goal(
-            "loads from global memory",
-            at_most_loads("global", 21 * 60 * 48, 60 * 48),
-            why="4 x 4 outputs share 4 elements of A and 4 of B for each k: 8 loads for 16 "
-            "products.",
-            hint="Give each thread 4 x 4 outputs, and let it keep what it loads for one k: "
-            "cache_read A and B to local, compute_at the loop over k outside the tile.",
+            at_most_loads(
+                "global",
+                LOADS,
+                CELLS,
+                why="For one k, a tile of V x V outputs needs 2 V loads for its V x V products.",
+            ),
+            hint=edge_first(
+                "Give each thread 4 x 4 outputs or more, and let it keep what it loads for one k: "
+                "cache_read A and B to local, compute_at the loop over k outside the tile.",
+                LOADS,
+                CELLS,
+            ),
         ),
     ),
     hints=(
         "Begin as in the lesson: cache_write to local, three factors for i and for j, reorder so "
-        "that k is outside the two innermost loops, reverse_compute_at, bind.",
-        "Factors [None, 8, 4] for i and [None, 4, 4] for j make 32 threads of 4 x 4 outputs. Then "
+        "that k is outside the two innermost loops, reverse_compute_at, bind. Then "
         'cache_read(block, 0, "local") and compute_at the loop k, the same for 1, and decompose '
         "last.",
-        "show_solution() prints the steps of one answer.",
+        "Let each thread have 4 x 4 outputs, and choose the threads of a block so that its tile "
+        "reaches as little as can be over the 48 columns and the 61 rows.",
+        "Factors [None, 8, 4] for i and [None, 4, 4] for j make 32 threads of 4 x 4 outputs: 64 "
+        "rows for 61, and 48 columns for 48.",
     ),
     solution=solve,
 )

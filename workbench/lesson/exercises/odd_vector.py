@@ -33,21 +33,19 @@ EXERCISE = Exercise(
     program=script.parse(PROGRAM),  # type: ignore[arg-type]
     goals=(
         Goal(
-            "whole warps",
             threads_between(32, 256, 32),
-            why="A GPU runs threads in warps of 32: a block of whole warps wastes no lane.",
-            hint="Take 32 to 256 threads for a block, a multiple of 32: it is the second factor.",
+            hint="The threads of a block are the second factor: take a multiple of 32, up to 256.",
         ),
         Goal(
-            "several blocks",
             at_least_blocks(4),
-            why="Blocks spread over the multiprocessors; one block would keep one of them busy.",
             hint="Make the first factor 4 or more (None works it out) and bind it to blockIdx.x.",
         ),
         Goal(
-            "few idle threads",
-            at_most_idle(24),
-            why="1024 is the next number of whole warps after 1000: 24 idle threads are the least.",
+            at_most_idle(
+                24,
+                why="1024 is the next multiple of 32 after 1000: whole warps leave 24 idle at "
+                "least.",
+            ),
             hint="The product of the factors should be as little above 1000 as whole warps allow.",
         ),
     ),

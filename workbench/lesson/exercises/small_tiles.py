@@ -56,29 +56,26 @@ EXERCISE = Exercise(
     program=script.parse(PROGRAM),  # type: ignore[arg-type]
     goals=(
         Goal(
-            "whole warps",
             threads_between(32, 256, 32),
-            why="A block of whole warps wastes no lane.",
             hint="tile_block_y times tile_block_x is the number of threads: a multiple of 32.",
         ),
         Goal(
-            "loads from global memory",
-            at_most_loads("global", 2 * 128 * 128, 128 * 128),
-            why="A block of 64 x 64 outputs uses each element that it fetches 64 times.",
-            hint="A block of n x n outputs loads 64/n + 64/n elements for each output: which n is "
-            "enough? And do all threads fetch together?",
+            at_most_loads(
+                "global",
+                2,
+                128 * 128,
+                why="Each element that a block of n x n outputs fetches once serves n of them.",
+            ),
+            hint="Where n divides 128, blocks of n x n outputs load 64/n + 64/n elements for each "
+            "output: which n is enough? And do all threads fetch together?",
         ),
         Goal(
-            "shared memory",
             at_most_shared(4096),
-            why="Two tiles of 64 x 8 numbers of 4 bytes: 4 KiB in all.",
-            hint="The bytes are 4 x tile_k x (rows + columns of the block's tile): take a smaller "
-            "tile_k.",
+            hint="With both tiles in shared memory the bytes are 4 x tile_k x (rows + columns of "
+            "the block's tile): take a smaller tile_k.",
         ),
         Goal(
-            "barriers",
             at_most_barriers(16),
-            why="Two for each of the 8 tiles of k: all have fetched, all have read.",
             hint="Every tile of k costs two barriers: with a smaller tile_k there are more of "
             "them. Take the largest that fits.",
         ),

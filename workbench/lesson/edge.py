@@ -1,0 +1,86 @@
+"""Loads that threads beyond the edge of the output make for nothing, told as a hint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import product
+
+from workbench import insight
+from workbench.insight.accesses import Access, accesses
+from workbench.insight.cells import executions
+from workbench.ir import Kernel, PrimFunc, Var
+from workbench.lesson.goals import counts, kernels
+
+
+def edge_first(hint: str, each: float, cells: int) -> Callable[[PrimFunc], str]:
+    """`hint`, after what the edge costs; without it where the edge alone misses the goal.
+
+    The goal is at most `each` global loads for each of the output's `cells`.
+    """
+
+    def say(func: PrimFunc) -> str:
+        loads = counts(func).traffic[0].loads
+        idle = loads_without_output(func)
+        if not idle:
+            return hint
+        told = (
+            f"{idle:,} of the {loads:,} loads are made by threads that have no output"
+            f"{_cover(func)}. Take tiles that reach less far over the edge."
+        )
+        return told if loads - idle <= each * cells else f"{told} {hint}"
+
+    return say
+
+
+def loads_without_output(func: PrimFunc) -> int:
+    """How many elements of global memory are loaded by threads that store none there.
+
+    None of those of a kernel with shared memory: what a thread fetches there serves others.
+    """
+    return sum(
+        executions(load, thread)
+        for kernel in kernels(func)
+        if not any(buffer.scope == "shared" for buffer in kernel.allocs)
+        for loads, stores in [_global(kernel)]
+        for thread in _threads(kernel)
+        if not any(executions(store, thread) for store in stores)
+        for load in loads
+    )
+
+
+def _global(kernel: Kernel) -> tuple[list[Access], list[Access]]:
+    """The loads and the stores of global memory."""
+    found = [a for a in accesses(kernel) if a.buffer.scope == "global"]
+    return [a for a in found if not a.writes], [a for a in found if a.writes]
+
+
+def _threads(kernel: Kernel) -> Iterator[dict[Var, int]]:
+    """The values of the axes' variables, thread by thread."""
+    variables = dict(kernel.axes)
+    loops = {loop.name: loop for access in accesses(kernel) for loop in access.loops}
+    axes = {var: loops[axis].extent for axis, var in variables.items() if axis in loops}
+    for values in product(*map(range, axes.values())):
+        yield dict(zip(axes, values, strict=True))
+
+
+def _cover(func: PrimFunc) -> str:
+    """How far blocks like the first reach, where its outputs are one box from the first cell."""
+    (output,) = (t for t in insight.tiles(func, {"block": (0, 0, 0)}).tiles if _is_output(t))
+    (touch,) = (t for t in output.touches if t.access == "write")
+    if not touch.exact or any((start, step) != (0, 1) for start, _, step in touch.region):
+        return ""
+    tile = [count for _, count, _ in touch.region]
+    covered = [-(-size // count) * count for size, count in zip(output.shape, tile, strict=True)]
+    return (
+        f": blocks of {_by(tile)} outputs cover {_by(covered)} cells, and there are "
+        f"{_by(output.shape)}"
+    )
+
+
+def _is_output(tile: insight.Tile) -> bool:
+    return tile.scope == "global" and any(t.access == "write" for t in tile.touches)
+
+
+def _by(sizes: object) -> str:
+    assert isinstance(sizes, (list, tuple))
+    return " x ".join(map(str, sizes))
