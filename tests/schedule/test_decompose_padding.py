@@ -167,3 +167,34 @@ for i in T.thread_binding(8, thread="blockIdx.x"):
             T.writes(C[vi + 1, vj + 2])
             C[vi + 1, vj + 2] = A[vi, vj]"""
     )
+
+
+def test_a_condition_on_the_block_around():
+    text = after(
+        FRAME,
+        lambda sch: sch.blockize("j"),
+        lambda sch: sch.decompose_padding("P", "j"),
+    )
+    assert (
+        text
+        == """\
+for i in range(8):
+    with T.block("P_o"):
+        vi_o = T.axis.spatial(8, i)
+        vj_o = T.axis.spatial(1, 0)
+        T.reads(A[vi_o - 1, -2:8])
+        T.writes(C[vi_o, 0:10])
+        for j in range(10):
+            with T.block("P_pad_const"):
+                vj_i = T.axis.spatial(10, j)
+                T.reads()
+                T.writes(C[vi_o, vj_i])
+                C[vi_o, vj_i] = T.float32(0)
+        for j in range(6):
+            with T.block("P"):
+                vj_i = T.axis.spatial(6, j)
+                T.where(vi_o >= 1 and vi_o < 7)
+                T.reads(A[vi_o - 1, vj_i])
+                T.writes(C[vi_o, vj_i + 2])
+                C[vi_o, vj_i + 2] = A[vi_o - 1, vj_i]"""
+    )

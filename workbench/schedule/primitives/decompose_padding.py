@@ -41,10 +41,14 @@ from workbench.schedule.scope import around, check_stage, domain
 
 @dataclass(frozen=True, slots=True)
 class Padding:
-    """A store of `inside` where every iterator is within `box`, of `outside` elsewhere."""
+    """A store of `inside` where iterators are in `box` and `asked` holds, of `outside` elsewhere.
+
+    `asked` is about iterators of the block around.
+    """
 
     store: BufferStore
     box: Bounds
+    asked: Expr
     inside: Expr
     outside: Const
 
@@ -137,16 +141,23 @@ def _padding(func: PrimFunc, block: Block, task: str) -> Padding:
                 hint="it takes P[v] = T.if_then_else(lo <= v and v < hi, A[v - lo], 0)",
             )
     ends = domain(block)
+    mine: Expr = TRUE
+    asked: Expr = TRUE
+    for part in conjuncts(condition):
+        if variables(part) & set(ends):
+            mine = both(mine, part)
+        else:
+            asked = both(asked, part)
     single = all(len(variables(c)) == 1 for c in conjuncts(condition))
-    box = arith.narrow(ends, condition)
+    box = arith.narrow(ends, mine)
     empty = any(low > high for low, high in box.values())
-    if not single or empty or not arith.prove(condition, box):
+    if not single or empty or not arith.prove(mine, box):
         raise Refusal(
             f"Can't {task}: its condition is no range of each iterator",
             places(func).realize(block),
             hint="it takes conditions such as 1 <= vi and vi < 7, joined by `and`",
         )
-    return Padding(store, box, inside, outside)
+    return Padding(store, box, asked, inside, outside)
 
 
 def _filled(realize: BlockRealize, loops: list[For], padding: Padding) -> tuple[Stmt, BlockId]:
@@ -185,6 +196,7 @@ def _copied(realize: BlockRealize, loops: list[For], padding: Padding, dom: Boun
         if not whole:
             limits += [binary("<=", low, value), value < high + 1]
     predicate: Expr = TRUE
+    limits += conjuncts(padding.asked)
     asked = [x for x in limits if not arith.prove(x, dom)]
     for condition in (*asked, *conjuncts(realize.predicate)):
         predicate = both(predicate, condition)
