@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.tvm_oracle import EXPLAINED, load_tvm, run_seed
+from tests.support.tvm_differences import EXPLAINED
+from tests.support.tvm_oracle import load_tvm, run_seed
 
 DOCS = Path(__file__).parent.parent / "docs" / "differences-from-tvm.md"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import random
-import re
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from tests.support.gpu_steps import gpu_steps
 from tests.support.random_programs import fresh, random_inputs, random_program
 from tests.support.random_steps import Chooser, Told, take, take_ours
 from tests.support.same_program import Different, compare
+from tests.support.tvm_differences import explained_program, explained_refusal
 from workbench import script
 from workbench.ir import Block, BlockRealize, Node, PrimFunc, SeqStmt, rewrite, seq, walk
 from workbench.schedule import index_map
@@ -33,120 +33,6 @@ class Verdicts:
     both_refused: Counter[str] = field(default_factory=Counter)
     explained: Counter[str] = field(default_factory=Counter)
     unexplained: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """A difference that is meant: which steps, what our refusal says, what the docs call it."""
-
-    name: str
-    verb: str
-    ours: str  # a pattern that our refusal's text fits; "" where we take the step
-    theirs: str = ""  # a pattern that TVM's error fits; "" where it takes the step
-
-
-# The names are those of the sections of docs/differences-from-tvm.md.
-EXPLAINED: tuple[Explanation, ...] = (
-    Explanation(
-        "Reductions across threads", "*", r"would both (update|write)|may (update|write) the same"
-    ),
-    Explanation("A bound loop stays bound", "*", r"it is bound to"),
-    Explanation("One axis, one extent", "bind", r"it runs .* times, but"),
-    Explanation("One axis, one loop", "bind", r"is bound to it too, and .* uses both"),
-    Explanation("Proofs instead of forms", "*", "", r"compact dataflow|cannot be fulfilled"),
-    Explanation("Proofs instead of forms", "blockize", "", r"can not be blockized"),
-    Explanation("Proofs instead of forms", "compute_at", "", r"TensorRegion pattern match failed"),
-    Explanation("Proofs instead of forms", "rfactor", "", r"block_realize == old_block_realize"),
-    Explanation(
-        "Proofs instead of forms", "decompose_padding", "", r"wrt padding|constrained by a padding"
-    ),
-    Explanation("Loops in T.init()", "*", "", r"it != self_->stmt2ref.end\(\)"),
-    Explanation(
-        "Parts without blocks around them",
-        "loop_partition",
-        "",
-        r"TVM crashes|key is not in Map|out of bounds",
-    ),
-    Explanation("Reindexing in shared loops", "reindex", "", r"outer->body.get\(\) == inner"),
-    Explanation("Nothing to round up", "pad_einsum", "", r"not a computation of Einsum pattern"),
-    Explanation("Proofs instead of forms", "reverse_compute_at", "", r"Check failed|pattern match"),
-    Explanation(
-        "Proofs instead of forms", "reverse_compute_inline", "", r"Invalid|affine|bijective"
-    ),
-    Explanation("Moves that do nothing", "*", r"no block (ahead of it makes|after it reads)"),
-    Explanation(
-        "Values that are not made yet",
-        "reverse_compute_at",
-        r"not made yet|made in different|too early",
-    ),
-    Explanation("Values that are not made yet", "compute_at", r"not made yet|makes? all"),
-    Explanation("Values that are not made yet", "merge", r"would read \w+ too early"),
-    Explanation(
-        "Sums that could start again", "*", r"added twice|before its init|out of order|runs twice"
-    ),
-    Explanation(
-        "Blocks that may skip iterations",
-        "*",
-        r"may not run all|only where its T.where|without its T.where|may leave out",
-    ),
-    Explanation(
-        "Copies that would overwrite", "cache_write", r"leave out cells|leave cells between"
-    ),
-    Explanation("Alignment of the last axis", "storage_align", r"is the last, whose elements"),
-    Explanation("Padding that would be summed", "pad_einsum", r"has no loop of its own"),
-    Explanation("Padding that would be summed", "pad_einsum", r"more terms along \w+ would change"),
-    Explanation(
-        "Padding in shared loops", "pad_einsum", r"^Can't \S+ `\w+`: `\w+` is in `\w+` too"
-    ),
-    Explanation(
-        "Inlining into blocks in blocks", "reverse_compute_inline", r"into `\w+_o`: it does more"
-    ),
-    Explanation("Merging plain loops side by side", "merge", r"is no plain loop any more"),
-    Explanation("Merging plain loops side by side", "merge", r"something stands between them"),
-    Explanation("Merging plain loops side by side", "merge", r"and `\w+` both write \w+\."),
-    Explanation("Arguments stay as they are", "transform_layout", r"it is an argument, which"),
-    Explanation("Any combiner that forgets its start", "rfactor", "", r"No matched reducer"),
-    Explanation(
-        "program: Extents are numbers", "compute_at", r"^values of ax|^T.where of|^bindings of"
-    ),
-    Explanation("program: Extents are numbers", "reverse_compute_at", r"^values of ax|^T.where of"),
-    Explanation(
-        "program: One iteration where one is enough", "reverse_compute_at", r"^kind of stat"
-    ),
-    Explanation(
-        "program: Indices where the block runs",
-        "reverse_compute_inline",
-        r"^(writes|where|T.where|reads)",
-    ),
-    Explanation("program: Conditions stay with the block", "cache_write", r"^T.where of"),
-    Explanation("program: Conditions stay with the block", "rfactor", r"^T.where of"),
-    Explanation("program: Conditions stay with the block", "blockize", r"^T.where of"),
-    Explanation("Proofs instead of forms", "rfactor", "", r"kSerial"),
-    Explanation("program: Extents are numbers", "cache_read", r"^values of ax"),
-    Explanation("program: Names are identifiers", "*", r"\.rf"),
-    Explanation(
-        "program: Padding that would be summed",
-        "pad_einsum",
-        r"^what \w+_pad is set to: ours \[(0|0\.0)\]|^values of i\d: ",
-    ),
-    # in both, the values have been found equal before
-    Explanation("program: Values as they are written", "blockize", r"^(loads|where \w+ is read): "),
-    Explanation("program: Values as they are written", "start", r"^(loads|where \w+ is read): "),
-    Explanation("program: Values as they are written", "transform_layout", r"^reads of "),
-    Explanation("program: Copies that keep their indices", "cache_read", r"^buffers of \w+_o: "),
-    Explanation(
-        "program: Threads pad what they copy",
-        "decompose_padding",
-        r"^loop: ours \('(\w+)', '\w+', .*\), theirs \('\1', 'serial', None\)"
-        r"|^notes of \w+: ours .*, theirs \{\}$",
-    ),
-    Explanation(
-        "program: Parts without blocks around them",
-        "loop_partition",
-        r"^$|^(domains|reads|writes|init) of \w+\d\b",  # never the same: TVM's blocks are left out
-    ),
-    Explanation("program: Copies no larger than the buffer", "cache_read", r"^buffers of root"),
-)
 
 
 # Verbs with which TVM 0.27 follows a null pointer where it should refuse.
@@ -280,11 +166,10 @@ class Pair:
         if fault:
             self.verdicts.explained[f"{step.verb}: TVM's result {fault}"] += 1
             return
-        for known in EXPLAINED:
-            fits = known.verb in (step.verb, "*") and (ours is None) == (not known.ours)
-            if fits and re.search(known.ours, ours or "") and re.search(known.theirs, theirs or ""):
-                self.verdicts.explained[known.name] += 1
-                return
+        name = explained_refusal(step.verb, ours or "", theirs or "")
+        if name:
+            self.verdicts.explained[name] += 1
+            return
         said = f"we refuse: {ours.splitlines()[0]}" if ours else f"TVM refuses: {_last(theirs)}"
         self.verdicts.unexplained.append(
             f"{step.verb}: {said}\nstep: {step}\nafter: {'; '.join(map(str, self.taken))}\n"
@@ -332,7 +217,7 @@ class Pair:
         if not text and verb != "loop_partition":
             return
         fault = self._fault(self.theirs)
-        name = f"{verb}: TVM's result {fault}" if fault else _explained_program(verb, text)
+        name = f"{verb}: TVM's result {fault}" if fault else explained_program(verb, text)
         if name:
             self.verdicts.explained[name] += 1
         else:
@@ -371,15 +256,6 @@ def _without_wrapping(node: Node) -> Node:
         case SeqStmt(stmts):
             return seq(*stmts)
     return node
-
-
-def _explained_program(verb: str, text: str) -> str:
-    """The name of the known difference between the two programs, or nothing."""
-    for known in EXPLAINED:
-        is_program = known.name.startswith("program: ") and known.verb in (verb, "*")
-        if is_program and re.search(known.ours, text):
-            return known.name
-    return ""
 
 
 class Diverged(Exception):
