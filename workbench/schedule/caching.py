@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -178,11 +178,17 @@ def bounds_at(func: PrimFunc, holder: For | BlockRealize) -> Bounds:
     return around(places(func), _body(holder)[0])
 
 
-def scope_choices(which: str, count: int) -> Iterator[Mapping[str, Any]]:
+def scope_choices(which: str, regions: Sequence[BufferRegion]) -> Iterator[Mapping[str, Any]]:
     """The arguments worth trying: each buffer in each of the GPU's own memories."""
-    for k in range(count):
+    for buffer in by_name(regions):
         for scope in ("shared", "local"):
-            yield {which: k, "storage_scope": scope}
+            yield {which: buffer, "storage_scope": scope}
+
+
+def by_name(regions: Sequence[BufferRegion]) -> list[str | int]:
+    """The name of each buffer, or its number where another one has that name too."""
+    names = [region.buffer.name for region in regions]
+    return [name if names.count(name) == 1 else k for k, name in enumerate(names)]
 
 
 def written_ends(block: Block, buffer: Buffer) -> list[tuple[int, int]]:

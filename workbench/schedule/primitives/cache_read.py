@@ -35,7 +35,7 @@ from workbench.schedule.scope import (
 
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
-    yield from scope_choices("read_buffer_index", len(block.reads))
+    yield from scope_choices("read_buffer_index", block.reads)
 
 
 @primitive(group="memory", choices=_choices)

@@ -28,7 +28,7 @@ from workbench.schedule.scope import around, only_region, readers, siblings, wri
 
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
-    yield from scope_choices("write_buffer_index", len(block.writes))
+    yield from scope_choices("write_buffer_index", block.writes)
 
 
 @primitive(group="memory", choices=_choices)

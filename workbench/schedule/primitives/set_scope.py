@@ -8,7 +8,7 @@ from dataclasses import replace
 from workbench.diag import Refusal
 from workbench.ir import Block, PrimFunc, substitute_buffers
 from workbench.ir.places import places
-from workbench.schedule.caching import SCOPES, check_scope, nth_buffer
+from workbench.schedule.caching import SCOPES, by_name, check_scope, nth_buffer
 from workbench.schedule.primitive import Edit, primitive
 
 
@@ -25,10 +25,10 @@ def _check(func: PrimFunc, block: Block, buffer_index: int | str, storage_scope:
 
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[dict[str, int | str]]:
-    for number, region in enumerate(block.writes):
+    for which, region in zip(by_name(block.writes), block.writes, strict=True):
         others = [scope for scope in SCOPES if scope != region.buffer.scope]
         for scope in others:
-            yield {"buffer_index": number, "storage_scope": scope}
+            yield {"buffer_index": which, "storage_scope": scope}
 
 
 @primitive(group="memory", check=_check, choices=_choices)
