@@ -407,14 +407,15 @@ DRAWS: dict[str, Callable[[Chooser], Told | None]] = {
 OFTEN = {
     "compute_at": 3,
     "compute_inline": 2,
-    "reverse_compute_inline": 5,
+    "reverse_compute_inline": 6,
     "reverse_compute_at": 3,
     "annotate": 2,
-    "unannotate": 4,
+    "unannotate": 5,
     "rfactor": 4,
     "merge": 10,
-    "decompose_padding": 5,
+    "decompose_padding": 6,
     "pad_einsum": 3,
+    "storage_align": 2,
     "transform_layout": 2,
 }
 
