@@ -10,6 +10,7 @@ import workbench as wb
 from benchmarks.matmuls import blocking, matmul
 from tests.widgets.programs import ADD, WINDOW, parse, window_steps
 from workbench import lesson
+from workbench.diag import Fail
 from workbench.schedule import Schedule
 from workbench.widgets import Question
 
@@ -52,13 +53,14 @@ def test_another_schedule_is_judged_by_what_it_does():
     assert verdict is not None and verdict.truth == "block 5, thread 0"
 
 
-def loads(stage: str | None, threads: int):
+def loads(stage: str | None, threads: int, by: str = "block"):
     return lesson.how_many_loads(
         "A",
         "how often?",
-        {"130 times": 8 * 130, "384 times": 8 * 384, "16,640 times": 8 * 130 * 128},
+        (130, 384, 16_640),
+        by=by,
         steps="these steps",
-        why="So it is.",
+        why={16_640: "So it is.", 3: "Three."},
         stage=stage,
         threads=threads,
     )
@@ -76,11 +78,45 @@ def test_loads_are_counted_at_each_stage_of_lesson_2():
         verdict = loads(stage, threads).judge(sch.history.find(mark).func)
         assert verdict is not None
         found[mark] = (verdict.truth, verdict.why)
+    blocks = "all 8 blocks together"
     assert found == {
-        "bound": ("384 times", "the program loads A 3,072 times. So it is."),
-        "cached": ("16,640 times", "the program loads A 133,120 times. So it is."),
-        "cooperative": ("130 times", "the program loads A 1,040 times. So it is."),
+        "bound": ("384 times", f"one block loads from A 384 times, {blocks} 3,072 times."),
+        "cached": (
+            "16,640 times",
+            f"one block loads from A 16,640 times, {blocks} 133,120 times. So it is.",
+        ),
+        "cooperative": ("130 times", f"one block loads from A 130 times, {blocks} 1,040 times."),
     }
+    of_each = loads(None, 1, by="element").judge(sch.history.find("bound").func)
+    assert of_each is not None and (of_each.truth, of_each.why) == (
+        "3 times",
+        "A has 1,027 elements, and the program loads from it 3,072 times. Three.",
+    )
+
+
+def test_a_number_that_no_choice_has_is_said_without_an_explanation():
+    """The explanation is of one number: another schedule is told its own."""
+    sch = Schedule(parse(WINDOW))
+    _, inner = sch.split("i", factors=[None, 100])
+    sch.bind(inner, "threadIdx.x")
+    verdict = loads(None, 1).judge(sch.func)
+    assert verdict is not None and (verdict.truth, verdict.why) == (
+        "3,072 times",
+        "one block loads from A 3,072 times.",
+    )
+    sch.bind("i_0", "blockIdx.x")
+    verdict = loads(None, 1).judge(sch.func)
+    assert verdict is not None and (verdict.truth, verdict.why) == (
+        "about 279 times",
+        "11 blocks load from A 3,072 times, not all as often.",
+    )
+
+
+def test_the_lessons_questions_have_names():
+    assert lesson.question("window_bound").choices == ("once", "3 times", "128 times")
+    with pytest.raises(Fail) as refused:
+        lesson.question("window")
+    assert str(refused.value).splitlines()[0] == "Can't find the question 'window'."
 
 
 def test_loads_are_undecided_before_the_steps():
@@ -97,9 +133,9 @@ def uses(by: str, stage: str | None = None) -> Question:
     return lesson.how_often_used(
         "A",
         "how often?",
-        {"once": 1, "2 times": 2, "4 times": 4, "8 times": 8},
+        (1, 2, 4, 8),
         steps="these steps",
-        why="So it is.",
+        why={2: "So it is.", 4: "So it is."},
         by=by,
         axes=("threadIdx.x", "threadIdx.y"),
         stage=stage,
@@ -124,7 +160,7 @@ def test_uses_are_undecided_before_the_steps():
     asked = [uses("thread").judge(node.func) is None for node in nodes]
     assert asked == [True] * 11 + [False, False]
     assert uses("thread", "A_shared").judge(sch.func) is None
-    nothing = lesson.how_often_used("C", "?", {"once": 1}, steps="", why="")
+    nothing = lesson.how_often_used("C", "?", (1,), by="thread", steps="", why={})
     assert nothing.judge(sch.func) is None, "C is only written"
 
 

@@ -101,12 +101,30 @@ def test_a_lesson_says_what_it_teaches_asks_and_sets_a_task(path: Path):
     assert sum(first.count(f"\n{n}. ") for n in (1, 2, 3)) == 3, "three goals"
     assert f"About {MINUTES[path.name]} minutes" in first and MINUTES[path.name] <= 45
     code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
-    assert "question=lesson." in code, "at least one prediction"
+    assert "question=lesson.question(" in code, "at least one prediction"
     assert "exercise.check(mine)" in code, "at least one exercise"
     grades = [c.metadata["nbgrader"] for c in cells if "nbgrader" in c.metadata]
     assert [g["solution"] for g in grades] == [True, False]
     assert [g["grade"] for g in grades] == [False, True]
     assert len({g["grade_id"] for g in grades}) == len(grades)
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=name)
+def test_every_lab_saves_and_no_cell_tells_the_answer_with_the_question(path: Path, monkeypatch):
+    """One file for each history: all labs of it save the same."""
+    monkeypatch.setattr(sys.modules["workbench.lesson.begin"], "_begun", WeakValueDictionary())
+    files: dict[wb.Schedule, set[object]] = {}
+    monkeypatch.setattr(
+        wb, "lab", lambda sch, *, autosave, **_: files.setdefault(sch, set()).add(autosave)
+    )
+    run_cells(path)
+    saved = [file for of_one in files.values() for file in of_one]
+    assert len(saved) == len(files), files
+    names = {f"my-work/{path.stem}.json", f"my-work/{path.stem}_1024.json"}
+    assert set(saved) <= names and len(set(saved)) == len(saved)
+    code = [c.source for c in nbformat.read(path, as_version=4).cells if c.cell_type == "code"]
+    asked = sum(source.count("question=lesson.question(") for source in code)
+    assert asked == sum(source.count("question=") for source in code) > 0
 
 
 @pytest.mark.parametrize("path", LESSONS, ids=name)

@@ -5,6 +5,7 @@ from workbench.lesson.checking import check_result
 from workbench.lesson.compare import Comparison, compare
 from workbench.lesson.exercise import Exercise, Goal, Report, exercise
 from workbench.lesson.predict import how_many_loads, how_often_used, loads_of, who_computes
+from workbench.lesson.questions import question
 
 __all__ = [
     "Comparison",
@@ -18,5 +19,6 @@ __all__ = [
     "how_many_loads",
     "how_often_used",
     "loads_of",
+    "question",
     "who_computes",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from math import prod
 from typing import Literal
 
 from workbench import insight, script
@@ -96,18 +97,18 @@ def _value(loop: For, cell: Cell) -> int | None:
 def how_many_loads(
     buffer: str,
     text: str,
-    choices: Mapping[str, int],
+    choices: tuple[int, ...],
     *,
+    by: Literal["element", "block"],
     steps: str,
-    why: str,
+    why: Mapping[int, str],
     threads: int = 1,
     stage: str | None = None,
 ) -> Question:
-    """Ask how often the whole program loads from `buffer`; choices are words and loads.
+    """Ask how often an element of `buffer` is loaded, or how often one block loads from it.
 
     The program decides it once it binds `threads` loops to threadIdx.x and, where `stage` is
-    given, has a block of that name under a bound loop. The choice nearest to its loads is the true
-    one.
+    given, has a block of that name under a bound loop. `why` explains numbers that may come out.
     """
 
     def judge(func: PrimFunc) -> Verdict | None:
@@ -116,34 +117,65 @@ def how_many_loads(
         if bound != threads or (stage is not None and stage not in _stages(func)):
             return None
         loads = loads_of(func, buffer)
-        truth = min(choices, key=lambda choice: abs(choices[choice] - loads))
-        return Verdict(truth, f"the program loads {buffer} {loads:,} times. {why}")
+        of = _blocks(func) if by == "block" else _cells(func, buffer)
+        number = round(loads / of)
+        truth = f"about {times(number)}" if by == "block" and loads % of else times(number)
+        told = f"{_loaded(buffer, loads, of, by)}. {why.get(number, '')}"
+        return Verdict(truth, told.rstrip())
 
     return Question(
         name=f"loads of {buffer} after {steps}",
         text=text,
-        choices=tuple(choices),
+        choices=tuple(map(times, choices)),
         judge=judge,
         todo=f"Now {steps}.",
     )
 
 
+def times(number: int) -> str:
+    """A number of times in words: "once", "16,640 times"."""
+    return "once" if number == 1 else f"{number:,} times"
+
+
+def _loaded(buffer: str, loads: int, of: int, by: Literal["element", "block"]) -> str:
+    if by == "element":
+        return f"{buffer} has {of:,} elements, and the program loads from it {loads:,} times"
+    if loads % of:
+        return f"{of:,} blocks load from {buffer} {loads:,} times, not all as often"
+    all_blocks = f", all {of:,} blocks together {times(loads)}" if of > 1 else ""
+    return f"one block loads from {buffer} {times(loads // of)}{all_blocks}"
+
+
+def _blocks(func: PrimFunc) -> int:
+    """How many blocks the program launches; its blockIdx axes have constant extents."""
+    axes = {
+        node.thread: node.extent.value
+        for node in walk(func.body)
+        if isinstance(node, For) and str(node.thread).startswith("blockIdx")
+        if isinstance(node.extent, Const)
+    }
+    return prod(map(int, axes.values()))
+
+
+def _cells(func: PrimFunc, buffer: str) -> int:
+    return prod(next(param.shape for param in func.params if param.name == buffer))
+
+
 def how_often_used(
     buffer: str,
     text: str,
-    choices: Mapping[str, float],
+    choices: tuple[int, ...],
     *,
+    by: Literal["block", "thread"],
     steps: str,
-    why: str,
-    by: Literal["block", "thread"] = "thread",
+    why: Mapping[int, str],
     axes: tuple[str, ...] = ("threadIdx.x",),
     stage: str | None = None,
 ) -> Question:
     """Ask how often the first thread (or the first block) reads each element of `buffer` it needs.
 
     The program decides it once loops are bound to all of `axes` and, where `stage` is given, it
-    has a block of that name under a bound loop. The choice nearest to its reads for each element
-    is the true one.
+    has a block of that name under a bound loop. `why` explains numbers that may come out.
     """
 
     def judge(func: PrimFunc) -> Verdict | None:
@@ -152,14 +184,15 @@ def how_often_used(
         reads, cells = _reads_of_one(func, buffer, by)
         if not cells:
             return None
-        truth = min(choices, key=lambda choice: abs(choices[choice] - reads / cells))
+        number = round(reads / cells)
         who = f"the first {by} reads {cells:,} elements of {buffer}, {reads:,} times in all"
-        return Verdict(truth, f"{who}. {why}")
+        told = f"{who}. {why.get(number, '')}"
+        return Verdict(times(number), told.rstrip())
 
     return Question(
         name=f"uses of {buffer} by a {by} after {steps}",
         text=text,
-        choices=tuple(choices),
+        choices=tuple(map(times, choices)),
         judge=judge,
         todo=f"Now {steps}.",
     )

@@ -1,0 +1,144 @@
+"""The predictions of the lessons, by short names: what is asked, and why the answer is what it is.
+
+A lesson's cell names its question only, so that nobody reads the answer with the question.
+"""
+
+from __future__ import annotations
+
+from workbench.diag import Fail
+from workbench.lesson.predict import how_many_loads, how_often_used, who_computes
+from workbench.widgets import Question
+
+
+def question(name: str) -> Question:
+    """The question of that name. Raises Fail for a name that there is not."""
+    if name not in QUESTIONS:
+        raise Fail(f"Can't find the question {name!r}", hint=f"there are: {', '.join(QUESTIONS)}")
+    return QUESTIONS[name]
+
+
+VECTOR_ADD = {
+    "vector_2_4": who_computes(
+        "C",
+        5,
+        ("block 0, thread 5", "block 1, thread 1", "block 5, thread 0", "time step 5"),
+        steps="split(i, [2, 4]) and both binds",
+    ),
+    "vector_4_2": who_computes(
+        "C",
+        5,
+        ("block 1, thread 1", "block 2, thread 1", "block 5, thread 0", "block 1, thread 2"),
+        steps="split(i, [4, 2]) and both binds",
+    ),
+}
+
+WINDOW_SUM = {
+    "window_bound": how_many_loads(
+        "A",
+        "with one thread for each output, how often is an inner element of A loaded?",
+        (1, 3, 128),
+        by="element",
+        steps="split i by [None, 128] and bind both loops",
+        why={
+            3: "Each of the 1024 threads loads its own three, whatever its neighbours have loaded: "
+            "A[5] is wanted for B[3], B[4] and B[5], by three different threads."
+        },
+    ),
+    "window_cached": how_many_loads(
+        "A",
+        "after cache_read and compute_at under i_1, how often does one block load from A?",
+        (130, 384, 16_640),
+        by="block",
+        steps="apply cache_read (buffer 0, shared) to block C, and compute_at of A_shared to i_1",
+        stage="A_shared",
+        why={
+            16_640: "The copy stands inside the loop over threads, so every one of the 128 threads "
+            "copies all 130 cells: 128 x 130 = 16,640 in a block. The tile is right, but nobody "
+            "shares the work."
+        },
+    ),
+    "window_cooperative": how_many_loads(
+        "A",
+        "after splitting the fetch by [None, 128] and binding its inner loop, how often does one "
+        "block load from A?",
+        (128, 130, 256, 384),
+        by="block",
+        steps="split ax0 by [None, 128] and bind ax0_1 to threadIdx.x",
+        threads=2,
+        why={
+            130: "128 threads fetch 128 cells in the first round and 2 in the second, where the "
+            "other 126 have nothing to do (T.where guards them): 130 loads, one for each cell."
+        },
+    ),
+}
+
+LOCAL_BLOCKING = {
+    "matmul_bound": how_many_loads(
+        "A",
+        "with one thread for each output, how often is each element of A loaded?",
+        (1, 2, 8, 64),
+        by="element",
+        steps="bind i to threadIdx.y and j to threadIdx.x",
+        why={
+            8: "A[0, 0] is wanted for all of row 0, C[0, 0] to C[0, 7]: eight threads, and each of "
+            "them loads it for itself."
+        },
+    ),
+    "matmul_tiled": how_often_used(
+        "A",
+        "after the four binds, how often does one thread use each element of A that it needs?",
+        (1, 2, 4, 8),
+        by="thread",
+        steps="bind i_0 and j_0 to blockIdx.y and blockIdx.x, i_1 and j_1 to threadIdx.y and "
+        "threadIdx.x",
+        axes=("threadIdx.x", "threadIdx.y"),
+        stage="C_local",
+        why={
+            2: "The thread has 2 x 2 outputs: two in each row. An element of A is wanted for the "
+            "outputs of its row, an element of B for those of its column: V = 2 times each."
+        },
+    ),
+}
+
+SHARED_BLOCKING = {
+    "matmul_block": how_often_used(
+        "A",
+        "how often does one block read each element of A that it needs?",
+        (1, 2, 4, 8),
+        by="block",
+        steps="choose block 0 in the picture of the tiles, then one thread after the other",
+        stage="C_local",
+        why={
+            4: "The block has 4 x 4 outputs, four in a row, so each element of A is wanted four "
+            "times: by two threads, two times each. A thread's own two share a register. The two "
+            "threads do not know of each other."
+        },
+    ),
+    "matmul_fetched": how_many_loads(
+        "A",
+        "after cache_read and compute_at under k_0, how often does one block load from A?",
+        (32, 64, 128),
+        by="block",
+        steps="apply cache_read (buffer 0, shared) to block C, and compute_at of A_shared to k_0",
+        stage="A_shared",
+        why={
+            128: "In each of the 2 steps of k_0 the tile has 16 elements, and every one of the 4 "
+            "threads fetches all of it: 2 x 16 x 4 = 128. You know this from lesson 2."
+        },
+    ),
+    "matmul_cooperative": how_many_loads(
+        "A",
+        "after fuse, split by [None, 4, 4] and bind, how often does one block load from A?",
+        (8, 16, 32, 128),
+        by="block",
+        steps="fuse ax0 and ax1, split by [None, 4, 4], bind the middle loop, vectorize the last",
+        threads=2,
+        stage="A_shared",
+        why={
+            32: "16 elements in each of 2 steps, each fetched by one thread: 32, once for every "
+            "element that the block needs. A float4 is one instruction and four elements."
+        },
+    ),
+}
+
+QUESTIONS: dict[str, Question] = VECTOR_ADD | WINDOW_SUM | LOCAL_BLOCKING | SHARED_BLOCKING
