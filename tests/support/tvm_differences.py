@@ -28,6 +28,7 @@ EXPLAINED: tuple[Explanation, ...] = (
     Explanation("Proofs instead of forms", "blockize", "", r"can not be blockized"),
     Explanation("Proofs instead of forms", "compute_at", "", r"TensorRegion pattern match failed"),
     Explanation("Proofs instead of forms", "compute_at", "", r"Not a complete or reduction block"),
+    Explanation("Proofs instead of forms", "reindex", "", r"not a leaf block"),
     Explanation("Proofs instead of forms", "rfactor", "", r"block_realize == old_block_realize"),
     Explanation(
         "Proofs instead of forms", "decompose_padding", "", r"wrt padding|constrained by a padding"
@@ -43,7 +44,10 @@ EXPLAINED: tuple[Explanation, ...] = (
     Explanation("Nothing to round up", "pad_einsum", "", r"not a computation of Einsum pattern"),
     Explanation("Proofs instead of forms", "reverse_compute_at", "", r"Check failed|pattern match"),
     Explanation(
-        "Proofs instead of forms", "reverse_compute_inline", "", r"Invalid|affine|bijective"
+        "Proofs instead of forms",
+        "reverse_compute_inline",
+        "",
+        r"Invalid|affine|bijective|body pattern",
     ),
     Explanation("Moves that do nothing", "*", r"no block (ahead of it makes|after it reads)"),
     Explanation(
@@ -108,6 +112,7 @@ EXPLAINED: tuple[Explanation, ...] = (
     Explanation("program: Values as they are written", "start", r"^(loads|where \w+ is read): "),
     Explanation("program: Values as they are written", "transform_layout", r"^reads of "),
     Explanation("program: Copies that keep their indices", "cache_read", r"^buffers of \w+_o: "),
+    Explanation("program: Copies that keep their indices", "cache_write", r"^buffers of \w+_o: "),
     Explanation(
         "program: Threads pad what they copy",
         "decompose_padding",
