@@ -289,10 +289,12 @@ def test_all_goals_are_listed_from_the_start():
     ]
 
 
-def test_no_tile_of_several_rows_fits_the_few_loads():
-    """The task says so: 61 rows, and the goals leave no way to a tile of 1 or of 61."""
-    rows = lesson.exercise("few_loads").program.params[2].shape[0]
-    assert all(rows % n for n in range(2, rows))
+def test_only_one_row_or_all_rows_divide_the_few_loads():
+    """As the task says; with either, no tile of whole warps reaches the other goals."""
+    rows, columns = lesson.exercise("few_loads").program.params[2].shape
+    assert [n for n in range(1, rows + 1) if rows % n == 0] == [1, rows]
+    assert 40 + 40 / columns > 21, "one row: each output loads all of its column of B"
+    assert -(-columns // 32) < 4, "all rows, and 32 threads side by side: fewer than 4 blocks"
 
 
 @pytest.mark.parametrize("name", ["few_loads", "small_tiles"])

@@ -17,7 +17,7 @@ from nbclient import NotebookClient
 
 import workbench as wb
 import workbench.lesson
-from workbench.widgets import Question
+from workbench.widgets import Lab, Question
 
 ROOT = Path(__file__).parents[2]
 LESSONS = sorted((ROOT / "lessons").glob("[0-9]*.ipynb"))
@@ -257,6 +257,39 @@ def test_the_matmuls_as_a_learner_clicks_them(where, clicks, monkeypatch):
         assert "error" not in here.status, here.status
     verdict = here.pages[str(here.at)]["verdict"]
     assert here.setup["question"]["choices"][verdict["truth"]] == answer
+
+
+def test_what_was_done_in_every_lab_comes_back_in_another_session(tmp_path: Path, monkeypatch):
+    """Three answers and a branch, each made in another lab of lesson 2."""
+    made: list[wb.widgets.Lab] = []
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(wb, "lab", lambda *a, **o: made.append(Lab(*a, **o)))
+
+    def session(last: str) -> list[wb.widgets.Lab]:
+        made.clear()
+        monkeypatch.setattr(sys.modules["workbench.lesson.begin"], "_begun", WeakValueDictionary())
+        run_cells(ROOT / "lessons" / "02_window_sum.ipynb", last)
+        return made
+
+    *asking, comparing = session("lab-compare")
+    for lab in asking:
+        name = lab.setup["question"]["name"]
+        lab._on_message(None, {"do": "answer", "name": name, "choice": 1}, None)
+    answers = dict(comparing.history.answers)
+    comparing.at = 0
+    split = {"do": "apply", "verb": "split", "place": place_of(comparing, "i")}
+    comparing._on_message(None, {**split, "args": {"factors": "[None, 64]"}}, None)
+    steps = len(comparing.history) - 1
+    assert len(answers) == 3 and comparing.status["kind"] == "ready"
+
+    (first,) = session("lab-start")
+    assert first.setup["resume"]["text"] == (
+        f"You were here before: 02_window_sum.json has {steps} steps and 3 answers more than this "
+        "lab."
+    )
+    first._on_message(None, {"do": "resume"}, None)
+    assert first.answers == answers and len(first.history) - 1 == steps
+    assert first.history[first.at].label == "split(i, factors=[None, 64])"
 
 
 def place_of(lab: wb.widgets.Lab, name: str) -> str:
