@@ -28,6 +28,7 @@ EXPLAINED: tuple[Explanation, ...] = (
     Explanation("Proofs instead of forms", "blockize", "", r"can not be blockized"),
     Explanation("Proofs instead of forms", "compute_at", "", r"TensorRegion pattern match failed"),
     Explanation("Proofs instead of forms", "compute_at", "", r"Not a complete or reduction block"),
+    Explanation("Proofs instead of forms", "decompose_reduction", "", r"Not a reduction block"),
     Explanation("Proofs instead of forms", "reindex", "", r"not a leaf block"),
     Explanation("Proofs instead of forms", "rfactor", "", r"block_realize == old_block_realize"),
     Explanation(
@@ -118,6 +119,11 @@ EXPLAINED: tuple[Explanation, ...] = (
         "decompose_padding",
         r"^loop: ours \('(\w+)', '\w+', .*\), theirs \('\1', 'serial', None\)"
         r"|^notes of \w+: ours .*, theirs \{\}$",
+    ),
+    Explanation(
+        "program: What is inside, by domains",
+        "decompose_padding",
+        r"^(values|bindings|domains) of \w+: ",
     ),
     Explanation(
         "program: Parts without blocks around them",
