@@ -15,7 +15,7 @@ from tests.support.random_programs import random_program
 from tests.support.random_steps import Chooser, take_ours
 from tests.support.tracer import Event, trace
 from workbench import insight, script
-from workbench.insight.accesses import accesses
+from workbench.insight.accesses import Access, accesses
 from workbench.insight.page import Region
 from workbench.insight.tiles import _keys
 from workbench.ir import PrimFunc, Var
@@ -124,9 +124,11 @@ def test_tiles(seed: int):
     loops = {key: {x.var for x in found} for key, found in _keys(accesses(func)).items()}
     select = {a.key: rng.randrange(a.extent) for a in axes if rng.random() < 0.4}
     found = insight.tiles(func, select)
+    steps = [around(access, select, loops) for access in accesses(func)]
+    steps = [inside for inside in steps if inside is not None]
     wanted = defaultdict(list)
     for event in events:
-        if chosen(event, select, loops):
+        if chosen(event, select, loops, steps):
             access = "write" if event.writes else "read"
             wanted[event.buffer, event.stage, access].append(event.index)
     got = {}
@@ -139,10 +141,45 @@ def test_tiles(seed: int):
         assert (touch.accesses, touch.cells) == (len(indices), len(set(indices))), (key, select)
         assert points(touch.region) >= set(indices)
         assert not touch.exact or points(touch.region) == set(indices)
+    check_totals(found, wanted)
 
 
-def chosen(event: Event, select: dict[str, int], loops: dict[str, set[Var]]) -> bool:
-    """Whether the event is of the selection; what is not inside a selected loop always is."""
+def check_totals(
+    found: insight.Tiles, wanted: dict[tuple[str, str, str], list[tuple[int, ...]]]
+) -> None:
+    """Reads and writes of all blocks together; what is told as even is so for every cell."""
+    for tile in found.tiles:
+        for access, touch in (("read", tile.read), ("write", tile.write)):
+            times = Counter(
+                index
+                for (buffer, _, kind), indices in wanted.items()
+                if (buffer, kind) == (tile.buffer, access)
+                for index in indices
+            )
+            if touch is None:
+                assert not times
+                continue
+            assert (touch.accesses, touch.cells) == (times.total(), len(times))
+            assert not touch.even or len(set(times.values())) == 1
+            assert access not in dict(tile.outside)
+
+
+def around(access: Access, select: dict[str, int], loops: dict[str, set[Var]]) -> set[str] | None:
+    """The selected loops around an access; None if the selected blocks and threads never run it."""
+    own = {loop.name: loop.extent for loop in access.loops}
+    if any("Idx." in key and number >= own.get(key, 1) for key, number in select.items()):
+        return None
+    variables = {loop.var for loop in access.loops}
+    return {key for key in select if "Idx." not in key and loops[key] & variables}
+
+
+def chosen(
+    event: Event, select: dict[str, int], loops: dict[str, set[Var]], steps: list[set[str]]
+) -> bool:
+    """Whether the event is of the selection: what is outside the selected steps is not."""
+    inside = {key for key in select if any(var in loops[key] for var, _ in event.loops)}
+    if any(inside < other for other in steps):
+        return False
     for key, number in select.items():
         if "Idx." in key:
             place = event.block if key.startswith("block") else event.thread

@@ -116,6 +116,28 @@ def test_memory_of_the_window_sum():
     ]
 
 
+def test_memory_shows_what_is_updated_in_place():
+    memory = insight.memory(parsed(MATMUL))
+    flows = {(f.source, f.target): f.count for f in memory.flows}
+    assert flows == {("C", "C"): 64**3, ("A", "C"): 64**3, ("B", "C"): 64**3}
+    assert sum(flows.values()) == memory.levels[0].loads
+    assert [row[-1] for row in memory.table.rows] == ["262,144 for C"] * 3
+
+
+def test_memory_names_registers_by_both_names():
+    caption = insight.memory(blocked_matmul(shared=True)).caption
+    assert "bytes in shared memory; each thread keeps " in caption
+    assert caption.endswith("bytes in registers (local memory).")
+
+
+def test_labels_come_with_shorter_words():
+    who = insight.who(parsed(MATMUL.replace("64", "8")))
+    assert who.cells[5].forms == (("time steps 40 to 47", "t 40–47"),)
+    assert who.told(who.cells[0]) == "C[0, 0] is computed in time steps 0 to 7."
+    blocks = insight.who(blocked_matmul())
+    assert blocks.groups[1].forms == ("block (x=1, y=0)", "block 1,0", "b 1,0")
+
+
 def test_tiles_of_the_shared_matmul():
     func = blocked_matmul(shared=True)
     tiles = insight.tiles(func, {"block": (1, 2, 0), "k_0": 3})
@@ -123,9 +145,49 @@ def test_tiles_of_the_shared_matmul():
     touches = {t.buffer: t.touches for t in tiles.tiles}
     (read,) = touches["A"]
     assert read.region[0][:2] == (32, 16) and read.exact and read.reuse == 1.0
-    write = touches["C"][-1]
+    assert "With blockIdx.x = 1, blockIdx.y = 2, k_0 = 3:\n" in tiles.caption
+    assert touches["C"] == (), "it is written once, not at a step of k_0"
+    assert tiles.tiles[2].outside == (("write", "after the loop over k_0"),)
+    (write,) = insight.tiles(func, {"block": (1, 2, 0)}).tiles[2].touches
     assert write.region == ((32, 16, 1), (16, 16, 1))
-    assert "With blockIdx.x = 1, blockIdx.y = 2" in tiles.caption
+
+
+def test_tiles_tell_a_line_for_each_buffer():
+    sch = wb.Schedule(parsed(MATMUL.replace("64", "8")))
+    i, j, k = sch.get_loops(sch.get_block("C"))
+    sch.bind(i, "threadIdx.y")
+    sch.bind(j, "threadIdx.x")
+    both = (
+        "With threadIdx.x = 0, threadIdx.y = 0:\n"
+        "A: reads one row (8 cells), each once.\n"
+        "B: reads one column (8 cells), each once.\n"
+        "C: reads 1 cell 8 times; writes 1 cell 9 times."
+    )
+    thread = {"thread": (0, 0, 0)}
+    assert insight.tiles(sch.func, thread).caption == both
+    sch.decompose_reduction("C", k)
+    assert insight.tiles(sch.func, thread).caption == both, "the init is counted as before"
+    at_a_step = insight.tiles(sch.func, {**thread, "k": 3})
+    assert at_a_step.caption.endswith("\nC: reads 1 cell once; writes 1 cell once.")
+
+
+def test_tiles_tell_inputs_then_scratch_then_outputs():
+    tiles = insight.tiles(blocked_matmul(shared=True), {"block": (0, 0, 0), "k_0": 3})
+    lines = tiles.caption.splitlines()[1:]
+    names = [line.partition(":")[0] for line in lines]
+    assert names[:2] == ["A", "B"] and names[-1] == "C" and len(names) == len(tiles.tiles)
+    assert lines[-1] == "C: written after the loop over k_0."
+    told = [(row[0], row[3], row[4]) for row in tiles.table.rows]
+    assert ("C", "write", "after the loop over k_0") in told
+
+
+def test_copies_are_known_whatever_is_selected():
+    tiles = insight.tiles(blocked_matmul(shared=True), {"k_0": 3}).tiles
+    assert {t.buffer: t.copied_to for t in tiles if t.copied_to} == {
+        "A": "A_shared",
+        "B": "B_shared",
+        "C_local": "C",
+    }
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ def test_who_tells_what_the_step_changed():
     sch.bind(i_1, "threadIdx.x")
     picture = page(sch, View(), desk)["pictures"]["who:C"]
     assert "block 1" in picture["table"] and "C[" in picture["caption"]
-    assert "is now" in picture["caption"]
+    assert "It was “block 1, time step 1”." in picture["caption"]
 
 
 def test_tiles_follow_the_sliders_and_stay_inside_their_range():

@@ -6,44 +6,41 @@ import re
 import xml.etree.ElementTree as ElementTree
 from typing import TYPE_CHECKING, Any
 
-from workbench.draw.picture import STYLE, Picture
+from workbench.draw.picture import MARGIN, STYLE, Picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 DPI = 96.0  # a CSS px is 1/96 inch: shapes and letters keep their proportions
-MARGIN, GAP = 6.0, 6.0
 CAPTION = 34.0  # px below the strips
 
 Style = dict[str, str]
 
 
 def figure(picture: Picture) -> Figure:
-    """The picture as a figure of its natural size, its strips below each other, its caption last.
+    """The picture as a figure of its natural size, its lines below each other, its caption last.
 
     Raises ImportError where matplotlib is not installed.
     """
     from matplotlib.figure import Figure
 
     trees = [ElementTree.fromstring(strip) for strip in picture.strips]
-    width = max((_number(t, "width") for t in trees), default=300.0) + 2 * MARGIN
-    height = sum(_number(t, "height") + GAP for t in trees) + 2 * MARGIN + CAPTION
+    spots, (width, bottom) = picture.spots()
+    height = bottom + CAPTION
     made = Figure(figsize=(width / DPI, height / DPI), dpi=DPI)
     axes = made.add_axes((0.0, 0.0, 1.0, 1.0))
     axes.set_xlim(0, width)
     axes.set_ylim(height, 0)  # y grows downwards, as in SVG
     axes.set_axis_off()
-    y = MARGIN
-    for tree in trees:
-        _draw(axes, tree, MARGIN, y)
-        y += _number(tree, "height") + GAP
-    axes.text(MARGIN, y + 4, picture.caption, fontsize=8, va="top", wrap=True)
+    for tree, (x, y) in zip(trees, spots, strict=True):
+        _draw(axes, tree, x, y)
+    axes.text(MARGIN, bottom + 4, picture.caption, fontsize=8, va="top", wrap=True)
     return made
 
 
 def _draw(axes: Axes, tree: ElementTree.Element, x: float, y: float) -> None:
-    from matplotlib.patches import Circle, FancyArrowPatch, Rectangle
+    from matplotlib.patches import Circle, PathPatch, Rectangle
     from matplotlib.path import Path
 
     for element in tree.iter():
@@ -60,12 +57,8 @@ def _draw(axes: Axes, tree: ElementTree.Element, x: float, y: float) -> None:
                 axes.add_patch(Circle(middle, _number(element, "r"), zorder=3, **paint))
             case "text":
                 _write(axes, element, x, y, style)
-            case "path" if "marker-end" in element.attrib:
-                a, b, c = _points(element, x, y)
-                path = Path([a, b, c], [Path.MOVETO, Path.CURVE3, Path.CURVE3])
-                head = "-|>,head_length=5,head_width=3"
-                colour = style["stroke"]
-                axes.add_patch(FancyArrowPatch(path=path, arrowstyle=head, color=colour, zorder=2))
+            case "path" if element.get("class", "") in ("wb-arrow", "wb-head"):
+                axes.add_patch(PathPatch(Path(_points(element, x, y)), zorder=2, **paint))
 
 
 def _write(axes: Axes, element: ElementTree.Element, x: float, y: float, style: Style) -> None:
@@ -84,7 +77,7 @@ def _write(axes: Axes, element: ElementTree.Element, x: float, y: float, style: 
 
 
 def _points(element: ElementTree.Element, x: float, y: float) -> list[tuple[float, float]]:
-    """The start, bend and end of an arrow."""
+    """The corners of an arrow or of its head."""
     numbers = list(map(float, re.findall(r"-?[\d.]+", element.get("d", ""))))
     return [(x + a, y + b) for a, b in zip(numbers[::2], numbers[1::2], strict=True)]
 
@@ -107,8 +100,6 @@ def _style(element: ElementTree.Element) -> Style:
     made = dict(_PLAIN, fill="#1f2328") if element.tag.endswith("text") else dict(_PLAIN)
     for name in element.get("class", "").split():
         made |= {k: v for k, v in _RULES.get(name, {}).items() if k in made}
-        if "fill-opacity" in _RULES.get(name, {}):
-            made["fill"] += f"{round(float(_RULES[name]['fill-opacity']) * 255):02x}"
     return made
 
 

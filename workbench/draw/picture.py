@@ -7,20 +7,53 @@ from dataclasses import dataclass
 from html import escape
 
 from workbench.draw.svg import tag
-from workbench.insight import Table
+from workbench.insight import KIND_WORDS, Table
+
+MARGIN = 6.0  # px around the strips and between their lines
+LEAST = 0.8  # of its natural width: a strip of a line is not drawn smaller while it can wrap
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
     """What is drawn: strips side by side where there is room, else one below the other.
 
-    `caption` is one sentence; `table` has the same facts; `kind` says where its numbers come from.
+    `caption` says what is seen; `table` has the same facts; `kind` says where its numbers come
+    from. `across` strips make a line of their own, in which they shrink a little rather than
+    wrap; 0 where as many stand beside each other as there is room for.
     """
 
     strips: tuple[str, ...]
     caption: str
     table: Table
     kind: str
+    across: int = 0
+
+    @property
+    def line_style(self) -> str:
+        """The CSS of the strips' container where `across` strips make a line, else nothing."""
+        if not self.across:
+            return ""
+        width = _size(self.strips[0])[0]
+        return f"--strip: {width * LEAST:g}px; max-width: {width * self.across:g}px"
+
+    def spots(self) -> tuple[list[tuple[float, float]], tuple[float, float]]:
+        """Where each strip stands, the lines below each other; and the size of it all."""
+        spots, wide, y = [], 0.0, MARGIN
+        for start in range(0, len(self.strips), self.across or 1):
+            sizes = [_size(strip) for strip in self.strips[start : start + (self.across or 1)]]
+            x = MARGIN
+            for width, _ in sizes:
+                spots.append((x, y))
+                x += width
+            wide = max(wide, x + MARGIN)
+            y += max(height for _, height in sizes) + MARGIN
+        return spots, (wide, y)
+
+
+def _size(strip: str) -> tuple[float, float]:
+    """The natural width and height of a strip."""
+    width, height = map(float, re.findall(r'(?:width|height)="([\d.]+)"', strip)[:2])
+    return width, height
 
 
 def table_html(table: Table, caption: str = "") -> str:
@@ -40,10 +73,12 @@ def _entry(value: str | int | float) -> str:
 
 def picture_html(picture: Picture) -> str:
     """The picture with its caption and its table, without a script."""
+    line = f' style="{picture.line_style}"' if picture.across else ""
     return (
-        f'<figure class="wb-picture"><div class="wb-strips">{"".join(picture.strips)}</div>'
-        f"<figcaption>{escape(picture.caption)} "
-        f'<span class="wb-kind">{escape(picture.kind)}</span></figcaption>'
+        f'<figure class="wb-picture"><div class="wb-strips"{line}>{"".join(picture.strips)}</div>'
+        f"<figcaption>{escape(picture.caption)}\n"
+        f'<span class="wb-kind">{escape(picture.kind)}</span> '
+        f'<span class="wb-about">{escape(KIND_WORDS.get(picture.kind, ""))}</span></figcaption>'
         f"<details><summary>the same as a table</summary>{table_html(picture.table)}</details>"
         "</figure>"
     )
@@ -59,12 +94,15 @@ text { font: 11px system-ui, sans-serif; fill: #1f2328 }
 .wb-grid { stroke: #b6bec6; stroke-width: .5; fill: none }
 .wb-dot { fill: #1f2328; stroke: #fff }
 .wb-guide { stroke-dasharray: 2 3 }
-.wb-read { fill: #0072b2; fill-opacity: .7; stroke: #1f2328; stroke-dasharray: 4 2 }
-.wb-read-1 { fill: #0072b2; fill-opacity: .3; stroke: #0072b2 }
-.wb-read-2 { fill: #0072b2; fill-opacity: .14; stroke: #0072b2 }
-.wb-write { fill: #d55e00; fill-opacity: .75; stroke: #1f2328 }
-.wb-write-1 { fill: #d55e00; fill-opacity: .34; stroke: #d55e00 }
-.wb-write-2 { fill: #d55e00; fill-opacity: .16; stroke: #d55e00 }
+.wb-read { fill: #4798c6; stroke: #1f2328; stroke-dasharray: 4 2 }
+.wb-read-1 { fill: #a2c8df; stroke: #0072b2 }
+.wb-read-2 { fill: #cadeea; stroke: #0072b2 }
+.wb-write { fill: #dc8a49; stroke: #1f2328 }
+.wb-write-1 { fill: #e6c2a6; stroke: #d55e00 }
+.wb-write-2 { fill: #eadbcf; stroke: #d55e00 }
+.wb-both { fill: #47b79a; stroke: #1f2328; stroke-dasharray: 8 2 2 2 }
+.wb-both-1 { fill: #a2d6cb; stroke: #009e73 }
+.wb-both-2 { fill: #cae5e1; stroke: #009e73 }
 .wb-u0 { fill: #dbe9f6; stroke: #0072b2 }
 .wb-u1 { fill: #fbe3d3; stroke: #d55e00 }
 .wb-u2 { fill: #d9f0e6; stroke: #00795b }
@@ -80,17 +118,14 @@ text { font: 11px system-ui, sans-serif; fill: #1f2328 }
 
 
 def standalone_svg(picture: Picture, title: str) -> str:
-    """All strips below each other in one SVG file that needs no style sheet, on white."""
-    sizes = [
-        tuple(map(float, re.findall(r'(?:width|height)="([\d.]+)"', s)[:2])) for s in picture.strips
-    ]
-    gap, width = 6.0, max(w for w, _ in sizes) + 12
-    parts, y = [], 6.0
-    for strip, (_, height) in zip(picture.strips, sizes, strict=True):
-        inner = strip.partition(">")[2].rpartition("</svg>")[0]
-        parts.append(tag("g", {"transform": f"translate(6 {y:g})"}, inner))
-        y += height + gap
-    ground = tag("rect", {"width": width, "height": y, "class": "wb-ground"})
-    size = {"width": width, "height": y, "viewBox": f"0 0 {width:g} {y:g}"}
+    """All lines of strips in one SVG file that needs no style sheet, on white."""
+    spots, (width, height) = picture.spots()
+    parts = [
+        tag("g", {"transform": f"translate({x:g} {y:g})"},
+            strip.partition(">")[2].rpartition("</svg>")[0])
+        for strip, (x, y) in zip(picture.strips, spots, strict=True)
+    ]  # fmt: skip
+    ground = tag("rect", {"width": width, "height": height, "class": "wb-ground"})
+    size = {"width": width, "height": height, "viewBox": f"0 0 {width:g} {height:g}"}
     about = {"xmlns": "http://www.w3.org/2000/svg", "role": "img", "aria-label": title}
     return tag("svg", {**about, **size}, tag("style", None, STYLE), ground, *parts)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import lcm
 
-from workbench.draw.svg import LETTER, rect, tag, text
+from workbench.draw.svg import rect, tag, text, width_of
 from workbench.insight import Region, Tile, Tiles, Touch
 
 WIDTH, LEFT = 330.0, 6.0  # px of a strip, and where it begins
@@ -77,7 +78,7 @@ def _together(a: Tile, dim_a: int, b: Tile, dim_b: int) -> bool:
 
 def copies(trio: Trio, tiles: Tiles) -> Trio:
     """The same three where the products are taken: in shared memory or registers, if they are."""
-    moves = _moves(tiles)
+    moves = {tile.buffer: tile.copied_to for tile in tiles.tiles if tile.copied_to}
     known = {tile.buffer: tile for tile in tiles.tiles}
     back = {target: source for source, target in moves.items()}
     return Trio(
@@ -85,21 +86,6 @@ def copies(trio: Trio, tiles: Tiles) -> Trio:
         known[_follow(trio.top.buffer, moves)],
         known[_follow(trio.result.buffer, back)],
     )
-
-
-def _moves(tiles: Tiles) -> dict[str, str]:
-    """Which buffer is copied to which of the same shape, by blocks that do nothing else."""
-    stages: dict[str, dict[str, list[Tile]]] = {}
-    for tile in tiles.tiles:
-        for touch in tile.touches:
-            stages.setdefault(touch.stage, {"read": [], "write": []})[touch.access].append(tile)
-    return {
-        found["read"][0].buffer: found["write"][0].buffer
-        for found in stages.values()
-        if [len(found["read"]), len(found["write"])] == [1, 1]
-        and found["read"][0] is not found["write"][0]
-        and found["read"][0].shape == found["write"][0].shape
-    }
 
 
 def _follow(buffer: str, moves: Mapping[str, str]) -> str:
@@ -142,17 +128,16 @@ def product(
     high, wide = (max(span[1] * scale, LEAST) for span in (m, n))
     deep = min(max(k[1] * scale, LEAST), SIDE)
     names = [tile.buffer for tile in trio.tiles]
-    x1 = LEFT + max(deep, len(names[0]) * (LETTER + 0.8)) + 18
+    x1 = LEFT + max(deep, width_of(names[0], "wb-strong")) + 18
     y1 = y + TITLE + deep + 10 + TITLE
     left = Sheet(x1 - 18 - deep, y1, deep, high, (m, k))
     top = Sheet(x1, y + TITLE, wide, deep, (k, n))
     result = Sheet(x1, y1, wide, high, (m, n))
     parts = [_guides(left, top, result, trio, levels[0])]
     for sheet, name in zip((left, top, result), names, strict=True):
-        at = x1 - 18 - len(name) * LETTER if sheet is left and deep < 60 else sheet.x
+        at = x1 - 18 - width_of(name, "wb-strong") if sheet is left and deep < 60 else sheet.x
         title = text(name, max(at, LEFT), sheet.y - 5, "wb-strong", "start")
-        first = "write" if sheet is result else "read"
-        shown = [title, sheet.drawn(name, levels, first)]
+        shown = [title, sheet.drawn(name, levels)]
         element = told(name, levels[-1], sheet is result)
         if element is not None:
             shown.append(sheet.dot([start for start, _, _ in element.region]))
@@ -163,9 +148,9 @@ def product(
 def told(buffer: str, level: Level, result: bool) -> Touch | None:
     """The touch that words tell of: writes of the result, reads of what goes into it."""
     tile = level.tile(buffer)
-    wanted = "write" if result else "read"
-    touches = [t for t in (tile.touches if tile else ()) if t.access == wanted]
-    return max(reversed(touches), key=lambda t: t.accesses, default=None)  # not its init
+    if tile is None:
+        return None
+    return tile.write if result else tile.read
 
 
 def _spans(trio: Trio, around: Tiles | None) -> tuple[Span, Span, Span]:
@@ -210,18 +195,15 @@ class Sheet:
         start, size = (self.y, self.height) if dim == 0 else (self.x, self.width)
         return start + min(max((cell - first) / count, 0.0), 1.0) * size
 
-    def drawn(self, buffer: str, levels: Sequence[Level], first: str = "write") -> str:
-        """The sheet with what each of the nested selections touches.
-
-        What is both read and written is drawn as `first` says.
-        """
-        parts = [rect(self.x, self.y, self.width, self.height, "wb-soft"), self._grid()]
+    def drawn(self, buffer: str, levels: Sequence[Level]) -> str:
+        """The sheet with what each of the nested selections touches."""
+        parts = [rect(self.x, self.y, self.width, self.height, "wb-soft")]
         for outward, level in zip(range(len(levels) - 1, -1, -1), levels, strict=True):
             tile = level.tile(buffer)
-            for access, region in _regions(tile.touches if tile else (), first):
+            for access, region in regions(tile.touches if tile else ()):
                 kind = f"wb-{access}" + (f"-{min(outward, 2)}" if outward else "")
                 parts += [rect(*box, kind) for box in self._boxes(region)]
-        return "".join(parts)
+        return "".join([*parts, self._grid()])
 
     def dot(self, cell: Sequence[int]) -> str:
         """A mark on one cell."""
@@ -265,8 +247,24 @@ class Sheet:
         return low, high
 
 
-def _regions(touches: Sequence[Touch], first: str) -> list[tuple[str, Region]]:
-    """Reads and writes, each region once; the kind `first` is drawn last and takes what is both."""
-    mine = {touch.region for touch in touches if touch.access == first}
-    others = {(t.access, t.region) for t in touches if t.region not in mine}
-    return [*sorted(others), *((first, region) for region in sorted(mine))]
+def regions(touches: Sequence[Touch]) -> list[tuple[str, Region]]:
+    """What is read, what is written, and over them what is both; each region once."""
+    read, written = ({t.region[-2:] for t in touches if t.access == kind}
+                     for kind in ("read", "write"))  # fmt: skip
+    shared = [tuple(map(_common, a, b)) for a in read for b in written]
+    both = {tuple(spans) for spans in shared if all(count for _, count, _ in spans)}
+    return [
+        *(("read", region) for region in sorted(read - both)),
+        *(("write", region) for region in sorted(written - both)),
+        *(("both", region) for region in sorted(both)),
+    ]
+
+
+def _common(a: tuple[int, int, int], b: tuple[int, int, int]) -> tuple[int, int, int]:
+    """The cells of one dimension that lie in both spans."""
+    one, other = (range(start, start + count * step, step) for start, count, step in (a, b))
+    step = lcm(one.step, other.step)
+    low, high = max(one[0], other[0]), min(one[-1], other[-1])
+    low += (one[0] - low) % one.step
+    first = next((x for x in range(low, min(high + 1, low + step), one.step) if x in other), None)
+    return (0, 0, 1) if first is None else (first, (high - first) // step + 1, step)

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 
 from workbench.insight import Region
 
 FONT = 11  # px; the smallest text of a picture at its natural size
-LETTER = 6.2  # px; an average letter of the sans-serif font at FONT, rounded up
+
+# Widths in parts of an em: those of DejaVu Sans, which is wider than most system fonts.
+_EM = 20.5
+_LETTERS = {
+    "ijl'": 6, "I": 6, " ,./:;|\\": 7, "ft()[]-·": 8, "r\"*`!": 9, "_–“”": 11, "csz?": 11,
+    "kvxyLF": 12, "aegohnpqubdETPSJ$0123456789YZ{}": 13, "ABCKRVX": 14, "GDHNOQU&": 16,
+    "+<=>~^#→×": 17, "wM": 18, "%mW@…": 20,
+}  # fmt: skip
+_WIDTHS = {letter: wide for letters, wide in _LETTERS.items() for letter in letters}
+_OTHER, _MONO, _BOLD = 20, 0.605, 1.12
+MONO = ("wb-cell-name", "wb-code-text")
 
 
 def tag(name: str, attributes: dict[str, object] | None = None, *children: str) -> str:
@@ -44,10 +55,26 @@ def title(words: str) -> str:
     return tag("title", None, escape(words))
 
 
-def fit(label: str, width: float, letter: float = LETTER) -> str:
+def width_of(label: str, kind: str = "") -> float:
+    """How many px `label` takes in the style `kind`, at most, in a common font."""
+    if kind in MONO:
+        return len(label) * _MONO * FONT
+    wide = sum(_WIDTHS.get(letter, _OTHER) for letter in label) * FONT / _EM
+    return wide * _BOLD if kind == "wb-strong" else wide
+
+
+def fit(label: str, width: float, kind: str = "") -> str:
     """`label`, cut with an ellipsis where it is wider than `width` px."""
-    room = int(width / letter)
-    return label if len(label) <= room else label[: max(room - 1, 1)] + "…"
+    if width_of(label, kind) <= width:
+        return label
+    cut = next((n for n in range(len(label) - 1, 1, -1)
+                if width_of(label[:n] + "…", kind) <= width), 1)  # fmt: skip
+    return label[:cut] + "…"
+
+
+def longest(forms: Sequence[str], width: float, kind: str = "") -> str:
+    """The first of `forms`, the longest first, that is not wider than `width`; "" if none is."""
+    return next((form for form in forms if width_of(form, kind) <= width), "")
 
 
 def slices(region: Region) -> str:

@@ -17,10 +17,11 @@ from workbench.draw.sheets import (
     copies,
     frame_of,
     product,
+    regions,
     told,
     trio_of,
 )
-from workbench.draw.svg import LETTER, fit, picture, rect, slices, tag, text
+from workbench.draw.svg import fit, picture, rect, slices, tag, text, width_of
 from workbench.insight import Axis, Tile, Tiles, Touch
 
 TRACK = 318.0
@@ -110,12 +111,13 @@ def _legend(levels: Sequence[Level]) -> tuple[str, float]:
         for outward, level in zip(range(len(levels) - 1, -1, -1), levels, strict=True)
     ]
     parts, x, y = [], LEFT, 2.0
-    for shade, label in [*entries, ("read", "reads"), ("write", "writes")]:
+    both = [("both", "reads and writes")] if _any_both(levels) else []
+    for shade, label in [*entries, ("read", "reads"), ("write", "writes"), *both]:
         label = fit(label, WIDTH - 50)
-        wide = 26 + 12 + len(label) * LETTER
+        wide = 26 + 12 + width_of(label)
         if x + wide > WIDTH:
             x, y = LEFT, y + 18
-        if label in VERBS.values():
+        if shade in ("read", "write", "both"):
             parts.append(rect(x, y + 1, 20, 10, f"wb-{shade}"))
         else:
             parts += [rect(x + 10 * k, y + 1, 10, 10, f"wb-{access}{shade}")
@@ -123,6 +125,16 @@ def _legend(levels: Sequence[Level]) -> tuple[str, float]:
         parts.append(text(label, x + 26, y + 10, "", "start"))
         x += wide
     return "".join(parts), y + 18
+
+
+def _any_both(levels: Sequence[Level]) -> bool:
+    return any(
+        kind == "both"
+        for level in levels
+        for tile in level.tiles.tiles
+        if len(tile.shape) > 1
+        for kind, _ in regions(tile.touches)
+    )
 
 
 def _words(
@@ -138,34 +150,33 @@ def _words(
 
 
 def _reuse(tile: Tile, levels: Sequence[Level], result: bool) -> list[tuple[str, float, str]]:
-    touch = told(tile.buffer, levels[-1], result)
-    if touch is None:
+    counts = [(touch, level.by) for level in levels if (touch := told(tile.buffer, level, result))]
+    if not counts:
         return [(f"{tile.buffer} is not touched by this selection", 0.0, "wb-muted")]
+    touch = counts[-1][0]
     cell = f"{tile.buffer}[{', '.join(str(start) for start, _, _ in touch.region)}]"
-    counts = []
-    for level in levels:
-        around = level.tile(tile.buffer)
-        same = [t for t in (around.touches if around else ())
-                if (t.stage, t.access) == (touch.stage, touch.access)]  # fmt: skip
-        counts += [(_times(t), level.by) for t in same]
-    first, *rest = [
-        f"{times} {by}"
-        for k, (times, by) in enumerate(counts)
-        if k == 0 or times != counts[k - 1][0]
+    if not all(t.even for t, _ in counts):
+        cell = f"A cell of {tile.buffer}"
+    told_by = [
+        f"{_times(t)} {by}"
+        for k, (t, by) in enumerate(counts)
+        if k == 0 or _times(t) != _times(counts[k - 1][0])
     ]
+    inner = levels[-1].tile(tile.buffer)
+    told_by += [when for kind, when in (inner.outside if inner else ()) if kind == touch.access]
     lines = [(f"{cell} ({tile.scope}) {DONE[touch.access]}", 0.0, "wb-strong")]
-    row = first
+    row, *rest = told_by
     for count in rest:
-        if (len(row) + len(count) + 2) * 5.9 > WIDTH - 20:
+        if width_of(f"{row}, {count}") > WIDTH - 20:
             lines.append((row + ",", 12.0, ""))
             row = count
         else:
             row += f", {count}"
-    return [*lines, (fit(row, WIDTH - 20, 5.9), 12.0, "")]
+    return [*lines, (fit(row, WIDTH - 20), 12.0, "")]
 
 
 def _times(touch: Touch) -> str:
-    if touch.even or touch.accesses == touch.cells:
+    if touch.even:
         number = touch.accesses // touch.cells
         return "once" if number == 1 else f"{number:,} times"
     return f"{touch.reuse:.3g} times on average"
@@ -178,19 +189,15 @@ def _tile(tile: Tile, levels: Sequence[Level]) -> str:
     flat = len(tile.shape) < 2
     height = BAR if flat else _map_size(tile.shape)[1]
     body = _track(tile, levels) if flat else _map(tile, levels)
+    told_of = [touch_text(tile.buffer, t) for t in (tile.read, tile.write) if t is not None]
+    told_of += [f"{'read' if kind == 'read' else 'written'} {when}" for kind, when in tile.outside]
     words = [
-        text(
-            fit(touch_text(tile.buffer, t), WIDTH - 8, 5.7),
-            LEFT,
-            24 + height + LINE * (k + 1),
-            "",
-            "start",
-        )
-        for k, t in enumerate(tile.touches)
+        text(fit(line, WIDTH - 8), LEFT, 24 + height + LINE * (k + 1), "", "start")
+        for k, line in enumerate(told_of)
     ]
-    if not tile.touches:
+    if not told_of:
         words = [text("not touched by this selection", LEFT, 40 + height, "wb-muted", "start")]
-    total = 24 + height + LINE * max(len(tile.touches), 1) + 10
+    total = 24 + height + LINE * len(words) + 10
     return picture(WIDTH, total, tag("g", {"data-name": tile.buffer}, title, body, *words))
 
 
@@ -217,7 +224,7 @@ def _track(tile: Tile, levels: Sequence[Level]) -> str:
         parts.append(tag("path", {"d": lines, "class": "wb-grid"}))
     for outward, level in zip(range(len(levels) - 1, -1, -1), levels, strict=True):
         found = level.tile(tile.buffer)
-        touches = found.touches if found else ()
+        touches = [t for t in (found.read, found.write) if t] if found else []
         for touch in touches:
             start, count, step = touch.region[0] if touch.region else (0, 1, 1)
             top, high = (22.0, BAR) if len(touches) == 1 else _lane(touch)

@@ -5,16 +5,16 @@ from workbench.insight.conflicts import BankUse, Conflicts, conflicts
 from workbench.insight.counts import Counts, Traffic, counts
 from workbench.insight.memory import BufferUse, Flow, Level, Memory, memory
 from workbench.insight.occupancy import Limit, Occupancy, occupancy
-from workbench.insight.page import Kind, Point, Region, Table
+from workbench.insight.page import KIND_WORDS, Kind, Point, Region, Table
 from workbench.insight.redundancy import Redundancy, Reuse, redundancy
 from workbench.insight.roofline import Roofline, roofline
 from workbench.insight.tiles import Axis, Tile, Tiles, Touch, tiles
 from workbench.insight.who import Cell, Group, Who, who
 
 __all__ = [
-    "Axis", "BankUse", "BufferUse", "Cell", "Coalescing", "Conflicts", "Counts", "Flow", "Group",
-    "Kind", "Level", "Limit", "Memory", "Occupancy", "Point", "Redundancy", "Region", "Request",
-    "Reuse", "Roofline", "Table", "Tile", "Tiles", "Touch", "Traffic", "Who",
+    "KIND_WORDS", "Axis", "BankUse", "BufferUse", "Cell", "Coalescing", "Conflicts", "Counts",
+    "Flow", "Group", "Kind", "Level", "Limit", "Memory", "Occupancy", "Point", "Redundancy",
+    "Region", "Request", "Reuse", "Roofline", "Table", "Tile", "Tiles", "Touch", "Traffic", "Who",
     "coalescing", "conflicts", "counts", "memory", "occupancy", "redundancy", "roofline", "tiles",
     "who",
 ]  # fmt: skip

@@ -57,7 +57,10 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """Data that one block of the program moves from `source` to `target` (an arrow)."""
+    """Data that one block of the program moves from `source` to `target` (an arrow).
+
+    They are one buffer where a block updates it in place.
+    """
 
     stage: str
     source: str
@@ -80,6 +83,9 @@ class Memory:
 
 
 SCOPES = {"global": "grid", "shared": "block", "local": "thread"}
+NAMES = {
+    "global": "global memory", "shared": "shared memory", "local": "registers (local memory)",
+}  # fmt: skip
 
 
 def memory(func: PrimFunc, target: Target | None = None) -> Memory:
@@ -98,7 +104,7 @@ def memory(func: PrimFunc, target: Target | None = None) -> Memory:
         _level(scope, [uses[b] for b in order if b.scope == scope], target) for scope in scopes
     )
     flows = tuple(_flows(func))
-    return Memory(levels, flows, _caption(levels), _table(levels))
+    return Memory(levels, flows, _caption(levels), _table(levels, flows))
 
 
 def _level(scope: str, uses: Sequence[BufferUse], target: Target | None) -> Level:
@@ -170,10 +176,8 @@ def _flows(func: PrimFunc) -> Iterable[Flow]:
     sums: dict[tuple[str, Buffer, Buffer], int] = {}
     for access in accesses(func):
         if not access.writes and access.store is not None:
-            target = access.store.buffer
-            if target is not access.buffer:
-                key = (access.stage, access.buffer, target)
-                sums[key] = sums.get(key, 0) + executions(access)
+            key = (access.stage, access.buffer, access.store.buffer)
+            sums[key] = sums.get(key, 0) + executions(access)
     for (stage, source, target), count in sums.items():
         size = count * dtypes.itemsize(source.type)
         yield Flow(stage, source.name, target.name, source.scope, target.scope, count, size)
@@ -187,18 +191,22 @@ def _caption(levels: Sequence[Level]) -> str:
         "global memory"
     )
     near = [
-        f"each {level.owner} keeps {count_text(level.used, 'byte')} in {level.scope} memory"
+        f"each {level.owner} keeps {count_text(level.used, 'byte')} in "
+        f"{NAMES.get(level.scope, level.scope)}"
         for level in levels[1:]
         if level.buffers
     ]
     return "; ".join([sentence, *near]) + "."
 
 
-def _table(levels: Sequence[Level]) -> Table:
+def _table(levels: Sequence[Level], flows: Sequence[Flow]) -> Table:
     rows = tuple(
-        (level.scope, u.buffer, u.role, u.bytes, u.loads, u.stores, round(u.reuse, 2))
+        (level.scope, u.buffer, u.role, u.bytes, u.loads, u.stores, round(u.reuse, 2),
+         ", ".join(f"{f.count:,} for {f.target}" for f in flows if f.source == u.buffer) or "–")
         for level in levels
         for u in level.buffers
-    )
-    columns = ("memory", "buffer", "role", "bytes held", "loads", "stores", "loads a cell")
+    )  # fmt: skip
+    columns = (
+        "memory", "buffer", "role", "bytes held", "loads", "stores", "loads a cell", "loads go to",
+    )  # fmt: skip
     return Table(columns, rows)

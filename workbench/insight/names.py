@@ -42,6 +42,25 @@ def unit_text(unit: str, place: Point, loops: Iterable[Loop]) -> str:
     return f"{unit} ({inside})"
 
 
+def unit_forms(unit: str, place: Point, loops: Iterable[Loop]) -> tuple[str, ...]:
+    """What `unit_text` says, and shorter: ``block (x=1, y=2)``, ``block 1,2``, ``b 1,2``."""
+    axes = sorted(loop.name[-1] for loop in loops)
+    numbers = ",".join(str(place["xyz".index(axis)]) for axis in axes)
+    short = {"block": "b", "thread": "th"}[unit]
+    return unit_text(unit, place, loops), f"{unit} {numbers}", f"{short} {numbers}"
+
+
+def time_forms(first: int, last: int) -> tuple[str, ...]:
+    """Steps in words, and shorter.
+
+    >>> time_forms(40, 47)
+    ('time steps 40 to 47', 't 40–47')
+    """
+    if first == last:
+        return f"time step {first}", f"t {first}"
+    return f"time steps {first} to {last}", f"t {first}–{last}"
+
+
 def count_text(number: int, noun: str) -> str:
     """A number with its noun.
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from workbench.insight.accesses import Access, Loop, accesses
-from workbench.insight.cells import touched, union
+from workbench.insight.cells import Touched, touched, union
 from workbench.insight.names import count_text, region_text
 from workbench.insight.page import Kind, Point, Region, Table
-from workbench.ir import Buffer, PrimFunc, free_vars
+from workbench.ir import Buffer, PrimFunc, Var, free_vars, stores
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,8 @@ class Touch:
 
     `region` holds exactly these cells where `exact`, else it is the smallest box around them.
     `accesses` counts the loads or stores, `cells` the distinct cells; `reuse` is their ratio.
-    `even` says that each cell is surely touched as often as every other.
+    `even` says that each cell is surely touched as often as every other. `stage` names the block,
+    or all blocks that the numbers are of.
     """
 
     stage: str
@@ -50,14 +51,21 @@ class Touch:
 class Tile:
     """One buffer and what the selection touches of it.
 
-    `moved` names, for each dimension, the axes that its indices depend on.
+    `touches` are those of each block, `read` and `write` those of all blocks together. `outside`
+    pairs "read" or "write" with when it is done, where it is not done in the selected steps.
+    `moved` names, for each dimension, the axes that its indices depend on. `copied_to` is a buffer
+    of the same shape that a block copies it to, "" without one.
     """
 
     buffer: str
     scope: str
     shape: Point
     touches: tuple[Touch, ...]
+    read: Touch | None = None
+    write: Touch | None = None
+    outside: tuple[tuple[str, str], ...] = ()
     moved: tuple[tuple[str, ...], ...] = ()
+    copied_to: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +82,9 @@ class Tiles:
 def tiles(func: PrimFunc, select: Mapping[str, int | Sequence[int]] | None = None) -> Tiles:
     """What the selection touches of each buffer of `func`; what is not selected runs over all.
 
-    `select` maps an axis' key to its value; "block" and "thread" take (x, y, z). Raises ValueError
-    for an axis that the program does not have, or a value outside it.
+    What stands outside a loop is no part of a selected step of it. `select` maps an axis' key to
+    its value; "block" and "thread" take (x, y, z). Raises ValueError for an axis that the program
+    does not have, or a value outside it.
     """
     found = accesses(func)
     keys = _keys(found)
@@ -87,18 +96,60 @@ def tiles(func: PrimFunc, select: Mapping[str, int | Sequence[int]] | None = Non
     fixed = {
         loop.var: chosen[key] for key, loops in keys.items() if key in chosen for loop in loops
     }
-    groups: dict[Buffer, dict[tuple[str, str], list[Access]]] = {b: {} for b in func.params}
-    for access in found:
-        kind = "write" if access.writes else "read"
-        if not _takes_part(access, keys, chosen):
-            continue
-        groups.setdefault(access.buffer, {}).setdefault((access.stage, kind), []).append(access)
-    moved = _moved(found, keys)
+    reached = [access for access in found if _takes_part(access, keys, chosen)]
+    inside, outside = _of_steps(reached, keys, chosen)
+    groups: dict[Buffer, list[Access]] = {b: [] for b in func.params}
+    for access in reached:
+        groups.setdefault(access.buffer, [])
+    for access in inside:
+        groups[access.buffer].append(access)
+    moved, copies = _moved(found, keys), _copies(found)
     result = tuple(
-        Tile(b.name, b.scope, b.shape, tuple(_touches(of, fixed)), moved.get(b, ()))
+        Tile(b.name, b.scope, b.shape, *_touches(of, fixed), tuple(outside.get(b, {}).items()),
+             moved.get(b, ()), copies.get(b.name, ""))
         for b, of in groups.items()
-    )
-    return Tiles(axes, result, _caption(axes, result), _table(result))
+    )  # fmt: skip
+    return Tiles(axes, result, _caption(func, axes, result), _table(result))
+
+
+def _of_steps(
+    reached: Sequence[Access], keys: Mapping[str, list[Loop]], chosen: Mapping[str, int]
+) -> tuple[list[Access], dict[Buffer, dict[str, str]]]:
+    """What is done in the selected steps of loops; and when the rest is, by buffer and kind."""
+    steps = [key for key in keys if key in chosen and keys[key][0].role in ("serial", "reduce")]
+    around = [{key for key in steps if set(keys[key]) & set(a.loops)} for a in reached]
+    inside: list[Access] = []
+    outside: dict[Buffer, dict[str, str]] = {}
+    for place, (access, own) in enumerate(zip(reached, around, strict=True)):
+        deeper = next((k for k, other in enumerate(around) if own < other), None)
+        if deeper is None:
+            inside.append(access)
+            continue
+        loop = next(key for key in steps if key in around[deeper] - own)
+        when = f"{'before' if place < deeper else 'after'} the loop over {loop}"
+        told = outside.setdefault(access.buffer, {})
+        before = told.get(kind := _kind(access))
+        told[kind] = when if before in (None, when) else f"before and {when}"
+    done = {(access.buffer, _kind(access)) for access in inside}
+    for buffer, told in outside.items():
+        for kind in [kind for kind in told if (buffer, kind) in done]:
+            del told[kind]
+    return inside, outside
+
+
+def _kind(access: Access) -> str:
+    return "write" if access.writes else "read"
+
+
+def _copies(found: Sequence[Access]) -> dict[str, str]:
+    """Which buffer is copied to which of the same shape, by blocks that do nothing else."""
+    stages: dict[str, dict[str, set[Buffer]]] = {}
+    for access in found:
+        stage = stages.setdefault(access.stage, {"read": set(), "write": set()})
+        stage[_kind(access)].add(access.buffer)
+    pairs = [(*of["read"], *of["write"]) for of in stages.values()
+             if (len(of["read"]), len(of["write"])) == (1, 1)]  # fmt: skip
+    return {a.name: b.name for a, b in pairs if a is not b and a.shape == b.shape}
 
 
 def _takes_part(access: Access, keys: Mapping[str, list[Loop]], chosen: Mapping[str, int]) -> bool:
@@ -164,49 +215,91 @@ def _chosen(
     return wanted
 
 
-def _touches(groups: Mapping[tuple[str, str], list[Access]], fixed: Mapping) -> list[Touch]:
-    result = []
-    for (stage, kind), found in groups.items():
-        parts = [touched(a, dict(fixed.items())) for a in found]
-        number = sum(p.accesses for p in parts)
-        if number:
-            region, exact, cells = union(parts)
-            even = len(parts) == 1 and exact and parts[0].visits == cells
-            result.append(Touch(stage, kind, region, exact, cells, number, number / cells, even))
-    return result
+def _touches(
+    found: Sequence[Access], fixed: Mapping[Var, int]
+) -> tuple[tuple[Touch, ...], Touch | None, Touch | None]:
+    """What each block reads and writes, and all reads and all writes."""
+    parts: dict[tuple[str, str], list[Touched]] = {}
+    for access in found:
+        part = touched(access, fixed)
+        if part.accesses:
+            parts.setdefault((access.stage, _kind(access)), []).append(part)
+    made = {(stage, kind): _touch(stage, kind, of) for (stage, kind), of in parts.items()}
+    totals = []
+    for kind in ("read", "write"):
+        stages = [stage for stage, of in parts if of == kind]
+        every = [part for stage in stages for part in parts[stage, kind]]
+        total = made[stages[0], kind] if len(stages) == 1 else None
+        totals.append(total or (_touch(", ".join(stages), kind, every) if every else None))
+    return tuple(made.values()), totals[0], totals[1]
 
 
-def _caption(axes: Sequence[Axis], found: Sequence[Tile]) -> str:
-    """One sentence on the buffer whose cells the selection reads most often, and what it writes."""
+def _touch(stage: str, kind: str, parts: Sequence[Touched]) -> Touch:
+    number = sum(part.accesses for part in parts)
+    region, exact, cells = union(parts)
+    # parts that each touch as many cells as all together touch the same ones
+    even = cells in (1, number) or all(p.exact and p.visits == p.cells == cells for p in parts)
+    return Touch(stage, kind, region, exact, cells, number, number / cells, even)
+
+
+def _caption(func: PrimFunc, axes: Sequence[Axis], found: Sequence[Tile]) -> str:
+    """A line for each buffer: what comes in, what is between, what goes out."""
     at = [f"{axis.key} = {axis.selected}" for axis in axes if axis.selected is not None]
-    who = ("With " + ", ".join(at) + ", the program") if at else "The whole program"
-    touches = [(tile, touch) for tile in found for touch in tile.touches]
-    reads = [(tile, t) for tile, t in touches if t.access == "read" and tile.scope == "global"]
-    writes = [(tile, t) for tile, t in touches if t.access == "write"]
-    parts = []
-    if reads:
-        tile, touch = max(reads, key=lambda pair: pair[1].reuse)
-        parts.append(f"reads {count_text(touch.cells, 'cell')} of {tile.buffer}{_times(touch)}")
-    if writes:
-        tile, touch = writes[-1]
-        parts.append(f"writes {count_text(touch.cells, 'cell')} of {tile.buffer}{_times(touch)}")
-    return f"{who} " + (" and ".join(parts) or "touches nothing") + "."
+    written = {store.buffer.name for store in stores(func.body)}
+    given = {buffer.name for buffer in func.params}
+
+    def order(tile: Tile) -> int:
+        return 1 if tile.buffer not in given else 2 if tile.buffer in written else 0
+
+    lines = [f"{tile.buffer}: {_told(tile)}." for tile in sorted(found, key=order)]
+    return "\n".join([f"With {', '.join(at)}:" if at else "The whole program:", *lines])
+
+
+def _told(tile: Tile) -> str:
+    parts = [f"{'reads' if touch is tile.read else 'writes'} {_cells(tile, touch)}{_times(touch)}"
+             for touch in (tile.read, tile.write) if touch is not None]  # fmt: skip
+    parts += [f"{'read' if kind == 'read' else 'written'} {when}" for kind, when in tile.outside]
+    return "; ".join(parts) or "not touched"
+
+
+def _cells(tile: Tile, touch: Touch) -> str:
+    """How many cells, and what they form: rows, columns, a box, all."""
+    number = count_text(touch.cells, "cell")
+    if not touch.exact or touch.cells == 1:
+        return number
+    whole = [count == size for (_, count, _), size in zip(touch.region, tile.shape, strict=True)]
+    if all(whole):
+        return f"all {number}"
+    if len(whole) != 2:
+        return number
+    (_, rows, _), (_, columns, _) = touch.region
+    if whole[1]:
+        return f"{_some(rows, 'row')} ({number})"
+    if whole[0]:
+        return f"{_some(columns, 'column')} ({number})"
+    return f"{rows:,} × {columns:,} cells"
+
+
+def _some(number: int, noun: str) -> str:
+    return f"one {noun}" if number == 1 else count_text(number, noun)
 
 
 def _times(touch: Touch) -> str:
-    if touch.accesses == touch.cells:
-        return " once each"
-    if touch.accesses % touch.cells == 0:
-        return f" {touch.accesses // touch.cells} times each"
-    return f" {touch.accesses:,} times in all"
+    number = touch.accesses // touch.cells
+    if not touch.even:
+        return f", {touch.accesses:,} times in all"
+    times = "once" if number == 1 else f"{number:,} times"
+    return f" {times}" if touch.cells == 1 else f", each {times}"
 
 
 def _table(found: Sequence[Tile]) -> Table:
-    rows = tuple(
-        (tile.buffer, tile.scope, t.stage, t.access, region_text(tile.buffer, t.region),
-         t.cells, t.accesses, round(t.reuse, 2))
-        for tile in found
-        for t in tile.touches
-    )  # fmt: skip
+    rows = []
+    for tile in found:
+        rows += [
+            (tile.buffer, tile.scope, t.stage, t.access, region_text(tile.buffer, t.region),
+             t.cells, t.accesses, round(t.reuse, 2))
+            for t in (tile.read, tile.write) if t is not None
+        ]  # fmt: skip
+        rows += [(tile.buffer, tile.scope, "–", kind, when, 0, 0, 0) for kind, when in tile.outside]
     columns = ("buffer", "memory", "block", "access", "cells", "how many", "accesses", "a cell")
-    return Table(columns, rows)
+    return Table(columns, tuple(rows))

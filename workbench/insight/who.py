@@ -13,7 +13,7 @@ from workbench.arith import equal
 from workbench.emulate.affine import Digits
 from workbench.insight.accesses import Access, Loop, accesses
 from workbench.insight.cells import touched
-from workbench.insight.names import point_text, region_text, unit_text
+from workbench.insight.names import point_text, region_text, time_forms, unit_forms
 from workbench.insight.page import Kind, Point, Region, Table
 from workbench.insight.spread import value
 from workbench.ir import PrimFunc, Var, free_vars
@@ -27,6 +27,7 @@ MOST_LANES = 1 << 15  # iterations looked at to label the cells of a corner
 class Cell:
     """Who computes one cell last: `label` says it in words ("block 1, thread 1").
 
+    `forms` are the parts of the label, each with the shorter ways to say it.
     `time` is the first and last step, counted within one thread, at which that thread writes the
     cell. `block` and `thread` are (x, y, z), None where the program binds no such axis.
     `writers` counts the threads that write the cell; of memory that each block or thread has for
@@ -39,13 +40,15 @@ class Cell:
     block: Point | None
     thread: Point | None
     writers: int
+    forms: tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
     """The cells that one block, one thread or one stretch of time computes.
 
-    `region` holds exactly these cells where `exact`, else it is the smallest box around them.
+    `forms` are the label and the shorter ways to say it. `region` holds exactly these cells where
+    `exact`, else it is the smallest box around them.
     """
 
     label: str
@@ -55,6 +58,7 @@ class Group:
     region: Region
     exact: bool
     cells: int
+    forms: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,10 @@ class Who:
     kind: Kind = "emulated"
     zoom_left_out: int = 0
 
+    def told(self, cell: Cell) -> str:
+        """One sentence on who computes `cell`."""
+        return _told(self.buffer, cell, self.labels)
+
 
 def who(func: PrimFunc, buffer: str | None = None) -> Who:
     """Who computes each cell of the buffer named `buffer` (default: the last output).
@@ -97,7 +105,7 @@ def who(func: PrimFunc, buffer: str | None = None) -> Who:
     zoom, zoom_left_out = _zoom(store, axes)
     name = store.buffer.name
     shown = cells[min(5, len(cells) - 1)] if cells else None
-    caption = _caption(name, shown, axes) if shown else f"Nothing of {name} is computed."
+    caption = _told(name, shown, axes.labels) if shown else f"Nothing of {name} is computed."
     whole = prod(store.buffer.shape) <= MOST_CELLS
     table = _table(name, cells, groups, whole)
     return Who(
@@ -167,21 +175,18 @@ class _Axes:
             at[loop.name[-1]] = values.get(loop.var, 0)
         return at["x"], at["y"], at["z"]
 
-    def label(self, time: tuple[int, int], block: Point | None, thread: Point | None) -> str:
+    def forms(
+        self, time: tuple[int, int], block: Point | None, thread: Point | None
+    ) -> tuple[tuple[str, ...], ...]:
         """In words, with only what tells cells apart."""
         parts = []
         if "block" in self.labels and block is not None:
-            parts.append(unit_text("block", block, self.blocks))
+            parts.append(unit_forms("block", block, self.blocks))
         if "thread" in self.labels and thread is not None:
-            parts.append(unit_text("thread", thread, self.threads))
+            parts.append(unit_forms("thread", thread, self.threads))
         if "time" in self.labels:
-            steps = (
-                f"time step {time[0]}"
-                if time[0] == time[1]
-                else f"time steps {time[0]} to {time[1]}"
-            )
-            parts.append(steps)
-        return ", ".join(parts)
+            parts.append(time_forms(*time))
+        return tuple(parts)
 
 
 def _cells(store: Access, axes: _Axes) -> tuple[Cell, ...]:
@@ -257,7 +262,9 @@ def _cell(index: Point, lanes: list[Any], order: list[Var], axes: _Axes) -> Cell
     threads = (loop for loop in axes.idle if loop.role in ("block", "thread"))
     idle = prod(loop.extent for loop in threads if loop.var not in axes.owners)
     writers = len({thread_of(w) for w in writes}) * idle
-    return Cell(index, axes.label(time, block, thread), time, block, thread, writers)
+    forms = axes.forms(time, block, thread)
+    label = ", ".join(part[0] for part in forms)
+    return Cell(index, label, time, block, thread, writers, forms)
 
 
 def _only(values: Mapping[Var, int], keys: set[Var]) -> dict[Var, int]:
@@ -357,25 +364,19 @@ def _group(
     )
     named = [loop for loop in axes.threads if loop in by]
     thread = axes.place(values, axes.threads) if named else None
-    return Group(
-        _group_label(axes, by, time, block, thread), time, block, thread, region, exact, cells
-    )
-
-
-def _group_label(
-    axes: _Axes, by: list[Loop], time: tuple[int, int], block: Point | None, thread: Point | None
-) -> str:
     if thread is not None:
-        return unit_text("thread", thread, axes.threads)
-    if block is not None and by:
-        return unit_text("block", block, axes.blocks)
-    return f"time steps {time[0]} to {time[1]}" if time[0] != time[1] else f"time step {time[0]}"
+        forms = unit_forms("thread", thread, axes.threads)
+    elif block is not None and by:
+        forms = unit_forms("block", block, axes.blocks)
+    else:
+        forms = time_forms(*time)
+    return Group(forms[0], time, block, thread, region, exact, cells, forms)
 
 
-def _caption(name: str, cell: Cell, axes: _Axes) -> str:
+def _told(name: str, cell: Cell, labels: tuple[str, ...]) -> str:
     at = point_text(name, cell.index)
-    verb = "computed by" if axes.labels != ("time",) else "computed at"
-    if axes.labels == ("time",) and cell.time[0] != cell.time[1]:
+    verb = "computed by" if labels != ("time",) else "computed at"
+    if labels == ("time",) and cell.time[0] != cell.time[1]:
         verb = "computed in"
     label = cell.label.replace(", time step", ", at time step").replace(
         "at time steps", "in time steps"

@@ -134,5 +134,7 @@ def plain(picture: Picture) -> dict[str, Any]:
         "strips": list(picture.strips),
         "caption": picture.caption,
         "table": draw.table_html(picture.table),
+        "line": picture.line_style,
         "kind": picture.kind,
+        "about": insight.KIND_WORDS[picture.kind],
     }

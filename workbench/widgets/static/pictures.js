@@ -6,29 +6,23 @@ function pictureView(picture, label) {
   if (!picture) return [h("p.wb-hint", {}, "This picture was not made before the page was saved.")];
   if (picture.refusal) return [refusalView(picture.refusal)];
   const strips = h("div.wb-strips", { role: "img", "aria-label": `${label}: ${picture.caption}` });
+  if (picture.line) strips.style.cssText = picture.line;
   strips.append(markup(picture.strips.join("")));
   const table = h("div.wb-table", { role: "group", "aria-label": `${label} as a table` });
   table.append(markup(picture.table));
-  const kind = h("span.wb-kind", { title: KINDS[picture.kind] }, picture.kind);
+  const kind = [h("span.wb-kind", {}, picture.kind), " ", h("span.wb-about", {}, picture.about)];
   return [
     h(
       "figure.wb-picture",
       {},
       picture.strips.length ? strips : null,
-      h("figcaption", {}, picture.caption, " ", kind),
+      h("figcaption", {}, picture.caption, "\n", kind),
       picture.strips.length
         ? h("details", {}, h("summary", {}, "the same as a table"), table)
         : table,
     ),
   ];
 }
-
-const KINDS = {
-  modelled: "worked out from the program and a GPU's data sheet",
-  emulated: "counted by running the program on the emulator",
-  measured: "measured on the device named",
-  recorded: "measured earlier on the device and day named",
-};
 
 function machinePane(lab) {
   const head = tabBar("picture", (name) => lab.show({ machine: name }));
