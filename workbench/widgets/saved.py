@@ -60,6 +60,13 @@ def _number(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+def take_up(path: Path | None, cursor: Schedule) -> None:
+    """Merge what `path` holds beyond the history of `cursor`, where it holds anything."""
+    offer = found(path, cursor.history)  # another lab of the history may have taken all
+    if offer is not None:
+        merge(cursor, offer.data)
+
+
 def merge(cursor: Schedule, data: Mapping[str, Any]) -> None:
     """Take the saved steps again in the history of `cursor`, and go where it stood.
 

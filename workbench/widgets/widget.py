@@ -18,21 +18,12 @@ from workbench.schedule.history import HistoryNode
 from workbench.schedule.primitive import REGISTRY
 from workbench.widgets import offers, saved, static, static_form
 from workbench.widgets.compare import comparison, title
-from workbench.widgets.page import (
-    Desk,
-    View,
-    every_choice,
-    every_view,
-    page,
-    picture_name,
-    said,
-    tree,
-    verdicts,
-)
+from workbench.widgets.page import Desk, View, page, picture_name, said, tree, verdicts
 from workbench.widgets.question import Question
 from workbench.widgets.run import Progress, Runner
 from workbench.widgets.setup import device_text, known, question_data, split_panes
 from workbench.widgets.texts import refusal
+from workbench.widgets.whole import compare_trait, page_trait, whole
 
 
 def _nothing() -> None:
@@ -335,40 +326,19 @@ class Lab(anywidget.AnyWidget):
 
     def _take_up(self, cursor: Schedule) -> None:
         """Take the steps and answers of the file that are not here yet; `cursor` goes along."""
-        offer = saved.found(self._autosave, self.history)
         self._forget()
-        if offer is not None:  # another lab of this history may have taken them
-            saved.merge(cursor, offer.data)
-            self.answers = dict(self.history.answers)
+        saved.take_up(self._autosave, cursor)
+        self.answers = dict(self.history.answers)
 
     def _forget(self) -> None:
         self.setup = {**self.setup, "resume": None}
 
     def to_html(self, path: str | Path) -> None:
         """Write one offline page that still steps through every program of the history."""
-        cursor = self.cursor.fork()
-        pages: dict[str, Any] = {}
-        compares: dict[str, Any] = dict(self.compares)
-        for node in self.history:
-            cursor.goto(node)
-            made = page(cursor, self._view, self._desk, self.pages.get(str(node.id)))
-            for view in every_view(self.setup["panes"]):
-                made = page(cursor, view, self._desk, made)
-            for view in every_choice(made):
-                made = page(cursor, view, self._desk, made)
-            pages[str(node.id)] = {**made, "offers": {}}
-            if node.parent is not None:
-                shown = picture_name(made, node, self._view)
-                pair = f"{node.parent.id}:{node.id}"
-                made = comparison(node.parent, node, [shown], self._desk)
-                compares[pair] = {**compares.get(pair, {}), **made}
+        known = {**self.pages, **self.compares}  # by a node, by two
         state = {name: getattr(self, name) for name in TRAITS}
-        state |= {
-            **{page_trait(key): made for key, made in pages.items()},
-            **{compare_trait(pair): made for pair, made in compares.items()},
-            "lines": self._desk.lines.all,
-            "tree": tree(self.history),
-        }
+        state |= whole(self.cursor.fork(), self._view, self._desk, self.setup["panes"], known)
+        state |= {"lines": self._desk.lines.all, "tree": tree(self.history)}
         state["setup"] = {**self.setup, "offline": True}
         text = static_form.offline_page(self.setup["title"], state)
         Path(path).write_text(text, encoding="utf-8")
@@ -390,16 +360,6 @@ class Lab(anywidget.AnyWidget):
 
 
 TRAITS = ("setup", "tree", "lines", "at", "against", "place", "view", "status", "answers")
-
-
-def page_trait(node: str) -> str:
-    """The trait of the page of a node."""
-    return f"page_{node}"
-
-
-def compare_trait(pair: str) -> str:
-    """The trait of the comparison of two nodes, "0:3"."""
-    return f"compare_{pair.replace(':', '_')}"
 
 
 def lab(
