@@ -53,7 +53,8 @@ def reached(func: ir.PrimFunc, name: str, at: ir.For, with_around: bool) -> Reac
     realize = next(r for r in known.blocks.values() if r.block.name == name)
     loops = known.loops_above(realize)
     found: Reached = []
-    for point in itertools.product(*(range(loop.extent.value) for loop in loops)):  # type: ignore[attr-defined]
+    ranges = [range(loop.extent.value) for loop in loops]  # type: ignore[attr-defined]
+    for point in itertools.product(*ranges):
         env = {loop.loop_var: value for loop, value in zip(loops, point, strict=True)}
         if arith.evaluate(realize.predicate, env):
             cell = arith.evaluate(realize.iter_values[0], env)

@@ -12,7 +12,8 @@ import pytest
 import workbench as wb
 from tests.support.gpu_steps import gpu_steps
 from tests.support.random_programs import random_program
-from tests.support.random_steps import Chooser, take_ours
+from tests.support.random_steps import Chooser
+from tests.support.told import take_ours
 from tests.support.tracer import Event, trace
 from workbench import insight, script
 from workbench.insight.accesses import Access, accesses

@@ -17,7 +17,8 @@ from tests.support import reference
 from tests.support.cpp import CppFailure, compile_cpp
 from tests.support.gpu_steps import gpu_steps
 from tests.support.random_programs import fresh, random_inputs, random_program
-from tests.support.random_steps import Chooser, Told, take_ours
+from tests.support.random_steps import Chooser
+from tests.support.told import Told, take_ours
 from workbench import emulate, ir, script
 from workbench.ir import PrimFunc
 from workbench.lower import Lowered

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 
-from tests.support.random_steps import Chooser, Loop, Told
+from tests.support.random_steps import Chooser
+from tests.support.told import Loop, Told
 from workbench.ir import For, PrimFunc
 
 

@@ -11,7 +11,8 @@ import pytest
 
 from tests.support import reference
 from tests.support.random_programs import fresh, random_inputs, random_program
-from tests.support.random_steps import Chooser, take_ours
+from tests.support.random_steps import Chooser
+from tests.support.told import take_ours
 from workbench import script
 from workbench.ir import PrimFunc
 from workbench.schedule import Schedule, ScheduleError

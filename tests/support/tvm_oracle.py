@@ -17,8 +17,9 @@ import workbench as wb
 from tests.support import reference
 from tests.support.gpu_steps import gpu_steps
 from tests.support.random_programs import fresh, random_inputs, random_program
-from tests.support.random_steps import Chooser, Told, take, take_ours
+from tests.support.random_steps import Chooser
 from tests.support.same_program import Different, compare
+from tests.support.told import Told, take, take_ours
 from tests.support.tvm_differences import explained_program, explained_refusal
 from workbench import script
 from workbench.ir import Block, BlockRealize, Node, PrimFunc, SeqStmt, rewrite, seq, walk
