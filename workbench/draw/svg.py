@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from html import escape
 
 from workbench.insight import Region
@@ -55,6 +56,7 @@ def title(words: str) -> str:
     return tag("title", None, escape(words))
 
 
+@lru_cache(4096)
 def width_of(label: str, kind: str = "") -> float:
     """How many px `label` takes in the style `kind`, at most, in a common font."""
     if kind in MONO:

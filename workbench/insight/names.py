@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from functools import lru_cache
 
-from workbench.insight.accesses import Loop
 from workbench.insight.page import Point, Region
 
 
@@ -33,21 +32,21 @@ def region_text(buffer: str, region: Region) -> str:
     return f"{buffer}[{', '.join(parts)}]"
 
 
-def unit_text(unit: str, place: Point, loops: Iterable[Loop]) -> str:
-    """``block 1``, or ``block (x=1, y=2)`` where several axes are bound."""
-    axes = sorted(loop.name[-1] for loop in loops)
+@lru_cache(4096)
+def unit_forms(unit: str, place: Point, axes: str) -> tuple[str, ...]:
+    """A block or thread in words, and shorter, along the axes that are bound.
+
+    >>> unit_forms("block", (1, 0, 0), "x")
+    ('block 1', 'b 1')
+    >>> unit_forms("block", (1, 2, 0), "xy")
+    ('block (x=1, y=2)', 'block 1,2', 'b 1,2')
+    """
+    at = {axis: place["xyz".index(axis)] for axis in axes}
+    numbers = ",".join(map(str, at.values()))
+    words = (f"{unit} {numbers}", f"{'b' if unit == 'block' else 'th'} {numbers}")
     if len(axes) == 1:
-        return f"{unit} {place['xyz'.index(axes[0])]}"
-    inside = ", ".join(f"{axis}={place['xyz'.index(axis)]}" for axis in axes)
-    return f"{unit} ({inside})"
-
-
-def unit_forms(unit: str, place: Point, loops: Iterable[Loop]) -> tuple[str, ...]:
-    """What `unit_text` says, and shorter: ``block (x=1, y=2)``, ``block 1,2``, ``b 1,2``."""
-    axes = sorted(loop.name[-1] for loop in loops)
-    numbers = ",".join(str(place["xyz".index(axis)]) for axis in axes)
-    short = {"block": "b", "thread": "th"}[unit]
-    return unit_text(unit, place, loops), f"{unit} {numbers}", f"{short} {numbers}"
+        return words
+    return f"{unit} ({', '.join(f'{axis}={number}' for axis, number in at.items())})", *words
 
 
 def time_forms(first: int, last: int) -> tuple[str, ...]:

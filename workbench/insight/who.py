@@ -145,6 +145,8 @@ class _Axes:
         self.idle = [loop for loop in store.loops if loop.var not in used]
         self.blocks = [loop for loop in store.loops if loop.role == "block"]
         self.threads = [loop for loop in store.loops if loop.role == "thread"]
+        units = (("block", self.blocks), ("thread", self.threads))
+        self.bound = {unit: "".join(sorted(loop.name[-1] for loop in of)) for unit, of in units}
         owners = {"shared": self.blocks, "local": [*self.blocks, *self.threads]}
         self.owners = {loop.var for loop in owners.get(store.buffer.scope, [])}
         self.start, self.factors = store.time
@@ -181,9 +183,9 @@ class _Axes:
         """In words, with only what tells cells apart."""
         parts = []
         if "block" in self.labels and block is not None:
-            parts.append(unit_forms("block", block, self.blocks))
+            parts.append(unit_forms("block", block, self.bound["block"]))
         if "thread" in self.labels and thread is not None:
-            parts.append(unit_forms("thread", thread, self.threads))
+            parts.append(unit_forms("thread", thread, self.bound["thread"]))
         if "time" in self.labels:
             parts.append(time_forms(*time))
         return tuple(parts)
@@ -365,9 +367,9 @@ def _group(
     named = [loop for loop in axes.threads if loop in by]
     thread = axes.place(values, axes.threads) if named else None
     if thread is not None:
-        forms = unit_forms("thread", thread, axes.threads)
+        forms = unit_forms("thread", thread, axes.bound["thread"])
     elif block is not None and by:
-        forms = unit_forms("block", block, axes.blocks)
+        forms = unit_forms("block", block, axes.bound["block"])
     else:
         forms = time_forms(*time)
     return Group(forms[0], time, block, thread, region, exact, cells, forms)
