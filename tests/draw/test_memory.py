@@ -181,6 +181,9 @@ def test_what_is_updated_in_place_has_an_arrow_and_a_line():
     assert "① C, updated in place: 512 elements, 2 KiB" in words
     assert "② A → C: 512 elements, 2 KiB" in words
     assert len(elements(strip, "path", "wb-arrow")) == 3
+    (strip,) = draw.memory_picture(insight.memory(shared())).strips
+    words = [e.text for e in elements(strip, "text")]
+    assert "③ C_local, in place: 1,073,741,824 elements, 4 GiB" in words
 
 
 def test_nothing_is_referred_to_by_an_id():

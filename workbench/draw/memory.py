@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from workbench.draw.picture import Picture
 from workbench.draw.routes import TRACK, Box, Link, Route, Rows, number_spot, points, routes, tracks
-from workbench.draw.svg import fit, picture, rect, tag, text, width_of
+from workbench.draw.svg import fit, longest, picture, rect, tag, text, width_of
 from workbench.insight import BufferUse, Flow, Level, Memory
 
 WIDTH = 330.0
@@ -166,11 +166,11 @@ def _number(order: int, x: float, y: float) -> str:
 
 def _legend(order: int, flow: Flow, y: float) -> str:
     number = DIGITS[order] if order < len(DIGITS) else f"({order + 1})"
-    way = f"{flow.source} → {flow.target}"
+    ways = [f"{flow.source} → {flow.target}"]
     if flow.source == flow.target:
-        way = f"{flow.source}, updated in place"
-    words = f"{number} {way}: {flow.count:,} elements, {size_text(flow.bytes)}"
-    return text(fit(words, WIDTH - 8), 6, y, "", "start")
+        ways = [f"{flow.source}, updated in place", f"{flow.source}, in place"]
+    forms = [f"{number} {way}: {flow.count:,} elements, {size_text(flow.bytes)}" for way in ways]
+    return text(longest(forms, WIDTH - 8) or fit(forms[-1], WIDTH - 8), 6, y, "", "start")
 
 
 def size_text(count: int) -> str:
