@@ -223,3 +223,45 @@ where:
    7 |             vj_o = T.axis.spatial(1, 0)
 do:    a copy has a fixed size: cache it before blockize"""
     )
+
+
+MIXED_PARTS = """\
+@T.prim_func
+def main(A: T.Buffer((6, 8), "float32"), C: T.Buffer((6,), "float32")):
+    for f, g in T.grid(12, 4):
+        with T.block("C"):
+            vi = T.axis.spatial(6, (f * 4 + g) // 8)
+            vk = T.axis.reduce(8, (f * 4 + g) % 8)
+            with T.init():
+                C[vi] = T.float32(0)
+            C[vi] = C[vi] + A[vi, vk]
+"""
+
+
+def test_a_sum_that_another_block_goes_on_with():
+    text = refusal(
+        MIXED_PARTS,
+        lambda sch: sch.loop_partition("f", [1, None]),
+        lambda sch: sch.blockize("f1"),
+    )
+    assert (
+        text
+        == """\
+Can't blockize `C_f1`: `C_f0` writes C too.
+asked: sch.blockize("f1")
+where:
+   3 |     # with T.block("root"):
+   4 |     for f0, g in T.grid(1, 4):
+   5 |         with T.block("C_f0"):
+     |         ^^^^^^^^^^^^^^^^^^^^^
+   6 |             vi = T.axis.spatial(6, (f0 * 4 + g) // 8)
+   7 |             vk = T.axis.reduce(8, (f0 * 4 + g) % 8)
+    …
+  13 |     for f1 in range(1, 12):
+  14 |         for g in range(4):
+  15 |             with T.block("C_f1"):
+     |             ^^^^^^^^^^^^^^^^^^^^^
+  16 |                 vi = T.axis.spatial(6, (f1 * 4 + g) // 8)
+  17 |                 vk = T.axis.reduce(8, (f1 * 4 + g) % 8)
+do:    move it while it is the sole writer, before decompose_reduction"""
+    )

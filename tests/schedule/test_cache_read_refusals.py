@@ -183,3 +183,33 @@ where:
   13 |             T.reads()
 do:    name the blocks that are to read the copy, with consumer_blocks"""
     )
+
+
+BORDER = """\
+@T.prim_func
+def main(A: T.Buffer((1,), "float32"), C: T.Buffer((2,), "float32")):
+    for i in range(2):
+        with T.block("C"):
+            vi = T.axis.spatial(2, i)
+            C[vi] = T.if_then_else(vi >= 2, A[vi - 2], T.float32(1))
+"""
+
+
+def test_padding_all_over():
+    text = refusal(
+        BORDER, lambda sch: sch.blockize("i"), lambda sch: sch.cache_read("C", "A", "shared")
+    )
+    assert (
+        text
+        == """\
+Can't cache_read A for `C`: its conditions keep it from every cell of A.
+asked: sch.cache_read("C", "A", "shared")
+where:
+   7 |         T.writes(C[0:2])
+   8 |         for i in range(2):
+   9 |             with T.block("C"):
+     |             ^^^^^^^^^^^^^^^^^^
+  10 |                 vi_i = T.axis.spatial(2, i)
+  11 |                 T.reads(A[vi_i - 2])
+do:    leave it as it is: there is nothing to copy"""
+    )

@@ -95,3 +95,38 @@ for o, j_m in T.grid(16, 4):
         T.writes(D[v0, v1])
         D[v0, v1] = B[v0, v1] - T.float32(1)"""
     )
+
+
+HALVES = """\
+@T.prim_func
+def main(
+    A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32"), C: T.Buffer((8,), "float32")
+):
+    for i in range(8, 16):
+        with T.block("B"):
+            vi = T.axis.spatial(16, i)
+            B[vi] = A[vi] * T.float32(2)
+    for j in range(8):
+        with T.block("C"):
+            vj = T.axis.spatial(8, j)
+            C[vj] = B[vj + 8] + T.float32(1)
+"""
+
+
+def test_loops_that_start_elsewhere():
+    text = after(HALVES, lambda sch: sch.merge("i", "j"))
+    assert (
+        text
+        == """\
+for i_m in range(8):
+    with T.block("B"):
+        vi = T.axis.spatial(16, 8 + i_m)
+        T.reads(A[vi])
+        T.writes(B[vi])
+        B[vi] = A[vi] * T.float32(2)
+    with T.block("C"):
+        vj = T.axis.spatial(8, i_m)
+        T.reads(B[vj + 8])
+        T.writes(C[vj])
+        C[vj] = B[vj + 8] + T.float32(1)"""
+    )

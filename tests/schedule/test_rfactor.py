@@ -172,3 +172,40 @@ for i in range(6):
         T.writes(D[vj])
         D[vj] = C[vj] * T.float32(2)"""
     )
+
+
+def test_a_loop_that_runs_the_block_once_behind_a_condition():
+    text = after(
+        SUM,
+        lambda sch: sch.add_unit_loop("C"),
+        lambda sch: sch.split(sch.get_loops("C")[-1], factors=[4, None]),
+        lambda sch: sch.rfactor("k", 0),
+    )
+    assert (
+        text
+        == """\
+C = T.alloc_buffer((6,))
+C_rf = T.alloc_buffer((8, 6))
+for i, k, u_0, u_1 in T.grid(6, 8, 4, 1):
+    with T.block("C_rf"):
+        vk, vi = T.axis.remap("SS", [k, i])
+        T.where(u_0 + u_1 < 1)
+        T.reads(A[vi, vk])
+        T.writes(C_rf[vk, vi])
+        C_rf[vk, vi] = A[vi, vk]
+for i, k, u_0, u_1 in T.grid(6, 8, 4, 1):
+    with T.block("C"):
+        vk, vi = T.axis.remap("RS", [k, i])
+        T.where(u_0 + u_1 < 1)
+        T.reads(C_rf[vk, vi])
+        T.writes(C[vi])
+        with T.init():
+            C[vi] = T.float32(0)
+        C[vi] = C[vi] + C_rf[vk, vi]
+for j in range(6):
+    with T.block("D"):
+        vj = T.axis.spatial(6, j)
+        T.reads(C[vj])
+        T.writes(D[vj])
+        D[vj] = C[vj] * T.float32(2)"""
+    )

@@ -261,6 +261,8 @@ def within(low: Expr, high: Expr, ends: tuple[int, int], dom: Bounds) -> Need:
             return Need(const(first, low.dtype), last - first + 1)
         if isinstance(low, Const) and isinstance(high, Const):
             start, stop = max(int(low.value), first), min(int(high.value), last)
+            if start > stop:  # none of them, behind a choice: a loop runs at least once
+                start = stop = min(max(stop, first), last)
             return Need(const(start, low.dtype), stop - start + 1)
     found = arith.bounds(arith.simplify(high - low + 1, dom), dom)
     size = last - first + 1 if found is None else found[1]

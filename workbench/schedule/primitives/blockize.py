@@ -33,7 +33,7 @@ from workbench.schedule.bindings import both, conjuncts
 from workbench.schedule.nest import constant_extent
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import Bounds, count_of, one_to_one, relaxed, variables
-from workbench.schedule.scope import around, domain
+from workbench.schedule.scope import around, check_stage, domain
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,8 @@ def blockize(func: PrimFunc, target: For, preserve_unit_iters: bool = True) -> E
     task = f"blockize `{target.loop_var.name}`"
     realize, loops = _inside(func, target, task)
     block = realize.block
+    if block.init is not None:
+        check_stage(func, block, "blockize")  # a sum that another block goes on with starts once
     dom = around(places(func), realize)
     turn = {one.loop_var: dom[one.loop_var] for one in loops}
     parts = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from workbench import arith
 from workbench.diag import Refusal
 from workbench.ir import Block, BlockRealize, Buffer, Const, For, PrimFunc, Range, const, walk
 from workbench.ir.places import places
@@ -99,6 +100,14 @@ def cache_read(
     else:
         holder, at = places(func).scope(targets[0]), 0
         box = _given(holder.block, buffer, task)
+    for axis, (first, last) in zip(box, ends, strict=True):
+        low, high = arith.bounds(axis.min, {}), arith.bounds(axis.min + axis.extent - 1, {})
+        if low and high and (low[0] > last or high[1] < first):
+            raise Refusal(
+                f"Can't {task}: its conditions keep it from every cell of {buffer.name}",
+                *targets,
+                hint="leave it as it is: there is nothing to copy",
+            )
     copy = cached(buffer, storage_scope)
     stage, new = copy_stage(buffer, copy, copy.name, box, ends, bounds_at(func, holder))
     changed = {r: reading(r, buffer, copy) for r in targets}

@@ -7,7 +7,18 @@ from dataclasses import replace
 from itertools import pairwise
 
 from workbench.diag import Refusal
-from workbench.ir import BlockRealize, Expr, For, PrimFunc, SeqStmt, Stmt, Var, seq, substitute
+from workbench.ir import (
+    BlockRealize,
+    Expr,
+    For,
+    PrimFunc,
+    SeqStmt,
+    Stmt,
+    Var,
+    const,
+    seq,
+    substitute,
+)
 from workbench.ir.places import places
 from workbench.schedule.feeding import check_fed
 from workbench.schedule.moving import statements
@@ -86,7 +97,7 @@ def merge(func: PrimFunc, *loops: For) -> Edit:
     by_place = sorted(chains, key=lambda chain: stmts.index(chain[0]))
     body = seq(*(_body(chain, new) for chain in by_place))
     for var, one in reversed(list(zip(new, chains[0], strict=True))):
-        body = replace(one, loop_var=var, body=body)
+        body = replace(one, loop_var=var, min=const(0, var.type), body=body)
     changed = _placed(func, tops[0], stmts, at, len(tops), body)
     _check_order(func, changed, by_place, task)
     became: dict[Key, tuple[Key, ...]] = {

@@ -183,10 +183,11 @@ def _final(realize: BlockRealize, loop: For, total: Sum, parts: Buffer, at: int)
     result = total.store.buffer[total.store.indices]
     body = replace(total.store, value=total.join(result, part))
     block = replace(realize.block, iter_vars=(mine, *spatial), body=body)
-    kept = {v for it in spatial for v in variables(bound[it.var])}
+    gone = {v for it in realize.block.iter_vars for v in variables(bound[it.var])}
+    gone -= {v for it in spatial for v in variables(bound[it.var])}
     predicate: Expr = TRUE
     for condition in conjuncts(realize.predicate):
-        if variables(condition) <= kept:
+        if not variables(condition) & gone:  # loops that run the block for nothing stay, too
             predicate = both(predicate, condition)
     values = (loop.loop_var, *(bound[it.var] for it in spatial))
     return BlockRealize(values, predicate, with_regions(block))
