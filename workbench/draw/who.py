@@ -9,8 +9,8 @@ from workbench.draw.picture import Picture
 from workbench.draw.svg import longest, picture, rect, slices, tag, text, title, width_of
 from workbench.insight import Cell, Group, Point, Who
 
-CELLS = (57.0, 62.0, 70.0, 76.0)  # px; eight of the narrowest make a line of a lab's pane
-EDGE = 6.0  # px of a cell that no text takes
+CELLS = (57.0, 63.0, 71.0, 77.0)  # px; eight of the narrowest make a line of a lab's pane
+EDGE = 7.0  # px of a cell that no text takes
 ROW, HEAD = 15.0, 20.0
 BOX = 148.0  # the width of a group of cells
 ACROSS = 4  # cells in a strip: two strips make the eight of a small program, one fits a phone
