@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+from itertools import pairwise
 import random
 import re
 import xml.etree.ElementTree as ElementTree
@@ -137,7 +137,7 @@ def test_arrows_cross_no_box_and_no_text(make):
     obstacles = boxes(strip, "wb-chip") + texts(strip)
     for line in lines:
         spots = corners(line)
-        for a, b in itertools.pairwise(spots):
+        for a, b in pairwise(spots):
             assert a[0] == b[0] or a[1] == b[1], "arrows turn at right angles"
             assert not any(crosses(a, b, rect) for rect in obstacles), strip
     for x, y in (number(e, "cx", "cy") for e in elements(strip, "circle")):
@@ -165,7 +165,7 @@ def test_lines_of_a_program_do_not_lie_on_each_other(name: str):
     pieces = []
     for k, line in enumerate(elements(strip, "path", "wb-arrow")):
         spots = corners(line)
-        pieces += [(k, a, b) for a, b in itertools.pairwise(spots)]
+        pieces += [(k, a, b) for a, b in pairwise(spots)]
     for k, a, b in pieces:
         for j, c, d in pieces:
             along = 0 if a[1] == b[1] == c[1] == d[1] else 1 if a[0] == b[0] == c[0] == d[0] else -1
@@ -173,6 +173,18 @@ def test_lines_of_a_program_do_not_lie_on_each_other(name: str):
                 continue
             (low, high), (start, end) = sorted((a[along], b[along])), sorted((c[along], d[along]))
             assert high < start or end < low, strip
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_numbers_of_a_program_stand_clear_of_other_lines(name: str):
+    (strip,) = draw.memory_picture(insight.memory(PROGRAMS[name]())).strips
+    middles = [number(e, "cx", "cy") for e in elements(strip, "circle")]
+    lines = [corners(e) for e in elements(strip, "path", "wb-arrow")]
+    for k, (x, y) in enumerate(middles):
+        around = (x - 8, y - 8, 16, 16)
+        others = [pair for j, line in enumerate(lines) if j != k for pair in pairwise(line)]
+        assert not any(crosses(a, b, around) for a, b in others), strip
+        assert all(max(abs(x - a), abs(y - b)) > 15 for a, b in middles[:k])
 
 
 def test_what_is_updated_in_place_has_an_arrow_and_a_line():

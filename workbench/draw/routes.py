@@ -202,19 +202,21 @@ def points(route: Route, rows: Rows) -> list[Spot]:
 
 
 def number_spot(route: Route, made: Sequence[Route], rows: Rows) -> Spot:
-    """Where the number of an arrow stands: on its longest leg, clear of the others' lines."""
-    leg = max(route.legs, key=lambda one: one.ends[1] - one.ends[0])
-    y = rows.line(leg)
-    others = [
-        (x, low, high)
-        for other in made if other is not route
-        for (x, y0), (x1, y1) in pairwise(points(other, rows)) if x == x1
-        for low, high in [(min(y0, y1), max(y0, y1))]
-    ]  # fmt: skip
-    crossing = [x for x, low, high in others if low - CLEAR < y < high + CLEAR]
-    spots = list(_from_middle(*leg.ends))
-    clear = (x for x in spots if all(abs(x - other) >= CLEAR for other in crossing))
-    return next(clear, spots[0]), y
+    """Where the number of an arrow stands: on its longest leg that the others' lines leave room."""
+    lines = [
+        piece for other in made if other is not route for piece in pairwise(points(other, rows))
+    ]
+    upright = [(x, *sorted((y0, y1))) for (x, y0), (x1, y1) in lines if x == x1]
+    spots = []
+    for leg in sorted(route.legs, key=lambda one: one.ends[0] - one.ends[1]):
+        y = rows.line(leg)
+        crossing = [x for x, low, high in upright if low - CLEAR < y < high + CLEAR]
+        spots += [
+            (min((abs(x - other) for other in crossing), default=CLEAR), (x, y))
+            for x in _from_middle(*leg.ends)
+        ]
+    clear = (spot for room, spot in spots if room >= CLEAR)
+    return next(clear, max(spots, key=lambda one: one[0])[1])
 
 
 def _from_middle(low: float, high: float) -> Iterator[float]:

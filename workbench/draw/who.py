@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from workbench.draw.picture import Picture
 from workbench.draw.svg import longest, picture, rect, slices, tag, text, title, width_of
@@ -62,8 +63,8 @@ class _Look:
 
 def _look(who: Who) -> _Look:
     """The widest words that fit into every cell; what fits in no way is left out."""
-    matrix = len(who.shape) > 1 and who.shape[-1] <= 2 * ACROSS and who.whole
-    matrix = matrix and len(who.cells) % who.shape[-1] == 0
+    matrix = len(who.shape) > 1 and who.shape[-1] <= 2 * ACROSS
+    matrix = matrix and len(who.cells) == prod(who.shape)
     levels = range(max(len(part) for cell in who.cells for part in cell.forms))
     wide = {
         level: [max(width_of(_form(cell.forms[part], level)) for cell in who.cells)
