@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 import random
 import re
 import xml.etree.ElementTree as ElementTree
+from itertools import pairwise
 
 import pytest
 
