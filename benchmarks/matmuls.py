@@ -137,9 +137,9 @@ def small_branches() -> wb.Schedule:
     sch.bind(i, "threadIdx.y")
     sch.bind(j, "threadIdx.x")
     sch.decompose_reduction(block, k)
-    for keep in (False, True):
+    for threads, keep in ((2, False), (2, True), (3, True)):  # 3 x 3 reach over the edge
         sch.goto(0)
-        blocking(sch, 2, 2, 2, 2, 2, keep=keep)
+        blocking(sch, 2, 2, threads, threads, 2, keep=keep)
     sch.goto(0)
     blocking_with_shared(sch, 2, 2, 2, 2, 4)
     sch.goto(next(n.id for n in sch.node.path() if n.label.startswith("bind(i_1_j_1_fused")))
