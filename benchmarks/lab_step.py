@@ -66,7 +66,7 @@ def _shared_window(sch: Any) -> None:
     sch.bind("ax0_1", "threadIdx.x")
 
 
-def waits(rounds: int, lessons: str = "lessons 01 and 02") -> Waits:
+def waits(rounds: int, lessons: str) -> Waits:
     """Seconds from each click to its page: with the panes that are open, and with every pane."""
     found: Waits = {mode: [] for mode in MODES}
     for _ in range(rounds):
