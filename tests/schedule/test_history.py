@@ -52,6 +52,16 @@ def test_an_equal_step_enters_the_same_program(sch: wb.Schedule) -> None:
     assert len(sch.history) == 3
 
 
+def test_a_step_told_in_another_way_enters_the_same_program(sch: wb.Schedule) -> None:
+    cache = sch.cache_read("C", 0, "shared")
+    node = sch.node
+    sch.goto(0)
+    assert sch.cache_read("C", "A", "shared") == cache and sch.node is node
+    sch.goto(0)
+    sch.cache_read("C", "A", "local")
+    assert sch.node is not node and len(sch.history) == 3
+
+
 def test_a_cell_may_run_again_after_goto(sch: wb.Schedule) -> None:
     for _ in range(3):
         sch.goto(0)

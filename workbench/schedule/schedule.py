@@ -218,7 +218,7 @@ class Schedule:
                 if prim.check is not None:
                     prim.check(func, *call.args, **call.kwargs)
                 edit = prim.apply(func, *call.args, **call.kwargs)
-                node = self._add(step, func, edit)
+                node = self._twin(step, edit) or self._add(step, func, edit)
         except Refusal as refusal:
             asked = f"sch.{verb}({call_text(*_shown(args, kwargs))})"
             raise told(refusal, func, asked) from None
@@ -239,6 +239,16 @@ class Schedule:
         args = tuple(plain(value) for value in call.args)
         kwargs = tuple((name, plain(value)) for name, value in call.kwargs.items())
         return Step(call.prim.name, args, kwargs, call.func.name)
+
+    def _twin(self, step: Step, edit: Edit) -> HistoryNode | None:
+        """The node that the same verb made here, told in another way, of the same program."""
+        text = ""
+        for node in self._node.children:
+            if node.step is not None and node.step.verb == step.verb:
+                text = text or script.show(edit.func)
+                if node.func_name == edit.func.name and script.show(node.func) == text:
+                    return node
+        return None
 
     def _add(self, step: Step, func: PrimFunc, edit: Edit) -> HistoryNode:
         functions = tuple(edit.func if f is func else f for f in self.mod.functions)
