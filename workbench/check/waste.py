@@ -73,7 +73,8 @@ def _how_to_share(nest: Nest, inner: list[For], shares: list[For]) -> str:
     for axis, size in idle:
         fitting = [loop for loop in inner if extent_of(loop) == size and loop.kind == "serial"]
         if fitting:
-            return f"share the work: bind `{fitting[-1].loop_var.name}` to {axis}"
+            either = " or ".join(f"`{loop.loop_var.name}`" for loop in fitting)
+            return f"share the work: bind {either} to {axis}"
     axis, size = idle[0]
     return (
         f"share the work: split `{inner[-1].loop_var.name}` by factors=[None, {size}] and bind the "

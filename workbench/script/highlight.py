@@ -136,7 +136,9 @@ def _standalone(html: str) -> str:
         ".wb-code ins { color: #1a7f37; text-decoration: none; }",
         '[data-jp-theme-light="false"] .wb-code del { color: #ff8a80; }',
         '[data-jp-theme-light="false"] .wb-code ins { color: #7ee787; }',
-        ".wb-code mark { color: inherit; background: none; border-bottom: 2px solid; }",
+        # no line below, which would hide underscores
+        ".wb-code mark { color: inherit; font-weight: 700; border-radius: 2px; "
+        "background: color-mix(in srgb, currentColor 14%, transparent); }",
     ]
     return f'<style>{chr(10).join(rules)}</style><pre class="wb-code">{html}</pre>'
 
