@@ -8,7 +8,7 @@ import pytest
 
 import workbench as wb
 from benchmarks.matmuls import blocking, matmul
-from tests.widgets.programs import ADD, WINDOW, parse, window_steps
+from tests.widgets.programs import ADD, WINDOW, bind_both, parse, window_steps
 from workbench import lesson
 from workbench.diag import Fail
 from workbench.schedule import Schedule
@@ -34,6 +34,60 @@ def test_who_computes_is_read_off_the_program(factors: list[int], truth: int, in
     verdict = question.judge(sch.func)
     assert verdict is not None and verdict.truth == CHOICES[truth]
     assert f"`C[{index}]` is C[5]" in verdict.why
+
+
+@pytest.mark.parametrize(
+    ("name", "factors", "truth"),
+    [("vector_2_4", [2, 4], "block 1, thread 1"), ("vector_4_2", [4, 2], "block 2, thread 1")],
+)
+def test_a_lessons_question_is_answered_by_the_program_asked_about_and_by_no_other(
+    name: str, factors: list[int], truth: str
+):
+    question = lesson.question(name)
+    verdict = question.judge(add_bound(factors).func)
+    assert verdict is not None and verdict.truth == truth
+    for other in ([2, 4], [4, 2], [8, 1], [None, 3]):
+        assert other == factors or question.judge(add_bound(other).func) is None
+    assert question.todo == (
+        f"Now apply split(i, {factors}) and both binds, and watch C[5]. Only those steps answer "
+        "it: after others, undo them or take a branch."
+    )
+
+
+def test_two_loops_that_change_places_are_another_program():
+    sch = Schedule(parse(ADD))
+    i_0, i_1 = sch.split("i", factors=[4, 2])
+    sch.reorder(i_1, i_0)
+    sch.bind(i_1, "blockIdx.x")
+    sch.bind(i_0, "threadIdx.x")
+    assert lesson.question("vector_2_4").judge(sch.func) is None
+
+
+def test_a_copy_beside_the_threads_does_not_answer_for_one_inside():
+    """The reason that goes with the number would not be true of it."""
+    for loop, decided in ((0, False), (1, True)):
+        sch = Schedule(parse(WINDOW))
+        loops = sch.split("i", factors=[None, 128])
+        sch.bind(loops[0], "blockIdx.x")
+        sch.bind(loops[1], "threadIdx.x")
+        sch.compute_at(sch.cache_read("C", 0, "shared"), loops[loop])
+        verdict = lesson.question("window_cached").judge(sch.func)
+        assert (verdict is not None) == decided
+
+
+def test_a_verdict_stays_on_the_path_and_is_not_given_on_a_branch():
+    sch = Schedule(parse(WINDOW))
+    window_steps(sch)
+    lab = wb.lab(sch, question=lesson.question("window_cached"))
+    assert sch.node.mark == "cooperative"
+    assert lab.pages[str(lab.at)]["verdict"]["text"] == "16,640 times"
+    sch = add_bound([2, 4])
+    sch.goto(0)
+    lab = wb.lab(sch, question=lesson.question("vector_2_4"))
+    bind_both(lab, "[4, 2]")
+    assert lab.at == 6 and lab.pages["6"]["verdict"] is None
+    lab.at = 3
+    assert lab.pages["3"]["verdict"]["text"] == "block 1, thread 1"
 
 
 def test_it_is_undecided_until_block_and_thread_are_bound():

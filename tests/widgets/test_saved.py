@@ -44,6 +44,7 @@ def test_answers_and_steps_are_kept_and_offered_again(tmp_path: Path):
     send(again, do="resume")
     assert again.at == 3 and again.answers == saved["answers"]
     assert again.setup["resume"] is None
+    assert again.status["text"] == 'Step 3, bind(i_1, "threadIdx.x").'
 
 
 def test_answers_alone_are_offered_again_and_a_damaged_file_says_so(tmp_path: Path):

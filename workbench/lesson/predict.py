@@ -3,23 +3,71 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import prod
 from typing import Literal
 
 from workbench import insight, script
 from workbench.insight import Cell
-from workbench.ir import BlockRealize, BufferStore, Const, For, PrimFunc, substitute, walk
+from workbench.ir import (
+    BlockRealize,
+    BufferStore,
+    Const,
+    For,
+    Node,
+    PrimFunc,
+    children,
+    substitute,
+    walk,
+)
 from workbench.widgets import Question, Verdict
+
+Judge = Callable[[PrimFunc], Verdict | None]
+
+
+def nests(func: PrimFunc) -> dict[str, str]:
+    """The loops around each block, outermost first: {"C": "i_0 2 blockIdx.x, i_1 4"}."""
+    found: dict[str, str] = {}
+
+    def visit(node: Node, loops: tuple[str, ...]) -> None:
+        if isinstance(node, For):
+            extent = script.expr_text(node.extent)
+            bound = f" {node.thread}" if node.thread else ""
+            loops = (*loops, f"{node.loop_var.name} {extent}{bound}")
+        elif isinstance(node, BlockRealize):
+            found[node.block.name] = ", ".join(loops)
+        for child in children(node):
+            visit(child, loops)
+
+    visit(func.root.body, ())
+    return found
+
+
+def _of(asked: Mapping[str, str] | None, judge: Judge) -> Judge:
+    """`judge`, of the program with the nests that are `asked` for and of no other."""
+    if asked is None:
+        return judge
+    return lambda func: judge(func) if nests(func) == asked else None
+
+
+def _todo(steps: str, asked: Mapping[str, str] | None) -> str:
+    only = " Only those steps answer it: after others, undo them or take a branch."
+    return f"Now {steps}.{only if asked else ''}"
 
 
 def who_computes(
-    buffer: str, cell: int | tuple[int, ...], choices: tuple[str, ...], *, steps: str
+    buffer: str,
+    cell: int | tuple[int, ...],
+    choices: tuple[str, ...],
+    *,
+    steps: str,
+    asked: Mapping[str, str] | None = None,
 ) -> Question:
     """Ask which block and thread compute one cell of `buffer` after `steps`.
 
-    The program decides it as soon as it binds both a block's and a thread's axis. Choices are
-    written as pictures label cells: "block 1, thread 1".
+    The program decides it as soon as it binds both a block's and a thread's axis; with `asked`,
+    only the program that has just these `nests`. Choices are written as pictures label cells:
+    "block 1, thread 1".
     """
     index = (cell,) if isinstance(cell, int) else cell
     name = f"{buffer}[{', '.join(map(str, index))}]"
@@ -34,8 +82,8 @@ def who_computes(
         name=f"who computes {name} after {steps}",
         text=f"after {steps}, who computes {name}?",
         choices=choices,
-        judge=judge,
-        todo=f"Now apply {steps}, and watch {name}.",
+        judge=_of(asked, judge),
+        todo=_todo(f"apply {steps}, and watch {name}", asked),
         cell=(buffer, index),
     )
 
@@ -104,11 +152,13 @@ def how_many_loads(
     why: Mapping[int, str],
     threads: int = 1,
     stage: str | None = None,
+    asked: Mapping[str, str] | None = None,
 ) -> Question:
     """Ask how often an element of `buffer` is loaded, or how often one block loads from it.
 
     The program decides it once it binds `threads` loops to threadIdx.x and, where `stage` is
-    given, has a block of that name under a bound loop. `why` explains numbers that may come out.
+    given, has a block of that name under a bound loop; with `asked`, only the program that has just
+    these `nests`. `why` explains numbers that may come out.
     """
 
     def judge(func: PrimFunc) -> Verdict | None:
@@ -127,8 +177,8 @@ def how_many_loads(
         name=f"loads of {buffer} after {steps}",
         text=text,
         choices=tuple(map(times, choices)),
-        judge=judge,
-        todo=f"Now {steps}.",
+        judge=_of(asked, judge),
+        todo=_todo(steps, asked),
     )
 
 
@@ -171,11 +221,13 @@ def how_often_used(
     why: Mapping[int, str],
     axes: tuple[str, ...] = ("threadIdx.x",),
     stage: str | None = None,
+    asked: Mapping[str, str] | None = None,
 ) -> Question:
     """Ask how often the first thread (or the first block) reads each element of `buffer` it needs.
 
     The program decides it once loops are bound to all of `axes` and, where `stage` is given, it
-    has a block of that name under a bound loop. `why` explains numbers that may come out.
+    has a block of that name under a bound loop; with `asked`, only the program that has just these
+    `nests`. `why` explains numbers that may come out.
     """
 
     def judge(func: PrimFunc) -> Verdict | None:
@@ -193,8 +245,8 @@ def how_often_used(
         name=f"uses of {buffer} by a {by} after {steps}",
         text=text,
         choices=tuple(map(times, choices)),
-        judge=judge,
-        todo=f"Now {steps}.",
+        judge=_of(asked, judge),
+        todo=_todo(steps, asked),
     )
 
 

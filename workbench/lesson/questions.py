@@ -17,18 +17,30 @@ def question(name: str) -> Question:
     return QUESTIONS[name]
 
 
+# The programs that are asked about: their blocks, each with the loops around it.
+PER_THREAD = "i_0 8 blockIdx.x, i_1 128 threadIdx.x"
+OWN_TILE = "i_0 2 blockIdx.y, j_0 2 blockIdx.x, i_1 2 threadIdx.y, j_1 2 threadIdx.x"
+BLOCK_TILE = "i_0 2 blockIdx.y, j_0 2 blockIdx.x, i_1_j_1_fused 4 threadIdx.x"
+LOCAL = {
+    "C": f"{BLOCK_TILE}, k_0 2, k_1 4, i_2 2, j_2 2",
+    "C_local": f"{BLOCK_TILE}, ax0 2, ax1 2",
+}
+SHARED = "ax0_ax1_fused_0 1, ax0_ax1_fused_1 4 threadIdx.x, ax0_ax1_fused_2 4"
+
 VECTOR_ADD = {
     "vector_2_4": who_computes(
         "C",
         5,
         ("block 0, thread 5", "block 1, thread 1", "block 5, thread 0", "time step 5"),
         steps="split(i, [2, 4]) and both binds",
+        asked={"C": "i_0 2 blockIdx.x, i_1 4 threadIdx.x"},
     ),
     "vector_4_2": who_computes(
         "C",
         5,
         ("block 1, thread 1", "block 2, thread 1", "block 5, thread 0", "block 1, thread 2"),
         steps="split(i, [4, 2]) and both binds",
+        asked={"C": "i_0 4 blockIdx.x, i_1 2 threadIdx.x"},
     ),
 }
 
@@ -43,6 +55,7 @@ WINDOW_SUM = {
             3: "Each of the 1024 threads loads its own three, whatever its neighbours have loaded: "
             "A[5] is wanted for B[3], B[4] and B[5], by three different threads."
         },
+        asked={"C": PER_THREAD},
     ),
     "window_cached": how_many_loads(
         "A",
@@ -56,6 +69,7 @@ WINDOW_SUM = {
             "copies all 130 cells: 128 x 130 = 16,640 in a block. The tile is right, but nobody "
             "shares the work."
         },
+        asked={"C": PER_THREAD, "A_shared": f"{PER_THREAD}, ax0 130"},
     ),
     "window_cooperative": how_many_loads(
         "A",
@@ -69,6 +83,7 @@ WINDOW_SUM = {
             130: "128 threads fetch 128 cells in the first round and 2 in the second, where the "
             "other 126 have nothing to do (T.where guards them): 130 loads, one for each cell."
         },
+        asked={"C": PER_THREAD, "A_shared": f"{PER_THREAD}, ax0_0 2, ax0_1 128 threadIdx.x"},
     ),
 }
 
@@ -83,6 +98,7 @@ LOCAL_BLOCKING = {
             8: "A[0, 0] is wanted for all of row 0, C[0, 0] to C[0, 7]: eight threads, and each of "
             "them loads it for itself."
         },
+        asked={"C": "i 8 threadIdx.y, j 8 threadIdx.x, k 8"},
     ),
     "matmul_tiled": how_often_used(
         "A",
@@ -96,6 +112,10 @@ LOCAL_BLOCKING = {
         why={
             2: "The thread has 2 x 2 outputs: two in each row. An element of A is wanted for the "
             "outputs of its row, an element of B for those of its column: V = 2 times each."
+        },
+        asked={
+            "C": f"{OWN_TILE}, k_0 4, k_1 2, i_2 2, j_2 2",
+            "C_local": f"{OWN_TILE}, ax0 2, ax1 2",
         },
     ),
 }
@@ -113,6 +133,7 @@ SHARED_BLOCKING = {
             "times: by two threads, two times each. A thread's own two share a register. The two "
             "threads do not know of each other."
         },
+        asked=LOCAL,
     ),
     "matmul_fetched": how_many_loads(
         "A",
@@ -125,6 +146,7 @@ SHARED_BLOCKING = {
             128: "In each of the 2 steps of k_0 the tile has 16 elements, and every one of the 4 "
             "threads fetches all of it: 2 x 16 x 4 = 128. You know this from lesson 2."
         },
+        asked={**LOCAL, "A_shared": f"{BLOCK_TILE}, k_0 2, ax0 4, ax1 4"},
     ),
     "matmul_cooperative": how_many_loads(
         "A",
@@ -138,6 +160,7 @@ SHARED_BLOCKING = {
             32: "16 elements in each of 2 steps, each fetched by one thread: 32, once for every "
             "element that the block needs. A float4 is one instruction and four elements."
         },
+        asked={**LOCAL, "A_shared": f"{BLOCK_TILE}, k_0 2, {SHARED}"},
     ),
 }
 

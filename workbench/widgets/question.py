@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from workbench.ir import PrimFunc
+from workbench.schedule.history import History
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,3 +32,19 @@ class Question:
     judge: Callable[[PrimFunc], Verdict | None]
     todo: str
     cell: tuple[str, tuple[int, ...]] | None = None
+
+
+def along(question: Question | None, history: History) -> Question | None:
+    """The question, judged where the path to a program of `history` first decides it.
+
+    So a verdict stays while one goes on from the program that was asked about.
+    """
+    if question is None:
+        return None
+    judge = question.judge
+
+    def first(func: PrimFunc) -> Verdict | None:
+        path = next((node.path() for node in history if node.func is func), [])
+        return next((v for node in path if (v := judge(node.func)) is not None), None)
+
+    return replace(question, judge=first)

@@ -19,7 +19,7 @@ from workbench.schedule.primitive import REGISTRY
 from workbench.widgets import offers, saved, static, static_form
 from workbench.widgets.compare import comparison, title
 from workbench.widgets.page import Desk, View, page, picture_name, said, tree, verdicts
-from workbench.widgets.question import Question
+from workbench.widgets.question import Question, along
 from workbench.widgets.run import Progress, Runner
 from workbench.widgets.setup import device_text, known, question_data, split_panes
 from workbench.widgets.texts import refusal
@@ -71,7 +71,7 @@ class Lab(anywidget.AnyWidget):
         program, machine = split_panes(panes)
         self.cursor = schedule.fork()
         self.history = schedule.history
-        desk = self._desk = Desk(actions, question)
+        desk = self._desk = Desk(actions, along(question, self.history))
         self._runner = Runner(inputs or {}, reference)
         self._running: Thread | None = None
         self._turn = RLock()  # a run tells how far it is while clicks are answered
@@ -323,6 +323,7 @@ class Lab(anywidget.AnyWidget):
             raise Fail("Can't go on from there: the saved file is gone", hint="start afresh")
         self._take_up(self.cursor)
         self.at = self.cursor.node.id
+        self._say(said(self.cursor.node))
 
     def _take_up(self, cursor: Schedule) -> None:
         """Take the steps and answers of the file that are not here yet; `cursor` goes along."""
