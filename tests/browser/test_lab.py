@@ -220,14 +220,27 @@ def test_a_comparison_and_the_step_shown_come_into_view(lab_page: Page):
 def test_a_restarted_kernel_is_told(lab_page: Page):
     lab = first_lab(lab_page)
     bind_by_mouse(lab)
+    expect(cell(lab, "C[5]")).to_contain_text("thread 1")
     lab_page.evaluate(RESTART)
-    expect(lab.locator(".wb-said")).to_contain_text("Run this lab's cell again to go on")
+    expect(lab.locator(".wb-said")).to_contain_text("run the notebook's cells from the top")
     expect(lab.locator(".wb-run .wb-go")).to_be_hidden()
     lab.get_by_role("button", name="undo").click()
     expect(cell(lab, "C[5]")).to_contain_text("time step 1")
     shoot(lab, "kernel-gone")
     again = run_cells(lab_page, "01_vector_add.ipynb", 2).locator(".wb-lab").first
     expect(again.locator(".wb-run .wb-go")).to_be_visible()
+
+
+def test_the_code_of_the_path_is_copied(lab_page: Page):
+    lab = first_lab(lab_page)
+    bind_by_mouse(lab)
+    lab.locator(".wb-program .wb-more").click()
+    lab.get_by_role("tab", name="Code").click()
+    lab_page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    lab.get_by_role("button", name="copy", exact=True).click()
+    expect(lab.locator(".wb-copy")).to_have_text("copied")
+    text = lab_page.evaluate("navigator.clipboard.readText()")
+    assert text.startswith("import workbench as wb") and text.rstrip().endswith('"threadIdx.x")')
 
 
 def test_a_refusal_is_shown_where_one_looks(lab_page: Page):

@@ -54,7 +54,8 @@ def _verb(verdict: Verdict, place: str, offered: Sequence[str] | None) -> dict[s
     }
     if verdict.possible:
         fields = [f for f in (_field(p, verdict.choices) for p in _asked(prim)) if f]
-        names = ", ".join([place.partition(" ")[2], *(f"{f['name']}=…" for f in fields)])
+        told = (f["name"] if f["many"] else f"{f['name']}=…" for f in fields)
+        names = ", ".join([place.split(" ")[1], *told])  # "loop ax0 of A_shared" is ax0
         made |= {"fields": fields, "call": f"sch.{verdict.verb}({names})"}
     else:
         made["why"] = {"headline": _sentence(verdict.why_not), "hint": verdict.hint}
@@ -76,7 +77,12 @@ def _field(param: Param, choices: Sequence[Mapping[str, Any]]) -> dict[str, Any]
     if not options and not (param.required or param.many):
         return None
     kind = _kind(param, options)
-    made: dict[str, Any] = {"name": param.name, "label": param.name, "kind": kind}
+    made: dict[str, Any] = {
+        "name": param.name,
+        "label": param.name,
+        "kind": kind,
+        "many": param.many,
+    }
     if kind == "choice":
         made["options"] = [{"value": json.dumps(o), "label": _label(o)} for o in options]
         made["value"] = made["options"][0]["value"]

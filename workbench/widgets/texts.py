@@ -46,7 +46,7 @@ def text_pane(
     return {"label": LABELS[name], "lines": lines.add_text(text, names.words)}
 
 
-CODE_NOTE = "The program and the steps as Python: select all and paste it into a cell."
+CODE_NOTE = "The program and the steps as Python, for a cell of a notebook."
 
 
 def source_of(func: PrimFunc, target: str) -> str:

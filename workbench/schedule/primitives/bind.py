@@ -82,7 +82,10 @@ def _refuse_axis(func: PrimFunc, loop: For, axis: str, name: str) -> None:
 
 
 def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, str]]:
-    yield from ({"thread_axis": axis} for axis in THREAD_AXES)
+    inside = any(outer.thread for outer in places(func).all_loops_above(loop))
+    # what is in a loop of blocks is mostly for their threads
+    order = sorted(THREAD_AXES, key=lambda axis: axis.startswith("block") == inside)
+    yield from ({"thread_axis": axis} for axis in order)
 
 
 @primitive(group="threads", check=_check, choices=_choices)

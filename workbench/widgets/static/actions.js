@@ -5,6 +5,7 @@ function actionsPane(lab) {
   const path = h("div.wb-places", { role: "group", "aria-label": "place" });
   const verbs = h("div.wb-verbs");
   const body = h("div.wb-action");
+  const done = h("p.wb-done"); // what the step did, said on top too, which may be out of sight
   const told = h("div.wb-refused"); // what a step was refused for, below the form that asked for it
   const pane = h(
     "section.wb-pane.wb-actions",
@@ -13,6 +14,7 @@ function actionsPane(lab) {
     path,
     verbs,
     body,
+    done,
     told,
   );
   const settle = oneStop(pane);
@@ -33,6 +35,17 @@ function actionsPane(lab) {
     const verb = shown.find((one) => one.name === open);
     body.replaceChildren(...(verb ? verbBody(verb) : hint(offer)));
     settle();
+  }
+
+  /** Say what was done below the form as well; apart from `draw`, which makes a form anew. */
+  function conclude() {
+    const { kind, text, error } = lab.status;
+    const given = lab.question && lab.answers[lab.question.name];
+    const shown = !lab.offline && lab.at !== 0 && kind === "ready" && !error;
+    done.hidden = !shown;
+    done.textContent = shown ? `✓ ${text}` : "";
+    if (shown && given !== undefined && lab.page?.verdict)
+      done.append(" ", h("b", {}, "Your answer is decided: see the question."));
   }
 
   function hint(offer) {
@@ -99,9 +112,12 @@ function actionsPane(lab) {
     const preview = () => {
       call.textContent = fields.reduce((text, { field, read }) => {
         const typed = read();
-        return typed === "" ? text : text.replace(`${field.name}=…`, `${field.name}=${typed}`);
+        if (typed === "") return text;
+        if (field.many) return text.replace(field.name, typed);
+        return text.replace(`${field.name}=…`, `${field.name}=${typed}`);
       }, verb.call);
     };
+    preview();
     const submit = (event) => {
       event.preventDefault();
       const args = {};
@@ -163,5 +179,11 @@ function actionsPane(lab) {
   }
 
   const errors = () => (open && !lab.offline ? told : null);
-  return { pane, draw, errors, inputs: () => [lab.offer(), lab.place, lab.view.more] };
+  return {
+    pane,
+    draw,
+    conclude,
+    errors,
+    inputs: () => [lab.offer(), lab.place, lab.view.more],
+  };
 }

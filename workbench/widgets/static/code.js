@@ -85,6 +85,27 @@ function plainRows(numbers, lines, names) {
   );
 }
 
+/** The text of a pane without its diff. */
+function plainText(pane, lines) {
+  return pane.lines.map((line) => lines[line].map((token) => token[1]).join("")).join("\n");
+}
+
+/** Put `text` on the clipboard; whether the browser let us. */
+async function copied(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const area = h("textarea", { readonly: true });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    const done = document.execCommand("copy"); // where a frame may not use the clipboard
+    area.remove();
+    return done;
+  }
+}
+
 /** A text pane: code, or the refusal that stands in its place. */
 function codeView(pane, page, lines) {
   const names = page.names;

@@ -33,6 +33,8 @@ function historyPane(lab) {
     h("div.wb-row", {}, undo, redo, compare),
   );
   const settle = oneStop(pane);
+  // also when it is laid out at last: a notebook makes what is out of sight later
+  if (globalThis.ResizeObserver) new ResizeObserver(follow).observe(list);
 
   function parentOf(id) {
     return lab.node(id)?.parent ?? null;

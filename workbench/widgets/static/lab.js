@@ -180,8 +180,8 @@ function linkMarks(root, lab) {
 }
 
 const GONE =
-  "Python is gone: the kernel was restarted or shut down. Run this lab's cell again to go on; " +
-  "until then the history shows the steps that were opened before.";
+  "Python is gone: the kernel was restarted or shut down. To go on, run the notebook's cells from " +
+  "the top down to this one; until then the history shows the steps that were opened before.";
 
 /** The bar on top: what was said last, errors, saving and an offer to go on where one left off. */
 function statusBar(lab, home) {
@@ -265,6 +265,7 @@ function render({ model, el }) {
       seen.set(part, from);
     }
     status.draw();
+    actions.conclude();
     relink();
   };
   const soon = () => {

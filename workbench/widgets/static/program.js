@@ -24,8 +24,22 @@ function programPane(lab) {
       node.parent === null || chosen !== "tensorir"
         ? "Program"
         : `Program: what “${node.label}” changed`;
-    body.replaceChildren(...codeView(page.texts[chosen], page, lab.lines), ...notes(page));
+    const text = page.texts[chosen];
+    body.replaceChildren(
+      ...(text?.lines && !text.refusal ? [copyButton(text)] : []),
+      ...codeView(text, page, lab.lines),
+      ...notes(page),
+    );
     settle();
+  }
+
+  function copyButton(text) {
+    const button = h("button.wb-copy", { "data-f": "copy" }, "copy");
+    button.addEventListener("click", async () => {
+      const done = await copied(plainText(text, lab.lines));
+      button.textContent = done ? "copied" : "the browser does not let it be copied";
+    });
+    return button;
   }
 
   function notes(page) {
