@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from threading import RLock, Thread
 from typing import Any
@@ -78,17 +77,16 @@ class Lab(anywidget.AnyWidget):
         self._settled = True
         self.pages: dict[str, dict[str, Any]] = {}  # by node
         self.compares: dict[str, dict[str, Any]] = {}  # by two nodes, "0:3"
-        self._autosave = Path(autosave) if autosave else None
+        self._kept = saved.kept(Path(autosave), self.history) if autosave else None
         here = self.cursor.node
         self._unobserve = self.history.observe(self._on_step)
-        resume = saved.found(self._autosave, self.history)
         super().__init__(
             setup={
                 "title": f"Lab: {schedule.func.name}",
                 "panes": {"program": program, "machine": machine},
                 "question": question_data(question),
                 "device": device_text(),
-                "resume": {"text": resume.text} if resume else None,
+                "resume": self._offer(),
             },
             view={"program": program["first"][0], "machine": machine["first"][0]},
             at=here.id,
@@ -98,6 +96,8 @@ class Lab(anywidget.AnyWidget):
         )
         self._show()
         self.on_msg(self._on_message)
+        if self._kept is not None:
+            self._kept.observe(self._on_kept)
         self.observe(self._on_place, names=["at", "place", "view", "against"])
 
     # --- what is shown ---------------------------------------------------------------------------
@@ -303,35 +303,36 @@ class Lab(anywidget.AnyWidget):
 
     def save(self, path: str | Path) -> None:
         """Write the whole history and the answers to `path`; `wb.load` reads it."""
-        saved.write(Path(path), self.cursor)
+        self.cursor.save(path)
 
     def _save(self) -> None:
-        if self._autosave is None:
+        if self._kept is None:
             return
-        if self.setup["resume"]:
-            with suppress(Fail):  # a damaged file is written anew
-                self._take_up(self.cursor.fork())  # who goes on without a word loses nothing
         try:
-            self.save(self._autosave)
+            self._kept.write(self.cursor)
         except OSError as error:
-            self._autosave = None  # say it once, not at every step
+            self._kept = None  # say it once, not at every step
             self._say(f"Steps are not saved by themselves: {error}")
 
+    def _offer(self) -> dict[str, str] | None:
+        text = self._kept.offer(self.history) if self._kept is not None else None
+        return {"text": text} if text else None
+
     def _resume(self) -> None:
-        if self._autosave is None or not self._autosave.is_file():
-            self._forget()
-            raise Fail("Can't go on from there: the saved file is gone", hint="start afresh")
-        self._take_up(self.cursor)
+        if self._kept is None:
+            raise Fail("Can't go on from there: this lab has no file", hint="use autosave=…")
+        self._kept.take_up(self.cursor)
         self.at = self.cursor.node.id
         self._say(said(self.cursor.node))
-
-    def _take_up(self, cursor: Schedule) -> None:
-        """Take the steps and answers of the file that are not here yet; `cursor` goes along."""
-        self._forget()
-        saved.take_up(self._autosave, cursor)
-        self.answers = dict(self.history.answers)
+        self._save()
 
     def _forget(self) -> None:
+        if self._kept is not None:
+            self._kept.forget()
+
+    def _on_kept(self) -> None:
+        """Here or in another lab of the history it was said what becomes of the earlier work."""
+        self.answers = dict(self.history.answers)
         self.setup = {**self.setup, "resume": None}
 
     def to_html(self, path: str | Path) -> None:
