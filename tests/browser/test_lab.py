@@ -222,7 +222,7 @@ def test_a_restarted_kernel_is_told(lab_page: Page):
     bind_by_mouse(lab)
     expect(cell(lab, "C[5]")).to_contain_text("thread 1")
     lab_page.evaluate(RESTART)
-    expect(lab.locator(".wb-said")).to_contain_text("run the notebook's cells from the top")
+    expect(lab.locator(".wb-said")).to_contain_text("run the notebook's cells")
     expect(lab.locator(".wb-run .wb-go")).to_be_hidden()
     lab.get_by_role("button", name="undo").click()
     expect(cell(lab, "C[5]")).to_contain_text("time step 1")

@@ -40,12 +40,12 @@ def test_bind_says_which_axes_and_why_not() -> None:
     sch.bind("i_1", "threadIdx.x")
     bind = by_name(sch.actions("j"))["bind"]
     assert [choice["thread_axis"] for choice in bind.choices] == [
+        "threadIdx.y",
+        "threadIdx.z",
         "blockIdx.x",
         "blockIdx.y",
         "blockIdx.z",
-        "threadIdx.y",
-        "threadIdx.z",
-    ]
+    ], "in a loop that is bound: threads first"
     refused = [option for option in bind.options if option.why_not]
     assert [option.why_not for option in refused] == [
         "Can't bind `j` to threadIdx.x: it runs 8 times, but `i_1`, bound to it in this kernel, "
@@ -54,7 +54,7 @@ def test_bind_says_which_axes_and_why_not() -> None:
     over = by_name(sch.actions("k"))["bind"]
     assert not over.possible
     assert over.why_not == (
-        "Can't bind `k` to blockIdx.x: blocks k=0 and k=1 would both update C[0, 0]"
+        "Can't bind `k` to threadIdx.y: threads k=0 and k=1 would both update C[0, 0]"
     )
     assert over.hint == "use `i_0` or `j` for that, or keep `k` serial"
 

@@ -82,10 +82,14 @@ def _refuse_axis(func: PrimFunc, loop: For, axis: str, name: str) -> None:
 
 
 def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, str]]:
+    nest = next(n for n in nests(func) if loop in n.loops)
     inside = any(outer.thread for outer in places(func).all_loops_above(loop))
-    # what is in a loop of blocks is mostly for their threads
-    order = sorted(THREAD_AXES, key=lambda axis: axis.startswith("block") == inside)
-    yield from ({"thread_axis": axis} for axis in order)
+
+    def unlikely(axis: str) -> tuple[bool, bool]:
+        other = nest.size(axis) not in (1, constant_extent(loop))  # of another length
+        return axis.startswith("block") == inside, other  # in a loop of blocks: their threads
+
+    yield from ({"thread_axis": axis} for axis in sorted(THREAD_AXES, key=unlikely))
 
 
 @primitive(group="threads", check=_check, choices=_choices)

@@ -180,8 +180,8 @@ function linkMarks(root, lab) {
 }
 
 const GONE =
-  "Python is gone: the kernel was restarted or shut down. To go on, run the notebook's cells from " +
-  "the top down to this one; until then the history shows the steps that were opened before.";
+  "Python is gone: the kernel was restarted or shut down. To go on, run the notebook's cells " +
+  "from the top down to this one. Until then, steps that were opened before can be looked at.";
 
 /** The bar on top: what was said last, errors, saving and an offer to go on where one left off. */
 function statusBar(lab, home) {
