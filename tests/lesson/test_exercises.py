@@ -7,7 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
+import workbench as wb
 from benchmarks.matmuls import blocking, blocking_with_shared
+from tests.widgets.programs import bind_both
 from workbench import lesson, script
 from workbench.diag import Fail
 from workbench.lesson.edge import loads_without_output
@@ -177,8 +179,6 @@ def test_the_solution_reaches_every_goal(name: str):
 @pytest.mark.parametrize("name", NAMES)
 def test_the_solution_that_is_shown_runs(name: str):
     exercise = lesson.exercise(name)
-    import workbench as wb
-
     scope = {"exercise": exercise, "wb": wb}
     exec(exercise.show_solution(), scope)
     assert exercise.check(scope["sch"])
@@ -194,6 +194,19 @@ def test_a_wrong_answer_misses_its_goal(name, what, steps, missed):
     rows = {row.goal: row for row in report.rows}
     assert not rows[missed].ok, repr(report)
     assert rows[missed].found and rows[missed].say
+
+
+def test_a_lab_is_checked_where_it_stands():
+    """Not where the schedule stands that it was opened on: a lab has a cursor of its own."""
+    exercise = lesson.exercise("odd_vector")
+    mine = exercise.schedule()
+    lab = wb.lab(mine)
+    bind_both(lab, "[None, 128]")
+    assert exercise.check(lab) and not exercise.check(mine)
+    lab.at = 1
+    assert not exercise.check(lab)
+    bound(mine, [None, 64])  # steps as code, and then a lab
+    assert exercise.check(wb.lab(mine)).rows[1].found == "64 threads"
 
 
 def said(name: str, steps: Callable[[Schedule], None], goal: str) -> tuple[str, str]:

@@ -12,6 +12,7 @@ from workbench.ir import PrimFunc, structural_equal
 from workbench.lesson.checking import check_result
 from workbench.lesson.goals import Measure
 from workbench.schedule import Schedule
+from workbench.widgets import Lab
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +98,12 @@ class Exercise:
         """A fresh schedule of the program."""
         return Schedule(self.program)
 
-    def check(self, schedule: Schedule) -> Report:
-        """How `schedule` does: first whether it computes the same, then goal by goal.
+    def check(self, work: Schedule | Lab) -> Report:
+        """How the program does that `work` stands at: whether it computes the same, then the goals.
 
-        Raises Fail where it is a schedule of another program.
+        Raises Fail where `work` started from another program.
         """
+        schedule = work.cursor if isinstance(work, Lab) else work
         if not structural_equal(schedule.history.root.func, self.program):
             raise Fail(
                 "Can't check this schedule: it did not start from the exercise's program",
