@@ -262,6 +262,20 @@ def test_the_matmuls_as_a_learner_clicks_them(where, clicks, monkeypatch):
     assert here.setup["question"]["choices"][verdict["truth"]] == answer
 
 
+def test_an_answer_stays_as_it_was_at_the_program_asked_about(monkeypatch):
+    """A later program of lesson 4 fetches each element once: that is not what was asked."""
+    asked: list[tuple[wb.Schedule, Question | None]] = []
+    monkeypatch.setattr(sys.modules["workbench.lesson.begin"], "_begun", WeakValueDictionary())
+    monkeypatch.setattr(wb, "lab", lambda sch, *, question, **_: asked.append((sch, question)))
+    run_cells(ROOT / "lessons" / "04_shared_blocking.ipynb", last="lab-cooperative")
+    sch, question = asked[0]
+    for mark, verdict in (("start", None), ("local", "4 times"), ("fetched", "4 times")):
+        sch.goto(mark)
+        lab = wb.widgets.Lab(sch, question=question)
+        found = lab.pages[str(lab.at)]["verdict"]
+        assert (found and found["text"]) == verdict, mark
+
+
 def test_what_was_done_in_every_lab_comes_back_in_another_session(tmp_path: Path, monkeypatch):
     """Three answers and a branch, each made in another lab of lesson 2."""
     made: list[wb.widgets.Lab] = []

@@ -126,7 +126,8 @@ SHARED_BLOCKING = {
         "how often does one block read each element of A that it needs?",
         (1, 2, 4, 8),
         by="block",
-        steps="choose block (0, 0) in the picture of the tiles, then one thread after the other",
+        steps="go to the step marked local, and in the picture of the tiles choose block (0, 0), "
+        "then one thread after the other",
         stage="C_local",
         why={
             4: "The block has 4 x 4 outputs, four in a row, so each element of A is wanted four "
