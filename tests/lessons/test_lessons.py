@@ -206,8 +206,8 @@ def shared_fetch(name: str) -> list[tuple[str, str, dict[str, str]]]:
     return [
         ("ax0", "fuse", {"loops": f'["{name}.ax1"]'}),
         ("ax0_ax1_fused", "split", {"factors": "[None, 4, 4]"}),
-        ("ax0_ax1_fused_1", "bind", {"thread_axis": '"threadIdx.x"'}),
         ("ax0_ax1_fused_2", "vectorize", {}),
+        ("ax0_ax1_fused_1", "bind", {"thread_axis": '"threadIdx.x"'}),
     ]
 
 

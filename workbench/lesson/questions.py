@@ -154,7 +154,7 @@ SHARED_BLOCKING = {
         "after fuse, split by [None, 4, 4] and bind, how often does one block load from A?",
         (8, 16, 32, 128),
         by="block",
-        steps="fuse ax0 and ax1, split by [None, 4, 4], bind the middle loop, vectorize the last",
+        steps="fuse ax0 and ax1, split by [None, 4, 4], vectorize the last, bind the middle loop",
         threads=2,
         stage="A_shared",
         why={

@@ -43,8 +43,8 @@ def solve(sch: Schedule) -> None:
         sch.compute_at(fetch, k_0)
         fused = sch.fuse(*sch.get_loops(fetch)[-2:])
         _, thread, vector = sch.split(fused, factors=[None, 64, 4])
-        sch.bind(thread, "threadIdx.x")
         sch.vectorize(vector)
+        sch.bind(thread, "threadIdx.x")
     sch.decompose_reduction(block, k_0)
 
 
