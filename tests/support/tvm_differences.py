@@ -24,6 +24,7 @@ EXPLAINED: tuple[Explanation, ...] = (
     Explanation("A bound loop stays bound", "*", r"it is bound to"),
     Explanation("One axis, one extent", "bind", r"it runs .* times, but"),
     Explanation("One axis, one loop", "bind", r"is bound to it too, and .* uses both"),
+    Explanation("Proofs instead of forms", "reorder", "", r"required to have an affine binding"),
     Explanation("Proofs instead of forms", "*", "", r"compact dataflow|cannot be fulfilled"),
     Explanation("Proofs instead of forms", "blockize", "", r"can not be blockized"),
     Explanation("Proofs instead of forms", "compute_at", "", r"TensorRegion pattern match failed"),
@@ -74,6 +75,11 @@ EXPLAINED: tuple[Explanation, ...] = (
     Explanation("Padding that would be summed", "pad_einsum", r"more terms along \w+ would change"),
     Explanation(
         "Padding in shared loops", "pad_einsum", r"^Can't \S+ `\w+`: `\w+` is in `\w+` too"
+    ),
+    Explanation(
+        "Padding in shared loops",
+        "decompose_padding",
+        r"^Can't .* `\w+`: `\w+` is in that loop too",
     ),
     Explanation("Padding in blocks in blocks", "pad_einsum", r"at other cells than iterators name"),
     Explanation(

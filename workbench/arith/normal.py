@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 from workbench.arith.canonical import (
@@ -13,6 +12,7 @@ from workbench.arith.canonical import (
     divisor_candidates,
     join_digits,
 )
+from workbench.arith.content import content
 from workbench.arith.interval import (
     Interval,
     add,
@@ -27,24 +27,19 @@ from workbench.arith.interval import (
 )
 from workbench.ir import (
     BinOp,
-    Broadcast,
-    Buffer,
     Call,
     Cast,
     Const,
     Expr,
     Node,
-    Ramp,
     Select,
     Var,
     binary,
-    children,
     const,
     dtypes,
 )
 
 _EXTREMES_SPLIT = 3  # how many nested min/max an interval looks through; each doubles the work
-_COMMUTATIVE = frozenset({"+", "*", "min", "max", "==", "!=", "and", "or"})
 
 
 class Normal:
@@ -69,7 +64,7 @@ class Normal:
         """The same number for expressions of the same content."""
         found = self._number_of.get(e)
         if found is None:
-            key = _content(e, self.number)
+            key = content(e, self.number)
             found = self._number_of[e] = self._numbers.setdefault(key, len(self._numbers))
         return found
 
@@ -206,7 +201,20 @@ class Normal:
             if found is not None:
                 coarse = self.mod(found[0], divisor // step, dtype).times(step)
                 return self.tidy(coarse.plus(found[1]))
-        return Sum({self._remainder(inner, divisor, dtype): 1})
+        return self._inside(inner, divisor, dtype) or Sum(
+            {self._remainder(inner, divisor, dtype): 1}
+        )
+
+    def _inside(self, s: Sum, divisor: int, dtype: str) -> Sum | None:
+        """``(a * 3 + b) // 2 % 3`` as ``(a % 2 * 3 + b) // 2``; None where nothing comes of it."""
+        digit = s.alone()
+        if digit is None or digit.upper is not None or digit.base not in self._part_sums:
+            return None
+        whole = digit.lower * divisor
+        base = self.mod(self._part_sums[digit.base], whole, dtype)
+        if any(d.upper == whole and d.base in self._part_sums for d in base.digits):
+            return None
+        return self.div(base, digit.lower, dtype)
 
     def _coarse(self, s: Sum, step: int) -> tuple[Sum, Sum] | None:
         """`s` as ``coarse * step + fine`` with 0 <= fine < step; None where it is not so."""
@@ -363,30 +371,6 @@ class Normal:
         if digit.upper is not None:
             part = binary("%", part, const(digit.upper, part.dtype))
         return part if digit.lower == 1 else binary("//", part, const(digit.lower, part.dtype))
-
-
-def _content(e: Node, number: Callable[[Node], int]) -> object:
-    """What makes two expressions the same, given the numbers of the nodes below."""
-    match e:
-        case Var() | Buffer():
-            return e
-        case Const(value, kind):
-            return "Const", repr(value), kind
-        case BinOp(op, a, b) if op in _COMMUTATIVE and not dtypes.is_float(a.dtype):
-            return op, frozenset((number(a), number(b)))
-        case BinOp(op):
-            label: object = op
-        case Cast(kind):
-            label = kind
-        case Call(op, _, kind):
-            label = op, kind
-        case Ramp(_, stride, lanes):
-            label = stride, lanes
-        case Broadcast(_, lanes):
-            label = lanes
-        case _:
-            label = None
-    return type(e).__name__, label, tuple(number(child) for child in children(e))
 
 
 def _whole_times(s: Sum, inner: Sum) -> list[int]:
