@@ -161,7 +161,7 @@ def test_a_comparison_counts_what_differs():
     table = differences(bound, cooperative)
     rows = {row[0]: row[1:] for row in table.rows}
     assert rows["global loads"][:2] == (3072, 1040)
-    assert rows["barriers"][:2] == (0, 8)
+    assert rows["barriers in all"][:2] == (0, 8)
     made = comparison(bound, cooperative, ["memory", "who:B"], desk)
     assert len(made["pictures"]) == 4 and made["text"]["diff"]
     assert json.loads(json.dumps(made)) == made

@@ -110,7 +110,7 @@ def counted(func: PrimFunc) -> dict[str, int | str]:
             found[f"{level.scope} loads"] = level.loads
             found[f"{level.scope} stores"] = level.stores
         return found
-    found = {"blocks": counts.blocks, "threads": counts.threads, "barriers": counts.barriers}
+    found = {"blocks": counts.blocks, "threads": counts.threads, "barriers in all": counts.barriers}
     for traffic in counts.traffic:
         if not traffic.loads and not traffic.stores:
             continue

@@ -102,13 +102,14 @@ def roof(built: Built, device: str) -> float | None:
 
 
 def micro(seconds: float) -> str:
-    """Seconds as one reads a kernel's time: 12.3 µs."""
-    return f"{seconds * 1e6:,.4g} µs"
+    """Seconds as one reads a kernel's time: 12.3 µs; no clock tells what is under a nanosecond."""
+    return f"{seconds * 1e6:,.4g} µs" if seconds >= 1e-9 else "under 0.001 µs"
 
 
 def _row(what: str, timing: Timing, least: float | None) -> Row:
     low, high = timing.spread
-    share = f"{least / timing.median:.0%}" if least else ""
+    part = least / timing.median if least else 0.0
+    share = "" if not least else f"{part:.0%}" if part >= 0.01 else "under 1%"
     when = f", {timing.date}" if timing.kind == "recorded" else ""
     how = f"{timing.kind} on {timing.device}{when}: {timing.how}; {timing.clocks}"
     return what, micro(timing.median), f"{micro(low)} … {micro(high)}", share, how
