@@ -11,6 +11,7 @@ import hashlib
 import importlib.util
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -44,12 +45,12 @@ def main() -> int:
 def lab(rest: Sequence[str]) -> int:
     """Open the lessons in JupyterLab."""
     install("lab")
-    with subprocess.Popen([PYTHON, "-m", "workbench", "lab", *rest]) as process:
-        while True:
-            try:
-                return process.wait()
-            except KeyboardInterrupt:  # for JupyterLab, which asks before it closes
-                continue
+    # Ctrl-C is for JupyterLab, which asks before it closes; here it only must not end the wait
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        return subprocess.call([PYTHON, "-m", "workbench", "lab", *rest])
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test(rest: Sequence[str]) -> int:
