@@ -344,3 +344,24 @@ def test_numbers_are_python_numbers(page: object):
                 check(item)
 
     check(page)
+
+
+def test_a_bound_loop_that_starts_elsewhere():
+    func = parsed(
+        """
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
+    for i in T.thread_binding(1, 3, thread="blockIdx.x"):
+        for j in range(2):
+            with T.block("C"):
+                vi = T.axis.spatial(8, i * 2 + j)
+                C[vi] = A[vi]
+"""
+    )
+    cells = {cell.index: cell.label for cell in insight.who(func, "C").cells}
+    assert cells == {
+        (2,): "block 0, time step 0",
+        (3,): "block 0, time step 1",
+        (4,): "block 1, time step 0",
+        (5,): "block 1, time step 1",
+    }

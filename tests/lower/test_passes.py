@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 
+import numpy as np
 import pytest
 
+import workbench as wb
 from tests.support.gpu_programs import add_in_blocks, blocked_matmul, parsed
 from workbench import script, target
 from workbench.diag import Refusal
@@ -238,3 +240,21 @@ def test_kernels_are_flat():
     for kernel in lower(blocked_matmul(), CUDA).kernels:
         assert isinstance(kernel, Kernel)
         assert all(len(buffer.shape) == 1 for buffer in (*kernel.params, *kernel.allocs))
+
+
+def test_a_kernel_that_provably_does_nothing():
+    func = parsed("""
+    @T.prim_func
+    def main(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
+        for i in T.thread_binding(2, 4, thread="blockIdx.x"):
+            for j in range(4):
+                with T.block("C"):
+                    vi = T.axis.spatial(8, i * 4 + j)
+                    T.where(i * 4 + j < 8)
+                    C[vi] = A[vi]
+    """)
+    kernel = wb.build(func, target="cuda")
+    result = np.ones(8, "float32")
+    kernel.emulate(np.arange(8, dtype="float32"), result)
+    assert result.tolist() == [1.0] * 8
+    assert "C[" not in kernel.source

@@ -210,7 +210,7 @@ class _Walk:
         start = substitute(loop.min, at.values)
         if loop.thread is not None:
             axis = self.axes[loop.thread]
-            value = binary("+", start, axis.var) if axis.var is not loop.loop_var else loop.loop_var
+            value = binary("+", start, axis.var)
             place = replace(at, values={**at.values, loop.loop_var: value})
             if _number(loop.extent) < axis.extent:
                 limit = binary("<", axis.var, const(_number(loop.extent), axis.var.type))

@@ -32,8 +32,8 @@ from workbench.target import Target
 def drop_blocks(kernel: Kernel, target: Target) -> Kernel:
     """Take away blocks, loops that run once, and conditions that bounds prove."""
     body = _Dropper(known_bounds(kernel)).statement(kernel.body)
-    # one that provably does nothing still needs a body
-    return replace(kernel, body=kernel.body if body is None else body)
+    # one that provably does nothing is launched all the same
+    return replace(kernel, body=SeqStmt(()) if body is None else body)
 
 
 class _Dropper:
