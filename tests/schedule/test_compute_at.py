@@ -272,6 +272,42 @@ for i, j in T.grid(6, 6):
     )
 
 
+BORDER = """\
+@T.prim_func
+def main(A: T.Buffer((1,), "float32"), C: T.Buffer((3, 2), "float32")):
+    B = T.alloc_buffer((1,))
+    for k in range(1):
+        with T.block("B"):
+            vk = T.axis.spatial(1, k)
+            B[vk] = A[vk]
+    for o, i in T.grid(3, 2):
+        with T.block("C"):
+            vo, vi = T.axis.remap("SS", [o, i])
+            C[vo, vi] = T.if_then_else(vi >= 2, B[vi - 2], T.float32(1))
+"""
+
+
+def test_of_what_a_condition_keeps_away_one_cell_is_made():
+    text = after(BORDER, lambda sch: sch.compute_at("B", "o"))
+    assert (
+        text
+        == """\
+B = T.alloc_buffer((1,))
+for o in range(3):
+    with T.block("B"):
+        vk = T.axis.spatial(1, 0)
+        T.reads(A[vk])
+        T.writes(B[vk])
+        B[vk] = A[vk]
+    for i in range(2):
+        with T.block("C"):
+            vo, vi = T.axis.remap("SS", [o, i])
+            T.reads(B[vi - 2])
+            T.writes(C[vo, vi])
+            C[vo, vi] = T.if_then_else(vi >= 2, B[vi - 2], T.float32(1))"""
+    )
+
+
 @pytest.mark.parametrize("start", range(0, 60, 20))
 def test_random_programs_keep_their_meaning(start: int):
     taken = sum(walk_at_random(seed, "compute_at") for seed in range(start, start + 20))

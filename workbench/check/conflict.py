@@ -66,7 +66,7 @@ def refuse_conflict(func: PrimFunc, loop: For, task: str, doers: Doers) -> None:
         for buffer in reader.reads:
             _refuse_flow(loop, reader, buffer, below, dom, task, doers)
     for one, other in combinations(below, 2):
-        for buffer in one.writes & other.writes:
+        for buffer in sorted(one.writes & other.writes, key=lambda b: b.name):  # always the same
             _refuse_overwriting(loop, one, other, buffer, dom, task, doers)
 
 

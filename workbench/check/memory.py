@@ -88,7 +88,7 @@ def scratch_errors(nest: Nest) -> Iterator[Finding]:
 def overwriting_errors(nest: Nest) -> Iterator[Finding]:
     """Cells of a global buffer that two units of one kernel write in different blocks."""
     for one, other in combinations(nest.units, 2):
-        for buffer in one.writes & other.writes:
+        for buffer in sorted(one.writes & other.writes, key=lambda b: b.name):  # always the same
             axis = _out_of_step(nest, one, other, buffer) if buffer.scope == "global" else ""
             if axis:
                 yield Finding(
