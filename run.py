@@ -7,6 +7,7 @@ Needs Python 3.11 or later and nothing else; makes a virtual environment in .ven
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import importlib.util
 import os
@@ -15,7 +16,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
@@ -33,22 +34,27 @@ def main() -> int:
     options = parser.parse_args()
     if sys.version_info < (3, 11):  # noqa: UP036  (this runs before anything is installed)
         return _stop(f"Python 3.11 or later is needed; this is {sys.version.split()[0]}")
-    os.chdir(ROOT)
     try:
         return lab(options.rest) if options.task == "lab" else test(options.rest)
     except subprocess.CalledProcessError as failed:  # only what sets things up is checked
-        return _stop(f"setting up failed; the reason stands above: {_words(failed.cmd)}")
+        print(f"setting up failed; the reason stands above: {_words(failed.cmd)}", file=sys.stderr)
+        return _stop("Often it is the network: when there is one, run the same command again.")
+    except OSError as error:
+        return _stop(f"setting up failed: {error}")
     except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
         return 130
 
 
 def lab(rest: Sequence[str]) -> int:
     """Open the lessons in JupyterLab."""
     install("lab")
+    # Lessons lie beside this file; a --dir of the caller's comes later, counts, and is theirs.
+    call = [PYTHON, "-P", "-m", "workbench", "lab", "--dir", ROOT / "workbench-lessons", *rest]
     # Ctrl-C is for JupyterLab, which asks before it closes; here it only must not end the wait
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
-        return subprocess.call([PYTHON, "-m", "workbench", "lab", *rest])
+        return subprocess.call(call)
     finally:
         signal.signal(signal.SIGINT, before)
 
@@ -74,31 +80,143 @@ def test(rest: Sequence[str]) -> int:
 
 
 def install(extra: str) -> None:
-    """Make .venv hold the workbench and the packages of `extra`, once for each pyproject.toml."""
+    """Make .venv hold this folder's workbench and the packages of `extra`, where it does not."""
     stamp = VENV / f"installed-{extra}"
     wanted = hashlib.sha256((ROOT / "pyproject.toml").read_bytes()).hexdigest()
-    if stamp.exists() and stamp.read_text() == wanted:
+    with turn():
+        fault = unusable()
+        if not fault and read_stamp(stamp)[0] == wanted and answers(OURS, str(ROOT)):
+            return
+        print(f"setting up {VENV} (a minute or two; needs a network) …", flush=True)
+        if fault:
+            print(f"  making it: {fault}", flush=True)
+            make_venv()
+            write_stamp(stamp, UNFINISHED)
+        pip("--editable", f".[{extra}]")
+        write_stamp(stamp, wanted)
+
+
+# What a stamp says until everything is installed for the first time.
+UNFINISHED = "unfinished"
+# Ends with 0 where an environment has pip, and where its workbench is that of a folder.
+PIP = "import importlib.util, sys; sys.exit(importlib.util.find_spec('pip') is None)"
+OURS = (
+    "import os, sys, workbench\n"
+    "sys.exit(not os.path.samefile(os.path.dirname(workbench.__path__[0]), sys.argv[1]))"
+)
+
+
+def unusable() -> str:
+    """Why .venv has to be made, or made anew; empty where it can be used or added to."""
+    if not VENV.exists():
+        return "there is none yet"
+    for stamp in VENV.glob("installed-*"):
+        state, place = read_stamp(stamp)
+        # Its scripts, and what finds the workbench, name the folder that it was made in.
+        if place and not (Path(place).exists() and ROOT.samefile(place)):
+            return f"the one here was made in {place}; what you added to it is to be added again"
+        if state == UNFINISHED:
+            return "the one here was never finished"
+    if not answers(PIP):
+        return "the one here has no pip, or lost the Python that it was made with"
+    return ""
+
+
+def answers(question: str, *arguments: str) -> bool:
+    """Whether .venv's Python runs `question`, and it ends well."""
+    with contextlib.suppress(OSError):
+        call = [PYTHON, "-I", "-c", question, *arguments]
+        return subprocess.run(call, capture_output=True, check=False).returncode == 0
+    return False
+
+
+def read_stamp(stamp: Path) -> tuple[str, str]:
+    """What was installed, and in which folder; empty where that is not known."""
+    with contextlib.suppress(OSError):
+        state, _, place = os.fsdecode(stamp.read_bytes()).partition("\n")
+        return state, place
+    return "", ""
+
+
+def write_stamp(stamp: Path, state: str) -> None:
+    stamp.write_bytes(os.fsencode(f"{state}\n{ROOT}"))
+
+
+@contextlib.contextmanager
+def turn() -> Iterator[None]:
+    """Wait while another run.py sets up this folder."""
+    if os.name == "nt":  # which has no flock
+        yield
         return
-    print(f"setting up {VENV} (once; a few minutes) …", flush=True)
-    if not PYTHON.exists() or not list(BIN.glob("pip*")):  # or a start that was broken off
-        make_venv()
-    pip = [PYTHON, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-    subprocess.run([*pip, "--editable", f".[{extra}]"], check=True)
-    stamp.write_text(wanted)
+    import fcntl
+
+    folder = os.open(ROOT, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        print("another run.py is setting this folder up; waiting for it …", flush=True)
+        fcntl.flock(folder, fcntl.LOCK_EX)
+    except OSError:  # a file system without locks
+        pass
+    try:
+        yield
+    finally:
+        os.close(folder)
 
 
 def make_venv() -> None:
     """A virtual environment with pip, also where Debian has split ensurepip off from Python."""
     package = f"python3.{sys.version_info[1]}-venv"
+    venv = [sys.executable, "-m", "venv", "--clear"]
     if importlib.util.find_spec("ensurepip") or debian(package):
         # In a new process: this one has already found that ensurepip is missing.
-        subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
+        subprocess.run([*venv, VENV], check=True)
     elif importlib.util.find_spec("pip"):
-        subprocess.run([sys.executable, "-m", "venv", "--without-pip", VENV], check=True)
-        pip = [sys.executable, "-m", "pip", "--python", PYTHON, "install", "--quiet", "pip"]
-        subprocess.run(pip, check=True)
+        subprocess.run([*venv, "--without-pip", VENV], check=True)
+        call = [sys.executable, "-m", "pip", "--python", PYTHON, "install", "--quiet", "pip"]
+        subprocess.run(call, check=True)
     else:
         sys.exit(f"this Python comes without pip and ensurepip; first run: apt install {package}")
+
+
+def pip(*wanted: str) -> None:
+    """Install with .venv's pip, and say every few seconds what it is at."""
+    quiet = ["--disable-pip-version-check", "--no-color"]
+    call = [PYTHON, "-m", "pip", *quiet, "install", "--progress-bar", "off", *wanted]
+    lines: list[str] = []
+    start = last = time.monotonic()
+    with subprocess.Popen(
+        call,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    ) as process:
+        try:
+            for line in process.stdout:
+                lines.append(line)
+                text, now = phase(line), time.monotonic()
+                # The last step is the longest, and silent.
+                if text and (now - last > 3 or text.startswith("Installing collected")):
+                    print(f"  {now - start:3.0f} s: {text}", flush=True)
+                    last = now
+        except BaseException:  # Ctrl-C: pip must not go on alone
+            process.kill()
+            raise
+    if process.returncode != 0:
+        print("".join(x for x in lines if "WARNING" not in x)[-2000:], file=sys.stderr)
+        raise subprocess.CalledProcessError(process.returncode, call)
+
+
+def phase(line: str) -> str:
+    """What pip is at, from a line that it prints; empty where the line does not say it."""
+    if "WARNING: Retrying" in line:
+        return "no answer from the network; pip tries again"
+    if line.lstrip().startswith(("WARNING", "DEPRECATION", "Looking in")):
+        return ""
+    text = line.split(" (from ")[0].strip()
+    return text if len(text) <= 72 else f"{text[:71]}…"
 
 
 # --- programs for tests ---------------------------------------------------------------------------
@@ -110,18 +228,21 @@ def tools() -> dict[str, str]:
     Where one is missing, its tests are skipped; with CI set, they fail.
     """
     found = {}
-    if not shutil.which("g++") and not debian("g++"):
-        print("no g++: the tests that compile kernels as C++ will be skipped", flush=True)
-    chromium = find_chromium()
+    if os.environ.get("CI"):
+        found["WORKBENCH_REQUIRE"] = "chromium,g++"
+    required = (os.environ | found).get("WORKBENCH_REQUIRE", "").split(",")
+    if not os.environ.get("WORKBENCH_GPP") and not shutil.which("g++") and not debian("g++"):
+        then = "fail" if "g++" in required else "be skipped"
+        print(f"no g++: the tests that compile kernels as C++ will {then}", flush=True)
+    chromium = os.environ.get("WORKBENCH_CHROMIUM") or find_chromium()
     if not chromium and debian("chromium", "fonts-dejavu-core"):
         chromium = find_chromium()
     chromium = chromium or playwright_chromium()
     if chromium:
         found["WORKBENCH_CHROMIUM"] = chromium
     else:
-        print("no Chromium: the browser tests will be skipped", flush=True)
-    if os.environ.get("CI"):
-        found["WORKBENCH_REQUIRE"] = "chromium,g++"
+        then = "fail" if "chromium" in required else "be skipped"
+        print(f"no Chromium: the browser tests will {then}", flush=True)
     return found
 
 
@@ -162,7 +283,8 @@ def playwright_chromium() -> str | None:
 def _call(tool: str, *arguments: str, environment: dict[str, str]) -> int:
     print(f"$ {tool} {' '.join(arguments)}", flush=True)
     start = time.monotonic()
-    done = subprocess.run([PYTHON, "-m", tool, *arguments], env=environment, check=False)
+    call = [PYTHON, "-m", tool, *arguments]
+    done = subprocess.run(call, cwd=ROOT, env=environment, check=False)
     print(f"  {tool}: {time.monotonic() - start:.0f} s", flush=True)
     return done.returncode
 

@@ -89,7 +89,7 @@ def full_card() -> dict[str, object]:
 
 def idle_worker() -> dict[str, object]:
     """Leave a worker idle: it must go, and the card's memory with it."""
-    worker = Worker((*Worker()._command[:-1], "2"))
+    worker = Worker(idle_seconds=2)
     reply = worker.ask(Hello(), 60)
     used = nvidia_smi("memory.used")
     start = time.perf_counter()

@@ -47,7 +47,7 @@ def fresh_cuda(program: str, reach: float) -> dict[str, object]:
     """A fresh process to the CUDA text of a program, beside TVM's, turn by turn."""
     what = f"fresh process to CUDA text of the {program}, against TVM 0.27"
     if find_spec("tvm") is None:
-        found = 'not measured: TVM is not installed (pip install "mlc-workbench[tvm]")'
+        found = 'not measured: TVM is not installed (pip install ".[tvm]")'
         return {"what": what, "found": found, "reach": f"at most {reach}", "ok": None}
     ours, theirs = [], []
     for _ in range(PROCESSES):

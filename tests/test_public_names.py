@@ -33,7 +33,8 @@ def test_no_other_name_is_there():
 
 
 @pytest.mark.parametrize(
-    ("name", "package"), [("lab", "anywidget"), ("lesson", "numpy"), ("EmulationError", "numpy")]
+    ("name", "package"),
+    [("lesson", "numpy"), ("EmulationError", "numpy")],
 )
 def test_a_missing_package_is_named(name: str, package: str):
     code = WITHOUT.format(name=name, package=package)

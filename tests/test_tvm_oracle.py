@@ -22,7 +22,7 @@ def tvm() -> tuple[Any, Any]:
             warnings.simplefilter("ignore")  # TVM's own
             return load_tvm()
     except ImportError as missing:
-        pytest.skip(f"apache-tvm is not installed ({missing}): pip install 'mlc-workbench[tvm]'")
+        pytest.skip(f"apache-tvm is not installed ({missing}): pip install '.[tvm]'")
 
 
 @pytest.mark.parametrize("first", range(0, 40, 20))

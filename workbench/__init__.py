@@ -72,8 +72,8 @@ def __getattr__(name: str) -> object:
         room = import_module(f"workbench.{_HOME.get(name, name)}")
         value = getattr(room, name) if name in _HOME else room
     except ModuleNotFoundError as missing:
-        if missing.name in ("anywidget", "numpy"):  # which parsing and scheduling do without
-            found = f"{missing.name}, which is not installed: pip install {missing.name}"
+        if missing.name == "numpy":  # which parsing and scheduling do without
+            found = "numpy, which is not installed: pip install numpy"
             missing.msg = f"wb.{name} needs {found}"
         raise
     globals()[name] = value

@@ -5,16 +5,16 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
 import workbench
 from workbench import runtime
+from workbench.schedule.write_whole import write_whole
 
 _PACKAGES = ("numpy", "jupyterlab", "ipywidgets", "anywidget", "pygments", "matplotlib")
 
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     lab = commands.add_parser("lab", help="copy the lessons to a folder and open JupyterLab there")
     lab.add_argument("--dir", type=Path, default=Path("workbench-lessons"), help="the folder")
-    lab.add_argument("--port", type=int, default=None, help="JupyterLab's port")
+    lab.add_argument("--port", type=_port, default=None, help="JupyterLab's port")
     lab.add_argument("--no-browser", action="store_true", help="only print the address")
     lab.add_argument("--copy-only", action="store_true", help="copy the lessons and stop")
     commands.add_parser("doctor", help="which device would run kernels, and what is missing")
@@ -42,12 +42,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def open_lab(folder: Path, port: int | None, browser: bool, copy_only: bool) -> int:
     """Copy the lessons to `folder`, and run JupyterLab there until it is closed."""
-    for line in copy_lessons(folder):
-        print(line)
+    try:
+        for line in copy_lessons(folder):
+            print(line, flush=True)
+    except OSError as error:
+        exists = isinstance(error, FileExistsError)
+        found = "there is a file of that name" if exists else f"{error.filename}: {error.strerror}"
+        return _refuse(f"cannot copy the lessons to {folder}: {found}")
     if copy_only:
         return 0
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return _refuse(f"you may not write in {folder}, so nothing you do there would be saved")
     if find_spec("jupyterlab") is None:
-        print("JupyterLab is not installed. Install it: pip install jupyterlab")
+        print("JupyterLab is not installed. Install it: pip install jupyterlab", file=sys.stderr)
         return 1
     with subprocess.Popen(lab_command(folder, port, browser)) as process:
         while True:
@@ -55,6 +62,17 @@ def open_lab(folder: Path, port: int | None, browser: bool, copy_only: bool) -> 
                 return process.wait()
             except KeyboardInterrupt:  # for JupyterLab, which asks before it closes
                 continue
+
+
+def _refuse(found: str) -> int:
+    print(f"{found}\nChoose another folder: workbench lab --dir FOLDER", file=sys.stderr)
+    return 1
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 65535:
+        raise argparse.ArgumentTypeError(f"{text} is no port: 1 to 65535")
+    return int(text)
 
 
 def lab_command(folder: Path, port: int | None, browser: bool) -> list[str]:
@@ -79,28 +97,26 @@ def lessons_folder() -> Path:
     return inside if inside.is_dir() else package.parent / "lessons"
 
 
-def copy_lessons(folder: Path) -> list[str]:
+def copy_lessons(folder: Path) -> Iterator[str]:
     """Copy every lesson that `folder` does not have; one line a lesson says what was done.
 
-    A lesson that is there stays as it is: it holds the learner's work.
+    A lesson that is there stays as it is: it holds the learner's work. OSError where the folder
+    cannot be made or written; then each lesson is there whole or not at all.
     """
-    told = []
     folder.mkdir(parents=True, exist_ok=True)
     source = lessons_folder()
     for path in sorted(p for p in source.rglob("*") if p.is_file() and not _hidden(p, source)):
         target = folder / path.relative_to(source)
         if not target.exists():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, target)
-            told.append(f"copied  {target}")
+            write_whole(target, path.read_bytes())  # half a lesson would be taken for your own
+            yield f"copied  {target}"
         elif target.read_bytes() != path.read_bytes():
-            told.append(f"kept    {target}: yours differs from the lesson and was not touched")
-    return told
+            yield f"kept    {target}: yours differs from the lesson and was not touched"
 
 
 def _hidden(path: Path, root: Path) -> bool:
     parts = path.relative_to(root).parts
-    return any(part.startswith(".") or part == "__pycache__" for part in parts)
+    return any(part.startswith(".") or part in ("__pycache__", "my-work") for part in parts)
 
 
 # --- doctor ---------------------------------------------------------------------------------------

@@ -153,6 +153,38 @@ def test_arrows_move_inside_a_pane_and_never_leave_the_cell(lab_page: Page):
     assert lab_page.locator(".jp-Notebook .jp-Cell").count() == cells
 
 
+def test_keys_and_clicks_in_the_lab_select_no_cells(lab_page: Page):
+    lab = first_lab(lab_page)
+    selected = """() => { const notebook = window.jupyterapp.shell.currentWidget.content;
+      return notebook.widgets.filter(cell => notebook.isSelectedOrActive(cell)).length; }"""
+    lab.locator(".wb-verb", has_text="bind").click()
+    for part in (lab.locator(".wb-form select"), lab.locator(".wb-step"), lab.locator(".wb-go")):
+        part.first.focus()
+        lab_page.keyboard.press("ControlOrMeta+a")
+        assert lab_page.evaluate(selected) == 1
+    assert lab_page.evaluate("getSelection().toString()") == "", "nor all the text of the page"
+    cells = lab_page.locator(".jp-Notebook .jp-Cell").count()
+    lab_page.keyboard.press("Control+Backspace")
+    assert lab_page.locator(".jp-Notebook .jp-Cell").count() == cells
+    lab_page.locator(".jp-Notebook .jp-Cell").first.click()  # another cell is the active one
+    lab.locator(".wb-step").first.click(modifiers=["Shift"])
+    assert lab_page.evaluate(selected) == 1
+
+
+def test_each_row_of_the_history_is_compared_by_its_button(lab_page: Page):
+    lab = first_lab(lab_page)
+    bind_by_mouse(lab)
+    lab.locator(".wb-step").nth(1).click(modifiers=["Shift"])  # a click like any other
+    expect(lab.locator(".wb-compare")).to_be_hidden()
+    lab.locator(".wb-step").nth(3).click()
+    button = lab.get_by_role("button", name="compare with 1", exact=True)
+    button.click()
+    expect(lab.locator(".wb-compare h3")).to_have_text("Compared with 1 split(i, factors=[2, 4])")
+    shoot(lab, "history-compare")
+    lab.locator(".wb-versus[aria-pressed=true]").click()
+    expect(lab.locator(".wb-compare")).to_be_hidden()
+
+
 def test_each_pane_is_one_tab_stop(lab_page: Page):
     lab = first_lab(lab_page)
     bind_by_mouse(lab)
@@ -249,8 +281,27 @@ def test_a_refusal_is_shown_where_one_looks(lab_page: Page):
     lab.get_by_label("factors").fill("[2, 3]")
     lab.locator("button[type=submit]").click()
     expect(lab.locator(".wb-actions .wb-error")).to_contain_text("6 of 8")
-    expect(lab.locator(".wb-call")).to_have_text("sch.split(i, factors=[2, 3])")
+    expect(lab.locator(".wb-call")).to_have_text('sch.split("i", factors=[2, 3])')
     expect(lab.locator(".wb-step")).to_have_count(1)
+
+
+def test_a_form_shows_the_call_that_it_makes(lab_page: Page):
+    lab = first_lab(lab_page)
+    call = lab.locator(".wb-call")
+    lab.locator(".wb-actions .wb-more").click()
+    lab.locator(".wb-verb").get_by_text("annotate", exact=True).click()
+    expect(call).to_have_text('sch.annotate("i", ann_key=…, ann_val=…)')
+    for value, text in (("4", "4"), ("[1, 2]", "[1, 2]"), ("True", "True"), ("it's", '"it\'s"')):
+        lab.get_by_label("ann_key").fill("note")
+        lab.get_by_label("ann_val").fill(value)
+        expect(call).to_have_text(f'sch.annotate("i", ann_key="note", ann_val={text})')
+    lab.get_by_label("ann_key").fill("'note'")
+    expect(call).to_have_text('sch.annotate("i", ann_key=\'note\', ann_val="it\'s")')
+    lab.locator(".wb-verb").get_by_text("split", exact=True).click()
+    lab.get_by_label("factors").fill("[2, 4]")
+    lab.locator("button[type=submit]").click()
+    lab.locator(".wb-verb").get_by_text("fuse", exact=True).click()
+    expect(call).to_have_text('sch.fuse("i_0", "i_1")')
 
 
 def test_labs_of_one_page_do_not_share_their_answers(lab_page: Page):
@@ -332,8 +383,55 @@ def test_a_saved_page_steps_without_python(browser: Browser, tmp_path: Path, sch
     expect(root.locator(".wb-machine")).to_contain_text("global memory")
     expect(root.locator(".wb-run .wb-go")).to_be_hidden()
     expect(root.locator(".wb-said")).to_contain_text('bind(i_1, "threadIdx.x")')
+    every_pane_of_every_step(root)
+    stop_by_stop(root)
     shoot(page, f"saved-page-{scheme}")
     found = Axe().run(page, options=AXE)
     assert found.violations_count == 0, found.generate_report()
     assert not faults
+    context.close()
+
+
+def every_pane_of_every_step(root: Locator) -> None:
+    """Each beside the step before, from the last to the first."""
+    root.get_by_role("button", name="compare with the step before").click()
+    for step in reversed(root.locator(".wb-step").all()):
+        step.click()
+        for tab in root.get_by_role("tab").all():
+            tab.click()
+            expect(tab).to_have_attribute("aria-selected", "true")
+            expect(root.locator(".wb-program .wb-body")).not_to_be_empty()
+            expect(root.locator(".wb-machine .wb-body")).not_to_contain_text("was not made")
+    root.get_by_role("button", name="stop comparing").click()
+    root.locator(".wb-step").last.click()
+
+
+def stop_by_stop(root: Locator) -> None:
+    """The sliders of a saved page go where there is a picture, one at a time."""
+    root.get_by_role("tab", name="tiles").click()
+    thread, block = (
+        root.get_by_label("thread (threadIdx.x)"),
+        root.get_by_label("block (blockIdx.x)"),
+    )
+    thread.press("End")
+    expect(root.locator(".wb-slide output")).to_have_text(["0 of 0…1", "3 of 0…3"])
+    expect(root.locator(".wb-picture figcaption")).to_contain_text("threadIdx.x = 3")
+    block.press("End")
+    expect(root.locator(".wb-slide output")).to_have_text(["1 of 0…1", "all"])
+    expect(root.locator(".wb-picture figcaption")).to_contain_text("With blockIdx.x = 1:")
+    block.press("Home")
+    expect(root.locator(".wb-picture figcaption")).to_contain_text("The whole program")
+
+
+def test_a_saved_page_reads_without_its_script(browser: Browser, tmp_path: Path):
+    lab = wb.lab(Schedule(parse(ADD)))
+    bind_both(lab)
+    lab.to_html(tmp_path / "lab.html")
+    context = browser.new_context(java_script_enabled=False, offline=True)
+    page = context.new_page()
+    page.goto((tmp_path / "lab.html").as_uri())
+    expect(page.locator("summary").first).to_have_text("0 start")
+    expect(page.locator("pre").last).to_contain_text('thread="threadIdx.x"')
+    expect(page.locator("svg").first).to_be_visible()
+    shoot(page, "saved-page-without-script")
     context.close()

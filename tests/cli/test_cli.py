@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -21,13 +23,17 @@ def lessons(tmp_path: Path, monkeypatch) -> Path:
     (source / "01_first.ipynb").write_text("first")
     (source / "02_second.ipynb").write_text("second")
     (source / "img" / "grid.svg").write_text("<svg/>")
+    (source / "my-work").mkdir()  # of someone who worked in place
+    (source / "my-work" / "01_first.json").write_text("steps")
     (source / ".ipynb_checkpoints").mkdir()
     (source / ".ipynb_checkpoints" / "01_first.ipynb").write_text("old")
     monkeypatch.setattr(cli, "lessons_folder", lambda: source)
     return source
 
 
-def test_lessons_are_copied_whole_and_nothing_hidden(lessons: Path, tmp_path: Path, capsys):
+def test_lessons_are_copied_and_nothing_hidden_or_anyones_work(
+    lessons: Path, tmp_path: Path, capsys
+):
     folder = tmp_path / "mine"
     assert cli.main(["lab", "--dir", str(folder), "--copy-only"]) == 0
     found = sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
@@ -41,10 +47,10 @@ def test_lessons_are_copied_whole_and_nothing_hidden(lessons: Path, tmp_path: Pa
 
 def test_a_learners_lesson_is_never_overwritten(lessons: Path, tmp_path: Path):
     folder = tmp_path / "mine"
-    cli.copy_lessons(folder)
+    list(cli.copy_lessons(folder))
     (folder / "01_first.ipynb").write_text("my work")
     (folder / "02_second.ipynb").unlink()
-    assert cli.copy_lessons(folder) == [
+    assert list(cli.copy_lessons(folder)) == [
         f"kept    {folder / '01_first.ipynb'}: yours differs from the lesson and was not touched",
         f"copied  {folder / '02_second.ipynb'}",
     ]
@@ -57,7 +63,7 @@ def test_the_repository_has_lessons_to_copy():
 
 def test_lab_opens_the_first_lesson(lessons: Path, tmp_path: Path, monkeypatch):
     monkeypatch.setattr("os.geteuid", lambda: 1000, raising=False)
-    cli.copy_lessons(tmp_path)
+    list(cli.copy_lessons(tmp_path))
     assert cli.lab_command(tmp_path, None, browser=True)[1:] == [
         "-m",
         "jupyterlab",
@@ -110,9 +116,57 @@ def test_lab_runs_until_jupyter_closes_and_gives_its_status(lessons, tmp_path: P
 def test_lab_without_jupyter_says_how_to_get_it(lessons: Path, tmp_path: Path, monkeypatch, capsys):
     monkeypatch.setattr(cli, "find_spec", lambda name: None)
     assert cli.main(["lab", "--dir", str(tmp_path / "mine")]) == 1
-    assert capsys.readouterr().out.splitlines()[-1] == (
-        "JupyterLab is not installed. Install it: pip install jupyterlab"
+    assert capsys.readouterr().err == (
+        "JupyterLab is not installed. Install it: pip install jupyterlab\n"
     )
+
+
+AGAIN = "\nChoose another folder: workbench lab --dir FOLDER\n"
+
+
+def test_a_folder_that_cannot_be_made_is_told(lessons: Path, tmp_path: Path, started, capsys):
+    taken = tmp_path / "taken"
+    taken.write_text("a file")
+    for folder, found in (
+        (taken, "there is a file of that name"),
+        (taken / "mine", f"{taken / 'mine'}: Not a directory"),
+    ):
+        assert cli.main(["lab", "--dir", str(folder)]) == 1
+        assert capsys.readouterr().err == f"cannot copy the lessons to {folder}: {found}{AGAIN}"
+    assert started == [] and taken.read_text() == "a file"
+
+
+def test_a_lesson_is_copied_whole_or_not_at_all(lessons: Path, tmp_path: Path, monkeypatch, capsys):
+    """Half of one would be kept as the learner's own ever after."""
+    folder = tmp_path / "mine"
+
+    def full(source, target):
+        target.write_text("fi")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(target))
+
+    monkeypatch.setattr(cli.shutil, "copyfile", full)
+    assert cli.main(["lab", "--dir", str(folder)]) == 1
+    assert "No space left on device" in capsys.readouterr().err
+    assert list(folder.iterdir()) == []
+
+
+def test_a_folder_that_may_not_be_written_is_not_opened(
+    lessons: Path, tmp_path: Path, started, monkeypatch, capsys
+):
+    """Also where the lessons are in it already."""
+    list(cli.copy_lessons(tmp_path))
+    monkeypatch.setattr(cli.os, "access", lambda path, mode: path != tmp_path)
+    assert cli.main(["lab", "--dir", str(tmp_path)]) == 1
+    told = f"you may not write in {tmp_path}, so nothing you do there would be saved{AGAIN}"
+    assert capsys.readouterr().err == told and started == []
+
+
+@pytest.mark.parametrize("port", ["65536", "0", "-1", "8.5", "x", "²"])
+def test_a_port_is_a_number_that_a_port_can_have(port: str, capsys):
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["lab", f"--port={port}"])
+    assert stop.value.code == 2
+    assert f"argument --port: {port} is no port: 1 to 65535" in capsys.readouterr().err
 
 
 def test_doctor_tells_device_reason_and_packages(monkeypatch, capsys):

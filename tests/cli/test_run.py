@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+import os
+import shutil
 import subprocess
 import sys
+import venv
 from pathlib import Path
 
 import pytest
@@ -37,42 +41,176 @@ def as_root(monkeypatch):
     return become
 
 
-def test_packages_are_installed_once_for_each_pyproject(calls, monkeypatch):
-    monkeypatch.setattr(run, "make_venv", lambda: run.PYTHON.parent.mkdir(parents=True))
-    run.install("lab")
-    run.PYTHON.touch()
-    (run.BIN / "pip").touch()
-    run.install("lab")
-    assert [call[1:] for call in calls] == [
-        ["-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--editable", ".[lab]"]
+@pytest.fixture
+def checkout(monkeypatch, tmp_path: Path) -> Path:
+    """A folder for the script to set up, with a real .venv, where pip only notes what it gets."""
+    home = tmp_path / "käse und brot" / "workbench"
+    (home / "workbench").mkdir(parents=True)
+    (home / "workbench" / "__init__.py").touch()
+    (home / "pyproject.toml").write_text("[project]")
+    installed_from(home, monkeypatch)
+    return home
+
+
+def installed_from(home: Path, monkeypatch) -> None:
+    """The script lies in `home`. Its pip makes the workbench there importable, as an editable."""
+    monkeypatch.setattr(run, "ROOT", home)
+    monkeypatch.setattr(run, "VENV", home / ".venv")
+    monkeypatch.setattr(run, "BIN", home / ".venv" / "bin")
+    monkeypatch.setattr(run, "PYTHON", home / ".venv" / "bin" / "python")
+
+    def make_venv() -> None:
+        venv.create(run.VENV, clear=True, symlinks=True)
+        (site(home) / "pip.py").touch()
+
+    def pip(*wanted: str) -> None:
+        print("pip", *wanted)
+        (site(home) / "ours.pth").write_text(str(home))
+
+    monkeypatch.setattr(run, "make_venv", make_venv)
+    monkeypatch.setattr(run, "pip", pip)
+
+
+def site(home: Path) -> Path:
+    (found,) = home.glob(".venv/lib/python3.*/site-packages")
+    return found
+
+
+def told(capsys, extra: str = "lab") -> list[str]:
+    """What is said when the script installs."""
+    run.install(extra)
+    return capsys.readouterr().out.splitlines()
+
+
+def all_of(home: Path, fault: str, extra: str = "lab") -> list[str]:
+    made = [f"  making it: {fault}"] if fault else []
+    setting_up = f"setting up {home / '.venv'} (a minute or two; needs a network) …"
+    return [setting_up, *made, f"pip --editable .[{extra}]"]
+
+
+def test_packages_are_installed_once_for_each_pyproject_and_extra(checkout: Path, capsys):
+    assert told(capsys) == all_of(checkout, "there is none yet")
+    assert told(capsys) == []
+    assert told(capsys, "test") == all_of(checkout, "", "test")
+    (checkout / "pyproject.toml").write_text("[project]\nname = 'x'")
+    assert told(capsys) == all_of(checkout, "")
+    assert told(capsys) == []
+
+
+@pytest.mark.parametrize("old", ["gone", "still there"])
+def test_an_environment_of_another_folder_is_made_again(
+    old: str, checkout: Path, tmp_path: Path, monkeypatch, capsys
+):
+    """Its scripts and its workbench would be those of the other folder."""
+    told(capsys)
+    moved = tmp_path / "moved"
+    shutil.copytree(checkout, moved, symlinks=True)
+    if old == "gone":
+        shutil.rmtree(checkout)
+    installed_from(moved, monkeypatch)
+    fault = f"the one here was made in {checkout}; what you added to it is to be added again"
+    assert told(capsys) == all_of(moved, fault)
+    assert told(capsys) == []
+
+
+def test_an_environment_without_its_python_or_pip_is_made_again(checkout: Path, capsys):
+    """As after an upgrade of Python, or a start that was broken off."""
+    fault = "the one here has no pip, or lost the Python that it was made with"
+    told(capsys)
+    run.PYTHON.unlink()
+    run.PYTHON.symlink_to("/no/such/python")
+    assert told(capsys) == all_of(checkout, fault)
+    (site(checkout) / "pip.py").unlink()
+    assert told(capsys) == all_of(checkout, fault)
+    site(checkout).parent.rename(site(checkout).parents[1] / "python3.0")
+    assert told(capsys) == all_of(checkout, fault)
+
+
+def test_an_environment_that_was_never_finished_is_made_again(checkout: Path, monkeypatch, capsys):
+    def interrupted(*wanted: str) -> None:
+        raise KeyboardInterrupt
+
+    finished = run.pip
+    monkeypatch.setattr(run, "pip", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run.install("lab")
+    capsys.readouterr()
+    monkeypatch.setattr(run, "pip", finished)
+    assert told(capsys, "test") == all_of(checkout, "the one here was never finished", "test")
+
+
+def test_another_workbench_in_the_environment_is_replaced(checkout: Path, capsys):
+    told(capsys)
+    other = site(checkout) / "workbench"
+    other.mkdir()
+    (other / "__init__.py").touch()
+    assert told(capsys) == all_of(checkout, "")
+
+
+def test_two_at_once_set_up_one_after_the_other(checkout: Path, capfd):
+    """The second finds what the first has done, here nothing."""
+    code = f"import run, pathlib; run.ROOT = pathlib.Path({str(checkout)!r})\n"
+    code += "with run.turn(): print('in', flush=True)"
+    with run.turn():
+        call = [sys.executable, "-c", code]
+        second = subprocess.Popen(call, cwd=Path(run.__file__).parent, stdout=subprocess.PIPE)
+        assert second.stdout is not None
+        waiting = "another run.py is setting this folder up; waiting for it …\n"
+        assert second.stdout.readline().decode() == waiting
+    assert second.communicate()[0] == b"in\n"
+
+
+def speaking(program: Path, text: str) -> Path:
+    program.write_text(f"#!{sys.executable}\n{text}")
+    program.chmod(0o755)
+    return program
+
+
+def test_what_pip_does_is_told(tmp_path: Path, monkeypatch, capsys):
+    lines = [
+        "Collecting jupyterlab>=4.1 (from mlc-workbench==0.1.0)",
+        "Looking in indexes: https://pypi.org/simple",
+        "  WARNING: a cache is not used",
+        "WARNING: Retrying (Retry(total=4, connect=None)) after connection broken by 'x'",
+        f"Installing collected packages: {', '.join(['package'] * 40)}",
     ]
-    (run.VENV / "installed-lab").write_text("of another pyproject.toml")
-    run.install("lab")
-    assert len(calls) == 2
+    program = speaking(tmp_path / "python", f"for x in {lines}: print(x)")
+    monkeypatch.setattr(run, "PYTHON", program)
+    clock = itertools.count(0, 4)
+    monkeypatch.setattr(run.time, "monotonic", lambda: next(clock))
+    run.pip("x")
+    assert capsys.readouterr().out.splitlines() == [
+        "    4 s: Collecting jupyterlab>=4.1",
+        "   16 s: no answer from the network; pip tries again",
+        "   20 s: Installing collected packages: package, package, package, package, pack…",
+    ]
 
 
-def test_an_environment_without_pip_is_made_again(calls, monkeypatch):
-    """As a first start leaves it that was broken off."""
-    run.BIN.mkdir(parents=True)
-    run.PYTHON.touch()
-    made = []
-    monkeypatch.setattr(run, "make_venv", lambda: made.append("again"))
-    run.install("lab")
-    (run.VENV / "installed-lab").unlink()
-    (run.BIN / "pip").touch()
-    run.install("lab")
-    assert made == ["again"]
-
-
-def test_a_failed_installation_is_told_in_one_line(monkeypatch, capsys):
-    def fail(command, **options):
-        raise subprocess.CalledProcessError(1, command)
-
+def test_ctrl_c_stops_pip_too(tmp_path: Path, monkeypatch, capsys):
+    """Also where only the script is interrupted, and not its terminal."""
+    noted = tmp_path / "pid"
+    text = "import os, pathlib, signal, time\n"
+    text += f"pathlib.Path({str(noted)!r}).write_text(str(os.getpid()))\n"
+    text += "os.kill(os.getppid(), signal.SIGINT)\ntime.sleep(600)"
+    monkeypatch.setattr(run, "PYTHON", speaking(tmp_path / "python", text))
     monkeypatch.setattr("sys.argv", ["run.py", "lab"])
-    monkeypatch.setattr(run, "install", lambda extra: fail([Path("python"), "-m", "pip"]))
+    monkeypatch.setattr(run, "install", lambda extra: run.pip("x"))
+    assert run.main() == 130
+    assert capsys.readouterr().err == "stopped\n"
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(noted.read_text()), 0)
+
+
+def test_why_pip_failed_is_told(tmp_path: Path, monkeypatch, capsys):
+    text = "import sys; print('WARNING: Retrying'); sys.exit('ERROR: no matching distribution')"
+    monkeypatch.setattr(run, "PYTHON", speaking(tmp_path / "python", text))
+    monkeypatch.setattr("sys.argv", ["run.py", "lab"])
+    monkeypatch.setattr(run, "install", lambda extra: run.pip("--editable", ".[lab]"))
     assert run.main() == 1
-    told = "setting up failed; the reason stands above: python -m pip\n"
-    assert capsys.readouterr().err == told
+    first, _, *rest = capsys.readouterr().err.splitlines()
+    assert first == "ERROR: no matching distribution"
+    assert rest[0].startswith("setting up failed; the reason stands above: ")
+    assert rest[1:] == ["Often it is the network: when there is one, run the same command again."]
 
 
 def modules(monkeypatch, *there: str) -> None:
@@ -83,7 +221,7 @@ def modules(monkeypatch, *there: str) -> None:
 def test_ensurepip_makes_the_environment(calls, monkeypatch):
     modules(monkeypatch, "ensurepip", "pip")
     run.make_venv()
-    assert [call[1:] for call in calls] == [["-m", "venv", str(run.VENV)]]
+    assert [call[1:] for call in calls] == [["-m", "venv", "--clear", str(run.VENV)]]
 
 
 def test_as_root_debians_package_brings_ensurepip(calls, as_root, monkeypatch):
@@ -92,7 +230,7 @@ def test_as_root_debians_package_brings_ensurepip(calls, as_root, monkeypatch):
     run.make_venv()
     assert calls[1][-1].startswith("python3.")
     assert calls[1][-1].endswith("-venv")
-    assert calls[2][1:] == ["-m", "venv", str(run.VENV)]
+    assert calls[2][1:] == ["-m", "venv", "--clear", str(run.VENV)]
 
 
 def test_else_the_systems_pip_brings_pip(calls, as_root, monkeypatch):
@@ -100,7 +238,7 @@ def test_else_the_systems_pip_brings_pip(calls, as_root, monkeypatch):
     as_root(1000)
     run.make_venv()
     assert [call[1:] for call in calls] == [
-        ["-m", "venv", "--without-pip", str(run.VENV)],
+        ["-m", "venv", "--clear", "--without-pip", str(run.VENV)],
         ["-m", "pip", "--python", str(run.PYTHON), "install", "--quiet", "pip"],
     ]
 
@@ -133,22 +271,36 @@ def test_else_playwright_brings_a_browser(calls, as_root, monkeypatch, capsys):
     assert "the tests that compile kernels as C++ will be skipped" in capsys.readouterr().out
 
 
-def test_where_nothing_helps_it_says_what_is_skipped(as_root, monkeypatch, capsys):
+@pytest.mark.parametrize(
+    ("environment", "then"),
+    [
+        ({}, ["be skipped", "be skipped"]),
+        ({"CI": "1"}, ["fail", "fail"]),
+        ({"WORKBENCH_REQUIRE": "g++"}, ["fail", "be skipped"]),
+    ],
+)
+def test_where_nothing_helps_it_says_what_becomes_of_the_tests(
+    environment: dict[str, str], then: list[str], as_root, monkeypatch, capsys
+):
     as_root(1000)
     monkeypatch.delenv("CI", raising=False)
     monkeypatch.setattr(run, "playwright_chromium", lambda: None)
-    assert run.tools() == {}
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    found = run.tools()
+    assert found == ({"WORKBENCH_REQUIRE": "chromium,g++"} if "CI" in environment else {})
     assert capsys.readouterr().out.splitlines() == [
-        "no g++: the tests that compile kernels as C++ will be skipped",
-        "no Chromium: the browser tests will be skipped",
+        f"no g++: the tests that compile kernels as C++ will {then[0]}",
+        f"no Chromium: the browser tests will {then[1]}",
     ]
 
 
-def test_in_ci_nothing_is_skipped(as_root, monkeypatch):
+def test_programs_that_the_caller_names_are_taken(as_root, monkeypatch, capsys):
     as_root(1000)
-    monkeypatch.setenv("CI", "1")
-    monkeypatch.setattr(run, "playwright_chromium", lambda: None)
-    assert run.tools() == {"WORKBENCH_REQUIRE": "chromium,g++"}
+    monkeypatch.setenv("WORKBENCH_GPP", "/opt/g++")
+    monkeypatch.setenv("WORKBENCH_CHROMIUM", "/opt/chromium")
+    assert run.tools()["WORKBENCH_CHROMIUM"] == "/opt/chromium"
+    assert capsys.readouterr().out == ""
 
 
 def test_every_check_runs_and_one_failure_is_enough(monkeypatch, capsys):
@@ -172,16 +324,15 @@ def test_lab_passes_its_arguments_on_and_leaves_ctrl_c_to_jupyter(
     tmp_path: Path, monkeypatch, capfd
 ):
     """The program gets the arguments, is interrupted with this one, and ends in its own time."""
-    program = tmp_path / "python"
-    program.write_text(
-        f"#!{sys.executable}\n"
+    program = speaking(
+        tmp_path / "python",
         "import os, signal, sys\n"
         "os.kill(os.getppid(), signal.SIGINT)\n"
         "print(*sys.argv[1:], flush=True)\n"
-        "sys.exit(7)\n"
+        "sys.exit(7)\n",
     )
-    program.chmod(0o755)
     monkeypatch.setattr(run, "install", lambda extra: None)
     monkeypatch.setattr(run, "PYTHON", program)
     assert run.lab(["--port", "8899"]) == 7
-    assert capfd.readouterr().out == "-m workbench lab --port 8899\n"
+    lessons = run.ROOT / "workbench-lessons"
+    assert capfd.readouterr().out == f"-P -m workbench lab --dir {lessons} --port 8899\n"

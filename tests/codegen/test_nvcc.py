@@ -8,11 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.codegen.test_names import ODD, WORDS
 from tests.support.gpu_programs import add_in_blocks, blocked_matmul, parsed, window_steps
+from tests.support.named_programs import named_program
 from workbench import target
 from workbench.codegen import source
+from workbench.codegen.reserved import CUDA_MACROS
 from workbench.ir import PrimFunc
 from workbench.lower import lower
+from workbench.lower.c_name import c_name
 
 CUDA = target.get("cuda")
 FLOATS = ["exp", "log", "sqrt", "rsqrt", "tanh", "sigmoid", "erf", "sin", "cos", "floor", "ceil"]
@@ -77,6 +81,19 @@ def test_nvcc_takes_the_lessons_and_every_type(nvcc: str, arch: str, tmp_path: P
     compiled(
         nvcc, text_of(*lessons, *every_type_and_function()), tmp_path, f"-arch={arch}", "-cubin"
     )
+
+
+def test_nvcc_takes_any_names(nvcc: str, tmp_path: Path):
+    headers = "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n"
+    command = [nvcc, "-x", "cu", "-E", "-Xcompiler", "-dM", "-"]
+    made = subprocess.run(command, input=headers, capture_output=True, text=True, check=True)
+    macros = sorted(set(re.findall(r"^#define (\w+)", made.stdout, re.MULTILINE)))
+    assert len(macros) > 1000
+    named = [m for m in macros if m == c_name(m)]
+    assert [m for m in named if not CUDA_MACROS.fullmatch(m)] == []
+    for names in ([*WORDS, *ODD], named[::5]):
+        text = headers + text_of(named_program(names))
+        compiled(nvcc, text, tmp_path, "-arch=sm_75", "-ptx")
 
 
 def test_accumulators_are_registers(nvcc: str, tmp_path: Path):

@@ -61,6 +61,21 @@ def test_names_that_c_has_taken_are_changed():
     ]
 
 
+def test_a_memory_that_the_target_has_not_is_refused():
+    func = parsed("""
+@T.prim_func
+def main(A: T.Buffer((8,), "float32")):
+    C = T.alloc_buffer((8,), scope="shared.dyn")
+    for t in T.thread_binding(8, thread="threadIdx.x"):
+        C[t] = T.float32(1)
+        A[t] = C[t]
+""")
+    with pytest.raises(Refusal) as refusal:
+        source(lower(func, CUDA).kernels, CUDA)
+    assert refusal.value.headline == "Can't write CUDA code: it has no memory 'shared.dyn'"
+    assert refusal.value.hint == "its memories: global, shared, local"
+
+
 def test_a_name_is_free_again_after_its_loop():
     body = (
         "for k in range(2):\n    A[k] = T.float32(0)\nfor k in range(3):\n    A[k] = T.float32(1)"

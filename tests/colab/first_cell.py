@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -18,8 +20,25 @@ from nbclient import NotebookClient
 
 ROOT = Path(__file__).parents[2]
 LESSONS = sorted((ROOT / "lessons").glob("[0-9]*.ipynb"))
-OURS = "mlc-workbench"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+OURS, VERSION, HOME = PROJECT["name"], PROJECT["version"], PROJECT["urls"]["Source"]
 SAID = "import workbench as w; print(w.__version__, w.Schedule.__name__, w.__file__, sep='|')"
+
+
+def setup_of(lesson: Path) -> str:
+    """The text of the cell that installs."""
+    cells = nbformat.read(lesson, as_version=4).cells
+    return str(next(cell.source for cell in cells if cell.id == "setup"))
+
+
+CELL = setup_of(LESSONS[0])
+
+
+def release_in(home: Path) -> Path:
+    """The folder in which `home`, a copy of what the project's address leads to, has the wheel."""
+    folder = home / "releases" / "download" / f"v{VERSION}"
+    folder.mkdir(parents=True)
+    return folder
 
 
 def pip(*arguments: str) -> str:
@@ -50,24 +69,34 @@ def wheel_of(folder: Path, name: str, version: str, init: str) -> str:
     return str(path)
 
 
-def run_first_cells(lesson: Path, wheel: Path, folder: Path) -> list[str]:
-    """Run the cell that installs and the one after it in one kernel: what Python then holds."""
-    cells = [c for c in nbformat.read(lesson, as_version=4).cells if c.cell_type == "code"][:2]
-    url = next(x for x in cells[0].source.split('"') if x.startswith("https://"))
-    assert url.endswith(wheel.name)
-    cells[0].source = cells[0].source.replace(url, wheel.as_uri())
+def run_first_cells(home: Path) -> list[nbformat.NotebookNode]:
+    """Run the cell that installs, the one after it, and one that says what Python then holds."""
+    cells = [c for c in nbformat.read(LESSONS[0], as_version=4).cells if c.cell_type == "code"][:2]
+    assert cells[0].source == CELL
+    cells[0].source = CELL.replace(HOME, home.as_uri())
     cells.append(nbformat.v4.new_code_cell(SAID))
     notebook = nbformat.v4.new_notebook(cells=cells)
-    where = {"metadata": {"path": str(folder)}}
+    where = {"metadata": {"path": str(home)}}
 
     async def work() -> None:
-        front = NotebookClient(notebook, timeout=120, resources=where, record_timing=False)
+        front = NotebookClient(
+            notebook, timeout=120, resources=where, record_timing=False, allow_errors=True
+        )
         async with front.async_setup_kernel():
             for index, cell in enumerate(front.nb.cells):
                 await front.async_execute_cell(cell, index)
 
     asyncio.run(work())
-    return notebook.cells[-1].outputs[0].text.strip().split("|")
+    return [cell.outputs for cell in notebook.cells]
+
+
+def test_where_nothing_can_be_installed_a_sentence_stands_in_place_of_tracebacks(tmp_path: Path):
+    pip("uninstall", "--yes", OURS, "workbench")
+    *cells, _ = run_first_cells(tmp_path)
+    for (output,) in cells:
+        (sentence,) = output.traceback
+        assert sentence.startswith("This lesson cannot begin: its workbench is not here and")
+        assert "\n" not in sentence
 
 
 @pytest.mark.parametrize("before", ["nothing", "other", "broken", "older", "other over ours"])
@@ -84,15 +113,10 @@ def test_ours_is_there_after_the_first_cell(before: str, tmp_path: Path):
     if before == "older":
         pip("install", wheel_of(tmp_path, OURS, "0.0.1", "__version__ = '0.0.1'\n"))
     was = others()
-    version, schedule, place = run_first_cells(LESSONS[0], wheel, tmp_path)
-    assert (version, schedule) == ("0.1.0", "Schedule")
+    shutil.copy(wheel, release_in(tmp_path))
+    outputs = run_first_cells(tmp_path)
+    version, schedule, place = outputs[-1][0].text.strip().split("|")
+    assert (version, schedule) == (VERSION, "Schedule")
     assert Path(place).is_relative_to(sys.prefix)
     assert others() == was
     assert "No broken requirements" in pip("check")
-
-
-def test_every_lesson_begins_with_the_same_cell():
-    cells = [
-        next(c for c in nbformat.read(x, as_version=4).cells if c.id == "setup") for x in LESSONS
-    ]
-    assert len({cell.source for cell in cells}) == 1

@@ -37,3 +37,13 @@ def test_lines_are_numbered_as_the_author_sees_them():
 
 def test_the_lines_of_a_span():
     assert list(Span(3, 0, 5, 1).lines) == [3, 4, 5]
+
+
+def test_of_a_very_long_line_the_part_around_its_mark_is_shown():
+    line = "a" * 1000 + "b" + "c" * 1000
+    head, caret = mark(line, [Span(1, 1000, 1, 1001)]).splitlines()
+    assert head.startswith("   1 | …aaa") and head.endswith("ccc…") and len(head) < 260
+    assert head[caret.index("^")] == "b"
+    head, caret = mark(line, [Span(1, 0, 1, 2001)]).splitlines()
+    assert caret == "     | " + "^" * 240
+    assert head == "   1 | " + "a" * 240 + "…"

@@ -11,7 +11,6 @@ import pytest
 import workbench as wb
 from benchmarks.matmuls import blocking_with_shared, matmul, naive
 from workbench import draw, insight
-from workbench.draw.memory import size_text
 from workbench.draw.sheets import regions
 from workbench.draw.svg import fit, longest, width_of
 from workbench.draw.tiles import _times
@@ -182,7 +181,7 @@ def test_a_two_dimensional_buffer_is_a_sheet_and_an_untouched_one_says_so():
 def test_text_is_escaped_everywhere():
     nasty = '<script>alert("1")</script>'
     picture = draw.who_picture(who(lambda i: nasty))
-    page = draw.picture_html(picture) + draw.standalone_svg(picture, nasty)
+    page = draw.picture_html(draw.plain(picture)) + draw.standalone_svg(picture, nasty)
     assert "<script" not in page
 
 
@@ -203,13 +202,7 @@ def test_tables_align_numbers():
     )
 
 
-def test_sizes_and_cuts():
-    assert [size_text(n) for n in (520, 4096, 4160, 2**20)] == [
-        "520 B",
-        "4 KiB",
-        "4.1 KiB",
-        "1 MiB",
-    ]
+def test_cuts_and_widths():
     assert fit("a long label", 37.0) == "a lo…" and fit("short", 100.0) == "short"
     assert width_of("wide", "wb-strong") > width_of("wide") > width_of("fit") > 0
     assert longest(("time step 5", "t 5"), 30.0) == "t 5" and longest(("t 5",), 5.0) == ""
@@ -348,3 +341,14 @@ def test_on_average_only_where_cells_differ():
         "9 times",
         "4.5 times on average",
     ]
+
+
+def test_a_number_of_a_cell_stays_whole_with_its_sign_and_unit():
+    cells = ("12/8", "1.5 µs … 12 µs", "-2,032 (× 0.339)", "H200", "A[0:128]", "it's `i`", "i_0")
+    html = draw.table_html(Table(("what",), tuple((cell,) for cell in cells)))
+    whole = re.findall(r'<span class="wb-whole">(.*?)</span>', html)
+    space = "\N{NO-BREAK SPACE}"
+    assert whole == [
+        *("12/8", f"1.5{space}µs", f"12{space}µs", "-2,032", "× 0.339", "H200", "0:128")
+    ]
+    assert "<td>it&#x27;s <code>i</code></td>" in html

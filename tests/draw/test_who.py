@@ -65,7 +65,7 @@ def test_strips_fit_a_phone_and_a_line_is_a_row(func: PrimFunc):
     assert len(sizes) == 1 and max(sizes) < PHONE
     rows = insight.who(func).shape[0]
     assert len(picture.strips) == rows * picture.across
-    assert f"max-width: {max(sizes) * picture.across:g}px" in draw.picture_html(picture)
+    assert f"max-width: {max(sizes) * picture.across:g}px" in draw.picture_html(draw.plain(picture))
     spots, (width, _) = picture.spots()
     assert len({y for _, y in spots}) == rows and width == max(sizes) * picture.across + 12
 

@@ -87,6 +87,14 @@ PROGRAMS = {
                 vj = T.axis.spatial(16, j)
                 C[vi] = C[vi] + A[vj]
 """,
+    "a loop whose length varies": """
+    for i in range(4):
+        for j in range(i + 1):
+            with T.block("C"):
+                vi = T.axis.spatial(4, i)
+                vj = T.axis.spatial(4, j)
+                C[vi * 4 + vj] = A[vj] + T.float32(1)
+""",
     "an address from memory": """
     for i in range(16):
         with T.block("C"):

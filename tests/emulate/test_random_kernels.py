@@ -72,6 +72,12 @@ def test_a_few_lanes_at_a_time(room: int, monkeypatch: pytest.MonkeyPatch):
     assert "right" in {check(seed) for seed in range(400, 500)}
 
 
+def test_with_little_remembered(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("workbench.emulate.memo.MOST", 4000)
+    monkeypatch.setattr("workbench.emulate.watch.MOST", 4000)
+    assert {"right", "race"} <= {check(seed) for seed in range(600, 700)}
+
+
 def test_blocks_in_any_order():
     def shuffled(seed: int) -> list[int]:
         blocks = np.arange(np.prod(random_kernel(seed).grid))

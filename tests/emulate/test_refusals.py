@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -138,6 +140,7 @@ CASES: dict[str, Callable[[], object]] = {
     "wrong shape": evaluated(COPY.format(index="vj"), SQUARE, np.zeros((4, 5), "float32")),
     "wrong type": evaluated(COPY.format(index="vj"), SQUARE, np.zeros((4, 4))),
     "one memory twice": evaluated(COPY.format(index="vj"), SQUARE, SQUARE),
+    "masked": evaluated(COPY.format(index="vj"), np.ma.masked_less(SQUARE, 1), SQUARE.copy()),
     "read-only result": evaluated(
         COPY.format(index="vj"), SQUARE, np.broadcast_to(SQUARE[:1], (4, 4))
     ),
@@ -165,9 +168,77 @@ def sampled(
 
 CASES |= {
     "block that is not there": sampled([4]),
+    "block that is no number": sampled(["x"]),  # type: ignore[list-item]
+    "block that is True": sampled([True]),
     "no block": sampled([]),
     "sample of two kernels": sampled([0], kernels=2),
     "sample differs": sampled([0, 3], wrong=True),
+}
+
+
+def held(reference: Callable[..., object]) -> Callable[[], object]:
+    """A sample of a kernel that adds 1, held against `reference`."""
+    axes = (("blockIdx.x", bx), ("threadIdx.x", tx))
+    kernel = Kernel(
+        "main_kernel", (A, C), (), (), axes, (4, 1, 1), (4, 1, 1), put(C, here, A[here] + 1.0)
+    )
+
+    def run() -> object:
+        given = [np.arange(16, dtype="float32"), np.zeros(16, "float32")]
+        return emulate.sample(kernel, given, reference)
+
+    return run
+
+
+def helped(a: np.ndarray) -> np.ndarray:
+    return a.reshape(3, 5)
+
+
+def wrong_shape(a: np.ndarray, c: np.ndarray) -> None:
+    c[:] = helped(a) + 1
+
+
+def too_few(a: np.ndarray) -> np.ndarray:
+    return a + 1
+
+
+def leaves(a: np.ndarray, c: np.ndarray) -> None:
+    raise SystemExit
+
+
+def nested(a: np.ndarray, c: np.ndarray, depth: int = 0) -> None:
+    if depth == 20:
+        raise ValueError("deep\nand in two lines")
+    nested(a, c, depth + 1)
+
+
+def returns(a: np.ndarray, c: np.ndarray) -> np.ndarray:
+    return a + 1
+
+
+def renames(a: np.ndarray, c: np.ndarray) -> None:
+    c = a + 1
+
+
+def changes_input(a: np.ndarray, c: np.ndarray) -> None:
+    a += 1
+    c[:] = a
+
+
+def reshapes(a: np.ndarray, c: np.ndarray) -> None:
+    c.resize((4, 4), refcheck=False)
+
+
+CASES |= {
+    "reference raises": held(wrong_shape),
+    "reference takes other arrays": held(too_few),
+    "reference exits": held(leaves),
+    "reference raises far down": held(nested),
+    "reference returns": held(returns),
+    "reference writes nothing": held(renames),
+    "reference changes an input": held(changes_input),
+    "reference changes a shape": held(reshapes),
+    "reference of no function of Python": held(np.add.reduce),
 }
 
 
@@ -176,14 +247,53 @@ def sections() -> dict[str, str]:
     return {part.split("\n", 1)[0]: part.split("\n", 1)[1].strip("\n") for part in parts}
 
 
+def without_lines(error: Exception) -> str:
+    """The whole text, without the numbers of this file's lines."""
+    return re.sub(r"line \d+", "line N", str(error))
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_text(name: str):
     with pytest.raises(EmulationError) as caught:
         CASES[name]()
-    assert str(caught.value) == sections()[name]
+    assert without_lines(caught.value) == sections()[name]
     assert len(caught.value.headline) <= 120
     assert caught.value.hint
 
 
+ALONE = {  # who comes second is another where blocks come one after the other
+    "blocks write different values": "found: block 1, thread 0 writes 4.0 there and block 0 "
+    "writes 0.0: which of them stays is chance",
+    "a block reads what another writes": "found: block 0 reads C[4] and block 1 writes it",
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_text_where_every_block_runs_alone(name: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys.modules["workbench.emulate.run"], "ROOM", 1)
+    with pytest.raises(EmulationError) as caught:
+        CASES[name]()
+    assert ALONE.get(name, sections()[name]) in without_lines(caught.value)
+
+
 def test_every_text_is_of_a_case():
     assert list(sections()) == list(CASES)
+
+
+def test_a_reference_may_return_the_array_that_it_wrote():
+    held(lambda a, c: np.add(a, 1, out=c))()
+    held(lambda a, c: (np.add(a, 1, out=c), None))()
+
+
+def test_an_interrupt_by_the_learner_is_no_fault_of_the_reference():
+    def interrupted(a: np.ndarray, c: np.ndarray) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        held(interrupted)()
+
+
+def test_arrays_are_checked_before_the_reference_sees_them():
+    kernel = Kernel("k", (C,), (), (), (("threadIdx.x", tx),), (1, 1, 1), (16, 1, 1), put(C, tx, 0))
+    with pytest.raises(EmulationError, match="Can't run with an array of float64 for C"):
+        emulate.sample(kernel, [np.zeros(16)], lambda c: 1 / 0)

@@ -141,6 +141,7 @@ def test_labels_come_with_shorter_words():
 def test_tiles_of_the_shared_matmul():
     func = blocked_matmul(shared=True)
     tiles = insight.tiles(func, {"block": (1, 2, 0), "k_0": 3})
+    assert insight.tiles(func, {"block": (1, 2, 0), "k_0": np.int64(3)}).caption == tiles.caption
     assert {a.key: a.role for a in tiles.axes}["k_0"] == "reduce"
     touches = {t.buffer: t.touches for t in tiles.tiles}
     (read,) = touches["A"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 
+import numpy as np
 import pytest
 
 import workbench as wb
@@ -99,6 +100,11 @@ def test_it_is_undecided_until_block_and_thread_are_bound():
         True,
         False,
     ]
+
+
+def test_a_cell_may_be_told_by_an_integer_of_numpy():
+    plain = lesson.who_computes("C", 5, CHOICES, steps="both binds")
+    assert lesson.who_computes("C", np.int64(5), CHOICES, steps="both binds").name == plain.name
 
 
 def test_another_schedule_is_judged_by_what_it_does():

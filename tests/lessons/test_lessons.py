@@ -17,7 +17,6 @@ from nbclient import NotebookClient
 
 import workbench as wb
 import workbench.lesson
-from workbench.lesson import Exercise
 from workbench.widgets import Lab, Question
 
 ROOT = Path(__file__).parents[2]
@@ -103,22 +102,41 @@ def test_a_lesson_says_what_it_teaches_asks_and_sets_a_task(path: Path):
     assert f"About {MINUTES[path.name]} minutes" in first and MINUTES[path.name] <= 45
     code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
     assert "question=lesson.question(" in code, "at least one prediction"
-    assert re.search(r"exercise\.check\((mine|my_lab)\)", code), "at least one exercise"
-    grades = [c.metadata["nbgrader"] for c in cells if "nbgrader" in c.metadata]
-    assert [g["solution"] for g in grades] == [True, False]
-    assert [g["grade"] for g in grades] == [False, True]
+    graded = [c for c in cells if "nbgrader" in c.metadata]
+    assert [c.id for c in graded] == ["exercise-task", "exercise-start", "exercise-check"]
+    grades = [c.metadata["nbgrader"] for c in graded]
+    assert [g["solution"] for g in grades] == [False, True, False]
+    assert [g["grade"] for g in grades] == [False, False, True]
+    assert [g["locked"] for g in grades] == [True, False, True]
     assert len({g["grade_id"] for g in grades}) == len(grades)
+    assert graded[-1].source == "exercise.check(mine)", "its value, in the last line, is graded"
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=name)
+def test_the_graded_cell_is_worth_what_the_check_can_give(path: Path):
+    """nbgrader refuses a number above it."""
+    cells = {c.id: c for c in nbformat.read(path, as_version=4).cells}
+    (named,) = re.findall(r'lesson\.exercise\("(\w+)"\)', cells["exercise-task"].source)
+    exercise = wb.lesson.exercise(named)
+    assert cells["exercise-check"].metadata["nbgrader"]["points"] == exercise.points
+    assert exercise.lesson == path.stem
 
 
 @pytest.mark.parametrize("path", LESSONS, ids=name)
 def test_every_lab_saves_and_no_cell_tells_the_answer_with_the_question(path: Path, monkeypatch):
-    """One file for each history: all labs of it save the same."""
+    """One file for each history: all labs of it save the same; an exercise's need not be told."""
     monkeypatch.setattr(sys.modules["workbench.lesson.begin"], "_begun", WeakValueDictionary())
     files: dict[wb.Schedule, set[object]] = {}
-    monkeypatch.setattr(
-        wb, "lab", lambda sch, *, autosave, **_: files.setdefault(sch, set()).add(autosave)
-    )
-    monkeypatch.setattr(Exercise, "check", lambda *_: None)  # of no lab, here
+
+    def lab(sch: wb.Schedule, *, autosave: str | None = None, **_: object) -> None:
+        assert (autosave is None) == (sch.history.kept_in is not None)
+        files.setdefault(sch, set()).add(autosave or told(sch))
+
+    def told(sch: wb.Schedule) -> str:
+        assert sch.history.kept_in is not None
+        return sch.history.kept_in.relative_to(Path.cwd()).as_posix()
+
+    monkeypatch.setattr(wb, "lab", lab)
     run_cells(path)
     saved = [file for of_one in files.values() for file in of_one]
     assert len(saved) == len(files), files
@@ -127,13 +145,6 @@ def test_every_lab_saves_and_no_cell_tells_the_answer_with_the_question(path: Pa
     code = [c.source for c in nbformat.read(path, as_version=4).cells if c.cell_type == "code"]
     asked = sum(source.count("question=lesson.question(") for source in code)
     assert asked == sum(source.count("question=") for source in code) > 0
-
-
-@pytest.mark.parametrize("path", LESSONS, ids=name)
-def test_the_install_cell_installs_one_pinned_file(path: Path):
-    setup = next(c for c in nbformat.read(path, as_version=4).cells if c.id == "setup").source
-    assert setup.count("%pip") == 1 and "upgrade" not in setup
-    assert "mlc_workbench-0.1.0-py3-none-any.whl" in setup and "https://" in setup
 
 
 @pytest.mark.parametrize("path", LESSONS, ids=name)
@@ -173,7 +184,6 @@ def test_each_question_is_decided_by_the_steps_it_asks_for(path: Path, monkeypat
             asked.append((question, sch, sch.node.id))
 
     monkeypatch.setattr(wb, "lab", lab)
-    monkeypatch.setattr(Exercise, "check", lambda *_: None)  # of no lab, here
     run_cells(path)
     found = []
     for question, sch, opened in asked:
@@ -187,15 +197,14 @@ def test_each_question_is_decided_by_the_steps_it_asks_for(path: Path, monkeypat
 
 
 def run_cells(path: Path, last: str = "") -> dict[str, object]:
-    """The names that a lesson's cells make, to the `last`; whole runs and the install left out."""
+    """The names that a lesson's cells make, to the `last`; whole runs left out."""
     scope: dict[str, object] = {"__name__": "lesson"}
     for cell in nbformat.read(path, as_version=4).cells:
         if cell.cell_type == "code" and not cell.id.startswith("run-"):
-            source = re.sub(r"^( *)%.*$", r"\1pass", cell.source, flags=re.M)
             file = f"<{path.name} {cell.id}>"
-            lines = source.splitlines(keepends=True)
-            linecache.cache[file] = (len(source), None, lines, file)
-            exec(compile(source, file, "exec"), scope)
+            lines = cell.source.splitlines(keepends=True)
+            linecache.cache[file] = (len(cell.source), None, lines, file)
+            exec(compile(cell.source, file, "exec"), scope)
         if cell.id == last:
             break
     return scope

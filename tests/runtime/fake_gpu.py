@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 
 from workbench.runtime.job import Failed, Gpu, Ran, Run, Time, Timed, TimeMatmul
@@ -26,6 +25,10 @@ class FakeGpu:
                 os._exit(3)
             case "hang":
                 time.sleep(600)
+            case "slow":
+                time.sleep(0.3)
+            case "no pickle":
+                return Ran((lambda: 0,))  # type: ignore[arg-type]
             case "raise":
                 raise ZeroDivisionError("division by zero")
             case "full":
@@ -48,4 +51,4 @@ class FakeGpu:
 
 
 if __name__ == "__main__":
-    serve(FakeGpu(), idle_seconds=float(sys.argv[1]))
+    serve(FakeGpu())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from types import ModuleType
 
@@ -11,7 +12,12 @@ import pytest
 from workbench import script
 from workbench.ir import PrimFunc
 from workbench.runtime import ArgumentError
-from workbench.runtime.arguments import check_arguments, from_bits, to_bits
+from workbench.runtime.arguments import (
+    check_arguments,
+    check_seconds,
+    from_bits,
+    to_bits,
+)
 
 TEXT = """
 @T.prim_func
@@ -112,7 +118,7 @@ def test_a_read_only_output():
     assert refusal(array(), array(), output) == (
         "Can't call main: `C` is an output and its array is read-only.\n"
         + ASKED
-        + "do:    pass an array that can be written, such as C.copy()."
+        + "do:    pass C.copy(), made before the call, so that you can read the result."
     )
 
 
@@ -127,8 +133,57 @@ def test_an_output_that_is_also_an_input():
     assert refusal(shared, array(), shared) == (
         "Can't call main: `A` and `C` share memory, and `C` is an output.\n"
         + ASKED
-        + "do:    pass a copy: C.copy()."
+        + 'do:    give it an array of its own: out = np.empty((8,), "float32"), and pass out for C.'
     )
+
+
+def test_two_outputs_in_one_array():
+    func = script.parse(
+        TEXT.replace("C[vi] = A[vi] + B[vi]", "C[vi] = A[vi]\n            B[vi] = A[vi]")
+    )
+    assert isinstance(func, PrimFunc)
+    shared = array()
+    with pytest.raises(ArgumentError) as err:
+        check_arguments(func, [array(), shared, shared])
+    assert str(err.value).splitlines()[0] == (
+        "Can't call main: `B` and `C` share memory, and `B` is an output."
+    )
+    assert str(err.value).endswith("and pass out for B.")
+    out = np.empty((8,), "float32")
+    assert check_arguments(func, [array(), out, shared])
+
+
+def test_a_masked_array():
+    masked = np.ma.masked_less(array(1), 2)
+    assert refusal(masked, array(), array()) == (
+        "Can't call main: `A` is masked, and a kernel would use what the mask hides.\n"
+        + ASKED
+        + "do:    pass A.filled(0)."
+    )
+    assert refusal(array(), array(), masked).endswith(
+        "pass C.filled(0), made before the call, so that you can read the result."
+    )
+
+
+def test_a_complex_array():
+    assert refusal(np.ones(8, complex), array(), array()) == (
+        "Can't call main: `A` holds complex128, not float32.\n"
+        + ASKED
+        + 'do:    pass A.real.astype("float32").'
+    )
+
+
+@pytest.mark.parametrize("seconds", ["x", float("nan"), float("inf"), -1, 0, True, None, 1e300])
+def test_no_number_of_seconds(seconds: object):
+    with pytest.raises(ArgumentError) as err:
+        check_seconds(seconds)
+    assert str(err.value) == (
+        f"Can't wait for {seconds!r} seconds.\ndo:    give a number above 0, such as seconds=60."
+    )
+
+
+def test_numbers_of_seconds():
+    assert [check_seconds(s) for s in (1, 0.5, np.int64(3), np.float32(2))] == [1, 0.5, 3, 2]
 
 
 class OnHost:
@@ -190,3 +245,29 @@ def test_bfloat16_goes_to_the_gpu_as_its_bits():
     assert bits.dtype == np.uint16
     assert bits[0] == 0x3F80 and bits[1] == 0xC020 and bits[2] == 0x4049
     np.testing.assert_allclose(from_bits(bits, output), values, rtol=2**-8, atol=1e-40)
+
+
+READ_ONLY = np.broadcast_to(np.float32(0), (8,)).copy()
+READ_ONLY.flags.writeable = False
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("A", np.zeros(8)),
+        ("C", np.zeros(8, complex)),
+        ("A", np.array([1, 2] * 4, object)),
+        ("B", np.zeros(16, "float32")[::2]),
+        ("C", np.zeros(16, "float32")[::2]),
+        ("C", READ_ONLY),
+        ("A", np.ma.masked_less(array(1), 2)),
+        ("B", [0.0] * 8),
+    ],
+)
+def test_what_it_says_to_pass_is_taken(name: str, value: object):
+    given = {"A": array(), "B": array(), "C": array(), name: value}
+    advice = re.search(r"pass ((\w+|np\.\w+)(\.\w+)*\(.*\))", refusal(*given.values()))
+    assert advice is not None
+    call = advice[1].replace("...", name)
+    given[name] = eval(call, {"np": np, **given})
+    assert len(check_arguments(add(), list(given.values()))) == 3

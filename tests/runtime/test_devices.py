@@ -90,6 +90,12 @@ def test_no_cupy(here):
             "then wb.device(again=True).",
         ),
         (
+            Failed("no driver", "cudaErrorInsufficientDriver"),
+            "why:     no NVIDIA driver is installed here\n"
+            "missing: an NVIDIA GPU and its driver\n"
+            "get it:  use a machine with one, or Colab: Runtime > Change runtime type > T4 GPU.",
+        ),
+        (
             Failed("driver", "cudaErrorInsufficientDriver"),
             "why:     the NVIDIA driver is too old for this CuPy\n"
             "missing: a driver that fits\n"
@@ -105,7 +111,7 @@ def test_no_cupy(here):
             WorkerDied(-6, "Aborted"),
             "why:     the GPU worker did not start\n"
             "missing: a GPU that answers\n"
-            "get it:  see whether nvidia-smi answers; the worker said: exit status -6: Aborted",
+            "get it:  see whether nvidia-smi answers (it was ended by SIGABRT: Aborted).",
         ),
     ],
 )

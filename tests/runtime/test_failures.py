@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from workbench.runtime.failures import _TOLD, explain, explain_death, explain_timeout
-from workbench.runtime.gpu import _KINDS
+from workbench.runtime.gpu import _KINDS, _cuda_failure
 from workbench.runtime.job import Failed
 from workbench.runtime.worker import WorkerDied, WorkerTimeout
 
@@ -38,6 +40,11 @@ def told(what: str) -> str:
         (
             "no device",
             "CUDA finds no GPU",
+            "see wb.device() for what is missing; kernel.emulate(...) needs no GPU.",
+        ),
+        (
+            "no driver",
+            "no NVIDIA driver is installed here",
             "see wb.device() for what is missing; kernel.emulate(...) needs no GPU.",
         ),
         (
@@ -81,6 +88,22 @@ def test_each_failure_is_told(what: str, found: str, hint: str):
 
 def test_every_kind_that_cuda_reports_is_told():
     assert set(_KINDS.values()) <= set(_TOLD) | {"full"}
+
+
+@pytest.mark.parametrize(
+    "message, driver, what",
+    [
+        ("cudaErrorInsufficientDriver: CUDA driver version is insufficient", 0, "no driver"),
+        ("cudaErrorInsufficientDriver: CUDA driver version is insufficient", 11040, "driver"),
+        ("CUDA_ERROR_STUB_LIBRARY: CUDA driver is a stub library", 12080, "no driver"),
+        ("cudaErrorUnsupportedPtxVersion: the provided PTX was compiled", 12000, "driver"),
+        ("cudaErrorSystemDriverMismatch: unsupported combination", 12080, "error"),
+    ],
+)
+def test_a_driver_that_is_missing_is_not_called_too_old(message: str, driver: int, what: str):
+    runtime = SimpleNamespace(driverGetVersion=lambda: driver)  # CUDA: 0 where none is installed
+    cupy = SimpleNamespace(cuda=SimpleNamespace(runtime=runtime))
+    assert _cuda_failure(cupy, message) == Failed(what, message, fatal=True)
 
 
 def test_a_full_card_says_how_full():

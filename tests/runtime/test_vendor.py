@@ -23,7 +23,7 @@ def square(n: int) -> np.ndarray:
 
 @pytest.fixture
 def gpu(monkeypatch) -> Iterator[None]:
-    worker = Worker([sys.executable, str(FAKE), "60"])
+    worker = Worker([sys.executable, str(FAKE)])
     monkeypatch.setattr(launching, "WORKER", worker)
     monkeypatch.setattr(vendor, "device", lambda: DeviceReport("Fake GPU", "it is", gpu=GPU))
     yield

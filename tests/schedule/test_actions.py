@@ -118,3 +118,14 @@ def test_actions_are_cheap(place: str) -> None:
     start = time.perf_counter()
     sch.fork().actions(place)
     assert time.perf_counter() - start < 0.1  # some 5 ms on a quiet machine
+
+
+def test_what_no_name_tells_apart_is_not_offered() -> None:
+    """The form of a lab and the examples in refusals call by name."""
+    sch = wb.Schedule(script.parse(programs.SAME_NAME))
+    first, second = sch.get_blocks("B")
+    merge = by_name(sch.actions(sch.get_loops(first)[0]))["merge"]
+    assert not merge.possible
+    assert merge.why_not == "Can't merge here: `i` is the name of several"
+    assert merge.hint == "pass handles, from get_loops() or get_blocks()"
+    sch.merge(sch.get_loops(first)[0], sch.get_loops(second)[0])

@@ -133,3 +133,18 @@ where:
    7 |             T.reads(A[vi])
 do:    cache_write takes a block that writes every cell of a box, such as C[vi, vj]"""
     )
+
+
+def test_what_is_read_in_the_init_that_writes_it():
+    text = refusal(
+        SUM,
+        lambda sch: sch.blockize(sch.get_loops("C")[0]),
+        lambda sch: sch.pad_einsum("C_init", [16]),
+        lambda sch: sch.cache_write("C_init", 0, "shared"),
+    )
+    first, *_, hint = text.splitlines()
+    assert first == "Can't copy what `C_init` writes: `C_pad` reads it in the init of `C_o`."
+    assert 'with T.block("C_pad"):' in text
+    assert hint == (
+        'do:    make the init a block of its own first: sch.decompose_reduction("C_o", …)'
+    )

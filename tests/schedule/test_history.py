@@ -213,3 +213,46 @@ def test_a_program_is_never_changed(sch: wb.Schedule) -> None:
     sch.split("i", factors=[3, None])
     assert script.show(before) == text
     assert not ir.structural_equal(before, sch.func)
+
+
+def test_true_and_one_are_two_notes():
+    sch = wb.Schedule(script.parse(programs.MATMUL))
+    block = sch.get_blocks()[0]
+    texts = set()
+    for value in (1, True, 1.0, 0.0, -0.0, "1", 1):
+        sch.goto(0)
+        sch.annotate(block, "note", value)
+        texts.add(sch.func.script())
+    assert len(texts) == len(sch.history) - 1 == 6
+
+
+def test_what_is_done_together_is_told_once():
+    sch = wb.Schedule(script.parse(programs.MATMUL))
+    seen: list[object] = []
+    sch.history.observe(seen.append)
+    with sch.history.together():
+        for value in range(3):
+            sch.annotate(sch.get_blocks()[0], "note", value)
+        assert seen == []
+    assert seen == [sch.node]
+
+
+def test_redo_goes_the_way_that_was_gone_last():
+    sch = wb.Schedule(script.parse(programs.MATMUL))
+    block = sch.get_blocks()[0]
+    sch.annotate(block, "left", 1)
+    sch.annotate(block, "leaf", 1)
+    leaf = sch.node
+    sch.goto(0)
+    sch.annotate(block, "right", 1)
+    right = sch.node
+    sch.goto(leaf)
+    sch.undo()
+    sch.undo()
+    sch.redo()
+    sch.redo()
+    assert sch.node is leaf
+    sch.goto(right)
+    sch.undo()
+    sch.redo()
+    assert sch.node is right

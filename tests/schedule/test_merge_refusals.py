@@ -34,7 +34,7 @@ where:
      |     ^^^^^^^^^^^^^^^^^^^
    6 |         with T.block("B"):
    7 |             vi = T.axis.spatial(16, i)
-do:    name them: sch.merge("i", "j")"""
+do:    name two or more, in the order of the program"""
     )
 
 

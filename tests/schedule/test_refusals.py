@@ -6,6 +6,7 @@ that the last call raises.
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import workbench as wb
@@ -21,7 +22,7 @@ def test_refusal(head: str, expected: str) -> None:
     name, *calls = head.splitlines()
     source = getattr(programs, name)
     schedules = {key: wb.Schedule(script.parse(source)) for key in ("sch", "other")}
-    space = {"wb": wb, **schedules}
+    space = {"wb": wb, "np": np, **schedules}
     for call in calls[:-1]:
         exec(call, space)
     before = schedules["sch"].node

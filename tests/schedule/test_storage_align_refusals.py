@@ -33,7 +33,7 @@ where:
      |         ^^^^^^^^^^^^^^^^^^
   13 |             vi, vj = T.axis.remap("SS", [i, j])
   14 |             T.reads(S[vj, vi])
-do:    copy it first: sch.cache_write("B", 0, "shared")"""
+do:    copy it from there: sch.cache_write("B", 0, "shared")"""
     )
 
 

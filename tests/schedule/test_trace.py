@@ -137,9 +137,11 @@ SAVED = "pass a file that sch.save(path) wrote"
 @pytest.mark.parametrize(
     "text, why",
     [
-        ("", "it is not JSON text"),
+        ("", "it is empty"),
         ("\x80not text", "it is not JSON text"),
         ("[" * 100_000, "it is not JSON text"),
+        ('{"version": ' + "1" * 10_000 + "}", "it is not JSON text"),
+        ('"\0"\0', "it is not JSON text"),
         ("[]", "it is not a saved schedule"),
         ('{"format": "notebook"}', "it is not a saved schedule"),
         (
@@ -172,6 +174,12 @@ def test_a_bad_file_is_named_so(text: str, why: str, tmp_path: Path) -> None:
         (("nodes",), 3, "'int' object is not iterable"),
         (("answers",), {"q": 3}, "3 where a text should be"),
         (("program",), "import os", "The text holds 0 programs"),
+        (("program",), "x = " + "-" * 200_000 + "1", ""),  # Python's own parser gives up
+        (("nodes", 0, "parent"), 1, "step 1 is made from step 1"),
+        (("at",), 9, "it stands at step 9 of "),
+        (("mark",), "a\ud800", "'a\\ud800' holds what is no character"),
+        (("nodes", 0, "step", "func"), "\ud800", "'\\ud800' holds what is no character"),
+        (("others",), None, "Value after * must be an iterable"),
     ],
 )
 def test_a_damaged_file_says_where(

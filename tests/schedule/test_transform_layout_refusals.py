@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.support.block_programs import TWO_D
 from tests.support.steps import refusal
 
@@ -100,6 +102,20 @@ where:
 found: it may not hold 'print(i)'
 do:    write it like this: lambda i, j: (i // 4, j, i % 4)"""
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("-" * 4000 + "i", "it is no lambda"),
+        ("(" * 300 + "i", "Python can't read it"),
+        ("lambda i, j: (i, " + "j + " * 2000 + "j)", "it may not nest more than 100 operators"),
+        ("lambda i, j: (i, " + "~" * 900 + "j)", "it may not hold"),
+    ],
+)
+def test_a_map_that_is_nested_deep(text: str, found: str):
+    shown = refusal(TWO_D, lambda sch: sch.transform_layout("B", "B", text))
+    assert f"\nfound: {found}" in shown and len(shown) < 20_000
 
 
 def test_what_is_no_lambda():

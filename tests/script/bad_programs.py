@@ -57,7 +57,7 @@ BAD = {
     "unsigned constant below zero": value("T.uint8(-1)"),
     "exact operator of two types": value("T.Add(vi, T.int64(1))"),
     "exact operator of a buffer": value("T.Add(A, 1)"),
-    "unknown function": value("T.foo(vi)"),
+    "unknown function": value("T.xyz(vi)"),
     "refused function": value("T.truncdiv(vi, 2)"),
     "function of another module": value("np.exp(A[vi])"),
     "plain function": value("abs(A[vi])"),
@@ -203,5 +203,22 @@ BAD = {
     "attributes in a loop": body(
         "for i in range(8):", '    T.func_attr({"k": 1})', "    A[i] = 1.0"
     ),
+    "slip in an axis": block("vi = T.axis.spacial(8, i)", "A[vi] = 1.0"),
+    "slip in a namespace": block("vi = T.axes.spatial(8, i)", "A[vi] = 1.0"),
+    "slip in a block": block("A[i] = 1.0").replace("T.block", "T.blok"),
+    "slip in a loop": body("for i, j in T.grdi(8, 4):", "    B[i, j] = 1.0"),
+    "slip in a kind of loop": body("for i in T.serail(8):", "    A[i] = 1.0"),
+    "slip in a parameter": params('A: T.Bufer((8,), "float32")'),
+    "slip in a type": value("T.flaot32(1)"),
+    "slip in a statement": block("vi = T.axis.spatial(8, i)", "T.raeds(A[vi])", "A[vi] = 1.0"),
+    "slip in an allocation": body('C = T.aloc_buffer((8,), "float32")', "A[0] = 1.0"),
+    "word that is like no other": block("vi = T.axis.xyz(8, i)", "A[vi] = 1.0"),
     "module with a value": "@ir_module\nclass M:\n    N = 8",
+    # hostile
+    "half a character in the text": value("A[vi]") + "\ud800",
+    "half a character in a string": value(r'A["\ud800"]'),
+    "null byte": value("A[vi]") + "\0",
+    "integer of 400 digits": value("A[vi] * 1" + "0" * 400),
+    "integers that multiply": value("A[vi] * (9000000000000000000 * 9000000000000000000)"),
+    "sum of 5,000 terms": value(" + ".join(["A[vi]"] * 5000)),
 }

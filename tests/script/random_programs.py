@@ -34,8 +34,8 @@ from workbench.ir import (
     seq,
 )
 
-# Clashes, keywords, what means something where programs are read, and what Python cannot read.
-NAMES = ["i", "i", "A", "for", "T", "range", "i_1", "é", "a.b", "2x", "", "lambda", "None", "_"]
+# Clashes, keywords, and what means something where programs are read.
+NAMES = ["i", "i", "A", "for", "T", "range", "i_1", "é", "lambda", "None", "_"]
 TYPES = [*dtypes.BITS]
 INTS = [t for t in TYPES if dtypes.is_int(t)]
 FLOATS = [t for t in TYPES if dtypes.is_float(t)]

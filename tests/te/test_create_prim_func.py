@@ -134,3 +134,36 @@ def test_refusals():
         with pytest.raises(ValueError) as caught:
             make()
         assert str(caught.value) == said
+
+
+def test_integers_of_numpy_are_integers():
+    A = te.placeholder(np.array([8, 4]), name="A")
+    k = te.reduce_axis((np.int64(0), np.int32(4)), "k")
+    B = te.compute(
+        np.int64(8), lambda i: te.sum(A[i, k] * np.float32(2) + np.int64(1), axis=k), name="B"
+    )
+    C = te.compute((8,), lambda i: A[i * np.int16(1), np.int64(3)] + B[i], name="C")
+    same = te.compute((8,), lambda i: A[i, 3] + B[i], name="C")
+    assert text(A, C) == text(A, same)
+    assert all(type(size) is int for tensor in (A, B, C) for size in tensor.shape)
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda A: te.placeholder((8.0,)), "a shape takes whole numbers, not 8.0"),
+        (lambda A: te.placeholder((np.float64(8),)), "a shape takes whole numbers, not np.float64"),
+        (lambda A: te.placeholder((True,)), "a shape takes whole numbers, not True"),
+        (lambda A: te.placeholder("88"), "a shape takes whole numbers, not '8'"),
+        (lambda A: te.placeholder((0,)), "a shape takes whole numbers from 1, not 0"),
+        (lambda A: te.reduce_axis((0, 8.0)), "an axis takes whole numbers, not 8.0"),
+        (lambda A: A[2.0], "A is indexed by integers, not by float32"),
+        (lambda A: A[np.float64(2)], "A is indexed by integers, not by float32"),
+        (lambda A: A[True], "A is indexed by integers, not by bool"),
+        (lambda A: A[np.bool_(True)], "A is indexed by integers, not by bool"),
+    ],
+)
+def test_what_is_no_integer_is_refused(make, told: str):
+    with pytest.raises((TypeError, ValueError)) as refused:
+        make(te.placeholder((8,), name="A"))
+    assert str(refused.value).startswith(told)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from workbench.ir import dtypes
-
 Interval = tuple[int | None, int | None]
 """Inclusive ends; None where there is none, or none is known."""
 
@@ -72,11 +70,3 @@ def divided(op: str, a: Interval, b: Interval) -> Interval:
         return None, None
     quotients = [x // y for x in a for y in b]  # type: ignore[operator]
     return min(quotients), max(quotients)
-
-
-def type_limits(dtype: str) -> tuple[int, int]:
-    """The lowest and highest value of an integer type."""
-    bits = dtypes.BITS[dtype]
-    if dtype.startswith("uint"):
-        return 0, 2**bits - 1
-    return -(2 ** (bits - 1)), 2 ** (bits - 1) - 1

@@ -23,7 +23,6 @@ from workbench.arith.interval import (
     meet,
     products,
     scale,
-    type_limits,
 )
 from workbench.ir import (
     BinOp,
@@ -330,7 +329,7 @@ class Normal:
         if dtypes.is_float(value.dtype):
             return None, None
         inner = self.expr_interval(value)
-        limits = type_limits(kind)
+        limits = dtypes.limits(kind)
         low, high = inner
         fits = low is not None and high is not None and limits[0] <= low and high <= limits[1]
         return inner if fits else limits

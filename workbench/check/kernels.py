@@ -23,11 +23,7 @@ class Nest:
     @cached_property
     def loops(self) -> list[For]:
         """Every loop, in program order."""
-        return [
-            s
-            for s in self.known.order
-            if isinstance(s, For) and (s is self.stmt or self.stmt in self.known.above(s))
-        ]
+        return [s for s in self.known.within(self.stmt) if isinstance(s, For)]
 
     @cached_property
     def bound(self) -> list[For]:
@@ -80,6 +76,14 @@ def nests(func: PrimFunc) -> list[Nest]:
     known = places(func)
     stmts = body.stmts if isinstance(body, SeqStmt) else (body,)
     return [Nest(stmt, known) for stmt in stmts]
+
+
+def nest_of(func: PrimFunc, loop: For) -> Nest:
+    """The kernel of `func` that runs `loop`."""
+    known = places(func)
+    holder = func.root.body if isinstance(func.root.body, SeqStmt) else func.body
+    path = (loop, *known.above(loop))
+    return Nest(next(stmt for stmt in path if known.parent[stmt] is holder), known)
 
 
 def touching(nest: Nest, buffer: Buffer) -> Iterator[Unit]:

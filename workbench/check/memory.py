@@ -13,6 +13,7 @@ from workbench.check.kernels import Nest, touching
 from workbench.check.units import Unit, touched
 from workbench.ir import Buffer, BufferLoad, Expr, For, PrimFunc, Stmt, Var, free_vars, walk
 from workbench.ir.dtypes import itemsize
+from workbench.script.writer import string
 
 
 def crossing_errors(func: PrimFunc, kernels: list[Nest]) -> Iterator[Finding]:
@@ -73,7 +74,8 @@ def scratch_errors(nest: Nest) -> Iterator[Finding]:
                     f"several blocks would write the same cells of {buffer.name} while others "
                     "read them",
                     (*idle, writer.stmt, readers[0].stmt),
-                    hint=f'give each block its own: sch.set_scope("{writer.name}", 0, "shared")',
+                    hint="give each block its own: "
+                    f'sch.set_scope({string(writer.name)}, 0, "shared")',
                     detail=f"{buffer.name} is in global memory, which all blocks share, and "
                     "nothing orders them",
                 )
@@ -156,7 +158,7 @@ def _fetch_error(buffer: Buffer, writer: Unit, reader: Unit, axis: str) -> Findi
         "error",
         f"`{reader.name}` reads cells of {buffer.name} that other threads hold in registers",
         (writer.stmt, load),
-        hint=f'share it: sch.set_scope("{writer.name}", 0, "shared")',
+        hint=f'share it: sch.set_scope({string(writer.name)}, 0, "shared")',
         detail=f"local memory is one thread's own; `{writer.name}` gives each its part over {axis}",
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from weakref import WeakKeyDictionary
 
 from workbench.check.conflict import Doers, refuse_conflict
 from workbench.check.finding import Finding
@@ -19,6 +20,7 @@ from workbench.check.units import Unit
 from workbench.check.waste import used_variables, waste
 from workbench.diag import Refusal
 from workbench.ir import For, Node, PrimFunc
+from workbench.script.writer import string
 from workbench.target import Target
 
 _DOERS: dict[str, Doers] = {"t": "threads", "b": "blocks", "v": "lanes", "p": "iterations"}
@@ -28,15 +30,28 @@ def check_program(func: PrimFunc, target: Target) -> list[Finding]:
     """What is wrong with `func` as code for `target`, errors first, then what wastes work."""
     kernels = nests(func)
     errors = list(crossing_errors(func, kernels))
-    for nest in kernels:
+    for number, nest in enumerate(kernels):
         found = [*_unbound(nest), *axis_errors(nest), *_limits(nest, target)]
         if not found:  # who does what is clear: see whether they get in each other's way
-            found = [*_conflicts(func, nest), *_repeated_updates(nest)]
-            found += [*private_errors(func, nest), *scratch_errors(nest)]
-            found += overwriting_errors(nest)
-            found += _shared_limit(func, nest, target)
+            found = [*_hazards(func, number, nest), *_shared_limit(func, nest, target)]
         errors.extend(found)
     return errors or [finding for nest in kernels for finding in waste(nest)]
+
+
+_HAZARDS: WeakKeyDictionary[PrimFunc, dict[int, tuple[Finding, ...]]] = WeakKeyDictionary()
+
+
+def _hazards(func: PrimFunc, number: int, nest: Nest) -> tuple[Finding, ...]:
+    """Where those who run the `number`-th nest get in each other's way, on whichever target.
+
+    Worked out once: it is most of the work, and each target and each note of a lab asks for it.
+    """
+    known = _HAZARDS.setdefault(func, {})
+    if number not in known:
+        found = [*_conflicts(func, nest), *_repeated_updates(nest)]
+        found += [*private_errors(func, nest), *scratch_errors(nest), *overwriting_errors(nest)]
+        known[number] = tuple(found)
+    return known[number]
 
 
 def check_limits(func: PrimFunc, target: Target) -> list[Finding]:
@@ -51,7 +66,7 @@ def check_limits(func: PrimFunc, target: Target) -> list[Finding]:
 def _unbound(nest: Nest) -> Iterator[Finding]:
     if not nest.bound:
         loop = nest.loops[0] if nest.loops else None
-        what = f'"{loop.loop_var.name}"' if loop else f'sch.add_unit_loop("{nest.name}")'
+        what = string(loop.loop_var.name) if loop else f"sch.add_unit_loop({string(nest.name)})"
         yield Finding(
             "error",
             f"no loop of `{nest.name}` is bound to blocks or threads, so no GPU thread runs it",

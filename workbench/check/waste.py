@@ -12,6 +12,7 @@ from workbench.check.finding import Finding
 from workbench.check.kernels import Nest, extent_of
 from workbench.check.units import Unit
 from workbench.ir import TRUE, BlockRealize, Buffer, Expr, For, Node, Var, free_vars
+from workbench.script.writer import string
 
 _POINTS = 20_000  # iterations that are counted one by one: some ten milliseconds
 
@@ -112,8 +113,8 @@ def _early_copy(nest: Nest, unit: Unit) -> Iterator[Finding]:
             f"`{unit.name}` writes {target} after each of {times} steps of `{outer}`, and only the "
             "last counts",
             (idle[0], unit.stmt),
-            hint=f'move it out of `{outer}`: sch.reverse_compute_at("{unit.name}", …) at a loop '
-            "around it",
+            hint=f"move it out of `{outer}`: sch.reverse_compute_at({string(unit.name)}, …) at a "
+            "loop around it",
             detail=f"{times} stores to each cell where 1 would do",
         )
         return
@@ -137,7 +138,7 @@ def _init_inside(unit: Unit) -> Iterator[Finding]:
         "warning",
         f"`{unit.name}` asks in each of {steps} steps whether it is the first, to set its init",
         (loops[0], unit.stmt),
-        hint=f'set it once, before: sch.decompose_reduction("{unit.name}", "{outer}")',
+        hint=f"set it once, before: sch.decompose_reduction({string(unit.name)}, {string(outer)})",
         detail=f"{steps} tests for each cell of {_output(unit).name} where none is needed",
     )
 

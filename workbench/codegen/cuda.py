@@ -1,6 +1,7 @@
 """CUDA C++ as a table."""
 
 from workbench.codegen.language import Language, functions, vectors
+from workbench.codegen.reserved import CUDA_MACROS, CUDA_WORDS
 
 _NAMES = ("exp", "log", "sqrt", "rsqrt", "tanh", "erf", "sin", "cos", "floor", "ceil")
 
@@ -67,5 +68,6 @@ CUDA = Language(
     headers={"float16": "#include <cuda_fp16.h>", "bfloat16": "#include <cuda_bf16.h>"},
     through={"float16": "float32", "bfloat16": "float32"},
     function="static __device__ __forceinline__ ",
-    keywords=("blockIdx", "threadIdx", "blockDim", "gridDim", "warpSize", "uint", "half2"),
+    reserved=CUDA_WORDS,
+    macros=CUDA_MACROS,
 )

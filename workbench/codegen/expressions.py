@@ -144,7 +144,8 @@ class Expressions:
             return True
         low, _ = self.known.expr_interval(a)
         divisor, _ = self.known.expr_interval(b)
-        return low is not None and low >= 0 and divisor is not None and divisor > 0
+        positive = low is not None and low >= 0 and self._fits(a)  # else it may wrap around
+        return positive and divisor is not None and divisor > 0
 
     def _fits(self, e: Expr) -> bool:
         """Whether the type of `e` is sure to hold its value."""

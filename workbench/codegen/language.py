@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -33,7 +34,18 @@ class Language:
     headers: Mapping[str, str] = field(default_factory=dict)  # type, or "" for always -> text
     through: Mapping[str, str] = field(default_factory=dict)
     function: str = ""  # what stands before a helper function
-    keywords: tuple[str, ...] = ()  # what no variable may be called, besides C++'s own keywords
+    reserved: frozenset[str]  # what no variable may be called
+    macros: re.Pattern[str]  # and what headers may put something else for
+
+    def words(self) -> set[str]:
+        """Every word of the texts of the table, which a variable of that name would hide."""
+        texts = [self.kernel, self.param, self.aligned, self.barrier, self.barrier_global]
+        texts += [self.function, *self.types.values(), *self.vectors.values()]
+        for more in (self.scopes, self.pointers, self.maths, self.place_params):
+            texts += more.values()
+        texts += [*self.infinity.values(), *self.nan.values()]
+        code = re.sub(r'"[^"]*"|\{\w*\}|\[\[.*?\]\]', " ", " ".join(texts))
+        return set(re.findall(r"\b[A-Za-z_]\w*", code))
 
 
 def functions(names: Iterable[str], text: str, of: str = "") -> dict[str, str]:

@@ -1,6 +1,7 @@
 """The Metal Shading Language as a table; it has no 64-bit floats."""
 
 from workbench.codegen.language import Language, functions, vectors
+from workbench.codegen.reserved import METAL_MACROS, METAL_WORDS
 
 _TYPES = {
     "bool": "bool",
@@ -49,5 +50,6 @@ METAL = Language(
     headers={"": "#include <metal_stdlib>\nusing namespace metal;"},
     through={"float16": "float32", "bfloat16": "float32"},
     function="static inline ",
-    keywords=("blockIdx", "threadIdx", "device", "constant", "thread", "threadgroup", "kernel"),
+    reserved=METAL_WORDS,
+    macros=METAL_MACROS,
 )

@@ -6,27 +6,15 @@ import re
 from collections.abc import Iterable
 
 from workbench.ir import Buffer, Var
-
-_C = frozenset(
-    {  # keywords of C++, and functions that the text calls
-        "alignas", "alignof", "and", "asm", "auto", "bool", "break", "case", "catch", "char",
-        "class", "const", "constexpr", "continue", "default", "delete", "do", "double", "else",
-        "enum", "explicit", "export", "extern", "false", "float", "for", "friend", "goto", "if",
-        "inline", "int", "long", "namespace", "new", "not", "operator", "or", "private",
-        "protected", "public", "register", "return", "short", "signed", "sizeof", "static",
-        "struct", "switch", "template", "this", "throw", "true", "try", "typedef", "typename",
-        "union", "unsigned", "using", "virtual", "void", "volatile", "while", "xor", "min", "max",
-        "abs", "exp", "log", "sqrt", "rsqrt", "tanh", "sin", "cos", "floor", "ceil", "pow", "erf",
-        "main",
-    }
-)  # fmt: skip
+from workbench.lower.c_name import c_name
 
 
 class Names:
     """Which name each variable and array has here; a name is free again when its loop ends."""
 
-    def __init__(self, reserved: Iterable[str]) -> None:
-        self._taken = set(_C) | set(reserved)
+    def __init__(self, reserved: Iterable[str], macros: re.Pattern[str]) -> None:
+        self._taken = set(reserved)
+        self._macros = macros
         self._names: dict[Var | Buffer, str] = {}
 
     def __getitem__(self, item: Var | Buffer) -> str:
@@ -34,12 +22,12 @@ class Names:
 
     def fresh(self, wanted: str) -> str:
         """A name near `wanted` that nothing has, now taken."""
-        stem = re.sub(r"\W", "_", wanted, flags=re.ASCII) or "v"
-        stem = f"_{stem}" if stem[0].isdigit() else stem
+        stem = c_name(wanted)
+        stem = f"v_{stem}" if self._macros.fullmatch(stem) else stem
         name, count = stem, 0
         while name in self._taken:
             count += 1
-            name = f"{stem}_{count}"
+            name = c_name(f"{stem}_{count}")
         self._taken.add(name)
         return name
 

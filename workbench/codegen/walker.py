@@ -9,6 +9,7 @@ from workbench.arith import Simplifier
 from workbench.codegen.expressions import HELPERS, Expressions
 from workbench.codegen.language import Language
 from workbench.codegen.names import Names
+from workbench.diag import Refusal
 from workbench.ir import (
     Barrier,
     Buffer,
@@ -37,9 +38,9 @@ class Walker:
     def __init__(self, kernel: Kernel, language: Language) -> None:
         self.kernel = kernel
         self.language = language
-        vector_names = language.vectors.values()
-        reserved = {*language.keywords, *language.types.values(), *vector_names, *HELPERS}
-        self.names = Names({*reserved, kernel.name})
+        structs = (f"{dtype}x{lanes}" for dtype in dtypes.BITS for lanes in range(2, 17))
+        reserved = {*language.reserved, *language.words(), *HELPERS, *structs, kernel.name}
+        self.names = Names(reserved, language.macros)
         self.expressions = Expressions(language, self.names, Simplifier(known_bounds(kernel)))
         self.vector_types: dict[str, None] = {}  # definitions that the text needs, in order
         self.views = dict(kernel.views)
@@ -83,6 +84,12 @@ class Walker:
 
     def _allocations(self) -> Lines:
         for buffer in self.kernel.allocs:
+            if buffer.scope not in self.language.scopes:
+                raise Refusal(
+                    f"Can't write {self.language.title} code: it has no memory {buffer.scope!r}",
+                    self.views[buffer],
+                    hint=f"its memories: global, {', '.join(self.language.scopes)}",
+                )
             width = self.alignment.get(buffer, 0)
             yield self.language.scopes[buffer.scope].format(
                 align=self.language.aligned.format(bytes=width) if width else "",

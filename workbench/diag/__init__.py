@@ -1,6 +1,7 @@
 """How a refusal is told and a place in a text is marked; knows nothing of programs."""
 
 from workbench.diag.fail import Fail, Refusal, shortened
+from workbench.diag.prose import prose, size_text, visible
 from workbench.diag.span import Span, mark
 
-__all__ = ["Fail", "Refusal", "Span", "mark", "shortened"]
+__all__ = ["Fail", "Refusal", "Span", "mark", "prose", "shortened", "size_text", "visible"]

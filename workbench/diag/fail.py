@@ -7,6 +7,8 @@ from html import escape
 from pathlib import PurePath
 from traceback import extract_tb
 
+from workbench.diag.prose import prose, visible
+
 _PACKAGE = PurePath(__file__).parents[1]
 LONGEST = 120  # characters of a headline: a line of a terminal, or of a notebook's cell
 _KEPT = 6  # characters kept at either end of a long name: enough to tell loops of one nest apart
@@ -30,7 +32,9 @@ class Fail(Exception):
         self, headline: str, *, asked: str = "", where: str = "", detail: str = "", hint: str = ""
     ) -> None:
         super().__init__(headline)
-        whole = headline if headline.endswith((".", "?", "!")) else headline + "."
+        asked, detail, hint = (visible(text, but="\n") for text in (asked, detail, hint))
+        whole = visible(headline)
+        whole = whole if whole.endswith((".", "?", "!")) else whole + "."
         self.headline = shortened(whole)
         if self.headline != whole:
             detail = f"{whole}\n{detail}".rstrip()
@@ -65,9 +69,9 @@ class Fail(Exception):
 
     def _repr_html_(self) -> str:
         """The same parts for a notebook; what was asked and found is folded away."""
-        parts = [f'<p class="wb-headline" style="color:#b3261e"><b>{escape(self.headline)}</b></p>']
+        parts = [f'<p class="wb-headline" style="color:#b3261e"><b>{prose(self.headline)}</b></p>']
         if self.hint:
-            parts.append(f'<p class="wb-hint">{escape(self.hint)}</p>')
+            parts.append(f'<p class="wb-hint">{prose(self.hint)}</p>')
         if self.where:
             parts.append(f'<pre class="wb-where">{escape(self.where)}</pre>')
         folded = [

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+_WIDEST = 240  # columns that are shown of a line; a learner's own lines are far shorter
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
@@ -25,7 +27,8 @@ def mark(text: str, spans: Sequence[Span], context: int = 2, first_line: int = 1
     """The lines of `text` near `spans`, numbered from `first_line`, with carets under the spans.
 
     Up to `context` lines are shown before and after each marked one; lines left out between two
-    shown ones are a line of dots. A span of several lines is marked on its first.
+    shown ones are a line of dots. A span of several lines is marked on its first; of a line of
+    more than 240 columns, the part around its first mark is shown.
 
     >>> print(mark("for i in range(10):\\n    B[i] = A[i]", [Span(1, 4, 1, 5)]))
        1 | for i in range(10):
@@ -50,10 +53,25 @@ def mark(text: str, spans: Sequence[Span], context: int = 2, first_line: int = 1
     for before, number in zip([None, *near], near, strict=False):
         if before is not None and number > before + 1:
             shown.append(" " * width + "…")
-        shown.append(f"{first_line + number - 1:>{width}} | {lines[number - 1]}".rstrip())
-        if number in carets:
-            shown.append(" " * width + " | " + _underline(carets[number]))
+        line, marked = _window(lines[number - 1], carets.get(number, []))
+        shown.append(f"{first_line + number - 1:>{width}} | {line}".rstrip())
+        if marked:
+            shown.append(" " * width + " | " + _underline(marked))
     return "\n".join(shown)
+
+
+def _window(line: str, carets: list[tuple[int, int]]) -> tuple[str, list[tuple[int, int]]]:
+    """The part of a very long line that holds its first caret, and the carets in that part."""
+    if len(line) <= _WIDEST:
+        return line, carets
+    first = min((start for start, _ in carets), default=0)
+    left = 0 if first < _WIDEST // 2 else first - _WIDEST // 4
+    part = line[left : left + _WIDEST]
+    dots = "…" if left else ""
+    shift = len(dots) - left
+    inside = [(a + shift, min(b + shift, len(dots) + _WIDEST)) for a, b in carets]
+    inside = [(a, b) for a, b in inside if a < b]
+    return dots + part + ("…" if left + _WIDEST < len(line) else ""), inside
 
 
 def _underline(ranges: list[tuple[int, int]]) -> str:

@@ -2,7 +2,7 @@
 
 from workbench.draw.figure import figure
 from workbench.draw.memory import memory_picture
-from workbench.draw.picture import Picture, picture_html, standalone_svg, table_html
+from workbench.draw.picture import Picture, picture_html, plain, standalone_svg, table_html
 from workbench.draw.tiles import tiles_picture
 from workbench.draw.who import who_picture
 
@@ -11,6 +11,7 @@ __all__ = [
     "figure",
     "memory_picture",
     "picture_html",
+    "plain",
     "standalone_svg",
     "table_html",
     "tiles_picture",

@@ -16,6 +16,7 @@ DPI = 96.0  # a CSS px is 1/96 inch: shapes and letters keep their proportions
 CAPTION = 34.0  # px below the strips
 
 Style = dict[str, str]
+_PLAIN_TEXT: Any = {"parse_math": False}  # a name may hold the sign that formulas stand between
 
 
 def figure(picture: Picture) -> Figure:
@@ -35,7 +36,7 @@ def figure(picture: Picture) -> Figure:
     axes.set_axis_off()
     for tree, (x, y) in zip(trees, spots, strict=True):
         _draw(axes, tree, x, y)
-    axes.text(MARGIN, bottom + 4, picture.caption, fontsize=8, va="top", wrap=True)
+    axes.text(MARGIN, bottom + 4, picture.caption, fontsize=8, va="top", wrap=True, **_PLAIN_TEXT)
     return made
 
 
@@ -73,6 +74,7 @@ def _write(axes: Axes, element: ElementTree.Element, x: float, y: float, style: 
         weight="bold" if style["font-weight"] == "600" else "normal",
         color=style["fill"],
         zorder=4,
+        **_PLAIN_TEXT,
     )
 
 

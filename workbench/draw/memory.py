@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from workbench.diag import size_text
 from workbench.draw.picture import Picture
 from workbench.draw.routes import TRACK, Box, Link, Route, Rows, number_spot, points, routes, tracks
 from workbench.draw.svg import fit, longest, picture, rect, tag, text, width_of
@@ -171,12 +172,3 @@ def _legend(order: int, flow: Flow, y: float) -> str:
         ways = [f"{flow.source}, updated in place", f"{flow.source}, in place"]
     forms = [f"{number} {way}: {flow.count:,} elements, {size_text(flow.bytes)}" for way in ways]
     return text(longest(forms, WIDTH - 8) or fit(forms[-1], WIDTH - 8), 6, y, "", "start")
-
-
-def size_text(count: int) -> str:
-    """Bytes as one says them: 520 B, 4 KiB, 48 KiB."""
-    for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
-        if count >= size:
-            amount = count / size
-            return f"{amount:.0f} {unit}" if amount == int(amount) else f"{amount:.1f} {unit}"
-    return f"{count} B"

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
+from workbench.diag import prose
 from workbench.draw.svg import tag
 from workbench.insight import KIND_WORDS, Table
 
 MARGIN = 6.0  # px around the strips and between their lines
 LEAST = 0.8  # of its natural width: a strip of a line is not drawn smaller while it can wrap
+# In a cell, which is narrow: a number with its sign and unit, "12/8", "H200"; not in "&#x27;".
+_NUMBER = re.compile(
+    r"(?<![\w#])(?:[-+−]|× )?[A-Z]?\d(?:[\w.,:/]*\w)?%?(?:\N{NO-BREAK SPACE}[\w/]+)?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,29 +65,46 @@ def _size(strip: str) -> tuple[float, float]:
 
 def table_html(table: Table, caption: str = "") -> str:
     """A table with column heads; numbers are aligned to the right."""
-    head = "".join(f'<th scope="col">{escape(c)}</th>' for c in table.columns)
+    head = "".join(f'<th scope="col">{prose(c)}</th>' for c in table.columns)
     rows = "".join(f"<tr>{''.join(map(_entry, row))}</tr>" for row in table.rows)
-    title = f"<caption>{escape(caption)}</caption>" if caption else ""
+    title = f"<caption>{prose(caption)}</caption>" if caption else ""
     return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 
 def _entry(value: str | int | float) -> str:
     if isinstance(value, str):
-        return f"<td>{escape(value)}</td>"
+        return f"<td>{_NUMBER.sub(_whole, prose(value))}</td>"
     shown = f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
     return f'<td class="wb-num">{shown}</td>'
 
 
-def picture_html(picture: Picture) -> str:
-    """The picture with its caption and its table, without a script."""
-    line = f' style="{picture.line_style}"' if picture.across else ""
+def _whole(number: re.Match[str]) -> str:
+    """It stays on its line; a short one does so by itself."""
+    text = number.group()
+    return f'<span class="wb-whole">{text}</span>' if len(text) > 1 else text
+
+
+def plain(picture: Picture) -> dict[str, Any]:
+    """The picture as plain data: markup, texts, and `line`, the CSS of the strips' container."""
+    return {
+        "strips": list(picture.strips),
+        "caption": picture.caption,
+        "table": table_html(picture.table),
+        "line": picture.line_style,
+        "kind": picture.kind,
+        "about": KIND_WORDS[picture.kind],
+    }
+
+
+def picture_html(picture: Mapping[str, Any]) -> str:
+    """A picture, as plain data, with its caption and its table, without a script."""
+    line = f' style="{picture["line"]}"' if picture["line"] else ""
     return (
-        f'<figure class="wb-picture"><div class="wb-strips"{line}>{"".join(picture.strips)}</div>'
-        f"<figcaption>{escape(picture.caption)}\n"
-        f'<span class="wb-kind">{escape(picture.kind)}</span> '
-        f'<span class="wb-about">{escape(KIND_WORDS.get(picture.kind, ""))}</span></figcaption>'
-        f"<details><summary>the same as a table</summary>{table_html(picture.table)}</details>"
-        "</figure>"
+        f'<figure class="wb-picture"><div class="wb-strips"{line}>{"".join(picture["strips"])}'
+        f"</div><figcaption>{prose(picture['caption'])}\n"
+        f'<span class="wb-kind">{escape(picture["kind"])}</span> '
+        f'<span class="wb-about">{escape(picture["about"])}</span></figcaption>'
+        f"<details><summary>the same as a table</summary>{picture['table']}</details></figure>"
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from html import escape
 
+from workbench.diag import visible
 from workbench.insight import Region
 
 FONT = 11  # px; the smallest text of a picture at its natural size
@@ -25,17 +26,16 @@ MONO = ("wb-cell-name", "wb-code-text")
 def tag(name: str, attributes: dict[str, object] | None = None, *children: str) -> str:
     """An element; attributes that are None are left out, the others escaped."""
     given = "".join(
-        f' {key}="{escape(_number(value))}"'
-        for key, value in (attributes or {}).items()
-        if value is not None
-    )
+        [f' {key}="{_attribute(value)}"' for key, value in (attributes or {}).items()
+         if value is not None]
+    )  # fmt: skip
     return f"<{name}{given}>{''.join(children)}</{name}>"
 
 
 def text(label: str, x: float, y: float, kind: str = "", anchor: str = "middle") -> str:
     """A label whose baseline starts, ends or is centred at (x, y)."""
     where: dict[str, object] = {"x": x, "y": y, "text-anchor": anchor, "class": kind or None}
-    return tag("text", where, escape(label))
+    return tag("text", where, _escaped(label))
 
 
 def rect(x: float, y: float, width: float, height: float, kind: str, **more: object) -> str:
@@ -53,7 +53,7 @@ def picture(width: float, height: float, *children: str, label: str | None = Non
 
 def title(words: str) -> str:
     """What a mouse that rests on the element is told."""
-    return tag("title", None, escape(words))
+    return tag("title", None, _escaped(words))
 
 
 @lru_cache(4096)
@@ -89,6 +89,16 @@ def _slice(start: int, count: int, step: int) -> str:
         return str(start)
     stop = start + (count - 1) * step + 1
     return f"{start}:{stop}" + (f":{step}" if step != 1 else "")
+
+
+def _attribute(value: object) -> str:
+    return _escaped(value) if isinstance(value, str) else _number(value)
+
+
+@lru_cache(4096)
+def _escaped(words: str) -> str:  # of few different words: kinds, names, anchors
+    """`words` as XML can hold them: it knows no control characters, not even escaped."""
+    return escape(visible(words))
 
 
 def _number(value: object) -> str:

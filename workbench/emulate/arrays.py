@@ -60,6 +60,11 @@ def _check(param: Buffer, array: Array, written: bool) -> None:
             f"Can't run with a {type(array).__name__} for {param.name}: it is not a NumPy array",
             hint=f"give np.asarray(..., dtype={param.type!r}) of shape {param.shape}.",
         )
+    if isinstance(array, np.ma.MaskedArray):
+        raise Refusal(
+            f"Can't run with a masked array for {param.name}: what the mask hides would be used",
+            hint=f"fill in what is hidden: {param.name}.filled(0).",
+        )
     if array.shape != param.shape:
         raise Refusal(
             f"Can't run with an array of shape {array.shape} for {param.name}: "
@@ -75,7 +80,7 @@ def _check(param: Buffer, array: Array, written: bool) -> None:
     if written and not array.flags.writeable:
         raise Refusal(
             f"Can't write {param.name}: its array is read-only",
-            hint="give an array that may be written, for instance a copy of it.",
+            hint="give an array that may be written, made before the call.",
         )
 
 
@@ -104,9 +109,15 @@ def _overlap(a: Array, b: Array) -> bool:
 
 
 def _flat(param: Buffer, array: Array) -> Array:
-    if param.type == "bfloat16":
-        if array.dtype == np.float32:
-            return np.ascontiguousarray(round_bfloat16(array)).reshape(-1)
-        bits = np.ascontiguousarray(array).view(np.uint16).astype(np.uint32) << np.uint32(16)
-        return bits.view(np.float32).reshape(-1)
-    return np.ascontiguousarray(array).reshape(-1)
+    return np.ascontiguousarray(as_values(array, param.type)).reshape(-1)
+
+
+def as_values(array: Array, dtype: str) -> Array:
+    """The values of a caller's array for a parameter of `dtype`: bfloat16, however it comes, as
+    float32."""
+    if dtype != "bfloat16":
+        return array
+    if array.dtype == np.float32:
+        return round_bfloat16(array)
+    bits = np.ascontiguousarray(array).view(np.uint16).astype(np.uint32) << np.uint32(16)
+    return bits.view(np.float32)

@@ -11,8 +11,17 @@ class EmulationError(Fail, RuntimeError):
     """A program did what a GPU would punish, or was given arrays that it cannot run on."""
 
 
+class NotEnoughMemory(EmulationError):
+    """A run would need more memory than is free; nothing has run."""
+
+
+class TooLarge(Refusal):
+    """A NotEnoughMemory on its way to the learner."""
+
+
 def told(refusal: Refusal, program: PrimFunc | Kernel) -> EmulationError:
     """`refusal` as the learner reads it, its places marked in the text of `program`."""
+    kind = NotEnoughMemory if isinstance(refusal, TooLarge) else EmulationError
     nodes = [place for place in refusal.at if isinstance(place, Node)]
     where = script.mark_nodes(program, nodes) if nodes else ""
-    return EmulationError(refusal.headline, where=where, detail=refusal.detail, hint=refusal.hint)
+    return kind(refusal.headline, where=where, detail=refusal.detail, hint=refusal.hint)

@@ -10,9 +10,10 @@ import numpy as np
 from workbench.diag import Refusal
 from workbench.emulate.arrays import Arguments
 from workbench.emulate.cells import Cells, OutOfOrder
-from workbench.emulate.errors import EmulationError, told
+from workbench.emulate.errors import EmulationError, NotEnoughMemory, told
 from workbench.emulate.expressions import Env, Expressions, Mask, is_empty, narrowed
 from workbench.emulate.large import as_launches
+from workbench.emulate.need import check_fits, of_meaning
 from workbench.emulate.numbers import Value, numpy_type
 from workbench.emulate.order import Order, loaded
 from workbench.emulate.run import run
@@ -43,15 +44,18 @@ def evaluate(func: PrimFunc, args: Sequence[np.ndarray[Any, Any]]) -> None:
     Scopes are labels and thread bindings loops: the result is that of running the loops one after
     the other, in exactly that order where floats make it matter. Raises EmulationError where an
     index leaves its buffer, an intermediate cell is read before it is written, an integer is
-    divided by zero, or the arrays do not fit the parameters.
+    divided by zero, or the arrays do not fit the parameters; NotEnoughMemory, before anything
+    runs, where that would need more memory than is free.
     """
     try:
         written = {store.buffer for store in stores(func)}
         arguments = Arguments(func.params, args, written)
         if _runs_large(func, args, written):
             return
+        order = Order()
+        check_fits(func.name, of_meaning(func, order))
         with np.errstate(all="ignore"):
-            _Evaluation(func, arguments, written).run_all()
+            _Evaluation(func, order, arguments, written).run_all()
     except Refusal as refusal:
         raise told(refusal, func) from None
     arguments.write_back()
@@ -65,6 +69,8 @@ def _runs_large(func: PrimFunc, args: Sequence[np.ndarray[Any, Any]], written: s
     before = {k: args[k].copy() for k, p in enumerate(func.params) if p in written}
     try:
         run(launches, args, params=func.params)
+    except NotEnoughMemory:
+        raise
     except EmulationError:  # told in the program's own words when it happens again, in order
         for k, values in before.items():
             args[k][...] = values
@@ -81,9 +87,10 @@ class _Evaluation(Expressions):
     with the loops inside tried as lanes again.
     """
 
-    def __init__(self, func: PrimFunc, arguments: Arguments, written: set[Buffer]) -> None:
-        self.func = func
-        self.order = Order()
+    def __init__(
+        self, func: PrimFunc, order: Order, arguments: Arguments, written: set[Buffer]
+    ) -> None:
+        self.func, self.order = func, order
         self.clock = 0  # steps of the serial order that are over
         self.step: Any = 0  # the step that runs now: one a lane
         self.shape: tuple[int, ...] = ()  # extents of the loops that are lanes, and 1 for the rest
@@ -128,11 +135,12 @@ class _Evaluation(Expressions):
         if self.log is not None:
             self._lane_loop(loop, env, mask, depth)
         elif loop in self.serial or not self.order.may_be_lanes(loop) or not self._lanes(loop, env):
-            kind = numpy_type(loop.loop_var.type).type
+            kind = numpy_type(loop.loop_var.type)
             first = int(self.value(loop.min, env, None))
             count = int(self.value(loop.extent, env, None))
             for k in range(first, first + count):
-                self._run(loop.body, {**env, loop.loop_var: kind(k)}, mask)
+                turn = np.asarray(k).astype(kind)[()]  # wraps around, as adding to it does
+                self._run(loop.body, {**env, loop.loop_var: turn}, mask)
 
     def _lanes(self, loop: For, env: dict[Var, Any]) -> bool:
         """Run `loop` as lanes; False, with nothing done, where that would change its result."""

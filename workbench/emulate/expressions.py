@@ -11,6 +11,7 @@ from workbench.diag import Refusal
 from workbench.emulate import numbers
 from workbench.emulate.numbers import Value, numpy_type
 from workbench.ir import (
+    COMPARISONS,
     LOGICAL,
     BinOp,
     Broadcast,
@@ -22,6 +23,7 @@ from workbench.ir import (
     Not,
     Select,
     Var,
+    dtypes,
 )
 
 Env = Mapping[Var, Any]  # what each variable is: a scalar, or an array of one value a lane
@@ -50,6 +52,8 @@ class Expressions:
         return env[expr]
 
     def _const(self, expr: Const, env: Env, mask: Mask) -> Value:
+        if dtypes.is_int(expr.type) and expr.value > dtypes.limits(expr.type)[1]:
+            return np.int64(expr.value)  # itself in a comparison, as in C; a sum with it wraps
         value = numpy_type(expr.type).type(expr.value)
         return numbers.rounded(value, expr.type)
 
@@ -61,7 +65,9 @@ class Expressions:
         dtype = expr.a.dtype
         if expr.op in ("//", "%"):
             b = self._divisor(expr, b, mask)
-        return numbers.binary(expr.op, a, b, dtype)
+        value = numbers.binary(expr.op, a, b, dtype)
+        wraps = a.dtype != b.dtype and expr.op not in COMPARISONS  # a constant that does not fit
+        return value.astype(numpy_type(dtype)) if wraps else value
 
     def _logical(self, expr: BinOp, a: Value, env: Env, mask: Mask) -> Value:
         """``and`` and ``or`` look at their right side only where the left leaves it open."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from workbench.emulate.launch import Mask
 from workbench.emulate.maps import Map
 from workbench.emulate.numbers import Value, numpy_type
 from workbench.emulate.plan import Access, Frame
-from workbench.emulate.watch import Overlap, Race
+from workbench.emulate.shadow import Overlap, Race
 from workbench.ir import (
     BinOp,
     Buffer,
@@ -67,7 +68,7 @@ class LaneMemory(LaneValues):
 
     def _check(self, access: Access, at: Map, key: Any, mask: Running) -> None:
         """Raise where a lane leaves the buffer, or a vector starts where it must not."""
-        if key is not None and key in at.checked:
+        if key is not None and key in self.checked:
             return
         if not at.inside:
             cells = at.cells()
@@ -81,7 +82,7 @@ class LaneMemory(LaneValues):
         index = access.node.indices[0]
         if isinstance(index, Ramp) and index.stride == 1:  # others are taken cell by cell
             self._check_aligned(access, at, mask)
-        at.checked.add(key)
+        self.checked.keep(key, None)
 
     def _check_aligned(self, access: Access, at: Map, mask: Running) -> None:
         first = [slice(None)] * self.plan.rank
@@ -156,11 +157,12 @@ class LaneMemory(LaneValues):
             np.ascontiguousarray(column[chosen]).reshape(-1) for column in columns
         )
         bits = values.view(storage.bits.dtype)
+        of_block = self.plan.uniform or store.buffer.scope == "global"
+        judged = cells if of_block else where  # what the watches know the cells by
         for overlap in overlaps:
             if overlap.again is not None:
-                of_block = len(overlap.again) == storage.cells
-                table = overlap.again[cells if of_block else where]
-                self._check_same(store, at, where[table], bits[table], owners[table])
+                again = overlap.again.among(judged)
+                self._check_same(store, at, where[again], bits[again], owners[again])
         storage.flat[where] = values
         if overlaps:
             self._check_same(store, at, where, bits, owners)
@@ -177,26 +179,35 @@ class LaneMemory(LaneValues):
             return
         address, mine = int(where[differs[0]]), int(owners[differs[0]])
         same = np.flatnonzero((where == address) & (bits != bits[differs[0]]))
-        other = int(owners[same[0]]) if len(same) else self._other(store.buffer, address, mine)
+        if len(same):
+            other = self._lane_name(int(owners[same[0]]))
+        else:
+            other = self._other_name(store.buffer, address, mine)
         written = bits[differs[:1]].view(storage.flat.dtype)[0]
         raise report.different_values(
             store,
             address // storage.owners,
             (self._lane_name(mine), written),
-            (self._lane_name(other), storage.flat[address]),
+            (other, storage.flat[address]),
         )
 
-    def _other(self, buffer: Buffer, address: int, mine: int) -> int | None:
-        """Who else wrote there since the last barrier, as far as these blocks know."""
+    def _other_name(self, buffer: Buffer, address: int, mine: int) -> str:
+        """Who else wrote there since the last barrier, or in a block that is over."""
+        block, thread = divmod(mine, self.plan.threads)
+        watch = self.watches[buffer]
         if buffer.scope == "shared" and self.plan.uniform:
-            threads, count = self.plan.threads, self.storage[buffer].owners
-            other = self.watches[buffer].other(address // count, mine % threads)
-            return None if other is None else mine // threads * threads + other
-        return self.watches[buffer].other(address, mine)
+            other = watch.other_writer(address // self.storage[buffer].owners, thread)
+            assert other is not None, "the cell was written by somebody"
+            return self._lane_name(block * self.plan.threads + other)
+        other = watch.other_writer(address, mine)
+        if other is not None:
+            return self._lane_name(other)
+        crossing = self.launch.crossing[buffer]
+        before = crossing.shadow.other_writer(address, self.blocks.first + block)
+        assert before is not None, "the cell was written by somebody"
+        return self.launch.who.block(self.launch.numbers[before])
 
-    def _lane_name(self, owner: int | None) -> str:
-        if owner is None:
-            return "another block"
+    def _lane_name(self, owner: int) -> str:
         block, thread = divmod(owner, self.plan.threads)
         number = int(self.blocks.numbers[block])
         return f"{self.launch.who.block(number)}, {self.launch.who.thread(thread)}"
@@ -223,57 +234,57 @@ class LaneMemory(LaneValues):
             key = self._next()
         found = []
         crossing = self.launch.crossing.get(buffer)
+        between = crossing is not None
         try:
             if crossing is not None:
-                overlap = crossing.meet(
-                    (key, self.number), node, lambda: self._lanes(at, mask, by="block")
-                )
-                if overlap is not None:
-                    found.append(overlap)
-            overlap = self.watches[buffer].meet(
-                key, node, lambda: self._lanes(at, mask, by="thread")
-            )
-            if overlap is not None:
-                found.append(overlap)
+                found.append(crossing.meet(key, node, partial(_lanes, at, mask, "block")))
+            between = False
+            size = at.nbytes + (0 if mask is None else mask.nbytes)
+            threads = partial(_lanes, at, mask, "thread")
+            found.append(self.watches[buffer].meet(key, node, threads, size))
         except Race as race:
-            raise self._race(race, buffer, at) from None
-        return found
+            raise self._race(race, buffer, at, between=between) from None
+        return [overlap for overlap in found if overlap is not None]
 
-    def _lanes(self, at: Map, mask: Running, by: str) -> tuple[Any, Any]:
-        """(cell, who) of every running lane; who is the block's number, or the thread's place."""
-        frame = at.frame
-        cells = at.cells()
-        if at.storage.buffer.scope == "shared":
-            if self.plan.uniform:  # every block does the same: look at the first
-                one = self._first_block(frame)
-                narrow = None if mask is None else mask[one]
-                return _active(cells[one], frame.thread, narrow)
-            cells = at.addresses(cells)
-        owners = frame.block * self.plan.threads + frame.thread
-        if by == "block":
-            owners = np.asarray(self.blocks.numbers)[frame.block]
-        return _active(cells, owners, mask)
-
-    def _first_block(self, frame: Frame) -> tuple[slice, ...]:
-        one = [slice(None)] * self.plan.rank
-        for axis in self.plan.block_at:
-            one[frame.place[axis]] = slice(0, 1)
-        return tuple(one)
-
-    def _race(self, race: Race, buffer: Buffer, at: Map) -> Refusal:
+    def _race(self, race: Race, buffer: Buffer, at: Map, *, between: bool) -> Refusal:
         if buffer.scope == "shared":
             if not self.plan.uniform:
                 race.cell //= at.storage.owners
             first, second = race.first[0], race.second[0]
             block = 0 if self.plan.uniform else first // self.plan.threads
-        elif race.watch is self.launch.crossing.get(buffer):
-            return report.race_between_blocks(self.launch.who, race)
+        elif between:
+            blocks = (self.launch.numbers[race.first[0]], self.launch.numbers[race.second[0]])
+            return report.race_between_blocks(self.launch.who, race, *blocks)
         else:
             first, second = race.first[0], race.second[0]
             block = first // self.plan.threads
         threads = self.plan.threads
         number = int(self.blocks.numbers[block])
         return report.race(self.launch.who, race, number, first % threads, second % threads)
+
+
+def _lanes(at: Map, mask: Running, by: str) -> tuple[Any, Any]:
+    """(cell, who) of every running lane; who is the place of the block, or of the thread."""
+    frame = at.frame
+    plan, cells = frame.plan, at.cells()
+    if at.storage.buffer.scope == "shared":
+        if plan.uniform:  # every block does the same: look at the first
+            one = _first_block(frame)
+            narrow = None if mask is None else mask[one]
+            return _active(cells[one], frame.thread, narrow)
+        cells = at.addresses(cells)
+    if by == "block":
+        owners = frame.block + frame.blocks.first
+    else:
+        owners = frame.block * plan.threads + frame.thread
+    return _active(cells, owners, mask)
+
+
+def _first_block(frame: Frame) -> tuple[slice, ...]:
+    one = [slice(None)] * frame.plan.rank
+    for axis in frame.plan.block_at:
+        one[frame.place[axis]] = slice(0, 1)
+    return tuple(one)
 
 
 def _active(cells: Any, owners: Any, mask: Running) -> tuple[Any, Any]:

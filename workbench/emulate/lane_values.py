@@ -13,12 +13,15 @@ from workbench.emulate.expressions import Mask as Running
 from workbench.emulate.lanes import lanes_of
 from workbench.emulate.launch import Launch, Mask
 from workbench.emulate.maps import Map, base_of, owners_of
+from workbench.emulate.memo import Memo
 from workbench.emulate.numbers import Value, numpy_type
 from workbench.emulate.plan import Access, Blocks, Frame
+from workbench.emulate.shadow import Shadow
 from workbench.emulate.storage import Storage
 from workbench.emulate.watch import Watch
 from workbench.ir import BinOp, Buffer, BufferStore, Expr, Ramp, Stmt, Var, dtypes
 
+SCRATCH = 1 << 25  # bytes of results whose memory is used again
 FAST = {"+": np.add, "-": np.subtract, "*": np.multiply}  # what needs no care at all
 
 
@@ -30,26 +33,34 @@ class LaneValues(Expressions):
         self.count = len(blocks.numbers)
         self.serial: dict[Var, Any] = {}
         self.storage = dict(launch.memory)
+        for storage in self.storage.values():
+            storage.start()
         for buffer in self.plan.kernel.allocs:
             owners = owners_of(buffer.scope, self.count, self.plan.threads)
             self.storage[buffer] = Storage(buffer, owners)
         self.watches = self._watches()
         self.frames: dict[Stmt, Frame] = {}
-        self.maps: dict[tuple[Frame, Any], dict[tuple[Any, ...], Map]] = {}
+        self.maps: Memo[Map] = Memo()
+        self.checked: Memo[None] = Memo()  # executions found to stay inside
         self.scratch: dict[Expr, Any] = {}
+        self.scratch_size = 0
         self.frame: Frame
         self.stmt: Stmt
         self.mask: Mask | None = None
         self.running: Running = None
 
     def _watches(self) -> dict[Buffer, Watch]:
-        watches = dict(self.launch.shared)
-        for watch in watches.values():  # these blocks' shared memory is new: nobody touched it yet
-            watch.barrier()
-        if not self.plan.uniform:
-            watches = {b: Watch(self.storage[b].cells * self.count) for b in watches}
-        for buffer in self.launch.crossing:
-            watches[buffer] = Watch(self.storage[buffer].cells)
+        watches = dict(self.launch.within)
+        for buffer, crossing in self.launch.crossing.items():
+            crossing.start()
+            watches[buffer].start()
+        for buffer in self.plan.kernel.allocs:
+            if buffer.scope == "shared" and self.plan.uniform:
+                watches[buffer].barrier()  # its memory is new: nobody touched it yet
+            elif buffer.scope == "shared":
+                cells = self.storage[buffer].cells * self.count
+                owners = self.plan.threads * self.count
+                watches[buffer] = Watch(Shadow(cells, owners, self.plan.accesses(buffer)))
         return watches
 
     def _enter(self, stmt: Stmt, mask: Mask | None) -> Frame:
@@ -81,7 +92,8 @@ class LaneValues(Expressions):
         if kept is not None:
             return FAST[expr.op](a, b, out=kept)
         result = FAST[expr.op](a, b)
-        if np.ndim(result):
+        if np.ndim(result) and self.scratch_size + result.nbytes <= SCRATCH:
+            self.scratch_size += result.nbytes
             self.scratch[expr] = result
         return result
 
@@ -100,12 +112,10 @@ class LaneValues(Expressions):
         serial = tuple([int(self.serial[v]) for v in access.serial])
         if access.moves:
             return self._new_map(access, mask), None
-        maps = self.maps.get((self.frame, access))
-        if maps is None:
-            maps = self.maps[self.frame, access] = {}
-        found = maps.get(serial)
+        found = self.maps.get((self.frame, access, serial))
         if found is None:
-            found = maps[serial] = self._new_map(access, mask)
+            found = self._new_map(access, mask)
+            self.maps.keep((self.frame, access, serial), found, found.nbytes)
         return found, serial
 
     def _new_map(self, access: Access, mask: Running) -> Map:

@@ -45,16 +45,16 @@ def as_launches(func: PrimFunc) -> tuple[Kernel, ...] | None:
     body = inlined.root.body
     nests = body.stmts if isinstance(body, SeqStmt) else (body,)
     buffers = (*func.params, *inlined.root.alloc_buffers)
-    launches = [_launch(nest, buffers) for nest in nests]
+    launches = [_launch(func.name, nest, buffers) for nest in nests]
     return None if None in launches else tuple(k for k in launches if k is not None)
 
 
-def _launch(nest: Stmt, buffers: tuple[Buffer, ...]) -> Kernel | None:
+def _launch(name: str, nest: Stmt, buffers: tuple[Buffer, ...]) -> Kernel | None:
     used = {n.buffer for n in walk(nest) if isinstance(n, (BufferLoad, BufferStore))}
     params = tuple(b for b in buffers if b in used)
     views = tuple((b, b) for b in params)
     body = rewrite(nest, _unbound)
-    kernel = Kernel("nest", params, (), views, (), (1, 1, 1), (1, 1, 1), body)
+    kernel = Kernel(name, params, (), views, (), (1, 1, 1), (1, 1, 1), body)
     kernel = flatten_buffers(drop_blocks(kernel, _ANY), _ANY)
     loop = kernel.body
     if not isinstance(loop, For) or loop not in independent_loops(kernel):

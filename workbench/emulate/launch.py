@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any
 
 import numpy as np
 
 from workbench.emulate import report
+from workbench.emulate.pieces import together
 from workbench.emulate.plan import Frame, Plan
 from workbench.emulate.record import Log
+from workbench.emulate.shadow import Shadow
 from workbench.emulate.storage import Storage
-from workbench.emulate.watch import Watch
+from workbench.emulate.watch import Crossing, Watch
 from workbench.ir import Buffer, BufferStore
 
 
@@ -34,7 +36,8 @@ class Mask:
 class Launch:
     """What the blocks of one kernel share while it runs: global memory, verdicts, the record.
 
-    `memory` holds the storage of each parameter; `written` are the parameters that it writes.
+    `memory` holds the storage of each parameter, `written` are the parameters that it writes. The
+    blocks `numbers` run, at most `lanes` lanes at a time.
     """
 
     def __init__(
@@ -42,14 +45,25 @@ class Launch:
         plan: Plan,
         memory: Mapping[Buffer, Storage],
         written: set[Buffer],
+        numbers: Sequence[int],
+        lanes: int,
         stop: threading.Event | None = None,
         log: Log | None = None,
     ) -> None:
         self.plan, self.memory, self.stop, self.log = plan, memory, stop, log
         self.who = report.Who(plan.kernel)
-        self.crossing = {b: Watch(memory[b].cells) for b in written}
-        self.shared = {
-            b: Watch(int(np.prod(b.shape))) for b in plan.kernel.allocs if b.scope == "shared"
+        self.numbers = numbers
+        self.crossing = {
+            b: Crossing(memory[b].cells, len(numbers), plan.accesses(b)) for b in written
         }
+        owners = plan.threads * together(plan, numbers, lanes)
+        self.within = {
+            b: Watch(Shadow(memory[b].cells, owners, plan.accesses(b), window=True))
+            for b in written
+        }
+        for buffer in plan.kernel.allocs:
+            if buffer.scope == "shared" and plan.uniform:
+                shadow = Shadow(int(np.prod(buffer.shape)), plan.threads, plan.accesses(buffer))
+                self.within[buffer] = Watch(shadow)
         self.fresh = count()
         self.redundant: dict[BufferStore, int] = {}

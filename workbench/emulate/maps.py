@@ -22,7 +22,6 @@ class Map:
 
     __slots__ = (
         "base",
-        "checked",
         "frame",
         "high",
         "listed",
@@ -41,7 +40,6 @@ class Map:
         self.steps = _steps(access, frame, base_only=table is not None)
         self.offset = _owner_steps(frame, storage)
         self.view: Array | None = None
-        self.checked: set[Any] = set()  # executions found to stay inside
         self.listed: Any = None
         if table is None:
             below = sum(s * (n - 1) for s, n in zip(self.steps, frame.shape, strict=True) if s < 0)
@@ -50,6 +48,11 @@ class Map:
         else:
             self.listed = self._affine_cells() + table
             self.low, self.high = int(self.listed.min()), int(self.listed.max())
+
+    @property
+    def nbytes(self) -> int:
+        """What it takes to keep the map, beside its frame and its storage."""
+        return 0 if self.listed is None else int(self.listed.nbytes)
 
     @property
     def inside(self) -> bool:

@@ -31,6 +31,8 @@ from workbench.ir import (
     walk,
 )
 
+WATCHED = 8  # bytes that it takes to tell a writer and a reader of a cell among all lanes
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Access:
@@ -58,10 +60,12 @@ class Access:
 class Blocks:
     """The blocks that run together: a box of the grid, or any list of block numbers.
 
-    `numbers` counts x fastest. For a box, `origin` and `counts` are along z, y, x.
+    `numbers` counts x fastest; `first` is how many blocks ran before. For a box, `origin` and
+    `counts` are along z, y, x.
     """
 
     numbers: Any
+    first: int
     origin: tuple[int, int, int] | None
     counts: tuple[int, int, int]
 
@@ -92,6 +96,21 @@ class Plan:
             (self._loop_lanes(s) for s in self.around), default=1
         )
         self.uniform = not self._blocks_part_ways(kernel.body)
+        self.own_bytes = sum(self._own_bytes(b) for b in kernel.allocs)
+
+    def accesses(self, buffer: Buffer) -> int:
+        """How many loads and stores of `buffer` the kernel has."""
+        return sum(a.buffer is buffer for a in self.access)
+
+    def _own_bytes(self, buffer: Buffer) -> int:
+        """What `buffer` takes for one block: cells, whether they are valid, and who was there."""
+        cells = int(np.prod(buffer.shape, dtype=np.int64))
+        if buffer.scope == "local":
+            cells *= self.threads
+        each = numpy_type(buffer.type).itemsize + 1
+        if buffer.scope == "shared" and not self.uniform:
+            each += WATCHED
+        return cells * each
 
     def _place_axes(self, kernel: Kernel) -> None:
         self.around: dict[Stmt, tuple[Digit, ...]] = {}

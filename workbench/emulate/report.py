@@ -8,7 +8,7 @@ import numpy as np
 
 from workbench.diag import Refusal
 from workbench.emulate.plan import Frame
-from workbench.emulate.watch import Race
+from workbench.emulate.shadow import Race
 from workbench.ir import BufferLoad, BufferStore, Kernel, Node
 
 
@@ -131,15 +131,14 @@ def race(who: Who, found: Race, block: int, thread: int, other: int) -> Refusal:
     )
 
 
-def race_between_blocks(who: Who, found: Race) -> Refusal:
+def race_between_blocks(who: Who, found: Race, other: int, block: int) -> Refusal:
     """Two blocks touch a cell of global memory; nothing orders blocks."""
     first, second = found.first[1], found.second[1]
     name = cell_name(second, found.cell)
     return Refusal(
         f"Race on {name}: two blocks meet there, and nothing orders blocks of one kernel",
         *((first, second) if first is not second else (first,)),
-        detail=f"{who.block(found.first[0])} {_act(first)} {name} "
-        f"and {who.block(found.second[0])} {_act(second)} it",
+        detail=f"{who.block(other)} {_act(first)} {name} and {who.block(block)} {_act(second)} it",
         hint="give each block cells of its own, or make two kernels of it.",
     )
 

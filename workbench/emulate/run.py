@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,9 @@ from workbench.emulate.arrays import Arguments
 from workbench.emulate.errors import told
 from workbench.emulate.launch import Launch
 from workbench.emulate.machine import Machine, Stopped
-from workbench.emulate.plan import Blocks, Plan
+from workbench.emulate.need import check_fits, of_launches
+from workbench.emulate.pieces import pieces
+from workbench.emulate.plan import Plan
 from workbench.emulate.record import Log, Record
 from workbench.emulate.storage import Storage
 from workbench.ir import Buffer, BufferStore, Kernel, stores
@@ -71,22 +74,25 @@ def run(
     Raises EmulationError at the first thing that a GPU would punish: an index outside its buffer,
     a vector that starts where it must not, a read of what nothing wrote, a race, a barrier that
     part of a block reaches, a division of an integer by zero; and where `args` do not fit.
+    Raises NotEnoughMemory, before anything runs, where that would need more memory than is free.
     """
     params = tuple(params) if params is not None else _parameters(kernels)
     written = {_viewed(k).get(s.buffer, s.buffer) for k in kernels for s in stores(k)}
     try:
         arguments = Arguments(params, args, written)
         chosen = [_chosen(kernels, blocks, kernel) for kernel in kernels]
+        plans = [Plan(kernel, ROOM) for kernel in kernels]
+        _check_fits(plans, chosen, params)
     except Refusal as refusal:
         raise told(refusal, kernels[0]) from None
     memory = {p: Storage(p, 1, flat) for p, flat in zip(params, arguments.flat, strict=True)}
     emulation = _Emulation(memory, progress, stop, sum(len(c) for c in chosen), record)
     with np.errstate(all="ignore"):
-        for kernel, numbers in zip(kernels, chosen, strict=True):
+        for plan, numbers in zip(plans, chosen, strict=True):
             try:
-                emulation.launch(kernel, numbers)
+                emulation.launch(plan, numbers)
             except Refusal as refusal:
-                raise told(refusal, kernel) from None
+                raise told(refusal, plan.kernel) from None
             except Stopped:
                 emulation.stopped = True
                 break
@@ -123,12 +129,27 @@ def _chosen(
             hint="run it whole: a later kernel needs all that an earlier one writes.",
         )
     for number in blocks:
-        if not 0 <= number < total:
+        whole = isinstance(number, Integral) and not isinstance(number, bool)
+        if not whole or not 0 <= number < total:
             raise Refusal(
-                f"Can't run block {number}: the kernel has blocks 0 to {total - 1}",
+                f"Can't run block {number!r}: the kernel has blocks 0 to {total - 1}",
                 hint="block numbers count along x first, then y, then z.",
             )
-    return list(dict.fromkeys(blocks))
+    drawn = list(dict.fromkeys(int(number) for number in blocks))
+    in_a_row = range(drawn[0], drawn[0] + len(drawn))
+    return in_a_row if drawn == list(in_a_row) else drawn
+
+
+def _check_fits(
+    plans: Sequence[Plan], chosen: Sequence[Sequence[int]], params: Sequence[Buffer]
+) -> None:
+    """Raise TooLarge where the run takes more memory than is free."""
+    names = " and ".join(dict.fromkeys(plan.kernel.name for plan in plans))
+    need = of_launches(plans, chosen, params, ROOM)
+    if len(plans) == 1 and len(chosen[0]) > 2:
+        check_fits(names, need, lambda: of_launches(plans, [range(2)], params, ROOM))
+    else:
+        check_fits(names, need)
 
 
 class _Emulation:
@@ -149,9 +170,9 @@ class _Emulation:
         self.warnings: list[RedundantWrites] = []
         self.written: dict[Buffer, Any] = {}
 
-    def launch(self, kernel: Kernel, numbers: Sequence[int]) -> None:
-        """Run blocks `numbers` of `kernel`, as many at a time as there is room for."""
-        plan = Plan(kernel, ROOM)
+    def launch(self, plan: Plan, numbers: Sequence[int]) -> None:
+        """Run blocks `numbers` of a kernel, as many at a time as there is room for."""
+        kernel = plan.kernel
         viewed = _viewed(kernel)
         flat: dict[Buffer, Storage] = {}
         for param in kernel.params:
@@ -161,9 +182,8 @@ class _Emulation:
             flat[param] = self.memory[original]
         written = {s.buffer for s in stores(kernel) if s.buffer.scope == "global"}
         log = Log() if self.record else None
-        launch = Launch(plan, flat, written, self.stop, log)
-        room = max(1, ROOM // plan.lanes_per_block)
-        for number, blocks in enumerate(_chunks(kernel, numbers, room)):
+        launch = Launch(plan, flat, written, numbers, ROOM, self.stop, log)
+        for number, blocks in enumerate(pieces(plan, numbers, ROOM)):
             if self.stop is not None and self.stop.is_set():
                 raise Stopped
             Machine(launch, blocks, number).run(kernel.body)
@@ -186,7 +206,7 @@ class _Emulation:
             )
         for param, watch in launch.crossing.items():
             original = viewed.get(param, param)
-            marks = watch.written()
+            marks = watch.shadow.written()
             before = self.written.get(original)
             self.written[original] = marks if before is None else before | marks
 
@@ -194,30 +214,3 @@ class _Emulation:
         """What the run came to."""
         written = {p.name: self.written[p].reshape(p.shape) for p in params if p in self.written}
         return Run(self.done, self.stopped, tuple(self.warnings), written, tuple(self.log))
-
-
-def _chunks(kernel: Kernel, numbers: Sequence[int], room: int) -> Iterator[Blocks]:
-    """The blocks in turn, up to `room` at a time: boxes of the grid, or pieces of a list."""
-    if list(numbers) != list(range(numbers[0], numbers[0] + len(numbers))):
-        for start in range(0, len(numbers), room):
-            part = np.asarray(numbers[start : start + room])
-            yield Blocks(part, None, (1, 1, len(part)))
-        return
-    start, end = numbers[0], numbers[0] + len(numbers)
-    while start < end:
-        box = _box(kernel.grid, start, min(end - start, room))
-        yield box
-        start += len(box.numbers)
-
-
-def _box(grid: tuple[int, int, int], start: int, most: int) -> Blocks:
-    """The largest box of at most `most` blocks that holds `start` and those right after it."""
-    x, y, _ = grid
-    at = start // (x * y), start // x % y, start % x
-    if at[1:] == (0, 0) and most >= x * y:
-        counts = (most // (x * y), y, x)
-    elif at[2] == 0 and most >= x:
-        counts = (1, min(most // x, y - at[1]), x)
-    else:
-        counts = (1, 1, min(most, x - at[2]))
-    return Blocks(np.arange(start, start + counts[0] * counts[1] * counts[2]), at, counts)

@@ -8,9 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from workbench.emulate.errors import EmulationError
+from workbench.diag import Refusal
+from workbench.emulate.arrays import Arguments
+from workbench.emulate.errors import EmulationError, told
+from workbench.emulate.expected import expected
+from workbench.emulate.first_wrong import Wrong, first_wrong, rounding
 from workbench.emulate.run import Run, run
-from workbench.ir import Buffer, Kernel
+from workbench.ir import Buffer, Kernel, stores
+from workbench.ir.dtypes import is_float
 
 Arrays = Sequence[np.ndarray[Any, Any]]
 
@@ -32,23 +37,30 @@ def sample(
 
     `reference` is called with copies of `args` and writes its results into them, as the kernel
     does. Without `blocks` the first, the last and others drawn by `seed` run, `count` in all.
-    Floats may differ by `tolerance` of the larger value, all else must be equal. Raises
-    EmulationError as `run` does, and where an element is not what the reference says.
+    Floats may differ by `tolerance`, or by what their type rounds to if that is more (see
+    `first_wrong`); all else must be equal. Raises EmulationError as `run` does, where an element
+    is not what the reference says, and where the reference fails.
     """
     chosen = _drawn(kernel, count, seed) if blocks is None else blocks
-    wanted = [np.copy(a) for a in args]
-    reference(*wanted)
+    views = dict(kernel.views)
+    buffers = params if params is not None else [views.get(p, p) for p in kernel.params]
+    outputs = {views.get(store.buffer, store.buffer) for store in stores(kernel)}
+    try:
+        Arguments(buffers, args, outputs)  # before the reference sees them
+    except Refusal as refusal:
+        raise told(refusal, kernel) from None
+    wanted = expected(reference, buffers, args, outputs)
     done = run([kernel], args, params=params, blocks=chosen, progress=progress, stop=stop)
-    names = [p.name for p in params] if params is not None else _names(kernel)
-    for name, got, right in zip(names, args, wanted, strict=True):
-        if name in done.written:
-            _compare(name, got, right, done.written[name], tolerance)
+    for param, got, right in zip(buffers, args, wanted.arrays, strict=True):
+        if param.name not in done.written:
+            continue
+        ran = done.written[param.name]
+        allowed = max(tolerance, rounding(param.dtype)) if is_float(param.dtype) else 0.0
+        wrong = first_wrong(param.name, param.dtype, got, right, tolerance=allowed, among=ran)
+        if wrong is not None:
+            wanted.refuse_untouched(param, wrong)
+            raise _differs(param, wrong, int(ran.sum()))
     return done
-
-
-def _names(kernel: Kernel) -> list[str]:
-    viewed = dict(kernel.views)
-    return [viewed.get(p, p).name for p in kernel.params]
 
 
 def _drawn(kernel: Kernel, count: int, seed: int) -> list[int]:
@@ -59,19 +71,9 @@ def _drawn(kernel: Kernel, count: int, seed: int) -> list[int]:
     return sorted({0, total - 1, *(int(b) for b in between)})
 
 
-def _compare(
-    name: str, got: np.ndarray[Any, Any], right: np.ndarray[Any, Any], where: Any, tolerance: float
-) -> None:
-    if np.issubdtype(got.dtype, np.floating):
-        close = np.isclose(got, right, rtol=tolerance, atol=tolerance * 1e-2, equal_nan=True)
-    else:
-        close = np.equal(got, right)
-    bad = np.argwhere(np.logical_and(where.reshape(got.shape), np.logical_not(close)))
-    if len(bad):
-        index = tuple(int(i) for i in bad[0])
-        at = f"{name}[{', '.join(map(str, index))}]"
-        raise EmulationError(
-            f"Wrong result: {at} is {got[index]}, the reference says {right[index]}",
-            detail=f"{len(bad)} of the {int(where.sum())} elements of {name} that ran differ",
-            hint="look at the block that writes this element; a smaller size is easier to follow.",
-        )
+def _differs(param: Buffer, wrong: Wrong, ran: int) -> EmulationError:
+    return EmulationError(
+        f"Wrong result: {wrong.cell} is {wrong.got}, the reference says {wrong.want}",
+        detail=f"{wrong.count} of the {ran} elements of {param.name} that ran differ",
+        hint="look at the block that writes this element; a smaller size is easier to follow.",
+    )

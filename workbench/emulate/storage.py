@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.emulate.memo import Memo
 from workbench.emulate.numbers import numpy_type
 from workbench.ir import Buffer
 
@@ -31,13 +32,16 @@ class Storage:
         self.forget()
         if flat is not None:
             self.valid = None
-        self._settled: set[Any] = set()
 
     def forget(self) -> None:
         """Take every cell for unwritten."""
         self.valid = np.zeros(self.cells * self.owners, dtype=bool)
-        self._settled = set()
         self._grew = False
+        self.start()
+
+    def start(self) -> None:
+        """Other blocks come: their accesses have the keys of those before, and other cells."""
+        self._settled: Memo[None] = Memo()
 
     def is_whole(self) -> bool:
         """Whether every cell of every owner holds something; looks again only after a write."""
@@ -54,5 +58,5 @@ class Storage:
     def settle(self, key: Any, *, wrote: bool) -> None:
         """Note that the cells of the access `key` hold something from now on."""
         if key is not None:
-            self._settled.add(key)
+            self._settled.keep(key, None)
         self._grew = self._grew or wrote

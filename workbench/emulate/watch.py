@@ -1,4 +1,4 @@
-"""Races: who touched which cell of a buffer since the last barrier."""
+"""Races: each access judged against those before it, between the blocks and inside them."""
 
 from __future__ import annotations
 
@@ -6,242 +6,120 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-import numpy as np
+from workbench.emulate.memo import ENTRY, MOST, Memo
+from workbench.emulate.shadow import Access, Overlap, Shadow
 
-from workbench.ir import BufferLoad, BufferStore
-
-Lanes: TypeAlias = "tuple[Any, Any]"
-"""The accesses of one execution: (cells, owners), one element an active lane."""
-
-NOBODY, MANY = -1, -2
-MIXED = -3  # several statements wrote the cell
+Lanes: TypeAlias = "Callable[[], tuple[Any, Any]]"
+"""Lists the lanes of one execution when asked: (cells, owners), one element an active lane."""
 
 
-@dataclass(frozen=True, slots=True)
-class Visit:
-    """One access as lanes make it: `key` tells equal ones, `lanes` enumerates it when asked."""
+class Crossing:
+    """Judges the accesses of all blocks of a launch to one buffer: nothing orders blocks."""
 
-    key: Hashable
-    node: BufferLoad | BufferStore
-    lanes: Callable[[], Lanes]
+    def __init__(self, cells: int, blocks: int, accesses: int) -> None:
+        self.shadow = Shadow(cells, blocks, accesses)
+        self.start()
 
-    @property
-    def writes(self) -> bool:
-        """Whether it is a store."""
-        return isinstance(self.node, BufferStore)
+    def start(self) -> None:
+        """Other blocks come: no access is what it was."""
+        self._here: Memo[Overlap | None] = Memo()
 
-
-class Race(Exception):
-    """Two lanes met on `cell`; `first` and `second` are (owner, node)."""
-
-    def __init__(
-        self,
-        watch: Watch,
-        cell: int,
-        first: tuple[int, BufferLoad | BufferStore],
-        second: tuple[int, BufferLoad | BufferStore],
-    ) -> None:
-        super().__init__(cell, first, second)
-        self.watch = watch
-        self.cell, self.first, self.second = cell, first, second
-
-
-@dataclass(frozen=True, slots=True)
-class Overlap:
-    """Lanes that write what another lane has written too: allowed while all write the same bits.
-
-    `extra` counts the writes that change nothing then: all but those of each cell's first writer.
-    `again` marks, among all cells, those that another lane wrote in an earlier execution (None:
-    no such cell), `shared` those that several lanes write.
-    """
-
-    extra: int
-    again: Any
-    shared: Any
+    def meet(self, key: Hashable, node: Access, lanes: Lanes) -> Overlap | None:
+        """Judge the access `node` of these blocks; see `Shadow.judge`. Raises Race."""
+        if key in self._here:
+            verdict = self._here[key]
+            if verdict is not None:
+                verdict = self._here[key] = verdict.once_more()
+            return verdict
+        verdict = self.shadow.judge(node, *lanes())
+        self._here.keep(key, verdict, 0 if verdict is None else verdict.nbytes)
+        return verdict
 
 
 @dataclass(slots=True)
 class _Place:
-    """A point in the tree of all orders in which accesses came after a barrier."""
+    """A point in the tree of all orders in which accesses came after a barrier.
 
-    visit: Visit | None = None
-    before: _Place | None = None
-    after: dict[Hashable, _Place] = field(default_factory=dict)
+    `redo` does to a shadow what the access did that leads here from the place before.
+    """
+
+    redo: Callable[[Shadow], Overlap | None]
     verdict: Overlap | None = None
-    passed: Callable[[Any, Any], Any] | None = None  # a barrier of some blocks, not an access
+    after: dict[Hashable, _Place] = field(default_factory=dict)
 
 
 class Watch:
-    """Judges each access to one buffer against those since the last barrier.
+    """Judges each access of some threads to one buffer against those since the last barrier.
 
     A verdict depends only on which accesses came before, so each is worked out once: the places of
-    the tree remember it. Only for a new access are the cells of all those before it listed again.
+    the tree remember it. Only for a new access does the shadow see all those before it again.
+    Where remembering would take too much room, all is forgotten but the shadow itself.
     """
 
-    def __init__(self, cells: int) -> None:
-        self._cells = cells
-        self._root = _Place()
-        self._place = self._root
-        self._here: dict[Hashable, Overlap | None] = {}
-        self._shown: _Place | None = None  # the place whose accesses the shadows hold
-        self._writer = self._reader = self._statement = self._first = np.empty(0, np.int64)
+    def __init__(self, shadow: Shadow) -> None:
+        self._shadow = shadow
+        self.start()
+
+    def start(self) -> None:
+        """Other threads come: no access is what it was."""
+        self._root = _Place(lambda shadow: None)
+        self._kept = 0
+        self._shown: _Place | None = None  # the place whose accesses the shadow holds
+        self.barrier()
 
     def barrier(self) -> None:
         """Start afresh: what comes now is ordered after all that came before."""
-        if self._place is not self._root:
-            self._place, self._here = self._root, {}
+        self._path = [self._root]
+        self._here: dict[Hashable, Overlap | None] = {}
 
     def barrier_of(self, key: Hashable, passed: Callable[[Any, Any], Any]) -> None:
         """A barrier that some blocks meet; `passed` says it of (cells, owners)."""
-        place = self._place.after.get(key)
-        if place is None:
-            place = _Place(None, self._place, passed=passed)
-            self._place.after[key] = place
-        self._place, self._here = place, {}
+        self._go(key, lambda shadow: shadow.forget(passed), 0)
+        self._here = {}
 
-    def meet(
-        self,
-        key: Hashable,
-        node: BufferLoad | BufferStore,
-        lanes: Callable[[], Lanes],
-    ) -> Overlap | None:
-        """Judge the access `node`: None where it meets nobody; see `Visit`. Raises Race."""
+    def meet(self, key: Hashable, node: Access, lanes: Lanes, size: int) -> Overlap | None:
+        """Judge the access `node`; see `Shadow.judge`. Raises Race.
+
+        To remember `lanes` takes `size` bytes.
+        """
         if key in self._here:
             verdict = self._here[key]
-            if verdict is None or verdict.again is verdict.shared:
-                return verdict
-            # once more: now every cell that lanes share has been written before
-            verdict = Overlap(verdict.extra, verdict.shared, verdict.shared)
-            self._here[key] = verdict
-            return verdict
-        place = self._place.after.get(key)
+            if verdict is not None:
+                verdict = verdict.once_more()
+        else:
+            verdict = self._go(key, lambda shadow: shadow.judge(node, *lanes()), size)
+        self._here[key] = verdict
+        return verdict
+
+    def other_writer(self, cell: int, owner: int) -> int | None:
+        """Someone else who wrote `cell` since the last barrier; None where nobody did."""
+        self._show()
+        return self._shadow.other_writer(cell, owner)
+
+    def _go(
+        self, key: Hashable, redo: Callable[[Shadow], Overlap | None], size: int
+    ) -> Overlap | None:
+        """Go on to the place after this one that `key` leads to; the verdict there."""
+        place = self._path[-1].after.get(key)
         if place is None:
-            place = self._examine(Visit(key, node, lanes))
-            self._place.after[key] = place
-        self._place = place
-        self._here[key] = place.verdict
+            self._show()
+            place = _Place(redo, redo(self._shadow))
+            self._kept += ENTRY + size + (place.verdict.nbytes if place.verdict else 0)
+            if self._kept > MOST:
+                self._root.after.clear()
+                self._path, self._here, self._kept = [place], {}, 0
+            else:
+                self._path[-1].after[key] = place
+                self._path.append(place)
+            self._shown = place
+        else:
+            self._path.append(place)
         return place.verdict
 
-    def written(self) -> Any:
-        """The cells that something wrote since the last barrier."""
-        if self._shown is not self._place:
-            self._show()
-        return self._writer != NOBODY
-
-    def _examine(self, visit: Visit) -> _Place:
-        if self._shown is not self._place:
-            self._show()
-        cells, owners = visit.lanes()
-        place = _Place(visit, self._place)
-        if visit.writes:
-            place.verdict = self._write(visit, cells, owners)
-        else:
-            self._read(visit, cells, owners)
-        self._shown = place
-        return place
-
     def _show(self) -> None:
-        self._writer = np.full(self._cells, NOBODY, dtype=np.int64)
-        self._reader = self._writer.copy()
-        self._statement = self._writer.copy()
-        self._first = self._writer.copy()
-        self._shown = self._root
-        for place in self._path():
-            if place.visit is None:
-                self._forget(place)
-                continue
-            cells, owners = place.visit.lanes()
-            if place.visit.writes:
-                self._write(place.visit, cells, owners)
-            else:
-                self._read(place.visit, cells, owners)
-        self._shown = self._place
-
-    def _forget(self, barrier: _Place) -> None:
-        assert barrier.passed is not None
-        for table in (self._writer, self._reader, self._first):
-            cells = np.flatnonzero(table != NOBODY)
-            table[cells[barrier.passed(cells, table[cells])]] = NOBODY
-
-    def _path(self) -> list[_Place]:
-        path: list[_Place] = []
-        place = self._place
-        while place.before is not None:
-            path.append(place)
-            place = place.before
-        return path[::-1]
-
-    def _read(self, visit: Visit, cells: Any, owners: Any) -> None:
-        writer = self._writer[cells]
-        bad = (writer != NOBODY) & (writer != owners)
-        if bad.any():
-            raise self._race(visit, cells, owners, bad, writes_only=True)
-        _note(self._reader, cells, owners)
-
-    def _write(self, visit: Visit, cells: Any, owners: Any) -> Overlap | None:
-        reader, writer = self._reader[cells], self._writer[cells]
-        bad = (reader != NOBODY) & (reader != owners)
-        if bad.any():
-            raise self._race(visit, cells, owners, bad, writes_only=False)
-        number = id(visit.node)
-        again = (writer != NOBODY) & (writer != owners)
-        other = again & (self._statement[cells] != number)
-        if other.any():
-            raise self._race(visit, cells, owners, other, writes_only=True)
-        self._statement[cells] = np.where(
-            (writer != NOBODY) & (self._statement[cells] != number), MIXED, number
-        )
-        new = self._first[cells] == NOBODY
-        self._first[cells[new]] = owners[new]
-        many = _note(self._writer, cells, owners)
-        if not many.any():
-            return None
-        extra = int((self._first[cells] != owners).sum())
-        return Overlap(extra, self._table(cells[again]), self._table(cells[many]))
-
-    def _table(self, cells: Any) -> Any:
-        """`cells` marked among all; None for none."""
-        if not len(cells):
-            return None
-        table = np.zeros(self._cells, dtype=bool)
-        table[cells] = True
-        return table
-
-    def _race(self, visit: Visit, cells: Any, owners: Any, bad: Any, *, writes_only: bool) -> Race:
-        lane = int(np.argmax(bad))
-        return self.conflict(visit, int(cells[lane]), int(owners[lane]), writes_only=writes_only)
-
-    def other(self, cell: int, owner: int) -> int | None:
-        """Someone else who wrote `cell` since the last barrier; None where nobody did."""
-        for place in self._path():
-            if place.visit is not None and place.visit.writes:
-                cells, owners = place.visit.lanes()
-                found = np.flatnonzero((cells == cell) & (owners != owner))
-                if len(found):
-                    return int(owners[found[0]])
-        return None
-
-    def conflict(self, visit: Visit, cell: int, owner: int, *, writes_only: bool) -> Race:
-        """The race of `visit` by `owner` on `cell` with whoever else touched the cell."""
-        visits = [place.visit for place in self._path()]
-        for earlier in [*visits, visit]:
-            if earlier is None or (writes_only and not earlier.writes):
-                continue
-            cells, owners = earlier.lanes()
-            found = np.flatnonzero((cells == cell) & (owners != owner))
-            if len(found):
-                return Race(self, cell, (int(owners[found[0]]), earlier.node), (owner, visit.node))
-        raise AssertionError("a race has two sides")
-
-
-def _note(table: Any, cells: Any, owners: Any) -> Any:
-    """Note `owners` at `cells` of `table`, MANY where there are more; which lanes that are."""
-    before = table[cells]
-    table[cells] = owners
-    many = (table[cells] != owners) | ((before != NOBODY) & (before != owners))
-    if many.any():
-        shared = np.zeros(len(table), dtype=bool)
-        shared[cells[many]] = True
-        many = shared[cells]
-        table[cells[many]] = MANY
-    return many
+        if self._shown is self._path[-1]:
+            return
+        self._shadow.clear()
+        for place in self._path:
+            place.redo(self._shadow)
+        self._shown = self._path[-1]

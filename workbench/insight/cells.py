@@ -11,7 +11,7 @@ import numpy as np
 
 from workbench.insight.accesses import Access
 from workbench.insight.page import Region
-from workbench.insight.spread import Group, Spread, reads_memory, spread, value
+from workbench.insight.spread import Group, Spread, spread, value
 from workbench.ir import Buffer, Ramp, Var
 
 MOST = 1 << 22  # combinations of loop values that are still looked at one by one
@@ -49,7 +49,8 @@ class Touched:
         for dims, values in self.parts:
             regular = 1
             for dim, column in zip(dims, values, strict=True):
-                spans[dim], straight = _span(np.unique(column))
+                alone = len(dims) == 1  # then its values are distinct and in order
+                spans[dim], straight = _span(column if alone else np.unique(column))
                 exact = exact and straight
                 regular *= spans[dim][1]
             exact = exact and regular == len(values[0])
@@ -133,8 +134,8 @@ def _enumerate(
     """(how many loop values pass the guards, distinct cells of the group, whether all was seen)."""
     ordered = [digit for digit in of.free(fixed) if digit in group.digits]
     shape = tuple(digit.size for digit in ordered)
-    if prod(shape) > MOST or any(reads_memory(of.bases[d]) for d in group.dims):
-        ends = tuple(np.array([0, access.buffer.shape[d] - 1]) for d in group.dims)
+    if prod(shape) > MOST or any(of.reads_memory[d] for d in group.dims):
+        ends = tuple(np.unique([0, access.buffer.shape[d] - 1]) for d in group.dims)
         return prod(shape), ends, False
     values = of.values(ordered, fixed)
     keep = None

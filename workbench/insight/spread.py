@@ -42,6 +42,7 @@ class Spread:
 
     def __init__(self, access: Access) -> None:
         self.bases = [i.base if isinstance(i, Ramp) else i for i in access.indices]
+        self.reads_memory = [reads_memory(base) for base in self.bases]
         self.guards = [guard for guard in access.guards if not reads_memory(guard)]
         self.extents = {loop.var: loop.extent for loop in access.loops}
         self.cut = Digits(self.extents, {})

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 from workbench.insight.accesses import Access, Loop, accesses
 from workbench.insight.cells import Touched, touched, union
 from workbench.insight.names import count_text, region_text
 from workbench.insight.page import Kind, Point, Region, Table
-from workbench.ir import Buffer, PrimFunc, Var, free_vars, stores
+from workbench.ir import Buffer, PrimFunc, Var, free_vars
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +89,7 @@ def tiles(func: PrimFunc, select: Mapping[str, int | Sequence[int]] | None = Non
     its value; "block" and "thread" take (x, y, z). Raises ValueError for an axis that the program
     does not have, or a value outside it.
     """
-    found = accesses(func)
-    keys = _keys(found)
+    found, keys, moved, copies, written = _parts(func)
     chosen = _chosen(keys, select or {})
     axes = tuple(
         Axis(key, loops[0].role, max(loop.extent for loop in loops), chosen.get(key))
@@ -103,13 +105,35 @@ def tiles(func: PrimFunc, select: Mapping[str, int | Sequence[int]] | None = Non
         groups.setdefault(access.buffer, [])
     for access in inside:
         groups[access.buffer].append(access)
-    moved, copies = _moved(found, keys), _copies(found)
     result = tuple(
         Tile(b.name, b.scope, b.shape, *_touches(of, fixed), tuple(outside.get(b, {}).items()),
              moved.get(b, ()), copies.get(b.name, ""))
         for b, of in groups.items()
     )  # fmt: skip
-    return Tiles(axes, result, _caption(func, axes, result), _table(result))
+    return Tiles(axes, result, _caption(func, axes, result, written), _table(result))
+
+
+class _Parts(NamedTuple):
+    """What does not depend on the selection."""
+
+    found: Sequence[Access]
+    keys: Mapping[str, list[Loop]]
+    moved: Mapping[Buffer, tuple[tuple[str, ...], ...]]
+    copies: Mapping[str, str]
+    written: Collection[str]  # names of buffers
+
+
+_PARTS: WeakKeyDictionary[PrimFunc, _Parts] = WeakKeyDictionary()
+
+
+def _parts(func: PrimFunc) -> _Parts:
+    """The parts of `func`, worked out once: a slider asks for many selections."""
+    if func not in _PARTS:
+        found = accesses(func)
+        keys = _keys(found)
+        written = {access.buffer.name for access in found if access.writes}
+        _PARTS[func] = _Parts(found, keys, _moved(found, keys), _copies(found), written)
+    return _PARTS[func]
 
 
 def _of_steps(
@@ -200,12 +224,12 @@ def _chosen(
 ) -> dict[str, int]:
     wanted: dict[str, int] = {}
     for name, value in select.items():
-        if name in ("block", "thread") and not isinstance(value, int):
+        if name in ("block", "thread") and isinstance(value, Iterable):
             axes = [f"{name}Idx.{axis}" for axis in "xyz"]
             wanted.update({a: v for a, v in zip(axes, value, strict=False) if a in keys})
         else:
-            assert isinstance(value, int)
-            wanted[name] = value
+            assert isinstance(value, Integral)
+            wanted[name] = int(value)
     for key, number in wanted.items():
         if key not in keys:
             raise ValueError(f"the program has no axis {key!r}; it has: {', '.join(keys)}")
@@ -242,10 +266,11 @@ def _touch(stage: str, kind: str, parts: Sequence[Touched]) -> Touch:
     return Touch(stage, kind, region, exact, cells, number, number / cells, even)
 
 
-def _caption(func: PrimFunc, axes: Sequence[Axis], found: Sequence[Tile]) -> str:
+def _caption(
+    func: PrimFunc, axes: Sequence[Axis], found: Sequence[Tile], written: Collection[str]
+) -> str:
     """A line for each buffer: what comes in, what is between, what goes out."""
     at = [f"{axis.key} = {axis.selected}" for axis in axes if axis.selected is not None]
-    written = {store.buffer.name for store in stores(func.body)}
     given = {buffer.name for buffer in func.params}
 
     def order(tile: Tile) -> int:

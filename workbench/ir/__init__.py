@@ -1,6 +1,7 @@
 """The program: node kinds, types, walking and rewriting, structural equality, the verifier."""
 
 from workbench.ir import dtypes
+from workbench.ir.depth import DEEPEST, too_deep
 from workbench.ir.equal import assert_structural_equal, structural_equal
 from workbench.ir.nodes import (
     ARITHMETIC,
@@ -45,8 +46,11 @@ from workbench.ir.nodes import (
     binary,
     cast,
     const,
+    is_data,
+    is_text,
     meet,
     number_like,
+    plain_number,
     seq,
 )
 from workbench.ir.verify import VerifyError, verify
@@ -67,6 +71,8 @@ from workbench.ir.visit import (
 
 __all__ = [
     "dtypes",
+    "DEEPEST",
+    "too_deep",
     "assert_structural_equal",
     "structural_equal",
     "ARITHMETIC",
@@ -113,12 +119,15 @@ __all__ = [
     "const",
     "meet",
     "number_like",
+    "plain_number",
     "seq",
     "verify",
     "VerifyError",
     "children",
     "copy_fresh",
     "free_vars",
+    "is_data",
+    "is_text",
     "loops_and_blocks",
     "path_to",
     "rebuild",

@@ -27,6 +27,13 @@ def itemsize(dtype: str) -> int:
     return BITS[dtype] // 8
 
 
+def limits(dtype: str) -> tuple[int, int]:
+    """The lowest and highest value of an integer type."""
+    if dtype.startswith("uint"):
+        return 0, 2 ** BITS[dtype] - 1
+    return -(2 ** (BITS[dtype] - 1)), 2 ** (BITS[dtype] - 1) - 1
+
+
 def is_int(dtype: str) -> bool:
     """Whether `dtype` is a signed or unsigned integer (bool is not)."""
     return dtype.startswith(("int", "uint"))
@@ -35,6 +42,12 @@ def is_int(dtype: str) -> bool:
 def is_float(dtype: str) -> bool:
     """Whether `dtype` is a floating-point type."""
     return dtype.startswith(("float", "bfloat"))
+
+
+def fits(value: int, dtype: str) -> bool:
+    """Whether the integer type `dtype` holds `value`."""
+    low, high = limits(dtype)
+    return low <= value <= high
 
 
 def join(a: str, b: str) -> str | None:

@@ -7,12 +7,14 @@ a schedule builds a new program around the subtrees that it keeps.
 
 from __future__ import annotations
 
+import math
 import operator
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar, dataclass_transform
 
-from workbench.ir.dtypes import is_float, is_int, join
+from workbench.ir.dtypes import fits, is_float, is_int, join
 
 C = TypeVar("C")
 
@@ -25,6 +27,21 @@ def node(kind: type[C]) -> type[C]:
 
 Data: TypeAlias = "bool | int | float | str | tuple[Data, ...]"
 """What an annotation or a function attribute holds: plain data, with tuples for lists."""
+
+
+def is_data(value: object) -> bool:
+    """Whether `value` is plain data that a text can hold: neither infinity nor NaN is a literal."""
+    if isinstance(value, tuple):
+        return all(is_data(item) for item in value)
+    if isinstance(value, str):
+        return is_text(value)
+    return isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
+
+
+def is_text(value: object) -> bool:
+    """Whether `value` is a string that a file can hold: one without half a surrogate pair."""
+    return isinstance(value, str) and not re.search("[\ud800-\udfff]", value)
+
 
 COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
 LOGICAL = frozenset({"and", "or"})
@@ -483,14 +500,24 @@ def const(value: bool | int | float, dtype: str) -> Const:
     return Const(int(value) if is_int(dtype) else float(value), dtype)
 
 
+def plain_number(value: Any) -> Any:
+    """A number of NumPy's as Python's; anything else as it is."""
+    is_one = hasattr(value, "tolist") and getattr(value, "ndim", None) == 0
+    return value.tolist() if is_one else value
+
+
 def as_expr(value: ExprLike) -> Expr:
     """`value` as an expression; Python's int becomes int32, float float32, as in TVM."""
     if isinstance(value, Expr):
         return value
+    value = plain_number(value)
     if isinstance(value, bool):  # before int: bool is an int in Python
         return Const(value, "bool")
     if isinstance(value, int):
-        return Const(value, "int32" if -(2**31) <= value < 2**31 else "int64")
+        dtype = next((t for t in ("int32", "int64") if fits(value, t)), None)
+        if dtype is None:
+            raise TypeError("an integer is longer than 64 bits; write it as a float")
+        return Const(value, dtype)
     if isinstance(value, float):
         return Const(value, "float32")
     raise TypeError(f"cannot make an expression of {value!r} ({type(value).__name__})")
@@ -511,9 +538,10 @@ def binary(op: str, a: ExprLike, b: ExprLike) -> Expr:
     """
     a, b = _matched(op, a, b)
     if isinstance(a, Const) and isinstance(b, Const):
+        dtype = a.type if op in ARITHMETIC else "bool"
         value = _FOLD[op](a.value, b.value) if _folds(op, a, b) else None
-        if value is not None:
-            return const(value, a.type if op in ARITHMETIC else "bool")
+        if value is not None and (not is_int(dtype) or fits(value, dtype)):
+            return const(value, dtype)
     if op in LOGICAL:
         for side, other in ((a, b), (b, a)):
             if isinstance(side, Const):
@@ -586,6 +614,7 @@ def meet(a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
 
 def number_like(value: bool | int | float, dtype: str) -> Expr:
     """A Python number as an operand beside one of type `dtype`."""
+    value = plain_number(value)
     if isinstance(value, bool):  # before int: bool is an int in Python
         return Const(value, "bool")
     if is_float(dtype) or (is_int(dtype) and isinstance(value, int)):

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 from workbench.ir.nodes import (
     Block,
     BlockId,
     BlockRealize,
+    Buffer,
     For,
     IfThenElse,
+    Node,
     PrimFunc,
     SeqStmt,
     Stmt,
     Var,
     seq,
 )
+from workbench.ir.visit import rebuild
+
+S = TypeVar("S", bound=Stmt)
 
 
 class Places:
@@ -32,14 +38,18 @@ class Places:
         self.blocks: dict[BlockId, BlockRealize] = {}
         self.parent: dict[Stmt, Stmt] = {}
         self.order: list[For | BlockRealize] = []  # program order, the root block first
+        self.position: dict[Stmt, int] = {}  # of each in `order`
+        self._writers: dict[Stmt, dict[Buffer, list[BlockRealize]]] = {}
+        self._under: dict[Stmt, list[BlockRealize]] = {}  # of what `blocks_under` was asked
         self._enter(func.body)
 
     def _enter(self, stmt: Stmt) -> None:
         if isinstance(stmt, For):
             self.loops[stmt.loop_var] = stmt
-            self.order.append(stmt)
         elif isinstance(stmt, BlockRealize):
             self.blocks[stmt.block.id] = stmt
+        if isinstance(stmt, (For, BlockRealize)):
+            self.position[stmt] = len(self.order)
             self.order.append(stmt)
         for child in inner(stmt):
             self.parent[child] = stmt
@@ -75,10 +85,34 @@ class Places:
 
     def blocks_under(self, stmt: Stmt) -> list[BlockRealize]:
         """The nearest block realisations inside `stmt`, in program order."""
-        found: list[BlockRealize] = []
-        for child in inner(stmt):
-            found.extend([child] if isinstance(child, BlockRealize) else self.blocks_under(child))
-        return found
+        found = self._under.get(stmt)
+        if found is None:
+            found = self._under[stmt] = []
+            waiting = [*reversed(inner(stmt))]
+            while waiting:
+                child = waiting.pop()
+                if isinstance(child, BlockRealize):
+                    found.append(child)
+                else:
+                    waiting += reversed(inner(child))
+        return list(found)
+
+    def writers_under(self, stmt: Stmt, buffer: Buffer) -> list[BlockRealize]:
+        """Of the nearest block realisations inside `stmt`, those that write `buffer`, in order."""
+        if stmt not in self._writers:
+            by_buffer: dict[Buffer, list[BlockRealize]] = {}
+            for realize in self.blocks_under(stmt):
+                for one in dict.fromkeys(region.buffer for region in realize.block.writes):
+                    by_buffer.setdefault(one, []).append(realize)
+            self._writers[stmt] = by_buffer
+        return list(self._writers[stmt].get(buffer, ()))
+
+    def within(self, stmt: Stmt) -> Iterator[Stmt]:
+        """`stmt` and the statements inside it, in program order."""
+        waiting = [stmt]
+        while waiting:
+            yield (here := waiting.pop())
+            waiting.extend(reversed(inner(here)))
 
     def replace(self, old: Stmt, new: Stmt | None) -> PrimFunc:
         """The program with `old` replaced by `new`, or dropped; what holds it is rebuilt.
@@ -91,6 +125,16 @@ class Places:
         if not isinstance(new, BlockRealize):
             raise ValueError("nothing would be left of the program")
         return replace(self.func, body=new)
+
+    def replace_each(self, changed: Mapping[S, S]) -> PrimFunc:
+        """The program with each key of `changed`, none inside another, replaced by its value."""
+
+        def visit(node: Node) -> Node:
+            if node in changed:
+                return changed[node]  # type: ignore[index]
+            return rebuild(node, visit) if isinstance(node, (Stmt, Block)) else node
+
+        return rebuild(self.func, visit)
 
 
 _known: WeakKeyDictionary[PrimFunc, Places] = WeakKeyDictionary()

@@ -22,6 +22,7 @@ from workbench.ir.nodes import (
     Call,
     Cast,
     Const,
+    Data,
     Expr,
     For,
     IfThenElse,
@@ -33,6 +34,8 @@ from workbench.ir.nodes import (
     SeqStmt,
     Stmt,
     Var,
+    is_data,
+    is_text,
 )
 
 
@@ -84,6 +87,8 @@ class _Verifier:
             raise VerifyError(problem, self.path)
 
     def define(self, node: Var | Buffer | BlockId, what: str) -> None:
+        named = is_text(what) if isinstance(node, BlockId) else node.name.isidentifier()
+        self.require(named, f"{what}: no such name can be written")
         self.require(node not in self.defined, f"{what} is defined twice")
         self.defined.add(node)
         if not isinstance(node, BlockId):
@@ -96,6 +101,8 @@ class _Verifier:
         for buffer in f.params:
             self.buffer(buffer)
         self.require(isinstance(f.body, BlockRealize), "the body is no block realisation")
+        self.notes(f.attrs)
+        self.require("global_symbol" not in dict(f.attrs), "the name is an attribute, too")
         root = f.body.block
         self.require(not root.iter_vars and root.init is None, "the root block iterates")
         self.require(not root.reads and not root.writes, "the root block names regions")
@@ -148,12 +155,16 @@ class _Verifier:
         self.loops.add(s.loop_var)
         types = {s.loop_var.type, s.min.dtype, s.extent.dtype}
         self.require(len(types) == 1, f"the loop's variable, min and extent have types {types}")
+        self.notes(s.annotations)
         self.require(s.kind in LOOP_KINDS, f"a loop of kind {s.kind}")
         bound = s.kind == "thread_binding"
         self.require(bound == (s.thread is not None), f"a {s.kind} loop has thread {s.thread}")
         self.require(not bound or s.thread in THREAD_AXES, f"a thread axis {s.thread}")
         if isinstance(s.extent, Const):
             self.require(s.extent.value > 0, f"a loop of extent {s.extent.value}")
+            if isinstance(s.min, Const):
+                stop, most = s.min.value + s.extent.value, dtypes.limits(s.loop_var.type)[1]
+                self.require(stop <= most, f"a loop up to {stop} counts in {s.loop_var.type}")
         self.stmt(s.body)
         self.scope.discard(s.loop_var)
         self.loops.discard(s.loop_var)
@@ -183,6 +194,7 @@ class _Verifier:
         hidden = set(self.loops) if block.iter_vars else set()
         self.scope -= hidden
         self.loops -= hidden
+        self.notes(block.annotations)
         for region in (*block.reads, *block.writes):
             self.region(region)
         if block.init is not None:
@@ -191,6 +203,14 @@ class _Verifier:
         self.scope |= hidden
         self.loops |= hidden
         self.scope.difference_update(block.alloc_buffers, (i.var for i in block.iter_vars))
+
+    def notes(self, notes: tuple[tuple[str, Data], ...]) -> None:
+        """Annotations and attributes: a key once, values that a text can hold."""
+        keys = [key for key, _ in notes]
+        self.require(all(map(is_text, keys)), f"notes of keys {keys}")
+        self.require(len(set(keys)) == len(keys), f"two notes of one key: {keys}")
+        for key, value in notes:
+            self.require(is_data(value), f"note {key!r} is {value!r}")
 
     def region(self, region: BufferRegion) -> None:
         self.path.append(region)

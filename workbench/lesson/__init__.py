@@ -3,9 +3,10 @@
 from workbench.lesson.begin import begin
 from workbench.lesson.checking import check_result
 from workbench.lesson.compare import Comparison, compare
-from workbench.lesson.exercise import Exercise, Goal, Report, exercise
+from workbench.lesson.exercise import Exercise, Goal, exercise
 from workbench.lesson.predict import how_many_loads, how_often_used, loads_of, who_computes
 from workbench.lesson.questions import question
+from workbench.lesson.report import Report
 
 __all__ = [
     "Comparison",

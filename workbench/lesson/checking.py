@@ -52,11 +52,9 @@ def _compare(built: Built, start: PrimFunc, kind: str) -> str:
     emulate.evaluate(start, wanted)
     built.emulate(*arrays)
     for param, got, want in zip(start.params, arrays, wanted, strict=True):
-        same = got == want
-        if not same.all():
-            first = tuple(int(i) for i in np.argwhere(~same)[0])
-            cell = f"{param.name}[{', '.join(map(str, first))}]"
-            return f"With {kind} as input, {cell} is {got[first]} and should be {want[first]}."
+        wrong = emulate.first_wrong(param.name, param.dtype, got, want, tolerance=0.0)
+        if wrong is not None:
+            return f"With {kind} as input, {wrong.cell} is {wrong.got} and should be {wrong.want}."
     return ""
 
 

@@ -9,7 +9,7 @@ from math import prod
 from typing import Any
 
 from workbench import insight
-from workbench.diag import Fail
+from workbench.diag import Fail, prose
 from workbench.insight import Counts
 from workbench.ir import PrimFunc, dtypes
 from workbench.runtime import Built, DeviceError, Timing
@@ -105,12 +105,12 @@ class Comparison:
         heads, *rows = self.table
         head = "".join(f'<th scope="col">{escape(name)}</th>' for name in heads)
         body = "".join(f"<tr>{_html_row(row)}</tr>" for row in rows)
-        notes = "<br>".join(escape(note) for note in self.notes)
+        notes = "<br>".join(map(prose, self.notes))
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{notes}</p>"
 
 
 def _html_row(cells: Sequence[str]) -> str:
-    first, *rest = (escape(cell) for cell in cells)
+    first, *rest = map(prose, cells)
     return f'<th scope="row">{first}</th>' + "".join(f"<td>{cell}</td>" for cell in rest)
 
 

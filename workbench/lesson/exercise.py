@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from html import escape
 from importlib import import_module
+from pathlib import Path
 
 from workbench.diag import Fail
-from workbench.ir import PrimFunc, structural_equal
+from workbench.ir import PrimFunc
 from workbench.lesson.checking import check_result
 from workbench.lesson.goals import Measure
+from workbench.lesson.report import Report, Row
+from workbench.lesson.work import Work, as_code, find
 from workbench.schedule import Schedule
-from workbench.widgets import Lab
+from workbench.widgets.page import notes
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,94 +30,79 @@ class Goal:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One goal and how the schedule does on it; `ok` is None where that is not known yet."""
-
-    goal: str
-    ok: bool | None = None
-    found: str = ""
-    say: str = ""
-
-    @property
-    def head(self) -> str:
-        """The goal with its sign."""
-        return f"{'·' if self.ok is None else '✓' if self.ok else '✕'} {self.goal}"
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What a check found; true where every goal is reached."""
-
-    exercise: str
-    rows: tuple[Row, ...]
-
-    def __bool__(self) -> bool:
-        return all(row.ok for row in self.rows)
-
-    @property
-    def headline(self) -> str:
-        """The outcome in one sentence."""
-        done = sum(row.ok is True for row in self.rows)
-        if self:
-            return f"Solved: {self.exercise}. All {done} goals are reached."
-        return f"Not yet: {done} of {len(self.rows)} goals are reached."
-
-    def __repr__(self) -> str:
-        lines = [self.headline]
-        for row in self.rows:
-            lines.append(f"  {row.head}: {row.found}" if row.found else f"  {row.head}")
-            lines += [f"      {row.say}"] if row.say else []
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        rows = "".join(f"<li>{_html(row)}</li>" for row in self.rows)
-        return f'<p><b>{escape(self.headline)}</b></p><ul style="list-style:none">{rows}</ul>'
-
-
-def _html(row: Row) -> str:
-    found = f": {escape(row.found)}" if row.found else ""
-    return f"<b>{escape(row.head)}</b>{found}" + (f"<br>{escape(row.say)}" if row.say else "")
-
-
-@dataclass(frozen=True, slots=True)
 class Exercise:
     """A task on `program`; `solution` takes the steps of one answer on a schedule of it.
 
-    Printed, it is its task and its goals.
+    `lesson` is the stem of the notebook that asks for it. Printed, it is its task and its goals.
     """
 
     name: str
+    lesson: str
     task: str
     program: PrimFunc
     goals: tuple[Goal, ...]
     hints: tuple[str, ...]
     solution: Callable[[Schedule], None]
 
+    @property
+    def points(self) -> int:
+        """The most that `check` gives: one for the result, one for each of the other goals."""
+        return len(self._aims)
+
+    @property
+    def _aims(self) -> list[str]:
+        return [RESULT, *(goal.measure.aim for goal in self.goals)]
+
     def __str__(self) -> str:
-        aims = [RESULT, *(goal.measure.aim for goal in self.goals)]
-        return "\n".join([self.task, "", "Goals:", *(f"  · {aim}" for aim in aims)])
+        aims = [f"  · {aim}" for aim in self._aims]
+        return "\n".join([self.task, "", "Goals, a point each:", *aims])
 
     def schedule(self) -> Schedule:
-        """A fresh schedule of the program."""
-        return Schedule(self.program)
+        """A fresh schedule of the program, marked "start".
 
-    def check(self, work: Schedule | Lab) -> Report:
-        """How the program does that `work` stands at: whether it computes the same, then the goals.
-
-        Raises Fail where `work` started from another program.
+        Labs on it keep its steps beside the notebook, in my-work.
         """
-        schedule = work.cursor if isinstance(work, Lab) else work
-        if not structural_equal(schedule.history.root.func, self.program):
-            raise Fail(
-                "Can't check this schedule: it did not start from the exercise's program",
-                hint="start with sch = exercise.schedule()",
-            )
-        wrong = check_result(schedule.func, self.program)
+        schedule = Schedule(self.program)
+        schedule.mark("start")
+        schedule.history.kept_in = Path.cwd() / "my-work" / f"{self.lesson}_exercise.json"
+        return schedule
+
+    def check(self, work: object) -> Report:
+        """How the program does that `work`, a schedule or a lab on one, stands at.
+
+        First whether it computes the same, then the other goals; a wrong result is worth nothing.
+        Of a schedule that stands at its start the steps are graded that a lab of the exercise has
+        kept in its file. The report is a number from 0 to `points`, and says which steps were
+        graded. Raises and warns of nothing: what is wrong stands in the report.
+        """
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # on stderr, it would cost all points
+                found = find(work, self.program)
+                return self._report(found)
+        except Fail as fail:
+            return self._failed(fail.headline, fail.hint)
+        except Exception as error:  # a fault of ours: the grader still gets its number
+            return self._failed(f"The check failed: {type(error).__name__}: {error}", "")
+
+    def _report(self, work: Work) -> Report:
+        func = work.schedule.func
+        wrong = check_result(func, self.program)
         if wrong:
-            later = (Row(goal.measure.aim) for goal in self.goals)
-            return Report(self.name, (Row(RESULT, False, wrong, WAIT), *later))
-        rows = (_row(goal, schedule.func) for goal in self.goals)
-        return Report(self.name, (Row(RESULT, True, "every cell agrees", CHECKED), *rows))
+            return self._failed(wrong, WAIT, work)
+        rows = (_row(goal, func) for goal in self.goals)
+        said = (*([work.note] if work.note else []), *notes(func))
+        right = Row(RESULT, True, "every cell agrees", CHECKED)
+        return Report(self.name, (right, *rows), work.graded, work.steps, said)
+
+    def _failed(self, found: str, say: str, work: Work | None = None) -> Report:
+        """The report on a wrong result, or on what could not be looked at."""
+        result, *later = self._aims
+        rows = (Row(result, False, found, say), *map(Row, later))
+        if work is None:
+            return Report(self.name, rows)
+        said = (work.note,) if work.note else ()
+        return Report(self.name, rows, work.graded, work.steps, said)
 
     def hint(self, number: int = 1) -> str:
         """The hint with that number; each says more than the one before."""
@@ -128,7 +116,7 @@ class Exercise:
         """The steps of one solution, as Python."""
         schedule = self.schedule()
         self.solution(schedule)
-        return schedule.trace.as_python("exercise.program")
+        return f"mine = exercise.schedule()\n{as_code(schedule.trace)}"
 
 
 RESULT = "the same result as before"

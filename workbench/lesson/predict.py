@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from math import prod
 from typing import Literal
 
@@ -69,7 +69,7 @@ def who_computes(
     only the program that has just these `nests`. Choices are written as pictures label cells:
     "block 1, thread 1".
     """
-    index = (cell,) if isinstance(cell, int) else cell
+    index = tuple(int(k) for k in (cell if isinstance(cell, Iterable) else (cell,)))
     name = f"{buffer}[{', '.join(map(str, index))}]"
 
     def judge(func: PrimFunc) -> Verdict | None:

@@ -23,6 +23,7 @@ from workbench.ir import (
 )
 from workbench.lower.accesses import Access, accesses
 from workbench.lower.shrink_buffers import WindowFinder, common_loops, stands_still
+from workbench.script.writer import string
 from workbench.target import Target
 
 NOTE = "double_buffer_scope"  # TVM's: the number of the buffer among those that the block writes
@@ -69,7 +70,8 @@ def _asked(kernel: Kernel) -> Iterator[tuple[Buffer, Block]]:
             raise Refusal(
                 f"Can't double-buffer what `{block.name}` writes: it writes no buffer {which!r}",
                 block.id,
-                hint=f'number what it writes from 0: sch.annotate("{block.name}", "{NOTE}", 0)',
+                hint="number what it writes from 0: "
+                f'sch.annotate({string(block.name)}, "{NOTE}", 0)',
             )
         yield block.writes[which].buffer, block
 

@@ -14,10 +14,14 @@ from workbench.ir import (
     BufferStore,
     Cast,
     Expr,
+    For,
     Kernel,
     Node,
     Var,
-    free_vars,
+    binary,
+    cast,
+    dtypes,
+    rebuild,
     rewrite,
     substitute,
     walk,
@@ -29,7 +33,10 @@ INT32_MAX = 2**31 - 1
 
 
 def flatten_buffers(kernel: Kernel, target: Target) -> Kernel:
-    """Give each buffer one dimension; offsets and conditions that may pass 2^31 get 64 bits."""
+    """Give each buffer one dimension; what may pass 2^31 gets 64 bits: offsets, conditions, loops.
+
+    Only values that a program stores are computed in the type that it says, and wrap around in it.
+    """
     flatter = _Flatter(kernel)
     body = rewrite(kernel.body, flatter.visit)
     params = tuple(flatter.flat[b] for b in kernel.params)
@@ -56,10 +63,17 @@ class _Flatter:
                 return BufferLoad(self.flat[buffer], (self.offset(buffer, indices),))
             case BufferStore(buffer, value, indices):
                 return BufferStore(self.flat[buffer], value, (self.offset(buffer, indices),))
-            case BinOp(op, a, b) if node.dtype == "bool" and a.dtype == "int32":
+            case BinOp(op, a, b) if node.dtype == "bool" and a.dtype in ("int32", "int64"):
                 if self.may_overflow(a) or self.may_overflow(b):
-                    return BinOp(op, _widened(a), _widened(b))
+                    return BinOp(op, self.widened(a), self.widened(b))
+            case For() if node.loop_var.type == "int32" and self.may_pass(node.min + node.extent):
+                return self.widened_loop(node)
         return node
+
+    def may_pass(self, e: Expr) -> bool:
+        """Whether `e`, where a loop ends, may be more than 32 bits hold."""
+        high = self.simplifier.expr_interval(e)[1]
+        return high is not None and high > INT32_MAX
 
     def offset(self, buffer: Buffer, indices: tuple[Expr, ...]) -> Expr:
         """The cell of the flat buffer at `indices`."""
@@ -67,7 +81,7 @@ class _Flatter:
         known = self.simplifier
         total = Sum()
         for index, stride in zip(indices, strides(buffer), strict=True):
-            total = total.plus(known.sum_of(_widened(index) if wide else index), stride)
+            total = total.plus(known.sum_of(self.widened(index) if wide else index), stride)
         return known.expr_of(known.tidy(total), "int64" if wide else "int32")
 
     def may_overflow(self, e: Expr) -> bool:
@@ -81,15 +95,41 @@ class _Flatter:
                     return True
         return False
 
+    def widened(self, e: Expr) -> Expr:
+        """`e` in 64 bits, from its variables on, without casts that lose nothing."""
+
+        def visit(node: Node) -> Node:
+            match node:
+                case Var(type="int32"):
+                    return Cast("int64", node)
+                case Cast(type="int32" | "int64", value=value) if self.is_held(value, node.type):
+                    return visit(value)
+            rebuilt = rebuild(node, visit)
+            if rebuilt is not node and isinstance(rebuilt, BinOp):
+                return binary(rebuilt.op, rebuilt.a, rebuilt.b)
+            return rebuilt
+
+        wide = visit(e)
+        assert isinstance(wide, Expr)
+        return cast("int64", wide)
+
+    def is_held(self, e: Expr, dtype: str) -> bool:
+        """Whether every value of the index `e` is one of `dtype`."""
+        if e.dtype not in ("int32", "int64"):
+            return False
+        low, high = self.simplifier.expr_interval(e)
+        least, most = dtypes.limits(dtype)
+        return low is not None and high is not None and least <= low and high <= most
+
+    def widened_loop(self, loop: For) -> For:
+        """`loop` counting in 64 bits; what it holds knows its variable in 32, as it did."""
+        wide = Var(loop.loop_var.name, "int64")
+        body = substitute(loop.body, {loop.loop_var: Cast("int32", wide)})
+        low, extent = self.widened(loop.min), self.widened(loop.extent)
+        return replace(loop, loop_var=wide, min=low, extent=extent, body=body)
+
 
 def _flat(buffer: Buffer) -> Buffer:
     steps = zip(buffer.shape, strides(buffer), strict=True)
     cells = 1 + sum((extent - 1) * stride for extent, stride in steps)
     return Buffer(buffer.name, (cells,), buffer.type, buffer.scope)
-
-
-def _widened(e: Expr) -> Expr:
-    """`e` in 64 bits, from its variables on."""
-    values: dict[Var, Expr] = {v: Cast("int64", v) for v in free_vars(e) if v.type == "int32"}
-    wide = substitute(e, values)
-    return wide if wide.dtype == "int64" else Cast("int64", wide)

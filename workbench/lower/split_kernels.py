@@ -24,6 +24,7 @@ from workbench.ir import (
     substitute,
     walk,
 )
+from workbench.lower.c_name import c_name
 
 
 def split_kernels(func: PrimFunc) -> tuple[Kernel, ...]:
@@ -31,7 +32,7 @@ def split_kernels(func: PrimFunc) -> tuple[Kernel, ...]:
     body = func.root.body
     nests = body.stmts if isinstance(body, SeqStmt) else (body,)
     return tuple(
-        _kernel(func, nest, f"{func.name}_kernel" + (f"_{k}" if k else ""))
+        _kernel(func, nest, c_name(f"{func.name}_kernel") + (f"_{k}" if k else ""))
         for k, nest in enumerate(nests)
     )
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
+from threading import TIMEOUT_MAX
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from workbench.emulate.numbers import numpy_type, round_bfloat16
 from workbench.ir import Buffer, PrimFunc, stores
 from workbench.runtime.errors import ArgumentError
 
+_KEPT = ", made before the call, so that you can read the result."
 _DLPACK_CPU = (1, 3)  # DLDeviceType: kDLCPU and kDLCUDAHost
 
 
@@ -29,6 +32,16 @@ class Argument:
         if not self.written or self.host is self.given or _dlpack_on_host(self.given):
             return
         _cupy_view(self.given).set(self.host)
+
+
+def check_seconds(seconds: object) -> float:
+    """A time limit. Raises ArgumentError for what is no number of seconds above 0."""
+    is_number = isinstance(seconds, Real) and not isinstance(seconds, bool)
+    if is_number and 0 < seconds <= TIMEOUT_MAX:  # type: ignore[operator]
+        return float(seconds)  # type: ignore[arg-type]
+    raise ArgumentError(
+        f"Can't wait for {seconds!r} seconds", hint="give a number above 0, such as seconds=60."
+    )
 
 
 def written_params(func: PrimFunc) -> tuple[Buffer, ...]:
@@ -62,6 +75,12 @@ def check_arguments(func: PrimFunc, arrays: Sequence[Any]) -> list[Argument]:
 def _argument(func: PrimFunc, given: Any, buffer: Buffer, written: bool) -> Argument:
     host = _to_host(func, given, buffer)
     name, wanted = buffer.name, numpy_type(buffer.dtype)
+    if isinstance(host, np.ma.MaskedArray):
+        raise _unfit(
+            func,
+            f"`{name}` is masked, and a kernel would use what the mask hides",
+            f"pass {name}.filled(0)" + (_KEPT if written else "."),
+        )
     if host.shape != buffer.shape:
         raise _unfit(
             func,
@@ -69,25 +88,24 @@ def _argument(func: PrimFunc, given: Any, buffer: Buffer, written: bool) -> Argu
             f"pass an array of shape {_shape(buffer.shape)}.",
         )
     if host.dtype != wanted:
+        part = ".real" if host.dtype.kind == "c" else ""
         raise _unfit(
             func,
             f"`{name}` holds {host.dtype}, not {wanted}",
-            f'pass {name}.astype("{wanted}")'
-            + (", made before the call, so that you can read the result." if written else "."),
+            f'pass {name}{part}.astype("{wanted}")' + (_KEPT if written else "."),
         )
     if not host.flags.c_contiguous:
         raise _unfit(
             func,
             f"the elements of `{name}` do not lie one after the other in memory",
-            f"pass np.ascontiguousarray({name})"
-            + (", made before the call, so that you can read the result." if written else "."),
+            f"pass np.ascontiguousarray({name})" + (_KEPT if written else "."),
             detail=f"strides {host.strides} in bytes, for {host.dtype} of shape {host.shape}",
         )
     if written and not host.flags.writeable:
         raise _unfit(
             func,
             f"`{name}` is an output and its array is read-only",
-            f"pass an array that can be written, such as {name}.copy().",
+            f"pass {name}.copy()" + _KEPT,
         )
     return Argument(given, host, buffer, written)
 
@@ -124,11 +142,12 @@ def _check_apart(func: PrimFunc, arguments: list[Argument]) -> None:
         for two in arguments[k + 1 :]:
             if (one.written or two.written) and np.may_share_memory(one.host, two.host):
                 a, b = one.buffer.name, two.buffer.name
-                output = a if one.written else b
+                output = one.buffer if one.written else two.buffer
                 raise _unfit(
                     func,
-                    f"`{a}` and `{b}` share memory, and `{output}` is an output",
-                    f"pass a copy: {b}.copy().",
+                    f"`{a}` and `{b}` share memory, and `{output.name}` is an output",
+                    f"give it an array of its own: out = np.empty({_shape(output.shape)}, "
+                    f'"{numpy_type(output.dtype)}"), and pass out for {output.name}.',
                 )
 
 
@@ -154,7 +173,7 @@ def _count(n: int, noun: str) -> str:
 def to_bits(argument: Argument) -> np.ndarray:
     """The host's values as the GPU stores them: bfloat16, which NumPy lacks, as its bits."""
     if argument.buffer.dtype != "bfloat16":
-        return argument.host
+        return np.asarray(argument.host)  # of NumPy's own class: the worker knows no other
     return (round_bfloat16(argument.host).view(np.uint32) >> np.uint32(16)).astype(np.uint16)
 
 

@@ -13,6 +13,7 @@ from workbench.ir import IRModule, Node, PrimFunc
 from workbench.lower import findings, lower
 from workbench.runtime.built import Built
 from workbench.schedule import ScheduleError, ScheduleWarning
+from workbench.script.writer import string
 from workbench.target import Target
 
 
@@ -98,7 +99,7 @@ def _function(program: Scheduled | PrimFunc | IRModule) -> PrimFunc:
         raise ScheduleError(
             f"Can't build a module of {len(program.functions)} functions at once",
             detail=f"it has {names}",
-            hint=f'build one of them: wb.build(module["{program.functions[0].name}"]).',
+            hint=f"build one of them: wb.build(module[{string(program.functions[0].name)}]).",
         )
     if isinstance(program, Scheduled):
         return program.func

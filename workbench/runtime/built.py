@@ -59,7 +59,7 @@ class Built:
 
         NumPy arrays are used where they lie; CuPy and DLPack arrays go through the host. Raises
         ArgumentError before anything runs, DeviceError when the GPU fails or takes more than
-        `seconds`, EmulationError for what a GPU would punish.
+        `seconds` once its turn has come, EmulationError for what a GPU would punish.
         """
         _launching().run(self, arrays, seconds)
 

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes.util
 import os
 import shutil
 import sys
 from dataclasses import dataclass
-from html import escape
 from importlib.util import find_spec
 
 from workbench import target
+from workbench.diag import prose
 from workbench.runtime.job import Failed, Gpu, Hello
 from workbench.runtime.worker import Worker, WorkerDied, WorkerTimeout
 from workbench.target import Target
 
 _HELLO_SECONDS = 60.0  # a first import of CuPy from a slow disk
 _BUSY = 0.2
+_NO_DRIVER = (
+    "no NVIDIA driver is installed here",
+    "an NVIDIA GPU and its driver",
+    "use a machine with one, or Colab: Runtime > Change runtime type > T4 GPU.",
+)
 
 WORKER = Worker()  # one for the process: the card is one
+atexit.register(WORKER.stop)  # else it would go by itself, unless it is suspended
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +59,7 @@ class DeviceReport:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return "<br>".join(escape(line) for line in str(self).splitlines())
+        return "<br>".join(map(prose, str(self).splitlines()))
 
 
 _report: DeviceReport | None = None
@@ -75,11 +82,7 @@ def _find(worker: Worker) -> DeviceReport:
         )
     driver = _driver()
     if driver is None:
-        return _emulator(
-            "no NVIDIA driver is installed here",
-            "an NVIDIA GPU and its driver",
-            "use a machine with one, or Colab: Runtime > Change runtime type > T4 GPU.",
-        )
+        return _emulator(*_NO_DRIVER)
     if find_spec("cupy") is None:
         return _emulator(
             "there is an NVIDIA driver, but CuPy is not installed",
@@ -97,7 +100,7 @@ def _ask(worker: Worker) -> DeviceReport:
         return _emulator(
             "the GPU worker did not start",
             "a GPU that answers",
-            f"see whether nvidia-smi answers; the worker said: {error}",
+            f"see whether nvidia-smi answers ({error}).",
         )
     if isinstance(answer, Failed):
         return _not_usable(answer)
@@ -112,6 +115,7 @@ def _ask(worker: Worker) -> DeviceReport:
 
 def _not_usable(answer: Failed) -> DeviceReport:
     known = {
+        "no driver": _NO_DRIVER,
         "no device": (
             "there is an NVIDIA driver, but CUDA finds no GPU",
             "a GPU that this process may use",

@@ -27,6 +27,10 @@ _TOLD = {
         "CUDA finds no GPU",
         "see wb.device() for what is missing; kernel.emulate(...) needs no GPU.",
     ),
+    "no driver": (
+        "no NVIDIA driver is installed here",
+        "see wb.device() for what is missing; kernel.emulate(...) needs no GPU.",
+    ),
     "driver": (
         "the NVIDIA driver is too old for this CuPy",
         "update the driver, or install the CuPy for its CUDA version (nvidia-smi shows it).",

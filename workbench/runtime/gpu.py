@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeVar
@@ -40,7 +39,7 @@ _KINDS = {
     "nodevice": "no device",
     "insufficientdriver": "driver",
     "unsupportedptxversion": "driver",
-    "systemdrivermismatch": "driver",
+    "stublibrary": "no driver",
 }
 _RECOVERABLE = {"full", "resources"}  # the context works on after these
 
@@ -246,6 +245,8 @@ def _cuda_failure(cupy: Any, message: str) -> Failed:
     kind = _KINDS.get(name.replace("_", "").lower(), "error")
     if kind == "full":
         return _full(cupy)
+    if kind == "driver" and cupy.cuda.runtime.driverGetVersion() == 0:
+        kind = "no driver"  # CUDA gives one error for both
     return Failed(kind, message, fatal=kind not in _RECOVERABLE)
 
 
@@ -289,4 +290,4 @@ def nvidia_smi(query: str) -> str:
 
 
 if __name__ == "__main__":
-    serve(CupyBackend(), idle_seconds=float(sys.argv[1]))
+    serve(CupyBackend())

@@ -94,7 +94,7 @@ class Timed:
 class Failed:
     """The answer when something went wrong: `what` is one of the kinds that `failures` explains.
 
-    After `fatal` ones the worker leaves: the GPU holds on to the error.
+    After `fatal` ones the worker is ended: the GPU holds on to the error.
     """
 
     what: str
@@ -103,10 +103,5 @@ class Failed:
     facts: dict[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Left:
-    """The worker's last word when nobody asked for anything for a while."""
-
-
 Request = Hello | Run | Time | TimeMatmul
-Reply = Gpu | Ran | Timed | Failed | Left
+Reply = Gpu | Ran | Timed | Failed

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 from workbench import emulate
 from workbench.ir import Buffer
 from workbench.runtime import recorded
-from workbench.runtime.arguments import Argument, check_arguments, from_bits, to_bits
+from workbench.runtime.arguments import (
+    Argument,
+    check_arguments,
+    check_seconds,
+    from_bits,
+    to_bits,
+)
 from workbench.runtime.devices import WORKER, DeviceReport
 from workbench.runtime.errors import DeviceError
 from workbench.runtime.failures import explain, explain_death, explain_timeout
@@ -24,6 +30,7 @@ if TYPE_CHECKING:
 
 def run(built: Built, arrays: Sequence[Any], seconds: float) -> None:
     """See `Built.__call__`."""
+    seconds = check_seconds(seconds)
     arguments = check_arguments(built.func, arrays)
     if built.device.is_gpu:
         reply = _ask(built, _job(built, arguments), seconds)
@@ -62,6 +69,7 @@ def emulated(
 
 def timed(built: Built, arrays: Sequence[Any], flush: bool, seconds: float) -> Timing:
     """See `Built.time`."""
+    seconds = check_seconds(seconds)
     arguments = check_arguments(built.func, arrays)
     report = built.device
     if not report.is_gpu:

@@ -1,19 +1,19 @@
-"""The worker's side of the wire: one request after the other, until nobody asks any more."""
+"""The worker's side of the wire: one request after the other, until the notebook is gone."""
 
 from __future__ import annotations
 
 import os
 import pickle
-import queue
 import sys
-import threading
+import traceback
+from queue import SimpleQueue
+from threading import Thread
 from typing import BinaryIO, Protocol
 
 from workbench.runtime.job import (
     Failed,
     Gpu,
     Hello,
-    Left,
     Ran,
     Reply,
     Request,
@@ -40,24 +40,23 @@ class Backend(Protocol):
         """Let the vendor's library multiply many times and return the samples."""
 
 
-def serve(backend: Backend, idle_seconds: float) -> None:
-    """Answer requests from standard input on standard output; leave after `idle_seconds` of none.
+def serve(backend: Backend) -> None:
+    """Answer requests from standard input on standard output, in order, with their numbers.
 
     Leaves at once when the notebook does, also in the middle of a launch.
     """
     source, sink = _private_pipes()
-    requests: queue.Queue[Request] = queue.Queue()
-    threading.Thread(target=_read, args=(source, requests), daemon=True).start()
+    requests: SimpleQueue[tuple[int, Request]] = SimpleQueue()
+    Thread(target=_read, args=(source, requests), daemon=True).start()
     while True:
-        try:
-            request = requests.get(timeout=idle_seconds)
-        except queue.Empty:
-            _send(sink, Left())
-            os._exit(0)
+        number, request = requests.get()
         reply = _answer(backend, request)
-        _send(sink, reply)
-        if isinstance(reply, Failed) and reply.fatal:
-            os._exit(0)  # a broken context can hang the ordinary way out
+        try:
+            data = pickle.dumps((number, reply), pickle.HIGHEST_PROTOCOL)
+        except Exception as error:  # whole or not at all: half an answer would spoil the next
+            data = pickle.dumps((number, _failed(error)), pickle.HIGHEST_PROTOCOL)
+        sink.write(data)
+        sink.flush()
 
 
 def _answer(backend: Backend, request: Request) -> Reply:
@@ -72,7 +71,11 @@ def _answer(backend: Backend, request: Request) -> Reply:
             case TimeMatmul():
                 return backend.time_matmul(request)
     except Exception as error:  # whatever it is, the notebook tells it; a worker has no screen
-        return Failed("error", f"{type(error).__name__}: {error}", fatal=True)
+        return _failed(error)
+
+
+def _failed(error: Exception) -> Failed:
+    return Failed("error", f"{type(error).__name__}: {error}", fatal=True)
 
 
 def _private_pipes() -> tuple[BinaryIO, BinaryIO]:
@@ -85,14 +88,12 @@ def _private_pipes() -> tuple[BinaryIO, BinaryIO]:
     return os.fdopen(source, "rb"), os.fdopen(sink, "wb")
 
 
-def _read(source: BinaryIO, requests: queue.Queue[Request]) -> None:
-    while True:
-        try:
+def _read(source: BinaryIO, requests: SimpleQueue[tuple[int, Request]]) -> None:
+    try:
+        while True:
             requests.put(pickle.load(source))
-        except (EOFError, OSError):
-            os._exit(0)  # the notebook is gone: an endless kernel must not outlive it
-
-
-def _send(sink: BinaryIO, reply: Reply) -> None:
-    pickle.dump(reply, sink, protocol=pickle.HIGHEST_PROTOCOL)
-    sink.flush()
+    except (EOFError, OSError):
+        os._exit(0)  # the notebook is gone: an endless kernel must not outlive it
+    except BaseException:  # a request that cannot be read: the last words tell why
+        traceback.print_exc()
+        os._exit(1)

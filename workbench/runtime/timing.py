@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from statistics import median, quantiles
 from typing import Literal
+
+from workbench.diag import prose
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +49,7 @@ class Timing:
 
     def _repr_html_(self) -> str:
         first, *rest = str(self).splitlines()
-        return f"<p><b>{escape(first)}</b><br>{'<br>'.join(escape(line) for line in rest)}</p>"
+        return f"<p><b>{prose(first)}</b><br>{'<br>'.join(map(prose, rest))}</p>"
 
 
 def _microseconds(seconds: float) -> str:

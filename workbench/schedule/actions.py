@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.diag import Refusal, shortened
 from workbench.ir import Block, For, PrimFunc
-from workbench.schedule.find import loop_name
+from workbench.schedule.find import has_own_name, loop_name
 from workbench.schedule.primitive import REGISTRY, Primitive
 
 
@@ -89,11 +89,22 @@ def _option(
     named = {name: value for name, value in kwargs.items() if all(
         name != p.name for p in prim.params if p.many)}  # fmt: skip
     shown = {name: _shown(func, value) for name, value in kwargs.items()}
+    for node in _places(tuple(kwargs.values())):
+        if not has_own_name(func, node):
+            why_not = f"Can't {prim.name} here: `{_shown(func, node)}` is the name of several"
+            return Option(shown, why_not, "pass handles, from get_loops() or get_blocks()")
     try:
         (prim.check or prim.apply)(func, place, *(v for many in rest for v in many), **named)
     except Refusal as refusal:
         return Option(shown, shortened(refusal.headline), refusal.hint)
     return Option(shown)
+
+
+def _places(value: Any) -> list[For | Block]:
+    """The loops and blocks among arguments."""
+    if isinstance(value, (list, tuple)):
+        return [node for item in value for node in _places(item)]
+    return [value] if isinstance(value, (For, Block)) else []
 
 
 def _shown(func: PrimFunc, value: Any) -> Any:

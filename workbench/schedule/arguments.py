@@ -5,12 +5,16 @@ from __future__ import annotations
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, Literal
 
 from workbench.diag import Refusal
-from workbench.ir import Block, For, PrimFunc
-from workbench.schedule.find import Finder
+from workbench.ir import Block, For, PrimFunc, is_data
+from workbench.schedule.actions import verdicts
+from workbench.schedule.find import Finder, has_own_name, loop_name
+from workbench.schedule.handles import BlockHandle, LoopHandle
 from workbench.schedule.primitive import Param, Primitive, members
+from workbench.schedule.step import Ref, call_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +32,14 @@ def bind(prim: Primitive, finder: Finder, args: tuple[Any, ...], kwargs: dict[st
 
     Raises Refusal for an argument that is missing, unknown, of the wrong type, or no longer there.
     """
-    try:
-        given = prim.signature.bind(*args, **kwargs).arguments
-    except TypeError as error:
-        raise Refusal(f"Can't {prim.name}: {error}", hint=_usage(prim)) from None
+    _check_names(prim, finder, args, kwargs)
+    given = prim.signature.bind(*args, **kwargs).arguments
     func, values = finder.func, {}
     for param in prim.params:
         if param.name not in given:
             continue
         found = [
-            _value(prim, param, finder, value)
+            _value(prim, param, finder, value, given)
             for value in (given[param.name] if param.many else (given[param.name],))
         ]
         func = next((holder for holder, _ in found if holder is not None), func)
@@ -60,20 +62,108 @@ def _as_written(prim: Primitive, func: PrimFunc, values: dict[str, Any]) -> Call
     return Call(prim, func, args, kwargs)
 
 
+def _check_names(
+    prim: Primitive, finder: Finder, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
+    """Refuse arguments that are too many, unknown, given twice or missing."""
+    many = next((p for p in prim.params if p.many), None)
+    named = [p.name for p in prim.params if not p.many]
+    by_place = [] if many else named[: len(args)]
+    missing = [p.name for p in prim.params if p.required and p.name not in {*by_place, *kwargs}]
+    found = hint = ""
+    for name in kwargs:
+        if name not in named:
+            found = f"it takes no argument `{name}`"
+            hint = _instead(prim, finder, name, missing, args, kwargs)
+        elif name in by_place:
+            found = f"it gets `{name}` twice"
+        if found:
+            break
+    else:
+        lists = [value for value in args if isinstance(value, (list, tuple))]
+        if many and lists:
+            found = f"it takes {many.name} one by one, not in a list"
+            hint = _written(prim, finder, tuple(v for x in args for v in _listed(x)), kwargs)
+        elif not many and len(args) > len(named):
+            count = f"{len(named)} argument{'' if len(named) == 1 else 's'}"
+            found = f"it takes {count}, not {len(args)}"
+        elif missing:
+            found = f"it lacks the argument `{missing[0]}`"
+    if found:
+        place = args[0] if args else kwargs.get(prim.place.name)
+        raise Refusal(
+            f"Can't {prim.name}: {found}",
+            hint=f"write {hint}" if hint else _usage(prim, finder, place),
+        )
+
+
+def _listed(value: Any) -> list[Any] | tuple[Any, ...]:
+    return value if isinstance(value, (list, tuple)) else (value,)
+
+
+def _instead(
+    prim: Primitive,
+    finder: Finder,
+    name: str,
+    missing: list[str],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> str:
+    """The learner's call with an argument that there is in the place of `name`; "" if none fits."""
+    if any(p.many and p.name == name for p in prim.params):
+        rest = {key: value for key, value in kwargs.items() if key != name}
+        return _written(prim, finder, (*args, *_listed(kwargs[name])), rest)
+    named = [p.name for p in prim.params if not p.many]
+    close, change = get_close_matches(name, named, n=1) or missing, None
+    if name in prim.instead:
+        right, change = prim.instead[name]
+        close = [right]
+    if len(close) != 1 or close[0] in kwargs:
+        return ""
+    new = {name: (close[0], change(kwargs[name]) if change else kwargs[name])}
+    return _written(prim, finder, args, dict(new.get(k, (k, v)) for k, v in kwargs.items()))
+
+
+def _written(prim: Primitive, finder: Finder, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """The call as text, where it would be taken; else ""."""
+    try:
+        call = bind(prim, finder, args, kwargs)
+        (prim.check or prim.apply)(call.func, *call.args, **call.kwargs)
+    except Refusal:
+        return ""
+    return f"sch.{prim.name}({call_text(*shown(args, kwargs))})"
+
+
+def shown(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments as the caller wrote them, handles by their names."""
+
+    def name(value: Any) -> Any:
+        if isinstance(value, (LoopHandle, BlockHandle)):
+            return Ref("loop", 0, name=value.name)
+        return [name(v) for v in value] if isinstance(value, (list, tuple)) else value
+
+    return tuple(name(a) for a in args), {key: name(value) for key, value in kwargs.items()}
+
+
 def _value(
-    prim: Primitive, param: Param, finder: Finder, value: Any
+    prim: Primitive, param: Param, finder: Finder, value: Any, given: Mapping[str, Any]
 ) -> tuple[PrimFunc | None, Any]:
     """`value` as `param` takes it, and the function that holds it where it is a loop or block."""
     if param.takes_places and isinstance(value, (list, tuple)):
         found = [_place(param, finder, item) for item in value]
         return next((func for func, _ in found), None), tuple(node for _, node in found)
-    if param.kinds and value is not None:
-        return _place(param, finder, value)
+    if param.kinds and not (value is None and type(None) in members(param.type)):
+        if not param.takes_places or param.many:
+            return _place(param, finder, value)
+        raise Refusal(
+            f"Can't {prim.name}: {param.name} takes a list, not {_repr(value)}",
+            hint=f"write {param.name}=[{call_text(*shown((value,), {}))}]",
+        )
     data = _plain(value)
     if not any(_fits(data, declared) for declared in members(param.type)):
         raise Refusal(
-            f"Can't {prim.name}: {param.name} takes {type_text(param.type)}, not {value!r}",
-            hint=_usage(prim),
+            f"Can't {prim.name}: {param.name} takes {type_text(param.type)}, not {_repr(value)}",
+            hint=_usage(prim, finder, given.get(prim.place.name)),
         )
     return None, data
 
@@ -85,8 +175,14 @@ def _place(param: Param, finder: Finder, value: Any) -> tuple[PrimFunc, Any]:
     return finder.block(value) if param.kinds == {Block} else finder.either(value)
 
 
+def _repr(value: Any) -> str:
+    return " ".join(repr(value).split())
+
+
 def _plain(value: Any) -> Any:
-    """Lists as tuples, all the way down."""
+    """Lists as tuples, all the way down; NumPy's numbers and arrays as Python's."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
     return tuple(_plain(v) for v in value) if isinstance(value, (list, tuple)) else value
 
 
@@ -98,6 +194,8 @@ def _fits(data: Any, declared: Any) -> bool:
     if origin is list:
         inner = members(typing.get_args(declared)[0])
         return isinstance(data, tuple) and all(any(_fits(d, t) for t in inner) for d in data)
+    if isinstance(data, (float, str)) and not is_data(data):
+        return False
     return type(data) is declared or (declared is float and type(data) is int)
 
 
@@ -108,7 +206,7 @@ def type_text(declared: Any) -> str:
     """A declared type in words: ``a list, each a whole number or None``."""
     texts: dict[str, None] = {}
     plain = members(declared)
-    for member in plain:
+    for member in sorted(plain, key=lambda member: typing.get_origin(member) is list):
         origin = typing.get_origin(member)
         if origin is Literal:
             texts["one of " + ", ".join(repr(a) for a in typing.get_args(member))] = None
@@ -122,7 +220,24 @@ def type_text(declared: Any) -> str:
     return f"{', '.join(others)} or {last}" if others else last
 
 
-def _usage(prim: Primitive) -> str:
+def _usage(prim: Primitive, finder: Finder, place: Any) -> str:
+    """How the verb is called, with a call that is possible at `place`, where one is known."""
     names = [("*" if p.many else "") + p.name + ("" if p.required or p.many else "=…")
              for p in prim.params]  # fmt: skip
-    return f"the call is sch.{prim.name}({', '.join(names)})"
+    usage = f"the call is sch.{prim.name}({', '.join(names)})"
+    try:
+        func, node = finder.either(place)
+        (verdict,) = verdicts(func, node, [prim.name])
+    except (Refusal, ValueError):
+        return usage
+    if not verdict.choices or not prim.choices or not has_own_name(func, node):
+        return usage
+    return f"{usage}, for example {_example(prim, func, node, verdict.choices[0])}"
+
+
+def _example(prim: Primitive, func: PrimFunc, place: For | Block, choice: Mapping[str, Any]) -> str:
+    """The call at `place` with the arguments that `actions` tells, loops and blocks by name."""
+    many = [name for p in prim.params if p.many for name in choice.get(p.name, ())]
+    kwargs = {p.name: choice[p.name] for p in prim.params if not p.many and p.name in choice}
+    name = loop_name(func, place) if isinstance(place, For) else place.name
+    return f"sch.{prim.name}({call_text((name, *many), kwargs)})"

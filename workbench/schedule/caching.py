@@ -88,13 +88,23 @@ def first_reader(
     """Where a copy fits between `writer` and the first of `targets`.
 
     The result is the loop (or the block around) in whose body it goes, the position there, and
-    the loops around both.
+    the loops around both. Raises Refusal where both stand in the init of a block.
     """
     loops = shared_loops(where, writer, targets[0])
     holder: For | BlockRealize = loops[-1] if loops else where.scope(writer)
     body = _body(holder)
     path = [targets[0], *where.above(targets[0])]
-    return holder, next(k for k, stmt in enumerate(body) if stmt in path), loops
+    at = next((k for k, stmt in enumerate(body) if stmt in path), None)
+    if at is None:
+        around, reader = where.scope(writer).block.name, targets[0].block.name
+        raise Refusal(
+            f"Can't copy what `{writer.block.name}` writes: `{reader}` reads it in the init of "
+            f"`{around}`",
+            writer,
+            targets[0],
+            hint=f'make the init a block of its own first: sch.decompose_reduction("{around}", …)',
+        )
+    return holder, at, loops
 
 
 def _body(holder: For | BlockRealize) -> tuple[Stmt, ...]:
@@ -161,8 +171,7 @@ def insert(
         func = where.replace(holder, replace(holder, body=new_body))
     else:
         func = where.replace(holder, replace(holder, block=replace(holder.block, body=new_body)))
-    for old, new in changed.items():
-        func = places(func).replace(old, new)
+    func = places(func).replace_each(changed)
     scope = places(func).blocks[scope_id]
     block = replace(scope.block, alloc_buffers=(*scope.block.alloc_buffers, buffer))
     return places(func).replace(scope, replace(scope, block=block))

@@ -9,5 +9,9 @@ class ScheduleError(Fail, RuntimeError):
     """A step that a schedule does not take: impossible, or not keeping the program's meaning."""
 
 
+class UnknownVerb(ScheduleError, AttributeError):
+    """A name that a schedule does not have: an attribute is not there, so `hasattr` is false."""
+
+
 class ScheduleWarning(UserWarning):
     """A program that is right but wastes time or memory; raised by `build` only."""

@@ -13,8 +13,7 @@ from workbench.schedule.scope import (
     only_region,
     read,
     shared_loops,
-    siblings,
-    written,
+    writers,
 )
 
 
@@ -38,14 +37,13 @@ def check_fed(
     """
     where = places(func)
     reader = where.realize(block)
-    order = {r.block.id: k for k, r in enumerate(siblings(func, block))}
     for buffer in read(block) if only is None else [only]:
-        for maker in siblings(func, block):
-            if maker is reader or buffer not in written(maker.block):
+        for maker in writers(func, block, buffer):
+            if maker is reader:
                 continue
             known = places(before).blocks
             marks = [known[b.id] for b in (maker.block, block) if b.id in known]
-            if order[maker.block.id] > order[block.id]:
+            if where.position[maker] > where.position[reader]:
                 _check_still_there(before, func, maker, reader, buffer, task, marks)
                 continue
             if finished:

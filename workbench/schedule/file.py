@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from collections.abc import Mapping
+from dataclasses import fields, replace
 from pathlib import Path
+from reprlib import repr as short
 from typing import Any
 
-from workbench import script
-from workbench.ir import IRModule, PrimFunc
+from workbench.ir import is_data, is_text
 from workbench.schedule.errors import ScheduleError
 from workbench.schedule.history import History, HistoryNode
 from workbench.schedule.step import Ref, Step, Value
 from workbench.schedule.trace import Trace
+from workbench.schedule.write_whole import replacing
 
 FORMAT = "workbench-schedule"
 VERSION = 1
 
 # What reading damaged data raises.
-DAMAGE = (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
+DAMAGE = (AttributeError, IndexError, KeyError, MemoryError, RecursionError, TypeError, ValueError)
 
 
 def to_data(history: History, at: HistoryNode) -> dict[str, Any]:
@@ -32,7 +34,7 @@ def to_data(history: History, at: HistoryNode) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "version": VERSION,
-        "program": script.show(_single(root.mod)),
+        "program": history.text,
         "mark": root.mark,
         "nodes": nodes,  # in the order of their numbers, from 1
         "at": at.id,
@@ -41,14 +43,84 @@ def to_data(history: History, at: HistoryNode) -> dict[str, Any]:
 
 
 def save(history: History, at: HistoryNode, path: str | Path) -> None:
-    """Write a whole history, and where in it a schedule stands, to `path`."""
-    text = json.dumps(to_data(history, at), indent=1)
-    Path(path).write_text(text + "\n", encoding="utf-8")
+    """Write a whole history, and where in it a schedule stands, to `path`, whole or not at all.
+
+    Raises NotWritten, an OSError, where that fails; ScheduleError where `path` holds something
+    else than a saved schedule, which then stays as it is.
+    """
+    with replacing(path) as replace:
+        try:
+            parsed(Path(path).read_bytes())
+        except FileNotFoundError:
+            pass
+        except ScheduleError as error:
+            raise ScheduleError(
+                f"Can't save to {Path(path).name}: it holds something else",
+                detail=error.headline,
+                hint="give another path, or delete that file",
+            ) from None
+        replace(as_text(to_data(history, at)))
+
+
+def as_text(data: Mapping[str, Any]) -> str:
+    """`data` of histories as JSON text, with a line for each step."""
+    parts = []
+    for name, value in data.items():
+        rows = [json.dumps(row) for row in value] if name in ("nodes", "others") else []
+        text = "[\n  " + ",\n  ".join(rows) + "\n ]" if rows else json.dumps(value)
+        parts.append(f" {json.dumps(name)}: {text}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def parsed(raw: bytes) -> dict[str, Any] | None:
+    """What `raw`, a file's bytes, tells of histories; None where there are none.
+
+    `others` are histories of other programs that the file keeps. Every step is read, none taken.
+    Raises ScheduleError where `raw` is anything else than what this version writes.
+    """
+    if not raw.strip():
+        return None
+    try:
+        data = json.loads(raw.decode("utf-8-sig"))  # some editors put a mark in front
+    except (ValueError, RecursionError):  # a number may be too long to be read, too
+        raise bad_file("it is not JSON text") from None
+    return checked(data)
+
+
+def checked(data: object) -> dict[str, Any]:
+    """`data` if it is what `to_data` tells; raises ScheduleError for all else."""
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise bad_file("it is not a saved schedule")
+    if data.get("version") != VERSION:
+        raise bad_file(f"it has version {data.get('version')!r}, this workbench reads {VERSION}")
+    try:
+        histories = [data, *data.get("others", ())]
+        for history in histories:
+            _check_history(history)
+        if len({history["program"] for history in histories}) < len(histories):
+            raise ValueError("a program is in it twice")
+    except DAMAGE as error:
+        raise damaged(error) from None
+    return data
+
+
+def _check_history(data: Mapping[str, Any]) -> None:
+    text_of(data["program"])
+    text_of(data["mark"])
+    for number, node in enumerate(data["nodes"]):
+        if count_of(node["parent"]) > number:
+            raise ValueError(f"step {number + 1} is made from step {node['parent']}")
+        text_of(node["mark"])
+        step_from_data(node["step"])
+    if count_of(data["at"]) > len(data["nodes"]):
+        raise ValueError(f"it stands at step {data['at']} of {len(data['nodes'])}")
+    for name, answer in data["answers"].items():
+        text_of(name), text_of(answer)
 
 
 def trace_to_data(trace: Trace) -> list[dict[str, Any]]:
     """The steps of `trace` as data that JSON can hold."""
-    return [step_to_data(step) for step in trace]
+    return [step_to_data(s) | {k: _value_to_data(getattr(s, k)) for k in _TOLD} for s in trace]
 
 
 def trace_from_data(data: object) -> Trace:
@@ -56,9 +128,18 @@ def trace_from_data(data: object) -> Trace:
     try:
         if not isinstance(data, list):
             raise TypeError("no list of steps")
-        return Trace(tuple(step_from_data(step) for step in data))
+        return Trace(tuple(replace(step_from_data(step), **_told(step)) for step in data))
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise damaged(error) from None
+
+
+_TOLD = ("made", "single", "alone")  # what Python is written by, besides the call itself
+
+
+def _told(data: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a step in `_TOLD`, as far as `data` has them."""
+    made = {"made": tuple(text_of(name) for name in data["made"])} if "made" in data else {}
+    return made | {k: data[k] is True for k in _TOLD[1:] if k in data}
 
 
 def step_to_data(step: Step) -> dict[str, Any]:
@@ -89,9 +170,11 @@ def _value_from_data(data: Any) -> Value:
         return _ref_from_data(data)
     if isinstance(data, list):
         return tuple(_value_from_data(v) for v in data)
-    if data is None or isinstance(data, (bool, int, float, str)):
+    if isinstance(data, str):
+        return text_of(data)
+    if data is None or is_data(data):
         return data
-    raise TypeError(f"a {type(data).__name__}")
+    raise TypeError(f"{data!r} where a value should be")
 
 
 def _ref_from_data(data: dict[str, Any]) -> Ref:
@@ -114,21 +197,19 @@ def _ref_from_data(data: dict[str, Any]) -> Ref:
 
 
 def text_of(value: Any) -> str:
-    """`value` if it is a text; else raises TypeError."""
+    """`value` if it is a text that can be shown; else raises TypeError or ValueError."""
     if not isinstance(value, str):
-        raise TypeError(f"{value!r} where a text should be")
+        raise TypeError(f"{short(value)} where a text should be")
+    if not is_text(value):
+        raise ValueError(f"{short(value)} holds what is no character")
     return value
 
 
 def count_of(value: Any) -> int:
     """`value` if it is a count; else raises TypeError."""
     if type(value) is not int or value < 0:
-        raise TypeError(f"{value!r} where a count should be")
+        raise TypeError(f"{short(value)} where a count should be")
     return value
-
-
-def _single(mod: IRModule) -> PrimFunc | IRModule:
-    return mod.functions[0] if len(mod.functions) == 1 else mod
 
 
 def bad_file(why: str) -> ScheduleError:

@@ -10,6 +10,7 @@ from workbench.ir.places import places
 from workbench.schedule.handles import BlockHandle, Handle, LoopHandle
 from workbench.schedule.history import HistoryNode
 from workbench.schedule.primitive import Key
+from workbench.script.writer import string
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +67,13 @@ class Finder:
         if len(found) == 1:
             return found[0]
         if found:
-            ways = " or ".join(f'"{loop_name(self.func, loop)}"' for loop in found[:4])
+            named = [loop for loop in found if has_own_name(self.func, loop)]
+            ways = " or ".join(string(loop_name(self.func, loop)) for loop in named[:4])
             raise Refusal(
                 f"Can't {self.task} `{name}`: {len(found)} loops have that name",
                 *found,
-                hint=f"name a block in it too, {ways}, or pass a handle from get_loops()",
+                hint=(f"name a block in it too, {ways}, or " if ways else "")
+                + "pass a handle from get_loops()",
             )
         self._tell_if_gone(name)
         names = ", ".join(dict.fromkeys(v.name for v in known.loops)) or "none"
@@ -120,7 +123,11 @@ class Finder:
                 for stmt in places(func).order
                 if handle.name == _name_of(stmt)
             ]
-            again = f'sch.get_block("{handle.name}")' if kind == "block" else "sch.get_loops(block)"
+            again = (
+                f"sch.get_block({string(handle.name)})"
+                if kind == "block"
+                else "sch.get_loops(block)"
+            )
             raise Refusal(
                 f"Can't {self.task} `{handle.name}`: that {kind} belongs to another schedule",
                 *same,
@@ -205,3 +212,12 @@ def loop_name(func: PrimFunc, loop: For) -> str:
         if len(same) == 1 and sum(r.block.name == block for r in known.blocks.values()) == 1:
             return f"{block}.{name}"
     return name
+
+
+def has_own_name(func: PrimFunc, node: For | Block) -> bool:
+    """Whether `node` can be told by a name alone."""
+    known = places(func)
+    if isinstance(node, Block):
+        return sum(r.block.name == node.name for r in known.blocks.values()) == 1
+    name = loop_name(func, node)
+    return "." in name or sum(var.name == name for var in known.loops) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from workbench.diag import visible
 from workbench.ir import BlockId, Var
 from workbench.ir.places import places
 
@@ -32,7 +33,7 @@ class LoopHandle:
         return hash(self.key)
 
     def __repr__(self) -> str:
-        return f"<loop {self.name}>"
+        return f"<loop {visible(self.name)}>"
 
 
 class BlockHandle:
@@ -56,7 +57,7 @@ class BlockHandle:
         return hash(self.key)
 
     def __repr__(self) -> str:
-        return f"<block {self.name}>"
+        return f"<block {visible(self.name)}>"
 
 
 Handle: TypeAlias = LoopHandle | BlockHandle

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from numbers import Integral
+from pathlib import Path
+from typing import Any
 
-from workbench.ir import BlockId, IRModule, PrimFunc, Var
+from workbench import script
+from workbench.ir import BlockId, Const, For, IRModule, PrimFunc, Var
 from workbench.ir.places import places
 from workbench.schedule.errors import ScheduleError
 from workbench.schedule.handles import BlockHandle, Handle, LoopHandle
 from workbench.schedule.primitive import Edit, Key
 from workbench.schedule.step import Step
+from workbench.script.writer import string
 
 
 class HistoryNode:
@@ -37,7 +44,11 @@ class HistoryNode:
         self.result = edit.result if edit else None
         self.became: Mapping[Key, tuple[Key, ...]] = edit.became if edit else {}
         self.mark = ""
+        self.depth: int = parent.depth + 1 if parent else 0  # how many steps lead here
         self.children: list[HistoryNode] = []
+        self._by_step: dict[Any, HistoryNode] = {}  # its children, to be found at once
+        self._alike: dict[Any, list[HistoryNode]] = {}
+        self._first: dict[Key, HistoryNode] = {}
 
     @property
     def func(self) -> PrimFunc:
@@ -45,14 +56,19 @@ class HistoryNode:
         return self.mod[self.func_name]
 
     @property
-    def depth(self) -> int:
-        """How many steps lead here."""
-        return len(self.path()) - 1
+    def before(self) -> PrimFunc | None:
+        """The function that the step changed as it was before; None at the start."""
+        return self.parent.mod[self.func_name] if self.parent else None
 
     @property
     def label(self) -> str:
         """What made it: the step's text, "start" for the first."""
         return self.step.text if self.step else "start"
+
+    @cached_property
+    def text(self) -> str:
+        """The function that the step changed, as text."""
+        return script.show(self.func)
 
     def path(self) -> list[HistoryNode]:
         """The nodes from the start to this one."""
@@ -64,6 +80,17 @@ class HistoryNode:
     def holds(self, key: Key) -> bool:
         """Whether the program has the loop or block."""
         return any(_has(func, key) for func in self.mod.functions)
+
+    def first_with(self, key: Key) -> HistoryNode:
+        """The first node on the way here from which on every program has the loop or block."""
+        here, passed = self, []
+        while key not in here._first and here.parent is not None and here.parent.holds(key):
+            passed.append(here)
+            here = here.parent
+        first = here._first.get(key, here)
+        for node in (here, *passed):  # so that the next step need not go all the way again
+            node._first[key] = first
+        return first
 
     def __repr__(self) -> str:
         mark = f" {self.mark!r}" if self.mark else ""
@@ -77,13 +104,23 @@ class History:
     """A tree of programs that several cursors share; it only grows.
 
     Observers are called with each node that is added or marked. `answers` holds what a learner
-    answered, by the question's name; it is saved with the steps.
+    answered, by the question's name; it is saved with the steps. `kept_in` is the file that a lab
+    keeps the history in when it is told no other.
     """
 
     def __init__(self, mod: IRModule, func_name: str) -> None:
         self.nodes: list[HistoryNode] = [HistoryNode(self, 0, mod, func_name)]
         self.answers: dict[str, str] = {}
+        self.kept_in: Path | None = None
         self._observers: list[Observer] = []
+        self._held: HistoryNode | None = None  # to be told when what is done `together` is done
+        self._holding = False
+
+    @cached_property
+    def text(self) -> str:
+        """The program that the schedule started from, as it is saved."""
+        mod = self.root.mod
+        return script.show(mod.functions[0] if len(mod.functions) == 1 else mod)
 
     @property
     def root(self) -> HistoryNode:
@@ -104,15 +141,38 @@ class History:
         self._observers.append(observer)
         return lambda: self._observers.remove(observer)
 
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Tell observers of all that is added or marked meanwhile at once, by the last node."""
+        if self._holding:
+            yield
+            return
+        self._holding = True
+        try:
+            yield
+        finally:
+            self._holding = False
+            held, self._held = self._held, None
+            if held is not None:
+                self._tell(held)
+
     def child(self, parent: HistoryNode, step: Step) -> HistoryNode | None:
         """The child of `parent` that an equal step made, if there is one."""
-        return next((node for node in parent.children if node.step == step), None)
+        return parent._by_step.get(step.key)
+
+    def twin(self, parent: HistoryNode, step: Step, func: PrimFunc) -> HistoryNode | None:
+        """The child of `parent` that the verb of `step`, told in another way, made `func`, too."""
+        alike = parent._alike.get(_likeness(step.verb, func), ())
+        text = script.show(func) if alike else ""
+        return next((n for n in alike if n.func_name == func.name and n.text == text), None)
 
     def add(self, parent: HistoryNode, step: Step, mod: IRModule, edit: Edit) -> HistoryNode:
         """A new child of `parent`."""
         node = HistoryNode(self, len(self.nodes), mod, step.func, parent, step, edit)
         self.nodes.append(node)
         parent.children.append(node)
+        parent._by_step.setdefault(step.key, node)
+        parent._alike.setdefault(_likeness(step.verb, node.func), []).append(node)
         self._tell(node)
         return node
 
@@ -126,12 +186,13 @@ class History:
 
     def find(self, place: str | int | HistoryNode) -> HistoryNode:
         """The node with that mark or number. Raises ScheduleError where there is none."""
-        if isinstance(place, HistoryNode) and place in self.nodes:
+        if isinstance(place, HistoryNode) and place.history is self:
             return place
+        number = isinstance(place, Integral) and not isinstance(place, bool)
         for node in self.nodes:
-            if place == (node.mark or None) or (place == node.id and not isinstance(place, bool)):
+            if place == node.id if number else place == (node.mark or None):
                 return node
-        marks = ", ".join(f'"{node.mark}"' for node in self.nodes if node.mark) or "none yet"
+        marks = ", ".join(string(node.mark) for node in self.nodes if node.mark) or "none yet"
         if isinstance(place, HistoryNode):
             raise ScheduleError(
                 f"Can't go to {place!r}: it belongs to another schedule's history",
@@ -147,13 +208,16 @@ class History:
         return LoopHandle(self, key) if isinstance(key, Var) else BlockHandle(self, key)
 
     def _tell(self, node: HistoryNode) -> None:
+        if self._holding:
+            self._held = node
+            return
         for observer in list(self._observers):
             observer(node)
 
     def __repr__(self) -> str:
         lines = []
         for node, depth in _outline(self.root, 0):
-            mark = f'  "{node.mark}"' if node.mark else ""
+            mark = f"  {string(node.mark)}" if node.mark else ""
             lines.append(f"{node.id:>3} {'  ' * depth}{node.label}{mark}")
         return "\n".join(lines)
 
@@ -166,6 +230,18 @@ def _outline(node: HistoryNode, depth: int) -> Iterator[tuple[HistoryNode, int]]
         yield node, depth
         deeper = depth + (len(node.children) > 1)
         stack.extend((child, deeper) for child in reversed(node.children))
+
+
+def _likeness(verb: str, func: PrimFunc) -> tuple[str, int]:
+    """Equal for steps of one verb whose programs print alike; to print each would take long."""
+    rows: list[Any] = []
+    for stmt in places(func).order:
+        if isinstance(stmt, For):
+            times = stmt.extent.value if isinstance(stmt.extent, Const) else None
+            rows.append((times, stmt.kind, stmt.thread, stmt.annotations))
+        else:
+            rows.append((len(stmt.iter_values), stmt.block.annotations))
+    return verb, hash(tuple(rows))
 
 
 def _has(func: PrimFunc, key: Key) -> bool:

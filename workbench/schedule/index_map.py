@@ -38,7 +38,7 @@ def parse(text: str) -> IndexMap:
     """
     try:
         tree = ast.parse(text.strip(), mode="eval").body
-    except SyntaxError:
+    except (SyntaxError, RecursionError, MemoryError):
         raise ValueError("Python can't read it") from None
     if not isinstance(tree, ast.Lambda):
         raise ValueError("it is no lambda")
@@ -55,17 +55,26 @@ def parse(text: str) -> IndexMap:
     return found
 
 
-def _check(e: ast.expr, names: Sequence[str]) -> None:
+DEEPEST = 100  # operators in operators; what is made of the map nests as deep again
+
+
+def _check(e: ast.expr, names: Sequence[str], room: int = DEEPEST) -> None:
+    if not room:
+        raise ValueError(f"it may not nest more than {DEEPEST} operators")
     match e:
         case ast.Name(id=name) if name in names:
             return
         case ast.Constant(value=int(value)) if not isinstance(value, bool):
             return
         case ast.BinOp(left, op, right) if type(op) in _OPERATORS:
-            _check(left, names)
-            _check(right, names)
+            _check(left, names, room - 1)
+            _check(right, names, room - 1)
             return
-    raise ValueError(f"it may not hold {ast.unparse(e)!r}")
+    try:
+        told = ast.unparse(e)
+    except RecursionError:
+        told = type(e).__name__  # too deep to be written
+    raise ValueError(f"it may not hold {told!r}")
 
 
 def _value(e: ast.expr, known: dict[str, Expr]) -> Expr:

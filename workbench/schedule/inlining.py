@@ -8,6 +8,7 @@ from dataclasses import replace
 from workbench import arith
 from workbench.diag import Refusal
 from workbench.ir import (
+    DEEPEST,
     BinOp,
     Block,
     BlockRealize,
@@ -22,6 +23,7 @@ from workbench.ir import (
     binary,
     const,
     rebuild,
+    too_deep,
 )
 from workbench.ir.places import places
 from workbench.schedule.regions import Bounds
@@ -137,7 +139,15 @@ def inlined(realize: BlockRealize, change: Callable[[Node], Node | None]) -> Blo
             return node if same else with_regions(changed)
         return changed
 
-    return visit(realize)  # type: ignore[return-value]
+    result = visit(realize)
+    assert isinstance(result, BlockRealize)
+    if too_deep(result):
+        raise Refusal(
+            f"Can't inline into `{realize.block.name}`: its expression would be too deep",
+            realize,
+            hint=f"at most {DEEPEST} levels can be nested; keep this value in its buffer",
+        )
+    return result
 
 
 def with_regions(block: Block) -> Block:

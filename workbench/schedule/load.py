@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from workbench import script
-from workbench.schedule.file import (
-    DAMAGE,
-    FORMAT,
-    VERSION,
-    bad_file,
-    count_of,
-    damaged,
-    step_from_data,
-    text_of,
-)
+from workbench.diag import Fail
+from workbench.schedule.file import DAMAGE, bad_file, checked, damaged, parsed, step_from_data
+from workbench.schedule.history import HistoryNode
 from workbench.schedule.schedule import Schedule
 
 
@@ -24,10 +18,9 @@ def load(path: str | Path) -> Schedule:
 
     Raises ScheduleError where the file is no saved schedule, OSError where it cannot be read.
     """
-    try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
-        raise bad_file("it is not JSON text") from None
+    data = parsed(Path(path).read_bytes())
+    if data is None:
+        raise bad_file("it is empty")
     return from_data(data)
 
 
@@ -36,23 +29,53 @@ def from_data(data: object) -> Schedule:
 
     Raises ScheduleError where `data` is not such a telling.
     """
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise bad_file("it is not a saved schedule")
-    if data.get("version") != VERSION:
-        raise bad_file(f"it has version {data.get('version')!r}, this workbench reads {VERSION}")
+    told = checked(data)
     try:
-        schedule = Schedule(script.parse(data["program"]))
-        if data["mark"]:
-            schedule.mark(text_of(data["mark"]))
-        for node in data["nodes"]:
-            schedule.goto(count_of(node["parent"]))
-            number = schedule.node.depth + 1
-            schedule.take_step(number, step_from_data(node["step"]))
-            if node["mark"]:
-                schedule.mark(text_of(node["mark"]))
-        schedule.goto(count_of(data["at"]))
-        for name, answer in data["answers"].items():
-            schedule.history.answers[text_of(name)] = text_of(answer)
+        schedule = Schedule(script.parse(told["program"]))
+        take_saved(schedule, told)
     except DAMAGE as error:
         raise damaged(error) from None
     return schedule
+
+
+def take_saved(schedule: Schedule, data: Mapping[str, Any], skip: bool = False) -> int:
+    """Take the steps that `checked` data tells, and go where it stood.
+
+    Answers that are there stay, and names stay at their nodes. With `skip`, a step that is not
+    possible is left out, with those that follow it; returns how many were. Raises ScheduleError
+    for one otherwise.
+    """
+    history = schedule.history
+    with history.together():
+        for name, answer in data["answers"].items():
+            history.answers.setdefault(name, answer)
+        named = {node.mark for node in history}
+        made: list[HistoryNode | None] = [history.root]
+        for node in (data, *data["nodes"]):
+            if node is not data:
+                made.append(_taken(schedule, made[node["parent"]], node["step"], skip))
+            here = made[-1]
+            if here is not None and node["mark"] not in named and not here.mark:
+                history.mark(here, node["mark"])
+                named.add(node["mark"])
+        at = data["at"]
+        while made[at] is None:
+            at = data["nodes"][at - 1]["parent"]
+        schedule.goto(made[at] or history.root)
+    return made.count(None)
+
+
+def _taken(
+    schedule: Schedule, parent: HistoryNode | None, step: Any, skip: bool
+) -> HistoryNode | None:
+    """The node that a saved step makes of `parent`; None where it is left out."""
+    if parent is None:
+        return None
+    try:
+        schedule.goto(parent)
+        schedule.take_step(parent.depth + 1, step_from_data(step))
+    except (Fail, *DAMAGE):
+        if skip:
+            return None
+        raise
+    return schedule.node

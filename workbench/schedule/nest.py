@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import isqrt
 
 from workbench import script
+from workbench.arith import bounds, loop_bounds
 from workbench.diag import Refusal
-from workbench.ir import Block, Const, Data, Expr, For, PrimFunc, Stmt, free_vars
+from workbench.ir import Block, Const, Data, Expr, For, PrimFunc, Stmt, dtypes, free_vars
 from workbench.ir.places import places
+from workbench.script.writer import string
 
 
 def nest(loops: Sequence[For], body: Stmt) -> Stmt:
@@ -24,9 +27,40 @@ def constant_extent(loop: For) -> int | None:
     return extent.value if isinstance(extent, Const) and isinstance(extent.value, int) else None
 
 
+def most_turns(func: PrimFunc, loop: For) -> int | None:
+    """The largest number of times that `loop` may run, None where that is not known."""
+    found = bounds(loop.extent, loop_bounds(places(func).loops.values()))
+    return None if found is None else found[1]
+
+
+def counting_type(task: str, loops: Sequence[For], turns: int | None) -> str:
+    """The type of a loop variable that stands for `loops` and counts `turns` turns from 0.
+
+    That of the loops where it is wide enough or nothing is known, else a wider one of its kind.
+    Raises Refusal where 64 bits do not count so far.
+    """
+    own = loops[0].loop_var.type
+    for loop in loops[1:]:
+        own = dtypes.join(own, loop.loop_var.type) or own
+    kind = own.rstrip("0123456789")
+    for dtype in (own, f"{kind}32", f"{kind}64"):
+        wide = dtypes.BITS[dtype] >= dtypes.BITS[own]
+        if turns is None or (wide and turns <= dtypes.limits(dtype)[1]):
+            return dtype
+    raise Refusal(
+        f"Can't {task}: 64 bits do not count {turns:.0e} turns",
+        *loops,
+        hint="take smaller loops, or smaller factors",
+    )
+
+
 def divisors(number: int) -> list[int]:
-    """The divisors of a positive `number`, in order."""
-    small = [d for d in range(1, int(number**0.5) + 1) if number % d == 0]
+    """The divisors of a positive `number`, in order.
+
+    Of a number above 2^32, those up to 2^16 and what they leave: they are proposed to people, who
+    choose no loop of a million turns by its divisors.
+    """
+    small = [d for d in range(1, min(isqrt(number), 2**16) + 1) if number % d == 0]
     return sorted({*small, *(number // d for d in small)})
 
 
@@ -40,11 +74,11 @@ def refuse_if_taken(verb: str, loop: For) -> None:
             hint=f"{verb} before you bind: undo the bind, {verb}, then bind the loops that result",
         )
     if loop.annotations:
-        keys = ", ".join(f'"{key}"' for key, _ in loop.annotations)
+        keys = [string(key) for key, _ in loop.annotations]
         raise Refusal(
-            f"Can't {verb} `{name}`: it is annotated with {keys}",
+            f"Can't {verb} `{name}`: it is annotated with {', '.join(keys)}",
             loop,
-            hint=f'take the annotation off: sch.unannotate("{name}", {keys.split(", ")[0]})',
+            hint=f"take the annotation off: sch.unannotate({string(name)}, {keys[0]})",
         )
 
 

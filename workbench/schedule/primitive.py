@@ -22,6 +22,9 @@ Group: TypeAlias = Literal["loops", "threads", "memory", "blocks", "notes"]
 Choices: TypeAlias = Callable[[PrimFunc, Any], Iterable[Mapping[str, Any]]]
 """The arguments worth trying at a place: one mapping for each call, without the place itself."""
 
+Instead: TypeAlias = Mapping[str, tuple[str, Callable[[Any], Any]]]
+"""Arguments that others have for the verb: which of ours says the same, and with what value."""
+
 
 @dataclass(frozen=True, slots=True)
 class Edit:
@@ -82,6 +85,7 @@ class Primitive:
     params: tuple[Param, ...]
     signature: inspect.Signature  # of the method of a schedule
     doc: str
+    instead: Instead
 
     @property
     def summary(self) -> str:
@@ -108,11 +112,13 @@ def primitive(
     group: Group,
     check: Callable[..., object] | None = None,
     choices: Choices | None = None,
+    instead: Instead = types.MappingProxyType({}),
 ) -> Callable[[Callable[..., Edit]], Callable[..., Edit]]:
     """Register the decorated function `(func, place, …) -> Edit` as a verb of the schedule.
 
     `check` takes the same arguments and raises Refusal where the verb is not possible; a verb
-    without one is itself run to find out. `choices` lists the arguments that `actions` tries.
+    without one is itself run to find out. `choices` lists the arguments that `actions` tries, and
+    `instead` what to write for arguments that there are elsewhere.
     """
 
     def register(function: Callable[..., Edit]) -> Callable[..., Edit]:
@@ -121,7 +127,7 @@ def primitive(
         own = whole.replace(parameters=list(whole.parameters.values())[1:])
         doc = inspect.getdoc(function) or ""
         params = _params(function, own)
-        REGISTRY[name] = Primitive(name, group, function, check, choices, params, own, doc)
+        REGISTRY[name] = Primitive(name, group, function, check, choices, params, own, doc, instead)
         return function
 
     return register

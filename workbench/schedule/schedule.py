@@ -5,24 +5,26 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workbench import script
 from workbench.diag import Refusal
-from workbench.ir import BlockRealize, For, IRModule, PrimFunc
+from workbench.ir import DEEPEST, BlockRealize, For, IRModule, PrimFunc, too_deep
 from workbench.ir.places import places
 from workbench.schedule import file, primitive
 from workbench.schedule.actions import Verdict, verdicts
-from workbench.schedule.arguments import Call, bind
-from workbench.schedule.errors import ScheduleError
+from workbench.schedule.arguments import Call, bind, shown
+from workbench.schedule.errors import ScheduleError, UnknownVerb
 from workbench.schedule.find import Finder
 from workbench.schedule.handles import BlockHandle, Handle, LoopHandle
 from workbench.schedule.history import History, HistoryNode
+from workbench.schedule.left_out import LEFT_OUT
 from workbench.schedule.primitive import Edit, Key
 from workbench.schedule.scope import consumers, producers
 from workbench.schedule.step import Ref, Step, Value, call_text
-from workbench.schedule.trace import Trace, locate, map_refs, refer
+from workbench.schedule.trace import Trace, known_primitive, locate, map_refs, refer
 
 
 class Schedule:
@@ -39,6 +41,11 @@ class Schedule:
             raise ScheduleError(
                 f"Can't schedule {type(program).__name__}: it is no program",
                 hint="pass what @T.prim_func or @ir_module made",
+            )
+        if too_deep(mod):
+            raise ScheduleError(
+                f"Can't schedule this: it is nested too deeply, more than {DEEPEST} levels",
+                hint="store a part of the longest expression in a buffer first",
             )
         names = [func.name for func in mod.functions]
         self.history = History(mod, "main" if "main" in names else names[0])
@@ -131,13 +138,18 @@ class Schedule:
         return other
 
     def save(self, path: str | Path) -> None:
-        """Write the whole history, and where this schedule stands, to a file for `wb.load`."""
+        """Write the whole history, and where this schedule stands, to a file for `wb.load`.
+
+        The file is written whole or not at all. Raises NotWritten, an OSError, where that fails;
+        ScheduleError where it holds something else than a saved schedule.
+        """
         file.save(self.history, self._node, path)
 
     def _move(self, node: HistoryNode) -> None:
-        for child in node.path()[1:]:
-            assert child.parent is not None
-            self._forward[child.parent] = child
+        here: HistoryNode | None = node
+        while here is not self._node and here is not None and here.parent is not None:
+            self._forward[here.parent] = here  # those of where one stands lead there already
+            here = here.parent
         self._node = node
 
     @property
@@ -163,11 +175,7 @@ class Schedule:
 
     def take_step(self, number: int, step: Step) -> None:
         """Take one step that a trace tells, the `number`-th on the way from the start."""
-        if step.verb not in primitive.REGISTRY:
-            raise ScheduleError(
-                f"Can't take step {number}: there is no primitive {step.verb!r}",
-                hint="the trace may be of a newer workbench",
-            )
+        known_primitive(number, step)
         path = self._node.path()
         func_name = self._function_of(number, step)
 
@@ -206,7 +214,9 @@ class Schedule:
 
         Raises ScheduleError where the step is not possible or would change the program's meaning.
         """
-        prim = primitive.REGISTRY[verb]
+        prim = primitive.REGISTRY.get(verb)
+        if prim is None:
+            raise _unknown(str(verb))
         finder = Finder(self._node, self.func, verb)
         func = self.func
         try:
@@ -218,9 +228,10 @@ class Schedule:
                 if prim.check is not None:
                     prim.check(func, *call.args, **call.kwargs)
                 edit = prim.apply(func, *call.args, **call.kwargs)
-                node = self._twin(step, edit) or self._add(step, func, edit)
+                twin = self.history.twin(self._node, step, edit.func)
+                node = twin or self._add(step, func, edit)
         except Refusal as refusal:
-            asked = f"sch.{verb}({call_text(*_shown(args, kwargs))})"
+            asked = f"sch.{verb}({call_text(*shown(args, kwargs))})"
             raise told(refusal, func, asked) from None
         self._move(node)
         return self._handles(node.result)
@@ -240,22 +251,13 @@ class Schedule:
         kwargs = tuple((name, plain(value)) for name, value in call.kwargs.items())
         return Step(call.prim.name, args, kwargs, call.func.name)
 
-    def _twin(self, step: Step, edit: Edit) -> HistoryNode | None:
-        """The node that the same verb made here, told in another way, of the same program."""
-        text = ""
-        for node in self._node.children:
-            if node.step is not None and node.step.verb == step.verb:
-                text = text or script.show(edit.func)
-                if node.func_name == edit.func.name and script.show(node.func) == text:
-                    return node
-        return None
-
     def _add(self, step: Step, func: PrimFunc, edit: Edit) -> HistoryNode:
         functions = tuple(edit.func if f is func else f for f in self.mod.functions)
         mod = replace(self.mod, functions=functions)
         single = edit.result is not None and not isinstance(edit.result, tuple)
         made = tuple(_key_name(edit.func, key) for key in _keys(edit.result))
-        return self.history.add(self._node, replace(step, made=made, single=single), mod, edit)
+        told = replace(step, made=made, single=single, alone=len(functions) == 1)
+        return self.history.add(self._node, told, mod, edit)
 
     def _handles(self, result: Key | tuple[Key, ...] | None) -> Any:
         if isinstance(result, tuple):
@@ -269,6 +271,10 @@ class Schedule:
 
         Possible, with the arguments for which it is, or refused and why.
         """
+        verbs = (verbs,) if isinstance(verbs, str) else verbs
+        for verb in verbs or ():
+            if verb not in primitive.REGISTRY:
+                raise _unknown(str(verb))
         finder = Finder(self._node, self.func, "list actions at")
         func, node = self._ask(finder, "actions", finder.either, place)
         return verdicts(func, node, verbs)
@@ -323,15 +329,33 @@ class Schedule:
         try:
             return find(value)
         except Refusal as refusal:
-            asked = f"sch.{verb}({call_text(*_shown((value,), {}))})"
+            asked = f"sch.{verb}({call_text(*shown((value,), {}))})"
             raise told(refusal, finder.func, asked) from None
 
     def __repr__(self) -> str:
         return f"<Schedule of {self.func.name} at node {self._node.id}: {self._node.label}>"
 
-    if TYPE_CHECKING:  # the primitives, which `_add_methods` makes methods
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """What is not there; the primitives are, as methods that `_add_methods` makes."""
+        if name.startswith("_"):  # Python and IPython ask for many of these
+            raise AttributeError(f"a Schedule has no {name}")
+        raise _unknown(name)
 
-        def __getattr__(self, name: str) -> Callable[..., Any]: ...
+
+def _unknown(name: str) -> UnknownVerb:
+    """The refusal of a verb, or another name, that a schedule does not have."""
+    if name in LEFT_OUT:
+        return UnknownVerb(
+            f"Can't use sch.{name}: it is TVM's, and is not in the workbench",
+            hint=LEFT_OUT[name],
+        )
+    there = [own for own in dir(Schedule) if not own.startswith("_")]
+    close = get_close_matches(name, there, n=1)
+    verbs = f"the verbs: {', '.join(primitive.REGISTRY)}"
+    return UnknownVerb(
+        f"Can't use sch.{name}: a schedule has nothing of that name",
+        hint=f"is it sch.{close[0]}?" if close else verbs,
+    )
 
 
 def told(refusal: Refusal, func: PrimFunc, asked: str) -> ScheduleError:
@@ -340,17 +364,6 @@ def told(refusal: Refusal, func: PrimFunc, asked: str) -> ScheduleError:
     return ScheduleError(
         refusal.headline, asked=asked, where=where, detail=refusal.detail, hint=refusal.hint
     )
-
-
-def _shown(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Arguments as the caller wrote them, handles by their names."""
-
-    def name(value: Any) -> Any:
-        if isinstance(value, (LoopHandle, BlockHandle)):
-            return Ref("loop", 0, name=value.name)
-        return [name(v) for v in value] if isinstance(value, (list, tuple)) else value
-
-    return tuple(name(a) for a in args), {key: name(value) for key, value in kwargs.items()}
 
 
 def _keys(result: Key | tuple[Key, ...] | None) -> tuple[Key, ...]:

@@ -44,7 +44,8 @@ def siblings(func: PrimFunc, block: Block) -> list[BlockRealize]:
 
 def writers(func: PrimFunc, block: Block, buffer: Buffer) -> list[BlockRealize]:
     """The blocks beside `block` (or it) that write `buffer`, in program order."""
-    return [r for r in siblings(func, block) if buffer in written(r.block)]
+    where = places(func)
+    return where.writers_under(where.scope(where.realize(block)), buffer)
 
 
 def readers(func: PrimFunc, block: Block, buffer: Buffer) -> list[BlockRealize]:
@@ -106,19 +107,34 @@ def bindings(realize: BlockRealize) -> dict[Var, Expr]:
 
 
 def domain(block: Block) -> dict[Var, tuple[int, int]]:
-    """The lowest and highest value of each iterator of `block`."""
+    """The lowest and highest value of each iterator of `block`; refused where they vary."""
     found: dict[Var, tuple[int, int]] = {}
     for iterator in block.iter_vars:
         low = arith.bounds(iterator.dom.min, {})
         high = arith.bounds(iterator.dom.min + iterator.dom.extent - 1, {})
-        assert low is not None and high is not None, f"{iterator.var.name} has no constant domain"
+        if low is None or high is None:
+            raise Refusal(
+                f"Can't work with `{block.name}`: the domain of `{iterator.var.name}` varies",
+                block,
+                hint="let it run over all that it may, and leave iterations out with T.where",
+            )
         found[iterator.var] = (low[0], high[1])
     return found
 
 
-def around(where: Places, stmt: Stmt) -> dict[Var, tuple[int, int]]:
+class Around(dict[Var, tuple[int, int]]):
+    """The bounds of variables in scope; to ask for those of a loop whose bounds vary is refused."""
+
+    def __missing__(self, var: Var) -> tuple[int, int]:
+        raise Refusal(
+            f"Can't work with `{var.name}`: how often it runs varies",
+            hint="let it run over all that it may, and leave iterations out with T.where",
+        )
+
+
+def around(where: Places, stmt: Stmt) -> Around:
     """The bounds of every variable that is in scope at `stmt`."""
-    found: dict[Var, tuple[int, int]] = {}
+    found = Around()
     for outer in where.above(stmt):
         if isinstance(outer, For):
             found.update(arith.loop_bounds([outer]))

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from workbench.script.writer import string
+
 
 @dataclass(frozen=True, slots=True)
 class Ref:
@@ -31,7 +33,7 @@ class Ref:
     nest: tuple[str, ...] = field(default=(), compare=False)
 
     def __repr__(self) -> str:
-        return self.name
+        return self.name if self.name.isidentifier() else string(self.name)
 
 
 Value: TypeAlias = "bool | int | float | str | Ref | tuple[Value, ...] | None"
@@ -48,6 +50,13 @@ class Step:
     func: str = "main"
     made: tuple[str, ...] = field(default=(), compare=False)
     single: bool = field(default=False, compare=False)  # returned one handle, not a list
+    alone: bool = field(default=True, compare=False)  # its program had no other function
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What only equal steps share: True, 1 and 1.0 are three values here, and nan is one."""
+        named = tuple((name, _key(value)) for name, value in self.kwargs)
+        return self.verb, _key(self.args), named, self.func
 
     @property
     def text(self) -> str:
@@ -69,7 +78,15 @@ def value_text(value: Any) -> str:
     """One argument as Python source."""
     if isinstance(value, (tuple, list)):
         return f"[{', '.join(value_text(v) for v in value)}]"
-    return f'"{value}"' if isinstance(value, str) and '"' not in value else repr(value)
+    if isinstance(value, str):
+        return string(value)
+    return " ".join(line.strip() for line in repr(value).splitlines())  # of an array, on one line
+
+
+def _key(value: Value) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_key(v) for v in value)
+    return value if isinstance(value, Ref) else repr(value)
 
 
 def _refs(values: tuple[Value, ...]) -> list[Ref]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import keyword
+import builtins
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,9 +10,11 @@ from typing import Any
 
 from workbench.ir import BlockId, BlockRealize, For, PrimFunc
 from workbench.ir.places import Places, places
+from workbench.schedule.errors import ScheduleError
 from workbench.schedule.history import HistoryNode
-from workbench.schedule.primitive import Key
+from workbench.schedule.primitive import REGISTRY, Key, Primitive
 from workbench.schedule.step import Ref, Step, Value, call_text
+from workbench.script.writer import identifier, string
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,20 +33,55 @@ class Trace:
         return "\n".join(f"{n}. {step.text}" for n, step in enumerate(self.steps, 1)) or "no steps"
 
     def as_python(self, program: str = "program") -> str:
-        """Python that makes the same schedule of the variable named `program`."""
-        return _Python(self).text(program)
+        """Python that makes the same schedule of the variable named `program`.
+
+        Raises ScheduleError for steps that no schedule took: another verb than a primitive, or a
+        loop or block that the trace does not tell where to find.
+        """
+        for number, step in enumerate(self.steps, 1):
+            self._check(number, step)
+        return _Python(self, program).text()
+
+    def _check(self, number: int, step: Step) -> None:
+        """Refuse a step that is not as `Schedule.trace` tells one."""
+        params = {param.name for param in known_primitive(number, step).params}
+        told = all(self._is_told(number, ref) for ref in step.refs())
+        if not told or not params.issuperset(name for name, _ in step.kwargs):
+            raise ScheduleError(
+                f"Can't write step {number}, {step.verb}, as Python: the trace is damaged, or of "
+                "an older workbench",
+                hint="replay it, and take that schedule's trace: "
+                "wb.Schedule.replay(program, trace).trace",
+            )
+
+    def _is_told(self, number: int, ref: Ref) -> bool:
+        """Whether a reference of step `number` says where its loop or block is got from."""
+        if not 0 <= ref.step < number:
+            return False
+        if ref.out is not None:
+            return bool(ref.step) and ref.out < len(self.steps[ref.step - 1].made)
+        if ref.kind == "block":
+            return True
+        return ref.index is not None and (ref.of is None or ref.index < len(ref.nest))
+
+
+def known_primitive(number: int, step: Step) -> Primitive:
+    """The primitive of the `number`-th step of a trace; ScheduleError where there is none."""
+    if step.verb not in REGISTRY:
+        raise ScheduleError(
+            f"Can't take step {number}: there is no primitive {step.verb!r}",
+            hint="the trace may be of a newer workbench",
+        )
+    return REGISTRY[step.verb]
 
 
 def refer(node: HistoryNode, func: PrimFunc, target: For | BlockRealize) -> Ref:
     """How `target`, a loop or block of `func` in the program of `node`, is told in a trace."""
     key: Key = target.loop_var if isinstance(target, For) else target.block.id
-    path = node.path()
-    born = len(path) - 1
-    while born and path[born - 1].holds(key):
-        born -= 1
-    made = path[born].result
-    results = made if isinstance(made, tuple) else (made,)
-    home = places(path[born].mod[func.name])
+    first = node.first_with(key)
+    born = first.depth
+    results = first.result if isinstance(first.result, tuple) else (first.result,)
+    home = places(first.mod[func.name])
     out = results.index(key) if key in results else None
     if isinstance(target, BlockRealize):
         old = home.blocks[target.block.id]
@@ -62,7 +99,7 @@ def refer(node: HistoryNode, func: PrimFunc, target: For | BlockRealize) -> Ref:
     block = min(below, key=lambda realize: _nth(home, realize) is not None)
     nest = home.loops_above(block)
     names = tuple(other.loop_var.name for other in nest)
-    of = refer(path[born], home.func, block)
+    of = refer(first, home.func, block)
     return Ref("loop", born, of=of, index=nest.index(loop), name=name, nest=names)
 
 
@@ -102,17 +139,23 @@ def map_refs(value: Value, change: Callable[[Ref], Any]) -> Any:
 
 
 class _Python:
-    """Writes a trace as Python, with a variable for every loop and block that is used."""
+    """Writes a trace as Python, with a variable for every loop and block that is used.
 
-    def __init__(self, trace: Trace) -> None:
+    Names of the program are data here: each line is a call of a primitive or a look-up, its
+    arguments are literals and variables, and a variable is only ever named like what it holds.
+    """
+
+    def __init__(self, trace: Trace, program: str) -> None:
         self.trace = trace
-        self.used = [ref for step in trace.steps for ref in step.refs()]
-        self.names: dict[Ref, str] = {}
-        self.taken = {"sch", "wb", "program"}
+        self.program = program
+        self.used = [(step.func, ref) for step in trace.steps for ref in step.refs()]
+        self.names: dict[tuple[str, Ref], str] = {}  # of what steps on that function use
+        self.taken = {"sch", "wb", "te", "np", *re.findall(r"\w+", program)}
         self.lines: list[str] = []
+        self.func = ""  # the one that names are looked up in, where there are several
 
-    def text(self, program: str) -> str:
-        self.lines = [f"sch = wb.Schedule({program})"]
+    def text(self) -> str:
+        self.lines = [f"sch = wb.Schedule({self.program})"]
         self.look_up(0)
         for number, step in enumerate(self.trace.steps, 1):
             self.write(number, step)
@@ -120,65 +163,77 @@ class _Python:
         return "\n".join(self.lines)
 
     def write(self, number: int, step: Step) -> None:
-        args, kwargs = (
-            map_refs(step.args, self.variable),
-            {name: map_refs(value, self.variable) for name, value in step.kwargs},
-        )
+        self.work_on(step.func)
+
+        def variable(ref: Ref) -> _Bare:
+            return _Bare(self.names[step.func, ref])
+
+        args = map_refs(step.args, variable)
+        kwargs = {name: map_refs(value, variable) for name, value in step.kwargs}
         call = f"sch.{step.verb}({call_text(args, kwargs)})"
-        kinds = {ref.out: ref for ref in self.used if ref.step == number and ref.out is not None}
-        targets = []
-        for out, name in enumerate(step.made):
-            targets.append(self.new_name(name))
-            if out in kinds:
-                self.names[kinds[out]] = targets[-1]
-        if not kinds:
+        targets = [self.new_name(name) for name in step.made]
+        used = [key for key in self.used if key[1].step == number and key[1].out is not None]
+        self.names |= {key: targets[key[1].out or 0] for key in used}
+        if not used:
             self.lines.append(call)
             return
         comma = "," if len(targets) == 1 and not step.single else ""
         self.lines.append(f"{', '.join(targets)}{comma} = {call}")
 
+    def work_on(self, func: str) -> None:
+        """A line that turns to the function `func`, where the program has several."""
+        if func != self.func and not all(step.alone for step in self.trace.steps):
+            self.lines.append(f"sch.work_on({string(func)})")
+        self.func = func
+
     def look_up(self, number: int) -> None:
         """Lines that get what later steps use and step `number` did not return."""
-        wanted = dict.fromkeys(r for r in self.used if r.step == number and r.out is None)
-        for ref in sorted(wanted, key=lambda r: r.kind):  # blocks first: loops are found by them
-            if ref in self.names:
-                continue
-            if ref.kind == "block":
-                one = f'sch.get_block("{ref.block}")'
-                every = f'sch.get_blocks("{ref.block}")[{ref.nth}]'
-                self.assign(ref, one if ref.nth is None else every)
-            elif ref.of is None:
-                self.assign(ref, repr(ref.name))
-            elif not self.unpack(ref, list(wanted)):
-                assert ref.index is not None
-                index = -1 if ref.index == len(ref.nest) - 1 else ref.index
-                self.assign(ref, f"sch.get_loops({self.names[ref.of]})[{index}]")
+        wanted = [key for key in self.used if key[1].step == number and key[1].out is None]
+        for func in dict.fromkeys(func for func, _ in wanted):
+            refs = dict.fromkeys(ref for of, ref in wanted if of == func)
+            missing = [ref for ref in refs if (func, ref) not in self.names]
+            if missing:
+                self.work_on(func)
+            for ref in sorted(missing, key=lambda r: r.kind):  # blocks first: loops go by them
+                self.get(ref, missing)
+
+    def get(self, ref: Ref, wanted: list[Ref]) -> None:
+        """A line that looks `ref` up, and others of `wanted` that are in the same nest."""
+        if (self.func, ref) in self.names:
+            return
+        if ref.kind == "block":
+            name = string(ref.block)
+            one, every = f"sch.get_block({name})", f"sch.get_blocks({name})[{ref.nth}]"
+            self.assign(ref, one if ref.nth is None else every)
+        elif ref.of is None:
+            self.assign(ref, string(ref.name))
+        elif not self.unpack(ref, wanted):
+            index = -1 if ref.index == len(ref.nest) - 1 else ref.index
+            self.assign(ref, f"sch.get_loops({self.names[self.func, ref.of]})[{index}]")
 
     def assign(self, ref: Ref, value: str) -> None:
         """A line that gives `ref` a variable."""
-        self.names[ref] = self.new_name(ref.name)
-        self.lines.append(f"{self.names[ref]} = {value}")
+        self.names[self.func, ref] = self.new_name(ref.name)
+        self.lines.append(f"{self.names[self.func, ref]} = {value}")
 
     def unpack(self, ref: Ref, wanted: list[Ref]) -> bool:
         """Name a whole nest in one line, where all its names are still free."""
         if set(ref.nest) & self.taken or len(set(ref.nest)) < len(ref.nest):
             return False
         assert ref.of is not None
+        block = self.names[self.func, ref.of]
         names = [self.new_name(name) for name in ref.nest]
         comma = "," if len(names) == 1 else ""
-        self.lines.append(f"{', '.join(names)}{comma} = sch.get_loops({self.names[ref.of]})")
+        self.lines.append(f"{', '.join(names)}{comma} = sch.get_loops({block})")
         for other in wanted:
             if other.of == ref.of and other.index is not None:
-                self.names[other] = names[other.index]
+                self.names[self.func, other] = names[other.index]
         return True
 
-    def variable(self, ref: Ref) -> _Bare:
-        return _Bare(self.names[ref])
-
     def new_name(self, name: str) -> str:
-        """A Python name like `name` that no other line assigns."""
-        base = re.sub(r"\W", "_", name) or "_"
-        base = f"{base}_" if keyword.iskeyword(base) or base[0].isdigit() else base
+        """A Python name like `name` that no other line assigns and that means nothing else."""
+        base = identifier(identifier(name).lstrip("_"))  # Python's own names start with them
+        base = f"{base}_" if hasattr(builtins, base) else base
         free, count = base, 1
         while free in self.taken:
             count += 1

@@ -2,7 +2,7 @@
 
 # The files of rules: importing them enters the rules into the tables of `grammar`.
 from workbench.script import blocks, calls, functions, loops, memory, operators  # noqa: F401
-from workbench.script.diff import DiffLine, changed_words, diff
+from workbench.script.diff import DiffLine, changed_words, diff, diff_printed
 from workbench.script.highlight import (
     diff_text,
     highlight_css,
@@ -25,6 +25,7 @@ __all__ = [
     "T",
     "changed_words",
     "diff",
+    "diff_printed",
     "diff_text",
     "expr_text",
     "highlight_css",

@@ -200,7 +200,8 @@ def _hidden(r: Reader, head: Head) -> dict[Var, tuple[str, str]]:
     if not head.axes:
         return dict(r.hidden)
     bind = "bind it to an iterator: vi = T.axis.spatial(extent, i)"
-    advice = dict.fromkeys(r.extents, (_OUTSIDE, bind))
+    seen = (node for scope in r.scopes for node in scope.values() if isinstance(node, Var))
+    advice = {var: (_OUTSIDE, bind) for var in seen if var in r.extents}
     for i, value in head.axes:
         if isinstance(value, Var):
             advice[value] = (_OUTSIDE, f"write `{i.var.name}`, which is bound to it")

@@ -38,7 +38,11 @@ def diff(a: Node, b: Node) -> list[DiffLine]:
     Loops and blocks are matched by identity, so that a renamed or rebound loop is a changed line;
     programs that share nothing are matched by their names.
     """
-    left, right = show_spans(a), show_spans(b)
+    return diff_printed(show_spans(a), show_spans(b))
+
+
+def diff_printed(left: Printed, right: Printed) -> list[DiffLine]:
+    """`diff` of two programs that are printed already."""
     by_name = set(left.names).isdisjoint(right.names)
     pairs = _aligned(_rows(left, by_name), _rows(right, by_name))
     return [_line(left, right, i, j) for i, j in pairs]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from difflib import get_close_matches
 
 from workbench.ir import (
     TRUE,
@@ -16,7 +17,7 @@ from workbench.ir import (
     Stmt,
 )
 from workbench.script.blocks import BLOCK, Head, block_name, print_block_body, read_block_body
-from workbench.script.grammar import print_stmt, prints, read_attributes
+from workbench.script.grammar import FUNCTIONS, REFUSED, print_stmt, prints, read_attributes
 from workbench.script.memory import (
     BUFFER_PARAMETERS,
     declared,
@@ -24,6 +25,7 @@ from workbench.script.memory import (
     print_buffer_type,
     read_buffer_type,
 )
+from workbench.script.namespace import AXES, WORDS
 from workbench.script.reader import Reader
 from workbench.script.writer import Writer, data, identifier
 
@@ -45,7 +47,7 @@ def _print_module(w: Writer, m: IRModule) -> None:
 @prints(PrimFunc)
 def _print_func(w: Writer, f: PrimFunc) -> None:
     w.row(w.dialect.prim_func, f, "decorator")
-    name = identifier(f.name)
+    name = def_name(f)
     _print_signature(w, f, name, f.params)
     w.indent += 1
     attrs = f.attrs if name == f.name else (("global_symbol", f.name), *f.attrs)
@@ -67,6 +69,12 @@ def _print_func(w: Writer, f: PrimFunc) -> None:
         print_stmt(w, f.body)
     w.indent -= 1
     w.names.release(f.params)
+
+
+def def_name(f: PrimFunc) -> str:
+    """What the text of `f` calls it: its name, where that is one and not taken in a notebook."""
+    name = identifier(f.name)
+    return f"{name}_" if name in ("sch", "wb") else name
 
 
 def _print_signature(
@@ -130,6 +138,7 @@ def _size(sizes: tuple[int, int, int]) -> str:
 
 def read_function(r: Reader, tree: ast.FunctionDef) -> PrimFunc:
     """The function that `tree` defines."""
+    _check_words(r, tree)
     params = _read_params(r, tree)
     attrs: dict[str, Data] = {}
     body: list[ast.stmt] = []
@@ -147,6 +156,19 @@ def read_function(r: Reader, tree: ast.FunctionDef) -> PrimFunc:
     whole = read_block_body(r, _unwrapped(r, body), head, tree)
     name = str(attrs.pop("global_symbol", tree.name))
     return PrimFunc(name, tuple(buffers), _root(r, tree, head, whole), tuple(attrs.items()))
+
+
+def _check_words(r: Reader, tree: ast.FunctionDef) -> None:
+    """Refuse a name of T that is a slip of the pen for another."""
+    known = {*WORDS, *FUNCTIONS, *REFUSED, *(f"axis.{name}" for name in AXES)}
+    for node in (node for part in (tree.args, *tree.body) for node in ast.walk(part)):
+        if not isinstance(node, ast.Attribute) or not r.is_word(node):
+            continue
+        name = r.function(node)
+        close = [] if name in known else get_close_matches(name, known, n=1, cutoff=0.75)
+        if close:
+            here, hint = r.text(node), f"is it `T.{close[0]}`?"
+            raise r.error(node, f"There is no `{here}`", hint=hint)
 
 
 def _read_params(r: Reader, tree: ast.FunctionDef) -> dict[str, Buffer | None]:

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable
 from typing import TypeVar
 
-from workbench.ir import Buffer, Const, Data, Expr, Node, Stmt, as_expr, dtypes
+from workbench.ir import Buffer, Const, Data, Expr, Node, Stmt, as_expr, dtypes, is_data, is_text
 from workbench.script.reader import Reader, Value
 from workbench.script.writer import Writer
 
@@ -147,8 +147,8 @@ def read_dtype(r: Reader, tree: ast.expr) -> str:
 def read_word(r: Reader, tree: ast.expr, what: str) -> str:
     """A string."""
     value = read_plain(r, tree)
-    if isinstance(value, str):
-        return value
+    if is_text(value):
+        return str(value)
     raise r.error(tree, f"Can't use {r.text(tree)} as {what}", hint=f"write {what} in quotes")
 
 
@@ -156,5 +156,8 @@ def read_attributes(r: Reader, tree: ast.expr) -> tuple[tuple[str, Data], ...]:
     """A dictionary of annotations, as pairs."""
     value = read_plain(r, tree)
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        if not all(is_text(key) and is_data(item) for key, item in value.items()):
+            hint = "a note holds texts, finite numbers, True, False, and lists of them"
+            raise r.error(tree, "Can't read a value of these annotations", hint=hint)
         return tuple(value.items())
     raise r.error(tree, "Can't read these annotations", hint='write a dictionary: {"name": 1}')

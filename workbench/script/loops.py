@@ -230,6 +230,8 @@ def _bounds(r: Reader, trees: list[ast.expr]) -> tuple[Expr, Expr]:
     low, high = read_index(r, trees[0]), read_index(r, trees[1])
     wide = dtypes.join(low.dtype, high.dtype) or high.dtype
     found = range_between(cast(wide, low), cast(wide, high))
+    if isinstance(found.extent, Const) and found.extent.value > dtypes.limits(wide)[1]:
+        found = range_between(cast("int64", low), cast("int64", high))
     _positive(r, trees[1], found.extent)
     return found.min, found.extent
 

@@ -34,13 +34,13 @@ class Word:
         return self()
 
     def __getattr__(self, name: str) -> Word:
-        if self._name == "T.axis" and name in _AXES:
+        if self._name == "T.axis" and name in AXES:
             return Word(f"T.axis.{name}")
         raise AttributeError(f"there is no {self._name}.{name}")
 
 
-_AXES = ("spatial", "reduce", "remap", "S", "R")
-_WORDS = (
+AXES = ("spatial", "reduce", "remap", "S", "R")
+WORDS = (
     *("Buffer", "handle", "match_buffer", "alloc_buffer", "func_attr"),
     *("grid", "serial", "unroll", "vectorized", "parallel", "thread_binding"),
     *("block", "sblock", "axis", "init", "reads", "writes", "where", "block_attr"),
@@ -56,14 +56,14 @@ class Namespace:
     """The words of T by name."""
 
     def __getattr__(self, name: str) -> Word:
-        if name in _WORDS:
+        if name in WORDS:
             return Word(f"T.{name}")
-        close = get_close_matches(name, _WORDS, n=1)
+        close = get_close_matches(name, [*WORDS, "prim_func"], n=1)
         advice = f"; is it T.{close[0]}?" if close else ""
         raise AttributeError(f"there is no T.{name}{advice}")
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *_WORDS]
+        return [*super().__dir__(), *WORDS]
 
     def __repr__(self) -> str:
         return "T"

@@ -18,6 +18,7 @@ from workbench.ir import (
     cast,
     const,
     dtypes,
+    is_text,
 )
 from workbench.script.grammar import function, not_a_number, print_expr, prints, read_value, reads
 from workbench.script.reader import Reader, Value
@@ -106,9 +107,19 @@ def number(value: bool | int | float) -> str:
 
 @reads(ast.Constant)
 def _read_constant(r: Reader, tree: ast.Constant) -> Value:
+    if isinstance(tree.value, str) and not is_text(tree.value):
+        raise r.error(tree, "This text holds half a character", hint="leave out the \\ud… in it")
     if isinstance(tree.value, (bool, int, float, str, type(None))):
-        return tree.value
+        return _in_range(r, tree, tree.value)
     raise r.error(tree, "Can't read this constant", hint="write an integer, a float, True or False")
+
+
+def _in_range(r: Reader, tree: ast.expr, value: Value) -> Value:
+    """`value`, refused where it is an integer that no type holds."""
+    if not isinstance(value, int) or any(dtypes.fits(value, t) for t in ("int64", "uint64")):
+        return value
+    hint = f"{_range_of('int64')}; write a larger number as a float"
+    raise r.error(tree, "This integer is longer than 64 bits", hint=hint)
 
 
 @function(*dtypes.BITS)
@@ -124,25 +135,13 @@ def _read_typed(r: Reader, tree: ast.Call) -> Expr:
     if not isinstance(value, (bool, int, float)):
         hint = f'write a number, as T.{dtype}(0); floats also take "inf", "-inf" and "nan"'
         raise r.error(argument, f"Can't make a {dtype} of {r.describe(value)}", hint=hint)
-    if dtypes.is_int(dtype) and not (isinstance(value, int) and _fits(value, dtype)):
+    if dtypes.is_int(dtype) and not (isinstance(value, int) and dtypes.fits(value, dtype)):
         raise r.error(argument, f"Can't write {value} as {dtype}", hint=_range_of(dtype))
     return const(value, dtype)
 
 
-def _fits(value: int, dtype: str) -> bool:
-    low, high = _limits(dtype)
-    return low <= value <= high
-
-
-def _limits(dtype: str) -> tuple[int, int]:
-    bits = dtypes.BITS[dtype]
-    if dtype.startswith("u"):
-        return 0, 2**bits - 1
-    return -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
-
-
 def _range_of(dtype: str) -> str:
-    low, high = _limits(dtype)
+    low, high = dtypes.limits(dtype)
     return f"{dtype} holds the integers from {low} to {high}"
 
 
@@ -260,7 +259,7 @@ def _combine(
     try:
         if isinstance(a, Expr) or isinstance(b, Expr):
             return binary(sign, a, b)  # type: ignore[arg-type]
-        return _PYTHON[sign](a, b)
+        return _in_range(r, tree, _PYTHON[sign](a, b))
     except ZeroDivisionError:
         raise r.error(tree, "Can't divide by zero", hint="write another divisor") from None
     except TypeError as error:

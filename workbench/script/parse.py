@@ -11,7 +11,7 @@ from pathlib import PurePath
 from types import CellType, FrameType, FunctionType
 
 from workbench.diag import Span
-from workbench.ir import IRModule, PrimFunc
+from workbench.ir import DEEPEST, IRModule, PrimFunc, is_text
 from workbench.script.functions import read_function
 from workbench.script.namespace import Namespace
 from workbench.script.reader import ParseError, Reader, Source
@@ -94,10 +94,17 @@ T = Words()
 def _parsed(source: Source) -> list[ast.stmt]:
     """The statements of a source, which may be indented as a whole."""
     text = source.text
+    if not isinstance(text, str):
+        hint = "pass the text of a @T.prim_func function"
+        raise ParseError(f"Can't read a program from {type(text).__name__}", hint=hint)
+    if not is_text(text):
+        raise ParseError("This text holds half a character", hint="read its file as UTF-8")
     first = next((line for line in text.splitlines() if line.strip()), "")
     indented = first[:1] in (" ", "\t")
     try:
         module = ast.parse("if True:\n" + text if indented else text)
+    except (RecursionError, MemoryError):  # Python's own parser gave up
+        raise source.error(None, _TOO_DEEP, hint=_SHALLOWER) from None
     except SyntaxError as error:
         line = min((error.lineno or 1) - indented, len(text.splitlines()))
         col = max((error.offset or 1) - 1, 0)
@@ -106,11 +113,35 @@ def _parsed(source: Source) -> list[ast.stmt]:
             f"Python can't read this: {error.msg}",
             hint="a program is written in Python's syntax: mend the line marked above",
         ) from None
+    _check_depth(source, module)
     if not indented:
         return module.body
     ast.increment_lineno(module, -1)
     assert isinstance(module.body[0], ast.If)
     return module.body[0].body
+
+
+_TOO_DEEP = f"This is nested too deeply: at most {DEEPEST} levels can be read"
+_SHALLOWER = "store a part of it in a buffer first, or write it as a loop"
+
+
+def _check_depth(source: Source, module: ast.Module) -> None:
+    """Refuse a statement that the walks of a program would be too deep for."""
+    if not _too_deep(module):
+        return
+    statements = [tree for tree in ast.walk(module) if isinstance(tree, ast.stmt)]
+    innermost = [tree for tree in statements if _too_deep(tree)][-1]
+    first = Span(innermost.lineno, innermost.col_offset, innermost.lineno, innermost.col_offset + 1)
+    raise source.error(first, _TOO_DEEP, hint=_SHALLOWER)
+
+
+def _too_deep(tree: ast.AST) -> bool:
+    level = [tree]
+    for _ in range(DEEPEST):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if not level:
+            return False
+    return True
 
 
 def _is_comment(tree: ast.stmt) -> bool:

@@ -7,11 +7,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from operator import index
 from typing import TypeAlias
 
 from workbench.diag import Fail, Span, mark
-from workbench.ir import Buffer, Const, Expr, Var, as_expr
+from workbench.ir import Buffer, Const, Expr, Var, as_expr, plain_number
 from workbench.script.namespace import Namespace
 
 Value: TypeAlias = "Expr | Buffer | bool | int | float | str | tuple[Value, ...] | None"
@@ -110,16 +109,14 @@ class Reader:
 
     def _captured(self, value: object, name: str, tree: ast.AST) -> Value:
         """A value from around the program; only plain numbers, strings and lists of them are."""
-        if isinstance(value, (bool, int, float, str)) or value is None:
-            return value
-        if isinstance(value, (tuple, list)):
-            return tuple(self._captured(item, name, tree) for item in value)
-        try:
-            return index(value)  # type: ignore[arg-type]  # NumPy's integers
-        except TypeError:
-            hint = "a program takes numbers, strings, and lists and tuples of them from around it"
-            headline = f"Can't use `{name}` here: its type is {type(value).__name__}"
-            raise self.error(tree, headline, hint=hint) from None
+        plain = plain_number(value)
+        if isinstance(plain, (bool, int, float, str)) or plain is None:
+            return plain
+        if isinstance(plain, (tuple, list)):
+            return tuple(self._captured(item, name, tree) for item in plain)
+        hint = "a program takes numbers, strings, and lists and tuples of them from around it"
+        headline = f"Can't use `{name}` here: its type is {type(value).__name__}"
+        raise self.error(tree, headline, hint=hint)
 
     @contextmanager
     def hiding(self, names: Mapping[Var, tuple[str, str]]) -> Iterator[None]:
@@ -144,14 +141,17 @@ class Reader:
 
     def is_function(self, tree: ast.AST, *names: str) -> bool:
         """Whether `tree` is a call of one of these functions of T."""
-        if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Attribute):
-            return False
-        root: ast.expr = tree.func
-        while isinstance(root, ast.Attribute):
-            root = root.value
-        if not isinstance(root, ast.Name) or not self._is_namespace(root.id):
+        if not isinstance(tree, ast.Call) or not self.is_word(tree.func):
             return False
         return self.function(tree.func) in names
+
+    def is_word(self, tree: ast.expr) -> bool:
+        """Whether `tree` is a name of T: ``T.block``, ``T.axis.spatial``."""
+        root = tree
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        is_name = isinstance(tree, ast.Attribute) and isinstance(root, ast.Name)
+        return is_name and self._is_namespace(root.id)  # type: ignore[attr-defined]
 
     def _is_namespace(self, name: str) -> bool:
         """Whether `name` stands for T; in a text of unknown surroundings it is called T."""

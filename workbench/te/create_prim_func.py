@@ -27,6 +27,7 @@ from workbench.ir import (
     substitute,
     walk,
 )
+from workbench.script.writer import identifier
 from workbench.te.reduce import identity
 from workbench.te.tensor import Reduction, Tensor, TensorLoad
 
@@ -52,7 +53,7 @@ def create_prim_func(args: Sequence[Tensor]) -> PrimFunc:
                 B[v_i] = A[v_i] + T.float32(1)
     """
     tensors = list(dict.fromkeys(t for arg in args for t in _needed(arg)))
-    buffers = {t: Buffer(t.name, t.shape, t.dtype) for t in tensors}
+    buffers = {t: Buffer(identifier(t.name), t.shape, t.dtype) for t in tensors}
     stages = [t for t in tensors if t.value is not None]
     if not stages:
         raise ValueError("nothing is computed: every tensor is a placeholder")
@@ -101,8 +102,10 @@ def _stage(tensor: Tensor, name: str, buffers: dict[Tensor, Buffer]) -> Stmt:
     ]
     if isinstance(value, Reduction):
         axes += [(axis, axis.dom, "reduce") for axis in value.axes]
-    loops = [Var(axis.name) for axis, _, _ in axes]
-    iterators = tuple(IterVar(Var(f"v_{axis.name}"), dom, kind) for axis, dom, kind in axes)
+    loops = [Var(identifier(axis.name)) for axis, _, _ in axes]
+    iterators = tuple(
+        IterVar(Var(identifier(f"v_{axis.name}")), dom, kind) for axis, dom, kind in axes
+    )
     at = tuple(it.var for it in iterators[: len(tensor.shape)])
     if not iterators:  # a scalar: TVM gives it one iterator of one value
         iterators = (IterVar(Var("vi"), Range(const(0, "int32"), const(1, "int32")), "spatial"),)

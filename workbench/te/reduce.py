@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workbench.arith.interval import type_limits
 from workbench.ir import Const, Expr, const, dtypes
 from workbench.te.tensor import Axis, Reduction
 
@@ -38,7 +37,7 @@ def identity(op: str, dtype: str) -> Const:
         return const(0, dtype)
     if dtypes.is_float(dtype):
         return const(_LARGEST[dtype] * (-1 if op == "max" else 1), dtype)
-    low, high = type_limits(dtype)
+    low, high = dtypes.limits(dtype)
     return const(low if op == "max" else high, dtype)
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Literal
 
 from workbench.ir import Expr, ExprLike, Range, Var, as_expr, const
+from workbench.ir.dtypes import is_int
 from workbench.ir.nodes import node
 
 Shape = int | Sequence[int]
@@ -41,7 +43,11 @@ class Tensor:
             raise ValueError(
                 f"{self.name} has {len(self.shape)} dimensions; {len(wanted)} indices were given"
             )
-        return TensorLoad(self, tuple(as_expr(index) for index in wanted))
+        loaded = tuple(as_expr(index) for index in wanted)
+        for index in loaded:
+            if not is_int(index.dtype):
+                raise TypeError(f"{self.name} is indexed by integers, not by {index.dtype}")
+        return TensorLoad(self, loaded)
 
     def __call__(self, *indices: ExprLike) -> TensorLoad:
         return self[indices]
@@ -73,7 +79,10 @@ class Reduction(Expr):
 
 
 def placeholder(shape: Shape, dtype: str = "float32", name: str = "placeholder") -> Tensor:
-    """A tensor that the caller gives. As TVM's ``te.placeholder``."""
+    """A tensor that the caller gives. As TVM's ``te.placeholder``.
+
+    Raises TypeError or ValueError for a size that is no whole number from 1.
+    """
     return Tensor(name, _shape(shape), dtype)
 
 
@@ -92,12 +101,22 @@ def compute(shape: Shape, fcompute: Callable[..., ExprLike], name: str = "comput
 
 def reduce_axis(dom: tuple[int, int], name: str = "rv") -> Axis:
     """An axis to reduce over, from `dom[0]` up to, not including, `dom[1]`."""
-    first, end = dom
+    first, end = (_whole(value, "an axis") for value in dom)
     return Axis(name, dom=Range(const(first, "int32"), const(end - first, "int32")))
 
 
 def _shape(shape: Shape) -> tuple[int, ...]:
-    return (shape,) if isinstance(shape, int) else tuple(shape)
+    sizes = tuple(shape) if isinstance(shape, Iterable) else (shape,)
+    return tuple(_whole(size, "a shape", least=1) for size in sizes)
+
+
+def _whole(value: object, what: str, least: int | None = None) -> int:
+    """`value`, which may be an integer of NumPy's, as Python's."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{what} takes whole numbers, not {value!r}")
+    if least is not None and value < least:
+        raise ValueError(f"{what} takes whole numbers from {least}, not {value}")
+    return int(value)
 
 
 def _axis_names(fcompute: Callable[..., ExprLike], count: int) -> list[str]:

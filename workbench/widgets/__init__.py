@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from workbench.widgets import no_lab
 from workbench.widgets.question import Question, Verdict
 
 if TYPE_CHECKING:
@@ -17,4 +18,10 @@ __all__ = ["Lab", "Question", "Verdict", "lab"]
 def __getattr__(name: str) -> object:
     if name not in ("Lab", "lab"):
         raise AttributeError(f"module 'workbench.widgets' has no attribute {name!r}")
-    return getattr(import_module("workbench.widgets.widget"), name)  # loads anywidget: heavy
+    try:
+        widget = import_module("workbench.widgets.widget")  # loads anywidget: heavy
+    except ModuleNotFoundError as missing:
+        if name == "Lab" or missing.name != "anywidget":
+            raise
+        return no_lab.lab
+    return getattr(widget, name)

@@ -12,26 +12,36 @@ from workbench.schedule.history import HistoryNode
 from workbench.widgets.build import build
 from workbench.widgets.memo import memo
 from workbench.widgets.page import Desk
-from workbench.widgets.pictures import memory_of, picture_pane, written
+from workbench.widgets.pictures import memory_of, picture_name, picture_pane
 from workbench.widgets.texts import program_lines
+from workbench.widgets.view import View
 
 
-def comparison(a: HistoryNode, b: HistoryNode, pictures: list[str], desk: Desk) -> dict[str, Any]:
-    """The diff from `a` to `b`, one table of differences, and the pictures of both."""
-    text = {"label": "what changed", **program_lines(a.func, b.func, desk.keys, desk.lines)}
-    names = {**desk.names(a.func).about, **desk.names(b.func).about}
+def comparison(a: HistoryNode, b: HistoryNode, view: View, desk: Desk) -> dict[str, Any]:
+    """The diff from `a` to `b`, one table of differences, and of each the picture in `view`.
+
+    Each picture is chosen for its own program: the other may have other axes and buffers.
+    """
+    one, other = functions(a, b)
+    text = {"label": "what changed", **program_lines(one, other, desk.keys, desk.lines)}
+    names = {**desk.names(one).about, **desk.names(other).about}
     shown = [
-        {"title": title(node), "picture": picture_pane(_for(node, picture), node, None, before)}
-        for picture in pictures
-        for node, before in ((a, None), (b, a))
+        {"title": title(node), "picture": picture_pane(picture, func, None, before)}
+        for node, func, before in ((a, one, None), (b, other, one))
+        if (picture := picture_name(func, view))
     ]
     return {
         "names": names,
         "text": text,
         "table": draw.table_html(differences(a, b)),
-        "times": _timing(a.func, b.func),
+        "times": _timing(one, other),
         "pictures": shown,
     }
+
+
+def functions(a: HistoryNode, b: HistoryNode) -> tuple[PrimFunc, PrimFunc]:
+    """The function of `b`, in both programs: of a module, steps may change several."""
+    return a.mod[b.func_name], b.func
 
 
 def title(node: HistoryNode) -> str:
@@ -53,28 +63,21 @@ def _timing(a: PrimFunc, b: PrimFunc) -> dict[str, Any]:
 NO_TIMES = "No times are shown: {why}, and none were recorded of both programs on one device."
 
 
-def _for(node: HistoryNode, picture: str) -> str:
-    """The picture of a buffer that the node's program does not write is that of one it does."""
-    kind, _, buffer = picture.partition(":")
-    if kind == "who" and buffer not in written(node.func):
-        return f"who:{written(node.func)[0]}"
-    return picture
-
-
 def differences(a: HistoryNode, b: HistoryNode) -> Table:
     """One row a quantity: counted, so that it does not depend on a machine."""
-    left, right = counted(a.func), counted(b.func)
+    one, other = functions(a, b)
+    left, right = counted(one), counted(other)
     if ("kernel" in left) != ("kernel" in right):
         left, right = ({"kernel": "can be built", **found} for found in (left, right))
         none: int | str = "–"  # without a kernel there are no blocks, not 0
     else:
         none = 0
     rows = [
-        (name, one, other, _change(one, other))
+        (name, before, after, _change(before, after))
         for name in dict.fromkeys([*left, *right])
-        for one, other in [(left.get(name, none), right.get(name, none))]
+        for before, after in [(left.get(name, none), right.get(name, none))]
     ]
-    return Table(("counted", title(a), title(b), "change"), (*rows, *_times(a.func, b.func)))
+    return Table(("counted", title(a), title(b), "change"), (*rows, *_times(one, other)))
 
 
 def _times(a: PrimFunc, b: PrimFunc) -> list[tuple[str, str, str, str]]:

@@ -9,6 +9,8 @@ from typing import TypeAlias
 
 from workbench.ir import BlockId, BlockRealize, Buffer, Const, For, PrimFunc, Var, walk
 from workbench.ir.places import Places, places
+from workbench.schedule.find import has_own_name, loop_name
+from workbench.script.writer import string
 
 Thing: TypeAlias = "Var | Buffer | BlockId"
 
@@ -109,6 +111,23 @@ def places_of(func: PrimFunc, keys: Keys, names: Names) -> Mapping[str, str]:
         elif isinstance(node, BlockRealize):
             found[keys.of(node.block.id)] = names.about[keys.of(node.block.id)]["label"]
     return found
+
+
+def place_text(func: PrimFunc, thing: object) -> str:
+    """A loop or block as an argument in Python: its name, or how to get it if several have it."""
+    known = places(func)
+    if isinstance(thing, BlockId):
+        block = known.blocks[thing].block
+        same = [key for key, realize in known.blocks.items() if realize.block.name == block.name]
+        one = f"sch.get_blocks({string(block.name)})[{same.index(thing)}]"
+        return string(block.name) if has_own_name(func, block) else one
+    assert isinstance(thing, Var)
+    loop = known.loops[thing]
+    inside = known.blocks_under(loop)
+    if has_own_name(func, loop) or not inside:
+        return string(loop_name(func, loop))
+    block_text = place_text(func, inside[0].block.id)
+    return f"sch.get_loops({block_text})[{known.loops_above(inside[0]).index(loop)}]"
 
 
 def _blocks_in(known: Places, loop: For) -> str:

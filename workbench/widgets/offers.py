@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, get_args, get_origin
 
 from workbench.diag import Fail
 from workbench.schedule.actions import Verdict
+from workbench.schedule.arguments import type_text
 from workbench.schedule.primitive import REGISTRY, Param, Primitive, members
 from workbench.schedule.step import value_text
 
 
 def offer(
     key: str,
+    name: str,
     places: Mapping[str, str],
     verdicts: Sequence[Verdict],
     offered: Sequence[str] | None,
@@ -22,10 +24,11 @@ def offer(
 ) -> dict[str, Any]:
     """The place `key`, the other places, and each verb with its verdict and form.
 
+    `name` is the place as Python writes it in a call, which the forms show as they are filled in.
     Verbs that `offered` does not name wait under "more"; None offers all that are possible.
     `verdicts` are those of every verb with `more` or without `offered`, else of the offered ones.
     """
-    verbs = [_verb(v, places[key], offered) for v in verdicts]
+    verbs = [_verb(v, name, offered) for v in verdicts]
     order = {name: k for k, name in enumerate(offered or ())}
     verbs.sort(key=lambda verb: (order.get(verb["name"], len(order)), not verb["offered"]))
     place = {"key": key, "label": places[key]}
@@ -54,9 +57,7 @@ def _verb(verdict: Verdict, place: str, offered: Sequence[str] | None) -> dict[s
     }
     if verdict.possible:
         fields = [f for f in (_field(p, verdict.choices) for p in _asked(prim)) if f]
-        told = (f["name"] if f["many"] else f"{f['name']}=…" for f in fields)
-        names = ", ".join([place.split(" ")[1], *told])  # "loop ax0 of A_shared" is ax0
-        made |= {"fields": fields, "call": f"sch.{verdict.verb}({names})"}
+        made |= {"fields": fields, "place": place}
     else:
         made["why"] = {"headline": _sentence(verdict.why_not), "hint": verdict.hint}
     return made
@@ -82,12 +83,16 @@ def _field(param: Param, choices: Sequence[Mapping[str, Any]]) -> dict[str, Any]
         "label": param.name,
         "kind": kind,
         "many": param.many,
+        "required": param.required,
     }
     if kind == "choice":
-        made["options"] = [{"value": json.dumps(o), "label": _label(o)} for o in options]
+        made["options"] = [
+            {"value": json.dumps(o), "label": _label(o), "text": _source(param, o)} for o in options
+        ]
         made["value"] = made["options"][0]["value"]
         return made
     made["options"] = [{"value": value_text(option)} for option in options]
+    made["string"] = _strings(param)
     made["value"] = made["options"][0]["value"] if options else ""
     if get_origin(param.type) is list or kind == "list":
         made["help"] = (
@@ -98,18 +103,32 @@ def _field(param: Param, choices: Sequence[Mapping[str, Any]]) -> dict[str, Any]
 
 def _kind(param: Param, options: Sequence[Any]) -> str:
     types = members(param.type)
-    if bool in types:
+    if types == (bool,):
         return "bool"
-    if any(get_origin(t) in (list, tuple) for t in types) and not (param.kinds or param.many):
+    lists = any(get_origin(t) in (list, tuple) for t in types) and int not in types
+    if lists and not (param.kinds or param.many):
         return "list"
     named = param.kinds or param.many or any(get_origin(t) is Literal for t in types)
     if options and (named or all(isinstance(o, str) for o in options)):
         return "choice"
-    return "int" if int in types else "text"
+    return "int" if int in types and str not in types else "text"
 
 
 def _inside(declared: Any) -> tuple[Any, ...]:
     return tuple(m for arg in get_args(declared) for m in members(arg))
+
+
+def _strings(param: Param) -> str:
+    """Whether the argument is a text ("all"), may be one ("some"), or is none ("")."""
+    types = members(param.type)
+    return "all" if types == (str,) else "some" if str in types else ""
+
+
+def _source(param: Param, option: Any) -> str:
+    """An option as Python writes it in a call; those of `*loops` one after the other."""
+    if param.many and isinstance(option, (list, tuple)):
+        return ", ".join(map(value_text, option))
+    return value_text(option)
 
 
 def _label(option: Any) -> str:
@@ -124,17 +143,22 @@ def _distinct(values: Sequence[Any]) -> list[Any]:
     return found
 
 
-def arguments(prim: Primitive, given: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+def arguments(
+    prim: Primitive, given: Mapping[str, Any], choices: Callable[[], Sequence[Mapping[str, Any]]]
+) -> tuple[list[Any], dict[str, Any]]:
     """What a form sent, as positional (for `*loops`) and named arguments.
 
-    Raises Fail where a text is not what the argument takes.
+    Raises Fail where a text is not what the argument takes, with one of the possible `choices`.
     """
     rest: list[Any] = []
     named: dict[str, Any] = {}
     for param in _asked(prim):
         if param.name not in given:
             continue
-        value = _read(prim, param, given[param.name])
+        try:
+            value = _read(param, given[param.name])
+        except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+            raise _unreadable(prim, param, given[param.name], choices()) from None
         if param.many:
             rest.extend(value if isinstance(value, list) else [value])
         elif value != "" or param.required:
@@ -142,28 +166,35 @@ def arguments(prim: Primitive, given: Mapping[str, Any]) -> tuple[list[Any], dic
     return rest, named
 
 
-def _read(prim: Primitive, param: Param, value: Any) -> Any:
+def _unreadable(
+    prim: Primitive, param: Param, value: str, choices: Sequence[Mapping[str, Any]]
+) -> Fail:
+    possible = [value_text(choice[param.name]) for choice in choices if param.name in choice]
+    such = f"such as {possible[0]}" if possible else type_text(param.type)
+    return Fail(
+        f"Can't {prim.name}: {param.name} can't be read from {value[:40]!r}",
+        hint=f"write it as in Python, {such}",
+    )
+
+
+def _read(param: Param, value: Any) -> Any:
     """One argument from what the browser sent, which is a text but for check boxes."""
     if not isinstance(value, str):
         return value
     types = members(param.type)
     if param.kinds or param.many or any(get_origin(t) is Literal for t in types):
         return _from_json(value)
-    if types == (str,):
-        return _from_json(value)
     try:
-        return ast.literal_eval(value)
-    except (ValueError, SyntaxError):
+        read = ast.literal_eval(value.strip())
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         if str in types:
             return value
-        raise Fail(
-            f"Can't {prim.name}: {param.name} can't be read from {value[:40]!r}",
-            hint="write it as in Python, such as 4, or [2, 4], or [None, 128]",
-        ) from None
+        raise
+    return value if types == (str,) and not isinstance(read, str) else read
 
 
 def _from_json(value: str) -> Any:
     try:
         return json.loads(value)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         return value

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from workbench import check, lower, target
 from workbench.diag import Fail
@@ -17,27 +18,12 @@ from workbench.schedule.history import History, HistoryNode
 from workbench.widgets import offers
 from workbench.widgets.build import build
 from workbench.widgets.memo import memo
-from workbench.widgets.names import Keys, Names, names_of, places_of
-from workbench.widgets.pictures import axes_of, picture_pane, tiles_name, written
+from workbench.widgets.names import Keys, Names, names_of, place_text, places_of
+from workbench.widgets.pictures import axes_of, picture_name, picture_pane, written
 from workbench.widgets.question import Question
 from workbench.widgets.text import Lines
 from workbench.widgets.texts import text_pane
-
-PROGRAM_PANES = ("tensorir", "loops", "cuda", "metal", "code")
-MACHINE_PANES = ("who", "memory", "tiles")
-MOST_AXES, MOST_VALUES = 4, 8  # what a saved page holds of the tiling picture's sliders
-
-
-@dataclass(frozen=True)
-class View:
-    """Which panes are open, and what is chosen in them."""
-
-    program: str = "tensorir"
-    machine: str = "who"
-    buffer: str = ""
-    select: Mapping[str, int] = field(default_factory=dict)  # of the tiling picture; -1 is all
-    place: str = ""
-    more: bool = False  # of the verbs
+from workbench.widgets.view import View
 
 
 @dataclass
@@ -56,21 +42,31 @@ class Desk:
 
     def places(self, func: PrimFunc) -> Mapping[str, str]:
         """The loops and blocks of `func` at which a step can be taken, with their labels."""
-        return places_of(func, self.keys, self.names(func))
+        return memo(
+            func, ("places", self.owner), lambda: places_of(func, self.keys, self.names(func))
+        )
+
+
+_rows: WeakKeyDictionary[HistoryNode, dict[str, Any]] = WeakKeyDictionary()
 
 
 def tree(history: History) -> list[dict[str, Any]]:
     """The nodes of the history with what made them and what each is called."""
-    return [
-        {
+    return [_row(node) for node in history]
+
+
+def _row(node: HistoryNode) -> dict[str, Any]:
+    """What the tree says of a node; only its mark changes."""
+    row = _rows.get(node)
+    if row is None or row["mark"] != node.mark:
+        row = _rows[node] = {
             "id": node.id,
             "parent": node.parent.id if node.parent else None,
             "label": node.label,
             "mark": node.mark,
             "said": said(node),
         }
-        for node in history
-    ]
+    return row
 
 
 def said(node: HistoryNode) -> str:
@@ -81,23 +77,23 @@ def said(node: HistoryNode) -> str:
     for old, new in node.became.items():
         made.setdefault(new, []).append(old)
     pairs = [
-        (_told(node.parent, olds), _told(node, list(new))) for new, olds in made.items() if new
+        (_told(node.before, olds), _told(node.func, list(new))) for new, olds in made.items() if new
     ]
     became = [f"{old} became {new}" for old, new in pairs if old != new]
     return f"Step {node.id}, {node.label}{': ' + '; '.join(became) if became else ''}."
 
 
-def _told(node: HistoryNode | None, keys: Sequence[Var | BlockId]) -> str:
+def _told(func: PrimFunc | None, keys: Sequence[Var | BlockId]) -> str:
     """Loops and blocks by name, loops with how often they run."""
-    return _listed([_key_name(node, key) for key in keys])
+    return _listed([_key_name(func, key) for key in keys])
 
 
-def _key_name(node: HistoryNode | None, key: Var | BlockId) -> str:
+def _key_name(func: PrimFunc | None, key: Var | BlockId) -> str:
     if isinstance(key, Var):
-        loop = places(node.func).loops.get(key) if node else None
+        loop = places(func).loops.get(key) if func else None
         times = f" ({loop.extent.value}×)" if loop and isinstance(loop.extent, Const) else ""
         return f"{key.name}{times}"
-    found = places(node.func).blocks.get(key) if node else None
+    found = places(func).blocks.get(key) if func else None
     return found.block.name if found else "a block"
 
 
@@ -118,12 +114,14 @@ def page(
     if view.program not in made["texts"]:
         pane = text_pane(view.program, node, desk.keys, names, desk.lines)
         made["texts"] = {**made["texts"], view.program: pane}
-    picture = picture_name(made, node, view)
+    if view.machine == "tiles":
+        made["axes"] = axes_of(node.func)
+    picture = picture_name(node.func, view)
     if picture and picture not in made["pictures"]:
         asked = desk.question.cell if desk.question else None
         made["pictures"] = {
             **made["pictures"],
-            picture: picture_pane(picture, node, asked, node.parent),
+            picture: picture_pane(picture, node.func, asked, node.before),
         }
     where = desk.places(node.func)
     chosen = view.place if view.place in where else ""
@@ -147,21 +145,6 @@ def _base(node: HistoryNode, desk: Desk) -> dict[str, Any]:
         "notes": notes(node.func),
         "verdict": _verdict(node, desk.question),
     }
-
-
-def picture_name(made: dict[str, Any], node: HistoryNode, view: View) -> str:
-    """Which picture the view shows: "who:C", "memory", "tiles:blockIdx.x=3"; "" for none."""
-    if view.machine == "who":
-        shown = view.buffer if view.buffer in made["buffers"] else made["buffer"]
-        return f"who:{shown}" if shown else ""
-    if view.machine != "tiles":
-        return view.machine
-    if "axes" not in made:
-        try:
-            made["axes"] = axes_of(node.func)
-        except Fail:
-            made["axes"] = []  # the picture itself tells why
-    return tiles_name(made["axes"], view.select)
 
 
 def notes(func: PrimFunc) -> list[str]:
@@ -201,7 +184,8 @@ def _offer(
     if not key:
         return offers.no_place(where)
     verbs = None if more else desk.offered
-    return offers.offer(key, where, verdicts(cursor, key, desk, verbs), desk.offered, more)
+    name = place_text(cursor.func, desk.keys.thing(key))
+    return offers.offer(key, name, where, verdicts(cursor, key, desk, verbs), desk.offered, more)
 
 
 def verdicts(cursor: Schedule, key: str, desk: Desk, verbs: Sequence[str] | None) -> list[Verdict]:
@@ -210,11 +194,12 @@ def verdicts(cursor: Schedule, key: str, desk: Desk, verbs: Sequence[str] | None
     if not isinstance(thing, (Var, BlockId)):
         return []
     name = ("verdicts", desk.owner, key, verbs if verbs is None else tuple(verbs))
-    return memo(cursor.func, name, lambda: cursor.actions(cursor.history.handle(thing), verbs))
+    handle = cursor.history.handle(thing)
+    return memo(cursor.node.func, name, lambda: cursor.actions(handle, verbs))
 
 
 def every_view(panes: Mapping[str, Any]) -> Iterable[View]:
-    """Each pane once, with the first values of each slider of the tiling picture."""
+    """Each pane once."""
     for name in (*panes["program"]["first"], *panes["program"]["rest"]):
         yield View(program=name)
     for name in (*panes["machine"]["first"], *panes["machine"]["rest"]):
@@ -222,10 +207,9 @@ def every_view(panes: Mapping[str, Any]) -> Iterable[View]:
 
 
 def every_choice(made: Mapping[str, Any]) -> Iterable[View]:
-    """The other buffers of the who picture, and the sliders of the tiling picture."""
+    """The buffers of the who picture, and each slider of the tiling picture at its stops."""
     for buffer in made["buffers"]:
         yield View(machine="who", buffer=buffer)
-    main = [axis for axis in made.get("axes", []) if axis["main"]]
-    for axis in main[:MOST_AXES]:
-        for value in range(min(axis["extent"], MOST_VALUES)):
+    for axis in made["axes"]:
+        for value in axis["stops"]:
             yield View(machine="tiles", select={axis["key"]: value})

@@ -11,10 +11,11 @@ from workbench.draw import Picture
 from workbench.draw.who import labels_of
 from workbench.insight import Memory, Tiles, Who
 from workbench.ir import PrimFunc, stores
-from workbench.schedule.history import HistoryNode
 from workbench.widgets.memo import memo
 from workbench.widgets.texts import refusal
+from workbench.widgets.view import View
 
+SAVED_AXES = 4  # of the tiling picture: more sliders than that have one stop in a saved page
 ROLES = {"block": "block", "thread": "thread", "reduce": "reduction step", "serial": "step"}
 
 
@@ -35,6 +36,10 @@ def tiles_of(func: PrimFunc, select: Mapping[str, int]) -> Tiles:
 
 def written(func: PrimFunc) -> list[str]:
     """The buffers that the program writes: its outputs first, in the order of the parameters."""
+    return memo(func, "written", lambda: _written(func))
+
+
+def _written(func: PrimFunc) -> list[str]:
     names = dict.fromkeys(store.buffer.name for store in stores(func.body))
     outputs = [b.name for b in func.params if b.name in names]
     return [*outputs, *(name for name in names if name not in outputs)]
@@ -43,21 +48,51 @@ def written(func: PrimFunc) -> list[str]:
 def axes_of(func: PrimFunc) -> list[dict[str, Any]]:
     """What the sliders of the tiling picture select; `start` is where each stands, -1 at "all".
 
-    Blocks, threads and the steps of sums are `main`: the others wait behind them.
+    Blocks, threads and the steps of sums are `main`: the others wait behind them. In a saved page
+    a slider has its `stops` alone, which for most is where it stands. There are no axes where
+    there is no tiling picture; the picture itself tells why.
     """
-    axes = tiles_of(func, {}).axes
+    return memo(func, "axes", lambda: _axes_of(func))
+
+
+def _axes_of(func: PrimFunc) -> list[dict[str, Any]]:
+    try:
+        axes = tiles_of(func, {}).axes
+    except Fail:
+        return []
     roles = [axis.role for axis in axes]
     first = next((role for role in ("block", "thread") if role in roles), None)
-    return [
-        {
-            "key": axis.key,
-            "extent": axis.extent,
-            "label": _axis_label(axis.role, axis.key),
-            "start": 0 if (axis.role == first if first else k == 0) else -1,
-            "main": axis.role in ("block", "thread", "reduce") or not first,
-        }
-        for k, axis in enumerate(axes)
-    ]
+    made: list[dict[str, Any]] = []
+    for k, axis in enumerate(axes):
+        start = 0 if (axis.role == first if first else k == 0) else -1
+        main = axis.role in ("block", "thread", "reduce") or not first
+        saved = main and sum(one["main"] for one in made) < SAVED_AXES
+        stops = {start, -1, 0, 1, axis.extent - 1} if saved else {start}
+        made.append(
+            {
+                "key": axis.key,
+                "extent": axis.extent,
+                "label": _axis_label(axis.role, axis.key),
+                "start": start,
+                "main": main,
+                "stops": sorted(stop for stop in stops if stop < axis.extent),
+            }
+        )
+    return made
+
+
+def picture_name(func: PrimFunc, view: View) -> str:
+    """Which picture `view` shows of `func`: "who:C", "memory", "tiles:k_0=3"; "" for none.
+
+    What the view chose of another program and this one has not (a buffer, an axis) is left out.
+    """
+    if view.machine == "who":
+        buffers = written(func)
+        shown = view.buffer if view.buffer in buffers else next(iter(buffers), "")
+        return f"who:{shown}" if shown else ""
+    if view.machine == "tiles":
+        return tiles_name(axes_of(func), view.select)
+    return view.machine
 
 
 def tiles_name(axes: Sequence[Mapping[str, Any]], select: Mapping[str, int]) -> str:
@@ -95,46 +130,34 @@ def _axis_label(role: str, key: str) -> str:
 
 def picture_pane(
     name: str,
-    node: HistoryNode,
+    func: PrimFunc,
     asked: tuple[str, tuple[int, ...]] | None = None,
-    before: HistoryNode | None = None,
+    before: PrimFunc | None = None,
 ) -> dict[str, Any]:
     """The picture `name`: "who:C", "memory", or "tiles:blockIdx.x=3,k_0=4".
 
-    Cells that differ from those of the program of `before` are marked; `asked` is ringed.
+    Cells that differ from those of `before` are marked; `asked` is ringed.
     """
     kind, *rest = name.split(":")
     try:
         if kind == "who":
-            return plain(_who(node, rest[0], asked, before))
+            return draw.plain(_who(func, rest[0], asked, before))
         if kind == "memory":
-            return plain(draw.memory_picture(memory_of(node.func)))
-        return plain(_tiles(node.func, selection_of(name)))
+            return draw.plain(draw.memory_picture(memory_of(func)))
+        return draw.plain(_tiles(func, selection_of(name)))
     except Fail as fail:
         return {"refusal": refusal(fail)}
 
 
 def _who(
-    node: HistoryNode,
+    func: PrimFunc,
     buffer: str,
     asked: tuple[str, tuple[int, ...]] | None,
-    before: HistoryNode | None,
+    before: PrimFunc | None,
 ) -> Picture:
-    now = who_of(node.func, buffer)
+    now = who_of(func, buffer)
     labels: dict[tuple[int, ...], str] = {}
-    if before is not None and buffer in written(before.func):
-        labels = labels_of(who_of(before.func, buffer))
+    if before is not None and buffer in written(before):
+        labels = labels_of(who_of(before, buffer))
     cell = asked[1] if asked and asked[0] == buffer else None
     return draw.who_picture(now, labels, cell)
-
-
-def plain(picture: Picture) -> dict[str, Any]:
-    """A picture as the browser gets it."""
-    return {
-        "strips": list(picture.strips),
-        "caption": picture.caption,
-        "table": draw.table_html(picture.table),
-        "line": picture.line_style,
-        "kind": picture.kind,
-        "about": insight.KIND_WORDS[picture.kind],
-    }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from threading import Event
 from typing import Any
 
@@ -11,11 +12,14 @@ import numpy as np
 
 from workbench import draw, emulate
 from workbench.diag import Fail
+from workbench.emulate import Expected, Wrong
 from workbench.insight import Table
-from workbench.ir import PrimFunc, dtypes, stores
+from workbench.ir import Buffer, PrimFunc
 from workbench.runtime import Built
+from workbench.runtime.arguments import written_params
 from workbench.widgets.build import build
 from workbench.widgets.compare import counted
+from workbench.widgets.inputs import arrays
 from workbench.widgets.texts import refusal
 from workbench.widgets.times import time_both, times
 
@@ -40,42 +44,28 @@ class Runner:
     reference: Callable[..., object] | None = None
     stop: Event = field(default_factory=Event)
 
-    def arrays(self, func: PrimFunc) -> list[np.ndarray[Any, Any]]:
-        """One fresh array a parameter, in order; outputs start as zeros."""
-        outputs = {store.buffer for store in stores(func.body)}
-        made = []
-        for seed, param in enumerate(func.params):
-            if param.name in self.inputs:
-                made.append(np.array(self.inputs[param.name], dtype=_numpy(param.dtype)))
-            elif param in outputs:
-                made.append(np.zeros(param.shape, _numpy(param.dtype)))
-            else:
-                made.append(whole_numbers(param.shape, param.dtype, seed))
-        return made
-
     def run(self, func: PrimFunc, start: PrimFunc, progress: Progress) -> dict[str, Any]:
         """Run `func`, compare with the reference, and tell what came out as plain data."""
         try:
             built = build(func)
-            arrays = self.arrays(func)
-            expected = self.expected(start, arrays)
+            given = arrays(func, self.inputs)
+            wanted = self.expected(start, given)
             if self.stop.is_set():
                 raise Stopped
-            wasted = self._execute(built, arrays, progress)
+            wasted = self._execute(built, given, progress)
+            return self._outcome(built, start, given, wanted, wasted)
         except Stopped:
             return {"ok": None, "text": "Stopped: not every block has run, so there is no result."}
         except Fail as fail:
             return {"ok": False, "text": fail.headline, "refusal": refusal(fail)}
-        return self._outcome(built, start, arrays, expected, wasted)
 
-    def expected(self, start: PrimFunc, arrays: Arrays) -> list[np.ndarray[Any, Any]]:
+    def expected(self, start: PrimFunc, arrays: Arrays) -> Expected:
         """What the arrays should be after the run."""
-        wanted = [array.copy() for array in arrays]
         if self.reference is not None:
-            self.reference(*wanted)
-        else:
-            emulate.evaluate(start, wanted)
-        return wanted
+            return emulate.expected(self.reference, start.params, arrays, written_params(start))
+        wanted = [array.copy() for array in arrays]
+        emulate.evaluate(start, wanted)
+        return Expected(wanted)
 
     def _execute(self, built: Built, arrays: Arrays, progress: Progress) -> list[str]:
         """Run on the arrays; returns what was wasted, in sentences."""
@@ -93,18 +83,20 @@ class Runner:
         built: Built,
         start: PrimFunc,
         arrays: Arrays,
-        expected: Arrays,
+        expected: Expected,
         wasted: Sequence[str],
     ) -> dict[str, Any]:
         wrong = [
-            where
-            for param, got, want in zip(built.func.params, arrays, expected, strict=True)
-            if (where := difference(param.name, param.dtype, got, want))
+            (param, cell)
+            for param, got, want in zip(start.params, arrays, expected.arrays, strict=True)
+            if (cell := emulate.first_wrong(param.name, param.dtype, got, want))
         ]
+        for param, cell in wrong:
+            expected.refuse_untouched(param, cell)
         device = built.device
         where = device.which if device.is_gpu else "the emulator"
         text = f"Run on {where}: " + (
-            wrong[0] if wrong else "every value is as the reference has it."
+            _difference(*wrong[0]) if wrong else "every value is as the reference has it."
         )
         rows = tuple(counted(built.func).items())
         found = {"table": "", "notes": [NOT_TIMED]} if wrong else times(built, start, arrays)
@@ -127,7 +119,7 @@ class Runner:
             progress(done, of)
 
         try:
-            return time_both(build(a), build(b), self.arrays(a), step, titles)
+            return time_both(build(a), build(b), arrays(a, self.inputs), step, titles)
         except Stopped:
             return {"text": "Stopped before every round was taken: there is no ratio."}
         except Fail as fail:
@@ -137,26 +129,6 @@ class Runner:
 NOT_TIMED = "It is not timed: a wrong result has no time worth knowing."
 
 
-def whole_numbers(shape: tuple[int, ...], dtype: str, seed: int) -> np.ndarray[Any, Any]:
-    """Small whole numbers that differ from cell to cell, so that sums are exact in any order."""
-    values = np.random.default_rng(seed).integers(-8 if dtype[0] != "u" else 0, 9, size=shape)
-    return values.astype(_numpy(dtype))
-
-
-def difference(name: str, dtype: str, got: np.ndarray[Any, Any], want: np.ndarray[Any, Any]) -> str:
-    """The first cell that differs, in words; "" where none does. Floats may differ by rounding."""
-    if dtypes.is_float(dtype):
-        digits = {"float64": 1e-9, "float32": 1e-5}.get(dtype, 2e-2)
-        same = np.isclose(got.astype(float), want.astype(float), rtol=digits, atol=digits)
-    else:
-        same = got == want
-    if same.all():
-        return ""
-    first = tuple(int(i) for i in np.argwhere(~same)[0])
-    cell = f"{name}[{', '.join(map(str, first))}]"
-    count = int((~same).sum())
-    return f"{count:,} of {same.size:,} values are wrong; {cell} is {got[first]}, not {want[first]}"
-
-
-def _numpy(dtype: str) -> str:
-    return "float32" if dtype == "bfloat16" else dtype
+def _difference(param: Buffer, wrong: Wrong) -> str:
+    found = f"{wrong.count:,} of {prod(param.shape):,} values are wrong"
+    return f"{found}; {wrong.cell} is {wrong.got}, not {wrong.want}"

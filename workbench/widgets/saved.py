@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary, WeakMethod
 
-from workbench import script
+from workbench.diag import Fail
 from workbench.schedule import Schedule
-from workbench.schedule.file import DAMAGE, count_of, damaged, step_from_data, text_of, to_data
+from workbench.schedule.errors import ScheduleError
+from workbench.schedule.file import as_text, parsed, to_data
 from workbench.schedule.history import History, HistoryNode
+from workbench.schedule.load import take_saved
+from workbench.schedule.write_whole import replacing
 
 _kept: WeakKeyDictionary[History, dict[Path, Kept]] = WeakKeyDictionary()
+_MOST = 9  # files beside one that is not ours
 
 
 def kept(path: Path, history: History) -> Kept:
-    """The file at `path` for the labs of `history`: they ask once what to do with what it holds."""
+    """The file at `path` for the labs of `history`: they ask once what to do with what it holds.
+
+    Raises Fail for what is no path of a file.
+    """
     of_history = _kept.setdefault(history, {})
-    path = path.resolve()
+    try:
+        path = path.resolve()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise Fail(
+            f"Can't keep steps in {str(path)!r}: {error}", hint='give a path: "my-work/lab.json"'
+        ) from None
     if path not in of_history:
         of_history[path] = Kept(path, history)
     return of_history[path]
@@ -28,25 +40,47 @@ def kept(path: Path, history: History) -> Kept:
 class Kept:
     """A history's file, with the work of an earlier session until it is said what becomes of it.
 
-    Until then that work stays in the file, beside the new steps, and nothing of it is shown.
+    What the file holds stays in it, whatever is said: each `write` reads it again and adds to it,
+    so that neither another notebook on the same file nor a program of before loses a step. Where
+    the file holds what no workbench of this version wrote, it is left alone, and another beside
+    it is used: `path` says which, and `moved` why.
     """
 
     def __init__(self, path: Path, history: History) -> None:
         self.path = path
-        self._before = _read(path, history)
+        self.moved = ""
+        self._asked, self._why = path, "is not there"
+        self._raw, self._data = b"", _NOTHING  # as read or written last
         self._observers: list[WeakMethod[Callable[[], None]]] = []
+        self._before = self._earlier(history)
+
+    # --- the work of an earlier session ----------------------------------------------------------
+
+    def _earlier(self, history: History) -> _Earlier | None:
+        """What there is of the program of `history`; and from now on that file is used."""
+        try:
+            ours = [
+                (path, data) for path in self._files() if (data := self._read(path)) is not None
+            ]
+        except OSError:
+            return None  # the first write will say so
+        path, data = next((pair for pair in ours if pair[1]), (ours or [(self.path, _NOTHING)])[0])
+        self._use(path)
+        found = _section(data, history.text)
+        return _Earlier(history, found) if found else None
 
     def offer(self, history: History) -> str | None:
         """One sentence of what there is beyond `history`; None where there is nothing."""
         if self._before is None:
             return None
-        steps = _steps_more(self._before["nodes"], history)
-        answers = len(set(self._before["answers"]) - set(history.answers))
+        steps, answers = self._before.steps_more(history), self._before.answers_more(history)
         counts = ((steps, "step"), (answers, "answer"))
         what = " and ".join(_number(n, noun) for n, noun in counts if n)
         if not what:
             return None
-        return f"You were here before: {self.path.name} has {what} more than this lab."
+        lost = self._before.skipped
+        rest = f" {_number(lost, 'step')} of it can no longer be taken." if lost else ""
+        return f"You were here before: {self.path.name} has {what} more than this lab.{rest}"
 
     def observe(self, observer: Callable[[], None]) -> None:
         """Call the method `observer`, while its object lives, when it is said what becomes."""
@@ -57,21 +91,14 @@ class Kept:
         before, self._before = self._before, None
         try:
             if before is not None:
-                _merge(cursor, before)
+                take_saved(cursor, before.data, skip=True)
         finally:
             self._tell()
 
     def forget(self) -> None:
-        """Let the next `write` drop the earlier work."""
+        """Offer the earlier work no more; it stays in the file, for another session."""
         self._before = None
         self._tell()
-
-    def write(self, cursor: Schedule) -> None:
-        """Write the whole history with its answers, and where `cursor` stands."""
-        data = to_data(cursor.history, cursor.node)
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(_beside(data, self._before) if self._before else data, indent=1)
-        self.path.write_text(text + "\n", encoding="utf-8")
 
     def _tell(self) -> None:
         for observer in self._observers:
@@ -79,28 +106,133 @@ class Kept:
             if call is not None:
                 call()
 
+    # --- writing ---------------------------------------------------------------------------------
 
-def _read(path: Path, history: History) -> Mapping[str, Any] | None:
-    """What `path` holds of the program of `history`; None where it is nothing, or of another."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        if data["program"] != script.show(history.root.func):
-            return None
-        _beside({"nodes": [], "answers": {}}, data)
-        _steps_more(data["nodes"], history)
-    except (OSError, *DAMAGE):
-        return None  # not ours, or half written: there is nothing to offer
-    return data
+    def write(self, cursor: Schedule) -> None:
+        """Add the whole history with its answers, and where `cursor` stands, to the file.
+
+        Raises NotWritten, an OSError, where that fails; the file is then as it was.
+        """
+        own = to_data(cursor.history, cursor.node)
+        waiting = self._before is not None and not own["at"]  # who only came has left no place
+        for path in self._files():
+            with replacing(path) as replace:
+                found = self._read(path)
+                if found is None:
+                    continue
+                together = _together(own, found, waiting)
+                text = as_text(together)
+                replace(text)
+                self._raw, self._data = text.encode(), together
+            self._use(path)
+            return
+        raise ScheduleError(f"Can't save: {self.moved}", hint="give another path")
+
+    def _files(self) -> Iterator[Path]:
+        """Where the work may be: in the file in use, or in those beside the one asked for."""
+        yield self.path
+        for number in range(2, _MOST + 1):
+            beside = self._asked.with_stem(f"{self._asked.stem}.kept-{number}")
+            if beside != self.path:
+                yield beside
+
+    def _use(self, path: Path) -> None:
+        if path != self._asked:
+            self.moved = f"{self._asked.name} {self._why}; steps are kept in {path.name}."
+        self.path = path
+
+    def _read(self, path: Path) -> Mapping[str, Any] | None:
+        """What `path` holds; None where that is nothing of ours, or may not be read."""
+        try:
+            raw = path.read_bytes()
+            if raw != self._raw:
+                self._data, self._raw = parsed(raw) or _NOTHING, raw
+            return self._data
+        except FileNotFoundError:
+            return _NOTHING
+        except OSError as error:
+            if path == self._asked and not isinstance(error, PermissionError):
+                raise
+            why = "may not be read"
+        except ScheduleError as error:
+            why = f"is left as it is ({error.headline.partition(': ')[2].rstrip('.')})"
+        if path == self._asked:
+            self._why = why
+        return None
 
 
-def _beside(own: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+_NOTHING: Mapping[str, Any] = {}
+
+
+class _Earlier:
+    """The saved steps of a program that are possible, taken in a history of their own."""
+
+    def __init__(self, history: History, data: Mapping[str, Any]) -> None:
+        cursor = Schedule(history.root.mod)
+        self.skipped = take_saved(cursor, data, skip=True)
+        self.data = to_data(cursor.history, cursor.node)
+        self._history = cursor.history
+        self._seen = 1  # of the nodes of the other history
+        self._there = {0: cursor.history.root}  # by their numbers, what they are here
+
+    def steps_more(self, history: History) -> int:
+        """How many steps there are here that `history`, which grows, has not taken."""
+        for node in history.nodes[self._seen :]:
+            here = self._there.get(node.parent.id) if node.parent else None
+            same = _same(node, here) if here is not None else None
+            if same is not None:
+                self._there[node.id] = same
+        self._seen = len(history)
+        return len(self._history) - len(self._there)
+
+    def answers_more(self, history: History) -> int:
+        """How many questions are answered here and not in `history`."""
+        return len(set(self._history.answers) - set(history.answers))
+
+
+def _same(node: HistoryNode, parent: HistoryNode) -> HistoryNode | None:
+    """The child of `parent`, in another history, that is what `node` is in its own."""
+    assert node.step is not None
+    history = parent.history
+    return history.child(parent, node.step) or history.twin(parent, node.step, node.func)
+
+
+# --- what is in a file ----------------------------------------------------------------------------
+
+
+def _section(data: Mapping[str, Any], program: str) -> Mapping[str, Any] | None:
+    """The history of `program` among those of a file."""
+    return next((part for part in _sections(data) if part["program"] == program), None)
+
+
+def _sections(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [data, *data.get("others", ())] if data else []
+
+
+def _together(own: Mapping[str, Any], found: Mapping[str, Any], waiting: bool) -> dict[str, Any]:
+    """The data of a history with all that was in the file that it goes to.
+
+    While `waiting`, it stands where it stood in the file.
+    """
+    program = own["program"]
+    before = _section(found, program)
+    others = [
+        {name: part[name] for name in ("program", "mark", "nodes", "at", "answers")}
+        for part in _sections(found)
+        if part["program"] != program
+    ]
+    whole = _beside(own, before, waiting) if before else dict(own)
+    return {**whole, "others": others} if others else whole
+
+
+def _beside(own: Mapping[str, Any], before: Mapping[str, Any], waiting: bool) -> dict[str, Any]:
     """The data of a history with the steps and answers of `before` that it has not."""
     nodes = [dict(node) for node in own["nodes"]]
     places = {_place(node["parent"], node): k for k, node in enumerate(nodes, 1)}
-    marks = {node["mark"] for node in nodes}
+    marks = {own["mark"], *(node["mark"] for node in nodes)}
     made = [0]
     for node in before["nodes"]:
-        parent = made[count_of(node["parent"])]
+        parent = made[node["parent"]]
         place = _place(parent, node)
         if place not in places:
             nodes.append({"parent": parent, "mark": "", "step": node["step"]})
@@ -109,7 +241,10 @@ def _beside(own: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]
         here = nodes[made[-1] - 1]
         if not here["mark"] and node["mark"] not in marks:
             here["mark"] = node["mark"]
-    return {**own, "nodes": nodes, "answers": {**before["answers"], **own["answers"]}}
+            marks.add(node["mark"])
+    answers = {**before["answers"], **own["answers"]}
+    at = made[before["at"]] if waiting else own["at"]
+    return {**own, "nodes": nodes, "at": at, "answers": answers}
 
 
 def _place(parent: int, node: Mapping[str, Any]) -> tuple[int, str]:
@@ -117,38 +252,5 @@ def _place(parent: int, node: Mapping[str, Any]) -> tuple[int, str]:
     return parent, json.dumps(node["step"], sort_keys=True)
 
 
-def _steps_more(nodes: Sequence[Mapping[str, Any]], history: History) -> int:
-    """How many of the saved steps `history` has not taken."""
-    known: list[HistoryNode | None] = [history.root]
-    for node in nodes:
-        parent = known[count_of(node["parent"])]
-        step = step_from_data(node["step"])
-        known.append(history.child(parent, step) if parent else None)
-    return known.count(None)
-
-
 def _number(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def _merge(cursor: Schedule, data: Mapping[str, Any]) -> None:
-    """Take the saved steps again in the history of `cursor`, and go where it stood.
-
-    Answers that were given here stay, and names stay at their nodes.
-
-    Raises ScheduleError where a step is not possible, or the data is damaged.
-    """
-    made = [cursor.history.root]
-    named = {"", *(node.mark for node in cursor.history)}
-    try:
-        for name, answer in data["answers"].items():  # first: labs look at them with each step
-            cursor.history.answers.setdefault(text_of(name), text_of(answer))
-        for node in data["nodes"]:
-            cursor.goto(made[count_of(node["parent"])])
-            cursor.take_step(cursor.node.depth + 1, step_from_data(node["step"]))
-            made.append(cursor.node)
-            if node["mark"] not in named:
-                cursor.mark(node["mark"])
-        cursor.goto(made[count_of(data["at"])])
-    except DAMAGE as error:
-        raise damaged(error) from None

@@ -7,8 +7,8 @@ from typing import Any
 
 from workbench import runtime
 from workbench.diag import Fail
-from workbench.widgets.page import MACHINE_PANES, PROGRAM_PANES
 from workbench.widgets.question import Question
+from workbench.widgets.view import MACHINE_PANES, PROGRAM_PANES
 
 PANES = {"TensorIR": "tensorir", "CUDA": "cuda", "Metal": "metal", "Code": "code"}
 

@@ -3,55 +3,130 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import zlib
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from workbench import draw, script
-from workbench.diag import Fail
+from workbench import draw
+from workbench.diag import prose, visible
 from workbench.schedule.history import HistoryNode
+from workbench.script.writer import string
 from workbench.widgets import static
 from workbench.widgets.page import said
-from workbench.widgets.pictures import who_of, written
+from workbench.widgets.pictures import picture_name, who_of, written
+from workbench.widgets.text import Token
+from workbench.widgets.texts import printed
+from workbench.widgets.view import View
+from workbench.widgets.whole import page_trait
 
 
 def summary(node: HistoryNode) -> str:
     """The lab in a few lines: the path, where it stands, and who computes what."""
-    steps = [f"  {n.id} {n.label}" + (f'  "{n.mark}"' if n.mark else "") for n in node.path()]
-    lines = [f"Lab: {node.func.name}, {len(node.history)} programs", *steps, said(node)]
+    steps = [f"  {n.id} {n.label}" + (f"  {string(n.mark)}" if n.mark else "") for n in node.path()]
+    lines = [f"Lab: {visible(node.func.name)}, {len(node.history)} programs", *steps, said(node)]
     lines += [who_of(node.func, buffer).caption for buffer in written(node.func)[:1]]
     return "\n".join(lines)
 
 
-def form(node: HistoryNode) -> str:
-    """The path as HTML without a script: each program folded, the last one's picture open."""
-    parts = [f"<p><b>Lab: {escape(node.func.name)}</b></p>"]
-    for step in node.path():
-        opened = " open" if step is node else ""
-        title = f"{step.id} {step.label}"
-        parts.append(
-            f"<details{opened}><summary>{escape(title)}</summary>"
-            f"<pre>{escape(script.show(step.func))}</pre></details>"
-        )
-    for buffer in written(node.func)[:1]:
-        try:
-            parts.append(draw.picture_html(draw.who_picture(who_of(node.func, buffer))))
-        except Fail as fail:
-            parts.append(f"<p>{escape(fail.headline)}</p>")
-    return "".join(parts)
+def still(node: HistoryNode, view: View, state: Mapping[str, Any], note: str) -> str:
+    """The page of `node` as HTML without a script, for where no Python answers, as `note` says.
+
+    `state` are the traits of a lab. Where that lab is shown, this hides itself; each program of
+    the path is folded, that of `node` open.
+    """
+    page, own = state[page_trait(str(node.id))], state["setup"]["own"]
+    hides = f'body:has(.wb-lab[data-own="{own}"]) .wb-still[data-own="{own}"]{{display:none}}'
+    parts = [
+        f"<style>{static.still_style()}{hides}</style>",
+        f"<p><b>{prose(state['setup']['title'])}</b></p>",
+        *_asked(state["setup"]["question"], state["answers"]),
+        *(_program(step, step is node) for step in node.path()),
+        *_text(view.program, page, state["lines"]),
+        *(f"<p><b>Note:</b> {prose(note)}</p>" for note in page["notes"]),
+        *_picture(page["pictures"].get(picture_name(node.func, view))),
+        *_run(page.get("run")),
+        f"<p>{note}</p>",
+    ]
+    return f'<div class="wb-still" data-own="{own}">{"".join(parts)}</div>'
 
 
-def offline_page(title: str, state: Mapping[str, Any]) -> str:
-    """One HTML page with the lab's state and code in it: it steps with no Python and no network."""
-    data = json.dumps(state, separators=(",", ":")).replace("<", "\\u003c")  # no tag can end it
+LAST_PAGE = "This is the lab's last page. To take steps, run the notebook's cells down to this one."
+
+
+def _asked(question: Mapping[str, Any] | None, answers: Mapping[str, str]) -> Iterator[str]:
+    if question is None:
+        return
+    yield f"<p><b>Before you try:</b> {prose(question['text'])}</p>"
+    given = answers.get(question["name"])
+    if given is None:
+        yield f"<ul>{''.join(f'<li>○ {prose(choice)}</li>' for choice in question['choices'])}</ul>"
+    else:
+        yield f"<p>You say: {prose(given)}.</p>"
+
+
+def _program(node: HistoryNode, opened: bool) -> str:
+    return (
+        f"<details{' open' if opened else ''}><summary>{prose(f'{node.id} {node.label}')}</summary>"
+        f"<pre>{escape(printed(node.func).text)}</pre></details>"
+    )
+
+
+def _text(name: str, page: Mapping[str, Any], lines: Sequence[Sequence[Token]]) -> Iterator[str]:
+    """The program as CUDA, say, where that pane is open; as TensorIR it is there already."""
+    if name == "tensorir":
+        return
+    pane = page["texts"][name]
+    if "refusal" in pane:
+        yield _refused(pane["refusal"])
+    else:
+        text = "\n".join("".join(token[1] for token in lines[k]) for k in pane["lines"])
+        yield f"<p>{prose(pane['label'])}:</p><pre>{escape(text)}</pre>"
+
+
+def _picture(pane: Mapping[str, Any] | None) -> Iterator[str]:
+    if pane is not None and "refusal" in pane:
+        yield _refused(pane["refusal"])
+    elif pane is not None:
+        yield draw.picture_html(pane)
+
+
+def _run(result: Mapping[str, Any] | None) -> Iterator[str]:
+    if result is None:
+        return
+    yield f"<p><b>{prose(result['text'])}</b></p>{result.get('times', '')}"
+    yield from (f"<p>{prose(note)}</p>" for note in result.get("notes", ()))
+
+
+def _refused(refusal: Mapping[str, str]) -> str:
+    hint = f"<br>Do: {prose(refusal['hint'])}" if refusal["hint"] else ""
+    return f"<p>✕ {prose(refusal['headline'])}{hint}</p>"
+
+
+WITHOUT_SCRIPT = (
+    "These are the steps to one program. A browser of 2023 or later, with JavaScript, shows every "
+    "program of the history here, one step at a time, with its pictures and its code."
+)
+
+
+def offline_page(title: str, state: Mapping[str, Any], still: str) -> str:
+    """One HTML page with the lab's state and code in it: it steps with no Python and no network.
+
+    The state is packed: pages of neighbouring steps say much the same. What a reader without the
+    script sees is `still`, which the lab replaces.
+    """
+    text = json.dumps(state, separators=(",", ":"), ensure_ascii=False)
+    data = b64encode(zlib.compress(text.encode())).decode()
     return f"""<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(title)}</title>
+<title>{escape(visible(title))}</title>
 <style>:root {{ color-scheme: light dark; }} body {{ margin: 8px; background: Canvas; }}
 {static.style()}</style></head>
-<body><main><h1 style="font: 600 16px system-ui">{escape(title)}</h1>
-<div id="lab"></div></main><script type="application/json" id="state">{data}</script>
+<body><main><h1 style="font: 600 16px system-ui">{escape(visible(title))}</h1>
+<div id="lab">{still}</div></main>
+<script type="text/plain" id="state">{data}</script>
 <script type="module">
 {static.offline_script()}
 </script></body></html>

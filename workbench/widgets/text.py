@@ -36,18 +36,22 @@ class Lines:
 
     all: list[list[Token]] = field(default_factory=list)
     _index: dict[tuple[Token, ...], int] = field(default_factory=dict)
+    _known: dict[tuple[str, tuple[Mark, ...]], int] = field(default_factory=dict)
 
-    def add(self, tokens: Sequence[Token]) -> int:
-        """The number of the line, which is new or known."""
-        key = tuple(tokens)
-        if key not in self._index:
-            self._index[key] = len(self.all)
-            self.all.append(list(key))
-        return self._index[key]
+    def add(self, line: str, marks: Iterable[Mark]) -> int:
+        """The number of a line with its marks, which is new or known."""
+        known = (line, tuple(marks))
+        if known not in self._known:
+            key = tuple(tokens(*known))
+            if key not in self._index:
+                self._index[key] = len(self.all)
+                self.all.append(list(key))
+            self._known[known] = self._index[key]
+        return self._known[known]
 
     def add_text(self, text: str, words: Mapping[str, str]) -> list[int]:
         """The lines of a text whose identifiers in `words` are marked."""
-        return [self.add(tokens(line, word_marks(line, words))) for line in text.splitlines()]
+        return [self.add(line, word_marks(line, words)) for line in text.splitlines()]
 
 
 def word_marks(line: str, words: Mapping[str, str]) -> list[Mark]:

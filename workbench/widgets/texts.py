@@ -10,11 +10,12 @@ from workbench.ir import BlockId, Buffer, PrimFunc, Var
 from workbench.schedule.history import HistoryNode
 from workbench.schedule.trace import Trace
 from workbench.script import Printed
+from workbench.script.functions import def_name
 from workbench.widgets.build import build
 from workbench.widgets.memo import memo
 from workbench.widgets.names import Keys, Names
 from workbench.widgets.plain import plain_loops
-from workbench.widgets.text import Lines, Mark, tokens
+from workbench.widgets.text import Lines, Mark
 
 LABELS = {
     "tensorir": "TensorIR program",
@@ -30,8 +31,7 @@ def text_pane(
 ) -> dict[str, Any]:
     """The pane `name` of the program of `node`; a refusal stands where there is no valid kernel."""
     if name == "tensorir":
-        before = node.parent.func if node.parent else None
-        return {"label": LABELS[name], **program_lines(before, node.func, keys, lines)}
+        return {"label": LABELS[name], **program_lines(node.before, node.func, keys, lines)}
     if name == "loops":
         text = memo(node.func, "loops", lambda: plain_loops(node.func))
         note = "Every loop, bound ones too, as a loop: what is computed, not who does it."
@@ -58,7 +58,7 @@ def python_of(node: HistoryNode) -> str:
     """Runnable Python: the program that the history starts from, and the steps to `node`."""
     start = node.path()[0]
     whole = start.mod if len(start.mod.functions) > 1 else start.func
-    name = "Module" if whole is start.mod else start.func.name
+    name = "Module" if whole is start.mod else def_name(start.func)
     imports = "T, ir_module" if whole is start.mod else "T"
     steps = Trace(tuple(n.step for n in node.path() if n.step)).as_python(name)
     head = f"import workbench as wb\nfrom workbench import {imports}"
@@ -88,7 +88,7 @@ def program_lines(
             [list(span) for span in row.left_words],
             [list(span) for span in row.right_words],
         ]
-        for row in script.diff(before, after)
+        for row in script.diff_printed(left.printed, right.printed)
     ]
     return {"diff": rows}
 
@@ -109,7 +109,7 @@ class _Numbered:
 
     def line(self, number: int) -> int:
         text = self.printed.lines[number - 1].text
-        return self.lines.add(tokens(text, self.marks.get(number, ())))
+        return self.lines.add(text, self.marks.get(number, ()))
 
 
 def refusal(fail: Fail) -> dict[str, str]:

@@ -14,6 +14,7 @@ from workbench.diag import Fail
 from workbench.insight import Table
 from workbench.ir import Block, PrimFunc, structural_equal, walk
 from workbench.runtime import Built, Timing, recorded, vendor
+from workbench.script.writer import string
 from workbench.target import of_device
 
 Arrays = Sequence[np.ndarray[Any, Any]]
@@ -139,7 +140,7 @@ def is_matmul(func: PrimFunc) -> bool:
     if len(func.params[2].shape) != 2:
         return False
     (m, k), (_, n) = func.params[0].shape, func.params[2].shape
-    same = script.parse(MATMUL.format(m=m, n=n, k=k, name=blocks[0].name))
+    same = script.parse(MATMUL.format(m=m, n=n, k=k, name=string(blocks[0].name)))
     return isinstance(same, PrimFunc) and structural_equal(
         replace(func, name="main", attrs=()), replace(same, attrs=())
     )
@@ -153,7 +154,7 @@ def main(
     C: T.Buffer(({m}, {n}), "float32"),
 ):
     for i, j, k in T.grid({m}, {n}, {k}):
-        with T.block("{name}"):
+        with T.block({name}):
             vi, vj, vk = T.axis.remap("SSR", [i, j, k])
             with T.init():
                 C[vi, vj] = T.float32(0)

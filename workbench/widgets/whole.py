@@ -7,7 +7,8 @@ from typing import Any
 
 from workbench.schedule import Schedule
 from workbench.widgets.compare import comparison
-from workbench.widgets.page import Desk, View, every_choice, every_view, page, picture_name
+from workbench.widgets.page import Desk, every_choice, every_view, page
+from workbench.widgets.view import View
 
 
 def whole(
@@ -28,10 +29,9 @@ def whole(
             made = page(cursor, each, desk, made)
         pages[str(node.id)] = {**made, "offers": {}}
         if node.parent is not None:
-            shown = picture_name(made, node, view)
             pair = f"{node.parent.id}:{node.id}"
-            made = comparison(node.parent, node, [shown], desk)
-            compares[pair] = {**compares.get(pair, {}), **made}
+            found = comparison(node.parent, node, view, desk)
+            compares[pair] = {**compares.get(pair, {}), **found}
     traits = {page_trait(key): made for key, made in pages.items()}
     return traits | {compare_trait(pair): made for pair, made in compares.items()}
 

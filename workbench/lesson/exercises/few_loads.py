@@ -50,6 +50,7 @@ def solve(sch: Schedule) -> None:
 
 EXERCISE = Exercise(
     name="a product with few loads",
+    lesson="03_local_blocking",
     task="Each output of this product sums 40 products, so a plain schedule loads 80 elements for "
     "it, and C besides. Load about a quarter of them. 61 is a prime number: only a tile of 1 row "
     "or of all 61 divides it, so split has an edge to guard.",

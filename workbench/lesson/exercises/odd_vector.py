@@ -28,6 +28,7 @@ def solve(sch: Schedule) -> None:
 
 EXERCISE = Exercise(
     name="add 1000 numbers",
+    lesson="01_vector_add",
     task="1000 is no multiple of 32. Give every cell of C to a thread of its own, in blocks of "
     "whole warps, with as few idle threads as you can.",
     program=script.parse(PROGRAM),  # type: ignore[arg-type]

@@ -50,6 +50,7 @@ def solve(sch: Schedule) -> None:
 
 EXERCISE = Exercise(
     name="tiles for 3 KiB",
+    lesson="04_shared_blocking",
     task="Give each block at most 3 KiB (3072 bytes) of shared memory, as if many blocks had to "
     "share a multiprocessor. Find tile sizes that load at most 3 elements of global memory for "
     "each output, with at most 16 barriers in a block.",

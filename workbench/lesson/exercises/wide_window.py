@@ -37,6 +37,7 @@ def solve(sch: Schedule) -> None:
 
 EXERCISE = Exercise(
     name="a window of five",
+    lesson="02_window_sum",
     task="Each output adds five neighbours, so a plain schedule loads every input five times. "
     "Load each one from global memory about once.",
     program=script.parse(PROGRAM),  # type: ignore[arg-type]

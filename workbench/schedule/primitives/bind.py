@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from workbench import script
 from workbench.check import refuse_conflict
-from workbench.check.kernels import nests
+from workbench.check.kernels import nest_of
 from workbench.check.threads import mixing, told, why_not_mixed
 from workbench.diag import Refusal
 from workbench.ir import THREAD_AXES, For, PrimFunc
@@ -20,6 +20,12 @@ MOST_THREADS = 1024  # of a block, on every GPU of the catalogue
 
 def _check(func: PrimFunc, loop: For, thread_axis: str) -> None:
     name = f"Can't bind `{loop.loop_var.name}` to {thread_axis}"
+    if thread_axis.startswith("vthread"):
+        raise Refusal(
+            f"{name}: virtual threads are TVM's, and are not in the workbench",
+            loop,
+            hint="leave the loop inside the thread's own loops, serial or unrolled",
+        )
     if thread_axis not in THREAD_AXES:
         raise Refusal(
             f"{name}: there is no such axis", loop, hint=f"the axes: {', '.join(THREAD_AXES)}"
@@ -42,7 +48,7 @@ def _check(func: PrimFunc, loop: For, thread_axis: str) -> None:
 def _refuse_axis(func: PrimFunc, loop: For, axis: str, name: str) -> None:
     """Refuse what the other bound loops of the same kernel do not allow."""
     known = places(func)
-    nest = next(n for n in nests(func) if loop in n.loops)
+    nest = nest_of(func, loop)
     for other in nest.bound:
         if other.thread != axis:
             continue
@@ -82,7 +88,7 @@ def _refuse_axis(func: PrimFunc, loop: For, axis: str, name: str) -> None:
 
 
 def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, str]]:
-    nest = next(n for n in nests(func) if loop in n.loops)
+    nest = nest_of(func, loop)
     inside = any(outer.thread for outer in places(func).all_loops_above(loop))
 
     def unlikely(axis: str) -> tuple[bool, bool]:

@@ -25,6 +25,7 @@ from workbench.schedule.feeding import check_fed
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import Box, exact
 from workbench.schedule.scope import around, only_region, readers, siblings, writers
+from workbench.script.writer import string
 
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
@@ -144,6 +145,20 @@ def _direct(
                 + (", ".join(r.block.name for r in later) or "there are none"),
             )
     return [r for r in later if r.block.id in ids]
+
+
+def copy_instead(func: PrimFunc, block: Block, buffer: Buffer, scope: str) -> str:
+    """What to do with an argument that is to lie in `scope`: the copy, where one can be made."""
+    number = [region.buffer for region in block.writes].index(buffer)
+    names = [realize.block.name for realize in places(func).blocks.values()]
+    try:
+        cache_write(func, block, number, scope)
+    except Refusal:
+        return f"write into a buffer of its own, and copy `{buffer.name}` from there"
+    if names.count(block.name) > 1:
+        return f"copy it from there: cache_write of {number} in {scope!r}, with the block's handle"
+    call = f"sch.cache_write({string(block.name)}, {number}, {string(scope)})"
+    return f"copy it from there: {call}"
 
 
 def _box(func: PrimFunc, block: Block, buffer: Buffer, loops: list[For], task: str) -> Box:

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from math import prod
 
 from workbench import script
 from workbench.arith import simplify
 from workbench.diag import Refusal
-from workbench.ir import Expr, For, PrimFunc, Var, const
+from workbench.ir import Expr, For, PrimFunc, Var, cast, const
 from workbench.ir.places import places
 from workbench.schedule.bindings import replace_loops
-from workbench.schedule.nest import constant_extent, perfect_nest, refuse_if_taken, uses
+from workbench.schedule.nest import (
+    constant_extent,
+    counting_type,
+    most_turns,
+    perfect_nest,
+    refuse_if_taken,
+    uses,
+)
 from workbench.schedule.primitive import Edit, Key, primitive
 
 
 def _check(func: PrimFunc, *loops: For, preserve_unit_iters: bool = True) -> None:
     if not loops:
-        raise Refusal(
-            "Can't fuse: no loops were given", hint='name them, outermost first: sch.fuse("i", "j")'
-        )
+        raise Refusal("Can't fuse: no loops were given", hint="name them, outermost first")
     for loop in loops:
         refuse_if_taken("fuse", loop)
     for outer, inner in pairwise(loops):
@@ -44,6 +50,15 @@ def _check(func: PrimFunc, *loops: For, preserve_unit_iters: bool = True) -> Non
                 detail=f"`{inner.loop_var.name}` runs {script.expr_text(inner.extent)} times",
                 hint="fuse loops whose extents do not depend on each other",
             )
+
+    _type(func, loops)
+
+
+def _type(func: PrimFunc, loops: Sequence[For]) -> str:
+    """The type of the variable of all `loops` in one."""
+    turns = [most_turns(func, loop) for loop in loops]
+    known = prod(n for n in turns if n is not None) if None not in turns else None
+    return counting_type("fuse", loops, known)
 
 
 def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, list[For]]]:
@@ -84,7 +99,7 @@ def fuse(func: PrimFunc, *loops: For, preserve_unit_iters: bool = True) -> Edit:
                 T.writes(B[vi, vj])
                 B[vi, vj] = A[vi, vj]
     """
-    dtype = loops[0].loop_var.type
+    dtype = _type(func, loops)
     fused = Var("_".join(loop.loop_var.name for loop in loops) + "_fused", dtype)
     inside: Expr = const(1, dtype)  # iterations of the loops further in
     values: dict[Var, Expr] = {}
@@ -93,9 +108,9 @@ def fuse(func: PrimFunc, *loops: For, preserve_unit_iters: bool = True) -> Edit:
         if constant_extent(loop) == 1:
             digit = const(0, dtype)
         elif any(constant_extent(outer) != 1 for outer in loops[:number]):
-            digit = fused % simplify(loop.extent * inside)
-        values[loop.loop_var] = loop.min + digit // inside
-        inside = simplify(loop.extent * inside)
+            digit = fused % simplify(cast(dtype, loop.extent) * inside)
+        values[loop.loop_var] = loop.min + cast(loop.loop_var.type, digit // inside)
+        inside = simplify(cast(dtype, loop.extent) * inside)
     units = frozenset(v for v in values if not preserve_unit_iters)
     body = replace_loops(loops[-1].body, values, units=units)
     new = replace(

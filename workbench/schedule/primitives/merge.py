@@ -86,7 +86,7 @@ def merge(func: PrimFunc, *loops: For) -> Edit:
         raise Refusal(
             "Can't merge: it takes two or more different loops",
             *loops,
-            hint='name them: sch.merge("i", "j")',
+            hint="name two or more, in the order of the program",
         )
     task = f"merge {', '.join(f'`{one.loop_var.name}`' for one in loops)}"
     chains = _chains(func, loops, task)

@@ -17,7 +17,7 @@ def _check(func: PrimFunc, *ordered_loops: For) -> None:
     if not ordered_loops:
         raise Refusal(
             "Can't reorder: no loops were given",
-            hint='name them in their new order, outermost first: sch.reorder("j", "i")',
+            hint="name them in their new order, outermost first",
         )
     for loop in ordered_loops:
         if sum(loop is other for other in ordered_loops) > 1:

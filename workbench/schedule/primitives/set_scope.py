@@ -10,6 +10,7 @@ from workbench.ir import Block, PrimFunc, substitute_buffers
 from workbench.ir.places import places
 from workbench.schedule.caching import SCOPES, by_name, check_scope, nth_buffer
 from workbench.schedule.primitive import Edit, primitive
+from workbench.schedule.primitives.cache_write import copy_instead
 
 
 def _check(func: PrimFunc, block: Block, buffer_index: int | str, storage_scope: str) -> None:
@@ -20,7 +21,7 @@ def _check(func: PrimFunc, block: Block, buffer_index: int | str, storage_scope:
             f"Can't put `{buffer.name}` in {storage_scope} memory: it is an argument of "
             f"{func.name}, in global memory",
             block,
-            hint=f'cache it there: sch.cache_write("{block.name}", 0, "{storage_scope}")',
+            hint=copy_instead(func, block, buffer, storage_scope),
         )
 
 

@@ -9,10 +9,17 @@ from math import prod
 from workbench import script
 from workbench.arith import simplify
 from workbench.diag import Refusal
-from workbench.ir import Const, Expr, For, PrimFunc, Var, const
+from workbench.ir import Const, Expr, For, PrimFunc, Var, cast, const
 from workbench.ir.places import places
 from workbench.schedule.bindings import guarded, replace_loops
-from workbench.schedule.nest import constant_extent, divisors, nest, refuse_if_taken
+from workbench.schedule.nest import (
+    constant_extent,
+    counting_type,
+    divisors,
+    most_turns,
+    nest,
+    refuse_if_taken,
+)
 from workbench.schedule.primitive import Edit, primitive
 
 
@@ -52,6 +59,19 @@ def _check(
                 hint="write None for the factor that should be worked out",
             )
 
+    _type(func, loop, factors)
+
+
+def _type(func: PrimFunc, loop: For, factors: list[int | None]) -> str:
+    """The type of the new variables: it holds each of them, and the number that they make up."""
+    given = prod(f for f in factors if f is not None)
+    turns = most_turns(func, loop)
+    if None not in factors:
+        turns = given
+    elif turns is not None:
+        turns = -(-turns // given) * given
+    return counting_type(f"split `{loop.loop_var.name}`", [loop], turns)
+
 
 def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, list[int | None]]]:
     extent = constant_extent(loop)
@@ -62,7 +82,15 @@ def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, list[int | None]]]
     yield from ({"factors": [None, size]} for size in inner)
 
 
-@primitive(group="loops", check=_check, choices=_choices)
+@primitive(
+    group="loops",
+    check=_check,
+    choices=_choices,
+    instead={  # TVM's te.schedule
+        "factor": ("factors", lambda size: [None, size]),
+        "nparts": ("factors", lambda count: [count, None]),
+    },
+)
 def split(
     func: PrimFunc, loop: For, factors: list[int | None], preserve_unit_iters: bool = True
 ) -> Edit:
@@ -92,22 +120,24 @@ def split(
                 B[vi] = A[vi]
     """
     var = loop.loop_var
+    dtype = _type(func, loop, factors)
     given = prod(f for f in factors if f is not None)
-    missing = simplify((loop.extent + (given - 1)) // given)
-    sizes = [missing if f is None else const(f, var.type) for f in factors]
-    parts = tuple(Var(f"{var.name}_{k}", var.type) for k in range(len(sizes)))
-    index: Expr = const(0, var.type)
+    extent = cast(dtype, loop.extent)
+    missing = simplify((extent + (given - 1)) // given)
+    sizes = [missing if f is None else const(f, dtype) for f in factors]
+    parts = tuple(Var(f"{var.name}_{k}", dtype) for k in range(len(sizes)))
+    index: Expr = const(0, dtype)
     for part, size in zip(parts, sizes, strict=True):
         index = index * size + part
     units = frozenset(p for p, s in zip(parts, sizes, strict=True) if _is_one(s))
     dropped = frozenset() if preserve_unit_iters else units
     body = loop.body
-    extent = constant_extent(loop)
-    exact = extent is not None and all(isinstance(s, Const) for s in sizes)
-    if not exact or prod(s.value for s in sizes if isinstance(s, Const)) != extent:
-        body = guarded(body, index < loop.extent)
-    body = replace_loops(body, {var: loop.min + index}, units=dropped)
-    new = nest([replace(loop, loop_var=p, min=const(0, var.type), extent=s, kind="serial")
+    turns = constant_extent(loop)
+    exact = turns is not None and all(isinstance(s, Const) for s in sizes)
+    if not exact or prod(s.value for s in sizes if isinstance(s, Const)) != turns:
+        body = guarded(body, index < extent)
+    body = replace_loops(body, {var: loop.min + cast(var.type, index)}, units=dropped)
+    new = nest([replace(loop, loop_var=p, min=const(0, dtype), extent=s, kind="serial")
                 for p, s in zip(parts, sizes, strict=True)], body)  # fmt: skip
     return Edit(places(func).replace(loop, new), parts, {var: parts})
 

@@ -11,6 +11,7 @@ from workbench.ir.places import places
 from workbench.schedule.caching import nth_buffer
 from workbench.schedule.nest import annotated
 from workbench.schedule.primitive import Edit, primitive
+from workbench.schedule.primitives.cache_write import copy_instead
 from workbench.schedule.scope import home
 
 KEY = "buffer_dim_align"  # TVM's name, which lowering reads
@@ -89,7 +90,7 @@ def _checked(
         raise Refusal(
             f"Can't {task}: it is an argument, whose rows the caller has laid out",
             places(func).realize(block),
-            hint=f'copy it first: sch.cache_write("{block.name}", 0, "shared")',
+            hint=copy_instead(func, block, buffer, "shared"),
         )
     size = len(buffer.shape)
     if not -size <= axis < size:

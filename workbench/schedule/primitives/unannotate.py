@@ -8,6 +8,7 @@ from workbench.diag import Refusal
 from workbench.ir import Block, For, PrimFunc
 from workbench.schedule.nest import annotated
 from workbench.schedule.primitive import Edit, primitive
+from workbench.script.writer import string
 
 
 def _check(func: PrimFunc, block_or_loop: Block | For, ann_key: str) -> None:
@@ -16,7 +17,7 @@ def _check(func: PrimFunc, block_or_loop: Block | For, ann_key: str) -> None:
         place = block_or_loop
         name = place.name if isinstance(place, Block) else place.loop_var.name
         raise Refusal(
-            f'Can\'t unannotate `{name}`: it has no note "{ann_key}"',
+            f"Can't unannotate `{name}`: it has no note {string(ann_key)}",
             block_or_loop,
             hint=f"its notes: {', '.join(keys) or 'none'}",
         )

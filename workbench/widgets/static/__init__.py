@@ -17,7 +17,8 @@ MODULES = (
     "compare.js",
     "lab.js",
 )
-STYLES = ("lab.css", "program.css", "pictures.css")
+STYLES = ("theme.css", "lab.css", "program.css", "pictures.css")
+STILL = ("theme.css", "pictures.css", "still.css")
 
 
 @cache
@@ -36,6 +37,12 @@ def offline_script() -> str:
 def style() -> str:
     """The style sheet."""
     return "\n".join(_read(name) for name in STYLES)
+
+
+@cache
+def still_style() -> str:
+    """The style sheet of the page without a script."""
+    return "\n".join(_read(name) for name in STILL)
 
 
 def _read(name: str) -> str:

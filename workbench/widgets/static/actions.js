@@ -43,7 +43,7 @@ function actionsPane(lab) {
     const given = lab.question && lab.answers[lab.question.name];
     const shown = !lab.offline && lab.at !== 0 && kind === "ready" && !error;
     done.hidden = !shown;
-    done.textContent = shown ? `✓ ${text}` : "";
+    done.replaceChildren(...(shown ? prose(`✓ ${text}`) : []));
     if (shown && given !== undefined && lab.page?.verdict)
       done.append(" ", h("b", {}, "Your answer is decided: see the question."));
   }
@@ -77,7 +77,7 @@ function actionsPane(lab) {
       {
         "data-f": verb.name,
         "aria-expanded": String(open === verb.name),
-        title: verb.summary,
+        title: spoken(verb.summary),
         onclick: () => {
           open = verb.name; // pressed again, a form that is open already takes the focus
           draw();
@@ -100,22 +100,18 @@ function actionsPane(lab) {
 
   function verbBody(verb) {
     if (verb.verdict === "refused") {
-      return [h("p.wb-summary", {}, verb.summary), refusalView(verb.why)];
+      return [h("p.wb-summary", {}, prose(verb.summary)), refusalView(verb.why)];
     }
-    return [h("p.wb-summary", {}, verb.summary), form(verb)];
+    return [h("p.wb-summary", {}, prose(verb.summary)), form(verb)];
   }
 
   function form(verb) {
     const fields = verb.fields.map((field) => ({ field, ...control(field) }));
     const go = h("button.wb-go", { type: "submit", disabled: lab.offline }, `apply ${verb.name}`);
-    const call = h("code.wb-call", {}, verb.call);
+    const call = h("code.wb-call");
     const preview = () => {
-      call.textContent = fields.reduce((text, { field, read }) => {
-        const typed = read();
-        if (typed === "") return text;
-        if (field.many) return text.replace(field.name, typed);
-        return text.replace(`${field.name}=…`, `${field.name}=${typed}`);
-      }, verb.call);
+      const given = fields.map(({ field, read }) => written(field, read())).filter(Boolean);
+      call.textContent = `sch.${verb.name}(${[verb.place, ...given].join(", ")})`;
     };
     preview();
     const submit = (event) => {
@@ -133,10 +129,23 @@ function actionsPane(lab) {
     );
   }
 
+  /** What is in a field as Python writes it in the call; "" where it is left out. */
+  function written(field, typed) {
+    const named = (text) => (field.many ? text : `${field.name}=${text}`);
+    if (field.kind === "bool") return named(typed ? "True" : "False");
+    if (field.kind === "choice") {
+      return named(field.options.find((option) => option.value === typed).text);
+    }
+    if (typed === "") return field.required ? named("…") : "";
+    const literal =
+      field.string === "all" ? /^(["']).*\1$/ : /^[-+.\d["'(]|^(True|False|None)$/;
+    return named(field.string && !literal.test(typed) ? JSON.stringify(typed) : typed);
+  }
+
   /** A labelled control for one argument; suggestions come from what the check allows. */
   function control(field) {
     const id = freshId("field");
-    const label = h("label", { for: id }, field.label);
+    const label = h("label", { for: id }, prose(field.label));
     let input;
     if (field.kind === "choice") {
       input = h(
@@ -172,7 +181,7 @@ function actionsPane(lab) {
     return wrap(label, input);
 
     function wrap(...parts) {
-      const help = field.help ? h("span.wb-help", { id: `${id}-help` }, field.help) : null;
+      const help = field.help ? h("span.wb-help", { id: `${id}-help` }, prose(field.help)) : null;
       const read = () => (field.kind === "bool" ? input.checked : input.value);
       return { box: h("div.wb-field", {}, parts, help), read };
     }

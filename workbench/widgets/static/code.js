@@ -113,7 +113,7 @@ function codeView(pane, page, lines) {
   if (pane.refusal) return [refusalView(pane.refusal)];
   const rows = pane.diff ? diffRows(pane.diff, lines, names) : plainRows(pane.lines, lines, names);
   const body = h("div.wb-listing", { role: "group", "aria-label": pane.label }, rows);
-  return [pane.note ? h("p.wb-hint", {}, pane.note) : null, body].filter(Boolean);
+  return [pane.note ? h("p.wb-hint", {}, prose(pane.note)) : null, body].filter(Boolean);
 }
 
 /** A refusal: its first line, what to do, and the rest folded. */

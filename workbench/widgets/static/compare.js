@@ -18,8 +18,8 @@ function comparePane(lab) {
     );
     return [
       known?.offer && !lab.offline ? go : null,
-      known?.text ? h("p.wb-note", {}, known.text) : null,
-      measured ? h("p.wb-verdict", {}, h("b", {}, measured.text)) : null,
+      known?.text ? h("p.wb-note", {}, prose(known.text)) : null,
+      measured ? h("p.wb-verdict", {}, h("b", {}, prose(measured.text))) : null,
       measured?.table ? timesTable(measured.table, "measured times") : null,
     ];
   }

@@ -23,11 +23,19 @@ function markup(html) {
   return box.content;
 }
 
-/** A sentence in which `code` stands between backticks, as nodes. */
+const UNIT = /(?<=\d) (?=(?:[KMGT]?i?B(?:\/s)?|bytes?|[nµm]?s|[MG]Hz|[GT]FLOP\/s)\b)/g;
+
+/** A sentence in which `code` stands between backticks, as nodes; units stay by their numbers. */
 function prose(text) {
   return String(text)
+    .replace(UNIT, "\u00a0")
     .split("`")
     .map((part, k) => (k % 2 ? h("code.wb-word", {}, part) : part));
+}
+
+/** The same sentence where there can be no elements: in what is read out, in a tooltip. */
+function spoken(text) {
+  return String(text).replaceAll("`", "");
 }
 
 // Each lab on a page evaluates this file anew: without a part of its own, its ids would be those of
@@ -39,18 +47,30 @@ function freshId(word) {
   return `wb-${word}-${own}-${counter}`;
 }
 
+const WRITTEN = "input:not([type=range]):not([type=radio]):not([type=checkbox]), textarea";
+
+// With Ctrl or Meta, what JupyterLab does to cells: selects all, undoes, merges, moves, folds.
+const ON_CELLS = /^([amzy]|Backspace|Arrow.*)$/i;
+
 /**
  * JupyterLab binds bare keys on any focused element that is not a text field: arrows leave
- * the cell, D D deletes it. Keys that our controls use stop here; Escape, Ctrl, Meta and
- * Shift+Enter pass.
+ * the cell, D D deletes it; Shift and a click select cells. What is meant for our controls stops
+ * here; Escape, Shift+Enter, and chords of Ctrl and Meta that do nothing to cells pass.
  */
-function guardKeys(root) {
-  const stop = (event) => {
-    const leaves = event.key === "Escape" || event.ctrlKey || event.metaKey;
+function guard(root) {
+  const onKey = (event) => {
+    const chord = event.ctrlKey || event.metaKey;
+    const leaves = event.key === "Escape" || (chord && !ON_CELLS.test(event.key));
     if (!leaves && !(event.shiftKey && event.key === "Enter")) event.stopPropagation();
+    // nor is all the text of the page selected
+    if (chord && event.key.toLowerCase() === "a" && !event.target.closest(WRITTEN))
+      event.preventDefault();
   };
-  root.addEventListener("keydown", stop);
-  return () => root.removeEventListener("keydown", stop);
+  const onPress = (event) => {
+    if (event.shiftKey) event.stopPropagation();
+  };
+  root.addEventListener("keydown", onKey);
+  root.addEventListener("mousedown", onPress);
 }
 
 const STOPS = "button, [role=button], [role=tab], summary, input[type=range], input[type=radio]";

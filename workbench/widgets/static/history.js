@@ -43,19 +43,15 @@ function historyPane(lab) {
   function stepButton({ node, depth }) {
     const here = node.id === lab.at;
     const versus = node.id === lab.against;
-    const choose = (event) => {
-      if (event.shiftKey) lab.setCompare(node.id);
-      else lab.goto(node.id);
-    };
     const branch = depth && lab.node(node.parent) && lab.firstChild(node.parent) !== node.id;
     const button = h(
       "button.wb-step",
       {
-        onclick: choose,
+        onclick: () => lab.goto(node.id),
         disabled: !lab.shows(node.id),
         "data-f": node.id,
         "aria-current": here ? "step" : null,
-        title: node.said || null,
+        title: node.said ? spoken(node.said) : null,
       },
       h("span.wb-here", { "aria-hidden": "true" }, here ? "▶" : versus ? "⇄" : branch ? "↳" : ""),
       h("span.wb-step-no", {}, String(node.id)),
@@ -68,7 +64,24 @@ function historyPane(lab) {
       node.mark && node.mark !== node.label ? h("span.wb-tag", {}, node.mark) : null,
       versus ? h("span.wb-unseen", {}, " (compared with)") : null,
     );
-    return h("li", { style: `--depth:${Math.min(depth, 4)}` }, button);
+    const style = `--depth:${Math.min(depth, 4)}`;
+    return h("li", { style }, button, here ? null : compareButton(node, versus));
+  }
+
+  function compareButton(node, versus) {
+    const words = `compare with ${node.id}`;
+    return h(
+      "button.wb-versus",
+      {
+        onclick: () => lab.setCompare(versus ? null : node.id),
+        disabled: !versus && !lab.compares(node.id),
+        "data-f": `compare ${node.id}`,
+        "aria-pressed": String(versus),
+        "aria-label": words,
+        title: words,
+      },
+      "⇄",
+    );
   }
 
   /** Scroll the list, and nothing else, to the step that is shown. */

@@ -67,17 +67,29 @@ class Lab {
 
   picture(page, name) {
     if (name === "who") return page.pictures[`who:${this.whoBuffer(page)}`];
-    if (name !== "tiles" || !page.axes?.length) return page.pictures[name];
-    const chosen = page.axes
-      .map((axis) => [axis.key, this.selected(axis)])
+    if (name !== "tiles") return page.pictures[name];
+    return page.pictures[this.tilesName(page, this.select)];
+  }
+
+  /** As Python names the picture of a selection. */
+  tilesName(page, select) {
+    const chosen = (page.axes ?? [])
+      .map((axis) => [axis.key, this.selected(axis, select)])
       .filter(([, value]) => value >= 0)
       .map(([key, value]) => `${key}=${value}`);
-    return page.pictures[`tiles:${chosen.join(",")}`];
+    return `tiles:${chosen.join(",")}`;
+  }
+
+  /** What the sliders chose; of a saved page only what it has a picture of. */
+  get select() {
+    const { select = {} } = this.view;
+    const there = !this.setup.offline || this.page.pictures[this.tilesName(this.page, select)];
+    return there ? select : {};
   }
 
   /** Where the slider of an axis stands; -1 while it takes all values. */
-  selected(axis) {
-    return Math.min(this.view.select?.[axis.key] ?? axis.start, axis.extent - 1);
+  selected(axis, select = this.select) {
+    return Math.min(select[axis.key] ?? axis.start, axis.extent - 1);
   }
 
   /** What can be done at the chosen place, as Python found it; null while nothing is chosen. */
@@ -96,6 +108,11 @@ class Lab {
   shows(id) {
     if (id === null || !this.node(id)) return false;
     return !this.offline || Boolean(this.model.get(`page_${id}`));
+  }
+
+  /** Whether the node that is shown can be compared with another: without Python if it was. */
+  compares(id) {
+    return !this.offline || Boolean(this.model.get(`compare_${id}_${this.at}`));
   }
 
   goto(id) {
@@ -190,20 +207,26 @@ function statusBar(lab, home) {
   const offer = h("div.wb-resume");
   const bar = h("div.wb-status", {}, said, error, offer);
   let timer = null;
+  let told = "";
   lab.waiting = () => {
     clearTimeout(timer);
     timer = setTimeout(() => {
-      said.textContent =
-        "Python has not answered: it is busy, or no longer there. The history still steps.";
+      say("Python has not answered: it is busy, or no longer there. The history still steps.");
     }, 4000);
   };
+
+  function say(words) {
+    if (told === words) return; // what is said again would be read out again
+    told = words;
+    said.replaceChildren(...prose(words));
+  }
 
   function draw() {
     clearTimeout(timer);
     const status = lab.status;
     const now = lab.setup.offline ? lab.node(lab.at)?.said : status.text;
     const words = lab.gone ? GONE : status.error ? "" : (now ?? ""); // the alert says it
-    if (said.textContent !== words) said.textContent = words;
+    say(words);
     const place = (status.error && home()) || bar;
     if (error.parentElement !== place) place.append(error);
     error.hidden = !status.error || lab.gone;
@@ -212,7 +235,7 @@ function statusBar(lab, home) {
     offer.hidden = !resume || lab.offline;
     if (resume) {
       offer.replaceChildren(
-        h("span", {}, resume.text),
+        h("span", {}, prose(resume.text)),
         h("button", { onclick: () => lab.send({ do: "resume" }) }, "go on from there"),
         h("button", { onclick: () => lab.send({ do: "forget" }) }, "start afresh"),
       );
@@ -237,7 +260,11 @@ function watchWidth(root) {
 
 function render({ model, el }) {
   const lab = new Lab(model);
-  const root = h("div.wb-lab", { role: "region", "aria-label": lab.setup.title });
+  const root = h("div.wb-lab", {
+    role: "region",
+    "aria-label": lab.setup.title,
+    "data-own": lab.setup.own, // of this lab's page without a script, which hides while it is here
+  });
   el.append(root);
   const question = questionCard(lab);
   const actions = actionsPane(lab);
@@ -251,7 +278,7 @@ function render({ model, el }) {
     comparePane(lab),
   ];
   root.append(question.pane, status.bar, ...parts.map((part) => part.pane));
-  const unguard = guardKeys(root);
+  guard(root);
   const unwatch = watchWidth(root);
   const relink = linkMarks(root, lab);
 
@@ -286,7 +313,6 @@ function render({ model, el }) {
   return () => {
     model.off("change", soon);
     model.off("comm_live_update", onLive);
-    unguard();
     unwatch();
   };
 }

@@ -1,6 +1,8 @@
-// A saved page: the traits lie in the page, and nothing answers messages.
+// A saved page: the traits lie in the page, packed, and nothing answers messages.
 
-const state = JSON.parse(document.getElementById("state").textContent);
+const packed = atob(document.getElementById("state").textContent);
+const bytes = new Blob([Uint8Array.from(packed, (c) => c.charCodeAt(0))]).stream();
+const state = await new Response(bytes.pipeThrough(new DecompressionStream("deflate"))).json();
 const listeners = new Map();
 const model = {
   get: (name) => state[name],
@@ -14,4 +16,6 @@ const model = {
     for (const act of listeners.get("change") ?? []) act();
   },
 };
-widget.render({ model, el: document.getElementById("lab") });
+const el = document.getElementById("lab");
+el.replaceChildren(); // what is there is for readers without this script
+widget.render({ model, el });

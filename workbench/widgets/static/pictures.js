@@ -5,7 +5,8 @@ const PICTURE_NAMES = { who: "who does what", memory: "memory", tiles: "tiles", 
 function pictureView(picture, label) {
   if (!picture) return [h("p.wb-hint", {}, "This picture was not made before the page was saved.")];
   if (picture.refusal) return [refusalView(picture.refusal)];
-  const strips = h("div.wb-strips", { role: "img", "aria-label": `${label}: ${picture.caption}` });
+  const words = spoken(`${label}: ${picture.caption}`);
+  const strips = h("div.wb-strips", { role: "img", "aria-label": words });
   if (picture.line) strips.style.cssText = picture.line;
   strips.append(markup(picture.strips.join("")));
   const table = h("div.wb-table", { role: "group", "aria-label": `${label} as a table` });
@@ -16,7 +17,7 @@ function pictureView(picture, label) {
       "figure.wb-picture",
       {},
       picture.strips.length ? strips : null,
-      h("figcaption", {}, picture.caption, "\n", kind),
+      h("figcaption", {}, ...prose(picture.caption), "\n", kind),
       picture.strips.length
         ? h("details", {}, h("summary", {}, "the same as a table"), table)
         : table,
@@ -37,6 +38,7 @@ function machinePane(lab) {
     body,
   );
   const settle = oneStop(pane);
+  const sliders = []; // functions that put each where it stands
   let drawnFrom = "";
 
   function draw() {
@@ -70,36 +72,43 @@ function machinePane(lab) {
   /** A slider for each axis, so that a block, its thread and a step are chosen together. */
   function tileControls(page) {
     const axes = page.axes ?? [];
+    sliders.length = 0;
     const rest = axes.filter((axis) => !axis.main);
-    const sliders = h("div.wb-sliders", {}, axes.filter((axis) => axis.main).map(axisSlider));
-    if (!rest.length) return [sliders];
+    const main = h("div.wb-sliders", {}, axes.filter((axis) => axis.main).map(axisSlider));
+    if (!rest.length) return [main];
     const open = rest.some((axis) => lab.selected(axis) >= 0);
     const more = h("summary", {}, `other loops (${rest.length})`);
     const others = h("div.wb-sliders", {}, rest.map(axisSlider));
-    return [sliders, h("details", { open }, more, others)];
+    return [main, h("details", { open }, more, others)];
   }
 
+  /** In a saved page it goes from stop to stop, and the others go back: those are its pictures. */
   function axisSlider(axis) {
     const id = freshId("slider");
     const words = (value) => (value < 0 ? "all" : `${value} of 0…${axis.extent - 1}`);
-    const value = lab.selected(axis);
-    const shown = h("output", { for: id }, words(value));
+    const saved = lab.setup.offline;
+    const shown = h("output", { for: id });
     const slider = h("input", {
       id,
       type: "range",
-      min: -1,
-      max: axis.extent - 1,
-      value,
+      min: saved ? 0 : -1,
+      max: (saved ? axis.stops.length : axis.extent) - 1,
       "aria-label": axis.label,
-      "aria-valuetext": words(value),
       "data-f": `slider ${axis.key}`,
       oninput: () => {
-        const at = Number(slider.value);
-        shown.textContent = words(at);
-        slider.setAttribute("aria-valuetext", words(at));
-        lab.show({ select: { ...lab.view.select, [axis.key]: at } });
+        const at = saved ? axis.stops[slider.value] : Number(slider.value);
+        lab.show({ select: { ...(saved ? {} : lab.view.select), [axis.key]: at } });
+        for (const put of sliders) put();
       },
     });
+    const put = () => {
+      const value = lab.selected(axis);
+      slider.value = saved ? axis.stops.indexOf(value) : value;
+      shown.textContent = words(value);
+      slider.setAttribute("aria-valuetext", words(value));
+    };
+    put();
+    sliders.push(put);
     return h("label.wb-slide", {}, h("span", {}, axis.label), slider, shown);
   }
 

@@ -25,7 +25,7 @@ function questionCard(lab) {
     return h(
       "fieldset",
       {},
-      h("legend.wb-unseen", {}, question.text),
+      h("legend.wb-unseen", {}, spoken(question.text)),
       question.choices.map((choice, k) => {
         const id = `${group}-${k}`;
         const right = verdict && given !== undefined && verdict.truth === k;
@@ -41,7 +41,7 @@ function questionCard(lab) {
             disabled: lab.offline || Boolean(verdict && given !== undefined),
             onchange: () => lab.send({ do: "answer", name: question.name, choice: k }),
           }),
-          choice,
+          h("span", {}, prose(choice)),
           right ? h("b", {}, " ✓ so it is") : null,
         );
       }),
@@ -53,7 +53,7 @@ function questionCard(lab) {
       return h(
         "p.wb-hint",
         {},
-        `You say: ${question.choices[given]}. `,
+        ...prose(`You say: ${question.choices[given]}. `),
         ...(lab.offline ? [] : prose(question.todo)),
       );
     const right = verdict.truth === given;
@@ -64,7 +64,9 @@ function questionCard(lab) {
         "p",
         {},
         h("b", {}, right ? "✓ You were right. " : "✕ It came out differently. "),
-        right ? "" : `You said “${question.choices[given]}”; the program says “${verdict.text}”.`,
+        right
+          ? ""
+          : prose(`You said “${question.choices[given]}”; the program says “${verdict.text}”.`),
       ),
       h("p", {}, h("b", {}, "Why: "), ...prose(verdict.why)),
     );

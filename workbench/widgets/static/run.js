@@ -22,7 +22,7 @@ function runPane(lab) {
     stop.hidden = bar.hidden = !running;
     if (running && lab.status.of) bar.value = lab.status.done / lab.status.of;
     else bar.removeAttribute("value");
-    device.textContent = running ? lab.status.text : lab.setup.device;
+    device.replaceChildren(...prose(running ? lab.status.text : lab.setup.device));
     const result = lab.page?.run;
     out.replaceChildren(...(result && !running ? shown(result) : []));
     settle();
@@ -33,8 +33,9 @@ function runPane(lab) {
     const sign = result.ok === false ? "✕ " : result.ok ? "✓ " : "";
     const table = h("div.wb-table", { role: "group", "aria-label": "what the run counted" });
     if (result.table) table.append(markup(result.table));
+    const verdict = h("b", {}, prose(sign + result.text));
     return [
-      h(`p.wb-verdict${result.ok === false ? ".wb-bad" : ""}`, {}, h("b", {}, sign + result.text)),
+      h(`p.wb-verdict${result.ok === false ? ".wb-bad" : ""}`, {}, verdict),
       result.times
         ? folded("how long it takes on a GPU", timesTable(result.times, "how long it takes"))
         : null,

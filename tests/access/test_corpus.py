@@ -1,0 +1,39 @@
+"""Every odd program has a meaning, and the meaning is that of running it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.access.corpus import FAMILIES, program
+from tests.support import reference
+from workbench import emulate
+from workbench.access import Terms, difference, meaning, random_data
+from workbench.ir import PrimFunc, verify
+
+PROGRAMS = [(family, name) for family, programs in FAMILIES.items() for name in programs]
+
+
+def arrays(func: PrimFunc, seed: int) -> list[np.ndarray]:
+    """The random data as arrays."""
+    return [
+        np.array(list(cells.values()), dtype=buffer.type).reshape(buffer.shape)
+        for buffer, cells in zip(func.params, random_data(func, seed), strict=True)
+    ]
+
+
+@pytest.mark.parametrize(("family", "name"), PROGRAMS)
+def test_the_terms_have_the_values_of_a_run(family, name):
+    func = program(family, name)
+    verify(func)
+    terms = meaning(func, random_data(func, 1), Terms())
+    ours, evaluated, referred = ([*arrays(func, 1)] for _ in range(3))
+    emulate.evaluate(func, evaluated)
+    reference.run(func, referred)
+    for array, cells in zip(ours, terms, strict=True):
+        for cell, term in cells.items():
+            array[cell] = term.value
+    for a, b, c in zip(ours, evaluated, referred, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5)
+        np.testing.assert_allclose(a, c, rtol=1e-5)
+    assert not difference(func, program(family, name), random_data(func, 2))

@@ -1,0 +1,87 @@
+"""What the labs of the lessons say, as it is laid out: numbers stay whole, code is code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+import workbench as wb
+from tests.browser.jupyter import ROOT
+from tests.browser.test_lab import shoot
+from tests.lessons.test_lessons import run_cells
+from workbench.widgets import static_form
+from workbench.widgets.widget import TRAITS
+
+pytestmark = pytest.mark.browser
+
+LESSONS = sorted((ROOT / "lessons").glob("*.ipynb"))
+WIDTHS = (360, 829, 949)
+
+FAULTS = r"""() => {
+  const faults = [];
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node; (node = texts.nextNode()); ) {
+    const el = node.parentElement;
+    if (el.closest('pre, code, style, script')) continue;
+    if (node.data.includes('`')) faults.push('a backtick: ' + node.data);
+    const number = /\d(?:[\d.,\/]*\d)?(?:[ \u00a0](?:[KMGT]?i?B|bytes?|[nµm]?s|[MG]Hz)\b)?/g;
+    for (let found; (found = number.exec(node.data)); ) {
+      const range = document.createRange();
+      range.setStart(node, found.index);
+      range.setEnd(node, found.index + found[0].length);
+      const lines = [...range.getClientRects()].filter((r) => r.width).map((r) => r.top);
+      if (Math.max(...lines) - Math.min(...lines) > 4) faults.push(`${found[0]} of ${node.data}`);
+    }
+  }
+  return faults;
+}"""
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem[:2])
+def test_numbers_stay_whole_and_code_is_marked(
+    browser: Browser, lesson: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    page = browser.new_page(offline=True)
+    for k, lab in enumerate(labs_of(lesson, tmp_path, monkeypatch)):
+        file = tmp_path / f"{k}.html"
+        file.write_text(static_form.offline_page("lab", shown(lab), ""))
+        page.goto(file.as_uri())
+        expect(page.locator(".wb-pane").first).to_be_visible()
+        for name in ("who does what", "memory", "tiles"):
+            tab = page.get_by_role("tab", name=name, exact=True)
+            if not tab.count():
+                page.locator(".wb-machine > .wb-more").click()
+            tab.click()
+            page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+            for width in WIDTHS:
+                page.set_viewport_size({"width": width, "height": 1000})
+                columns = "1" if width < 700 else "2"
+                expect(page.locator(".wb-lab")).to_have_attribute("data-columns", columns)
+                assert page.evaluate(FAULTS) == [], (k, name, width)
+                assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+                shoot(page, f"text-{lesson.stem[:2]}-{k}-{name}-{width}")
+    page.close()
+
+
+def labs_of(lesson: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[wb.widgets.Lab]:
+    """The labs that the cells of a lesson open."""
+    opened: list[wb.widgets.Lab] = []
+    open_lab = wb.lab
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(wb, "lab", lambda *a, **k: opened.append(open_lab(*a, **k)) or opened[-1])
+    run_cells(lesson)
+    assert opened
+    return opened
+
+
+def shown(lab: wb.widgets.Lab) -> dict[str, object]:
+    """The traits of a saved page of where the lab is: run, compared, with every picture."""
+    lab.run()
+    lab.against = 0 if lab.at else -1
+    for machine in ("who", "memory", "tiles"):
+        lab.view = {**lab.view, "machine": machine}
+    state = lab.get_state()
+    kept = {name for name in state if name in TRAITS or name.startswith(("page_", "compare_"))}
+    return {name: state[name] for name in kept} | {"setup": {**lab.setup, "offline": True}}

@@ -1,0 +1,46 @@
+"""Programs with very long loops and very many blocks can be asked and scheduled."""
+
+from __future__ import annotations
+
+import pytest
+
+import workbench as wb
+from workbench.schedule.nest import divisors
+from workbench.script import parse
+
+
+def copies(count: int, extent: int = 8) -> str:
+    buffer = f'T.Buffer(({extent},), "float32")'
+    head = f"@T.prim_func\ndef main(A: {buffer}, B: {buffer}):\n"
+    blocks = [
+        f"    for i{k} in range({extent}):\n"
+        f'        with T.block("b{k}"):\n'
+        f"            v = T.axis.spatial({extent}, i{k})\n"
+        f"            B[v] = A[v] + {float(k)}\n"
+        for k in range(count)
+    ]
+    return head + "".join(blocks)
+
+
+@pytest.mark.parametrize("extent", [10**18, 999_999_999_999_999_989, 2**62])
+def test_a_loop_of_any_length_can_be_asked(extent):
+    sch = wb.Schedule(parse(copies(1, extent)))
+    possible = {verdict.verb for verdict in sch.actions("i0") if verdict.possible}
+    assert "split" in possible
+    _, inner = sch.split("i0", factors=[None, 4])
+    assert {verdict.verb for verdict in sch.actions(inner) if verdict.possible} >= {"bind"}
+
+
+def test_divisors():
+    assert divisors(12) == [1, 2, 3, 4, 6, 12]
+    assert divisors(2**32) == [2**k for k in range(33)]
+    assert divisors(10**18)[:3] == [1, 2, 4] and divisors(10**18)[-1] == 10**18
+
+
+def test_every_reader_of_a_cache_among_many_blocks():
+    sch = wb.Schedule(parse(copies(200)))
+    assert any(v.verb == "cache_read" and v.possible for v in sch.actions("b7"))
+    sch.cache_read("b7", 0, "shared")
+    text = sch.func.script()
+    assert text.count("= A_shared[") == 200  # every reader, as in TVM
+    assert text.count("A_shared[v0] = A[v0]") == 1

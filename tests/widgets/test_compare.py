@@ -1,0 +1,125 @@
+"""Two programs side by side: each with its own picture, whatever the other has not."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from pathlib import Path
+
+import pytest
+
+import workbench as wb
+from benchmarks import lab_pages
+from benchmarks.matmuls import SMALL, blocking, matmul
+from tests.support.saved_page import saved_state
+from tests.widgets.programs import ADD, WINDOW, bind_both, parse, window_steps
+from workbench import script
+from workbench.schedule import Schedule
+from workbench.widgets import Lab
+from workbench.widgets.compare import comparison
+from workbench.widgets.page import Desk, page
+from workbench.widgets.pictures import axes_of
+from workbench.widgets.view import MACHINE_PANES, View
+
+
+@pytest.fixture(scope="module")
+def tiled() -> Schedule:
+    """Lesson 3's way: its steps rename axes, bind them, and write other buffers."""
+    return blocking(Schedule(matmul(SMALL)), 2, 2, 2, 2, 2)
+
+
+@pytest.mark.parametrize("machine", MACHINE_PANES)
+def test_each_step_beside_its_neighbour_has_its_own_picture(tiled: Schedule, machine: str):
+    """The selection is the last of every axis that there is before and after."""
+    sch, desk = tiled.fork(), Desk()
+    select = {"i": 7, "j": 7, "i_0": 1, "k_0": 3, "k_1": 1, "blockIdx.x": 1, "threadIdx.x": 1}
+    view = View(machine=machine, buffer="C_local", select=select)
+    neighbours = [(node.parent, node) for node in sch.history if node.parent is not None]
+    for pair in (*neighbours, *(pair[::-1] for pair in neighbours)):
+        made = comparison(*pair, view, desk)
+        assert json.loads(json.dumps(made)) == made
+        for shown, one in zip(made["pictures"], pair, strict=True):
+            sch.goto(one)
+            (own,) = page(sch, view, desk)["pictures"].values()
+            assert shown["title"].startswith(f"{one.id} ")
+            for part in ("caption", "table") if machine == "tiles" else ("table",):
+                assert shown["picture"][part] == own[part]
+
+
+def test_a_selection_of_one_program_is_left_out_of_the_other():
+    sch, desk = Schedule(parse(ADD)), Desk()
+    sch.bind("i", "threadIdx.x")
+    made = comparison(*sch.history, View(machine="tiles", select={"threadIdx.x": 5}), desk)
+    before, after = (shown["picture"]["caption"].splitlines()[0] for shown in made["pictures"])
+    assert (before, after) == ("With i = 0:", "With threadIdx.x = 5:")
+
+
+def test_every_pane_of_every_pair_of_neighbours_of_a_lesson():
+    """A sample of benchmarks/lab_pages.py, which takes all lessons and saves each page."""
+    small, _, large, _ = lab_pages.labs(lab_pages.LESSONS[0])
+    assert [*lab_pages.faults(small), *lab_pages.faults(large)] == []
+
+
+def test_a_page_is_saved_while_two_programs_are_compared(tmp_path: Path):
+    sch = Schedule(parse(WINDOW))
+    window_steps(sch)
+    lab: Lab = wb.lab(sch, panes=["tiles"])
+    lab.against = 2
+    lab.to_html(tmp_path / "lab.html")
+    state = saved_state(tmp_path / "lab.html")
+    pairs = {name for name in state if name.startswith("compare_")}
+    assert pairs == {"compare_2_7", *(f"compare_{k}_{k + 1}" for k in range(7))}
+
+
+def test_the_first_sliders_of_a_saved_page_stop_at_all_at_both_ends_and_beside_the_first(tiled):
+    stops = {axis["key"]: axis["stops"] for axis in axes_of(tiled.func)}
+    assert list(stops.items())[:5] == [
+        ("blockIdx.x", [-1, 0, 1]),
+        ("blockIdx.y", [-1, 0, 1]),
+        ("threadIdx.x", [-1, 0, 1]),
+        ("threadIdx.y", [-1, 0, 1]),
+        ("i_2_init", [-1]),
+    ]
+    assert stops["k_0"] == [-1]
+    assert axes_of(matmul(SMALL))[0]["stops"] == [-1, 0, 1, 7]
+
+
+def test_the_sliders_of_a_saved_page_have_a_picture_at_each_stop(tmp_path: Path):
+    lab = wb.lab(Schedule(parse(ADD)), panes=["tiles"])
+    bind_both(lab)
+    lab.to_html(tmp_path / "lab.html")
+    pages = [made for name, made in saved_state(tmp_path / "lab.html").items() if "page_" in name]
+    assert len(pages) == len(lab.history)
+    for made in pages:
+        for moved in made["axes"]:
+            for stop in moved["stops"]:
+                at = {axis["key"]: axis["start"] for axis in made["axes"]} | {moved["key"]: stop}
+                chosen = ",".join(f"{key}={value}" for key, value in at.items() if value >= 0)
+                assert f"tiles:{chosen}" in made["pictures"], chosen
+
+
+MODULE = f"""
+@ir_module
+class Module:
+{textwrap.indent(ADD.replace("(8", "(4").replace(" i in", " j in").replace(", i)", ", j)"), "    ")}
+{textwrap.indent(WINDOW, "    ")}
+"""
+
+
+def test_a_step_in_one_function_of_a_module_is_compared_with_that_function():
+    """Of a module, a step may change another function than the step before it."""
+    sch = Schedule(script.parse(MODULE))
+    sch.work_on("window_sum")
+    sch.split("i", factors=[None, 128])
+    sch.work_on("add")
+    sch.bind("j", "threadIdx.x")
+    lab = wb.lab(sch)
+    lab.against = 1
+    for made in (lab.pages["2"]["texts"]["tensorir"], lab.compares["1:2"]["text"]):
+        assert [row[0] for row in made["diff"]].count("~") == 1
+        assert not {"+", "-"} & {row[0] for row in made["diff"]}
+    assert "It was “time step 3”." in lab.pages["2"]["pictures"]["who:C"]["caption"]
+    assert {shown["picture"]["kind"] for shown in lab.compares["1:2"]["pictures"]} == {"emulated"}
+    assert lab.status["text"] == 'Step 2, bind(j, "threadIdx.x").'
+    assert lab.place in lab._desk.places(lab.history[2].func)
+    assert lab.run()["ok"] is True

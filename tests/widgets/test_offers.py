@@ -1,0 +1,146 @@
+"""Forms of the lab: the call that they show is taken as it stands, and what they send is read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import workbench as wb
+from tests.schedule import programs
+from tests.widgets.programs import ADD, WINDOW, apply, key, parse, window_steps
+from workbench import script
+from workbench.schedule import Schedule
+from workbench.widgets import Lab
+from workbench.widgets.names import place_text
+from workbench.widgets.page import Desk, View, page
+
+
+def window() -> Schedule:
+    sch = Schedule(parse(WINDOW))
+    window_steps(sch)
+    return sch
+
+
+def product() -> Schedule:
+    sch = Schedule(script.parse(programs.MATMUL))
+    i, j, k = sch.get_loops("C")
+    i_0, i_1 = sch.split(i, factors=[None, 4])
+    sch.reorder(i_0, j, k, i_1)
+    sch.cache_read("C", 0, "shared")
+    sch.cache_read("C", 1, "shared")
+    sch.decompose_reduction("C", k)
+    return sch
+
+
+STARTS = {
+    "window": window,
+    "product": product,
+    "one name twice": lambda: Schedule(script.parse(programs.SAME_NAME)),
+    "two": lambda: Schedule(script.parse(programs.TWO)),
+}
+
+
+def offered(sch: Schedule) -> Iterator[dict[str, Any]]:
+    """Every verb that is possible at a place, for all places."""
+    desk = Desk()
+    for place in desk.places(sch.func):
+        made = page(sch, View(place=place, more=True), desk)
+        yield from (v for v in made["offers"][place]["verbs"] if v["verdict"] == "possible")
+
+
+def texts(field: dict[str, Any]) -> list[str]:
+    """What the field may hold, as the call shows it."""
+    if field["kind"] == "choice":
+        return [o["text"] if field["many"] else f"{field['name']}={o['text']}"
+                for o in field["options"]]  # fmt: skip
+    return [f"{field['name']}={field['value']}"] if field["value"] else []
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_the_call_that_a_form_shows_is_taken_as_it_stands(start: str):
+    sch = STARTS[start]()
+    seen = set()
+    for verb in offered(sch):
+        if len(verb["fields"]) > 1 or any(not texts(field) for field in verb["fields"]):
+            continue  # of several fields, not all go together; an empty one is to be filled in
+        for given in texts(verb["fields"][0]) if verb["fields"] else [""]:
+            call = f"sch.{verb['name']}({', '.join(filter(None, [verb['place'], given]))})"
+            exec(call, {"sch": sch.fork()})
+            seen.add(verb["name"])
+    assert len(seen) > 4
+    assert seen & {"fuse", "reorder", "split", "bind"}
+
+
+def test_a_list_of_loops_is_shown_loop_by_loop():
+    sch = window()
+    shown = [
+        (verb["place"], option["text"])
+        for verb in offered(sch)
+        for field in verb["fields"]
+        if verb["name"] == "fuse" and field["many"]
+        for option in field["options"]
+    ]
+    assert all(not text.startswith("[") for _, text in shown)
+    two = Schedule(script.parse(programs.SAME_NAME))
+    desk = Desk()
+    places = [place_text(two.func, desk.keys.thing(k)) for k in desk.places(two.func)]
+    assert len(set(places)) == len(places)
+    for place in places:
+        two.actions(eval(place, {"sch": two}))
+
+
+def told(lab: Lab) -> str:
+    error = lab.status["error"]
+    return f"{error['headline']}\n{error['hint']}"
+
+
+def test_what_cannot_be_read_is_told_with_what_is_possible():
+    lab = wb.lab(Schedule(parse(ADD)))
+    apply(lab, "split", "i", factors="[foo")
+    assert told(lab) == (
+        "Can't split: factors can't be read from '[foo'.\nwrite it as in Python, such as [None, 2]"
+    )
+    apply(lab, "split", "i", factors=lab.status["error"]["hint"].rpartition("such as ")[2])
+    assert lab.status["kind"] == "ready" and lab.at == 1
+
+
+def test_the_example_for_a_whole_number_is_one():
+    lab = wb.lab(Schedule(script.parse(programs.MATMUL)))
+    apply(lab, "rfactor", "k", factor_axis="foo")
+    example = lab.status["error"]["hint"].rpartition("such as ")[2]
+    apply(lab, "rfactor", "k", factor_axis=example)
+    assert lab.status["kind"] == "ready" and lab.at == 1
+
+
+@pytest.mark.parametrize(
+    ("typed", "key_", "value", "noted"),
+    [
+        ("note", "note", "1", 1),
+        ('"note"', "note", "[1, 2]", (1, 2)),
+        ("'note'", "note", "words", "words"),
+        ("12", "12", "'words'", "words"),
+        ("True", "True", "False", False),
+    ],
+)
+def test_a_text_may_be_typed_with_and_without_quotes(
+    typed: str, key_: str, value: str, noted: object
+):
+    lab = wb.lab(Schedule(parse(ADD)))
+    apply(lab, "annotate", "i", ann_key=typed, ann_val=value)
+    (loop,) = [lab.cursor.trace.steps[-1]]
+    assert dict(loop.kwargs).get("ann_val", loop.args[-1]) == noted
+    assert loop.args[1] == key_
+
+
+def test_the_value_of_a_note_is_typed():
+    lab = wb.lab(Schedule(parse(ADD)))
+    lab.view = {**lab.view, "more": True}
+    lab.place = key(lab, "i")
+    offers = lab.pages["0"]["offers"][lab.place]["verbs"]
+    (annotate,) = [verb for verb in offers if verb["name"] == "annotate"]
+    kinds = [(f["name"], f["kind"], f["string"], f["required"]) for f in annotate["fields"]]
+    assert kinds == [("ann_key", "text", "all", True), ("ann_val", "text", "some", True)]
+    json.dumps(offers)

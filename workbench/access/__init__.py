@@ -1,0 +1,13 @@
+"""Who touches what, when, and what that means: the terms that define a program's meaning."""
+
+from workbench.access.terms import (
+    Invalid,
+    Terms,
+    difference,
+    meaning,
+    random_data,
+    shuffled,
+    text,
+)
+
+__all__ = ["Invalid", "Terms", "difference", "meaning", "random_data", "shuffled", "text"]

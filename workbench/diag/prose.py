@@ -1,0 +1,41 @@
+"""Sentences, numbers and units as people read them, in HTML and in text."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+
+_UNIT = re.compile(r"(?<=\d) (?=(?:[KMGT]?i?B(?:/s)?|bytes?|[nµm]?s|[MG]Hz|[GT]FLOP/s)\b)")
+
+
+def prose(text: str) -> str:
+    """`text` as HTML: escaped, what stands between backticks as code, units beside their numbers.
+
+    >>> prose("Bind `i` where i < 8.")
+    'Bind <code>i</code> where i &lt; 8.'
+    """
+    kept = _UNIT.sub("\N{NO-BREAK SPACE}", escape(visible(text)))
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", kept)
+
+
+def visible(text: str, but: str = "") -> str:
+    """`text` with what does not print, as a name of a program may hold it, as escapes.
+
+    >>> visible("Can't split `a\\nb`")
+    "Can't split `a\\\\nb`"
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in but else repr(c)[1:-1] for c in text)
+
+
+def size_text(count: int) -> str:
+    """Bytes as one says them.
+
+    >>> [size_text(n) for n in (520, 4096, 4100, 1536, 2**20 - 1)]
+    ['520 B', '4 KiB', '4 KiB', '1.5 KiB', '1 MiB']
+    """
+    for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if count > size * 0.99995:  # else it were "1,024 KiB"
+            return f"{count / size:,.1f}".removesuffix(".0") + f" {unit}"
+    return f"{count:,} B"

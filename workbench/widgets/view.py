@@ -1,0 +1,51 @@
+"""What a lab shows of a program: its open panes, and what is chosen in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.diag import Fail
+
+PROGRAM_PANES = ("tensorir", "loops", "cuda", "metal", "code")
+MACHINE_PANES = ("who", "memory", "tiles")
+
+
+@dataclass(frozen=True)
+class View:
+    """Which panes are open, and what is chosen in them."""
+
+    program: str = "tensorir"
+    machine: str = "who"
+    buffer: str = ""
+    select: Mapping[str, int] = field(default_factory=dict)  # of the tiling picture; -1 is all
+    place: str = ""
+    more: bool = False  # of the verbs
+
+
+def read_view(data: Mapping[str, Any], place: str = "") -> View:
+    """The view that the trait of a lab holds, at a place; what it holds besides is left out.
+
+    Raises Fail for a pane that there is not, and for what cannot be chosen.
+    """
+    for key, there in (("program", PROGRAM_PANES), ("machine", MACHINE_PANES)):
+        pane = data.get(key, there[0])
+        if pane not in there:
+            shown = repr(pane[:40]) if isinstance(pane, str) else f"a {type(pane).__name__}"
+            raise Fail(
+                f"Can't show {shown} of the {key}: there is no such pane",
+                hint=f"there are: {', '.join(there)}",
+            )
+    select = data.get("select", {})
+    plain = isinstance(select, Mapping) and all(type(n) is int for n in select.values())
+    if not (
+        plain and type(data.get("buffer", "")) is str and type(data.get("more", False)) is bool
+    ):
+        raise Fail(
+            "Can't show that view: buffer is a name, more is True or False, and select has a "
+            "whole number for each axis",
+            hint="such as {'buffer': 'C', 'more': False, 'select': {'blockIdx.x': 3}}",
+        )
+    known = {key: data[key] for key in View.__dataclass_fields__ if key in data}
+    return View(**{**known, "place": place})
