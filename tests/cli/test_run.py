@@ -33,6 +33,9 @@ def calls(monkeypatch, tmp_path: Path) -> list[list[str]]:
 
 @pytest.fixture
 def as_root(monkeypatch):
+    for name in ("CI", "WORKBENCH_REQUIRE", "WORKBENCH_GPP", "WORKBENCH_CHROMIUM"):
+        monkeypatch.delenv(name, raising=False)  # set where run.py runs these tests
+
     def become(uid: int, apt: bool = True) -> None:
         monkeypatch.setattr("os.geteuid", lambda: uid, raising=False)
         found = {"apt-get": "/usr/bin/apt-get"} if apt else {}
@@ -256,7 +259,6 @@ def test_without_either_the_debian_package_is_named(calls, as_root, monkeypatch)
 
 def test_as_root_debians_packages_are_installed(calls, as_root, monkeypatch):
     as_root(0)
-    monkeypatch.delenv("CI", raising=False)
     run.tools()
     packages = [call[-2:] for call in calls if "install" in call and "apt-get" in call[0]]
     assert ["--no-install-recommends", "g++"] in packages
@@ -265,7 +267,6 @@ def test_as_root_debians_packages_are_installed(calls, as_root, monkeypatch):
 
 def test_else_playwright_brings_a_browser(calls, as_root, monkeypatch, capsys):
     as_root(1000)
-    monkeypatch.delenv("CI", raising=False)
     assert run.tools() == {"WORKBENCH_CHROMIUM": "/opt/chromium"}
     assert calls[0][1:] == ["-m", "playwright", "install", "chromium"]
     assert "the tests that compile kernels as C++ will be skipped" in capsys.readouterr().out
@@ -283,7 +284,6 @@ def test_where_nothing_helps_it_says_what_becomes_of_the_tests(
     environment: dict[str, str], then: list[str], as_root, monkeypatch, capsys
 ):
     as_root(1000)
-    monkeypatch.delenv("CI", raising=False)
     monkeypatch.setattr(run, "playwright_chromium", lambda: None)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)

@@ -6,7 +6,7 @@ import workbench as wb
 from tests.schedule import programs
 from workbench import ir, script
 from workbench.ir.places import places
-from workbench.schedule import HistoryNode
+from workbench.schedule import HistoryNode, ScheduleError
 
 
 @pytest.fixture
@@ -107,6 +107,13 @@ def test_numbers_count_creation_and_stay(sch: wb.Schedule) -> None:
     sch.vectorize("j")
     assert [node.id for node in sch.history] == [0, 1, 2, 3]
     assert [node.parent.id for node in sch.history if node.parent] == [0, 0, 1]
+
+
+def test_a_mark_is_text_that_a_file_can_hold(sch: wb.Schedule) -> None:
+    for name in ("", None, 3, "half a \ud83d"):
+        with pytest.raises(ScheduleError, match="Can't mark with"):
+            sch.mark(name)  # type: ignore[arg-type]
+    assert [node.mark for node in sch.history] == [""]
 
 
 def test_a_mark_moves_with_its_name(sch: wb.Schedule) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from workbench import script
 from workbench.diag import Refusal
-from workbench.ir import DEEPEST, BlockRealize, For, IRModule, PrimFunc, too_deep
+from workbench.ir import DEEPEST, BlockRealize, For, IRModule, PrimFunc, is_text, too_deep
 from workbench.ir.places import places
 from workbench.schedule import file, primitive
 from workbench.schedule.actions import Verdict, verdicts
@@ -123,9 +123,10 @@ class Schedule:
     def mark(self, name: str) -> None:
         """Name the program that this schedule stands at, for `goto` and `diff`.
 
-        A name that another program has moves here, so that a cell may run again.
+        A name that another program has moves here, so that a cell may run again. Raises
+        ScheduleError for what is no text, or text with half a character that no file can keep.
         """
-        if not name or not isinstance(name, str):
+        if not name or not is_text(name):
             raise ScheduleError(f"Can't mark with {name!r}", hint="give a name: sch.mark('tiled')")
         self.history.mark(self._node, name)
 

@@ -75,7 +75,7 @@ def _not_written(path: str | Path, error: Exception) -> NotWritten:
         asked=f"a file at {path}",
         hint=_HINTS.get(number or 0, "give a path in a folder where you may write files"),
     )
-    told.errno, told.filename = number, str(path)
+    told.errno, told.strerror, told.filename = number, why, str(path)
     return told
 
 
