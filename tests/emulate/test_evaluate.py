@@ -197,6 +197,25 @@ def test_large_programs_on_the_lane_machine(monkeypatch: pytest.MonkeyPatch):
     assert taken > 50
 
 
+@pytest.mark.parametrize(("blocks", "taken"), [(2, False), (64, True)])
+def test_few_blocks_with_much_to_do_in_turn_are_no_launch(blocks: int, taken: bool):
+    """There each turn of a loop would cost as much as all of them as lanes."""
+    func = parsed(
+        f"""
+@T.prim_func
+def main(A: T.Buffer(({blocks}, 1048576), "float32"), C: T.Buffer(({blocks},), "float32")):
+    for i, k in T.grid({blocks}, 1048576):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = T.float32(0)
+            C[vi] = C[vi] + A[vi, vk]
+"""
+    )
+    launches = sys.modules["workbench.emulate.large"].as_launches(func)
+    assert (launches is not None) is taken
+
+
 def test_a_refusal_in_a_large_program_is_told_in_its_own_words(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys.modules["workbench.emulate.large"], "MOST_LANES", 1)
     func = parsed(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from workbench import target
@@ -13,6 +14,7 @@ from workbench.ir import (
     BufferStore,
     Const,
     For,
+    IfThenElse,
     Kernel,
     Node,
     PrimFunc,
@@ -27,6 +29,8 @@ from workbench.lower.flatten_buffers import flatten_buffers
 from workbench.lower.inline_iterators import inline_iterators
 
 _ANY = target.get("cuda")  # the passes used here ask it nothing but how wide an offset is
+_FEW_BLOCKS = 64  # with fewer, a turn of a loop that carries something is hardly shared
+_MOST_TURNS = 1 << 16  # of such loops in a launch of few blocks: some seconds
 
 
 def as_launches(func: PrimFunc) -> tuple[Kernel, ...] | None:
@@ -56,11 +60,28 @@ def _launch(name: str, nest: Stmt, buffers: tuple[Buffer, ...]) -> Kernel | None
     body = rewrite(nest, _unbound)
     kernel = Kernel(name, params, (), views, (), (1, 1, 1), (1, 1, 1), body)
     kernel = flatten_buffers(drop_blocks(kernel, _ANY), _ANY)
-    loop = kernel.body
-    if not isinstance(loop, For) or loop not in independent_loops(kernel):
+    loop, independent = kernel.body, independent_loops(kernel)
+    if not isinstance(loop, For) or loop not in independent:
         return None
+    if length(loop) < _FEW_BLOCKS and _turns(loop, independent) > _MOST_TURNS:
+        return None  # as lanes of the inner loops, see evaluate, it takes a hundredth of the time
     axes = (("blockIdx.x", loop.loop_var),)
     return replace(kernel, axes=axes, grid=(length(loop), 1, 1), body=loop.body)
+
+
+def _turns(stmt: Stmt, independent: Collection[For]) -> int:
+    """How many turns of loops in `stmt` follow each other, those of `independent` all at once."""
+    match stmt:
+        case For():
+            return _turns(stmt.body, independent) * (1 if stmt in independent else length(stmt))
+        case SeqStmt():
+            return sum(_turns(part, independent) for part in stmt.stmts)
+        case IfThenElse(_, then_case, else_case):
+            return _turns(then_case, independent) + (
+                _turns(else_case, independent) if else_case else 0
+            )
+        case _:
+            return 1
 
 
 def _unbound(node: Node) -> Node:
