@@ -28,7 +28,12 @@ BESIDE = (
     "pytest>=8.2",
 )  # what the tests need and Colab does not have
 FIRST = ("tests/colab/first_cell.py",)  # leaves ours installed, which the others then import
-THEN = ("tests/lessons", "tests/lesson", "tests/widgets")
+THEN = (
+    "tests/lessons",
+    "tests/lesson/test_predictions.py",
+    "tests/widgets/test_lab.py",
+    "tests/widgets/test_saved.py",
+)
 
 
 def main() -> int:
