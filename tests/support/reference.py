@@ -206,7 +206,21 @@ def _expression(e: Expr) -> Code:
     raise TypeError(f"a program holds no {type(e).__name__}")
 
 
-_MATHS: dict[str, Callable[..., Any]] = {"abs": abs, "floor": math.floor, "ceil": math.ceil}
+_MATHS: dict[str, Callable[..., Any]] = {
+    "abs": abs,
+    "ceil": math.ceil,
+    "cos": math.cos,
+    "erf": math.erf,
+    "exp": math.exp,
+    "floor": math.floor,
+    "log": math.log,
+    "pow": math.pow,
+    "rsqrt": lambda x: 1 / math.sqrt(x),
+    "sigmoid": lambda x: 1 / (1 + math.exp(-x)),
+    "sin": math.sin,
+    "sqrt": math.sqrt,
+    "tanh": math.tanh,
+}
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "+": lambda a, b: a + b,

@@ -144,9 +144,10 @@ def random_data(func: PrimFunc, seed: int) -> Data:
     draw = random.Random(seed)
     data: list[dict[Cell, Number]] = []
     for buffer in func.params:
-        low = 0 if dtypes.is_int(buffer.type) else -3
+        low = -3 if dtypes.is_float(buffer.type) else 0
+        high = 1 if buffer.type == "bool" else 3
         cells = itertools.product(*(range(size) for size in buffer.shape))
-        data.append({cell: draw.randint(low, 3) for cell in cells})
+        data.append({cell: draw.randint(low, high) for cell in cells})
     return data
 
 
