@@ -36,23 +36,24 @@ TYPES = {
 }
 
 
-def _buffer(spec: str) -> str:
-    """``A[4, 6]i`` as the arguments that declare it."""
-    shape, _, letter = spec.partition("]")
-    return f'({shape},), "{TYPES[letter or "f"]}"'
+def _declared(spec: str) -> tuple[str, str]:
+    """The name and the arguments that ``t[4, 6]i @shared`` declares."""
+    name, _, rest = spec.partition("[")
+    shape, _, rest = rest.partition("]")
+    letter, _, scope = rest.partition(" @")
+    return name, f'({shape},), "{TYPES[letter or "f"]}", scope="{scope or "global"}"'
 
 
 def _text(section: str) -> str:
     """A whole program of a section without its name."""
     params, _, body = section.partition("\n")
-    specs = [spec.split("[") for spec in params.split("; ")]
-    signature = ", ".join(f"{name}: T.Buffer({_buffer(rest)})" for name, rest in specs)
-    lines = []
+    own = ""
     if body.startswith("own "):
         own, _, body = body.removeprefix("own ").partition("\n")
-        for spec in own.split("; "):
-            (name, rest), scope = spec.partition(" @")[0].split("["), spec.partition(" @")[2]
-            lines.append(f'{name} = T.alloc_buffer({_buffer(rest)}, scope="{scope or "global"}")')
+    declared = [_declared(spec) for spec in params.split("; ")]
+    signature = ", ".join(f"{name}: T.Buffer({buffer})" for name, buffer in declared)
+    buffers = [_declared(spec) for spec in filter(None, own.split("; "))]
+    lines = [f"{name} = T.alloc_buffer({buffer})" for name, buffer in buffers]
     inside = indent("\n".join([*lines, body.rstrip()]), "    ")
     return f"@T.prim_func\ndef main({signature}):\n{inside}\n"
 

@@ -144,6 +144,27 @@ def test_an_index_that_depends_on_data_is_that_of_the_data():
     assert not same(last, first)
 
 
+def test_who_wrote_a_cell_that_data_choose_may_be_put_in_its_place():
+    padded = program(
+        """
+for i in range(4):
+    S[i] = T.if_then_else(i < 2, A[0, i], T.Cast("float32", i))
+for i in range(4):
+    C[i] = S[n[i]]
+""",
+        alloc="S = T.alloc_buffer((4,))",
+    )
+    inlined = program(
+        """
+for i in range(4):
+    C[i] = T.if_then_else(n[i] < 2, A[0, n[i]], T.Cast("float32", n[i]))
+"""
+    )
+    shifted = program("for i in range(4):\n    C[i] = A[0, n[i]]")
+    assert same(padded, inlined)
+    assert not same(padded, shifted)
+
+
 def test_threads_in_another_order():
     running = program(
         """

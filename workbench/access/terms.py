@@ -14,8 +14,10 @@ Two programs mean the same if the terms of all cells of their arguments are the 
 So a program that is wrong but gives the right numbers by luck is told from a right one, and a sum
 in another order is not blamed. Each term also carries the number that it is for the data given:
 indices, conditions and extents that depend on data are decided by it, so more than one set of data
-should be tried where there are such. Equal terms are one object (hash consing), which makes
-comparing them free however large they are.
+should be tried where there are such. An argument of integers that decides indices holds plain
+numbers: ``p[n[i]]`` is then what the writer of that cell stored, also where that writer is inlined
+and computes with ``n[i]`` itself. Equal terms are one object (hash consing), which makes comparing
+them free however large they are.
 """
 
 from __future__ import annotations
@@ -48,6 +50,7 @@ from workbench.ir import (
     SeqStmt,
     Var,
     dtypes,
+    stores,
     walk,
 )
 
@@ -151,18 +154,37 @@ def random_data(func: PrimFunc, seed: int) -> Data:
     return data
 
 
+def _deciding(func: PrimFunc) -> frozenset[int]:
+    """The parameters of integers that decide which cells are touched, if only through others."""
+    touched = [i for n in walk(func) if isinstance(n, (BufferLoad, BufferStore)) for i in n.indices]
+    touched += [v for n in walk(func) if isinstance(n, BlockRealize) for v in n.iter_values]
+    found: set[Buffer] = set()
+    more = {buffer for index in touched for buffer in _loaded(index)}
+    while more:
+        found |= more
+        more = {b for s in stores(func) if s.buffer in found for b in _loaded(s.value)} - found
+    params = enumerate(func.params)
+    return frozenset(k for k, p in params if p in found and dtypes.is_int(p.type))
+
+
 def meaning(
-    func: PrimFunc, data: Data, terms: Terms, order: Order = in_order
+    func: PrimFunc,
+    data: Data,
+    terms: Terms,
+    order: Order = in_order,
+    numbers: frozenset[int] = frozenset(),
 ) -> list[dict[Cell, Term]]:
     """The terms of the cells of each parameter after `func` ran on `data`.
 
     `order` gives the order in which a loop takes its values; a loop of threads, lanes or parallel
-    iterations must mean the same in every order. Raises Invalid.
+    iterations must mean the same in every order. `numbers` are the parameters that hold plain
+    numbers. Raises Invalid.
     """
     run = _Run(terms, order)
     for k, (buffer, cells) in enumerate(zip(func.params, data, strict=True)):
         run.memory[buffer] = {
-            cell: terms.make("held", (k, cell), value) for cell, value in cells.items()
+            cell: terms.number(value) if k in numbers else terms.make("held", (k, cell), value)
+            for cell, value in cells.items()
         }
     for buffer in func.root.alloc_buffers:
         run.memory[buffer] = {}
@@ -175,8 +197,9 @@ def difference(a: PrimFunc, b: PrimFunc, data: Data, order: Order = in_order) ->
 
     `order` is that of the loops of `b`. Raises Invalid where one of them has no meaning.
     """
-    terms = Terms()
-    before, after = meaning(a, data, terms), meaning(b, data, terms, order)
+    terms, numbers = Terms(), _deciding(a)
+    before = meaning(a, data, terms, numbers=numbers)
+    after = meaning(b, data, terms, order, numbers)
     for buffer, cells, others in zip(a.params, before, after, strict=True):
         for cell, term in cells.items():
             if term is not others[cell]:
@@ -384,8 +407,12 @@ class _Run:
         return self.terms.apply(f"cast {dtype}", [term], lambda x: _rounded(x, dtype))
 
 
+def _loaded(e: Node) -> set[Buffer]:
+    return {n.buffer for n in walk(e) if isinstance(n, BufferLoad)}
+
+
 def _reads(e: Node, buffer: Buffer) -> bool:
-    return any(isinstance(n, BufferLoad) and n.buffer is buffer for n in walk(e))
+    return buffer in _loaded(e)
 
 
 def _rounded(value: Number, dtype: str) -> Number:
