@@ -3,45 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
-from itertools import combinations, islice, product
-from math import prod
+from itertools import combinations
 from typing import Literal, TypeAlias
 
 from workbench import arith, script
-from workbench.arith.evaluate import compiled as _compiled
-from workbench.check.cells import lags, made_there
-from workbench.check.units import (
+from workbench.access.cells import lags
+from workbench.access.iterations import (
+    Clash,
+    apart,
+    feeds,
+    first_clash,
+    used_by,
+    written_together,
+)
+from workbench.access.units import (
     Bounds,
     Cell,
     Unit,
-    keeps_apart,
     short,
     units,
     writes_apart,
 )
 from workbench.diag import Refusal
 from workbench.ir import (
-    TRUE,
-    BlockRealize,
     Buffer,
     BufferLoad,
     Expr,
     For,
     PrimFunc,
-    SeqStmt,
-    Stmt,
     Var,
     free_vars,
     stores,
     walk,
 )
-from workbench.ir.places import inner, places
+from workbench.ir.places import places
 
 Doers: TypeAlias = Literal["threads", "blocks", "lanes", "iterations"]
 """Who does the iterations: a block's threads, a grid's blocks, a vector's lanes, a CPU's cores."""
-
-_POINTS = 4096  # pairs of iterations that are tried for an example: a few milliseconds
 
 
 def refuse_conflict(func: PrimFunc, loop: For, task: str, doers: Doers) -> None:
@@ -110,37 +108,6 @@ def _depends(value: Expr, var: Var, dom: Bounds) -> bool:
     return var in free_vars(value) and var in free_vars(short(value, dom))
 
 
-def apart(loop: For, unit: Unit, dom: Bounds) -> bool:
-    """Whether different iterations of `loop` are proved to write different cells."""
-    return (
-        all(
-            keeps_apart(cell, sizes, unit, loop, dom)
-            for buffer in unit.writes
-            for cell, sizes in unit.cells(buffer, "write")
-        )
-        or _instances_apart(loop, unit, dom)
-        or _never_clash(loop, unit, dom)
-    )
-
-
-def _instances_apart(loop: For, unit: Unit, dom: Bounds) -> bool:
-    """Whether no two iterations, of all loops that the spatial iterators use, are one instance.
-
-    Then different iterations of `loop` are different instances, which write different cells.
-    """
-    if unit.block is None or writes_apart(unit.block) is not True:
-        return False
-    spatial = unit.bound("spatial")
-    used = {v for e in spatial for v in free_vars(e)}
-    if any(v in used for e in unit.bound("reduce") for v in free_vars(e)):
-        return False
-    assert isinstance(unit.stmt, BlockRealize)
-    loops = {v: dom[v] for v in used if v in dom}
-    if loop.loop_var not in loops or len(loops) < len(used):
-        return False
-    return arith.is_injective(spatial, loops, unit.stmt.predicate) is True
-
-
 def _refuse_shifted(loop: For, unit: Unit, task: str, doers: Doers) -> None:
     """Refuse a unit that reads its own output at another cell than it writes."""
     written: dict[Buffer, list[Cell]] = {}  # more than one where a block starts sums and adds
@@ -198,68 +165,12 @@ def _spatial_loops(unit: Unit, loop: For) -> list[Var]:
     return [v for v in found if v not in reduced and v is not loop.loop_var]
 
 
-@dataclass(frozen=True, slots=True)
-class _Clash:
-    """Two iterations of a loop, all loops around it fixed, that write one cell."""
-
-    first: int
-    second: int
-    cell: str
-
-
-def _example(loop: For, unit: Unit, dom: Bounds) -> _Clash | None:
+def _example(loop: For, unit: Unit, dom: Bounds) -> Clash | None:
     """Two iterations of `loop` that write one cell; other loops start afresh in both."""
-    if any(var not in dom for var in _used(unit)):
+    if any(var not in dom for var in used_by(unit)):
         return None  # an iterator of a block around says where, and has no one value
     start = {var: (low, low) for var, (low, _) in dom.items() if var is not loop.loop_var}
-    return _first_clash(loop, unit, {**dom, **start}) or _first_clash(loop, unit, dom)
-
-
-def _never_clash(loop: For, unit: Unit, dom: Bounds) -> bool:
-    """Whether no two iterations of `loop` write one cell, all of them tried."""
-    used = _used(unit)
-    if any(var not in dom for var in used):
-        return False
-    points = prod(high - low + 1 for var, (low, high) in dom.items() if var in used)
-    return points <= _POINTS and _first_clash(loop, unit, dom) is None
-
-
-def _used(unit: Unit) -> set[Var]:
-    """The variables that say which cells a unit writes, and when it runs."""
-    cells = [i for b in unit.writes for cell, _ in unit.cells(b, "write") for i in cell]
-    if isinstance(unit.stmt, BlockRealize):
-        cells.append(unit.stmt.predicate)
-    return {var for index in cells for var in free_vars(index)}
-
-
-def _first_clash(loop: For, unit: Unit, dom: Bounds) -> _Clash | None:
-    """The first two of the first iterations of `loop` that write one cell."""
-    inside = {other.loop_var for other in unit.loops}
-    used = [v for v in dom if v in _used(unit) and v is not loop.loop_var]
-    around = [v for v in used if v not in inside]
-    names = [*around, loop.loop_var, *(v for v in used if v in inside)]
-    holds = _compiled(unit.stmt.predicate if isinstance(unit.stmt, BlockRealize) else TRUE)
-    cells = [
-        (buffer, [_compiled(i) for i in cell], sizes)
-        for buffer in unit.writes
-        for cell, sizes in unit.cells(buffer, "write")
-    ]
-    seen: dict[tuple[object, ...], int] = {}
-    points = product(*(range(dom[v][0], dom[v][1] + 1) for v in names))
-    for point in islice(points, _POINTS):
-        env = dict(zip(names, point, strict=True))
-        time = env[loop.loop_var]
-        if not holds(env):
-            continue
-        for buffer, indices, sizes in cells:
-            corner = [index(env) for index in indices]
-            for step in product(*(range(size) for size in sizes)):
-                place = tuple(c + d for c, d in zip(corner, step, strict=True))
-                before = seen.setdefault((*point[: len(around)], buffer, *place), time)
-                if before != time:
-                    cell = ", ".join(map(str, place))
-                    return _Clash(before, time, f"{buffer.name}[{cell}]")
-    return None
+    return first_clash(loop, unit, {**dom, **start}) or first_clash(loop, unit, dom)
 
 
 # --- from one unit to another --------------------------------------------------------------------
@@ -309,7 +220,7 @@ def _refuse_overwriting(
         return  # each has its own
     if not any(_depends(v, loop.loop_var, dom) for u in (first, second) for v in _told(u, buffer)):
         return  # each does the whole: seen to when the program is whole
-    if _written_together(loop, first, second, buffer, dom):
+    if written_together(loop, first, second, buffer, dom):
         return
     sides = (first, "write"), (second, "write")
     if _wait(buffer, doers) and _in_order(loop, [first, second], *sides, buffer, dom):
@@ -346,40 +257,3 @@ def _in_order(
 
 def _told(unit: Unit, buffer: Buffer) -> list[Expr]:
     return [index for cell, _ in unit.cells(buffer, "write") for index in cell]
-
-
-def _written_together(loop: For, first: Unit, second: Unit, buffer: Buffer, dom: Bounds) -> bool:
-    """Whether each cell that both write is proved to be written by both in one iteration."""
-    parts = _branches(loop.body, first, second)
-    for unit, one, other in zip((first, second), parts, parts[::-1], strict=False):
-        if made_there(one, other, buffer, dom, kind="write") and apart(loop, unit, dom):
-            return True
-    between = lags(loop.loop_var, (first, "write"), (second, "write"), buffer, dom)
-    return between is not None and between <= {0}
-
-
-def feeds(stmt: Stmt, writer: Unit, reader: Unit, buffer: Buffer, dom: Bounds) -> bool:
-    """Whether in `stmt` all that `reader` reads of `buffer` was written just before by `writer`.
-
-    Looked at in the innermost statement that holds both, for fixed iterations of what is around.
-    """
-    parts = _branches(stmt, writer, reader)
-    if not parts or not _holds(parts[0], writer.stmt):
-        return False
-    return made_there(parts[0], parts[1], buffer, dom)
-
-
-def _branches(stmt: Stmt, a: Unit, b: Unit) -> list[Stmt]:
-    """Where the ways to two units part: the statement with the one that runs first, and the other.
-
-    Nothing where a choice parts them.
-    """
-    while True:
-        parts = [s for s in inner(stmt) if _holds(s, a.stmt) or _holds(s, b.stmt)]
-        if len(parts) > 1:
-            return parts if isinstance(stmt, SeqStmt) else []
-        stmt = parts[0]
-
-
-def _holds(stmt: Stmt, target: Stmt) -> bool:
-    return any(unit.stmt is target for unit in units(stmt))

@@ -8,7 +8,7 @@ from functools import cached_property
 from math import prod
 
 from workbench import arith
-from workbench.check.units import Bounds, Unit, units
+from workbench.access.units import Bounds, Unit, units
 from workbench.ir import Buffer, Const, For, PrimFunc, SeqStmt, Stmt
 from workbench.ir.places import Places, places
 

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, product
 
 from workbench import arith
-from workbench.check.cells import made_there, never_meet
-from workbench.check.conflict import apart, in_any_turn
+from workbench.access.cells import made_there, never_meet
+from workbench.access.iterations import apart
+from workbench.access.units import Unit, touched
+from workbench.check.conflict import in_any_turn
 from workbench.check.finding import Finding
 from workbench.check.kernels import Nest, touching
-from workbench.check.units import Unit, touched
 from workbench.ir import Buffer, BufferLoad, Expr, For, PrimFunc, Stmt, Var, free_vars, walk
 from workbench.ir.dtypes import itemsize
 from workbench.script.writer import string

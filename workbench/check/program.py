@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from weakref import WeakKeyDictionary
 
+from workbench.access.units import Unit
 from workbench.check.conflict import Doers, refuse_conflict
 from workbench.check.finding import Finding
 from workbench.check.kernels import Nest, nests
@@ -16,7 +17,6 @@ from workbench.check.memory import (
     shared_bytes,
 )
 from workbench.check.threads import axis_errors
-from workbench.check.units import Unit
 from workbench.check.waste import used_variables, waste
 from workbench.diag import Refusal
 from workbench.ir import For, Node, PrimFunc

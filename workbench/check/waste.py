@@ -7,10 +7,10 @@ from itertools import product
 from math import prod
 
 from workbench import arith
+from workbench.access.units import Unit
 from workbench.arith.evaluate import compiled
 from workbench.check.finding import Finding
 from workbench.check.kernels import Nest, extent_of
-from workbench.check.units import Unit
 from workbench.ir import TRUE, BlockRealize, Buffer, Expr, For, Node, Var, free_vars
 from workbench.script.writer import string
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from workbench import arith
+from workbench.access.units import writes_apart
 from workbench.diag import Refusal
 from workbench.ir import (
     TRUE,
@@ -122,11 +123,15 @@ def check_whole(func: PrimFunc, block: Block, task: str) -> None:
         one.loop_var: around(where, realize)[one.loop_var] for one in where.loops_above(realize)
     }
     if not covers_domain(realize, loops):
-        raise Refusal(
-            f"Can't {task}: its loops may not run all of its iterations",
-            realize,
-            hint="make the domains of its iterators (T.axis) no larger than what its loops run",
-        )
+        raise _not_whole(realize, task)
+
+
+def _not_whole(realize: BlockRealize, task: str) -> Refusal:
+    return Refusal(
+        f"Can't {task}: its loops may not run all of its iterations",
+        realize,
+        hint="make the domains of its iterators (T.axis) no larger than what its loops run",
+    )
 
 
 def check_unguarded(func: PrimFunc, block: Block, task: str) -> None:
@@ -161,13 +166,53 @@ def check_unguarded(func: PrimFunc, block: Block, task: str) -> None:
 # --- which iterations are needed -----------------------------------------------------------------
 
 
+def fixed_values(func: PrimFunc, block: Block, loop: For, task: str) -> dict[Var, Expr]:
+    """The values of iterators of `block` that no cell tells, in the loops around it and `loop`.
+
+    A cell that each iteration of a loop fills anew is written by many instances of `block`. Those
+    of the iteration that runs are the ones that count, so that what its loops decide stays as it
+    is. Refused where two instances of one iteration may write a cell, or not all of them run.
+    """
+    if writes_apart(block) is True:
+        return {}
+    where = places(func)
+    realize = where.realize(block)
+    own = where.all_loops_above(realize)
+    both = {one.loop_var for one in where.all_loops_above(loop) if one in own}
+    bound = bindings(realize)
+    fixed = {
+        var: value
+        for var, value in bound.items()
+        if both & variables(value) and variables(value) <= both
+    }
+    if writes_apart(block, frozenset(fixed)) is not True:
+        raise Refusal(
+            f"Can't {task}: two iterations of `{block.name}` may write one cell, "
+            "and the last one counts",
+            realize,
+            hint=f"move it inside the loops that fill {block.writes[0].buffer.name} anew, "
+            "or give that an axis more",
+        )
+    free = [iterator for iterator in block.iter_vars if iterator.var not in fixed]
+    partly = replace(
+        realize,
+        iter_values=tuple(bound[iterator.var] for iterator in free),
+        block=replace(block, iter_vars=tuple(free)),
+    )
+    inner = {v: ends for v, ends in arith.loop_bounds(own).items() if v not in both}
+    if not covers_domain(partly, inner):
+        raise _not_whole(realize, task)
+    return fixed
+
+
 def needs(
-    block: Block, pairs: Sequence[tuple[Box, Box]], dom: Bounds
+    block: Block, pairs: Sequence[tuple[Box, Box]], dom: Bounds, fixed: Mapping[Var, Expr]
 ) -> tuple[dict[Var, Need], bool]:
     """The values of each iterator of `block` for which a box that it touches meets a wanted one.
 
     `pairs` holds, per buffer, the box that one iteration touches, in terms of the iterators, and
-    the box that is wanted. Also tells whether all pairs lead to the same values.
+    the box that is wanted; `fixed` are the values of iterators of which it tells nothing. Also
+    tells whether all pairs lead to the same values.
     """
     ends = domain(block)
     found: list[dict[Var, tuple[Expr, Expr]]] = [
@@ -175,7 +220,9 @@ def needs(
     ]
     result = {}
     for var in ends:
-        full = (const(ends[var][0], var.dtype), const(ends[var][1], var.dtype))
+        full: tuple[Expr, Expr] = (const(ends[var][0], var.dtype), const(ends[var][1], var.dtype))
+        if var in fixed:
+            full = (fixed[var], fixed[var])
         each = [solved.get(var, full) for solved in found] or [full]
         low, high = each[0]
         for other_low, other_high in each[1:]:

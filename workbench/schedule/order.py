@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from workbench import arith
-from workbench.check.conflict import feeds
-from workbench.check.units import Bounds, Unit, units, writes_apart
+from workbench.access.iterations import feeds
+from workbench.access.units import Bounds, Unit, units, writes_apart
 from workbench.diag import Refusal
 from workbench.ir import (
     BinOp,
@@ -13,15 +13,14 @@ from workbench.ir import (
     Buffer,
     BufferLoad,
     BufferStore,
-    Expr,
     For,
     PrimFunc,
-    Var,
     free_vars,
     structural_equal,
     walk,
 )
 from workbench.ir.places import places
+from workbench.schedule.factoring import starts_first
 
 COMMUTATIVE = frozenset({"+", "*", "min", "max"})
 
@@ -140,14 +139,8 @@ class _Order:
         assert block is not None
         if block.init is None:
             return True
-        if any(v in self.reducing for e in self.spatial for v in free_vars(e)):
-            return False
-        start: dict[Var, int] = {v: ends[0] for v, ends in self.dom.items()}
-        lows: list[Expr] = [it.dom.min for it in block.iter_vars if it.kind == "reduce"]
-        return all(
-            arith.evaluate(value, start) == arith.evaluate(low, {})
-            for value, low in zip(self.reduced, lows, strict=True)
-        )
+        assert isinstance(self.unit.stmt, BlockRealize)
+        return starts_first(self.unit.stmt, self.dom)
 
 
 def _many(ends: tuple[int, int]) -> bool:

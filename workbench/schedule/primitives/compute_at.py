@@ -9,10 +9,12 @@ from workbench.arith import union_regions
 from workbench.diag import Refusal
 from workbench.ir import Block, BlockRealize, Buffer, For, PrimFunc
 from workbench.ir.places import Places, places
+from workbench.schedule.crossing import check_leaves
 from workbench.schedule.feeding import check_fed
 from workbench.schedule.moving import (
     check_loop,
     check_unguarded,
+    fixed_values,
     gap,
     needs,
     nest,
@@ -104,9 +106,11 @@ def compute_at(
     where = places(func)
     dom = around(where, loop.body)
     pairs = [_pair(where, block, loop, buffer, readers, dom) for buffer in written(block)]
-    needed, _ = needs(block, [p for p in pairs if p is not None], dom)
+    fixed = fixed_values(func, block, loop, task)
+    needed, _ = needs(block, [p for p in pairs if p is not None], dom, fixed)
     new, axes = nest(block, needed, dom, preserve_unit_loops)
     moved, gone = transplant(func, block, loop, at, new)
+    check_leaves(func, moved, block, task)
     check_fed(func, moved, block, task)
     return Edit(moved, None, dict.fromkeys(gone, axes))
 

@@ -9,12 +9,15 @@ from workbench import arith
 from workbench.diag import Refusal
 from workbench.ir import Block, BlockRealize, Buffer, BufferLoad, Const, For, PrimFunc, walk
 from workbench.ir.places import places
+from workbench.schedule.crossing import check_leaves
+from workbench.schedule.factoring import starts_first
 from workbench.schedule.feeding import check_fed
 from workbench.schedule.moving import (
     Need,
     check_loop,
     check_unguarded,
     check_whole,
+    fixed_values,
     gap,
     needs,
     nest,
@@ -25,7 +28,6 @@ from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import Bounds, Box, touched, variables
 from workbench.schedule.scope import (
     around,
-    bindings,
     check_stage,
     common_loops,
     consumers,
@@ -110,6 +112,7 @@ def reverse_compute_at(
     new, axes = nest(block, needed, dom, preserve_unit_loops)
     moved, gone = transplant(func, block, loop, at, new)
     _check_summed_once(func, moved, block, task)
+    check_leaves(func, moved, block, task)
     check_fed(func, moved, block, task, finished=False)
     for reader in consumers(moved, block):
         check_fed(func, moved, reader.block, task)
@@ -205,7 +208,7 @@ def _needed(
                 if one not in outside
             }
             pairs.append((mine.region, touched(region, maker, inner, known)))
-    needed, agree = needs(block, pairs, dom)
+    needed, agree = needs(block, pairs, dom, fixed_values(func, block, loop, task))
     if not agree:
         raise Refusal(
             f"Can't {task}: what it reads together is made in different iterations",
@@ -240,18 +243,7 @@ def _check_summed_once(before: PrimFunc, func: PrimFunc, block: Block, task: str
     loops = {
         one.loop_var: around(where, realize)[one.loop_var] for one in where.loops_above(realize)
     }
-    bound = bindings(realize)
-    reduced = [bound[it.var] for it in block.iter_vars if it.kind == "reduce"]
-    spatial = {
-        v for it in block.iter_vars if it.kind == "spatial" for v in variables(bound[it.var])
-    }
-    first = {v: ends[0] for v, ends in loops.items()}
-    starts = all(
-        not variables(value) & spatial and arith.evaluate(value, first) == domain(block)[it.var][0]
-        for it, value in zip(
-            (it for it in block.iter_vars if it.kind == "reduce"), reduced, strict=True
-        )
-    )
+    starts = starts_first(realize, loops)
     if not starts or arith.is_injective(realize.iter_values, loops) is not True:
         raise Refusal(
             f"Can't {task}: terms of its sum would be added twice or out of order",

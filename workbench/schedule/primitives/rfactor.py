@@ -28,7 +28,14 @@ from workbench.ir import (
 )
 from workbench.ir.places import places, with_child
 from workbench.schedule.bindings import both, conjuncts
-from workbench.schedule.factoring import Sum, check_partial, only_sum, sum_loops
+from workbench.schedule.crossing import check_carries_nothing
+from workbench.schedule.factoring import (
+    Sum,
+    check_partial,
+    check_starts_first,
+    only_sum,
+    sum_loops,
+)
 from workbench.schedule.feeding import check_fed
 from workbench.schedule.inlining import with_regions
 from workbench.schedule.primitive import Edit, primitive
@@ -94,6 +101,9 @@ def rfactor(func: PrimFunc, loop: For, factor_axis: int) -> Edit:
     realize = inside[0]
     loops = sum_loops(func, realize, loop, task)
     total = only_sum(func, realize.block, task)
+    check_starts_first(func, realize, loops, task)
+    for one in loops:  # the parts are made ahead of all of them
+        check_carries_nothing(func, one, realize.block.id, task)
     size = len(total.store.indices)
     if not -size - 1 <= factor_axis <= size:
         raise Refusal(

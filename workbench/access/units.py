@@ -130,22 +130,27 @@ def units(stmt: Stmt, loops: tuple[For, ...] = ()) -> Iterator[Unit]:
 
 # --- facts of a block, whatever loops run it -----------------------------------------------------
 
-_overlaps: WeakKeyDictionary[Block, bool | arith.Counterexample] = WeakKeyDictionary()
+_overlaps: WeakKeyDictionary[Block, dict[frozenset[Var], bool | arith.Counterexample]] = (
+    WeakKeyDictionary()
+)
 
 
-def writes_apart(block: Block) -> bool | arith.Counterexample:
-    """Whether different spatial iterations of `block` write different cells; proved where True."""
-    found = _overlaps.get(block)
-    if found is None:
-        found = _overlaps[block] = _writes_apart(block)
-    return found
+def writes_apart(block: Block, fixed: frozenset[Var] = frozenset()) -> bool | arith.Counterexample:
+    """Whether different spatial iterations of `block` write different cells; proved where True.
+
+    The iterators in `fixed` are the same in both.
+    """
+    known = _overlaps.setdefault(block, {})
+    if fixed not in known:
+        known[fixed] = _writes_apart(block, fixed)
+    return known[fixed]
 
 
-def _writes_apart(block: Block) -> bool | arith.Counterexample:
+def _writes_apart(block: Block, fixed: frozenset[Var]) -> bool | arith.Counterexample:
     dom: Bounds = {}
     for it in block.iter_vars:
         ends = arith.bounds(it.dom.min, {}), arith.bounds(it.dom.min + it.dom.extent - 1, {})
-        if it.kind == "spatial":
+        if it.kind == "spatial" and it.var not in fixed:
             if ends[0] is None or ends[1] is None:
                 return False
             dom[it.var] = (ends[0][0], ends[1][1])
@@ -168,6 +173,42 @@ def _writes_apart(block: Block) -> bool | arith.Counterexample:
 # --- what one loop does to a cell ----------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An index as `moving` with one loop, in steps of `step`, and more from `first` to `last`."""
+
+    moving: Expr
+    step: int
+    first: int
+    last: int
+
+
+def told(index: Expr, size: int, unit: Unit, loop: For, dom: Bounds) -> Told | None:
+    """What `size` indices from `index` on tell of the iteration of `loop`; None: not that way.
+
+    What stands still in the loop, of the loops around it, is part of `moving`.
+    """
+    below = unit.loops[unit.loops.index(loop) + 1 :] if loop in unit.loops else unit.loops
+    moving_too = {other.loop_var for other in below}
+    moving: Expr = const(0, index.dtype)
+    rest: Expr = const(0, index.dtype)
+    factors: list[int] = []
+    for term, factor in terms(short(index, dom)):
+        used = set(free_vars(term))
+        if loop.loop_var in used and used & moving_too:
+            return None
+        if used & moving_too:
+            rest = rest + term * factor
+        else:
+            moving = moving + term * factor
+        if loop.loop_var in used:
+            factors.append(abs(factor))
+    span = arith.bounds(rest, dom)
+    if not factors or size <= 0 or span is None:
+        return None
+    return Told(moving, gcd(*factors), span[0], span[1] + size - 1)
+
+
 def keeps_apart(cell: Cell, sizes: tuple[int, ...], unit: Unit, loop: For, dom: Bounds) -> bool:
     """Whether different iterations of `loop` are proved to reach different boxes at `cell`.
 
@@ -175,28 +216,9 @@ def keeps_apart(cell: Cell, sizes: tuple[int, ...], unit: Unit, loop: For, dom: 
     are larger than all that the rest can add up to, the index tells the first, and all that is told
     must tell the iteration.
     """
-    var = loop.loop_var
-    below = unit.loops[unit.loops.index(loop) + 1 :] if loop in unit.loops else unit.loops
-    moving_too = {other.loop_var for other in below}
-    told: list[Expr] = []
-    for index, size in zip(cell, sizes, strict=True):
-        moving: Expr = const(0, index.dtype)
-        rest: Expr = const(0, index.dtype)
-        factors: list[int] = []
-        for term, factor in terms(short(index, dom)):
-            used = set(free_vars(term))
-            if var in used and used & moving_too:
-                break
-            if var in used:
-                moving = moving + term * factor
-                factors.append(abs(factor))
-            elif used & moving_too:
-                rest = rest + term * factor
-        else:
-            span = arith.bounds(rest, dom)
-            if factors and size > 0 and span and span[1] - span[0] + size - 1 < gcd(*factors):
-                told.append(moving)
-    return bool(told) and arith.is_injective(told, {var: dom[var]}) is True
+    found = (told(index, size, unit, loop, dom) for index, size in zip(cell, sizes, strict=True))
+    tells = [one.moving for one in found if one and one.last - one.first < one.step]
+    return bool(tells) and arith.is_injective(tells, {loop.loop_var: dom[loop.loop_var]}) is True
 
 
 def short(expr: Expr, dom: Bounds) -> Expr:

@@ -8,8 +8,8 @@ from itertools import product
 from math import prod
 
 from workbench import arith
+from workbench.access.units import Bounds, Unit, inside, touched, units
 from workbench.arith.evaluate import Env, compiled
-from workbench.check.units import Bounds, Unit, inside, touched, units
 from workbench.ir import TRUE, BlockRealize, Buffer, Expr, Stmt, Var, const, free_vars, substitute
 
 POINTS = 20_000  # cells of both sides that are looked at: some tens of milliseconds

@@ -1,0 +1,98 @@
+"""Random walks with every verb over odd programs: each step must keep the meaning, by terms.
+
+    python benchmarks/walks.py --steps 30000 --seed 0 --jobs 2
+
+A failure is printed with its family, program and seed; ``--only 'family / program / seed'`` runs
+that walk again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import multiprocessing
+import re
+import sys
+import time
+import traceback
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+from tests.access.corpus import FAMILIES  # noqa: E402
+from tests.support.random_steps import every_verb  # noqa: E402
+from tests.support.walk import Walk, Wrong  # noqa: E402
+
+LENGTH = 10  # steps tried in one walk
+
+Task = tuple[str, str, int]
+Result = tuple[Task, Counter[str], Counter[str], str]
+
+
+def one(task: Task) -> Result:
+    """What one walk took and was refused, and the text of what went wrong."""
+    walk, text = Walk(*task), ""
+    try:
+        walk.go(LENGTH)
+    except Wrong as wrong:
+        text = str(wrong)
+    except Exception:
+        text = f"{' / '.join(map(str, task))}: the walk itself fails: {traceback.format_exc()}"
+    return task, walk.accepted, walk.refused, text
+
+
+def tasks(first: int) -> Iterator[Task]:
+    """Every program with one seed, then with the next."""
+    for seed in itertools.count(first):
+        for family, programs in FAMILIES.items():
+            for name in programs:
+                yield family, name, seed
+
+
+def main() -> int:
+    """Walk, print the table, return 1 where something was wrong."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--steps", type=int, default=30_000, help="accepted ones")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--only", help="one walk: 'family / program / seed'")
+    options = parser.parse_args()
+    if options.only:
+        family, name, seed = options.only.split(" / ")
+        text = one((family, name, int(seed)))[3]
+        print(text or "right")
+        return bool(text)
+
+    start = time.perf_counter()
+    accepted: Counter[str] = Counter()
+    refused: Counter[str] = Counter()
+    families: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    wrong: list[str] = []
+    with multiprocessing.Pool(options.jobs) as pool:
+        for task, took, no, text in pool.imap_unordered(one, tasks(options.seed), chunksize=4):
+            accepted.update(took)
+            refused.update(no)
+            for verb, count in took.items():
+                families[verb][task[0]] += count
+            if text:
+                wrong.append(text)
+                print(text, flush=True)
+            if accepted.total() >= options.steps:
+                pool.terminate()
+                break
+    print(f"\n{'verb':24} accepted  refused  families")
+    for verb in sorted(set(every_verb())):
+        print(f"{verb:24} {accepted[verb]:8} {refused[verb]:8} {len(families[verb]):9}")
+    kinds = Counter(re.split(r": ", text)[1] for text in wrong)
+    print(f"\n{accepted.total()} steps in {time.perf_counter() - start:.0f} s; wrong: {len(wrong)}")
+    for kind, count in kinds.most_common():
+        print(f"  {count} {kind}")
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,121 @@
+"""One random walk: steps of any verb over an odd program, each compared with it by terms."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import workbench as wb
+from tests.access.corpus import program
+from tests.support.random_steps import Chooser
+from tests.support.told import Told, take_ours
+from workbench import ir, script
+from workbench.access import Invalid, Terms, difference, meaning, random_data, shuffled
+from workbench.ir import Block, For, PrimFunc, walk
+
+ORDERED = ("serial", "unrolled")  # kinds of loops whose iterations follow each other
+
+
+class Wrong(AssertionError):
+    """A step after which the program is not what it was: `kind` says in which way."""
+
+    def __init__(self, kind: str, steps: Sequence[Told], func: PrimFunc, cause: object) -> None:
+        told = "; ".join(map(str, steps)) or "(no step)"
+        super().__init__(f"{kind}: {cause}\n  {told}\n{script.show(func)}")
+        self.kind = kind
+
+
+@dataclass
+class Walk:
+    """A program, the steps taken on it, and what is known of its meaning."""
+
+    family: str
+    name: str
+    seed: int
+    accepted: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+    taken: list[Told] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.rng = random.Random(f"{self.family} {self.name} {self.seed}")
+        self.program = program(self.family, self.name)
+        self.sch = wb.Schedule(self.program)
+        self.terms = Terms()
+        self.data = random_data(self.program, self.seed)
+        self.meant = meaning(self.program, self.data, self.terms)
+
+    def go(self, count: int, verbs: tuple[str, ...] | None = None) -> None:
+        """Take up to `count` random steps. Raises Wrong."""
+        for _ in range(count):
+            self.attempt(self.draw(verbs))
+
+    def draw(self, verbs: tuple[str, ...] | None) -> Told | None:
+        """A step that may suit the program as it is."""
+        try:
+            return Chooser(self.sch.func, self.rng).step(verbs)
+        except Exception as error:
+            raise self.wrong("what a verb offers fails", [], repr(error)) from error
+
+    def attempt(self, step: Told | None) -> bool:
+        """Take `step` and look at what it made; False where it is refused. Raises Wrong."""
+        if step is None:
+            return False
+        try:
+            take_ours(self.sch, step)
+        except wb.ScheduleError:
+            self.refused[step.verb] += 1
+            return False
+        except Exception as error:
+            raise self.wrong("a step fails", [step], repr(error)) from error
+        self.taken.append(step)
+        self.accepted[step.verb] += 1
+        self.check()
+        return True
+
+    def check(self) -> None:
+        """The program is well-formed, is read back, and means what it meant. Raises Wrong."""
+        func = self.sch.func
+        try:
+            ir.verify(func)
+            ir.assert_structural_equal(func, script.parse(script.show(func)))
+        except Exception as error:
+            raise self.wrong("not well-formed", [], error) from error
+        for order in orders(func, self.seed):
+            try:
+                now = meaning(func, self.data, self.terms, order)
+            except Invalid as error:
+                raise self.wrong("no meaning", [], error) from error
+            if any(term is not after[cell] for before, after in zip(self.meant, now, strict=True)
+                   for cell, term in before.items()):  # fmt: skip
+                told = difference(self.program, func, self.data, order)
+                raise self.wrong("another meaning", [], told)
+
+    def wrong(self, kind: str, steps: Sequence[Told], cause: object) -> Wrong:
+        return Wrong(f"{self.family} / {self.name} / {self.seed}: {kind}",
+                     [*self.taken, *steps], self.sch.func, cause)  # fmt: skip
+
+
+def orders(func: PrimFunc, seed: int) -> list[Callable[[For, range], Sequence[int]]]:
+    """Orders in which the loops of `func` may run: their own, and that of others without one.
+
+    Threads that share memory wait for each other, which no order of whole threads shows.
+    """
+    shares = any(
+        buffer.scope == "shared"
+        for node in walk(func.body)
+        if isinstance(node, Block)
+        for buffer in node.alloc_buffers
+    )
+    kinds = {node.kind for node in walk(func.body) if isinstance(node, For)}
+    found = [lambda loop, values: values]
+    if kinds - {*ORDERED}:
+        mixed = shuffled(seed)
+
+        def order(loop: For, values: range) -> Sequence[int]:
+            waits = shares and (loop.thread or "").startswith("thread")
+            return values if waits else mixed(loop, values)
+
+        found.append(order)
+    return found

@@ -1,0 +1,202 @@
+"""What the iterations of a loop have to do with each other: which cells two of them both touch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice, product
+from math import prod
+
+from workbench import arith
+from workbench.access.cells import lags, made_there
+from workbench.access.units import Bounds, Cell, Unit, keeps_apart, told, units, writes_apart
+from workbench.arith.evaluate import compiled
+from workbench.ir import TRUE, BlockRealize, Buffer, For, SeqStmt, Stmt, Var, free_vars
+from workbench.ir.places import inner
+
+_POINTS = 4096  # pairs of iterations that are tried for an example: a few milliseconds
+
+
+def apart(loop: For, unit: Unit, dom: Bounds) -> bool:
+    """Whether different iterations of `loop` are proved to write different cells."""
+    return (
+        all(
+            keeps_apart(cell, sizes, unit, loop, dom)
+            for buffer in unit.writes
+            for cell, sizes in unit.cells(buffer, "write")
+        )
+        or _instances_apart(loop, unit, dom)
+        or _never_clash(loop, unit, dom)
+    )
+
+
+def _instances_apart(loop: For, unit: Unit, dom: Bounds) -> bool:
+    """Whether no two iterations, of all loops that the spatial iterators use, are one instance.
+
+    Then different iterations of `loop` are different instances, which write different cells.
+    """
+    if unit.block is None or writes_apart(unit.block) is not True:
+        return False
+    spatial = unit.bound("spatial")
+    used = {v for e in spatial for v in free_vars(e)}
+    if any(v in used for e in unit.bound("reduce") for v in free_vars(e)):
+        return False
+    assert isinstance(unit.stmt, BlockRealize)
+    loops = {v: dom[v] for v in used if v in dom}
+    if loop.loop_var not in loops or len(loops) < len(used):
+        return False
+    return arith.is_injective(spatial, loops, unit.stmt.predicate) is True
+
+
+@dataclass(frozen=True, slots=True)
+class Clash:
+    """Two iterations of a loop, all loops around it fixed, that write one cell."""
+
+    first: int
+    second: int
+    cell: str
+
+
+def _never_clash(loop: For, unit: Unit, dom: Bounds) -> bool:
+    """Whether no two iterations of `loop` write one cell, all of them tried."""
+    used = used_by(unit)
+    if any(var not in dom for var in used):
+        return False
+    points = prod(high - low + 1 for var, (low, high) in dom.items() if var in used)
+    return points <= _POINTS and first_clash(loop, unit, dom) is None
+
+
+def used_by(unit: Unit) -> set[Var]:
+    """The variables that say which cells a unit writes, and when it runs."""
+    cells = [i for b in unit.writes for cell, _ in unit.cells(b, "write") for i in cell]
+    if isinstance(unit.stmt, BlockRealize):
+        cells.append(unit.stmt.predicate)
+    return {var for index in cells for var in free_vars(index)}
+
+
+def first_clash(loop: For, unit: Unit, dom: Bounds) -> Clash | None:
+    """The first two of the first iterations of `loop` that write one cell."""
+    inside = {other.loop_var for other in unit.loops}
+    used = [v for v in dom if v in used_by(unit) and v is not loop.loop_var]
+    around = [v for v in used if v not in inside]
+    names = [*around, loop.loop_var, *(v for v in used if v in inside)]
+    holds = compiled(unit.stmt.predicate if isinstance(unit.stmt, BlockRealize) else TRUE)
+    cells = [
+        (buffer, [compiled(i) for i in cell], sizes)
+        for buffer in unit.writes
+        for cell, sizes in unit.cells(buffer, "write")
+    ]
+    seen: dict[tuple[object, ...], int] = {}
+    points = product(*(range(dom[v][0], dom[v][1] + 1) for v in names))
+    for point in islice(points, _POINTS):
+        env = dict(zip(names, point, strict=True))
+        time = env[loop.loop_var]
+        if not holds(env):
+            continue
+        for buffer, indices, sizes in cells:
+            corner = [index(env) for index in indices]
+            for step in product(*(range(size) for size in sizes)):
+                place = tuple(c + d for c, d in zip(corner, step, strict=True))
+                before = seen.setdefault((*point[: len(around)], buffer, *place), time)
+                if before != time:
+                    cell = ", ".join(map(str, place))
+                    return Clash(before, time, f"{buffer.name}[{cell}]")
+    return None
+
+
+def written_together(loop: For, first: Unit, second: Unit, buffer: Buffer, dom: Bounds) -> bool:
+    """Whether each cell that both write is proved to be written by both in one iteration."""
+    parts = _branches(loop.body, first, second)
+    for unit, one, other in zip((first, second), parts, parts[::-1], strict=False):
+        if made_there(one, other, buffer, dom, kind="write") and apart(loop, unit, dom):
+            return True
+    between = lags(loop.loop_var, (first, "write"), (second, "write"), buffer, dom)
+    return between is not None and between <= {0}
+
+
+def feeds(stmt: Stmt, writer: Unit, reader: Unit, buffer: Buffer, dom: Bounds) -> bool:
+    """Whether in `stmt` all that `reader` reads of `buffer` was written just before by `writer`.
+
+    Looked at in the innermost statement that holds both, for fixed iterations of what is around.
+    """
+    parts = _branches(stmt, writer, reader)
+    if not parts or not _holds(parts[0], writer.stmt):
+        return False
+    return made_there(parts[0], parts[1], buffer, dom)
+
+
+def _branches(stmt: Stmt, a: Unit, b: Unit) -> list[Stmt]:
+    """Where the ways to two units part: the statement with the one that runs first, and the other.
+
+    Nothing where a choice parts them.
+    """
+    while True:
+        parts = [s for s in inner(stmt) if _holds(s, a.stmt) or _holds(s, b.stmt)]
+        if len(parts) > 1:
+            return parts if isinstance(stmt, SeqStmt) else []
+        stmt = parts[0]
+
+
+def _holds(stmt: Stmt, target: Stmt) -> bool:
+    return any(unit.stmt is target for unit in units(stmt))
+
+
+# --- what a loop carries --------------------------------------------------------------------------
+
+
+def carries(loop: For, one: Unit, other: Unit, buffer: Buffer, dom: Bounds) -> bool:
+    """Whether an iteration of `loop` may touch a cell of `buffer` that another one writes.
+
+    Looked at are the two units, which may be one; False is a proof.
+    """
+    pairs = [(writer, user) for writer, user in ((one, other), (other, one))
+             if buffer in writer.writes]  # fmt: skip
+    return any(
+        _meets_another(loop, writer, user, kind, buffer, dom)
+        for writer, user in pairs
+        for kind in ("read", "write")
+        if buffer in (user.reads if kind == "read" else user.writes)
+    )
+
+
+def _meets_another(
+    loop: For, writer: Unit, user: Unit, kind: str, buffer: Buffer, dom: Bounds
+) -> bool:
+    """Whether `writer` may write, in one iteration, what `user` touches in another."""
+    if all(
+        _told_apart(a, m, writer, b, n, user, loop, dom)
+        for a, m in writer.cells(buffer, "write")
+        for b, n in user.cells(buffer, kind)
+    ):
+        return False
+    parts = _branches(loop.body, writer, user) if writer.stmt is not user.stmt else []
+    if parts and apart(loop, writer, dom):
+        maker, use = parts if _holds(parts[0], writer.stmt) else parts[::-1]
+        if made_there(maker, use, buffer, dom, kind=kind):
+            return False
+    between = lags(loop.loop_var, (writer, "write"), (user, kind), buffer, dom)
+    return between is None or not between <= {0}
+
+
+def _told_apart(
+    cell: Cell,
+    sizes: tuple[int, ...],
+    unit: Unit,
+    there: Cell,
+    others: tuple[int, ...],
+    user: Unit,
+    loop: For,
+    dom: Bounds,
+) -> bool:
+    """Whether some index of two boxes is proved to tell the iteration, in the same way."""
+    if loop.loop_var not in dom:
+        return False
+    for index, size, mine, less in zip(cell, sizes, there, others, strict=True):
+        one, other = told(index, size, unit, loop, dom), told(mine, less, user, loop, dom)
+        if one is None or other is None or not arith.equal(one.moving, other.moving, dom):
+            continue
+        dom_of = {loop.loop_var: dom[loop.loop_var]}
+        reach = max(one.last, other.last) - min(one.first, other.first)
+        step = one.step if one.step == other.step else 1
+        if reach < step and arith.is_injective([one.moving], dom_of) is True:
+            return True
+    return False
