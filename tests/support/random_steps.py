@@ -61,6 +61,8 @@ class Chooser:
 
     def step(self, verbs: tuple[str, ...] | None = None) -> Told | None:
         """A random step of one of `verbs`; None where the draw found no place for it."""
+        if not self.blocks:
+            return None
         verb = self.rng.choice(verbs or every_verb())
         return DRAWS[verb](self) if verb in DRAWS else self.declared(verb)
 

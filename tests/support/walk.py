@@ -12,7 +12,7 @@ from tests.access.corpus import program
 from tests.support.random_steps import Chooser
 from tests.support.told import Told, take_ours
 from workbench import ir, script
-from workbench.access import Invalid, Terms, difference, meaning, random_data, shuffled
+from workbench.access import Invalid, Terms, deciding, difference, meaning, random_data, shuffled
 from workbench.ir import Block, For, PrimFunc, walk
 
 ORDERED = ("serial", "unrolled")  # kinds of loops whose iterations follow each other
@@ -44,7 +44,8 @@ class Walk:
         self.sch = wb.Schedule(self.program)
         self.terms = Terms()
         self.data = random_data(self.program, self.seed)
-        self.meant = meaning(self.program, self.data, self.terms)
+        self.numbers = deciding(self.program)
+        self.meant = meaning(self.program, self.data, self.terms, numbers=self.numbers)
 
     def go(self, count: int, verbs: tuple[str, ...] | None = None) -> None:
         """Take up to `count` random steps. Raises Wrong."""
@@ -84,7 +85,7 @@ class Walk:
             raise self.wrong("not well-formed", [], error) from error
         for order in orders(func, self.seed):
             try:
-                now = meaning(func, self.data, self.terms, order)
+                now = meaning(func, self.data, self.terms, order, self.numbers)
             except Invalid as error:
                 raise self.wrong("no meaning", [], error) from error
             if any(term is not after[cell] for before, after in zip(self.meant, now, strict=True)

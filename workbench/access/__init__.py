@@ -3,6 +3,7 @@
 from workbench.access.terms import (
     Invalid,
     Terms,
+    deciding,
     difference,
     meaning,
     random_data,
@@ -10,4 +11,13 @@ from workbench.access.terms import (
     text,
 )
 
-__all__ = ["Invalid", "Terms", "difference", "meaning", "random_data", "shuffled", "text"]
+__all__ = [
+    "Invalid",
+    "Terms",
+    "deciding",
+    "difference",
+    "meaning",
+    "random_data",
+    "shuffled",
+    "text",
+]

@@ -6,11 +6,28 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
+from weakref import WeakKeyDictionary
 
 from workbench import arith
-from workbench.access.units import Bounds, Unit, inside, touched, units
+from workbench.access.units import Bounds, Box, Unit, inside, touched, units
 from workbench.arith.evaluate import Env, compiled
-from workbench.ir import TRUE, BlockRealize, Buffer, Expr, Stmt, Var, const, free_vars, substitute
+from workbench.ir import (
+    TRUE,
+    Block,
+    BlockRealize,
+    Buffer,
+    BufferStore,
+    Const,
+    Expr,
+    For,
+    IfThenElse,
+    Stmt,
+    Var,
+    const,
+    free_vars,
+    substitute,
+)
+from workbench.ir.places import inner
 
 POINTS = 20_000  # cells of both sides that are looked at: some tens of milliseconds
 
@@ -185,3 +202,52 @@ def _cells(side: Access, dom: Bounds) -> Callable[[Env], Iterator[tuple[int, ...
                 )
 
     return cells
+
+
+# --- what a block surely writes -------------------------------------------------------------------
+
+_sure: WeakKeyDictionary[Block, dict[Buffer, bool]] = WeakKeyDictionary()
+
+
+def writes_all(block: Block, buffer: Buffer) -> bool:
+    """Whether each instance of `block` is proved to store every cell of `buffer` that it declares.
+
+    A store under an `if` may leave its cell as it was.
+    """
+    known = _sure.setdefault(block, {})
+    if buffer not in known:
+        known[buffer] = _writes_all(block, buffer)
+    return known[buffer]
+
+
+def _writes_all(block: Block, buffer: Buffer) -> bool:
+    region = next((r.region for r in block.writes if r.buffer is buffer), None)
+    if region is None or not all(isinstance(r.extent, Const) for r in region):
+        return False
+    sizes = [int(r.extent.value) for r in region if isinstance(r.extent, Const)]
+    made: list[Access] = []
+    dom: Bounds = {}
+    for unit in _sure_units(block.body):
+        if buffer not in unit.writes or (unit.block and not writes_all(unit.block, buffer)):
+            continue
+        dom |= arith.loop_bounds(unit.loops)
+        made += [_relative(one, region, dom) for one in _of_unit(unit, buffer, "write", {})]
+    whole = Access([const(0, r.min.dtype) for r in region], sizes, TRUE, ())
+    return all_made([whole], made, tuple(sizes), dom) is True
+
+
+def _sure_units(stmt: Stmt, loops: tuple[For, ...] = ()) -> Iterator[Unit]:
+    """The outermost blocks and bare stores in `stmt` that no condition keeps from running."""
+    if isinstance(stmt, (BlockRealize, BufferStore)):
+        yield Unit(stmt, loops)
+    elif not isinstance(stmt, IfThenElse):
+        below = (*loops, stmt) if isinstance(stmt, For) else loops
+        for child in inner(stmt):
+            yield from _sure_units(child, below)
+
+
+def _relative(access: Access, region: Box, dom: Bounds) -> Access:
+    """`access` told from the first cell of `region` on, so that what both move with is gone."""
+    pairs = zip(access.corner, region, strict=True)
+    corner = [arith.simplify(index - r.min, dom) for index, r in pairs]
+    return Access(corner, access.sizes, access.predicate, access.own)

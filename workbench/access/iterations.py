@@ -10,7 +10,19 @@ from workbench import arith
 from workbench.access.cells import lags, made_there
 from workbench.access.units import Bounds, Cell, Unit, keeps_apart, told, units, writes_apart
 from workbench.arith.evaluate import compiled
-from workbench.ir import TRUE, BlockRealize, Buffer, For, SeqStmt, Stmt, Var, free_vars
+from workbench.ir import (
+    TRUE,
+    BlockRealize,
+    Buffer,
+    BufferLoad,
+    Expr,
+    For,
+    SeqStmt,
+    Stmt,
+    Var,
+    free_vars,
+    walk,
+)
 from workbench.ir.places import inner
 
 _POINTS = 4096  # pairs of iterations that are tried for an example: a few milliseconds
@@ -59,7 +71,7 @@ class Clash:
 def _never_clash(loop: For, unit: Unit, dom: Bounds) -> bool:
     """Whether no two iterations of `loop` write one cell, all of them tried."""
     used = used_by(unit)
-    if any(var not in dom for var in used):
+    if any(var not in dom for var in used) or decided_by_data(unit):
         return False
     points = prod(high - low + 1 for var, (low, high) in dom.items() if var in used)
     return points <= _POINTS and first_clash(loop, unit, dom) is None
@@ -67,10 +79,17 @@ def _never_clash(loop: For, unit: Unit, dom: Bounds) -> bool:
 
 def used_by(unit: Unit) -> set[Var]:
     """The variables that say which cells a unit writes, and when it runs."""
+    return {var for index in _tells(unit) for var in free_vars(index)}
+
+
+def decided_by_data(unit: Unit) -> bool:
+    """Whether what is in memory says which cells a unit writes, or when it runs."""
+    return any(isinstance(node, BufferLoad) for e in _tells(unit) for node in walk(e))
+
+
+def _tells(unit: Unit) -> list[Expr]:
     cells = [i for b in unit.writes for cell, _ in unit.cells(b, "write") for i in cell]
-    if isinstance(unit.stmt, BlockRealize):
-        cells.append(unit.stmt.predicate)
-    return {var for index in cells for var in free_vars(index)}
+    return [*cells, unit.stmt.predicate] if isinstance(unit.stmt, BlockRealize) else cells
 
 
 def first_clash(loop: For, unit: Unit, dom: Bounds) -> Clash | None:

@@ -154,7 +154,7 @@ def random_data(func: PrimFunc, seed: int) -> Data:
     return data
 
 
-def _deciding(func: PrimFunc) -> frozenset[int]:
+def deciding(func: PrimFunc) -> frozenset[int]:
     """The parameters of integers that decide which cells are touched, if only through others."""
     touched = [i for n in walk(func) if isinstance(n, (BufferLoad, BufferStore)) for i in n.indices]
     touched += [v for n in walk(func) if isinstance(n, BlockRealize) for v in n.iter_values]
@@ -197,7 +197,7 @@ def difference(a: PrimFunc, b: PrimFunc, data: Data, order: Order = in_order) ->
 
     `order` is that of the loops of `b`. Raises Invalid where one of them has no meaning.
     """
-    terms, numbers = Terms(), _deciding(a)
+    terms, numbers = Terms(), deciding(a)
     before = meaning(a, data, terms, numbers=numbers)
     after = meaning(b, data, terms, order, numbers)
     for buffer, cells, others in zip(a.params, before, after, strict=True):

@@ -10,7 +10,7 @@ from math import prod
 from workbench.arith.canonical import Bounds, Digit, Sum
 from workbench.arith.evaluate import Env, compiled
 from workbench.arith.simplify import Simplifier
-from workbench.ir import TRUE, Expr, Var, free_vars
+from workbench.ir import TRUE, BufferLoad, Expr, Var, free_vars, walk
 
 _POINTS = 20_000  # how many iterations are looked at where there is no proof: about 50 ms
 
@@ -34,7 +34,7 @@ def is_injective(
 
     True is a proof. A Counterexample holds two assignments, both satisfying `predicate`, that
     conflict. False means that neither a proof nor a conflict was found. Variables that are not in
-    `dom` have one value, which is not known: then there is a proof or nothing.
+    `dom` have one value, which is not known, and so have loads: then there is a proof or nothing.
 
     >>> i, j = Var("i"), Var("j")
     >>> is_injective([i * 4 + j], {i: (0, 7), j: (0, 3)})
@@ -45,7 +45,10 @@ def is_injective(
     ranges = {var: range(low, high + 1) for var, (low, high) in dom.items()}
     if any(not values for values in ranges.values()) or _proved(indices, dom):
         return True
-    if any(var not in dom for e in (*indices, predicate) for var in free_vars(e)):
+    parts = [part for e in (*indices, predicate) for part in walk(e)]
+    if any(var not in dom for e in (*indices, predicate) for var in free_vars(e)) or any(
+        isinstance(part, BufferLoad) for part in parts
+    ):
         return False
     whole = prod(len(values) for values in ranges.values()) <= _POINTS
     if not whole:

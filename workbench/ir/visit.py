@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TypeVar
 
 from workbench.ir.nodes import (
@@ -209,7 +209,7 @@ def loops_and_blocks(func: PrimFunc) -> Iterator[For | BlockRealize]:
 
 
 def copy_fresh(stmt: Stmt) -> tuple[Stmt, dict[Node, Node]]:
-    """A copy of `stmt` with fresh loop variables, iterators and block identities.
+    """A copy of `stmt` with fresh loop variables, iterators, block identities and own buffers.
 
     Also returns which old variable or block identity became which new one.
     """
@@ -218,8 +218,9 @@ def copy_fresh(stmt: Stmt) -> tuple[Stmt, dict[Node, Node]]:
         match current:
             case For(loop_var=var) | IterVar(var=var):
                 fresh[var] = Var(var.name, var.type)
-            case Block(id=identity):
+            case Block(id=identity, alloc_buffers=own):
                 fresh[identity] = BlockId()
+                fresh.update((buffer, replace(buffer)) for buffer in own)
             case _:
                 pass
     return rewrite(stmt, lambda n: fresh.get(n, n)), fresh

@@ -11,14 +11,18 @@ from workbench.ir.places import places
 from workbench.schedule.scope import around
 
 
-def check_leaves(before: PrimFunc, after: PrimFunc, block: Block, task: str) -> None:
+def check_leaves(
+    before: PrimFunc, after: PrimFunc, block: Block, task: str, into: Block | None = None
+) -> None:
     """Refuse a step that takes `block` out of a loop in which others need its order.
+
+    It is in its new place, or has become part of the block `into`.
 
     In such a loop a buffer is filled anew in each iteration, or carries a value to the next one:
     there, running all of `block` before or after all of another block is something else.
     """
     where, now = places(before), places(after)
-    kept = {loop.loop_var for loop in now.all_loops_above(now.blocks[block.id])}
+    kept = {loop.loop_var for loop in now.all_loops_above(now.blocks[(into or block).id])}
     for loop in where.loops_above(where.realize(block)):
         if loop.loop_var not in kept:
             check_carries_nothing(before, loop, block.id, task)

@@ -17,7 +17,6 @@ from workbench.ir import (
     Expr,
     For,
     PrimFunc,
-    Var,
     binary,
     const,
     substitute,
@@ -26,7 +25,7 @@ from workbench.ir import (
 from workbench.ir.places import places
 from workbench.schedule.bindings import conjuncts
 from workbench.schedule.nest import constant_extent
-from workbench.schedule.regions import Bounds, one_to_one, variables
+from workbench.schedule.regions import one_to_one, variables
 from workbench.schedule.scope import around, bindings
 
 _START = {"+": 0, "*": 1, "min": None, "max": None}  # None: any start may be taken many times
@@ -156,37 +155,6 @@ def _check_nest(
             detail="its loops may run the block twice for the same iterators",
             hint="every loop of more than one turn must move a cell or a term",
         )
-
-
-def starts_first(realize: BlockRealize, dom: Bounds) -> bool:
-    """Whether, as the loops in `dom` run, each sum's first turn is proved to be that of its init.
-
-    It is where the least values of the reduce iterators come first, whatever the cell.
-    """
-    bound = bindings(realize)
-    iterators = realize.block.iter_vars
-    cells = {v for it in iterators if it.kind == "spatial" for v in variables(bound[it.var])}
-    first: dict[Var, Expr] = {v: const(ends[0], v.type) for v, ends in dom.items()}
-    for it in iterators:
-        if it.kind == "reduce":
-            value = substitute(bound[it.var], first)
-            if variables(bound[it.var]) & cells or not arith.equal(value, it.dom.min):
-                return False
-    return True
-
-
-def check_starts_first(func: PrimFunc, realize: BlockRealize, loops: list[For], task: str) -> None:
-    """Refuse a sum that its init starts anew in a turn of `loops` that is not the first."""
-    if realize.block.init is None or starts_first(realize, arith.loop_bounds(loops)):
-        return
-    summed = next(it.var.name for it in realize.block.iter_vars if it.kind == "reduce")
-    raise Refusal(
-        f"Can't {task}: `{realize.block.name}` is not proved to start its sums in their first turn",
-        realize,
-        detail=f"T.init() runs where {summed} is at its least, which may come later; "
-        "what was summed before it is lost",
-        hint=f"let {summed} count up from its least value",
-    )
 
 
 def check_partial(func: PrimFunc, realize: BlockRealize, loop: For, task: str) -> None:

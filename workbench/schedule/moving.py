@@ -25,7 +25,7 @@ from workbench.ir import (
     const,
     seq,
 )
-from workbench.ir.places import places
+from workbench.ir.places import Places, places
 from workbench.schedule.bindings import conjuncts
 from workbench.schedule.regions import (
     Bounds,
@@ -166,25 +166,35 @@ def check_unguarded(func: PrimFunc, block: Block, task: str) -> None:
 # --- which iterations are needed -----------------------------------------------------------------
 
 
-def fixed_values(func: PrimFunc, block: Block, loop: For, task: str) -> dict[Var, Expr]:
-    """The values of iterators of `block` that no cell tells, in the loops around it and `loop`.
+def fixed_values(func: PrimFunc, block: Block, loop: For) -> dict[Var, Expr]:
+    """The values of the iterators of `block` that the loops around both it and `loop` decide."""
+    where = places(func)
+    realize = where.realize(block)
+    both = _around_both(where, realize, loop)
+    return {
+        var: value
+        for var, value in bindings(realize).items()
+        if both & variables(value) and variables(value) <= both
+    }
 
-    A cell that each iteration of a loop fills anew is written by many instances of `block`. Those
-    of the iteration that runs are the ones that count, so that what its loops decide stays as it
-    is. Refused where two instances of one iteration may write a cell, or not all of them run.
+
+def _around_both(where: Places, realize: BlockRealize, loop: For) -> set[Var]:
+    own = where.all_loops_above(realize)
+    return {one.loop_var for one in where.all_loops_above(loop) if one in own}
+
+
+def fixed_by_refilling(func: PrimFunc, block: Block, loop: For, task: str) -> dict[Var, Expr]:
+    """The fixed values where no cell tells them: each turn of the loops around fills cells anew.
+
+    Such a cell is written by many instances of `block`. Those of the turn that runs count, so that
+    what its loops decide must stay. Refused where two instances of one turn may write a cell, or
+    where not all instances of a turn run.
     """
     if writes_apart(block) is True:
         return {}
     where = places(func)
     realize = where.realize(block)
-    own = where.all_loops_above(realize)
-    both = {one.loop_var for one in where.all_loops_above(loop) if one in own}
-    bound = bindings(realize)
-    fixed = {
-        var: value
-        for var, value in bound.items()
-        if both & variables(value) and variables(value) <= both
-    }
+    fixed = fixed_values(func, block, loop)
     if writes_apart(block, frozenset(fixed)) is not True:
         raise Refusal(
             f"Can't {task}: two iterations of `{block.name}` may write one cell, "
@@ -193,14 +203,16 @@ def fixed_values(func: PrimFunc, block: Block, loop: For, task: str) -> dict[Var
             hint=f"move it inside the loops that fill {block.writes[0].buffer.name} anew, "
             "or give that an axis more",
         )
+    bound = bindings(realize)
     free = [iterator for iterator in block.iter_vars if iterator.var not in fixed]
     partly = replace(
         realize,
         iter_values=tuple(bound[iterator.var] for iterator in free),
         block=replace(block, iter_vars=tuple(free)),
     )
-    inner = {v: ends for v, ends in arith.loop_bounds(own).items() if v not in both}
-    if not covers_domain(partly, inner):
+    both = _around_both(where, realize, loop)
+    own = arith.loop_bounds(where.all_loops_above(realize))
+    if not covers_domain(partly, {v: ends for v, ends in own.items() if v not in both}):
         raise _not_whole(realize, task)
     return fixed
 
@@ -332,6 +344,13 @@ def nest(
     values: list[Expr] = []
     for iterator in block.iter_vars:
         need = needed[iterator.var]
+        if need.low.dtype != iterator.var.dtype:
+            raise Refusal(
+                f"Can't move `{block.name}`: {iterator.var.name} is {iterator.var.dtype}, and the "
+                f"loops there count in {need.low.dtype}",
+                block,
+                hint="write all loops and T.axis with numbers of one type",
+            )
         if keep_unit_loops or need.size != 1:
             var = Var(f"ax{len(loops)}", iterator.var.dtype)
             loops.append((var, need.size))

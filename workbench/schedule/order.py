@@ -20,7 +20,7 @@ from workbench.ir import (
     walk,
 )
 from workbench.ir.places import places
-from workbench.schedule.factoring import starts_first
+from workbench.schedule.scope import starts_first
 
 COMMUTATIVE = frozenset({"+", "*", "min", "max"})
 

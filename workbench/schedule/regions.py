@@ -9,10 +9,12 @@ from typing import TypeAlias
 from weakref import WeakKeyDictionary
 
 from workbench import arith
+from workbench.access.cells import writes_all
 from workbench.ir import (
     TRUE,
     BinOp,
     BlockRealize,
+    BufferLoad,
     BufferRegion,
     Const,
     Expr,
@@ -59,7 +61,9 @@ def relaxed(region: BufferRegion, inner: Bounds, dom: Bounds) -> Box:
 
 
 def exact(region: BufferRegion, realize: BlockRealize, inner: Bounds, dom: Bounds) -> Box | None:
-    """The box whose cells are all in `region` for some value of `inner`; None where unproved.
+    """The box whose cells are all written, for some value of `inner`; None where unproved.
+
+    `region` is what one instance of the block declares to write.
 
     Cells beyond the domains of the block's iterators count as there: nobody reads them.
     """
@@ -76,6 +80,8 @@ _exact: WeakKeyDictionary[BlockRealize, dict[object, Box | None]] = WeakKeyDicti
 def _exact_box(
     region: BufferRegion, realize: BlockRealize, inner: Bounds, dom: Bounds
 ) -> Box | None:
+    if not writes_all(realize.block, region.buffer):
+        return None
     values, inner, predicate = counted(realize, inner)
     known = {**dom, **inner}
     plain = replace(realize, iter_values=tuple(values), predicate=TRUE)
@@ -103,6 +109,8 @@ def covers_domain(realize: BlockRealize, loops: Bounds) -> bool:
     """Whether the loops around it run a block for all of its domain, as far as can be proved."""
     values, loops, predicate = counted(realize, loops)
     counts = replace(realize, iter_values=tuple(values))
+    if any(isinstance(n, BufferLoad) for value in values for n in walk(value)):
+        return False  # data decide what runs
     if not all(stays_in_domain(c, counts, loops) for c in conjuncts(predicate)):
         return False
     ends = domain(realize.block)

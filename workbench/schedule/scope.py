@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from workbench import arith
+from workbench.access.cells import writes_all
 from workbench.diag import Refusal
 from workbench.ir import (
     Block,
@@ -18,7 +19,10 @@ from workbench.ir import (
     PrimFunc,
     Stmt,
     Var,
+    const,
+    free_vars,
     stores,
+    substitute,
     walk,
 )
 from workbench.ir.places import Places, places
@@ -172,6 +176,7 @@ def check_stage(func: PrimFunc, block: Block, verb: str, sole: bool = True) -> N
             )
     _check_own_reads(block, realize, verb)
     _check_kinds(block, realize, verb)
+    check_starts_first(realize, where.loops_above(realize), f"{verb} `{block.name}`")
 
 
 def _between(where: Places, realize: BlockRealize) -> Iterator[Stmt]:
@@ -231,6 +236,50 @@ def _check_kinds(block: Block, realize: BlockRealize, verb: str) -> None:
 def _extent(block: Block, var: Var) -> int:
     low, high = domain(block)[var]
     return high - low + 1
+
+
+def check_stores(func: PrimFunc, block: Block, buffers: Iterable[Buffer], task: str) -> None:
+    """Refuse a block that may leave a cell of `buffers` as it was: a copy would overwrite that."""
+    for buffer in buffers:
+        if not writes_all(block, buffer):
+            raise Refusal(
+                f"Can't {task}: `{block.name}` may leave cells of {buffer.name} as they were",
+                places(func).realize(block),
+                detail="it stores under a condition, or less than its T.writes says; what comes "
+                "back from a copy would be stored everywhere",
+                hint="let it store in any case, a value chosen by T.if_then_else",
+            )
+
+
+def starts_first(realize: BlockRealize, dom: Mapping[Var, tuple[int, int]]) -> bool:
+    """Whether, as the loops in `dom` run, each sum's first turn is proved to be that of its init.
+
+    It is where the least values of the reduce iterators come first, whatever the cell.
+    """
+    bound = bindings(realize)
+    iterators = realize.block.iter_vars
+    cells = {v for it in iterators if it.kind == "spatial" for v in free_vars(bound[it.var])}
+    first: dict[Var, Expr] = {v: const(ends[0], v.type) for v, ends in dom.items()}
+    for it in iterators:
+        if it.kind == "reduce":
+            value = substitute(bound[it.var], first)
+            if cells.intersection(free_vars(bound[it.var])) or not arith.equal(value, it.dom.min):
+                return False
+    return True
+
+
+def check_starts_first(realize: BlockRealize, loops: list[For], task: str) -> None:
+    """Refuse a sum that its init starts anew in a turn of `loops` that is not the first."""
+    if realize.block.init is None or starts_first(realize, arith.loop_bounds(loops)):
+        return
+    summed = next(it.var.name for it in realize.block.iter_vars if it.kind == "reduce")
+    raise Refusal(
+        f"Can't {task}: `{realize.block.name}` is not proved to start its sums in their first turn",
+        realize,
+        detail=f"T.init() runs where {summed} is at its least, which may come later; "
+        "what was summed before it is lost",
+        hint=f"let {summed} count up from its least value",
+    )
 
 
 def only_region(regions: tuple[BufferRegion, ...], buffer: Buffer) -> BufferRegion | None:

@@ -30,7 +30,6 @@ from workbench.ir import (
 )
 from workbench.ir.places import places
 from workbench.schedule.bindings import both, conjuncts
-from workbench.schedule.factoring import check_starts_first
 from workbench.schedule.nest import constant_extent
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import Bounds, count_of, one_to_one, relaxed, variables
@@ -87,7 +86,6 @@ def blockize(func: PrimFunc, target: For, preserve_unit_iters: bool = True) -> E
     block = realize.block
     if block.init is not None:
         check_stage(func, block, "blockize")  # a sum that another block goes on with starts once
-        check_starts_first(func, realize, loops, task)
     dom = around(places(func), realize)
     turn = {one.loop_var: dom[one.loop_var] for one in loops}
     parts = [

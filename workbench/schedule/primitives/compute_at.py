@@ -14,7 +14,7 @@ from workbench.schedule.feeding import check_fed
 from workbench.schedule.moving import (
     check_loop,
     check_unguarded,
-    fixed_values,
+    fixed_by_refilling,
     gap,
     needs,
     nest,
@@ -106,7 +106,7 @@ def compute_at(
     where = places(func)
     dom = around(where, loop.body)
     pairs = [_pair(where, block, loop, buffer, readers, dom) for buffer in written(block)]
-    fixed = fixed_values(func, block, loop, task)
+    fixed = fixed_by_refilling(func, block, loop, task)
     needed, _ = needs(block, [p for p in pairs if p is not None], dom, fixed)
     new, axes = nest(block, needed, dom, preserve_unit_loops)
     moved, gone = transplant(func, block, loop, at, new)

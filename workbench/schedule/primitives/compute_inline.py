@@ -20,6 +20,7 @@ from workbench.ir import (
 )
 from workbench.ir.places import places
 from workbench.schedule.bindings import conjuncts
+from workbench.schedule.crossing import check_leaves
 from workbench.schedule.feeding import check_fed
 from workbench.schedule.inlining import inlined, inverse, only_store, without_buffer
 from workbench.schedule.moving import removed
@@ -97,6 +98,7 @@ def compute_inline(func: PrimFunc, block: Block) -> Edit:
     changed, gone = removed(changed, places(changed).blocks[block.id])
     changed = without_buffer(changed, scope, buffer)
     for reader in readers:
+        check_leaves(func, changed, block, task, reader.block)
         check_fed(func, changed, places(changed).blocks[reader.block.id].block, task)
     return Edit(changed, None, {block.id: (), **dict.fromkeys(gone, ())})
 

@@ -27,7 +27,6 @@ from workbench.ir import (
 )
 from workbench.ir.places import places
 from workbench.schedule.bindings import both, conjuncts
-from workbench.schedule.factoring import check_starts_first
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import one_to_one, variables
 from workbench.schedule.scope import around, bindings, check_stage
@@ -79,7 +78,6 @@ def decompose_reduction(func: PrimFunc, block: Block, loop: For) -> Edit:
     realize = where.realize(block)
     inner = _inner_loops(func, block, loop, task)
     _check_sum(func, realize, inner, task)
-    check_starts_first(func, realize, inner, task)
     started, predicate = _start(func, realize, inner, task)
     init_nest, new = _init(realize, started, inner, predicate)
     update = _update(block)

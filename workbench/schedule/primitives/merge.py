@@ -139,6 +139,13 @@ def _check_equal(chains: list[list[For]], task: str) -> None:
                 hint="merge before bind, vectorize, unroll, parallel and annotate",
             )
     first = chains[0]
+    kinds = sorted({one.loop_var.type for chain in chains for one in chain})
+    if len(kinds) > 1:
+        raise Refusal(
+            f"Can't {task}: some count in {kinds[0]}, some in {kinds[1]}",
+            *first,
+            hint="write all loops with numbers of one type",
+        )
     for chain in chains[1:]:
         same = [*map(constant_extent, chain)] == [*map(constant_extent, first)]
         if not same or any(constant_extent(one) is None for one in first):

@@ -35,7 +35,7 @@ from workbench.schedule.factoring import sum_of
 from workbench.schedule.inlining import with_regions
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import covers_domain, variables
-from workbench.schedule.scope import around, check_stage, domain, read, written
+from workbench.schedule.scope import around, check_stage, check_stores, domain, read, written
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +190,7 @@ def _cells(func: PrimFunc, block: Block, task: str) -> dict[Buffer, tuple[Expr, 
                 hint="it takes blocks such as C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]",
             )
     _check_whole_result(block, found, task)
+    check_stores(func, block, written(block), task)
     order = dict.fromkeys((*read(block), *written(block)))
     return {buffer: found[buffer] for buffer in order if buffer in found}
 
@@ -341,7 +342,7 @@ def _grown(
         replace(it, dom=Range(it.dom.min, const(sizes.then[it.var], it.var.type)))
         for it in block.iter_vars
     )
-    stmt: Stmt = replace(realize, block=replace(block, iter_vars=iterators))
+    stmt: Stmt = replace(realize, block=with_regions(replace(block, iter_vars=iterators)))
     pairs = zip(sizes.then.items(), realize.iter_values, strict=True)
     extents = {value: size for (var, size), value in pairs if sizes.grows(var)}
     for one in reversed(loops):

@@ -36,7 +36,7 @@ from workbench.schedule.caching import named_buffer
 from workbench.schedule.moving import check_whole
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import Bounds, one_to_one, variables
-from workbench.schedule.scope import around, check_stage, domain, read, written
+from workbench.schedule.scope import around, check_stage, check_stores, domain, read, written
 
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
@@ -89,6 +89,7 @@ def reindex(func: PrimFunc, block: Block, buffer: list[str | int] | str) -> Edit
     task = f"reindex {target.name} of `{block.name}`"
     if not reading:
         check_stage(func, block, "reindex", sole=False)
+        check_stores(func, block, [target], task)
     if reading and target in written(block):
         raise Refusal(
             f"Can't {task}: it writes {target.name} too",

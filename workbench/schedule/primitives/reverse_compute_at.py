@@ -6,11 +6,23 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from workbench import arith
+from workbench.access.iterations import feeds
+from workbench.access.units import units
 from workbench.diag import Refusal
-from workbench.ir import Block, BlockRealize, Buffer, BufferLoad, Const, For, PrimFunc, walk
+from workbench.ir import (
+    Block,
+    BlockRealize,
+    Buffer,
+    BufferLoad,
+    Const,
+    For,
+    IfThenElse,
+    PrimFunc,
+    stores,
+    walk,
+)
 from workbench.ir.places import places
 from workbench.schedule.crossing import check_leaves
-from workbench.schedule.factoring import starts_first
 from workbench.schedule.feeding import check_fed
 from workbench.schedule.moving import (
     Need,
@@ -36,7 +48,9 @@ from workbench.schedule.scope import (
     producers,
     read,
     readers,
+    shared_loops,
     siblings,
+    starts_first,
     written,
 )
 
@@ -102,6 +116,7 @@ def reverse_compute_at(
     makers = _makers_inside(func, block, loop, task)
     _check_read_before(func, block, loop, task)
     _check_reads_inside(func, block, makers, task)
+    _check_made_in_turn(func, block, loop, makers, task)
     check_whole(func, block, task)
     later = [r.block for r in consumers(func, block)]
     at = position(
@@ -113,7 +128,7 @@ def reverse_compute_at(
     moved, gone = transplant(func, block, loop, at, new)
     _check_summed_once(func, moved, block, task)
     check_leaves(func, moved, block, task)
-    check_fed(func, moved, block, task, finished=False)
+    check_fed(func, moved, block, task, finished=_places_by_data(block))
     for reader in consumers(moved, block):
         check_fed(func, moved, reader.block, task)
     return Edit(moved, None, dict.fromkeys(gone, axes))
@@ -164,6 +179,41 @@ def _check_reads_inside(
                 )
 
 
+def _check_made_in_turn(
+    func: PrimFunc, block: Block, loop: For, makers: list[BlockRealize], task: str
+) -> None:
+    """Refuse a block that reads what others make only in part, or in another turn of its loops.
+
+    It will run where what it reads is made; for the rest, it would not run at all.
+    """
+    where = places(func)
+    realize = where.realize(block)
+    common = shared_loops(where, realize, loop)
+    holder = common[-1].body if common else where.scope(realize).block.body
+    below = list(units(holder))
+    (own,) = (unit for unit in below if unit.stmt is realize)
+    inside = [one for unit in below for one in unit.loops]
+    dom = {**around(where, holder), **arith.loop_bounds([*common, *inside])}
+    feeding = [unit for unit in below if unit.stmt in makers]
+    for buffer in read(block):
+        made = [unit for unit in feeding if buffer in unit.writes]
+        if made and not any(feeds(holder, unit, own, buffer, dom) for unit in made):
+            raise Refusal(
+                f"Can't {task}: not all that it reads of {buffer.name} is made there",
+                realize,
+                made[0].stmt,
+                detail=f"for the cells that `{made[0].name}` leaves out it would not run any more",
+                hint=f"leave `{block.name}` behind that nest, or read only what is made in it",
+            )
+
+
+def _places_by_data(block: Block) -> bool:
+    """Whether what `block` reads says which cells it stores: then too early a value does harm."""
+    where = [i for s in stores(block) for i in s.indices]
+    where += [n.condition for n in walk(block.body) if isinstance(n, IfThenElse)]
+    return any(isinstance(node, BufferLoad) for e in where for node in walk(e))
+
+
 def _check_read_before(func: PrimFunc, block: Block, loop: For, task: str) -> None:
     """Refuse where a block that `block` would overtake reads what it overwrites."""
     where = places(func)
@@ -208,7 +258,7 @@ def _needed(
                 if one not in outside
             }
             pairs.append((mine.region, touched(region, maker, inner, known)))
-    needed, agree = needs(block, pairs, dom, fixed_values(func, block, loop, task))
+    needed, agree = needs(block, pairs, dom, fixed_values(func, block, loop))
     if not agree:
         raise Refusal(
             f"Can't {task}: what it reads together is made in different iterations",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from workbench.access.units import writes_apart
 from workbench.arith import bounds, equal, simplify
 from workbench.diag import Refusal
 from workbench.ir import (
@@ -23,6 +24,7 @@ from workbench.ir import (
     walk,
 )
 from workbench.ir.places import places
+from workbench.schedule.crossing import check_leaves
 from workbench.schedule.feeding import check_fed
 from workbench.schedule.inlining import (
     domain_conditions,
@@ -90,6 +92,7 @@ def reverse_compute_inline(func: PrimFunc, block: Block) -> Edit:
     buffer = made.buffer
     _check_plain(func, realize, feeder, buffer, task)
     check_whole(func, block, task)
+    _check_passed(func, realize, feeder, buffer, task)
     cell = _cell(realize, store, buffer, task)
     solved = inverse(cell, made.indices, domain(block), domain(feeder.block))
     if solved is None:
@@ -108,10 +111,35 @@ def reverse_compute_inline(func: PrimFunc, block: Block) -> Edit:
     changed, gone = removed(changed, realize)
     changed = without_buffer(changed, scope, buffer)
     new = places(changed).blocks[feeder.block.id].block
+    check_leaves(func, changed, block, task, feeder.block)
     check_fed(func, changed, new, task)
     for reader in consumers(changed, new):
         check_fed(func, changed, reader.block, task)
     return Edit(changed, None, {block.id: (feeder.block.id,), **dict.fromkeys(gone, ())})
+
+
+def _check_passed(
+    func: PrimFunc, realize: BlockRealize, feeder: BlockRealize, buffer: Buffer, task: str
+) -> None:
+    """Refuse where what the block stores is used between its feeder's place and its own."""
+    if writes_apart(feeder.block) is not True:
+        raise Refusal(
+            f"Can't {task}: two iterations of `{feeder.block.name}` may write one cell of "
+            f"{buffer.name}, and the last one counts",
+            feeder,
+            hint=f"give {buffer.name} an axis more, so that each iteration has its own cell",
+        )
+    order = siblings(func, realize.block)
+    passed = order[order.index(feeder) : order.index(realize)]
+    for other in passed:
+        for target in written(realize.block):
+            if target in read(other.block) or target in written(other.block):
+                raise Refusal(
+                    f"Can't {task}: `{other.block.name}` uses {target.name} before it is stored",
+                    realize,
+                    other,
+                    hint="let one of the two use another buffer",
+                )
 
 
 def _feeder(func: PrimFunc, block: Block, task: str) -> BlockRealize:

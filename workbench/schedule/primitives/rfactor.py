@@ -32,7 +32,6 @@ from workbench.schedule.crossing import check_carries_nothing
 from workbench.schedule.factoring import (
     Sum,
     check_partial,
-    check_starts_first,
     only_sum,
     sum_loops,
 )
@@ -40,7 +39,7 @@ from workbench.schedule.feeding import check_fed
 from workbench.schedule.inlining import with_regions
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import variables
-from workbench.schedule.scope import bindings
+from workbench.schedule.scope import bindings, check_starts_first
 
 
 def _choices(func: PrimFunc, loop: For) -> Iterator[Mapping[str, Any]]:
@@ -101,7 +100,7 @@ def rfactor(func: PrimFunc, loop: For, factor_axis: int) -> Edit:
     realize = inside[0]
     loops = sum_loops(func, realize, loop, task)
     total = only_sum(func, realize.block, task)
-    check_starts_first(func, realize, loops, task)
+    check_starts_first(realize, loops, task)
     for one in loops:  # the parts are made ahead of all of them
         check_carries_nothing(func, one, realize.block.id, task)
     size = len(total.store.indices)
