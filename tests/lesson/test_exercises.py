@@ -20,7 +20,7 @@ from workbench.schedule import Schedule
 
 def bound(sch: Schedule, factors: list) -> None:
     (i,) = sch.get_loops(sch.get_blocks()[0])
-    i_0, i_1 = sch.split(i, factors=factors)
+    i_0, i_1, *_ = sch.split(i, factors=factors)
     sch.bind(i_0, "blockIdx.x")
     sch.bind(i_1, "threadIdx.x")
 
@@ -85,6 +85,7 @@ def bound_sum(sch: Schedule) -> None:
 
 WARPS = "32 to 256 threads in a block, a multiple of 32"
 BLOCKS = "at least 4 blocks"
+EACH = "a thread for each cell, at most 24 idle"
 
 WRONG: list[tuple[str, str, Callable[[Schedule], None], str]] = [
     ("odd_vector", "nothing done", lambda sch: None, RESULT),
@@ -92,7 +93,9 @@ WRONG: list[tuple[str, str, Callable[[Schedule], None], str]] = [
     ("odd_vector", "no whole warps", lambda sch: bound(sch, [8, 125]), WARPS),
     ("odd_vector", "one block", one_block, BLOCKS),
     ("odd_vector", "three blocks", lambda sch: bound(sch, [3, 352]), BLOCKS),
-    ("odd_vector", "idle threads", lambda sch: bound(sch, [16, 128]), "at most 24 idle threads"),
+    ("odd_vector", "idle threads", lambda sch: bound(sch, [16, 128]), EACH),
+    ("odd_vector", "half of the threads idle", lambda sch: bound(sch, [8, 128, 2]), EACH),
+    ("odd_vector", "two cells a thread", lambda sch: bound(sch, [4, 128, 2]), EACH),
     ("wide_window", "nothing done", lambda sch: None, RESULT),
     (
         "wide_window",

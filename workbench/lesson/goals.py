@@ -70,18 +70,6 @@ def _blocks(count: int) -> str:
     return "1 block" if count == 1 else f"{count} blocks"
 
 
-def at_most_idle(most: int, why: str) -> Measure:
-    """Few threads of the launch that have nothing to do."""
-
-    def found(func: PrimFunc) -> tuple[bool, str]:
-        total = sum(prod(k.grid) * prod(k.block) for k in kernels(func))
-        cells = prod(func.params[-1].shape)
-        idle = max(total - cells, 0)
-        return idle <= most, f"{total} threads for {cells} cells, {idle} idle"
-
-    return Measure(f"at most {most} idle threads", found, why)
-
-
 def at_most_loads(scope: str, each: float, cells: int, why: str) -> Measure:
     """Few elements loaded from a memory for each of the output's `cells`."""
 
