@@ -10,11 +10,13 @@ import pytest
 
 import workbench as wb
 from benchmarks.matmuls import blocking, blocking_with_shared
+from tests.lesson.test_compare import TWO
 from tests.widgets.programs import bind_both
 from workbench import lesson, script
 from workbench.diag import Fail
 from workbench.lesson.edge import loads_without_output
 from workbench.lesson.exercise import NAMES, RESULT
+from workbench.lesson.goals import at_most_barriers
 from workbench.schedule import Schedule
 
 
@@ -394,3 +396,18 @@ def test_a_report_is_html_too(name: str):
     exercise = lesson.exercise(name)
     html = exercise.check(exercise.schedule())._repr_html_()
     assert "Not yet" in html and "<script" not in html and "`" not in html
+
+
+def test_a_kernel_without_barriers_does_not_hide_those_of_another():
+    sch = Schedule(script.parse(TWO))
+    outer, turn, inner = sch.split(sch.get_loops("B")[0], factors=[None, 2, 64])
+    sch.bind(outer, "blockIdx.x")
+    sch.bind(inner, "threadIdx.x")
+    fetch = sch.cache_read("B", 0, "shared")
+    sch.compute_at(fetch, turn)
+    sch.bind(sch.get_loops(fetch)[-1], "threadIdx.x")
+    outer, inner = sch.split(sch.get_loops("C")[0], factors=[None, 1])
+    sch.bind(outer, "blockIdx.x")
+    sch.bind(inner, "threadIdx.x")
+    ok, found = at_most_barriers(1).found(sch.func)
+    assert not ok and found == "4 for each block"
