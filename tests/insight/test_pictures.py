@@ -366,3 +366,21 @@ def main(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
         (4,): "block 1, time step 0",
         (5,): "block 1, time step 1",
     }
+
+
+def test_buffers_of_any_size_have_pictures():
+    """No table of a whole buffer is made where a tile of it is asked for."""
+    sch = wb.Schedule(parsed(VECTOR_ADD.replace("1024", str(2**60))))
+    outer, _ = sch.split("i", [None, 2**20])
+    sch.bind(outer, "blockIdx.x")
+    (touch,) = insight.tiles(sch.func, {"block": (3, 0, 0)}).tiles[0].touches
+    assert touch.region == ((3 * 2**20, 2**20, 1),) and touch.exact
+
+
+def test_a_nest_deeper_than_an_array_has_axes_has_pictures():
+    sch = wb.Schedule(parsed(EIGHT))
+    i_0, *_, i_1 = sch.split("i", [2, *[1] * 70, 4])
+    sch.bind(i_0, "blockIdx.x")
+    sch.bind(i_1, "threadIdx.x")
+    assert insight.who(sch.func).caption == "C[5] is computed by block 1, thread 1, at time step 0."
+    assert insight.memory(sch.func) and insight.tiles(sch.func, {"block": (1, 0, 0)})

@@ -9,7 +9,7 @@ import pytest
 
 import workbench as wb
 from benchmarks.matmuls import blocking, blocking_with_shared, matmul, naive
-from workbench import lesson
+from workbench import lesson, script
 from workbench.ir import PrimFunc
 from workbench.runtime import DeviceError, Timing, launching, recorded
 
@@ -118,3 +118,27 @@ def test_it_is_html_too():
     html = lesson.compare(programs(), *ARRAYS)._repr_html_()
     assert html.count("<tr>") == 5 and '<th scope="row">naive</th><td>16</td>' in html
     assert "<script" not in html
+
+
+def test_kernels_of_several_sizes_each_tell_theirs():
+    two = wb.Schedule(script.parse(TWO))
+    for block, threads in (("B", 128), ("C", 512)):
+        outer, inner = two.split(two.get_loops(block)[0], factors=[None, threads])
+        two.bind(outer, "blockIdx.x")
+        two.bind(inner, "threadIdx.x")
+    assert lesson.compare({"two": two}).table[1][1:3] == ("10", "128 and 512")
+
+
+TWO = """
+@T.prim_func
+def main(A: T.Buffer((1024,), "float32"), C: T.Buffer((1024,), "float32")):
+    B = T.alloc_buffer((1024,), "float32")
+    for i in range(1024):
+        with T.block("B"):
+            vi = T.axis.spatial(1024, i)
+            B[vi] = A[1023 - vi]
+    for i in range(1024):
+        with T.block("C"):
+            vi = T.axis.spatial(1024, i)
+            C[vi] = B[1023 - vi]
+"""

@@ -10,17 +10,19 @@ import pytest
 
 import workbench as wb
 from benchmarks.matmuls import blocking, blocking_with_shared
+from tests.lesson.test_compare import TWO
 from tests.widgets.programs import bind_both
 from workbench import lesson, script
 from workbench.diag import Fail
 from workbench.lesson.edge import loads_without_output
 from workbench.lesson.exercise import NAMES, RESULT
+from workbench.lesson.goals import at_most_barriers
 from workbench.schedule import Schedule
 
 
 def bound(sch: Schedule, factors: list) -> None:
     (i,) = sch.get_loops(sch.get_blocks()[0])
-    i_0, i_1 = sch.split(i, factors=factors)
+    i_0, i_1, *_ = sch.split(i, factors=factors)
     sch.bind(i_0, "blockIdx.x")
     sch.bind(i_1, "threadIdx.x")
 
@@ -85,6 +87,7 @@ def bound_sum(sch: Schedule) -> None:
 
 WARPS = "32 to 256 threads in a block, a multiple of 32"
 BLOCKS = "at least 4 blocks"
+EACH = "a thread for each cell, at most 24 idle"
 
 WRONG: list[tuple[str, str, Callable[[Schedule], None], str]] = [
     ("odd_vector", "nothing done", lambda sch: None, RESULT),
@@ -92,7 +95,9 @@ WRONG: list[tuple[str, str, Callable[[Schedule], None], str]] = [
     ("odd_vector", "no whole warps", lambda sch: bound(sch, [8, 125]), WARPS),
     ("odd_vector", "one block", one_block, BLOCKS),
     ("odd_vector", "three blocks", lambda sch: bound(sch, [3, 352]), BLOCKS),
-    ("odd_vector", "idle threads", lambda sch: bound(sch, [16, 128]), "at most 24 idle threads"),
+    ("odd_vector", "idle threads", lambda sch: bound(sch, [16, 128]), EACH),
+    ("odd_vector", "half of the threads idle", lambda sch: bound(sch, [8, 128, 2]), EACH),
+    ("odd_vector", "two cells a thread", lambda sch: bound(sch, [4, 128, 2]), EACH),
     ("wide_window", "nothing done", lambda sch: None, RESULT),
     (
         "wide_window",
@@ -391,3 +396,18 @@ def test_a_report_is_html_too(name: str):
     exercise = lesson.exercise(name)
     html = exercise.check(exercise.schedule())._repr_html_()
     assert "Not yet" in html and "<script" not in html and "`" not in html
+
+
+def test_a_kernel_without_barriers_does_not_hide_those_of_another():
+    sch = Schedule(script.parse(TWO))
+    outer, turn, inner = sch.split(sch.get_loops("B")[0], factors=[None, 2, 64])
+    sch.bind(outer, "blockIdx.x")
+    sch.bind(inner, "threadIdx.x")
+    fetch = sch.cache_read("B", 0, "shared")
+    sch.compute_at(fetch, turn)
+    sch.bind(sch.get_loops(fetch)[-1], "threadIdx.x")
+    outer, inner = sch.split(sch.get_loops("C")[0], factors=[None, 1])
+    sch.bind(outer, "blockIdx.x")
+    sch.bind(inner, "threadIdx.x")
+    ok, found = at_most_barriers(1).found(sch.func)
+    assert not ok and found == "4 for each block"

@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from IPython.core.formatters import DisplayFormatter
 import workbench as wb
 from tests.lesson.test_exercises import bound, cached
 from tests.widgets.programs import bind_both
-from workbench import lesson
+from workbench import lesson, script
 from workbench.lesson import Exercise
 from workbench.lesson.exercise import NAMES, RESULT
 from workbench.schedule import Schedule
@@ -277,3 +278,12 @@ def test_lessons_and_checks_need_numpy_and_nothing_else(exercise: Exercise):
 
 def test_the_result_is_worth_a_point_like_the_others(exercise: Exercise):
     assert str(exercise).count("\n  · ") == exercise.points and RESULT in str(exercise)
+
+
+def test_exercises_that_share_a_file_are_each_found_again(exercise: Exercise):
+    """Those of one lesson do: the last that was worked on stands first in it."""
+    program = script.parse(script.show(exercise.program).replace("1000", "1001"))
+    another = replace(exercise, program=program)
+    clicked(exercise)
+    clicked(another)
+    assert exercise.check(exercise.schedule()) and another.check(another.schedule())

@@ -320,6 +320,15 @@ def test_an_idle_worker_leaves_nothing_and_nobody_notices():
     worker.stop()
 
 
+def test_modules_beside_the_notebook_are_none_of_the_workers(tmp_path: Path, monkeypatch):
+    for name in ("queue", "workbench", "types"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('a module of the learner')")
+    monkeypatch.chdir(tmp_path)
+    worker = Worker()
+    assert isinstance(worker.ask(Hello(), 60), (Gpu, Failed))
+    worker.stop()
+
+
 def test_a_worker_that_died_between_calls_is_replaced(worker: Worker):
     assert works(worker)
     pid = worker.pid

@@ -44,3 +44,14 @@ def test_every_reader_of_a_cache_among_many_blocks():
     text = sch.func.script()
     assert text.count("= A_shared[") == 200  # every reader, as in TVM
     assert text.count("A_shared[v0] = A[v0]") == 1
+
+
+@pytest.mark.parametrize("number", [2**63, 10**400, -(10**5000)], ids=["64", "400", "5000"])
+def test_a_number_that_nothing_counts_to_is_refused(number):
+    sch = wb.Schedule(parse(copies(1)))
+    with pytest.raises(wb.ScheduleError, match="64 bits do not hold a number in factors"):
+        sch.split("i0", factors=[number, None])
+    with pytest.raises(wb.ScheduleError, match="64 bits do not hold a number in padding"):
+        sch.pad_einsum("b0", [number])
+    with pytest.raises(wb.ScheduleError, match=r"64 bits do not count 2e\+373 turns"):
+        sch.split("i0", factors=[2**62] * 20)

@@ -205,7 +205,17 @@ def test_a_missing_file_is_an_os_error(tmp_path: Path) -> None:
         wb.load(tmp_path / "nowhere.json")
 
 
-@pytest.mark.parametrize("bad", [{}, "steps", [{"verb": "split"}], [3]])
+@pytest.mark.parametrize("path", ["/dev/null", "a\0b", "\ud800"])
+def test_what_is_no_file_is_an_os_error(path: str) -> None:
+    """A device may have no end, so none is read."""
+    with pytest.raises(OSError, match=r"it is a device, no file|it is no path"):
+        wb.load(path)
+
+
+NO_NAMES = {"verb": "split", "args": [], "kwargs": None, "func": "f"}
+
+
+@pytest.mark.parametrize("bad", [{}, "steps", [{"verb": "split"}], [3], [NO_NAMES]])
 def test_a_bad_trace_is_named_so(bad: object) -> None:
     with pytest.raises(wb.ScheduleError, match="missing or damaged"):
         trace_from_data(bad)

@@ -16,7 +16,7 @@ import pytest
 import workbench as wb
 from workbench import draw, insight, script
 from workbench.widgets import static_form
-from workbench.widgets.page import Desk, View, every_choice, every_view, page
+from workbench.widgets.page import Desk, View, every_choice, every_view, page, tree
 from workbench.widgets.texts import python_of
 
 NAMES = [
@@ -215,3 +215,8 @@ def main(A: T.Buffer((8,), "float32")):
     sch = wb.Schedule(script.parse(program.replace(ascii(name), '"A"')))
     with pytest.raises(wb.ScheduleError, match="ann_key takes a text"):
         sch.annotate("A", name, 1)
+
+
+def test_a_mark_that_turns_a_line_around_is_seen_in_the_history():
+    sch = scheduled("\u202edrow")
+    assert [row["mark"] for row in tree(sch.history)][1] == "\\u202edrow"

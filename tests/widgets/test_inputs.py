@@ -172,3 +172,14 @@ def test_a_fault_of_the_reference_is_told_as_its_own(
     assert result["ok"] is False
     assert result["text"].startswith("Can't compare with the reference: " + found)
     assert line in result["refusal"]["where"]
+
+
+def test_arrays_that_no_memory_holds_are_not_made():
+    sch = Schedule(parse(ADD.replace("8", str(2**38))))
+    outer, inner = sch.split("i", factors=[None, 256])
+    sch.bind(outer, "blockIdx.x")
+    sch.bind(inner, "threadIdx.x")
+    lab = wb.lab(sch)
+    assert (
+        lab.run()["ok"] is False and "its arrays need 8,796,093,022,208 bytes" in lab.status["text"]
+    )

@@ -352,6 +352,8 @@ def test_what_is_no_file_is_not_written(path: str, says: str, tmp_path: Path):
 def test_a_path_that_is_none_is_refused():
     with pytest.raises(Fail, match=r"Can't keep steps in 'a\\x00b': (lstat: )?embedded null"):
         add_lab(autosave="a\0b")
+    with pytest.raises(Fail, match="Can't keep steps in 3: "):
+        add_lab(autosave=3)
 
 
 @pytest.mark.parametrize(

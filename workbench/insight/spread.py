@@ -63,8 +63,9 @@ class Spread:
         return frozenset(d for d in form.terms if isinstance(d, Digit))
 
     def free(self, fixed: Mapping[Var, int]) -> list[Digit]:
-        """The digits of the loops that run."""
-        return [d for var in self.extents if var not in fixed for d in self.cut.of[var]]
+        """The digits of the loops that run; one that is always 0 needs no axis of an array."""
+        running = [var for var in self.extents if var not in fixed]
+        return [d for var in running for d in self.cut.of[var] if d.size > 1]
 
     def groups(self, fixed: Mapping[Var, int], *, only_guards: bool = False) -> list[Group]:
         """Dimensions and conditions that share a running digit, together."""

@@ -197,12 +197,13 @@ def _cells(store: Access, axes: _Axes) -> tuple[Cell, ...]:
     corner = _corner(shape)
     extents = _few(axes)
     order = [loop.var for loop in axes.loops]
-    env: dict[Var, Any] = {loop.var: np.int64(0) for loop in axes.idle}
-    for axis, var in enumerate(order):
+    wide = [var for var in order if extents[var] > 1]  # an array has at most 64 axes
+    env: dict[Var, Any] = dict.fromkeys(axes.extents, np.int64(0))
+    for axis, var in enumerate(wide):
         env[var] = np.arange(extents[var]).reshape(
-            [-1 if k == axis else 1 for k in range(len(order))]
+            [-1 if k == axis else 1 for k in range(len(wide))]
         )
-    full = tuple(extents[v] for v in order)
+    full = tuple(extents[v] for v in wide)
     keep = np.ones(full, dtype=bool)
     for guard in store.guards:
         keep = keep & np.asarray(value(guard, env), dtype=bool)
@@ -212,8 +213,9 @@ def _cells(store: Access, axes: _Axes) -> tuple[Cell, ...]:
     lanes = np.argwhere(keep)
     found: dict[Point, list[Any]] = {}
     for lane in lanes.tolist():
-        at = tuple(lane)
-        found.setdefault(tuple(int(c[at]) for c in columns), []).append(at)
+        at, values = tuple(lane), dict(zip(wide, lane, strict=True))
+        everywhere = tuple(values.get(var, 0) for var in order)
+        found.setdefault(tuple(int(c[at]) for c in columns), []).append(everywhere)
     return tuple(_cell(index, found[index], order, axes) for index in sorted(found))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from math import prod
 from typing import Any
@@ -41,6 +41,7 @@ class Row:
 
     name: str
     counts: Counts | None = None
+    threads: tuple[int, ...] = ()  # of a block, kernel by kernel
     shared_bytes: int = 0
     timing: Timing | None = None
     roof: float | None = None
@@ -58,7 +59,7 @@ class Row:
         outputs = counts.traffic[0].loads / (counts.loads_per_output or 1)
         return (
             f"{counts.blocks:,}",
-            f"{counts.threads // blocks:,}",
+            " and ".join(f"{size:,}" for size in dict.fromkeys(self.threads)),
             f"{counts.loads_per_output:,.4g}",
             f"{counts.traffic[1].loads / (outputs or 1):,.4g}",
             f"{self.shared_bytes:,}",
@@ -146,15 +147,16 @@ def _row(name: str, program: Schedule | PrimFunc, arrays: Sequence[Any]) -> Row:
     except Fail as fail:
         return Row(name, note="no kernel", why=fail.headline)
     counts = insight.counts(built.kernels)
-    shared = max(_shared_bytes(built))
+    threads = tuple(prod(kernel.block) for kernel in built.kernels)
+    row = Row(name, counts, threads, max(_shared_bytes(built)))
     if not arrays:
-        return Row(name, counts, shared)
+        return row
     try:
         timing = built.time(*arrays)
     except DeviceError as error:
         known = built.device.is_gpu  # then something went wrong, which the learner wants to know
-        return Row(name, counts, shared, note=NO_TIME, why=error.headline if known else "")
-    return Row(name, counts, shared, timing, roof(built, timing.device))
+        return replace(row, note=NO_TIME, why=error.headline if known else "")
+    return replace(row, timing=timing, roof=roof(built, timing.device))
 
 
 def _shared_bytes(built: Built) -> list[int]:

@@ -1,15 +1,40 @@
-"""Loads that threads beyond the edge of the output make for nothing, told as a hint."""
+"""Threads beyond the edge of the output: how many are idle, and their loads, told as a hint."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import product
+from math import prod
 
 from workbench import insight
 from workbench.insight.accesses import Access, accesses
 from workbench.insight.cells import executions
 from workbench.ir import Kernel, PrimFunc, Var
-from workbench.lesson.goals import counts, kernels
+from workbench.lesson.goals import Measure, counts, kernels
+
+
+def at_most_idle(most: int, why: str) -> Measure:
+    """A thread for each cell of the output, and few that store none."""
+
+    def found(func: PrimFunc) -> tuple[bool, str]:
+        total = sum(prod(kernel.grid) * prod(kernel.block) for kernel in kernels(func))
+        cells = prod(func.params[-1].shape)
+        # where there are far too many, they are not gone through one by one
+        idle = total - (cells if total > cells + most else _storing(func))
+        said = f"{total} threads for {cells} cells, {idle} idle"
+        return total - idle >= cells and idle <= most, said
+
+    return Measure(f"a thread for each cell, at most {most} idle", found, why)
+
+
+def _storing(func: PrimFunc) -> int:
+    """How many threads store something to global memory."""
+    return sum(
+        any(executions(store, thread) for store in stores)
+        for kernel in kernels(func)
+        for _, stores in [_global(kernel)]
+        for thread in _threads(kernel)
+    )
 
 
 def edge_first(hint: str, each: float, cells: int) -> Callable[[PrimFunc], str]:

@@ -70,18 +70,6 @@ def _blocks(count: int) -> str:
     return "1 block" if count == 1 else f"{count} blocks"
 
 
-def at_most_idle(most: int, why: str) -> Measure:
-    """Few threads of the launch that have nothing to do."""
-
-    def found(func: PrimFunc) -> tuple[bool, str]:
-        total = sum(prod(k.grid) * prod(k.block) for k in kernels(func))
-        cells = prod(func.params[-1].shape)
-        idle = max(total - cells, 0)
-        return idle <= most, f"{total} threads for {cells} cells, {idle} idle"
-
-    return Measure(f"at most {most} idle threads", found, why)
-
-
 def at_most_loads(scope: str, each: float, cells: int, why: str) -> Measure:
     """Few elements loaded from a memory for each of the output's `cells`."""
 
@@ -107,9 +95,9 @@ def at_most_barriers(each: int) -> Measure:
     """Few barriers for each block."""
 
     def found(func: PrimFunc) -> tuple[bool, str]:
-        count = counts(func)
-        ok = count.barriers <= each * count.blocks
-        return ok, f"{count.barriers / max(count.blocks, 1):g} for each block"
+        counted = [insight.counts((kernel,)) for kernel in kernels(func)]
+        most = max(count.barriers / max(count.blocks, 1) for count in counted)
+        return most <= each, f"{most:g} for each block"
 
     why = "At a barrier all threads of a block wait for the last of them."
     noun = "barrier" if each == 1 else "barriers"

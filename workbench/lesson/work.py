@@ -9,9 +9,11 @@ from pathlib import Path
 from workbench.diag import Fail
 from workbench.ir import PrimFunc, structural_equal
 from workbench.schedule import Schedule
-from workbench.schedule.load import load
+from workbench.schedule.file import bad_file, contents, parsed
+from workbench.schedule.load import from_data
 from workbench.schedule.trace import Trace
 from workbench.widgets.saved import kept as file_of_labs
+from workbench.widgets.saved import section
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +48,8 @@ def find(work: object, program: PrimFunc) -> Work:
     file = cursor.history.kept_in
     file = file_of_labs(file, cursor.history).path if file else None
     if len(cursor.trace):
-        return _of_code(cursor, file, program) if cursor is work else _clicked(cursor, "in the lab")
-    kept = _kept(file, program)
+        return _of_code(cursor, file) if cursor is work else _clicked(cursor, "in the lab")
+    kept = _kept(file, cursor.history.text)
     if kept is not None and len(kept.trace):
         return _clicked(kept, f"in a lab and kept in {_short(file)}")
     where = f" in {_short(file)}" if file else ""
@@ -70,9 +72,9 @@ PASTE = (
 )
 
 
-def _of_code(schedule: Schedule, file: Path | None, program: PrimFunc) -> Work:
+def _of_code(schedule: Schedule, file: Path | None) -> Work:
     try:
-        kept = _kept(file, program)
+        kept = _kept(file, schedule.history.text)
     except Fail:
         kept = None
     other = kept is not None and len(kept.trace) and kept.trace != schedule.trace
@@ -91,19 +93,24 @@ def as_code(trace: Trace) -> str:
     return "\n".join(re.sub(r"^((?:[\w, ]+ = )?)sch\b", r"\1mine", line) for line in lines)
 
 
-def _kept(file: Path | None, program: PrimFunc) -> Schedule | None:
-    """The schedule that a lab kept in `file`; None where there is none of `program`."""
-    if file is None or not file.exists():
+def _kept(file: Path | None, program: str) -> Schedule | None:
+    """The schedule that a lab kept in `file`; None where there is none of the text `program`."""
+    if file is None:
         return None
     try:
-        kept = load(file)
+        data = parsed(contents(file))
+        if data is None:
+            raise bad_file("it is empty")
+        found = section(data, program)
+        return from_data({**data, **found, "others": []}) if found else None
+    except FileNotFoundError:
+        return None
     except (Fail, OSError) as error:
         why = error.headline if isinstance(error, Fail) else str(error)
         raise Fail(
             f"Can't read the steps kept in {_short(file)}: {why}",
             hint="take the steps as code, or delete the file and take them in a lab again",
         ) from None
-    return kept if structural_equal(kept.history.root.func, program) else None
 
 
 def _short(file: Path | None) -> str:

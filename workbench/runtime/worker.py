@@ -25,7 +25,8 @@ from typing import IO
 from workbench.runtime.job import Failed, Reply, Request
 
 IDLE_SECONDS = 60.0
-COMMAND = (sys.executable, "-m", "workbench.runtime.gpu")
+# -P: a learner's own queue.py beside the notebook is none of its modules
+COMMAND = (sys.executable, "-P", "-m", "workbench.runtime.gpu")
 _LONGEST_WAIT = 3600.0  # a queue refuses to wait for centuries
 _END_SECONDS = 30.0  # for a killed process to go: one that the driver holds may never
 _STALL_SECONDS = 1.0

@@ -160,6 +160,11 @@ def _value(
             hint=f"write {param.name}=[{call_text(*shown((value,), {}))}]",
         )
     data = _plain(value)
+    if not _counts(data):
+        raise Refusal(
+            f"Can't {prim.name}: 64 bits do not hold a number in {param.name}",
+            hint="take a smaller number",
+        )
     if not any(_fits(data, declared) for declared in members(param.type)):
         raise Refusal(
             f"Can't {prim.name}: {param.name} takes {type_text(param.type)}, not {_repr(value)}",
@@ -184,6 +189,13 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "tolist"):
         value = value.tolist()
     return tuple(_plain(v) for v in value) if isinstance(value, (list, tuple)) else value
+
+
+def _counts(data: Any) -> bool:
+    """Whether every whole number in plain `data` is one that a kernel can count to."""
+    if isinstance(data, tuple):
+        return all(map(_counts, data))
+    return not isinstance(data, int) or -(2**63) <= data < 2**63
 
 
 def _fits(data: Any, declared: Any) -> bool:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import stat
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
@@ -50,7 +53,7 @@ def save(history: History, at: HistoryNode, path: str | Path) -> None:
     """
     with replacing(path) as replace:
         try:
-            parsed(Path(path).read_bytes())
+            parsed(contents(path))
         except FileNotFoundError:
             pass
         except ScheduleError as error:
@@ -70,6 +73,21 @@ def as_text(data: Mapping[str, Any]) -> str:
         text = "[\n  " + ",\n  ".join(rows) + "\n ]" if rows else json.dumps(value)
         parts.append(f" {json.dumps(name)}: {text}")
     return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def contents(path: str | Path) -> bytes:
+    """The bytes of the file `path`.
+
+    Raises OSError where it cannot be read, also for what can be no path and for a device, which
+    may have no end.
+    """
+    try:
+        kind = os.stat(path).st_mode
+        if not stat.S_ISREG(kind) and not stat.S_ISDIR(kind):
+            raise OSError(errno.EINVAL, "it is a device, no file", str(path))
+        return Path(path).read_bytes()
+    except ValueError as error:
+        raise OSError(errno.EINVAL, f"it is no path: {error}") from None
 
 
 def parsed(raw: bytes) -> dict[str, Any] | None:
@@ -129,7 +147,7 @@ def trace_from_data(data: object) -> Trace:
         if not isinstance(data, list):
             raise TypeError("no list of steps")
         return Trace(tuple(replace(step_from_data(step), **_told(step)) for step in data))
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
+    except DAMAGE as error:
         raise damaged(error) from None
 
 

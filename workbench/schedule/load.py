@@ -8,7 +8,15 @@ from typing import Any
 
 from workbench import script
 from workbench.diag import Fail
-from workbench.schedule.file import DAMAGE, bad_file, checked, damaged, parsed, step_from_data
+from workbench.schedule.file import (
+    DAMAGE,
+    bad_file,
+    checked,
+    contents,
+    damaged,
+    parsed,
+    step_from_data,
+)
 from workbench.schedule.history import HistoryNode
 from workbench.schedule.schedule import Schedule
 
@@ -18,7 +26,7 @@ def load(path: str | Path) -> Schedule:
 
     Raises ScheduleError where the file is no saved schedule, OSError where it cannot be read.
     """
-    data = parsed(Path(path).read_bytes())
+    data = parsed(contents(path))
     if data is None:
         raise bad_file("it is empty")
     return from_data(data)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from decimal import Decimal
 from math import isqrt
 
 from workbench import script
@@ -43,12 +44,13 @@ def counting_type(task: str, loops: Sequence[For], turns: int | None) -> str:
     for loop in loops[1:]:
         own = dtypes.join(own, loop.loop_var.type) or own
     kind = own.rstrip("0123456789")
+    if turns is None:
+        return own
     for dtype in (own, f"{kind}32", f"{kind}64"):
-        wide = dtypes.BITS[dtype] >= dtypes.BITS[own]
-        if turns is None or (wide and turns <= dtypes.limits(dtype)[1]):
+        if dtypes.BITS[dtype] >= dtypes.BITS[own] and turns <= dtypes.limits(dtype)[1]:
             return dtype
     raise Refusal(
-        f"Can't {task}: 64 bits do not count {turns:.0e} turns",
+        f"Can't {task}: 64 bits do not count {Decimal(turns):.0e} turns",
         *loops,
         hint="take smaller loops, or smaller factors",
     )

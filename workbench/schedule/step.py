@@ -80,6 +80,8 @@ def value_text(value: Any) -> str:
         return f"[{', '.join(value_text(v) for v in value)}]"
     if isinstance(value, str):
         return string(value)
+    if isinstance(value, int) and value.bit_length() > 64:
+        return hex(value)  # Python writes no more than 4300 digits of other bases
     return " ".join(line.strip() for line in repr(value).splitlines())  # of an array, on one line
 
 

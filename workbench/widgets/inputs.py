@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
+from math import prod
+from operator import mul
 from typing import Any
 
 import numpy as np
 
 from workbench.diag import Fail
 from workbench.emulate.arrays import as_values
+from workbench.emulate.free import free_memory
+from workbench.emulate.need import SMALL
 from workbench.ir import Buffer, IRModule, PrimFunc, stores
 from workbench.ir.dtypes import is_float
 
@@ -58,7 +62,11 @@ def _fit_one(params: Sequence[Buffer], value: Any) -> None:
 
 
 def arrays(func: PrimFunc, inputs: Mapping[str, Any]) -> list[Array]:
-    """One fresh array a parameter, in order; outputs that `inputs` does not name are zeros."""
+    """One fresh array a parameter, in order; outputs that `inputs` does not name are zeros.
+
+    Raises Fail, before one is made, where there is no memory for them and for what is expected.
+    """
+    _check_fits(func)
     outputs = {store.buffer for store in stores(func.body)}
     made = []
     for seed, param in enumerate(func.params):
@@ -69,6 +77,20 @@ def arrays(func: PrimFunc, inputs: Mapping[str, Any]) -> list[Array]:
         else:
             made.append(whole_numbers(param.shape, param.dtype, seed))
     return made
+
+
+def _check_fits(func: PrimFunc) -> None:
+    cells = [prod(param.shape) for param in func.params]
+    sizes = [np.dtype(_numpy(param.dtype)).itemsize for param in func.params]
+    need = 2 * sum(map(mul, cells, sizes)) + 8 * max(
+        cells, default=0
+    )  # whole numbers are drawn in 64 bits
+    free = free_memory() if need > SMALL else None
+    if free is not None and need > free:
+        raise Fail(
+            f"Can't run {func.name}: its arrays need {need:,} bytes of memory, {free:,} are free",
+            hint="run the same steps on a program with smaller arrays",
+        )
 
 
 def input_array(param: Buffer, value: Any) -> Array:

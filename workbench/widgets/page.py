@@ -9,7 +9,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from workbench import check, lower, target
-from workbench.diag import Fail
+from workbench.diag import Fail, visible
 from workbench.ir import BlockId, Const, For, PrimFunc, Var, walk
 from workbench.ir.places import places
 from workbench.schedule import Schedule
@@ -57,13 +57,13 @@ def tree(history: History) -> list[dict[str, Any]]:
 
 def _row(node: HistoryNode) -> dict[str, Any]:
     """What the tree says of a node; only its mark changes."""
-    row = _rows.get(node)
-    if row is None or row["mark"] != node.mark:
+    row, mark = _rows.get(node), visible(node.mark)
+    if row is None or row["mark"] != mark:
         row = _rows[node] = {
             "id": node.id,
             "parent": node.parent.id if node.parent else None,
             "label": node.label,
-            "mark": node.mark,
+            "mark": mark,
             "said": said(node),
         }
     return row

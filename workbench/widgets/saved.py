@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary, WeakMethod
 from workbench.diag import Fail
 from workbench.schedule import Schedule
 from workbench.schedule.errors import ScheduleError
-from workbench.schedule.file import as_text, parsed, to_data
+from workbench.schedule.file import as_text, contents, parsed, to_data
 from workbench.schedule.history import History, HistoryNode
 from workbench.schedule.load import take_saved
 from workbench.schedule.write_whole import replacing
@@ -20,17 +20,18 @@ _kept: WeakKeyDictionary[History, dict[Path, Kept]] = WeakKeyDictionary()
 _MOST = 9  # files beside one that is not ours
 
 
-def kept(path: Path, history: History) -> Kept:
+def kept(path: str | Path, history: History) -> Kept:
     """The file at `path` for the labs of `history`: they ask once what to do with what it holds.
 
     Raises Fail for what is no path of a file.
     """
     of_history = _kept.setdefault(history, {})
     try:
-        path = path.resolve()
-    except (OSError, RuntimeError, ValueError) as error:
+        path = Path(path).resolve()
+    except (OSError, RuntimeError, TypeError, ValueError) as error:
+        given = repr(str(path) if isinstance(path, Path) else path)
         raise Fail(
-            f"Can't keep steps in {str(path)!r}: {error}", hint='give a path: "my-work/lab.json"'
+            f"Can't keep steps in {given}: {error}", hint='give a path: "my-work/lab.json"'
         ) from None
     if path not in of_history:
         of_history[path] = Kept(path, history)
@@ -66,7 +67,7 @@ class Kept:
             return None  # the first write will say so
         path, data = next((pair for pair in ours if pair[1]), (ours or [(self.path, _NOTHING)])[0])
         self._use(path)
-        found = _section(data, history.text)
+        found = section(data, history.text)
         return _Earlier(history, found) if found else None
 
     def offer(self, history: History) -> str | None:
@@ -144,7 +145,7 @@ class Kept:
     def _read(self, path: Path) -> Mapping[str, Any] | None:
         """What `path` holds; None where that is nothing of ours, or may not be read."""
         try:
-            raw = path.read_bytes()
+            raw = contents(path)
             if raw != self._raw:
                 self._data, self._raw = parsed(raw) or _NOTHING, raw
             return self._data
@@ -200,7 +201,7 @@ def _same(node: HistoryNode, parent: HistoryNode) -> HistoryNode | None:
 # --- what is in a file ----------------------------------------------------------------------------
 
 
-def _section(data: Mapping[str, Any], program: str) -> Mapping[str, Any] | None:
+def section(data: Mapping[str, Any], program: str) -> Mapping[str, Any] | None:
     """The history of `program` among those of a file."""
     return next((part for part in _sections(data) if part["program"] == program), None)
 
@@ -215,7 +216,7 @@ def _together(own: Mapping[str, Any], found: Mapping[str, Any], waiting: bool) -
     While `waiting`, it stands where it stood in the file.
     """
     program = own["program"]
-    before = _section(found, program)
+    before = section(found, program)
     others = [
         {name: part[name] for name in ("program", "mark", "nodes", "at", "answers")}
         for part in _sections(found)

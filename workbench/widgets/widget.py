@@ -85,7 +85,7 @@ class Lab(anywidget.AnyWidget):
         self.pages: dict[str, dict[str, Any]] = {}  # by node
         self.compares: dict[str, dict[str, Any]] = {}  # by two nodes, "0:3"
         file = autosave or self.history.kept_in
-        self._kept = saved.kept(Path(file), self.history) if file else None
+        self._kept = saved.kept(file, self.history) if file else None
         here = self.cursor.node
         self._unobserve = self.history.observe(self._on_step)
         super().__init__(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from workbench import script
+from workbench.lesson.edge import at_most_idle
 from workbench.lesson.exercise import Exercise, Goal
-from workbench.lesson.goals import at_least_blocks, at_most_idle, threads_between
+from workbench.lesson.goals import at_least_blocks, threads_between
 from workbench.schedule import Schedule
 
 PROGRAM = """
@@ -47,7 +48,8 @@ EXERCISE = Exercise(
                 why="1024 is the next multiple of 32 after 1000: whole warps leave 24 idle at "
                 "least.",
             ),
-            hint="The product of the factors should be as little above 1000 as whole warps allow.",
+            hint="Give each thread one cell: two factors, whose product is as little above 1000 as "
+            "whole warps allow.",
         ),
     ),
     hints=(
