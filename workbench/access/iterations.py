@@ -70,7 +70,7 @@ class Clash:
 
 def _never_clash(loop: For, unit: Unit, dom: Bounds) -> bool:
     """Whether no two iterations of `loop` write one cell, all of them tried."""
-    used = used_by(unit)
+    used = used_by(unit) | {loop.loop_var}
     if any(var not in dom for var in used) or decided_by_data(unit):
         return False
     points = prod(high - low + 1 for var, (low, high) in dom.items() if var in used)

@@ -168,7 +168,7 @@ def _spatial_loops(unit: Unit, loop: For) -> list[Var]:
 
 def _example(loop: For, unit: Unit, dom: Bounds) -> Clash | None:
     """Two iterations of `loop` that write one cell; other loops start afresh in both."""
-    if any(var not in dom for var in used_by(unit)) or decided_by_data(unit):
+    if any(var not in dom for var in used_by(unit) | {loop.loop_var}) or decided_by_data(unit):
         return None  # an iterator of a block around says where, and has no one value
     start = {var: (low, low) for var, (low, _) in dom.items() if var is not loop.loop_var}
     return first_clash(loop, unit, {**dom, **start}) or first_clash(loop, unit, dom)

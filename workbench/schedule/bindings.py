@@ -16,6 +16,7 @@ from workbench.ir import (
     BinOp,
     Block,
     BlockRealize,
+    BufferLoad,
     Const,
     Expr,
     For,
@@ -29,6 +30,7 @@ from workbench.ir import (
     rebuild,
     seq,
     substitute,
+    walk,
 )
 
 
@@ -80,7 +82,9 @@ def guarded(stmt: Stmt, condition: Expr) -> Stmt:
     if isinstance(stmt, SeqStmt):
         return seq(*(guarded(s, condition) for s in stmt.stmts))
     if isinstance(stmt, BlockRealize):
-        return replace(stmt, predicate=both(stmt.predicate, condition))
+        reads = any(isinstance(node, BufferLoad) for node in walk(stmt.predicate))
+        first, second = (condition, stmt.predicate) if reads else (stmt.predicate, condition)
+        return replace(stmt, predicate=both(first, second))  # what it reads may be guarded now
     return IfThenElse(condition, stmt)
 
 

@@ -74,17 +74,18 @@ def sum_of(store: BufferStore, init: BufferStore) -> Sum | None:
     value = store.value
     if not (isinstance(value, BinOp) and value.op in _START and init.buffer is store.buffer):
         return None
-    if not _same_cell(init.indices, store.indices):
+    if not same_cell(init.indices, store.indices):
         return None
     for result, term in ((value.a, value.b), (value.b, value.a)):
         if not (isinstance(result, BufferLoad) and result.buffer is store.buffer):
             continue
-        if _same_cell(result.indices, store.indices) and not _loads(term, store.buffer):
+        if same_cell(result.indices, store.indices) and not _loads(term, store.buffer):
             return Sum(store, value.op, term, init.value, term_first=term is value.a)
     return None
 
 
-def _same_cell(a: tuple[Expr, ...], b: tuple[Expr, ...]) -> bool:
+def same_cell(a: tuple[Expr, ...], b: tuple[Expr, ...]) -> bool:
+    """Whether two tuples of indices are proved to name one cell."""
     return all(arith.equal(x, y) for x, y in zip(a, b, strict=True))
 
 

@@ -129,6 +129,12 @@ def _inside(func: PrimFunc, target: For, task: str) -> tuple[BlockRealize, list[
             target,
             hint="pick a loop that holds loops and one block, nothing else",
         )  # fmt: skip
+    if any(isinstance(node, BufferLoad) for value in realize.iter_values for node in walk(value)):
+        raise Refusal(
+            f"Can't {task}: what is in memory says which iterations of `{realize.block.name}` run",
+            realize,
+            hint="read that inside the block, not in its T.axis",
+        )
     varying = [one for one in loops if constant_extent(one) is None]
     if varying:
         raise Refusal(

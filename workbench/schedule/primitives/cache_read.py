@@ -168,7 +168,7 @@ def _holds(realize: BlockRealize, ids: set[Any]) -> bool:
 
 def _given(scope: Block, buffer: Buffer, task: str) -> Box:
     """What there is to copy of a buffer that nobody in the block around writes."""
-    region = only_region(scope.reads, buffer)
+    region = only_region((*scope.reads, *scope.writes), buffer)
     if region is None:
         return tuple(Range(const(0, "int32"), const(size, "int32")) for size in buffer.shape)
     if not all(isinstance(axis.extent, Const) for axis in region.region):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from workbench.diag import Refusal
-from workbench.ir import Block, BlockRealize, Buffer, BufferLoad, For, PrimFunc, walk
+from workbench.ir import Block, BlockRealize, Buffer, BufferLoad, For, PrimFunc, stores, walk
 from workbench.ir.places import places
 from workbench.schedule.caching import (
     bounds_at,
@@ -21,6 +21,7 @@ from workbench.schedule.caching import (
     scope_choices,
     written_ends,
 )
+from workbench.schedule.factoring import same_cell
 from workbench.schedule.feeding import check_fed
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import Box, exact
@@ -113,7 +114,18 @@ def _check_writer(func: PrimFunc, block: Block, buffer: Buffer, task: str) -> No
             hint="cache the result of a block that alone writes it; do this before "
             "decompose_reduction",
         )
-    reads_it = any(isinstance(n, BufferLoad) and n.buffer is buffer for n in walk(block.body))
+    loads = [n for n in walk(block.body) if isinstance(n, BufferLoad) and n.buffer is buffer]
+    cells = [s.indices for s in stores(block) if s.buffer is buffer]
+    elsewhere = [n for n in loads if any(not same_cell(n.indices, cell) for cell in cells)]
+    if elsewhere:
+        raise Refusal(
+            f"Can't {task}: it reads other cells of {buffer.name} than it writes",
+            places(func).realize(block),
+            elsewhere[0],
+            detail="the new memory would not hold them",
+            hint="read them from another buffer",
+        )
+    reads_it = bool(loads)
     if reads_it and block.init is None:
         raise Refusal(
             f"Can't {task}: it adds to what was there before",

@@ -40,6 +40,7 @@ from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import Bounds, Box, touched, variables
 from workbench.schedule.scope import (
     around,
+    bindings,
     check_stage,
     common_loops,
     consumers,
@@ -293,6 +294,21 @@ def _check_summed_once(before: PrimFunc, func: PrimFunc, block: Block, task: str
     loops = {
         one.loop_var: around(where, realize)[one.loop_var] for one in where.loops_above(realize)
     }
+    bound = bindings(realize)
+    summed = {v for it in block.iter_vars if it.kind == "reduce" for v in variables(bound[it.var])}
+    mixed = [
+        one
+        for one in where.all_loops_above(realize)
+        if one.loop_var in summed and one.kind not in ("serial", "unrolled")
+    ]
+    if mixed:
+        name = mixed[0].loop_var.name
+        raise Refusal(
+            f"Can't {task}: the turns of `{name}`, which come in any order, would share its sums",
+            mixed[0],
+            places(before).realize(block),
+            hint=f"move it while `{name}` is a plain loop, or to a loop outside `{name}`",
+        )
     starts = starts_first(realize, loops)
     if not starts or arith.is_injective(realize.iter_values, loops) is not True:
         raise Refusal(

@@ -9,7 +9,18 @@ from math import prod
 from workbench import script
 from workbench.arith import simplify
 from workbench.diag import Refusal
-from workbench.ir import Const, Expr, For, PrimFunc, Var, cast, const
+from workbench.ir import (
+    BufferLoad,
+    Const,
+    Expr,
+    For,
+    PrimFunc,
+    Var,
+    cast,
+    const,
+    free_vars,
+    walk,
+)
 from workbench.ir.places import places
 from workbench.schedule.bindings import guarded, replace_loops
 from workbench.schedule.nest import (
@@ -71,6 +82,22 @@ def _type(func: PrimFunc, loop: For, factors: list[int | None]) -> str:
     elif turns is not None:
         turns = -(-turns // given) * given
     return counting_type(f"split `{loop.loop_var.name}`", [loop], turns)
+
+
+def _check_guard(loop: For) -> None:
+    """Refuse a remainder where loops inside ask memory how often they run: no guard is ahead."""
+    for inside in walk(loop.body):
+        if isinstance(inside, For) and any(
+            isinstance(node, BufferLoad) and loop.loop_var in free_vars(node)
+            for node in (*walk(inside.min), *walk(inside.extent))
+        ):
+            raise Refusal(
+                f"Can't split `{loop.loop_var.name}`: with a remainder, `{inside.loop_var.name}` "
+                "would read its bounds outside a buffer",
+                loop,
+                inside,
+                hint="choose factors that divide how often it runs",
+            )
 
 
 def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, list[int | None]]]:
@@ -135,6 +162,7 @@ def split(
     turns = constant_extent(loop)
     exact = turns is not None and all(isinstance(s, Const) for s in sizes)
     if not exact or prod(s.value for s in sizes if isinstance(s, Const)) != turns:
+        _check_guard(loop)
         body = guarded(body, index < extent)
     body = replace_loops(body, {var: loop.min + cast(var.type, index)}, units=dropped)
     new = nest([replace(loop, loop_var=p, min=const(0, dtype), extent=s, kind="serial")
