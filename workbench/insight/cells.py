@@ -172,8 +172,9 @@ def _distinct(buffer: Buffer, dims: list[int], columns: list[Any]) -> tuple[Any,
     for column, size in zip(columns[1:], sizes[1:], strict=True):
         flat = flat * size + column
     total = prod(sizes)
-    if len(flat) and (int(flat.min()) < 0 or int(flat.max()) >= total):
-        flat = np.unique(flat)  # outside the buffer: still shown where it would be
+    outside = len(flat) and (int(flat.min()) < 0 or int(flat.max()) >= total)
+    if total > MOST or outside:  # what is outside the buffer is still shown where it would be
+        flat = np.unique(flat)
     else:
         seen = np.zeros(total, dtype=bool)
         seen[flat] = True

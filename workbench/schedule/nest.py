@@ -48,7 +48,7 @@ def counting_type(task: str, loops: Sequence[For], turns: int | None) -> str:
         if turns is None or (wide and turns <= dtypes.limits(dtype)[1]):
             return dtype
     raise Refusal(
-        f"Can't {task}: 64 bits do not count {turns:.0e} turns",
+        f"Can't {task}: 64 bits do not count that many turns",
         *loops,
         hint="take smaller loops, or smaller factors",
     )
