@@ -163,3 +163,28 @@ def test_union_of_neighbours():
     a, b = ((Range(i + n, const(1, "int32")),) for n in (0, 2))
     (side,) = union_regions(a, b)
     assert [script.expr_text(e) for e in (side.min, side.extent)] == ["i", "3"]
+
+
+def test_a_hundred_places_that_cannot_be_ordered_are_the_whole_dimension():
+    places = " + ".join(f"A[(vi + {k}) % 1027]" for k in range(100))
+    reads, _ = shown(
+        HEAD
+        + f"""    for i in range(1024):
+        with T.block("B"):
+            vi = T.axis.spatial(1024, i)
+            B[vi] = {places}
+"""
+    )
+    assert reads == "T.reads(A[0:1027])"
+
+
+def test_three_places_that_cannot_be_ordered_are_told_apart():
+    reads, _ = shown(
+        HEAD
+        + """    for i in range(1024):
+        with T.block("B"):
+            vi = T.axis.spatial(1024, i)
+            B[vi] = A[vi % 7] + A[vi % 5] + A[vi % 3]
+"""
+    )
+    assert reads.startswith("T.reads(A[T.min(")

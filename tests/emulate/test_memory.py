@@ -217,7 +217,7 @@ TOO_LARGE = """\
 Can't run add_kernel: it needs {need:,} bytes of memory, and 1,000,000 are free.
 found: its arrays are there already; {mib} MiB more would hold what comes between, and who writes \
 and reads each cell; 0 MiB are free
-do:    run some of its blocks, such as blocks=[0, 1], or run it on smaller arrays."""
+do:    run some of its blocks: kernel.emulate(…, blocks=[0, 1]); or run it on smaller arrays."""
 
 
 @pytest.fixture

@@ -171,6 +171,7 @@ CASES |= {
     "block that is no number": sampled(["x"]),  # type: ignore[list-item]
     "block that is True": sampled([True]),
     "no block": sampled([]),
+    "blocks that are no list": sampled(1),
     "sample of two kernels": sampled([0], kernels=2),
     "sample differs": sampled([0, 3], wrong=True),
 }

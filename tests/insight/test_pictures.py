@@ -56,6 +56,14 @@ def test_binding_turns_time_into_who(steps: tuple[str, ...], caption: str):
     assert who.whole and [c.index for c in who.cells] == [(k,) for k in range(8)]
 
 
+def test_who_computes_a_cell_of_a_huge_array():
+    sch = wb.Schedule(parsed(VECTOR_ADD.replace("1024", str(10**18))))
+    i_0, i_1 = sch.split("i", [None, 128])
+    sch.bind(i_0, "blockIdx.x")
+    sch.bind(i_1, "threadIdx.x")
+    assert insight.who(sch.func).caption == "C[5] is computed by block 0, thread 5."
+
+
 def test_all_eight_cells_with_both_binds():
     who = insight.who(eight("split", "blocks", "threads"), "C")
     assert [c.label for c in who.cells] == [f"block {k // 4}, thread {k % 4}" for k in range(8)]

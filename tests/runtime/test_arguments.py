@@ -173,12 +173,35 @@ def test_a_complex_array():
     )
 
 
+def test_what_an_output_held_is_kept_where_the_program_reads_it():
+    func = script.parse(TEXT.replace("A[vi] + B[vi]", "C[vi] + A[vi] + B[vi]"))
+    assert isinstance(func, PrimFunc)
+    shared = array()
+    with pytest.raises(ArgumentError, match=r"out = C\.copy\(\), and pass out for C\.$"):
+        check_arguments(func, [shared, array(), shared])
+
+
+def test_a_class_is_no_array():
+    assert refusal(np.ndarray, array(), array()).startswith(
+        "Can't call main: `A` is a type, not an array.\n"
+    )
+
+
+def test_an_array_of_texts():
+    assert refusal(np.array(["a"] * 8), array(), array()) == (
+        "Can't call main: `A` holds <U1, not float32.\n"
+        + ASKED
+        + "do:    pass an array of float32."
+    )
+
+
 @pytest.mark.parametrize("seconds", ["x", float("nan"), float("inf"), -1, 0, True, None, 1e300])
 def test_no_number_of_seconds(seconds: object):
     with pytest.raises(ArgumentError) as err:
         check_seconds(seconds)
     assert str(err.value) == (
-        f"Can't wait for {seconds!r} seconds.\ndo:    give a number above 0, such as seconds=60."
+        f"Can't wait for {seconds!r} seconds.\n"
+        "do:    give a number above 0 and below a million: seconds=60."
     )
 
 

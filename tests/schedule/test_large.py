@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
 import workbench as wb
@@ -29,6 +31,36 @@ def test_a_loop_of_any_length_can_be_asked(extent):
     assert "split" in possible
     _, inner = sch.split("i0", factors=[None, 4])
     assert {verdict.verb for verdict in sch.actions(inner) if verdict.possible} >= {"bind"}
+
+
+LONG_SUM = """
+@T.prim_func
+def main(A: T.Buffer((8, {0}), "float32"), C: T.Buffer((8,), "float32")):
+    for i, k in T.grid(8, {0}):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = T.float32(0)
+            C[vi] = C[vi] + A[vi, vk]
+"""
+
+
+@pytest.mark.parametrize("extent", [2**28, 10**18])
+def test_a_sum_of_any_length_says_which_iterations_clash(extent):
+    sch = wb.Schedule(parse(LONG_SUM.format(extent)))
+    tracemalloc.start()
+    try:
+        refused = {v.verb: v.options[0].why_not for v in sch.actions("k") if not v.possible}
+        assert tracemalloc.get_traced_memory()[1] < 64 << 20
+    finally:
+        tracemalloc.stop()
+    assert "iterations k=0 and k=1 would both update C[0]" in str(refused["parallel"])
+
+
+@pytest.mark.parametrize("factor", [10**20, 10**400])
+def test_factors_of_any_length_are_refused(factor):
+    with pytest.raises(wb.ScheduleError, match="64 bits do not count that many turns"):
+        wb.Schedule(parse(copies(1))).split("i0", factors=[None, factor])
 
 
 def test_divisors():

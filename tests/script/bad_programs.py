@@ -221,4 +221,14 @@ BAD = {
     "integer of 400 digits": value("A[vi] * 1" + "0" * 400),
     "integers that multiply": value("A[vi] * (9000000000000000000 * 9000000000000000000)"),
     "sum of 5,000 terms": value(" + ".join(["A[vi]"] * 5000)),
+    "another operator": value("A[vi] << 2"),
+    "maths of two integers": value("T.pow(vi, 2)"),
+    "dictionary spread": block("vi = T.axis.spatial(8, i)", "T.block_attr({**x})", "A[vi] = 1.0"),
+    "dictionary as a name": block(
+        "vi = T.axis.spatial(8, i)", "T.block_attr({(1, {}): 1})", "A[vi] = 1.0"
+    ),
+    "thread axis without its name": body(
+        'for i in T.thread_binding(8, "threadIdx.x"):', "    A[i] = 1.0"
+    ),
+    "note of a type": block("vi: T.int32 = T.axis.spatial(8, i)", "A[vi] = 1.0"),
 }

@@ -34,7 +34,10 @@ ODD = [
 ]
 names = st.sampled_from(ODD) | st.text(max_size=6)
 values = st.recursive(
-    names | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False),
+    names
+    | st.booleans()
+    | st.integers(-(2**63), 2**64 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False),
     lambda inner: st.lists(inner, max_size=3).map(tuple),
     max_leaves=4,
 )

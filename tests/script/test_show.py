@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 
 from tests.script.random_programs import programs
 from tests.script.sample import kernel, window
+from workbench.diag import Fail
 from workbench.ir import (
     BinOp,
     Block,
@@ -259,3 +260,11 @@ def test_a_program_at_the_end_of_a_cell_shows_its_text():
     module = IRModule((window,))
     assert repr(window) == window.script() == show(window)
     assert repr(module) == module.script() == show(module)
+
+
+def test_what_is_no_part_of_a_program_is_not_shown():
+    with pytest.raises(Fail) as refused:
+        show(3)  # type: ignore[arg-type]
+    assert str(refused.value) == (
+        "Can't show a int: it is no part of a program.\ndo:    pass a program, such as sch.func"
+    )

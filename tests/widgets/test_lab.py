@@ -371,6 +371,13 @@ def test_unknown_actions_and_panes_are_refused(options: dict, text: str):
     assert refused.value.hint.startswith("there are: ")
 
 
+@pytest.mark.parametrize("options", [{"panes": "who"}, {"actions": 3}])
+def test_what_is_no_list_of_names_is_refused(options: dict):
+    with pytest.raises(Fail, match="that is no list of names") as refused:
+        add_lab(**options)
+    assert refused.value.hint.startswith('give a list, such as ["')
+
+
 def test_a_program_gets_a_schedule_of_its_own():
     lab = wb.lab(parse(ADD))
     assert lab.history.root.func.name == "add"

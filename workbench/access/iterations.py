@@ -105,7 +105,8 @@ def first_clash(loop: For, unit: Unit, dom: Bounds) -> Clash | None:
         for cell, sizes in unit.cells(buffer, "write")
     ]
     seen: dict[tuple[object, ...], int] = {}
-    points = product(*(range(dom[v][0], dom[v][1] + 1) for v in names))
+    ends = (dom[v] for v in names)  # cut: product keeps all of each range in memory
+    points = product(*(range(low, min(high + 1, low + _POINTS)) for low, high in ends))
     for point in islice(points, _POINTS):
         env = dict(zip(names, point, strict=True))
         time = env[loop.loop_var]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workbench.arith.canonical import Bounds, Digit, Sum
+from workbench.arith.cost import cost
 from workbench.arith.prove import loop_bounds
 from workbench.arith.simplify import Simplifier
 from workbench.ir import (
@@ -15,6 +16,7 @@ from workbench.ir import (
     BufferLoad,
     BufferRegion,
     BufferStore,
+    Const,
     Expr,
     For,
     Node,
@@ -193,11 +195,15 @@ def _in_sight(box: Box, buffer: Buffer, hidden: set[Buffer]) -> Box:
     if not hidden:
         return box
     return tuple(
-        Range(const(0, r.min.dtype), const(size, r.min.dtype))
+        _whole(r, size)
         if any(isinstance(n, BufferLoad) and n.buffer in hidden for n in walk(r))
         else r
         for r, size in zip(box, buffer.shape, strict=True)
     )
+
+
+def _whole(r: Range, size: int) -> Range:
+    return Range(const(0, r.min.dtype), const(size, r.min.dtype))
 
 
 class _Accesses:
@@ -259,4 +265,16 @@ def _add_region(boxes: dict[Buffer, Box], region: BufferRegion, inner: Bounds) -
 
 def _merge(boxes: dict[Buffer, Box], buffer: Buffer, box: Box, inner: Bounds) -> None:
     before = boxes.get(buffer)
-    boxes[buffer] = box if before is None else union_regions(before, box)
+    both = box if before is None else union_regions(before, box)
+    boxes[buffer] = tuple(
+        _whole(r, size) if _is_long(r) else r for r, size in zip(both, buffer.shape, strict=True)
+    )
+
+
+# Many indices of which none is the lowest make a box that nobody reads and each further one has to
+# be held against: it costs the cube of their number.
+_LONG = 200
+
+
+def _is_long(r: Range) -> bool:
+    return not isinstance(r.extent, Const) and cost(r.min) + cost(r.extent) > _LONG

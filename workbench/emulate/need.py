@@ -35,7 +35,7 @@ def check_fits(what: str, need: int, few: Callable[[], int] | None = None) -> No
     if free is not None and need > free:
         hint = "run it on smaller arrays."
         if few is not None and few() <= free:
-            hint = f"run some of its blocks, such as blocks=[0, 1], or {hint}"
+            hint = f"run some of its blocks: kernel.emulate(…, blocks=[0, 1]); or {hint}"
         raise TooLarge(
             f"Can't run {what}: it needs {need:,} bytes of memory, and {free:,} are free",
             detail=f"its arrays are there already; {need >> 20:,} MiB more would hold what comes "

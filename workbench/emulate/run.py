@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -119,6 +119,11 @@ def _chosen(
     total = int(np.prod(kernel.grid, dtype=np.int64))
     if blocks is None:
         return range(total)
+    if not isinstance(blocks, Collection):
+        raise Refusal(
+            f"Can't run the blocks {blocks!r}: that is no list of numbers",
+            hint="give a list, such as blocks=[0].",
+        )
     if not len(blocks):
         raise Refusal(
             "Can't run a sample of no blocks", hint=f"name some of the blocks 0 to {total - 1}."

@@ -30,12 +30,17 @@ Data: TypeAlias = "bool | int | float | str | tuple[Data, ...]"
 
 
 def is_data(value: object) -> bool:
-    """Whether `value` is plain data that a text can hold: neither infinity nor NaN is a literal."""
+    """Whether `value` is plain data that a text can hold and that is read back from it.
+
+    Neither infinity nor NaN is a literal, and integers have at most 64 bits.
+    """
     if isinstance(value, tuple):
         return all(is_data(item) for item in value)
     if isinstance(value, str):
         return is_text(value)
-    return isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
+    if isinstance(value, int):
+        return -(2**63) <= value < 2**64
+    return isinstance(value, float) and math.isfinite(value)
 
 
 def is_text(value: object) -> bool:

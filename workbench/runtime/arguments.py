@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from workbench.emulate.numbers import numpy_type, round_bfloat16
-from workbench.ir import Buffer, PrimFunc, stores
+from workbench.ir import Buffer, BufferLoad, PrimFunc, stores, walk
 from workbench.runtime.errors import ArgumentError
 
 _KEPT = ", made before the call, so that you can read the result."
@@ -40,7 +40,8 @@ def check_seconds(seconds: object) -> float:
     if is_number and 0 < seconds <= TIMEOUT_MAX:  # type: ignore[operator]
         return float(seconds)  # type: ignore[arg-type]
     raise ArgumentError(
-        f"Can't wait for {seconds!r} seconds", hint="give a number above 0, such as seconds=60."
+        f"Can't wait for {seconds!r} seconds",
+        hint="give a number above 0 and below a million: seconds=60.",
     )
 
 
@@ -89,10 +90,12 @@ def _argument(func: PrimFunc, given: Any, buffer: Buffer, written: bool) -> Argu
         )
     if host.dtype != wanted:
         part = ".real" if host.dtype.kind == "c" else ""
+        cast = f'pass {name}{part}.astype("{wanted}")' + (_KEPT if written else ".")
+        no_numbers = host.dtype.kind in "SU" or host.dtype.names
         raise _unfit(
             func,
             f"`{name}` holds {host.dtype}, not {wanted}",
-            f'pass {name}{part}.astype("{wanted}")' + (_KEPT if written else "."),
+            f"pass an array of {wanted}." if no_numbers else cast,
         )
     if not host.flags.c_contiguous:
         raise _unfit(
@@ -113,10 +116,11 @@ def _argument(func: PrimFunc, given: Any, buffer: Buffer, written: bool) -> Argu
 def _to_host(func: PrimFunc, given: Any, buffer: Buffer) -> np.ndarray:
     if isinstance(given, np.ndarray):
         return given
-    if _dlpack_on_host(given):
-        return np.from_dlpack(given)
-    if hasattr(given, "__cuda_array_interface__") or hasattr(given, "__dlpack_device__"):
-        return _cupy_view(given).get()
+    if not isinstance(given, type):  # which has the methods of its arrays
+        if _dlpack_on_host(given):
+            return np.from_dlpack(given)
+        if hasattr(given, "__cuda_array_interface__") or hasattr(given, "__dlpack_device__"):
+            return _cupy_view(given).get()
     raise _unfit(
         func,
         f"`{buffer.name}` is a {type(given).__name__}, not an array",
@@ -143,11 +147,13 @@ def _check_apart(func: PrimFunc, arguments: list[Argument]) -> None:
             if (one.written or two.written) and np.may_share_memory(one.host, two.host):
                 a, b = one.buffer.name, two.buffer.name
                 output = one.buffer if one.written else two.buffer
+                made = f'np.empty({_shape(output.shape)}, "{numpy_type(output.dtype)}")'
+                if any(isinstance(n, BufferLoad) and n.buffer is output for n in walk(func)):
+                    made = f"{output.name}.copy()"  # the program reads what it held before
                 raise _unfit(
                     func,
                     f"`{a}` and `{b}` share memory, and `{output.name}` is an output",
-                    f"give it an array of its own: out = np.empty({_shape(output.shape)}, "
-                    f'"{numpy_type(output.dtype)}"), and pass out for {output.name}.',
+                    f"give it an array of its own: out = {made}, and pass out for {output.name}.",
                 )
 
 

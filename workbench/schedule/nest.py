@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from decimal import Decimal
 from math import isqrt
 
 from workbench import script
@@ -50,7 +49,7 @@ def counting_type(task: str, loops: Sequence[For], turns: int | None) -> str:
         if dtypes.BITS[dtype] >= dtypes.BITS[own] and turns <= dtypes.limits(dtype)[1]:
             return dtype
     raise Refusal(
-        f"Can't {task}: 64 bits do not count {Decimal(turns):.0e} turns",
+        f"Can't {task}: 64 bits do not count that many turns",
         *loops,
         hint="take smaller loops, or smaller factors",
     )

@@ -90,7 +90,8 @@ def _read_maths(r: Reader, tree: ast.Call) -> Expr:
     first = args[0] if isinstance(args[0], Expr) else as_expr(float(args[0]))
     if dtypes.is_float(first.dtype) or (op == "abs" and dtypes.is_int(first.dtype)):
         return Call(op, (first, *map(as_expr, args[1:])), first.dtype)
-    hint = f'convert it first: T.{name}(T.Cast("float32", x))'
+    second = ", y" if MATHS[op] == 2 else ""
+    hint = f'convert it first: T.{name}(T.Cast("float32", x){second})'
     raise r.error(tree, f"Can't take T.{name} of a value of type {first.dtype}", hint=hint)
 
 

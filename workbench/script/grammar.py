@@ -119,11 +119,20 @@ _UNREADABLE = {
 }
 
 
+def _read_pair(
+    r: Reader, tree: ast.Dict, key: ast.expr | None, value: ast.expr
+) -> tuple[str, object]:
+    name = None if key is None else read_plain(r, key)
+    if not isinstance(name, str):
+        hint = 'write a dictionary: {"name": 1}'
+        raise r.error(key or tree, "A name in a dictionary is a text", hint=hint)
+    return name, read_plain(r, value)
+
+
 def read_plain(r: Reader, tree: ast.expr) -> object:
     """Plain data: numbers, strings, None, lists, tuples and dictionaries of them."""
     if isinstance(tree, ast.Dict):
-        pairs = zip(tree.keys, tree.values, strict=True)
-        return {read_plain(r, k): read_plain(r, v) for k, v in pairs if k is not None}
+        return dict(_read_pair(r, tree, *pair) for pair in zip(tree.keys, tree.values, strict=True))
     if isinstance(tree, (ast.List, ast.Tuple)):
         return tuple(read_plain(r, item) for item in tree.elts)
     value = read_value(r, tree)
@@ -155,7 +164,7 @@ def read_word(r: Reader, tree: ast.expr, what: str) -> str:
 def read_attributes(r: Reader, tree: ast.expr) -> tuple[tuple[str, Data], ...]:
     """A dictionary of annotations, as pairs."""
     value = read_plain(r, tree)
-    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+    if isinstance(value, dict):
         if not all(is_text(key) and is_data(item) for key, item in value.items()):
             hint = "a note holds texts, finite numbers, True, False, and lists of them"
             raise r.error(tree, "Can't read a value of these annotations", hint=hint)

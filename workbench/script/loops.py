@@ -201,7 +201,8 @@ def _read_header(r: Reader, tree: ast.expr) -> _Header:
     keywords = {k.arg: k.value for k in tree.keywords}
     bounds = [*tree.args, *(keywords[k] for k in ("start", "stop") if k in keywords)]
     named = {"start", "stop", "annotations", *(("thread",) if word == "thread_binding" else ())}
-    if not 1 <= len(bounds) <= 2 or set(keywords) - named:
+    words = [b for b in bounds if isinstance(b, ast.Constant) and isinstance(b.value, str)]
+    if not 1 <= len(bounds) <= 2 or words or set(keywords) - named:
         more = ', thread="threadIdx.x"' if word == "thread_binding" else ""
         raise r.error(tree, f"Can't read this T.{word}", hint=f"write T.{word}(8{more})")
     header = _Header(*_bounds(r, bounds), _KINDS[word])
@@ -317,7 +318,7 @@ def read_stmt(r: Reader, tree: ast.stmt) -> list[Stmt]:
 
 def _refuse_misplaced(r: Reader, tree: ast.stmt) -> None:
     """Refuse what stands only at the head of a function or of a block."""
-    call = getattr(tree, "value", None)
+    call = None if isinstance(tree, ast.AnnAssign) else getattr(tree, "value", None)
     for words, place in (
         (("func_attr", "match_buffer"), "directly in the function"),
         (BLOCK_HEAD, "directly in a block, not in a loop or a condition"),
@@ -333,6 +334,7 @@ _UNREADABLE: dict[type[ast.AST], tuple[str, str]] = {
         "Can't read `while`",
         "write a loop with a known number of steps: for i in range(8):",
     ),
+    ast.AnnAssign: ("Can't read a note of a type", "write it without: vi = T.axis.spatial(8, i)"),
     ast.Return: ("Can't return a value", "a program writes its result to a buffer parameter"),
     ast.FunctionDef: ("Can't define a function inside a program", "write its statements here"),
 }

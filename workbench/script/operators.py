@@ -186,7 +186,8 @@ def _would_fold(e: BinOp) -> bool:
 def _read_binop(r: Reader, tree: ast.BinOp) -> Value:
     sign = _SIGNS.get(type(tree.op))
     if sign is None:
-        hint = "accepted: + - * / // %; for a power T.pow(a, b)"
+        power = "; for a power T.pow(a, b), of integers a * a"
+        hint = "accepted: + - * / // %" + (power if isinstance(tree.op, ast.Pow) else "")
         raise r.error(tree, "Can't read this operator", hint=hint)
     return operate(r, tree, sign, tree.left, tree.right)
 

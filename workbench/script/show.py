@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from workbench.diag import Span, mark
+from workbench.diag import Fail, Span, mark
 from workbench.ir import (
     BlockId,
     Buffer,
@@ -24,8 +24,12 @@ from workbench.script.writer import DIALECTS, Printed, Writer
 def show(node: Node, dialect: str = "workbench") -> str:
     """The text of a program, a kernel, a statement or an expression.
 
-    `dialect` "tvm" writes what apache-tvm 0.27 reads. Raises ValueError for any other name.
+    `dialect` "tvm" writes what apache-tvm 0.27 reads. Raises ValueError for any other name, and
+    Fail for what is none of these.
     """
+    if not isinstance(node, Node):
+        found = f"Can't show a {type(node).__name__}: it is no part of a program"
+        raise Fail(found, hint="pass a program, such as sch.func")
     return show_spans(node, dialect).text
 
 

@@ -14,7 +14,12 @@ PANES = {"TensorIR": "tensorir", "CUDA": "cuda", "Metal": "metal", "Code": "code
 
 
 def known(given: Iterable[str] | None, there: Iterable[str], what: str) -> None:
-    """Raise Fail for the first of the names `given` that is not `there`."""
+    """Raise Fail for the first of the names `given` that is not `there`, and for no list."""
+    if given is not None and (isinstance(given, str) or not isinstance(given, Iterable)):
+        raise Fail(
+            f"Can't open a lab with {given!r} as {what}s: that is no list of names",
+            hint=f'give a list, such as ["{next(iter(there))}"]',
+        )
     for name in given or ():
         if name not in there:
             raise Fail(
