@@ -30,7 +30,7 @@ def main() -> int:
     """Do what the command line asks; the exit status is that of what was run."""
     parser = argparse.ArgumentParser(description=__doc__, usage="python3 run.py {lab,test} ...")
     parser.add_argument("task", choices=["lab", "test"])
-    parser.add_argument("rest", nargs=argparse.REMAINDER, help="passed on")
+    parser.add_argument("rest", nargs=argparse.REMAINDER, help="its options; lab --help tells them")
     options = parser.parse_args()
     if sys.version_info < (3, 11):  # noqa: UP036  (this runs before anything is installed)
         return _stop(f"Python 3.11 or later is needed; this is {sys.version.split()[0]}")

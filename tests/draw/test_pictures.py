@@ -157,7 +157,7 @@ def test_tiles_mark_reads_and_writes_differently():
     )
     picture = draw.tiles_picture(tiles)
     texts = words(picture.strips)
-    assert "reads A[128:258]: 130 cells, 384 times" in texts
+    assert "reads A[128:258]: 130 cells, 384 times in all" in texts
     assert "writes B[128:256]: 128 cells, each once" in texts
     legend, a, b = picture.strips
     assert words((legend,)) == ["block 1", "reads", "writes"]
@@ -285,7 +285,7 @@ def test_matrices_that_no_sum_links_stand_alone():
     alone = Tiles(tiles.axes[:2], tiles.tiles, tiles.caption, tiles.table)
     assert len(draw.tiles_picture(tiles).strips) == 1
     assert len(draw.tiles_picture(alone).strips) == 4
-    assert "reads A[3, 0:16]: 16 cells, 256 times" in words(draw.tiles_picture(alone).strips)
+    assert "reads A[3, 0:16]: 16 cells, each 16 times" in words(draw.tiles_picture(alone).strips)
 
 
 def test_cells_that_lie_apart_are_drawn_apart():

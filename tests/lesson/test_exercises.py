@@ -208,6 +208,16 @@ def test_a_wrong_answer_misses_its_goal(name, what, steps, missed):
     assert rows[missed].found and rows[missed].say
 
 
+def test_one_thread_is_counted_as_one():
+    exercise = lesson.exercise("odd_vector")
+    mine = exercise.schedule()
+    outer, _ = mine.split("i", factors=[None, 2048])
+    mine.bind(outer, "blockIdx.x")
+    _, threads, blocks, idle = (row.found for row in exercise.check(mine).rows)
+    assert (threads, blocks) == ("1 thread", "1 block")
+    assert idle == "1 thread for 1,000 cells, 0 idle"
+
+
 def test_a_lab_is_checked_where_it_stands(tmp_path: Path, monkeypatch):
     """Not where the schedule stands that it was opened on: a lab has a cursor of its own."""
     monkeypatch.chdir(tmp_path)
@@ -379,7 +389,7 @@ def test_hints_say_more_and_more_and_then_no_more():
     assert exercise.hint(1) != exercise.hint(2)
     with pytest.raises(Fail) as refused:
         exercise.hint(4)
-    assert str(refused.value) == "Can't give hint 4: there are 3.\ndo:    ask for hint(1)"
+    assert str(refused.value) == "Can't give hint 4: there are 3.\ndo:    ask for 1 to 3"
 
 
 def test_an_exercise_that_is_not_there():

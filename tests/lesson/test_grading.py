@@ -148,6 +148,7 @@ def clicked(exercise: Exercise, factors: str = "[None, 128]") -> Schedule:
 
 
 CODE = """\
+mine.goto("start")
 C = mine.get_block("C")
 i, = mine.get_loops(C)
 i_0, i_1 = mine.split(i, factors=[None, 128])

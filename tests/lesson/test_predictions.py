@@ -50,8 +50,8 @@ def test_a_lessons_question_is_answered_by_the_program_asked_about_and_by_no_oth
     for other in ([2, 4], [4, 2], [8, 1], [None, 3]):
         assert other == factors or question.judge(add_bound(other).func) is None
     assert question.todo == (
-        f"Now apply split(i, {factors}) and both binds, and watch C[5]. Only those steps answer "
-        "it: after others, undo them or take a branch."
+        f"Now apply split(i, {factors}), bind(i_0, blockIdx.x) and bind(i_1, threadIdx.x), and "
+        "watch C[5]. Only those steps answer it: after others, undo them or take a branch."
     )
 
 

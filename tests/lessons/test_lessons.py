@@ -337,7 +337,10 @@ def test_lesson_1_as_a_learner_clicks_it(tmp_path: Path):
             state = front.widget_state[model]
             assert "time step 5" in state["page_0"]["pictures"]["who:C"]["table"]
             asked = state["setup"]["question"]
-            assert asked["text"] == ("after split(i, [2, 4]) and both binds, who computes C[5]?")
+            assert asked["text"] == (
+                "after split(i, [2, 4]), bind(i_0, blockIdx.x) and bind(i_1, threadIdx.x), "
+                "who computes C[5]?"
+            )
 
             async def do(**content: object) -> None:
                 await front.comm(model, {"method": "custom", "content": content})

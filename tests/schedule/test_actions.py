@@ -59,6 +59,25 @@ def test_bind_says_which_axes_and_why_not() -> None:
     assert over.hint == "use `i_0` or `j` for that, or keep `k` serial"
 
 
+def test_why_not_bind_says_what_no_axis_would_help() -> None:
+    sch = wb.Schedule(script.parse(programs.MATMUL))
+    sch.bind("i", "threadIdx.y")
+    sch.bind("j", "threadIdx.x")
+    assert by_name(sch.actions("k"))["bind"].why_not == (
+        "Can't bind `k` to threadIdx.x: threads k=0 and k=1 would both update C[0, 0]"
+    )
+
+
+def test_why_not_move_a_block_says_who_is_missing() -> None:
+    at_block = by_name(wb.Schedule(script.parse(programs.MATMUL)).actions("C"))
+    assert at_block["compute_at"].why_not == (
+        "Can't compute_at `C`: C is a result of the program, not a step on the way"
+    )
+    assert at_block["reverse_compute_at"].why_not == (
+        "Can't reverse_compute_at `C`: no block ahead of it makes what it reads"
+    )
+
+
 def test_reorder_offers_the_way_out() -> None:
     sch = wb.Schedule(script.parse(programs.MATMUL))
     assert by_name(sch.actions("k"))["reorder"].choices == [

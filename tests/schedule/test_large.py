@@ -57,12 +57,6 @@ def test_a_sum_of_any_length_says_which_iterations_clash(extent):
     assert "iterations k=0 and k=1 would both update C[0]" in str(refused["parallel"])
 
 
-@pytest.mark.parametrize("factor", [10**20, 10**400])
-def test_factors_of_any_length_are_refused(factor):
-    with pytest.raises(wb.ScheduleError, match="64 bits do not count that many turns"):
-        wb.Schedule(parse(copies(1))).split("i0", factors=[None, factor])
-
-
 def test_divisors():
     assert divisors(12) == [1, 2, 3, 4, 6, 12]
     assert divisors(2**32) == [2**k for k in range(33)]
@@ -85,5 +79,5 @@ def test_a_number_that_nothing_counts_to_is_refused(number):
         sch.split("i0", factors=[number, None])
     with pytest.raises(wb.ScheduleError, match="64 bits do not hold a number in padding"):
         sch.pad_einsum("b0", [number])
-    with pytest.raises(wb.ScheduleError, match=r"64 bits do not count 2e\+373 turns"):
+    with pytest.raises(wb.ScheduleError, match=r"64 bits do not count that many turns"):
         sch.split("i0", factors=[2**62] * 20)

@@ -22,7 +22,7 @@ from workbench.draw.sheets import (
     trio_of,
 )
 from workbench.draw.svg import fit, picture, rect, slices, tag, text, width_of
-from workbench.insight import Axis, Tile, Tiles, Touch
+from workbench.insight import Axis, Tile, Tiles, Touch, times_text
 
 TRACK = 318.0
 BAR = 20.0
@@ -206,12 +206,11 @@ def _shape(shape: tuple[int, ...]) -> str:
 
 
 def touch_text(buffer: str, touch: Touch) -> str:
-    """One touch in words: "reads A[128:258]: 130 cells, 384 times"."""
+    """One touch in words: "reads A[128:258]: 130 cells, 384 times in all"."""
     within = "" if touch.exact else " (within this box)"
     cells = "1 cell" if touch.cells == 1 else f"{touch.cells:,} cells"
-    times = f", {touch.accesses:,} times" if touch.accesses != touch.cells else ", each once"
     where = f"{buffer}[{slices(touch.region)}]{within}"
-    return f"{VERBS.get(touch.access, touch.access)} {where}: {cells}{times}"
+    return f"{VERBS.get(touch.access, touch.access)} {where}: {cells}{times_text(touch)}"
 
 
 def _track(tile: Tile, levels: Sequence[Level]) -> str:

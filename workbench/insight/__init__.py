@@ -8,7 +8,7 @@ from workbench.insight.occupancy import Limit, Occupancy, occupancy
 from workbench.insight.page import KIND_WORDS, Kind, Point, Region, Table
 from workbench.insight.redundancy import Redundancy, Reuse, redundancy
 from workbench.insight.roofline import Roofline, roofline
-from workbench.insight.tiles import Axis, Tile, Tiles, Touch, tiles
+from workbench.insight.tiles import Axis, Tile, Tiles, Touch, tiles, times_text
 from workbench.insight.who import Cell, Group, Who, who
 
 __all__ = [
@@ -16,5 +16,5 @@ __all__ = [
     "Flow", "Group", "Kind", "Level", "Limit", "Memory", "Occupancy", "Point", "Redundancy",
     "Region", "Request", "Reuse", "Roofline", "Table", "Tile", "Tiles", "Touch", "Traffic", "Who",
     "coalescing", "conflicts", "counts", "memory", "occupancy", "redundancy", "roofline", "tiles",
-    "who",
+    "times_text", "who",
 ]  # fmt: skip

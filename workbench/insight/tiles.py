@@ -281,8 +281,8 @@ def _caption(
 
 
 def _told(tile: Tile) -> str:
-    parts = [f"{'reads' if touch is tile.read else 'writes'} {_cells(tile, touch)}{_times(touch)}"
-             for touch in (tile.read, tile.write) if touch is not None]  # fmt: skip
+    verbs = ((tile.read, "reads"), (tile.write, "writes"))
+    parts = [f"{verb} {_cells(tile, t)}{times_text(t)}" for t, verb in verbs if t is not None]
     parts += [f"{'read' if kind == 'read' else 'written'} {when}" for kind, when in tile.outside]
     return "; ".join(parts) or "not touched"
 
@@ -309,9 +309,10 @@ def _some(number: int, noun: str) -> str:
     return f"one {noun}" if number == 1 else count_text(number, noun)
 
 
-def _times(touch: Touch) -> str:
+def times_text(touch: Touch) -> str:
+    """How often its cells are touched, after their number: ", 384 times in all", ", each once"."""
     number = touch.accesses // touch.cells
-    if not touch.even:
+    if not touch.even and touch.accesses != touch.cells:
         return f", {touch.accesses:,} times in all"
     times = "once" if number == 1 else f"{number:,} times"
     return f" {times}" if touch.cells == 1 else f", each {times}"

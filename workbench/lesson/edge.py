@@ -9,6 +9,7 @@ from math import prod
 from workbench import insight
 from workbench.insight.accesses import Access, accesses
 from workbench.insight.cells import executions
+from workbench.insight.names import count_text
 from workbench.ir import Kernel, PrimFunc, Var
 from workbench.lesson.goals import Measure, counts, kernels
 
@@ -21,8 +22,8 @@ def at_most_idle(most: int, why: str) -> Measure:
         cells = prod(func.params[-1].shape)
         # where there are far too many, they are not gone through one by one
         idle = total - (cells if total > cells + most else _storing(func))
-        said = f"{total} threads for {cells} cells, {idle} idle"
-        return total - idle >= cells and idle <= most, said
+        there = f"{count_text(total, 'thread')} for {count_text(cells, 'cell')}"
+        return total - idle >= cells and idle <= most, f"{there}, {idle} idle"
 
     return Measure(f"a thread for each cell, at most {most} idle", found, why)
 

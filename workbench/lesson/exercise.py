@@ -105,11 +105,13 @@ class Exercise:
         return Report(self.name, rows, work.graded, work.steps, said)
 
     def hint(self, number: int = 1) -> str:
-        """The hint with that number; each says more than the one before."""
-        if not 1 <= number <= len(self.hints):
-            raise Fail(
-                f"Can't give hint {number}: there are {len(self.hints)}", hint="ask for hint(1)"
-            )
+        """The hint with that number; each says more than the one before.
+
+        Raises Fail for a number that there is not.
+        """
+        last = len(self.hints)
+        if not 1 <= number <= last:
+            raise Fail(f"Can't give hint {number}: there are {last}", hint=f"ask for 1 to {last}")
         return self.hints[number - 1]
 
     def show_solution(self) -> str:

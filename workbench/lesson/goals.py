@@ -9,6 +9,7 @@ from math import prod
 from workbench import insight, lower, target
 from workbench.diag import Fail, Refusal
 from workbench.insight import Counts
+from workbench.insight.names import count_text
 from workbench.ir import Kernel, PrimFunc, dtypes
 
 
@@ -43,7 +44,7 @@ def threads_between(least: int, most: int, multiple: int) -> Measure:
     def found(func: PrimFunc) -> tuple[bool, str]:
         sizes = [prod(kernel.block) for kernel in kernels(func)]
         ok = all(least <= size <= most and size % multiple == 0 for size in sizes)
-        return ok, f"{' and '.join(map(str, sizes))} threads"
+        return ok, " and ".join(count_text(size, "thread") for size in sizes)
 
     why = (
         "A GPU runs the threads of a block in warps, groups of 32; a warp that is not full costs "
@@ -57,17 +58,13 @@ def at_least_blocks(least: int) -> Measure:
 
     def found(func: PrimFunc) -> tuple[bool, str]:
         sizes = [prod(kernel.grid) for kernel in kernels(func)]
-        return min(sizes) >= least, f"{' and '.join(map(_blocks, sizes))}"
+        return min(sizes) >= least, " and ".join(count_text(size, "block") for size in sizes)
 
     why = (
         "A GPU has many multiprocessors, and each block runs on one of them: several blocks can "
         "keep several busy."
     )
     return Measure(f"at least {least} blocks", found, why)
-
-
-def _blocks(count: int) -> str:
-    return "1 block" if count == 1 else f"{count} blocks"
 
 
 def at_most_loads(scope: str, each: float, cells: int, why: str) -> Measure:

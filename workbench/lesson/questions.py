@@ -17,6 +17,8 @@ def question(name: str) -> Question:
     return QUESTIONS[name]
 
 
+BINDS = "bind(i_0, blockIdx.x) and bind(i_1, threadIdx.x)"  # which to which: not "both"
+
 # The programs that are asked about: their blocks, each with the loops around it.
 PER_THREAD = "i_0 8 blockIdx.x, i_1 128 threadIdx.x"
 OWN_TILE = "i_0 2 blockIdx.y, j_0 2 blockIdx.x, i_1 2 threadIdx.y, j_1 2 threadIdx.x"
@@ -32,14 +34,14 @@ VECTOR_ADD = {
         "C",
         5,
         ("block 0, thread 5", "block 1, thread 1", "block 5, thread 0", "time step 5"),
-        steps="split(i, [2, 4]) and both binds",
+        steps=f"split(i, [2, 4]), {BINDS}",
         asked={"C": "i_0 2 blockIdx.x, i_1 4 threadIdx.x"},
     ),
     "vector_4_2": who_computes(
         "C",
         5,
         ("block 1, thread 1", "block 2, thread 1", "block 5, thread 0", "block 1, thread 2"),
-        steps="split(i, [4, 2]) and both binds",
+        steps=f"split(i, [4, 2]), {BINDS}",
         asked={"C": "i_0 4 blockIdx.x, i_1 2 threadIdx.x"},
     ),
 }
@@ -62,7 +64,7 @@ WINDOW_SUM = {
         "after cache_read and compute_at under i_1, how often does one block load from A?",
         (130, 384, 16_640),
         by="block",
-        steps="apply cache_read (buffer 0, shared) to block C, and compute_at of A_shared to i_1",
+        steps="apply cache_read (A, shared) to block C, and compute_at of A_shared to i_1",
         stage="A_shared",
         why={
             16_640: "The copy stands inside the loop over threads, so every one of the 128 threads "
@@ -141,7 +143,7 @@ SHARED_BLOCKING = {
         "after cache_read and compute_at under k_0, how often does one block load from A?",
         (32, 64, 128),
         by="block",
-        steps="apply cache_read (buffer 0, shared) to block C, and compute_at of A_shared to k_0",
+        steps="apply cache_read (A, shared) to block C, and compute_at of A_shared to k_0",
         stage="A_shared",
         why={
             128: "In each of the 2 steps of k_0 the tile has 16 elements, and every one of the 4 "

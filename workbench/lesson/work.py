@@ -68,7 +68,7 @@ CODE_FIRST = (
 )
 PASTE = (
     "They are not in the notebook, and a grader that is given the notebook alone will not find "
-    "them. Put them as code into the cell above, in place of other steps, and run it:"
+    "them. Put them as code into the cell above the lab, in place of what it holds, and run it:"
 )
 
 
@@ -84,7 +84,8 @@ def _of_code(schedule: Schedule, file: Path | None) -> Work:
 
 def _clicked(schedule: Schedule, where: str) -> Work:
     said = f"Graded: {_steps(schedule)} clicked {where}. {PASTE}"
-    return Work(schedule, said, as_code(schedule.trace))
+    code = as_code(schedule.trace)
+    return Work(schedule, said, f'mine.goto("start")\n{code}')  # so that it can run again
 
 
 def as_code(trace: Trace) -> str:

@@ -137,9 +137,9 @@ class Finder:
             )
 
     def _why_gone(self, handle: Handle) -> Refusal:
-        for number, node in enumerate(self.node.path()):
+        for node in self.node.path():
             if node.parent and node.parent.holds(handle.key) and not node.holds(handle.key):
-                return self._gone(handle.name, number, node, node.became.get(handle.key, ()))
+                return self._gone(handle.name, node, node.became.get(handle.key, ()))
         home = next(node for node in handle.history if node.holds(handle.key))
         return Refusal(
             f"Can't {self.task} `{handle.name}`: it exists only in another branch, from node "
@@ -150,19 +150,17 @@ class Finder:
 
     def _tell_if_gone(self, name: str) -> None:
         """Refuse with the step that took the last loop or block of that name, if one did."""
-        path = self.node.path()
-        for number, node in reversed(list(enumerate(path))):
-            before = _named(path[number - 1], name) if number else []
-            for key in before:
+        for node in reversed(self.node.path()):
+            for key in _named(node.parent, name) if node.parent else []:
                 if key in node.became or not node.holds(key):
-                    raise self._gone(name, number, node, node.became.get(key, ()))
-                raise self._gone(name, number, node, (key,))  # it has another name now
+                    raise self._gone(name, node, node.became.get(key, ()))
+                raise self._gone(name, node, (key,))  # it has another name now
 
-    def _gone(self, name: str, number: int, node: HistoryNode, made: tuple[Key, ...]) -> Refusal:
+    def _gone(self, name: str, node: HistoryNode, made: tuple[Key, ...]) -> Refusal:
         assert node.step is not None and node.parent is not None
         became = ", ".join(_name_in(node, key) for key in made)
         fate = f"made it {became}" if became else "took it away"
-        start = f"Can't {self.task} `{name}`: step {number}, "
+        start = f"Can't {self.task} `{name}`: step {node.id}, "  # as the lab numbers it
         longest = 119 - len(f"{start}, {fate}")
         call = node.step.text if len(node.step.text) <= longest else node.step.verb
         use = f"use {became}, or " if became else ""
@@ -170,7 +168,7 @@ class Finder:
         return Refusal(
             f"{start}{call}, {fate}",
             *here,
-            detail=f"step {number} was {node.step.text}",
+            detail=f"step {node.id} was {node.step.text}",
             hint=f"{use}go back to before that step: sch.goto({node.parent.id})",
         )
 

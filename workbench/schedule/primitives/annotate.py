@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.diag import Refusal
-from workbench.ir import Block, Data, For, PrimFunc, is_data
+from workbench.ir import Block, Data, For, PrimFunc
 from workbench.schedule.nest import annotated
 from workbench.schedule.primitive import Edit, primitive
 
@@ -36,12 +35,6 @@ def annotate(
                 T.writes(B[vi])
                 B[vi] = A[vi]
     """
-    if not is_data(ann_val):
-        raise Refusal(
-            "Can't annotate: an integer of the note is longer than 64 bits",
-            block_or_loop,
-            hint="write a larger number as a float",
-        )
     notes: dict[str, Data] = dict(block_or_loop.annotations)
     notes[ann_key] = ann_val  # type: ignore[assignment]  # lists arrive as tuples
     return Edit(annotated(func, block_or_loop, tuple(notes.items())))

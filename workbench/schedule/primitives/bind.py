@@ -41,8 +41,9 @@ def _check(func: PrimFunc, loop: For, thread_axis: str) -> None:
             detail=f"it runs {script.expr_text(loop.extent)} times",
             hint="bind a loop that runs a fixed number of times",
         )
-    _refuse_axis(func, loop, thread_axis, name)
+    # before what this axis does not allow: where iterations conflict, no other axis helps
     refuse_conflict(func, loop, name, "threads" if thread_axis[0] == "t" else "blocks")
+    _refuse_axis(func, loop, thread_axis, name)
 
 
 def _refuse_axis(func: PrimFunc, loop: For, axis: str, name: str) -> None:

@@ -42,7 +42,8 @@ _SHARED_BY = {"shared": ("threadIdx.",)}
 
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
-    yield from ({"loop": loop} for loop in common_loops(func, consumers(func, block)))
+    found = _readers(func, block, f"compute_at `{block.name}`")
+    yield from ({"loop": loop} for loop in common_loops(func, found))
 
 
 @primitive(group="blocks", choices=_choices)
@@ -115,8 +116,8 @@ def compute_at(
     return Edit(moved, None, dict.fromkeys(gone, axes))
 
 
-def _readers_inside(func: PrimFunc, block: Block, loop: For, task: str) -> list[BlockRealize]:
-    """The blocks that read what `block` writes; refused unless all of them are in `loop`."""
+def _readers(func: PrimFunc, block: Block, task: str) -> list[BlockRealize]:
+    """The blocks that read what `block` writes; refused where there is none."""
     where = places(func)
     for buffer in written(block):
         if not is_allocated(func, block, buffer):
@@ -132,6 +133,13 @@ def _readers_inside(func: PrimFunc, block: Block, loop: For, task: str) -> list[
             where.realize(block),
             hint="compute_at puts a block beside its readers; one without readers has no place",
         )
+    return readers
+
+
+def _readers_inside(func: PrimFunc, block: Block, loop: For, task: str) -> list[BlockRealize]:
+    """The blocks that read what `block` writes; refused unless all of them are in `loop`."""
+    readers = _readers(func, block, task)
+    where = places(func)
     outside = [r for r in readers if loop not in where.loops_above(r)]
     if outside:
         ways = ", ".join(f"`{one.loop_var.name}`" for one in common_loops(func, readers))

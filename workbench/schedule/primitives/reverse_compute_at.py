@@ -57,7 +57,8 @@ from workbench.schedule.scope import (
 
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
-    yield from ({"loop": loop} for loop in common_loops(func, producers(func, block)))
+    found = _makers(func, block, f"reverse_compute_at `{block.name}`")
+    yield from ({"loop": loop} for loop in common_loops(func, found))
 
 
 @primitive(group="blocks", choices=_choices)
@@ -135,16 +136,22 @@ def reverse_compute_at(
     return Edit(moved, None, dict.fromkeys(gone, axes))
 
 
-def _makers_inside(func: PrimFunc, block: Block, loop: For, task: str) -> list[BlockRealize]:
-    """The blocks that make what `block` reads; refused unless all of them are in `loop`."""
-    where = places(func)
+def _makers(func: PrimFunc, block: Block, task: str) -> list[BlockRealize]:
+    """The blocks that make what `block` reads; refused where there is none."""
     makers = producers(func, block)
     if not makers:
         raise Refusal(
             f"Can't {task}: no block ahead of it makes what it reads",
-            where.realize(block),
+            places(func).realize(block),
             hint="it reads only what the program is given; move it to its readers with compute_at",
         )
+    return makers
+
+
+def _makers_inside(func: PrimFunc, block: Block, loop: For, task: str) -> list[BlockRealize]:
+    """The blocks that make what `block` reads; refused unless all of them are in `loop`."""
+    where = places(func)
+    makers = _makers(func, block, task)
     outside = [r for r in makers if loop not in where.loops_above(r)]
     if outside:
         ways = ", ".join(f"`{one.loop_var.name}`" for one in common_loops(func, makers))
