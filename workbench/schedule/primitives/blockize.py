@@ -24,6 +24,7 @@ from workbench.ir import (
     binary,
     const,
     copy_fresh,
+    free_vars,
     rewrite,
     substitute,
     walk,
@@ -134,6 +135,15 @@ def _inside(func: PrimFunc, target: For, task: str) -> tuple[BlockRealize, list[
             f"Can't {task}: what is in memory says which iterations of `{realize.block.name}` run",
             realize,
             hint="read that inside the block, not in its T.axis",
+        )
+    used = set(free_vars(realize.block))
+    direct = [one for one in loops if one.loop_var in used]
+    if direct:
+        raise Refusal(
+            f"Can't {task}: `{realize.block.name}` uses `{direct[0].loop_var.name}` itself",
+            direct[0],
+            realize,
+            hint="give the block an iterator (T.axis.spatial) that is bound to it",
         )
     varying = [one for one in loops if constant_extent(one) is None]
     if varying:
