@@ -8,7 +8,8 @@ Two programs mean the same if the terms of all cells of their arguments are the 
 - a copy is the term that it copies, so caches and layouts change nothing;
 - ``C[i] = C[i] op e`` with ``op`` one of + * min max adds ``e`` to the *multiset* of the updates
   of one reduction (a set for min and max), so their order does not matter; neutral updates vanish,
-  and a nested reduction that starts from the neutral element dissolves into the outer one;
+  and a nested reduction that starts from the neutral element, or for min and max where the outer
+  one starts, dissolves into the outer one;
 - everything else keeps its order, operands included.
 
 So a program that is wrong but gives the right numbers by luck is told from a right one, and a sum
@@ -108,7 +109,8 @@ class Terms:
             start, updates = old.parts[0], Counter(dict(old.parts[1]))
         else:
             start, updates = old, Counter()
-        if new.kind == f"reduce {op}" and _is_neutral(op, new.parts[0]):
+        again = op in ("min", "max") and new.kind == f"reduce {op}" and new.parts[0] is start
+        if again or (new.kind == f"reduce {op}" and _is_neutral(op, new.parts[0])):
             updates.update(dict(new.parts[1]))
         elif not _is_neutral(op, new):
             updates[new] += 1

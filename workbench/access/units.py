@@ -216,6 +216,8 @@ def keeps_apart(cell: Cell, sizes: tuple[int, ...], unit: Unit, loop: For, dom: 
     are larger than all that the rest can add up to, the index tells the first, and all that is told
     must tell the iteration.
     """
+    if loop.loop_var not in dom:
+        return False
     found = (told(index, size, unit, loop, dom) for index, size in zip(cell, sizes, strict=True))
     tells = [one.moving for one in found if one and one.last - one.first < one.step]
     return bool(tells) and arith.is_injective(tells, {loop.loop_var: dom[loop.loop_var]}) is True

@@ -27,6 +27,8 @@ from workbench.ir import (
     children,
     const,
     free_vars,
+    stores,
+    structural_equal,
     substitute,
     walk,
 )
@@ -44,7 +46,8 @@ def region_of(
     """The smallest box around `indices` while the variables of `inner` take all their values.
 
     `min` of each range may use other variables, which `outer` may bound. Exact for affine indices
-    with independent variables. A dimension with no known ends covers all of `shape`.
+    with independent variables. A dimension with no known ends, such as one that what is in memory
+    decides, covers all of `shape`.
 
     Raises ValueError for such a dimension where there is no `shape`.
     """
@@ -97,6 +100,8 @@ class _Relaxer:
         """Expressions for the lowest and highest value of `e`; None where they are not known."""
         if not self._moves(e):
             return e, e
+        if any(isinstance(node, BufferLoad) for node in walk(e)):
+            return None  # another cell may hold any number
         low, high = self._sum_ends(self.known.sum_of(e), e.dtype)
         if low is None or high is None:
             return None
@@ -165,9 +170,27 @@ def access_regions(stmt: Stmt) -> tuple[tuple[BufferRegion, ...], tuple[BufferRe
     else:
         found.visit(stmt, {})
     hidden = set(stmt.alloc_buffers) if isinstance(stmt, Block) else set()
-    own = set(found.writes) if isinstance(stmt, Block) and stmt.init is not None else set()
+    own = _own_cells(stmt) if isinstance(stmt, Block) and stmt.init is not None else set()
     reads = {b: box for b, box in found.reads.items() if b not in own}
     return _regions(reads, hidden), _regions(found.writes, hidden)
+
+
+def _own_cells(block: Block) -> set[Buffer]:
+    """The buffers that `block` stores to, and loads from only where it stores."""
+    cells: dict[Buffer, list[tuple[Expr, ...]]] = {}
+    for store in stores(block.body):
+        cells.setdefault(store.buffer, []).append(store.indices)
+    elsewhere = {
+        node.buffer
+        for node in walk(block.body)
+        if isinstance(node, BufferLoad)
+        and not any(_same(node.indices, cell) for cell in cells.get(node.buffer, ()))
+    }
+    return {store.buffer for store in stores(block)} - elsewhere
+
+
+def _same(a: tuple[Expr, ...], b: tuple[Expr, ...]) -> bool:
+    return all(structural_equal(x, y) for x, y in zip(a, b, strict=True))
 
 
 def touched(stmt: Stmt, buffer: Buffer, kind: str = "read") -> Box | None:

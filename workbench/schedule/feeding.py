@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from workbench import arith
+from workbench.access.iterations import feeds
+from workbench.access.units import units
 from workbench.diag import Refusal
-from workbench.ir import Block, BlockRealize, Buffer, For, PrimFunc
+from workbench.ir import Block, BlockRealize, Buffer, For, PrimFunc, Stmt
 from workbench.ir.places import Places, places
 from workbench.schedule.regions import Bounds, Box, exact, holds, touched, variables
 from workbench.schedule.scope import (
@@ -13,6 +15,7 @@ from workbench.schedule.scope import (
     only_region,
     read,
     shared_loops,
+    starts_first,
     writers,
 )
 
@@ -46,9 +49,28 @@ def check_fed(
             if where.position[maker] > where.position[reader]:
                 _check_still_there(before, func, maker, reader, buffer, task, marks)
                 continue
-            if finished:
+            if finished or not starts_first(maker, arith.loop_bounds(where.loops_above(maker))):
                 _check_finished(where, maker, reader, buffer, task, marks)
             _check_made(where, maker, reader, buffer, task, marks)
+
+
+def makes_all(
+    func: PrimFunc, holder: Stmt, makers: list[BlockRealize], reader: BlockRealize, buffer: Buffer
+) -> bool:
+    """Whether, in one run of `holder`, one of `makers` writes all that `reader` reads of `buffer`.
+
+    It is a proof that the reader finds nothing there of an earlier run, or of nobody.
+    """
+    where = places(func)
+    below = list(units(holder))
+    own = next(unit for unit in below if unit.stmt is reader)
+    inside = [one for unit in below for one in unit.loops]
+    dom = {**around(where, holder), **arith.loop_bounds([*where.all_loops_above(holder), *inside])}
+    return any(
+        feeds(holder, unit, own, buffer, dom)
+        for unit in below
+        if unit.stmt in makers and buffer in unit.writes
+    )
 
 
 def _check_still_there(

@@ -165,6 +165,15 @@ def check_stage(func: PrimFunc, block: Block, verb: str, sole: bool = True) -> N
             realize,
             hint="write the condition as T.where, or as T.if_then_else inside the block",
         )
+    used = {v for part in (block.init, block.body) if part is not None for v in free_vars(part)}
+    direct = [one for one in where.loops_above(realize) if one.loop_var in used]
+    if direct:
+        raise Refusal(
+            f"Can't {verb} `{block.name}`: it uses `{direct[0].loop_var.name}` itself",
+            realize,
+            direct[0],
+            hint="give the block an iterator (T.axis.spatial) that is bound to it",
+        )
     for buffer in written(block):
         others = [r for r in writers(func, block, buffer) if r.block is not block]
         if sole and others:

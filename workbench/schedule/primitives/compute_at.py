@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from workbench import arith
 from workbench.arith import union_regions
 from workbench.diag import Refusal
 from workbench.ir import Block, BlockRealize, Buffer, For, PrimFunc
 from workbench.ir.places import Places, places
 from workbench.schedule.crossing import check_leaves
-from workbench.schedule.feeding import check_fed
+from workbench.schedule.feeding import check_fed, makes_all
 from workbench.schedule.moving import (
     check_loop,
     check_unguarded,
@@ -22,7 +23,7 @@ from workbench.schedule.moving import (
     transplant,
 )
 from workbench.schedule.primitive import Edit, primitive
-from workbench.schedule.regions import Bounds, Box, touched
+from workbench.schedule.regions import Bounds, Box, covers_domain, touched
 from workbench.schedule.scope import (
     around,
     check_stage,
@@ -33,6 +34,7 @@ from workbench.schedule.scope import (
     producers,
     read,
     siblings,
+    writers,
     written,
 )
 
@@ -112,6 +114,7 @@ def compute_at(
     new, axes = nest(block, needed, dom, preserve_unit_loops)
     moved, gone = transplant(func, block, loop, at, new)
     check_leaves(func, moved, block, task)
+    _check_partial(func, moved, block, task)
     check_fed(func, moved, block, task)
     return Edit(moved, None, dict.fromkeys(gone, axes))
 
@@ -170,6 +173,34 @@ def _check_overwritten(func: PrimFunc, block: Block, loop: For, task: str) -> No
                 other,
                 hint=f"let `{other.block.name}` write another buffer, or leave `{block.name}` "
                 "ahead of it",
+            )
+
+
+def _check_partial(before: PrimFunc, moved: PrimFunc, block: Block, task: str) -> None:
+    """Refuse a block that ran for a part of its domain, and now may read what nobody makes."""
+    where = places(before)
+    realize = where.realize(block)
+    loops = arith.loop_bounds(where.all_loops_above(realize))
+    if covers_domain(
+        realize,
+        {
+            one.loop_var: loops[one.loop_var]
+            for one in where.loops_above(realize)
+            if one.loop_var in loops
+        },
+    ):
+        return
+    now = places(moved)
+    reader = now.blocks[block.id]
+    for buffer in read(block):
+        makers = writers(moved, reader.block, buffer)
+        if is_allocated(moved, reader.block, buffer) and not makes_all(
+            moved, now.scope(reader).block.body, makers, reader, buffer
+        ):
+            raise Refusal(
+                f"Can't {task}: there it may read cells of {buffer.name} that nobody makes",
+                realize,
+                hint="make the domains of its iterators (T.axis) no larger than what its loops run",
             )
 
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from workbench import arith
-from workbench.access.iterations import feeds
-from workbench.access.units import units
+from workbench.access.units import writes_apart
 from workbench.diag import Refusal
 from workbench.ir import (
     Block,
@@ -18,12 +17,13 @@ from workbench.ir import (
     For,
     IfThenElse,
     PrimFunc,
+    Var,
     stores,
     walk,
 )
 from workbench.ir.places import places
 from workbench.schedule.crossing import check_leaves
-from workbench.schedule.feeding import check_fed
+from workbench.schedule.feeding import check_fed, makes_all
 from workbench.schedule.moving import (
     Need,
     check_loop,
@@ -128,7 +128,7 @@ def reverse_compute_at(
     needed = _needed(func, block, loop, makers, dom, task)
     new, axes = nest(block, needed, dom, preserve_unit_loops)
     moved, gone = transplant(func, block, loop, at, new)
-    _check_summed_once(func, moved, block, task)
+    _check_turns_agree(func, moved, block, task)
     check_leaves(func, moved, block, task)
     check_fed(func, moved, block, task, finished=_places_by_data(block))
     for reader in consumers(moved, block):
@@ -198,19 +198,15 @@ def _check_made_in_turn(
     realize = where.realize(block)
     common = shared_loops(where, realize, loop)
     holder = common[-1].body if common else where.scope(realize).block.body
-    below = list(units(holder))
-    (own,) = (unit for unit in below if unit.stmt is realize)
-    inside = [one for unit in below for one in unit.loops]
-    dom = {**around(where, holder), **arith.loop_bounds([*common, *inside])}
-    feeding = [unit for unit in below if unit.stmt in makers]
     for buffer in read(block):
-        made = [unit for unit in feeding if buffer in unit.writes]
-        if made and not any(feeds(holder, unit, own, buffer, dom) for unit in made):
+        made = [maker for maker in makers if buffer in written(maker.block)]
+        if made and not makes_all(func, holder, made, realize, buffer):
             raise Refusal(
                 f"Can't {task}: not all that it reads of {buffer.name} is made there",
                 realize,
-                made[0].stmt,
-                detail=f"for the cells that `{made[0].name}` leaves out it would not run any more",
+                made[0],
+                detail=f"for the cells that `{made[0].block.name}` leaves out it would not run "
+                "any more",
                 hint=f"leave `{block.name}` behind that nest, or read only what is made in it",
             )
 
@@ -267,6 +263,7 @@ def _needed(
             }
             pairs.append((mine.region, touched(region, maker, inner, known)))
     needed, agree = needs(block, pairs, dom, fixed_values(func, block, loop))
+    _check_of_turn(func, block, loop, needed, task)
     if not agree:
         raise Refusal(
             f"Can't {task}: what it reads together is made in different iterations",
@@ -275,6 +272,28 @@ def _needed(
             hint="pick a loop further out, where all that it reads together is made",
         )
     return needed
+
+
+def _check_of_turn(
+    func: PrimFunc, block: Block, loop: For, needed: dict[Var, Need], task: str
+) -> None:
+    """Refuse where it is not told which iterations belong to a turn of the loops around both."""
+    where = places(func)
+    realize = where.realize(block)
+    both = {
+        one.loop_var
+        for one in shared_loops(where, realize, loop)
+        if len(set(around(where, realize)[one.loop_var])) > 1
+    }
+    for var, value in bindings(realize).items():
+        if both & variables(value) and not both & variables(needed[var].low):
+            raise Refusal(
+                f"Can't {task}: no cell that it reads tells which {var.name} to run it for",
+                realize,
+                loop,
+                hint="let what it reads have an axis for "
+                + ", ".join(f"`{v.name}`" for v in variables(value) if v in both),
+            )
 
 
 def _check_one_cell(
@@ -292,30 +311,35 @@ def _check_one_cell(
             )
 
 
-def _check_summed_once(before: PrimFunc, func: PrimFunc, block: Block, task: str) -> None:
-    """Refuse a sum of which a term would be added twice, or that would begin with another term."""
-    if block.init is None:
-        return
+def _check_turns_agree(before: PrimFunc, func: PrimFunc, block: Block, task: str) -> None:
+    """Refuse a sum of which a term would be added twice, or that would begin with another term.
+
+    And any block of which turns that come in any order would write one cell.
+    """
     where = places(func)
     realize = where.realize(block)
     loops = {
         one.loop_var: around(where, realize)[one.loop_var] for one in where.loops_above(realize)
     }
     bound = bindings(realize)
-    summed = {v for it in block.iter_vars if it.kind == "reduce" for v in variables(bound[it.var])}
+    apart = writes_apart(block) is True
+    told = {v for it in block.iter_vars if it.kind == "reduce" or not apart
+            for v in variables(bound[it.var])}  # fmt: skip
     mixed = [
         one
         for one in where.all_loops_above(realize)
-        if one.loop_var in summed and one.kind not in ("serial", "unrolled")
+        if one.loop_var in told and one.kind not in ("serial", "unrolled")
     ]
     if mixed:
         name = mixed[0].loop_var.name
         raise Refusal(
-            f"Can't {task}: the turns of `{name}`, which come in any order, would share its sums",
+            f"Can't {task}: the turns of `{name}`, which come in any order, would share cells",
             mixed[0],
             places(before).realize(block),
             hint=f"move it while `{name}` is a plain loop, or to a loop outside `{name}`",
         )
+    if block.init is None:
+        return
     starts = starts_first(realize, loops)
     if not starts or arith.is_injective(realize.iter_values, loops) is not True:
         raise Refusal(

@@ -247,7 +247,9 @@ def _fused(
     def take(node: Node) -> Node:
         return made.value if isinstance(node, BufferLoad) and node.buffer is made.buffer else node
 
-    new = substitute(rewrite(store, take), solved)
+    own = {v: it.var for it, v in zip(feeder.block.iter_vars, feeder.iter_values, strict=True)
+           if isinstance(v, Var)}  # fmt: skip
+    new = substitute(substitute(rewrite(store, take), solved), own)
     block = with_regions(replace(feeder.block, body=new))
     predicate = feeder.predicate
     for condition in asked:
