@@ -237,13 +237,30 @@ def _writes_all(block: Block, buffer: Buffer) -> bool:
 
 
 def _sure_units(stmt: Stmt, loops: tuple[For, ...] = ()) -> Iterator[Unit]:
-    """The outermost blocks and bare stores in `stmt` that no condition keeps from running."""
+    """The outermost blocks and bare stores in `stmt` that no condition keeps from running.
+
+    Of a choice, those to which the other case has a store to the same cell.
+    """
     if isinstance(stmt, (BlockRealize, BufferStore)):
         yield Unit(stmt, loops)
-    elif not isinstance(stmt, IfThenElse):
+    elif isinstance(stmt, IfThenElse):
+        if stmt.else_case is not None:
+            others = list(_sure_units(stmt.else_case, loops))
+            for unit in _sure_units(stmt.then_case, loops):
+                if any(_same_cell(unit, other) for other in others):
+                    yield unit
+    else:
         below = (*loops, stmt) if isinstance(stmt, For) else loops
         for child in inner(stmt):
             yield from _sure_units(child, below)
+
+
+def _same_cell(a: Unit, b: Unit) -> bool:
+    """Whether two bare stores in the same loops are proved to store to one cell."""
+    x, y = a.stmt, b.stmt
+    if not isinstance(x, BufferStore) or not isinstance(y, BufferStore) or a.loops != b.loops:
+        return False
+    return x.buffer is y.buffer and all(map(arith.equal, x.indices, y.indices))
 
 
 def _relative(access: Access, region: Box, dom: Bounds) -> Access:

@@ -26,8 +26,9 @@ from workbench.ir import (
     substitute_buffers,
 )
 from workbench.ir.places import Places, places
+from workbench.schedule.counters import Bounds
 from workbench.schedule.moving import nest, statements, within
-from workbench.schedule.regions import Bounds, Box
+from workbench.schedule.regions import Box
 from workbench.schedule.scope import around, domain, only_region, read, shared_loops, written
 
 SCOPES = ("global", "shared", "local")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from workbench import arith
 from workbench.access.iterations import carries
-from workbench.access.units import units
+from workbench.access.units import Unit, units, writes_apart
 from workbench.diag import Refusal
-from workbench.ir import Block, BlockId, For, PrimFunc
+from workbench.ir import Block, BlockId, Buffer, For, PrimFunc
 from workbench.ir.places import places
 from workbench.schedule.scope import around
 
@@ -37,8 +39,11 @@ def check_carries_nothing(func: PrimFunc, loop: For, block: BlockId, task: str) 
     dom = {**around(where, loop.body), **arith.loop_bounds([loop, *inside])}
     if loop.loop_var in dom and len(set(dom[loop.loop_var])) == 1:
         return  # it runs once
+    changed = {buffer for unit in below for buffer in unit.writes}
     for other in below:
         if other is own:
+            continue
+        if not own.writes & (other.reads | other.writes) and _repeats(other, changed):
             continue
         shared = (own.writes & (other.reads | other.writes)) | (own.reads & other.writes)
         for buffer in sorted(shared, key=lambda b: b.name):
@@ -53,3 +58,10 @@ def check_carries_nothing(func: PrimFunc, loop: For, block: BlockId, task: str) 
                     f"one writes: `{own.name}` and `{other.name}` must take turns",
                     hint=f"pick a loop inside `{name}`, or give {buffer.name} an axis for `{name}`",
                 )
+
+
+def _repeats(unit: Unit, changed: Collection[Buffer]) -> bool:
+    """Whether `unit` stores the same value to a cell however often, while `changed` may change."""
+    if unit.block is None or unit.accumulates or unit.reads & set(changed):
+        return False
+    return writes_apart(unit.block) is True

@@ -24,8 +24,9 @@ from workbench.ir import (
 )
 from workbench.ir.places import places
 from workbench.schedule.bindings import conjuncts
+from workbench.schedule.counters import variables
 from workbench.schedule.nest import constant_extent
-from workbench.schedule.regions import one_to_one, variables
+from workbench.schedule.regions import one_to_one
 from workbench.schedule.scope import around, bindings
 
 _START = {"+": 0, "*": 1, "min": None, "max": None}  # None: any start may be taken many times

@@ -8,7 +8,8 @@ from workbench.access.units import units
 from workbench.diag import Refusal
 from workbench.ir import Block, BlockRealize, Buffer, For, PrimFunc, Stmt
 from workbench.ir.places import Places, places
-from workbench.schedule.regions import Bounds, Box, exact, holds, touched, variables
+from workbench.schedule.counters import Bounds, variables
+from workbench.schedule.regions import Box, exact, holds, touched
 from workbench.schedule.scope import (
     around,
     bindings,

@@ -26,7 +26,7 @@ from workbench.ir import (
     too_deep,
 )
 from workbench.ir.places import places
-from workbench.schedule.regions import Bounds
+from workbench.schedule.counters import Bounds
 from workbench.schedule.scope import domain
 
 

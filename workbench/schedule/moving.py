@@ -27,14 +27,8 @@ from workbench.ir import (
 )
 from workbench.ir.places import Places, places
 from workbench.schedule.bindings import conjuncts
-from workbench.schedule.regions import (
-    Bounds,
-    Box,
-    covers_domain,
-    stays_in_domain,
-    variables,
-    width,
-)
+from workbench.schedule.counters import Bounds, variables
+from workbench.schedule.regions import Box, covers_domain, stays_in_domain, width
 from workbench.schedule.scope import (
     around,
     bindings,

@@ -140,7 +140,7 @@ class _Order:
         if block.init is None:
             return True
         assert isinstance(self.unit.stmt, BlockRealize)
-        return starts_first(self.unit.stmt, self.dom)
+        return starts_first(self.unit.stmt, self.dom, any_order=True)
 
 
 def _many(ends: tuple[int, int]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from workbench import arith
 from workbench.access.cells import writes_all
@@ -26,6 +26,7 @@ from workbench.ir import (
     walk,
 )
 from workbench.ir.places import Places, places
+from workbench.schedule.counters import Bounds, in_turn, variables
 
 # --- who makes, who reads ------------------------------------------------------------------------
 
@@ -260,21 +261,25 @@ def check_stores(func: PrimFunc, block: Block, buffers: Iterable[Buffer], task: 
             )
 
 
-def starts_first(realize: BlockRealize, dom: Mapping[Var, tuple[int, int]]) -> bool:
-    """Whether, as the loops in `dom` run, each sum's first turn is proved to be that of its init.
+def starts_first(realize: BlockRealize, dom: Bounds, any_order: bool = False) -> bool:
+    """Whether each sum's first turn is proved to be that of its init.
 
-    It is where the least values of the reduce iterators come first, whatever the cell.
+    It is where the least values of the reduce iterators come first, whatever the cell. The loops in
+    `dom` run as they stand, outermost first, or in any order.
     """
-    bound = bindings(realize)
-    iterators = realize.block.iter_vars
-    cells = {v for it in iterators if it.kind == "spatial" for v in free_vars(bound[it.var])}
+    plain = [arith.simplify(value, dom) for value in realize.iter_values], dom
+    found = plain if any_order else in_turn(realize, dom)
+    if found is None:
+        return False
+    values, dom = found
+    pairs = list(zip(realize.block.iter_vars, values, strict=True))
+    cells = {v for it, value in pairs if it.kind == "spatial" for v in variables(value)}
     first: dict[Var, Expr] = {v: const(ends[0], v.type) for v, ends in dom.items()}
-    for it in iterators:
-        if it.kind == "reduce":
-            value = substitute(bound[it.var], first)
-            if cells.intersection(free_vars(bound[it.var])) or not arith.equal(value, it.dom.min):
-                return False
-    return True
+    return not any(
+        variables(value) & cells or not arith.equal(substitute(value, first), it.dom.min)
+        for it, value in pairs
+        if it.kind == "reduce"
+    )
 
 
 def check_starts_first(realize: BlockRealize, loops: list[For], task: str) -> None:

@@ -31,9 +31,10 @@ from workbench.ir import (
 )
 from workbench.ir.places import places
 from workbench.schedule.bindings import both, conjuncts
+from workbench.schedule.counters import Bounds, count_of, variables
 from workbench.schedule.nest import constant_extent
 from workbench.schedule.primitive import Edit, primitive
-from workbench.schedule.regions import Bounds, count_of, one_to_one, relaxed, variables
+from workbench.schedule.regions import one_to_one, relaxed
 from workbench.schedule.scope import around, check_stage, domain
 
 

@@ -10,6 +10,7 @@ from workbench.arith import union_regions
 from workbench.diag import Refusal
 from workbench.ir import Block, BlockRealize, Buffer, For, PrimFunc
 from workbench.ir.places import Places, places
+from workbench.schedule.counters import Bounds
 from workbench.schedule.crossing import check_leaves
 from workbench.schedule.feeding import check_fed, makes_all
 from workbench.schedule.moving import (
@@ -23,7 +24,7 @@ from workbench.schedule.moving import (
     transplant,
 )
 from workbench.schedule.primitive import Edit, primitive
-from workbench.schedule.regions import Bounds, Box, covers_domain, touched
+from workbench.schedule.regions import Box, covers_domain, touched
 from workbench.schedule.scope import (
     around,
     check_stage,

@@ -20,12 +20,13 @@ from workbench.ir import (
 )
 from workbench.ir.places import places
 from workbench.schedule.bindings import conjuncts
+from workbench.schedule.counters import Bounds
 from workbench.schedule.crossing import check_leaves
 from workbench.schedule.feeding import check_fed
 from workbench.schedule.inlining import inlined, inverse, only_store, without_buffer
 from workbench.schedule.moving import removed
 from workbench.schedule.primitive import Edit, primitive
-from workbench.schedule.regions import Bounds, stays_in_domain
+from workbench.schedule.regions import stays_in_domain
 from workbench.schedule.scope import (
     around,
     check_stage,

@@ -33,9 +33,9 @@ from workbench.ir import (
 )
 from workbench.ir.places import places
 from workbench.schedule.bindings import both, conjuncts
+from workbench.schedule.counters import Bounds, variables
 from workbench.schedule.inlining import only_store, with_regions
 from workbench.schedule.primitive import Edit, primitive
-from workbench.schedule.regions import Bounds, variables
 from workbench.schedule.scope import around, check_stage, domain
 
 

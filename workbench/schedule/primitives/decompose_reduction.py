@@ -27,8 +27,9 @@ from workbench.ir import (
 )
 from workbench.ir.places import places
 from workbench.schedule.bindings import both, conjuncts
+from workbench.schedule.counters import variables
 from workbench.schedule.primitive import Edit, primitive
-from workbench.schedule.regions import one_to_one, variables
+from workbench.schedule.regions import one_to_one
 from workbench.schedule.scope import around, bindings, check_stage
 
 

@@ -26,9 +26,9 @@ from workbench.ir import (
 )
 from workbench.ir.places import places
 from workbench.schedule.bindings import both, conjuncts
+from workbench.schedule.counters import Bounds
 from workbench.schedule.nest import constant_extent, refuse_if_extent_varies, refuse_if_taken
 from workbench.schedule.primitive import Edit, Key, primitive
-from workbench.schedule.regions import Bounds
 from workbench.schedule.scope import around, bindings, domain
 
 

@@ -31,10 +31,11 @@ from workbench.ir import (
 )
 from workbench.ir.places import places
 from workbench.schedule.bindings import both
+from workbench.schedule.counters import variables
 from workbench.schedule.factoring import sum_of
 from workbench.schedule.inlining import with_regions
 from workbench.schedule.primitive import Edit, primitive
-from workbench.schedule.regions import covers_domain, variables
+from workbench.schedule.regions import covers_domain
 from workbench.schedule.scope import around, check_stage, check_stores, domain, read, written
 
 

@@ -33,9 +33,10 @@ from workbench.ir import (
 )
 from workbench.ir.places import places
 from workbench.schedule.caching import named_buffer
+from workbench.schedule.counters import Bounds, variables
 from workbench.schedule.moving import check_whole
 from workbench.schedule.primitive import Edit, primitive
-from workbench.schedule.regions import Bounds, one_to_one, variables
+from workbench.schedule.regions import one_to_one
 from workbench.schedule.scope import around, check_stage, check_stores, domain, read, written
 
 

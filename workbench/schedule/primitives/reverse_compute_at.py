@@ -22,6 +22,7 @@ from workbench.ir import (
     walk,
 )
 from workbench.ir.places import places
+from workbench.schedule.counters import Bounds, variables
 from workbench.schedule.crossing import check_leaves
 from workbench.schedule.feeding import check_fed, makes_all
 from workbench.schedule.moving import (
@@ -37,7 +38,7 @@ from workbench.schedule.moving import (
     transplant,
 )
 from workbench.schedule.primitive import Edit, primitive
-from workbench.schedule.regions import Bounds, Box, touched, variables
+from workbench.schedule.regions import Box, touched
 from workbench.schedule.scope import (
     around,
     bindings,

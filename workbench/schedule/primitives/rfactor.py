@@ -28,6 +28,7 @@ from workbench.ir import (
 )
 from workbench.ir.places import places, with_child
 from workbench.schedule.bindings import both, conjuncts
+from workbench.schedule.counters import variables
 from workbench.schedule.crossing import check_carries_nothing
 from workbench.schedule.factoring import (
     Sum,
@@ -38,7 +39,6 @@ from workbench.schedule.factoring import (
 from workbench.schedule.feeding import check_fed
 from workbench.schedule.inlining import with_regions
 from workbench.schedule.primitive import Edit, primitive
-from workbench.schedule.regions import variables
 from workbench.schedule.scope import bindings, check_starts_first
 
 

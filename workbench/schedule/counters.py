@@ -1,0 +1,165 @@
+"""Loops that count together: `a * 4 + b`, its digits, and where a T.where stops it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from workbench import arith
+from workbench.ir import (
+    TRUE,
+    BinOp,
+    BlockRealize,
+    Const,
+    Expr,
+    Node,
+    Var,
+    binary,
+    const,
+    rebuild,
+    substitute,
+    walk,
+)
+from workbench.schedule.bindings import conjuncts
+
+Bounds: TypeAlias = dict[Var, tuple[int, int]]
+
+
+def counted(realize: BlockRealize, inner: Bounds) -> tuple[list[Expr], Bounds, Expr]:
+    """The values of the iterators with one variable for each counter that the predicate stops.
+
+    ``T.where(a * 128 + b < 130)`` with `a` and `b` in `inner` says that the two loops count to
+    130. The three results are the values, the bounds with that counter, and what is left of the
+    predicate.
+    """
+    values = list(realize.iter_values)
+    left: list[Expr]
+    waiting, left = conjuncts(realize.predicate), []
+    while waiting:
+        condition, *waiting = waiting
+        found = _counter(condition, inner)
+        if found is not None:
+            expr, stop = found
+            counter = Var("n", expr.dtype)
+            changed = [put(e, expr, counter) for e in (*values, *waiting, *left)]
+            now = {v for e in changed for v in variables(e)}
+            if counter in now and not variables(expr) & now:
+                inner = {**inner, counter: (0, stop - 1)}
+                ends = len(values), len(values) + len(waiting)
+                values, waiting, left = (
+                    changed[: ends[0]],
+                    changed[slice(*ends)],
+                    changed[ends[1] :],
+                )
+                continue
+        left.append(condition)
+    predicate: Expr = TRUE
+    for condition in left:
+        predicate = binary("and", predicate, condition)
+    return values, inner, predicate
+
+
+def _counter(condition: Expr, inner: Bounds) -> tuple[Expr, int] | None:
+    """`e` and `n` of a condition ``e < n`` whose `e` counts through loops of `inner`."""
+    match condition:
+        case BinOp("<", expr, Const(value=stop)):
+            size = count_of(expr, inner)
+            return (expr, int(stop)) if size is not None and int(stop) <= size else None
+    return None
+
+
+def count_of(expr: Expr, inner: Bounds) -> int | None:
+    """How far `expr` counts, 0, 1, 2, …, as the loops of `inner` run; None where it does not."""
+    used = variables(expr)
+    found = arith.linear(expr, used) if used and used <= set(inner) else None
+    if found is None or not isinstance(found[1], Const) or found[1].value != 0:
+        return None
+    step = 1
+    for var, factor in sorted(found[0].items(), key=lambda item: item[1]):
+        if inner[var] == (0, 0):
+            continue
+        if factor != step or inner[var][0] != 0:
+            return None
+        step *= inner[var][1] + 1
+    return step
+
+
+def untangled(values: Sequence[Expr], inner: Bounds) -> tuple[list[Expr], Bounds]:
+    """`values` with a variable of its own for each digit that ``//`` and ``%`` take of a counter.
+
+    Of ``f // 3`` and ``f % 3`` with `f` counting to 18, the digits are 0 … 5 and 0 … 2.
+    """
+    result = list(values)
+    for source, steps in _tangles(result).items():
+        size = count_of(source, inner)
+        cuts = [1, *sorted(steps)]
+        if size is None or any(b % a for a, b in zip(cuts, [*cuts[1:], size], strict=True)):
+            continue
+        counter = Var("n", source.dtype)
+        changed = [put(v, source, counter) for v in result]
+        if any(variables(source) & variables(v) for v in changed):
+            continue
+        digits = {Var("d", source.dtype): step for step in cuts}
+        ends = [b // a for a, b in zip(cuts, [*cuts[1:], size], strict=True)]
+        inner = {**inner, **{d: (0, n - 1) for d, n in zip(digits, ends, strict=True)}}
+        total = sum((d * step for d, step in digits.items()), start=const(0, source.dtype))
+        result = [arith.simplify(substitute(v, {counter: total}), inner) for v in changed]
+    return result, inner
+
+
+def _tangles(values: Sequence[Expr]) -> dict[Expr, set[int]]:
+    """What ``//`` and ``%`` are taken of in `values`, and by how much."""
+    found: dict[Expr, set[int]] = {}
+    for node in (n for value in values for n in walk(value)):
+        match node:
+            case BinOp("//" | "%", source, Const(value=step)) if isinstance(step, int):
+                outer = 1
+                while isinstance(source, BinOp) and source.op == "//":
+                    if not isinstance(source.b, Const):
+                        break
+                    outer *= int(source.b.value)
+                    source = source.a
+                same = next((s for s in found if arith.equal(s, source)), source)
+                found.setdefault(same, set()).update({outer, outer * step} - {1})
+    return found
+
+
+def put(value: Expr, old: Expr, new: Expr) -> Expr:
+    """`value` with every part equal to `old` replaced by `new`."""
+    used = variables(old)
+
+    def visit(node: Node) -> Node:
+        if isinstance(node, Expr) and used == variables(node) and arith.equal(node, old):
+            return new
+        return rebuild(node, visit)
+
+    return visit(value)  # type: ignore[return-value]
+
+
+def variables(e: Node) -> set[Var]:
+    """The variables in an expression."""
+    return {v for v in walk(e) if isinstance(v, Var)}
+
+
+def in_turn(realize: BlockRealize, dom: Bounds) -> tuple[list[Expr], Bounds] | None:
+    """The values of the iterators by digits that take their turns as loops would, and their bounds.
+
+    `dom` are the loops around, outermost first. None where some count together, but not in the
+    order in which they run.
+    """
+    found = [_counter(condition, dom) for condition in conjuncts(realize.predicate)]
+    values, dom, _ = counted(realize, dom)
+    sources = [one[0] for one in found if one] + [*_tangles(values)]
+    if not all(_runs_in_order(one, dom) for one in sources if variables(one) & set(dom)):
+        return None
+    return untangled(values, dom)
+
+
+def _runs_in_order(counter: Expr, dom: Bounds) -> bool:
+    """Whether `counter` grows as the loops of `dom` run, outermost first."""
+    used = variables(counter)
+    found = arith.linear(counter, used)
+    if found is None or not used <= set(dom):
+        return False
+    factors = [found[0].get(v, 0) for v, (low, high) in dom.items() if v in used and low < high]
+    return factors == sorted(factors, reverse=True)
