@@ -150,16 +150,15 @@ def in_turn(realize: BlockRealize, dom: Bounds) -> tuple[list[Expr], Bounds] | N
     found = [_counter(condition, dom) for condition in conjuncts(realize.predicate)]
     values, dom, _ = counted(realize, dom)
     sources = [one[0] for one in found if one] + [*_tangles(values)]
-    if not all(_runs_in_order(one, dom) for one in sources if variables(one) & set(dom)):
+    counters = [one for one in sources if count_of(one, dom) is not None]
+    if not all(_runs_in_order(one, dom) for one in counters):
         return None
     return untangled(values, dom)
 
 
 def _runs_in_order(counter: Expr, dom: Bounds) -> bool:
     """Whether `counter` grows as the loops of `dom` run, outermost first."""
-    used = variables(counter)
-    found = arith.linear(counter, used)
-    if found is None or not used <= set(dom):
-        return False
-    factors = [found[0].get(v, 0) for v, (low, high) in dom.items() if v in used and low < high]
+    found = arith.linear(counter, variables(counter))
+    assert found is not None, "a sum of loops"
+    factors = [found[0][v] for v, (low, high) in dom.items() if v in found[0] and low < high]
     return factors == sorted(factors, reverse=True)
