@@ -56,7 +56,8 @@ def check_carries_nothing(func: PrimFunc, loop: For, block: BlockId, task: str) 
                     other.stmt,
                     detail=f"an iteration of `{name}` may use a cell of {buffer.name} that another "
                     f"one writes: `{own.name}` and `{other.name}` must take turns",
-                    hint=f"pick a loop inside `{name}`, or give {buffer.name} an axis for `{name}`",
+                    hint=f"stay inside `{name}`, or write the program with an axis of "
+                    f"{buffer.name} for `{name}`",
                 )
 
 

@@ -327,6 +327,18 @@ def within(low: Expr, high: Expr, ends: tuple[int, int], dom: Bounds) -> Need:
     )
 
 
+def check_types(block: Block, needed: Mapping[Var, Need], task: str) -> None:
+    """Refuse iterators of another type than the loops count in by which they are told."""
+    for var, need in needed.items():
+        if need.low.dtype != var.dtype:
+            raise Refusal(
+                f"Can't {task}: {var.name} is {var.dtype}, and the loops there count in "
+                f"{need.low.dtype}",
+                block,
+                hint="write all loops and T.axis with numbers of one type",
+            )
+
+
 # --- the nest ------------------------------------------------------------------------------------
 
 
@@ -338,13 +350,6 @@ def nest(
     values: list[Expr] = []
     for iterator in block.iter_vars:
         need = needed[iterator.var]
-        if need.low.dtype != iterator.var.dtype:
-            raise Refusal(
-                f"Can't move `{block.name}`: {iterator.var.name} is {iterator.var.dtype}, and the "
-                f"loops there count in {need.low.dtype}",
-                block,
-                hint="write all loops and T.axis with numbers of one type",
-            )
         if keep_unit_loops or need.size != 1:
             var = Var(f"ax{len(loops)}", iterator.var.dtype)
             loops.append((var, need.size))

@@ -15,6 +15,7 @@ from workbench.schedule.crossing import check_leaves
 from workbench.schedule.feeding import check_fed, makes_all
 from workbench.schedule.moving import (
     check_loop,
+    check_types,
     check_unguarded,
     fixed_by_refilling,
     gap,
@@ -112,6 +113,7 @@ def compute_at(
     pairs = [_pair(where, block, loop, buffer, readers, dom) for buffer in written(block)]
     fixed = fixed_by_refilling(func, block, loop, task)
     needed, _ = needs(block, [p for p in pairs if p is not None], dom, fixed)
+    check_types(block, needed, task)
     new, axes = nest(block, needed, dom, preserve_unit_loops)
     moved, gone = transplant(func, block, loop, at, new)
     check_leaves(func, moved, block, task)

@@ -28,6 +28,7 @@ from workbench.schedule.feeding import check_fed, makes_all
 from workbench.schedule.moving import (
     Need,
     check_loop,
+    check_types,
     check_unguarded,
     check_whole,
     fixed_values,
@@ -127,6 +128,7 @@ def reverse_compute_at(
     )
     dom = around(places(func), loop.body)
     needed = _needed(func, block, loop, makers, dom, task)
+    check_types(block, needed, task)
     new, axes = nest(block, needed, dom, preserve_unit_loops)
     moved, gone = transplant(func, block, loop, at, new)
     _check_turns_agree(func, moved, block, task)

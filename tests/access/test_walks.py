@@ -1,0 +1,39 @@
+"""Random steps of any verb on odd programs: what they mean stays, and nothing fails inside.
+
+``benchmarks/walks.py`` takes tens of thousands; here every program is walked once.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.access.corpus import FAMILIES
+from tests.support.random_steps import every_verb
+from tests.support.walk import Walk
+
+STEPS = 16  # tried on each program
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_steps_keep_the_meaning(family: str):
+    taken = 0
+    for name in FAMILIES[family]:
+        walk = Walk(family, name, seed=5000)
+        walk.go(STEPS)
+        taken += walk.accepted.total()
+    assert taken > len(FAMILIES[family])
+
+
+@pytest.mark.parametrize("verb", sorted({*every_verb()} - {"unannotate"}))
+def test_each_verb_is_taken_in_several_families(verb: str):
+    families = set()
+    for family, programs in FAMILIES.items():
+        for name in programs:
+            walk = Walk(family, name, seed=6000)
+            walk.go(2, (verb,))
+            if walk.accepted:
+                families.add(family)
+                break
+        if len(families) == 5:
+            return
+    raise AssertionError(f"{verb} is taken in {len(families)} families only")
