@@ -81,3 +81,21 @@ def test_a_number_that_nothing_counts_to_is_refused(number):
         sch.pad_einsum("b0", [number])
     with pytest.raises(wb.ScheduleError, match=r"64 bits do not count that many turns"):
         sch.split("i0", factors=[2**62] * 20)
+
+
+def test_nests_deeper_than_a_hundred_loops_are_refused():
+    sch = wb.Schedule(parse(copies(1)))
+    with pytest.raises(wb.ScheduleError, match="101 factors were given"):
+        sch.split("i0", factors=[1] * 100 + [None])
+    sch.split("i0", factors=[1] * 99 + [None])
+    with pytest.raises(wb.ScheduleError, match="101 loops would be around one statement"):
+        sch.split("i0_0", factors=[1, None])
+    sch.fuse("i0_0", "i0_1")
+    sch.split("i0_2", factors=[1, None])
+
+
+def test_a_place_of_any_length_is_refused_in_words():
+    sch = wb.Schedule(parse(copies(1)))
+    for ask in (sch.goto, sch.mark, sch.unroll, sch.get_loops):
+        with pytest.raises(wb.ScheduleError, match="0x"):
+            ask(10**5000)

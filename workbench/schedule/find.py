@@ -10,6 +10,7 @@ from workbench.ir.places import places
 from workbench.schedule.handles import BlockHandle, Handle, LoopHandle
 from workbench.schedule.history import HistoryNode
 from workbench.schedule.primitive import Key
+from workbench.schedule.step import value_text
 from workbench.script.writer import string
 
 
@@ -28,7 +29,7 @@ class Finder:
             return func, places(func).loops[value.key]
         if isinstance(value, str):
             return self.func, self._named_loop(value)
-        got = f"the block `{value.name}`" if isinstance(value, BlockHandle) else repr(value)
+        got = f"the block `{value.name}`" if isinstance(value, BlockHandle) else value_text(value)
         raise Refusal(
             f"Can't {self.task}: it takes a loop, not {got}",
             hint="pass a loop's handle, from get_loops() or split(), or its name",
@@ -41,7 +42,7 @@ class Finder:
             return func, places(func).blocks[value.key].block
         if isinstance(value, str):
             return self.func, self._named_block(value)
-        got = f"the loop `{value.name}`" if isinstance(value, LoopHandle) else repr(value)
+        got = f"the loop `{value.name}`" if isinstance(value, LoopHandle) else value_text(value)
         raise Refusal(
             f"Can't {self.task}: it takes a block, not {got}",
             hint="pass a block's handle, from get_block(), or its name",

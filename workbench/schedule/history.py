@@ -15,7 +15,7 @@ from workbench.ir.places import places
 from workbench.schedule.errors import ScheduleError
 from workbench.schedule.handles import BlockHandle, Handle, LoopHandle
 from workbench.schedule.primitive import Edit, Key
-from workbench.schedule.step import Step
+from workbench.schedule.step import Step, value_text
 from workbench.script.writer import string
 
 
@@ -199,7 +199,7 @@ class History:
                 hint="replay its steps here: wb.Schedule.replay(program, other.trace)",
             )
         raise ScheduleError(
-            f"Can't go to {place!r}: the history has no such mark or number",
+            f"Can't go to {value_text(place)}: the history has no such mark or number",
             hint=f"numbers go from 0 to {len(self.nodes) - 1}; marks: {marks}",
         )
 

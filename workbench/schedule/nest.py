@@ -10,8 +10,32 @@ from workbench import script
 from workbench.arith import bounds, loop_bounds
 from workbench.diag import Refusal
 from workbench.ir import Block, Const, Data, Expr, For, PrimFunc, Stmt, dtypes, free_vars
-from workbench.ir.places import places
+from workbench.ir.places import inner, places
 from workbench.script.writer import string
+
+MOST_LOOPS = 100
+"""The most loops that a step may leave around a statement: views and code have an axis for each."""
+
+
+def check_depth(before: PrimFunc, after: PrimFunc, task: str) -> None:
+    """Refuse a step that nests more loops than that, unless there were as many before."""
+    depth = _deepest(after)
+    if depth > max(MOST_LOOPS, _deepest(before)):
+        raise Refusal(
+            f"Can't {task}: {depth} loops would be around one statement",
+            hint=f"at most {MOST_LOOPS} loops can be nested: take fewer factors, or fuse loops",
+        )
+
+
+def _deepest(func: PrimFunc) -> int:
+    """The most loops around a statement."""
+    deepest, level = 0, [(0, stmt) for stmt in inner(func.body)]
+    while level:
+        deepest = max(deepest, *(count for count, _ in level))
+        level = [
+            (count + isinstance(stmt, For), child) for count, stmt in level for child in inner(stmt)
+        ]
+    return deepest
 
 
 def nest(loops: Sequence[For], body: Stmt) -> Stmt:

@@ -21,9 +21,10 @@ from workbench.schedule.find import Finder
 from workbench.schedule.handles import BlockHandle, Handle, LoopHandle
 from workbench.schedule.history import History, HistoryNode
 from workbench.schedule.left_out import LEFT_OUT
+from workbench.schedule.nest import check_depth
 from workbench.schedule.primitive import Edit, Key
 from workbench.schedule.scope import consumers, producers
-from workbench.schedule.step import Ref, Step, Value, call_text
+from workbench.schedule.step import Ref, Step, Value, call_text, value_text
 from workbench.schedule.trace import Trace, known_primitive, locate, map_refs, refer
 
 
@@ -127,7 +128,9 @@ class Schedule:
         ScheduleError for what is no text, or text with half a character that no file can keep.
         """
         if not name or not is_text(name):
-            raise ScheduleError(f"Can't mark with {name!r}", hint="give a name: sch.mark('tiled')")
+            raise ScheduleError(
+                f"Can't mark with {value_text(name)}", hint="give a name: sch.mark('tiled')"
+            )
         self.history.mark(self._node, name)
 
     def fork(self) -> Schedule:
@@ -229,6 +232,7 @@ class Schedule:
                 if prim.check is not None:
                     prim.check(func, *call.args, **call.kwargs)
                 edit = prim.apply(func, *call.args, **call.kwargs)
+                check_depth(func, edit.func, verb)
                 twin = self.history.twin(self._node, step, edit.func)
                 node = twin or self._add(step, func, edit)
         except Refusal as refusal:

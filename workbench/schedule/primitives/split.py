@@ -24,6 +24,7 @@ from workbench.ir import (
 from workbench.ir.places import places
 from workbench.schedule.bindings import guarded, replace_loops
 from workbench.schedule.nest import (
+    MOST_LOOPS,
     constant_extent,
     counting_type,
     divisors,
@@ -42,6 +43,12 @@ def _check(
     given = [f for f in factors if f is not None]
     if not factors:
         raise Refusal(f"{name}: no factors were given", loop, hint="say how: factors=[None, 4]")
+    if len(factors) > MOST_LOOPS:
+        raise Refusal(
+            f"{name}: {len(factors)} factors were given",
+            loop,
+            hint=f"at most {MOST_LOOPS} loops can be nested",
+        )
     if len(factors) - len(given) > 1:
         raise Refusal(
             f"{name}: only one factor can be None, to be worked out",
