@@ -1,6 +1,7 @@
 """Random walks with every verb over odd programs: each step must keep the meaning, by terms.
 
     python benchmarks/walks.py --steps 30000 --seed 0 --jobs 2
+    python benchmarks/walks.py --offered    # every call that sch.actions offers, then some more
 
 A failure is printed with its family, program and seed; ``--only 'family / program / seed'`` runs
 that walk again.
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import multiprocessing
+import random
 import re
 import sys
 import time
@@ -28,6 +30,7 @@ from tests.support.random_steps import every_verb  # noqa: E402
 from tests.support.walk import Walk, Wrong  # noqa: E402
 
 LENGTH = 10  # steps tried in one walk
+SECOND = 1  # of the calls that are offered after each first one
 
 Task = tuple[str, str, int]
 Result = tuple[Task, Counter[str], Counter[str], str]
@@ -45,6 +48,32 @@ def one(task: Task) -> Result:
     return task, walk.accepted, walk.refused, text
 
 
+def two_deep(task: Task) -> Result:
+    """Every call that is offered on a program, and after each of them `SECOND` of those then."""
+    family, name, seed = task
+    first, texts = Walk(*task), []
+    rng, start = random.Random(f"{family} {name} {seed}"), first.sch.node
+
+    for place, verb, choice in first.offered():
+        first.sch.goto(start)
+        first.taken.clear()
+        try:
+            first.take(place, verb, choice)
+            node, taken = first.sch.node, list(first.taken)
+            then = first.offered()
+        except Wrong as wrong:
+            texts.append(str(wrong))
+            continue
+        for second in rng.sample(then, min(SECOND, len(then))):
+            first.sch.goto(node)
+            first.taken[:] = taken
+            try:
+                first.take(*second)
+            except Wrong as wrong:
+                texts.append(str(wrong))
+    return task, first.accepted, first.refused, "\n".join(texts)
+
+
 def tasks(first: int) -> Iterator[Task]:
     """Every program with one seed, then with the next."""
     for seed in itertools.count(first):
@@ -59,6 +88,7 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=30_000, help="accepted ones")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--offered", action="store_true", help="what actions offers, two deep")
     parser.add_argument("--only", help="one walk: 'family / program / seed'")
     options = parser.parse_args()
     if options.only:
@@ -67,13 +97,20 @@ def main() -> int:
         print(text or "right")
         return bool(text)
 
+    if options.offered:
+        work, todo = (
+            two_deep,
+            itertools.islice(tasks(options.seed), sum(map(len, FAMILIES.values()))),
+        )
+    else:
+        work, todo = one, tasks(options.seed)
     start = time.perf_counter()
     accepted: Counter[str] = Counter()
     refused: Counter[str] = Counter()
     families: defaultdict[str, Counter[str]] = defaultdict(Counter)
     wrong: list[str] = []
     with multiprocessing.Pool(options.jobs) as pool:
-        for task, took, no, text in pool.imap_unordered(one, tasks(options.seed), chunksize=4):
+        for task, took, no, text in pool.imap_unordered(work, todo, chunksize=2):
             accepted.update(took)
             refused.update(no)
             for verb, count in took.items():
@@ -81,7 +118,7 @@ def main() -> int:
             if text:
                 wrong.append(text)
                 print(text, flush=True)
-            if accepted.total() >= options.steps:
+            if not options.offered and accepted.total() >= options.steps:
                 pool.terminate()
                 break
     print(f"\n{'verb':24} accepted  refused  families")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import workbench as wb
 from tests.access.corpus import program
@@ -14,6 +15,8 @@ from tests.support.told import Told, take_ours
 from workbench import ir, script
 from workbench.access import Invalid, Terms, deciding, difference, meaning, random_data, shuffled
 from workbench.ir import Block, For, PrimFunc, walk
+from workbench.schedule.handles import Handle
+from workbench.schedule.primitive import REGISTRY
 
 ORDERED = ("serial", "unrolled")  # kinds of loops whose iterations follow each other
 
@@ -51,6 +54,44 @@ class Walk:
         """Take up to `count` random steps. Raises Wrong."""
         for _ in range(count):
             self.attempt(self.draw(verbs))
+
+    def offered(self) -> list[tuple[Handle, str, Mapping[str, Any]]]:
+        """Every call that `sch.actions` says is possible, at every block and loop."""
+        found: list[tuple[Handle, str, Mapping[str, Any]]] = []
+        seen: set[object] = set()
+        for block in self.sch.get_blocks():
+            for place in (block, *self.sch.get_loops(block)):
+                if place.key in seen:
+                    continue
+                seen.add(place.key)
+                try:
+                    verdicts = self.sch.actions(place)
+                except Exception as error:
+                    raise self.wrong(f"actions({place.name}) fails", [], repr(error)) from error
+                found += [(place, v.verb, choice) for v in verdicts for choice in v.choices]
+        return found
+
+    def take(self, place: Handle, verb: str, choice: Mapping[str, Any]) -> None:
+        """Take a call that was offered, and look at what it made. Raises Wrong."""
+        step = Told(verb, (place.name,), tuple(choice.items()))
+        prim = REGISTRY[verb]
+        if any(param.required and param.name not in choice for param in prim.params[1:]):
+            return  # a text of one's own
+        many = [
+            value for param in prim.params if param.many for value in choice.get(param.name, ())
+        ]
+        named = {
+            name: value
+            for name, value in choice.items()
+            if not any(param.many and param.name == name for param in prim.params)
+        }
+        try:
+            self.sch.apply(verb, place, *many, **named)
+        except Exception as error:
+            raise self.wrong("what was offered fails", [step], repr(error)) from error
+        self.taken.append(step)
+        self.accepted[verb] += 1
+        self.check()
 
     def draw(self, verbs: tuple[str, ...] | None) -> Told | None:
         """A step that may suit the program as it is."""

@@ -227,7 +227,7 @@ def _writes_all(block: Block, buffer: Buffer) -> bool:
     sizes = [int(r.extent.value) for r in region if isinstance(r.extent, Const)]
     made: list[Access] = []
     dom: Bounds = {}
-    for unit in _sure_units(block.body):
+    for unit in sure_units(block.body):
         if buffer not in unit.writes or (unit.block and not writes_all(unit.block, buffer)):
             continue
         dom |= arith.loop_bounds(unit.loops)
@@ -236,7 +236,7 @@ def _writes_all(block: Block, buffer: Buffer) -> bool:
     return all_made([whole], made, tuple(sizes), dom) is True
 
 
-def _sure_units(stmt: Stmt, loops: tuple[For, ...] = ()) -> Iterator[Unit]:
+def sure_units(stmt: Stmt, loops: tuple[For, ...] = ()) -> Iterator[Unit]:
     """The outermost blocks and bare stores in `stmt` that no condition keeps from running.
 
     Of a choice, those to which the other case has a store to the same cell.
@@ -245,14 +245,14 @@ def _sure_units(stmt: Stmt, loops: tuple[For, ...] = ()) -> Iterator[Unit]:
         yield Unit(stmt, loops)
     elif isinstance(stmt, IfThenElse):
         if stmt.else_case is not None:
-            others = list(_sure_units(stmt.else_case, loops))
-            for unit in _sure_units(stmt.then_case, loops):
+            others = list(sure_units(stmt.else_case, loops))
+            for unit in sure_units(stmt.then_case, loops):
                 if any(_same_cell(unit, other) for other in others):
                     yield unit
     else:
         below = (*loops, stmt) if isinstance(stmt, For) else loops
         for child in inner(stmt):
-            yield from _sure_units(child, below)
+            yield from sure_units(child, below)
 
 
 def _same_cell(a: Unit, b: Unit) -> bool:

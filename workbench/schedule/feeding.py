@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from workbench import arith
+from workbench.access.cells import sure_units, writes_all
 from workbench.access.iterations import feeds
 from workbench.access.units import units
 from workbench.diag import Refusal
@@ -13,6 +14,7 @@ from workbench.schedule.regions import Box, exact, holds, touched
 from workbench.schedule.scope import (
     around,
     bindings,
+    may_be_left_out,
     only_region,
     read,
     shared_loops,
@@ -67,11 +69,12 @@ def makes_all(
     own = next(unit for unit in below if unit.stmt is reader)
     inside = [one for unit in below for one in unit.loops]
     dom = {**around(where, holder), **arith.loop_bounds([*where.all_loops_above(holder), *inside])}
-    return any(
-        feeds(holder, unit, own, buffer, dom)
-        for unit in below
-        if unit.stmt in makers and buffer in unit.writes
-    )
+    surely = [
+        unit
+        for unit in sure_units(holder)
+        if unit.stmt in makers and unit.block and writes_all(unit.block, buffer)
+    ]
+    return any(feeds(holder, unit, own, buffer, dom) for unit in surely)
 
 
 def _check_still_there(
@@ -173,6 +176,9 @@ def _in_one_iteration(
         outer = {v: ends for v, ends in dom.items() if v not in inner}
         region = only_region(regions, buffer)
         assert region is not None
+        if realize is maker and may_be_left_out(where, maker, reader):
+            boxes.append(None)
+            continue
         measure = exact if realize is maker else touched
         boxes.append(measure(region, realize, inner, outer))
     assert boxes[1] is not None

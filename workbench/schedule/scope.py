@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from workbench import arith
 from workbench.access.cells import writes_all
@@ -160,12 +160,7 @@ def check_stage(func: PrimFunc, block: Block, verb: str, sole: bool = True) -> N
     """
     where = places(func)
     realize = where.realize(block)
-    if any(isinstance(s, IfThenElse) for s in _between(where, realize)):
-        raise Refusal(
-            f"Can't {verb} `{block.name}`: it stands under an `if`",
-            realize,
-            hint="write the condition as T.where, or as T.if_then_else inside the block",
-        )
+    check_no_choice(func, realize, f"{verb} `{block.name}`")
     used = {v for part in (block.init, block.body) if part is not None for v in free_vars(part)}
     direct = [one for one in where.loops_above(realize) if one.loop_var in used]
     if direct:
@@ -189,12 +184,25 @@ def check_stage(func: PrimFunc, block: Block, verb: str, sole: bool = True) -> N
     check_starts_first(realize, where.loops_above(realize), f"{verb} `{block.name}`")
 
 
-def _between(where: Places, realize: BlockRealize) -> Iterator[Stmt]:
-    """The statements around `realize` inside the block that holds it."""
-    for outer in where.above(realize):
+def check_no_choice(func: PrimFunc, realize: BlockRealize, task: str) -> None:
+    """Refuse a block that an `if` in the block that holds it may leave out."""
+    for outer in places(func).above(realize):
         if isinstance(outer, BlockRealize):
             return
-        yield outer
+        if isinstance(outer, IfThenElse):
+            name = realize.block.name
+            whose = "it" if task.endswith(f"`{name}`") else f"`{name}`"
+            raise Refusal(
+                f"Can't {task}: {whose} stands under an `if`",
+                realize,
+                hint="write the condition as T.where, or as T.if_then_else inside the block",
+            )
+
+
+def may_be_left_out(where: Places, maker: BlockRealize, reader: BlockRealize) -> bool:
+    """Whether an `if` around `maker`, but not around `reader`, may leave it out."""
+    shared = set(where.above(reader))
+    return any(isinstance(s, IfThenElse) and s not in shared for s in where.above(maker))
 
 
 def _check_own_reads(block: Block, realize: BlockRealize, verb: str) -> None:

@@ -26,6 +26,7 @@ from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import Box, exact
 from workbench.schedule.scope import (
     around,
+    check_no_choice,
     is_allocated,
     only_region,
     read,
@@ -93,6 +94,7 @@ def cache_read(
     targets = _targets(func, block, buffer, makers, consumer_blocks, task)
     ends = [(0, size - 1) for size in buffer.shape]
     if makers:
+        check_no_choice(func, makers[0], task)
         holder, at, loops = first_reader(places(func), makers[0], targets)
         box = _box(func, block, buffer, makers[0], loops, task)
         if loops or is_allocated(func, block, buffer):

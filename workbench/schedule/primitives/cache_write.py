@@ -25,7 +25,14 @@ from workbench.schedule.factoring import same_cell
 from workbench.schedule.feeding import check_fed
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import Box, exact
-from workbench.schedule.scope import around, only_region, readers, siblings, writers
+from workbench.schedule.scope import (
+    around,
+    check_no_choice,
+    only_region,
+    readers,
+    siblings,
+    writers,
+)
 from workbench.script.writer import string
 
 
@@ -105,6 +112,7 @@ def cache_write(
 
 
 def _check_writer(func: PrimFunc, block: Block, buffer: Buffer, task: str) -> None:
+    check_no_choice(func, places(func).realize(block), task)
     others = [r for r in writers(func, block, buffer) if r.block is not block]
     if others:
         raise Refusal(
