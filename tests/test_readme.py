@@ -45,6 +45,22 @@ def test_the_code_prints_what_the_readme_shows():
     assert shown == 2
 
 
+def test_the_example_of_the_architecture_runs():
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```(\w+)\n(.*?)^```$", text, re.M | re.S)
+    scope: dict[str, object] = {"__name__": "architecture"}
+    printed = [run(code, f"<block {k}>", scope) for k, (kind, code) in enumerate(blocks)
+               if kind == "python"]  # fmt: skip
+    shown = [text for kind, text in blocks if kind == "text"]
+    assert [out for out in printed if out] == shown and len(shown) == 1
+
+
+def test_the_files_that_the_architecture_names_exist():
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    for name in re.findall(r"`([\w/-]+(?:\.(?:py|md)|/))`", text):
+        assert any((root / name).exists() for root in (ROOT, ROOT / "workbench")), name
+
+
 def test_six_lines_are_six_lines():
     code = [text for kind, text in BLOCKS if kind == "python"]
     assert len(code[1].strip().splitlines()) == 6
