@@ -41,6 +41,7 @@ def one(task: Task) -> Result:
     walk, text = Walk(*task), ""
     try:
         walk.go(LENGTH)
+        walk.run_kernel()
     except Wrong as wrong:
         text = str(wrong)
     except Exception:

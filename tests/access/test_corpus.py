@@ -7,9 +7,10 @@ import pytest
 
 from tests.access.corpus import FAMILIES, program
 from tests.support import reference
+from tests.support.walk import arrays
 from workbench import emulate
 from workbench.access import Terms, difference, meaning, random_data, shuffled
-from workbench.ir import PrimFunc, verify
+from workbench.ir import verify
 
 
 def test_there_are_many_programs_of_many_families():
@@ -17,20 +18,12 @@ def test_there_are_many_programs_of_many_families():
     assert sum(len(programs) for programs in FAMILIES.values()) >= 150
 
 
-def arrays(func: PrimFunc, seed: int) -> list[np.ndarray]:
-    """The random data as arrays."""
-    return [
-        np.array(list(cells.values()), dtype=buffer.type).reshape(buffer.shape)
-        for buffer, cells in zip(func.params, random_data(func, seed), strict=True)
-    ]
-
-
 def check(family: str, name: str) -> None:
     """Hold the terms of a program against two ways to run it; its threads may run in any order."""
     func = program(family, name)
     verify(func)
     terms = meaning(func, random_data(func, 1), Terms())
-    ours, evaluated, referred = ([*arrays(func, 1)] for _ in range(3))
+    ours, evaluated, referred = ([*arrays(func, random_data(func, 1))] for _ in range(3))
     emulate.evaluate(func, evaluated)
     reference.run(func, referred)
     for array, cells in zip(ours, terms, strict=True):

@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import random
+import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 import workbench as wb
 from tests.access.corpus import program
+from tests.support.gpu_steps import gpu_steps
 from tests.support.random_steps import Chooser
 from tests.support.told import Told, take_ours
-from workbench import ir, script
-from workbench.access import Invalid, Terms, deciding, difference, meaning, random_data, shuffled
+from workbench import emulate, ir, script
+from workbench.access import (
+    Data,
+    Invalid,
+    Terms,
+    deciding,
+    difference,
+    meaning,
+    random_data,
+    shuffled,
+)
 from workbench.ir import Block, For, PrimFunc, walk
 from workbench.schedule.handles import Handle
 from workbench.schedule.primitive import REGISTRY
@@ -109,11 +122,38 @@ class Walk:
         except wb.ScheduleError:
             self.refused[step.verb] += 1
             return False
+        except IndexError:  # an earlier step was refused, so that this loop is not there
+            return False
         except Exception as error:
             raise self.wrong("a step fails", [step], repr(error)) from error
         self.taken.append(step)
         self.accepted[step.verb] += 1
         self.check()
+        return True
+
+    def run_kernel(self) -> bool:
+        """Give root nests threads; where a kernel can be built then, it computes the same.
+
+        False where none can be built. Raises Wrong.
+        """
+        for step in gpu_steps(self.sch.func, self.rng):
+            self.attempt(step)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", wb.ScheduleWarning)  # slow is not wrong
+                built = wb.build(self.sch, target="cuda")
+        except wb.ScheduleError:
+            return False
+        meant = arrays(self.program, self.data)
+        got = [array.copy() for array in meant]
+        emulate.evaluate(self.program, meant)
+        try:
+            built.emulate(*got)
+        except Exception as error:
+            raise self.wrong("a kernel that was built fails", [], error) from error
+        for param, a, b in zip(self.program.params, got, meant, strict=True):
+            if not np.allclose(a, b, rtol=1e-4, atol=1e-5, equal_nan=True):
+                raise self.wrong("another value in the kernel", [], param.name)
         return True
 
     def check(self) -> None:
@@ -137,6 +177,14 @@ class Walk:
     def wrong(self, kind: str, steps: Sequence[Told], cause: object) -> Wrong:
         return Wrong(f"{self.family} / {self.name} / {self.seed}: {kind}",
                      [*self.taken, *steps], self.sch.func, cause)  # fmt: skip
+
+
+def arrays(func: PrimFunc, data: Data) -> list[np.ndarray[Any, Any]]:
+    """What each parameter holds at first, as arrays."""
+    return [
+        np.array(list(cells.values()), dtype=buffer.type).reshape(buffer.shape)
+        for buffer, cells in zip(func.params, data, strict=True)
+    ]
 
 
 def orders(func: PrimFunc, seed: int) -> list[Callable[[For, range], Sequence[int]]]:

@@ -1,6 +1,7 @@
 """Who touches what, when, and what that means: the terms that define a program's meaning."""
 
 from workbench.access.terms import (
+    Data,
     Invalid,
     Terms,
     deciding,
@@ -12,6 +13,7 @@ from workbench.access.terms import (
 )
 
 __all__ = [
+    "Data",
     "Invalid",
     "Terms",
     "deciding",

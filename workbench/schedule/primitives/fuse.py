@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 from math import prod
 
 from workbench import script
@@ -41,10 +41,11 @@ def _check(func: PrimFunc, *loops: For, preserve_unit_iters: bool = True) -> Non
                 hint=f"give loops from outside to inside; `{outer.loop_var.name}` holds "
                 + (names or "no loop alone"),
             )
+    for outer, inner in combinations(loops, 2):
         if uses(inner.extent, outer) or uses(inner.min, outer):
             raise Refusal(
-                f"{pair}: how often `{inner.loop_var.name}` runs depends on "
-                f"`{outer.loop_var.name}`",
+                f"Can't fuse `{outer.loop_var.name}` and `{inner.loop_var.name}`: how often "
+                f"`{inner.loop_var.name}` runs depends on `{outer.loop_var.name}`",
                 outer,
                 inner,
                 detail=f"`{inner.loop_var.name}` runs {script.expr_text(inner.extent)} times",
