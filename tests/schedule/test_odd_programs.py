@@ -52,3 +52,14 @@ def test_a_block_moves_within_the_turn_that_fills_its_buffer_anew(name: str, ste
     take_ours(sch, told(step))
     for seed in range(3):
         assert not difference(before, sch.func, random_data(before, seed))
+
+
+def test_what_each_instance_has_for_itself_is_not_shared_by_threads():
+    sch = wb.Schedule(program("opaque", "a block that sums by hand"))
+    take_ours(sch, told('bind(loop("B", 0), "threadIdx.x")'))
+    with pytest.raises(wb.ScheduleError) as refused:
+        wb.build(sch, target="cuda")
+    assert str(refused.value).splitlines()[0] == (
+        "Can't build this: each instance of `B` has a s of its own, and there is one in global "
+        "memory for all."
+    )

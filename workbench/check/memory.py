@@ -12,7 +12,18 @@ from workbench.access.units import Unit, touched
 from workbench.check.conflict import in_any_turn
 from workbench.check.finding import Finding
 from workbench.check.kernels import Nest, touching
-from workbench.ir import Buffer, BufferLoad, Expr, For, PrimFunc, Stmt, Var, free_vars, walk
+from workbench.ir import (
+    BlockRealize,
+    Buffer,
+    BufferLoad,
+    Expr,
+    For,
+    PrimFunc,
+    Stmt,
+    Var,
+    free_vars,
+    walk,
+)
 from workbench.ir.dtypes import itemsize
 from workbench.script.writer import string
 
@@ -53,6 +64,33 @@ def private_errors(func: PrimFunc, nest: Nest) -> Iterator[Finding]:
                 return
             if axis:
                 yield _own_error(buffer, writer, reader, axis)
+                return
+
+
+def instance_errors(nest: Nest) -> Iterator[Finding]:
+    """Buffers that a block has for each of its instances, in memory that threads share."""
+    for outer in nest.known.within(nest.stmt):
+        if not isinstance(outer, BlockRealize):
+            continue
+        bound = [loop for loop in nest.known.all_loops_above(outer) if loop.thread]
+        for buffer in outer.block.alloc_buffers:
+            kinds = {"global": ("blockIdx", "threadIdx"), "shared": ("threadIdx",)}
+            sharing = [
+                loop
+                for loop in bound
+                if (loop.thread or "").startswith(kinds.get(buffer.scope, ("none",)))
+                and nest.size(loop.thread or "") > 1
+            ]
+            if sharing:
+                yield Finding(
+                    "error",
+                    f"each instance of `{outer.block.name}` has a {buffer.name} of its own, and "
+                    f"there is one in {buffer.scope} memory for all",
+                    (*sharing, outer),
+                    hint=f'allocate {buffer.name} in "local" memory, in the program or by '
+                    "set_scope of the block that writes it",
+                    detail=f"threads that differ in {sharing[0].thread} run different instances",
+                )
                 return
 
 

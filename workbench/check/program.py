@@ -11,6 +11,7 @@ from workbench.check.finding import Finding
 from workbench.check.kernels import Nest, nests
 from workbench.check.memory import (
     crossing_errors,
+    instance_errors,
     overwriting_errors,
     private_errors,
     scratch_errors,
@@ -49,7 +50,8 @@ def _hazards(func: PrimFunc, number: int, nest: Nest) -> tuple[Finding, ...]:
     known = _HAZARDS.setdefault(func, {})
     if number not in known:
         found = [*_conflicts(func, nest), *_repeated_updates(nest)]
-        found += [*private_errors(func, nest), *scratch_errors(nest), *overwriting_errors(nest)]
+        found += [*instance_errors(nest), *private_errors(func, nest)]
+        found += [*scratch_errors(nest), *overwriting_errors(nest)]
         known[number] = tuple(found)
     return known[number]
 

@@ -28,6 +28,7 @@ from workbench.schedule.regions import Box, exact
 from workbench.schedule.scope import (
     around,
     check_no_choice,
+    check_starts_first,
     only_region,
     readers,
     siblings,
@@ -112,7 +113,10 @@ def cache_write(
 
 
 def _check_writer(func: PrimFunc, block: Block, buffer: Buffer, task: str) -> None:
-    check_no_choice(func, places(func).realize(block), task)
+    where = places(func)
+    writer = where.realize(block)
+    check_no_choice(func, writer, task)
+    check_starts_first(writer, where.loops_above(writer), task)
     others = [r for r in writers(func, block, buffer) if r.block is not block]
     if others:
         raise Refusal(
