@@ -97,15 +97,29 @@ def first_reader(
     path = [targets[0], *where.above(targets[0])]
     at = next((k for k, stmt in enumerate(body) if stmt in path), None)
     if at is None:
-        around, reader = where.scope(writer).block.name, targets[0].block.name
-        raise Refusal(
-            f"Can't copy what `{writer.block.name}` writes: `{reader}` reads it in the init of "
-            f"`{around}`",
-            writer,
-            targets[0],
-            hint=f'make the init a block of its own first: sch.decompose_reduction("{around}", …)',
-        )
+        raise _in_init(where, writer, targets[0])
     return holder, at, loops
+
+
+def check_not_in_init(where: Places, reader: BlockRealize) -> None:
+    """Refuse a copy ahead of what a block does for a reader in its init, which runs earlier."""
+    scope = where.scope(reader)
+    init = scope.block.init
+    if init is not None and (reader is init or init in where.above(reader)):
+        raise _in_init(where, scope, reader)
+
+
+def _in_init(where: Places, writer: BlockRealize, reader: BlockRealize) -> Refusal:
+    around, name = where.scope(reader).block.name, reader.block.name
+    return Refusal(
+        f"Can't copy what `{name}` reads: it is the init of `{around}`"
+        if writer.block.name == around
+        else f"Can't copy what `{writer.block.name}` writes: `{name}` reads it in the init of "
+        f"`{around}`",
+        writer,
+        reader,
+        hint=f'make the init a block of its own first: sch.decompose_reduction("{around}", …)',
+    )
 
 
 def _body(holder: For | BlockRealize) -> tuple[Stmt, ...]:

@@ -12,6 +12,7 @@ from workbench.ir.places import places
 from workbench.schedule.caching import (
     bounds_at,
     cached,
+    check_not_in_init,
     check_scope,
     copy_stage,
     first_reader,
@@ -100,6 +101,8 @@ def cache_read(
         if loops or is_allocated(func, block, buffer):
             ends = written_ends(makers[0].block, buffer)
     else:
+        for target in targets:
+            check_not_in_init(places(func), target)
         holder, at = places(func).scope(targets[0]), 0
         box = _given(holder.block, buffer, task)
     for axis, (first, last) in zip(box, ends, strict=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from workbench import arith
@@ -28,6 +29,7 @@ from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import Box, covers_domain, touched
 from workbench.schedule.scope import (
     around,
+    bindings,
     check_stage,
     common_loops,
     consumers,
@@ -180,19 +182,24 @@ def _check_overwritten(func: PrimFunc, block: Block, loop: For, task: str) -> No
 
 
 def _check_partial(before: PrimFunc, moved: PrimFunc, block: Block, task: str) -> None:
-    """Refuse a block that ran for a part of its domain, and now may read what nobody makes."""
-    where = places(before)
-    realize = where.realize(block)
-    loops = arith.loop_bounds(where.all_loops_above(realize))
-    if covers_domain(
-        realize,
-        {
-            one.loop_var: loops[one.loop_var]
-            for one in where.loops_above(realize)
-            if one.loop_var in loops
-        },
-    ):
+    """Refuse a block that ran for a part of its domain, and would run for more or read too much."""
+    realize = places(before).realize(block)
+    loops = arith.loop_bounds(places(before).loops_above(realize))
+    if covers_domain(realize, loops):
         return
+    summed = [it for it in block.iter_vars if it.kind == "reduce"]
+    bound = bindings(realize)
+    terms = replace(
+        realize,
+        iter_values=tuple(bound[it.var] for it in summed),
+        block=replace(block, iter_vars=tuple(summed)),
+    )
+    if not covers_domain(terms, loops):
+        raise Refusal(
+            f"Can't {task}: its loops may not run all terms of its sum, and there all would run",
+            realize,
+            hint="make the domains of its iterators (T.axis) no larger than what its loops run",
+        )
     now = places(moved)
     reader = now.blocks[block.id]
     for buffer in read(block):
