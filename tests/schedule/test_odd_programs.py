@@ -63,3 +63,11 @@ def test_what_each_instance_has_for_itself_is_not_shared_by_threads():
         "Can't build this: each instance of `B` has a s of its own, and there is one in global "
         "memory for all."
     )
+
+
+def test_a_buffer_that_is_declared_only_is_not_reindexed():
+    sch = wb.Schedule(program("reductions", "starts from an argument"))
+    sch.decompose_reduction("C", "i")
+    assert sch.actions("C_update")
+    with pytest.raises(wb.ScheduleError, match="it declares D, and does not touch it"):
+        sch.reindex("C_update", ("read", 1))

@@ -144,6 +144,12 @@ def _indices(block: Block, target: Buffer, ends: Bounds, task: str) -> tuple[Exp
         for n in walk(block)
         if isinstance(n, (BufferLoad, BufferStore)) and n.buffer is target
     ]
+    if not found:
+        raise Refusal(
+            f"Can't {task}: it declares {target.name}, and does not touch it",
+            block,
+            hint="reindex a buffer that the block loads from or stores to",
+        )
     for indices in found:
         inside = {v for i in indices for v in variables(i)} <= set(ends)
         same = all(arith.equal(a, b) for a, b in zip(indices, found[0], strict=True))
