@@ -9,7 +9,7 @@ from math import prod
 from weakref import WeakKeyDictionary
 
 from workbench import arith
-from workbench.access.units import Bounds, Box, Unit, inside, touched, units
+from workbench.access.units import Bounds, Box, Unit, inside, same_cell, touched, units
 from workbench.arith.evaluate import Env, compiled
 from workbench.ir import (
     TRUE,
@@ -247,7 +247,7 @@ def sure_units(stmt: Stmt, loops: tuple[For, ...] = ()) -> Iterator[Unit]:
         if stmt.else_case is not None:
             others = list(sure_units(stmt.else_case, loops))
             for unit in sure_units(stmt.then_case, loops):
-                if any(_same_cell(unit, other) for other in others):
+                if any(_stores_there_too(unit, other) for other in others):
                     yield unit
     else:
         below = (*loops, stmt) if isinstance(stmt, For) else loops
@@ -255,12 +255,12 @@ def sure_units(stmt: Stmt, loops: tuple[For, ...] = ()) -> Iterator[Unit]:
             yield from sure_units(child, below)
 
 
-def _same_cell(a: Unit, b: Unit) -> bool:
+def _stores_there_too(a: Unit, b: Unit) -> bool:
     """Whether two bare stores in the same loops are proved to store to one cell."""
     x, y = a.stmt, b.stmt
     if not isinstance(x, BufferStore) or not isinstance(y, BufferStore) or a.loops != b.loops:
         return False
-    return x.buffer is y.buffer and all(map(arith.equal, x.indices, y.indices))
+    return x.buffer is y.buffer and same_cell(x.indices, y.indices)
 
 
 def _relative(access: Access, region: Box, dom: Bounds) -> Access:

@@ -102,6 +102,11 @@ class Unit:
         ]
 
 
+def same_cell(a: Cell, b: Cell) -> bool:
+    """Whether two tuples of indices are proved to name one cell."""
+    return all(arith.equal(x, y) for x, y in zip(a, b, strict=True))
+
+
 _known: WeakKeyDictionary[Stmt, tuple[frozenset[Buffer], frozenset[Buffer]]] = WeakKeyDictionary()
 
 

@@ -21,6 +21,7 @@ from workbench.access.units import (
     Bounds,
     Cell,
     Unit,
+    same_cell,
     short,
     units,
     writes_apart,
@@ -117,7 +118,7 @@ def _refuse_shifted(loop: For, unit: Unit, task: str, doers: Doers) -> None:
     for load in walk(unit.stmt):
         if not isinstance(load, BufferLoad) or load.buffer not in written:
             continue
-        if any(_same_cell(load.indices, cell) for cell in written[load.buffer]):
+        if any(same_cell(load.indices, cell) for cell in written[load.buffer]):
             continue
         raise Refusal(
             f"{task}: `{unit.name}` reads {script.expr_text(load)}, which another of the "
@@ -126,10 +127,6 @@ def _refuse_shifted(loop: For, unit: Unit, task: str, doers: Doers) -> None:
             load,
             hint="keep the loop serial: each iteration needs the one before it",
         )
-
-
-def _same_cell(a: Cell, b: Cell) -> bool:
-    return all(arith.equal(x, y) for x, y in zip(a, b, strict=True))
 
 
 def _update_conflict(

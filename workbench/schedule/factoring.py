@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from workbench import arith
+from workbench.access.units import same_cell
 from workbench.diag import Refusal
 from workbench.ir import (
     BinOp,
@@ -83,11 +84,6 @@ def sum_of(store: BufferStore, init: BufferStore) -> Sum | None:
         if same_cell(result.indices, store.indices) and not _loads(term, store.buffer):
             return Sum(store, value.op, term, init.value, term_first=term is value.a)
     return None
-
-
-def same_cell(a: tuple[Expr, ...], b: tuple[Expr, ...]) -> bool:
-    """Whether two tuples of indices are proved to name one cell."""
-    return all(arith.equal(x, y) for x, y in zip(a, b, strict=True))
 
 
 def _loads(e: Expr, buffer: Buffer) -> bool:

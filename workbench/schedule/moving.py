@@ -197,16 +197,10 @@ def fixed_by_refilling(func: PrimFunc, block: Block, loop: For, task: str) -> di
             hint=f"move it inside the loops that fill {block.writes[0].buffer.name} anew, "
             "or give that an axis more",
         )
-    bound = bindings(realize)
-    free = [iterator for iterator in block.iter_vars if iterator.var not in fixed]
-    partly = replace(
-        realize,
-        iter_values=tuple(bound[iterator.var] for iterator in free),
-        block=replace(block, iter_vars=tuple(free)),
-    )
     both = _around_both(where, realize, loop)
     own = arith.loop_bounds(where.all_loops_above(realize))
-    if not covers_domain(partly, {v: ends for v, ends in own.items() if v not in both}):
+    inner = {v: ends for v, ends in own.items() if v not in both}
+    if not covers_domain(realize, inner, [var for var in domain(block) if var not in fixed]):
         raise _not_whole(realize, task)
     return fixed
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from math import prod
 from typing import TypeAlias
@@ -102,8 +102,19 @@ def _exact_box(
     return box if one_to_one(mins, varying, dom) else None
 
 
-def covers_domain(realize: BlockRealize, loops: Bounds) -> bool:
-    """Whether the loops around it run a block for all of its domain, as far as can be proved."""
+def covers_domain(realize: BlockRealize, loops: Bounds, of: Collection[Var] | None = None) -> bool:
+    """Whether the loops around it run a block for all of its domain, as far as can be proved.
+
+    With `of`, only these of its iterators are looked at.
+    """
+    if of is not None:
+        bound = bindings(realize)
+        kept = tuple(it for it in realize.block.iter_vars if it.var in of)
+        realize = replace(
+            realize,
+            iter_values=tuple(bound[it.var] for it in kept),
+            block=replace(realize.block, iter_vars=kept),
+        )
     values, loops, predicate = counted(realize, loops)
     counts = replace(realize, iter_values=tuple(values))
     if any(isinstance(n, BufferLoad) for value in values for n in walk(value)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from workbench.access.units import same_cell
 from workbench.diag import Refusal
 from workbench.ir import Block, BlockRealize, Buffer, BufferLoad, For, PrimFunc, stores, walk
 from workbench.ir.places import places
@@ -21,7 +22,6 @@ from workbench.schedule.caching import (
     scope_choices,
     written_ends,
 )
-from workbench.schedule.factoring import same_cell
 from workbench.schedule.feeding import check_fed
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import Box, exact

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from workbench import arith
@@ -29,7 +28,6 @@ from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import Box, covers_domain, touched
 from workbench.schedule.scope import (
     around,
-    bindings,
     check_stage,
     common_loops,
     consumers,
@@ -187,14 +185,7 @@ def _check_partial(before: PrimFunc, moved: PrimFunc, block: Block, task: str) -
     loops = arith.loop_bounds(places(before).loops_above(realize))
     if covers_domain(realize, loops):
         return
-    summed = [it for it in block.iter_vars if it.kind == "reduce"]
-    bound = bindings(realize)
-    terms = replace(
-        realize,
-        iter_values=tuple(bound[it.var] for it in summed),
-        block=replace(block, iter_vars=tuple(summed)),
-    )
-    if not covers_domain(terms, loops):
+    if not covers_domain(realize, loops, [it.var for it in block.iter_vars if it.kind == "reduce"]):
         raise Refusal(
             f"Can't {task}: its loops may not run all terms of its sum, and there all would run",
             realize,
