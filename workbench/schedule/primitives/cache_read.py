@@ -22,6 +22,7 @@ from workbench.schedule.caching import (
     scope_choices,
     written_ends,
 )
+from workbench.schedule.copies import check_copied
 from workbench.schedule.feeding import check_fed
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import Box, exact
@@ -117,6 +118,8 @@ def cache_read(
     stage, new = copy_stage(buffer, copy, copy.name, box, ends, bounds_at(func, holder))
     changed = {r: reading(r, buffer, copy) for r in targets}
     result = insert(func, holder, at, stage, copy, changed)
+    if not makers:
+        check_copied(func, result, new.id, buffer, targets[0].block, task)
     for reader in targets:
         check_fed(func, result, places(result).blocks[reader.block.id].block, task, only=copy)
     return Edit(result, new.id)

@@ -14,6 +14,7 @@ from workbench.ir import (
     Block,
     BlockId,
     BlockRealize,
+    BufferLoad,
     BufferRegion,
     Expr,
     For,
@@ -24,13 +25,15 @@ from workbench.ir import (
     const,
     seq,
     substitute,
+    walk,
 )
 from workbench.ir.places import places
 from workbench.schedule.bindings import both, conjuncts
 from workbench.schedule.counters import variables
+from workbench.schedule.crossing import check_carries_nothing
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import one_to_one
-from workbench.schedule.scope import around, bindings, check_stage
+from workbench.schedule.scope import around, bindings, check_stage, read, written
 
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
@@ -79,6 +82,7 @@ def decompose_reduction(func: PrimFunc, block: Block, loop: For) -> Edit:
     realize = where.realize(block)
     inner = _inner_loops(func, block, loop, task)
     _check_sum(func, realize, inner, task)
+    _check_early(func, realize, inner, task)
     started, predicate = _start(func, realize, inner, task)
     init_nest, new = _init(realize, started, inner, predicate)
     update = _update(block)
@@ -135,6 +139,35 @@ def _check_sum(func: PrimFunc, realize: BlockRealize, inner: list[For], task: st
             detail=f"the loops {names} may run the block twice for the same iterators",
             hint="pick a loop further in, so that every turn of the outer ones starts again",
         )
+
+
+def _check_early(func: PrimFunc, realize: BlockRealize, inner: list[For], task: str) -> None:
+    """Refuse where others in the loops would see the init, which is to run ahead of them all."""
+    where, block = places(func), realize.block
+    assert block.init is not None
+    starts = {n.buffer for n in walk(block.init) if isinstance(n, BufferLoad)}
+    for other in where.blocks_under(inner[0]):
+        if other is realize:
+            continue
+        made = [b for b in written(other.block) if b in starts]
+        if made:
+            raise Refusal(
+                f"Can't {task}: its T.init() reads {made[0].name}, which is written in that loop",
+                realize,
+                other,
+                hint=f"move `{other.block.name}` out of the loop first, or name a loop further in",
+            )
+        used = [b for b in written(block) if b in (*read(other.block), *written(other.block))]
+        if used and where.position[other] < where.position[realize]:
+            raise Refusal(
+                f"Can't {task}: `{other.block.name}` uses {used[0].name} ahead of it in that loop",
+                realize,
+                other,
+                hint="name a loop further in, that holds the sum alone",
+            )
+        if used:
+            for one in inner:
+                check_carries_nothing(func, one, block.id, task)
 
 
 def _start(

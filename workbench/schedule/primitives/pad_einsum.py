@@ -31,12 +31,21 @@ from workbench.ir import (
 )
 from workbench.ir.places import places
 from workbench.schedule.bindings import both
+from workbench.schedule.copies import check_copied, reads_always
 from workbench.schedule.counters import variables
 from workbench.schedule.factoring import sum_of
 from workbench.schedule.inlining import with_regions
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import covers_domain
-from workbench.schedule.scope import around, check_stage, check_stores, domain, read, written
+from workbench.schedule.scope import (
+    around,
+    check_stage,
+    check_stores,
+    domain,
+    read,
+    writers,
+    written,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +124,13 @@ def pad_einsum(func: PrimFunc, block: Block, padding: list[int]) -> Edit:
     ahead = [_filled(b, copies[b], cells[b], sizes) for b in grown if b in read(block)]
     behind = [_kept(b, copies[b], cells[b], sizes) for b in grown if b in written(block)]
     nest = _grown(realize, loops, copies, sizes)
-    return Edit(_placed(func, loops[0], seq(*ahead, nest, *behind), list(copies.values())))
+    padded = _placed(func, loops[0], seq(*ahead, nest, *behind), list(copies.values()))
+    for buffer in grown:
+        own = all(isinstance(index, Var) for index in cells[buffer])  # no cell beside those read
+        if buffer in read(block) and not (own and reads_always(func, realize, buffer)):
+            (filled,) = writers(padded, block, copies[buffer])
+            check_copied(func, padded, filled.block.id, buffer, block, task)
+    return Edit(padded)
 
 
 # --- what it takes -------------------------------------------------------------------------------

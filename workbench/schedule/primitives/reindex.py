@@ -33,6 +33,7 @@ from workbench.ir import (
 )
 from workbench.ir.places import places
 from workbench.schedule.caching import named_buffer
+from workbench.schedule.copies import check_copied, reads_always
 from workbench.schedule.counters import Bounds, variables
 from workbench.schedule.moving import check_whole
 from workbench.schedule.primitive import Edit, primitive
@@ -112,9 +113,10 @@ def reindex(func: PrimFunc, block: Block, buffer: list[str | int] | str) -> Edit
         target.scope,
     )
     stage, new = _stage(target, copy, indices, used, reading)
-    return Edit(
-        _placed(func, block, stage, reading, _through(block, target, copy, used), copy), new
-    )
+    placed = _placed(func, block, stage, reading, _through(block, target, copy, used), copy)
+    if reading and not reads_always(func, where.realize(block), target):
+        check_copied(func, placed, new, target, block, task)
+    return Edit(placed, new)
 
 
 def _check_alone(func: PrimFunc, block: Block, target: Buffer, reading: bool, task: str) -> None:

@@ -24,8 +24,9 @@ from workbench.ir import (
     walk,
 )
 from workbench.ir.places import places
+from workbench.schedule.copies import reads_always
 from workbench.schedule.crossing import check_leaves
-from workbench.schedule.feeding import check_fed
+from workbench.schedule.feeding import check_fed, makes_all
 from workbench.schedule.inlining import (
     domain_conditions,
     fixed_conditions,
@@ -101,7 +102,7 @@ def reverse_compute_inline(func: PrimFunc, block: Block) -> Edit:
             realize,
             hint="inline blocks that read B[v], B[v + 1] or B[v * 4 + w], each cell once",
         )
-    _check_reached(realize, feeder, cell, made, task)
+    _check_reached(func, realize, feeder, cell, made, task)
     ends = domain(feeder.block)
     asked = domain_conditions(block, solved, ends)
     asked += fixed_conditions(cell, made.indices, domain(block), ends)
@@ -212,6 +213,7 @@ def _cell(realize: BlockRealize, store: BufferStore, buffer: Buffer, task: str) 
 
 
 def _check_reached(
+    func: PrimFunc,
     realize: BlockRealize,
     feeder: BlockRealize,
     cell: tuple[Expr, ...],
@@ -223,16 +225,20 @@ def _check_reached(
     A choice may keep such a cell from being read, as padding does; what is stored then would be
     lost, since the feeding block has no iteration for it.
     """
-    for wanted, index in zip(cell, made.indices, strict=True):
-        reads = bounds(wanted, domain(realize.block))
-        makes = bounds(index, domain(feeder.block))
-        if reads is None or makes is None or reads[0] < makes[0] or makes[1] < reads[1]:
-            raise Refusal(
-                f"Can't {task}: it stores more than `{feeder.block.name}` has iterations for",
-                realize,
-                feeder,
-                hint=f"put `{feeder.block.name}` into it with compute_inline instead",
-            )
+    buffer = made.buffer
+    ends = [bounds(index, domain(realize.block)) for index in cell]
+    inside = all(e and e[0] >= 0 and e[1] < n for e, n in zip(ends, buffer.shape, strict=True))
+    holder = places(func).scope(realize).block.body
+    if reads_always(func, realize, buffer) or (
+        inside and makes_all(func, holder, [feeder], realize, buffer)
+    ):
+        return
+    raise Refusal(
+        f"Can't {task}: it stores more than `{feeder.block.name}` has iterations for",
+        realize,
+        feeder,
+        hint=f"put `{feeder.block.name}` into it with compute_inline instead",
+    )
 
 
 def _fused(
