@@ -18,7 +18,6 @@ from workbench.ir import (
     IterVar,
     PrimFunc,
     Range,
-    SeqStmt,
     Stmt,
     Var,
     const,
@@ -27,9 +26,11 @@ from workbench.ir import (
 )
 from workbench.ir.places import Places, places
 from workbench.schedule.counters import Bounds
-from workbench.schedule.moving import nest, statements, within
+from workbench.schedule.domains import domain
+from workbench.schedule.moving import nest, within
+from workbench.schedule.nest import statements
 from workbench.schedule.regions import Box
-from workbench.schedule.scope import around, domain, only_region, read, shared_loops, written
+from workbench.schedule.scope import only_region, read, shared_loops, written
 
 SCOPES = ("global", "shared", "local")
 
@@ -93,9 +94,9 @@ def first_reader(
     """
     loops = shared_loops(where, writer, targets[0])
     holder: For | BlockRealize = loops[-1] if loops else where.scope(writer)
-    body = _body(holder)
+    stmts = statements(holder)
     path = [targets[0], *where.above(targets[0])]
-    at = next((k for k, stmt in enumerate(body) if stmt in path), None)
+    at = next((k for k, stmt in enumerate(stmts) if stmt in path), None)
     if at is None:
         raise _in_init(where, writer, targets[0])
     return holder, at, loops
@@ -120,18 +121,6 @@ def _in_init(where: Places, writer: BlockRealize, reader: BlockRealize) -> Refus
         reader,
         hint=f'make the init a block of its own first: sch.decompose_reduction("{around}", …)',
     )
-
-
-def _body(holder: For | BlockRealize) -> tuple[Stmt, ...]:
-    if isinstance(holder, For):
-        return statements(holder)
-    body = holder.block.body
-    return body.stmts if isinstance(body, SeqStmt) else (body,)
-
-
-def end_of(holder: BlockRealize) -> int:
-    """The position behind the last statement of a block."""
-    return len(_body(holder))
 
 
 def copy_stage(
@@ -180,8 +169,8 @@ def insert(
     where = places(func)
     anchor: BlockRealize = next(iter(changed))
     scope_id = where.scope(anchor).block.id
-    body = _body(holder)
-    new_body = seq(*body[:at], stage, *body[at:])
+    stmts = statements(holder)
+    new_body = seq(*stmts[:at], stage, *stmts[at:])
     if isinstance(holder, For):
         func = where.replace(holder, replace(holder, body=new_body))
     else:
@@ -195,11 +184,6 @@ def insert(
 def reading(realize: BlockRealize, old: Buffer, new: Buffer) -> BlockRealize:
     """`realize` with `new` in the place of `old`, wherever its block reads or writes it."""
     return replace(realize, block=substitute_buffers(realize.block, {old: new}))
-
-
-def bounds_at(func: PrimFunc, holder: For | BlockRealize) -> Bounds:
-    """The bounds of the variables in scope in the body of `holder`."""
-    return around(places(func), _body(holder)[0])
 
 
 def scope_choices(which: str, regions: Sequence[BufferRegion]) -> Iterator[Mapping[str, Any]]:

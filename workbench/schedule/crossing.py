@@ -10,7 +10,7 @@ from workbench.access.units import Unit, units, writes_apart
 from workbench.diag import Refusal
 from workbench.ir import Block, BlockId, Buffer, For, PrimFunc
 from workbench.ir.places import places
-from workbench.schedule.scope import around
+from workbench.schedule.domains import bounds_at
 
 
 def check_leaves(
@@ -36,7 +36,7 @@ def check_carries_nothing(func: PrimFunc, loop: For, block: BlockId, task: str) 
     below = list(units(loop.body))
     (own,) = (unit for unit in below if unit.block and unit.block.id is block)
     inside = [one for unit in below for one in unit.loops]
-    dom = {**around(where, loop.body), **arith.loop_bounds([loop, *inside])}
+    dom = {**bounds_at(where, loop.body), **arith.loop_bounds([loop, *inside])}
     if loop.loop_var in dom and len(set(dom[loop.loop_var])) == 1:
         return  # it runs once
     changed = {buffer for unit in below for buffer in unit.writes}

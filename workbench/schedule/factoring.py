@@ -26,9 +26,9 @@ from workbench.ir import (
 from workbench.ir.places import places
 from workbench.schedule.bindings import conjuncts
 from workbench.schedule.counters import variables
+from workbench.schedule.domains import bindings, bounds_at
 from workbench.schedule.nest import constant_extent
 from workbench.schedule.regions import one_to_one
-from workbench.schedule.scope import around, bindings
 
 _START = {"+": 0, "*": 1, "min": None, "max": None}  # None: any start may be taken many times
 
@@ -144,7 +144,7 @@ def _check_nest(
             other,
             hint=f"take it out of the loops of `{name}` first",
         )
-    dom = around(where, realize)
+    dom = bounds_at(where, realize)
     inner = {one.loop_var: dom[one.loop_var] for one in loops}
     if not one_to_one(realize.iter_values, inner, dom, realize.predicate):
         raise Refusal(
@@ -161,7 +161,7 @@ def check_partial(func: PrimFunc, realize: BlockRealize, loop: For, task: str) -
     summed = {
         v for it in realize.block.iter_vars if it.kind == "reduce" for v in variables(bound[it.var])
     }
-    dom = around(places(func), realize)
+    dom = bounds_at(places(func), realize)
     first = {v: const(dom[v][0], v.type) for v in summed - {loop.loop_var}}
     for condition in conjuncts(realize.predicate):
         if variables(condition) & summed and not arith.prove(substitute(condition, first), dom):

@@ -10,10 +10,9 @@ from workbench.diag import Refusal
 from workbench.ir import Block, BlockRealize, Buffer, For, PrimFunc, Stmt
 from workbench.ir.places import Places, places
 from workbench.schedule.counters import Bounds, variables
+from workbench.schedule.domains import bindings, bounds_at
 from workbench.schedule.regions import Box, exact, holds, touched
 from workbench.schedule.scope import (
-    around,
-    bindings,
     may_be_left_out,
     only_region,
     read,
@@ -68,7 +67,8 @@ def makes_all(
     below = list(units(holder))
     own = next(unit for unit in below if unit.stmt is reader)
     inside = [one for unit in below for one in unit.loops]
-    dom = {**around(where, holder), **arith.loop_bounds([*where.all_loops_above(holder), *inside])}
+    loops = [*where.all_loops_above(holder), *inside]
+    dom = {**bounds_at(where, holder), **arith.loop_bounds(loops)}
     surely = [
         unit
         for unit in sure_units(holder)
@@ -170,7 +170,7 @@ def _in_one_iteration(
     boxes: list[Box | None] = []
     outer: Bounds = {}
     for realize, regions in ((maker, maker.block.writes), (reader, reader.block.reads)):
-        dom = around(where, realize)
+        dom = bounds_at(where, realize)
         own = [loop for loop in where.loops_above(realize) if loop not in common]
         inner = {loop.loop_var: dom[loop.loop_var] for loop in own}
         outer = {v: ends for v, ends in dom.items() if v not in inner}

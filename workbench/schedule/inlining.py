@@ -27,7 +27,7 @@ from workbench.ir import (
 )
 from workbench.ir.places import places
 from workbench.schedule.counters import Bounds
-from workbench.schedule.scope import domain
+from workbench.schedule.domains import domain
 
 
 def only_store(func: PrimFunc, block: Block, task: str) -> BufferStore:

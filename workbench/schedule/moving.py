@@ -18,7 +18,6 @@ from workbench.ir import (
     For,
     PrimFunc,
     Range,
-    SeqStmt,
     Stmt,
     Var,
     binary,
@@ -28,12 +27,9 @@ from workbench.ir import (
 from workbench.ir.places import Places, places
 from workbench.schedule.bindings import conjuncts
 from workbench.schedule.counters import Bounds, variables
+from workbench.schedule.domains import bindings, bounds_at, domain
+from workbench.schedule.nest import statements
 from workbench.schedule.regions import Box, covers_domain, stays_in_domain, width
-from workbench.schedule.scope import (
-    around,
-    bindings,
-    domain,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +66,6 @@ def check_loop(func: PrimFunc, block: Block, loop: For, verb: str) -> None:
             realize,
             hint="a block moves only among the loops directly inside the block that holds it",
         )
-
-
-def statements(loop: For) -> tuple[Stmt, ...]:
-    """The statements of a loop's body."""
-    return loop.body.stmts if isinstance(loop.body, SeqStmt) else (loop.body,)
 
 
 def gap(func: PrimFunc, loop: For, before: Iterable[Block], after: Iterable[Block]) -> range:
@@ -114,7 +105,7 @@ def check_whole(func: PrimFunc, block: Block, task: str) -> None:
     where = places(func)
     realize = where.realize(block)
     loops = {
-        one.loop_var: around(where, realize)[one.loop_var] for one in where.loops_above(realize)
+        one.loop_var: bounds_at(where, realize)[one.loop_var] for one in where.loops_above(realize)
     }
     if not covers_domain(realize, loops):
         raise _not_whole(realize, task)
@@ -131,7 +122,7 @@ def _not_whole(realize: BlockRealize, task: str) -> Refusal:
 def check_unguarded(func: PrimFunc, block: Block, task: str) -> None:
     """Refuse a block that only its T.where keeps inside its buffers: elsewhere it may not hold."""
     realize = places(func).realize(block)
-    dom = around(places(func), realize)
+    dom = bounds_at(places(func), realize)
     left = [c for c in conjuncts(realize.predicate) if not stays_in_domain(c, realize, dom)]
     if not left:
         return

@@ -9,20 +9,33 @@ from math import isqrt
 from workbench import script
 from workbench.arith import bounds, loop_bounds
 from workbench.diag import Refusal
-from workbench.ir import Block, Const, Data, Expr, For, PrimFunc, Stmt, dtypes, free_vars
+from workbench.ir import (
+    Block,
+    BlockRealize,
+    Const,
+    Data,
+    Expr,
+    For,
+    PrimFunc,
+    SeqStmt,
+    Stmt,
+    dtypes,
+    free_vars,
+)
 from workbench.ir.places import inner, places
+from workbench.schedule.site import Site
 from workbench.script.writer import string
 
 MOST_LOOPS = 100
 """The most loops that a step may leave around a statement: views and code have an axis for each."""
 
 
-def check_depth(before: PrimFunc, after: PrimFunc, task: str) -> None:
+def check_depth(before: PrimFunc, after: PrimFunc, verb: str) -> None:
     """Refuse a step that nests more loops than that, unless there were as many before."""
     depth = _deepest(after)
     if depth > max(MOST_LOOPS, _deepest(before)):
         raise Refusal(
-            f"Can't {task}: {depth} loops would be around one statement",
+            f"Can't {verb}: {depth} loops would be around one statement",
             hint=f"at most {MOST_LOOPS} loops can be nested: take fewer factors, or fuse loops",
         )
 
@@ -45,6 +58,12 @@ def nest(loops: Sequence[For], body: Stmt) -> Stmt:
     return body
 
 
+def statements(holder: For | BlockRealize) -> tuple[Stmt, ...]:
+    """The statements of the body of a loop or a block."""
+    body = holder.body if isinstance(holder, For) else holder.block.body
+    return body.stmts if isinstance(body, SeqStmt) else (body,)
+
+
 def constant_extent(loop: For) -> int | None:
     """How often `loop` runs, None where that varies."""
     extent = loop.extent
@@ -57,7 +76,7 @@ def most_turns(func: PrimFunc, loop: For) -> int | None:
     return None if found is None else found[1]
 
 
-def counting_type(task: str, loops: Sequence[For], turns: int | None) -> str:
+def counting_type(site: Site[For], loops: Sequence[For], turns: int | None) -> str:
     """The type of a loop variable that stands for `loops` and counts `turns` turns from 0.
 
     That of the loops where it is wide enough or nothing is known, else a wider one of its kind.
@@ -72,8 +91,8 @@ def counting_type(task: str, loops: Sequence[For], turns: int | None) -> str:
     for dtype in (own, f"{kind}32", f"{kind}64"):
         if dtypes.BITS[dtype] >= dtypes.BITS[own] and turns <= dtypes.limits(dtype)[1]:
             return dtype
-    raise Refusal(
-        f"Can't {task}: 64 bits do not count that many turns",
+    raise site.refuse(
+        "64 bits do not count that many turns",
         *loops,
         hint="take smaller loops, or smaller factors",
     )
@@ -89,21 +108,19 @@ def divisors(number: int) -> list[int]:
     return sorted({*small, *(number // d for d in small)})
 
 
-def refuse_if_taken(verb: str, loop: For) -> None:
-    """Raise Refusal where `loop` is bound or annotated, which `verb` would lose."""
-    name = loop.loop_var.name
+def refuse_if_taken(site: Site[For]) -> None:
+    """Raise Refusal where the loop is bound or annotated, which the verb would lose."""
+    loop, verb = site.node, site.verb
     if loop.kind == "thread_binding":
-        raise Refusal(
-            f"Can't {verb} `{name}`: it is bound to {loop.thread}",
-            loop,
+        raise site.refuse(
+            f"it is bound to {loop.thread}",
             hint=f"{verb} before you bind: undo the bind, {verb}, then bind the loops that result",
         )
     if loop.annotations:
         keys = [string(key) for key, _ in loop.annotations]
-        raise Refusal(
-            f"Can't {verb} `{name}`: it is annotated with {', '.join(keys)}",
-            loop,
-            hint=f"take the annotation off: sch.unannotate({string(name)}, {keys[0]})",
+        raise site.refuse(
+            f"it is annotated with {', '.join(keys)}",
+            hint=f"take the annotation off: sch.unannotate({string(site.name)}, {keys[0]})",
         )
 
 
@@ -120,27 +137,40 @@ def uses(expr: Expr, loop: For) -> bool:
     return not isinstance(expr, Const) and loop.loop_var in free_vars(expr)
 
 
-def refuse_if_bound(task: str, loop: For) -> None:
-    """Raise Refusal, beginning with `task`, where threads do the iterations of `loop`."""
+def refuse_if_bound(site: Site[For]) -> None:
+    """Raise Refusal where threads do the iterations of the loop."""
+    loop = site.node
     if loop.kind == "thread_binding":
-        raise Refusal(
-            f"{task}: it is bound to {loop.thread}",
-            loop,
+        raise site.refuse(
+            f"it is bound to {loop.thread}",
             hint="choose a loop inside it, or undo the bind",
-            detail=f"each iteration of `{loop.loop_var.name}` is done by another "
+            detail=f"each iteration of `{site.name}` is done by another "
             + ("thread" if (loop.thread or "").startswith("thread") else "block"),
         )
 
 
-def refuse_if_extent_varies(verb: str, loop: For) -> None:
-    """Raise Refusal where `loop` does not always run equally often."""
-    if constant_extent(loop) is None:
-        raise Refusal(
-            f"Can't {verb} `{loop.loop_var.name}`: the number of its iterations varies",
-            loop,
-            detail=f"it runs {script.expr_text(loop.extent)} times",
-            hint=f"{verb} a loop that runs a fixed number of times",
+def refuse_if_extent_varies(site: Site[For]) -> None:
+    """Raise Refusal where the loop does not always run equally often."""
+    if constant_extent(site.node) is None:
+        raise site.refuse(
+            "the number of its iterations varies",
+            detail=f"it runs {script.expr_text(site.node.extent)} times",
+            hint=f"{site.verb} a loop that runs a fixed number of times",
         )
+
+
+def refuse_factors(site: Site[For], factors: Sequence[int | None], example: str) -> None:
+    """Raise Refusal unless there are factors, all positive, and at most one to be worked out."""
+    given = [f for f in factors if f is not None]
+    if not factors:
+        raise site.refuse("no factors were given", hint=f"say how: factors={example}")
+    if len(factors) - len(given) > 1:
+        raise site.refuse(
+            "only one factor can be None, to be worked out", hint="give all factors but one"
+        )
+    if any(f < 1 for f in given):
+        bad = next(f for f in given if f < 1)
+        raise site.refuse(f"the factor {bad} is not positive", hint="factors count from 1")
 
 
 def annotated(

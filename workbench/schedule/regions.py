@@ -26,7 +26,7 @@ from workbench.ir import (
 )
 from workbench.schedule.bindings import conjuncts
 from workbench.schedule.counters import Bounds, counted, put, untangled, variables
-from workbench.schedule.scope import bindings, domain
+from workbench.schedule.domains import bindings, domain
 
 Box: TypeAlias = tuple[Range, ...]
 

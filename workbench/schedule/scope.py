@@ -27,6 +27,7 @@ from workbench.ir import (
 )
 from workbench.ir.places import Places, places
 from workbench.schedule.counters import Bounds, in_turn, variables
+from workbench.schedule.domains import domain
 
 # --- who makes, who reads ------------------------------------------------------------------------
 
@@ -103,49 +104,6 @@ def shared_loops(where: Places, a: Stmt, b: Stmt) -> list[For]:
     """The loops, in the block that holds them, that run both `a` and `b`; outermost first."""
     inner = where.loops_above(b)
     return [loop for loop in where.loops_above(a) if loop in inner]
-
-
-def bindings(realize: BlockRealize) -> dict[Var, Expr]:
-    """The value of each iterator of a block where it is run."""
-    names = (iterator.var for iterator in realize.block.iter_vars)
-    return dict(zip(names, realize.iter_values, strict=True))
-
-
-def domain(block: Block) -> dict[Var, tuple[int, int]]:
-    """The lowest and highest value of each iterator of `block`; refused where they vary."""
-    found: dict[Var, tuple[int, int]] = {}
-    for iterator in block.iter_vars:
-        low = arith.bounds(iterator.dom.min, {})
-        high = arith.bounds(iterator.dom.min + iterator.dom.extent - 1, {})
-        if low is None or high is None:
-            raise Refusal(
-                f"Can't work with `{block.name}`: the domain of `{iterator.var.name}` varies",
-                block,
-                hint="let it run over all that it may, and leave iterations out with T.where",
-            )
-        found[iterator.var] = (low[0], high[1])
-    return found
-
-
-class Around(dict[Var, tuple[int, int]]):
-    """The bounds of variables in scope; to ask for those of a loop whose bounds vary is refused."""
-
-    def __missing__(self, var: Var) -> tuple[int, int]:
-        raise Refusal(
-            f"Can't work with `{var.name}`: how often it runs varies",
-            hint="let it run over all that it may, and leave iterations out with T.where",
-        )
-
-
-def around(where: Places, stmt: Stmt) -> Around:
-    """The bounds of every variable that is in scope at `stmt`."""
-    found = Around()
-    for outer in where.above(stmt):
-        if isinstance(outer, For):
-            found.update(arith.loop_bounds([outer]))
-        elif isinstance(outer, BlockRealize):
-            found.update(domain(outer.block))
-    return found
 
 
 # --- what a block must be like -------------------------------------------------------------------

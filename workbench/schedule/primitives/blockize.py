@@ -32,10 +32,11 @@ from workbench.ir import (
 from workbench.ir.places import places
 from workbench.schedule.bindings import both, conjuncts
 from workbench.schedule.counters import Bounds, count_of, variables
+from workbench.schedule.domains import bounds_at, domain
 from workbench.schedule.nest import constant_extent
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import one_to_one, relaxed
-from workbench.schedule.scope import around, check_stage, domain
+from workbench.schedule.scope import check_stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ def blockize(func: PrimFunc, target: For, preserve_unit_iters: bool = True) -> E
     block = realize.block
     if block.init is not None:
         check_stage(func, block, "blockize")  # a sum that another block goes on with starts once
-    dom = around(places(func), realize)
+    dom = bounds_at(places(func), realize)
     turn = {one.loop_var: dom[one.loop_var] for one in loops}
     parts = [
         _part(realize, iterator, value, turn, dom, task)
@@ -112,7 +113,7 @@ def blockize(func: PrimFunc, target: For, preserve_unit_iters: bool = True) -> E
     small = _inner_realize(block, parts, inner, values, inside)
     if block.init is not None:
         _check_start(realize, parts, inside, task)
-    made = _outer_block(parts, outer, small, loops, around(places(func), target))
+    made = _outer_block(parts, outer, small, loops, bounds_at(places(func), target))
     new = BlockRealize(tuple(p.outer for p in parts), outside, made)
     return Edit(places(func).replace(target, new), made.id)
 

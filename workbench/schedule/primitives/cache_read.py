@@ -10,7 +10,6 @@ from workbench.diag import Refusal
 from workbench.ir import Block, BlockRealize, Buffer, Const, For, PrimFunc, Range, const, walk
 from workbench.ir.places import places
 from workbench.schedule.caching import (
-    bounds_at,
     cached,
     check_not_in_init,
     check_scope,
@@ -22,11 +21,12 @@ from workbench.schedule.caching import (
     scope_choices,
     written_ends,
 )
+from workbench.schedule.domains import bounds_at
 from workbench.schedule.feeding import check_fed
+from workbench.schedule.nest import statements
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import Box, exact
 from workbench.schedule.scope import (
-    around,
     check_no_choice,
     is_allocated,
     only_region,
@@ -114,7 +114,8 @@ def cache_read(
                 hint="leave it as it is: there is nothing to copy",
             )
     copy = cached(buffer, storage_scope)
-    stage, new = copy_stage(buffer, copy, copy.name, box, ends, bounds_at(func, holder))
+    dom = bounds_at(places(func), statements(holder)[0])
+    stage, new = copy_stage(buffer, copy, copy.name, box, ends, dom)
     changed = {r: reading(r, buffer, copy) for r in targets}
     result = insert(func, holder, at, stage, copy, changed)
     for reader in targets:
@@ -197,7 +198,7 @@ def _box(
     if not loops and not is_allocated(func, block, buffer):
         return _given(places(func).scope(maker).block, buffer, task)
     where = places(func)
-    dom = around(where, maker)
+    dom = bounds_at(where, maker)
     region = only_region(maker.block.writes, buffer)
     assert region is not None
     inner = {

@@ -10,11 +10,9 @@ from workbench.diag import Refusal
 from workbench.ir import Block, BlockRealize, Buffer, BufferLoad, For, PrimFunc, stores, walk
 from workbench.ir.places import places
 from workbench.schedule.caching import (
-    bounds_at,
     cached,
     check_scope,
     copy_stage,
-    end_of,
     first_reader,
     insert,
     nth_buffer,
@@ -22,11 +20,12 @@ from workbench.schedule.caching import (
     scope_choices,
     written_ends,
 )
+from workbench.schedule.domains import bounds_at
 from workbench.schedule.feeding import check_fed
+from workbench.schedule.nest import statements
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import Box, exact
 from workbench.schedule.scope import (
-    around,
     check_no_choice,
     check_starts_first,
     only_region,
@@ -100,11 +99,12 @@ def cache_write(
         holder, at, loops = first_reader(where, writer, later)
     else:
         holder, loops = where.scope(writer), []
-        at = end_of(holder)
+        at = len(statements(holder))
     box = _box(func, block, buffer, loops, task)
     copy = cached(buffer, storage_scope)
     ends = written_ends(block, buffer)
-    stage, new = copy_stage(copy, buffer, copy.name, box, ends, bounds_at(func, holder))
+    dom = bounds_at(places(func), statements(holder)[0])
+    stage, new = copy_stage(copy, buffer, copy.name, box, ends, dom)
     changed = {r: reading(r, buffer, copy) for r in (writer, *direct)}
     result = insert(func, holder, at, stage, copy, changed)
     for reader in (*direct, *later):
@@ -189,7 +189,7 @@ def _box(func: PrimFunc, block: Block, buffer: Buffer, loops: list[For], task: s
     """The cells that the block writes in one iteration of `loops`: those that the copy takes."""
     where = places(func)
     writer = where.realize(block)
-    dom = around(where, writer)
+    dom = bounds_at(where, writer)
     inner = {
         one.loop_var: dom[one.loop_var] for one in where.loops_above(writer) if one not in loops
     }

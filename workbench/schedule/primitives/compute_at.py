@@ -12,6 +12,7 @@ from workbench.ir import Block, BlockRealize, Buffer, For, PrimFunc
 from workbench.ir.places import Places, places
 from workbench.schedule.counters import Bounds
 from workbench.schedule.crossing import check_leaves
+from workbench.schedule.domains import bounds_at
 from workbench.schedule.feeding import check_fed, makes_all
 from workbench.schedule.moving import (
     check_loop,
@@ -27,7 +28,6 @@ from workbench.schedule.moving import (
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import Box, covers_domain, touched
 from workbench.schedule.scope import (
-    around,
     check_stage,
     common_loops,
     consumers,
@@ -109,7 +109,7 @@ def compute_at(
     allowed = gap(func, loop, [r.block for r in producers(func, block)], [r.block for r in readers])
     at = position(block, loop, allowed, index, "compute_at")
     where = places(func)
-    dom = around(where, loop.body)
+    dom = bounds_at(where, loop.body)
     pairs = [_pair(where, block, loop, buffer, readers, dom) for buffer in written(block)]
     fixed = fixed_by_refilling(func, block, loop, task)
     needed, _ = needs(block, [p for p in pairs if p is not None], dom, fixed)
@@ -221,11 +221,11 @@ def _pair(
             continue
         outside = [*where.all_loops_above(loop), loop]
         inner = {
-            one.loop_var: around(where, reader)[one.loop_var]
+            one.loop_var: bounds_at(where, reader)[one.loop_var]
             for one in where.all_loops_above(reader)
             if one not in outside or _sees_all(buffer, one)
         }
-        box = touched(region, reader, inner, around(where, reader))
+        box = touched(region, reader, inner, bounds_at(where, reader))
         wanted = box if wanted is None else union_regions(wanted, box, dom)
     made = only_region(block.writes, buffer)
     assert made is not None

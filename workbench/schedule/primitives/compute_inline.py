@@ -22,21 +22,13 @@ from workbench.ir.places import places
 from workbench.schedule.bindings import conjuncts
 from workbench.schedule.counters import Bounds
 from workbench.schedule.crossing import check_leaves
+from workbench.schedule.domains import bounds_at, domain
 from workbench.schedule.feeding import check_fed
 from workbench.schedule.inlining import inlined, inverse, only_store, without_buffer
 from workbench.schedule.moving import removed
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import stays_in_domain
-from workbench.schedule.scope import (
-    around,
-    check_stage,
-    consumers,
-    domain,
-    is_allocated,
-    read,
-    siblings,
-    written,
-)
+from workbench.schedule.scope import check_stage, consumers, is_allocated, read, siblings, written
 
 
 @primitive(group="blocks")
@@ -132,7 +124,7 @@ def _readers(func: PrimFunc, block: Block, buffer: Buffer, task: str) -> list[Bl
 
 
 def _check_runs_everywhere(func: PrimFunc, realize: BlockRealize, task: str) -> None:
-    dom = around(places(func), realize)
+    dom = bounds_at(places(func), realize)
     limits = [c for c in conjuncts(realize.predicate) if not stays_in_domain(c, realize, dom)]
     if limits:
         raise Refusal(

@@ -34,9 +34,10 @@ from workbench.ir import (
 from workbench.ir.places import places
 from workbench.schedule.bindings import both, conjuncts
 from workbench.schedule.counters import Bounds, variables
+from workbench.schedule.domains import bounds_at, domain
 from workbench.schedule.inlining import only_store, with_regions
 from workbench.schedule.primitive import Edit, primitive
-from workbench.schedule.scope import around, check_stage, domain
+from workbench.schedule.scope import check_stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ def decompose_padding(func: PrimFunc, block: Block, loop: For) -> Edit:
     check_stage(func, block, "decompose_padding")
     padding = _padding(func, block, task)
     filled, new = _filled(realize, loops, padding)
-    dom = around(where, realize)
+    dom = bounds_at(where, realize)
     return Edit(where.replace(loop, seq(filled, _copied(realize, loops, padding, dom))), new)
 
 

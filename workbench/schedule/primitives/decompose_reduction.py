@@ -28,9 +28,10 @@ from workbench.ir import (
 from workbench.ir.places import places
 from workbench.schedule.bindings import both, conjuncts
 from workbench.schedule.counters import variables
+from workbench.schedule.domains import bindings, bounds_at
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import one_to_one
-from workbench.schedule.scope import around, bindings, check_stage
+from workbench.schedule.scope import check_stage
 
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
@@ -125,7 +126,7 @@ def _inner_loops(func: PrimFunc, block: Block, loop: For, task: str) -> list[For
 def _check_sum(func: PrimFunc, realize: BlockRealize, inner: list[For], task: str) -> None:
     """Refuse where the loops inside run the same term twice: it is started again only now."""
     where = places(func)
-    dom = around(where, realize)
+    dom = bounds_at(where, realize)
     ends = {one.loop_var: dom[one.loop_var] for one in inner}
     if not one_to_one(realize.iter_values, ends, dom, realize.predicate):
         names = ", ".join(f"`{one.loop_var.name}`" for one in inner)
@@ -145,7 +146,7 @@ def _start(
     bound = bindings(realize)
     kept = set().union(*(variables(bound[it.var]) for it in spatial)) if spatial else set()
     dropped = {one.loop_var for one in inner} - kept
-    dom = around(places(func), realize)
+    dom = bounds_at(places(func), realize)
     first: dict[Var, Expr] = {v: const(dom[v][0], v.type) for v in dropped}
     predicate: Expr = TRUE
     for condition in conjuncts(realize.predicate):

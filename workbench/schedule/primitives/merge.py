@@ -21,8 +21,7 @@ from workbench.ir import (
 )
 from workbench.ir.places import places
 from workbench.schedule.feeding import check_fed
-from workbench.schedule.moving import statements
-from workbench.schedule.nest import constant_extent
+from workbench.schedule.nest import constant_extent, statements
 from workbench.schedule.primitive import Edit, Key, primitive
 from workbench.schedule.scope import written
 

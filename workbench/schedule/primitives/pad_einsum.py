@@ -32,11 +32,12 @@ from workbench.ir import (
 from workbench.ir.places import places
 from workbench.schedule.bindings import both
 from workbench.schedule.counters import variables
+from workbench.schedule.domains import bounds_at, domain
 from workbench.schedule.factoring import sum_of
 from workbench.schedule.inlining import with_regions
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import covers_domain
-from workbench.schedule.scope import around, check_stage, check_stores, domain, read, written
+from workbench.schedule.scope import check_stage, check_stores, read, written
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +144,7 @@ def _loops(func: PrimFunc, realize: BlockRealize, sizes: _Sizes, task: str) -> l
     """The loops around the block, of which each iterator that grows has one for itself."""
     where = places(func)
     loops = where.loops_above(realize)
-    dom = around(where, realize)
+    dom = bounds_at(where, realize)
     used = [v for value in realize.iter_values for v in variables(value)]
     used += variables(realize.predicate)
     ends = domain(realize.block)

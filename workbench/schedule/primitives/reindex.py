@@ -34,10 +34,11 @@ from workbench.ir import (
 from workbench.ir.places import places
 from workbench.schedule.caching import named_buffer
 from workbench.schedule.counters import Bounds, variables
+from workbench.schedule.domains import bounds_at, domain
 from workbench.schedule.moving import check_whole
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import one_to_one
-from workbench.schedule.scope import around, check_stage, check_stores, domain, read, written
+from workbench.schedule.scope import check_stage, check_stores, read, written
 
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
@@ -101,7 +102,7 @@ def reindex(func: PrimFunc, block: Block, buffer: list[str | int] | str) -> Edit
     _check_alone(func, block, target, reading, task)
     where = places(func)
     scope = where.scope(where.realize(block))
-    ends = {**around(where, scope), **domain(scope.block), **domain(block)}
+    ends = {**bounds_at(where, scope), **domain(scope.block), **domain(block)}
     indices = _indices(block, target, ends, task)
     used = [it for it in block.iter_vars if any(it.var in variables(i) for i in indices)]
     _check_cells(block, target, indices, used, ends, reading, task)

@@ -24,6 +24,7 @@ from workbench.ir import (
 from workbench.ir.places import places
 from workbench.schedule.counters import Bounds, variables
 from workbench.schedule.crossing import check_leaves
+from workbench.schedule.domains import bindings, bounds_at, domain
 from workbench.schedule.feeding import check_fed, makes_all
 from workbench.schedule.moving import (
     Need,
@@ -41,12 +42,9 @@ from workbench.schedule.moving import (
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import Box, touched
 from workbench.schedule.scope import (
-    around,
-    bindings,
     check_stage,
     common_loops,
     consumers,
-    domain,
     only_region,
     producers,
     read,
@@ -126,7 +124,7 @@ def reverse_compute_at(
     at = position(
         block, loop, gap(func, loop, [r.block for r in makers], later), index, "reverse_compute_at"
     )
-    dom = around(places(func), loop.body)
+    dom = bounds_at(places(func), loop.body)
     needed = _needed(func, block, loop, makers, dom, task)
     check_types(block, needed, task)
     new, axes = nest(block, needed, dom, preserve_unit_loops)
@@ -258,7 +256,7 @@ def _needed(
             if region is None:
                 continue
             _check_one_cell(block, buffer, mine.region, maker, where.realize(block), task)
-            known = around(where, maker)
+            known = bounds_at(where, maker)
             inner = {
                 one.loop_var: known[one.loop_var]
                 for one in where.all_loops_above(maker)
@@ -286,7 +284,7 @@ def _check_of_turn(
     both = {
         one.loop_var
         for one in shared_loops(where, realize, loop)
-        if len(set(around(where, realize)[one.loop_var])) > 1
+        if len(set(bounds_at(where, realize)[one.loop_var])) > 1
     }
     for var, value in bindings(realize).items():
         if both & variables(value) and not both & variables(needed[var].low):
@@ -322,7 +320,7 @@ def _check_turns_agree(before: PrimFunc, func: PrimFunc, block: Block, task: str
     where = places(func)
     realize = where.realize(block)
     loops = {
-        one.loop_var: around(where, realize)[one.loop_var] for one in where.loops_above(realize)
+        one.loop_var: bounds_at(where, realize)[one.loop_var] for one in where.loops_above(realize)
     }
     bound = bindings(realize)
     apart = writes_apart(block) is True

@@ -25,6 +25,7 @@ from workbench.ir import (
 )
 from workbench.ir.places import places
 from workbench.schedule.crossing import check_leaves
+from workbench.schedule.domains import bindings, domain
 from workbench.schedule.feeding import check_fed
 from workbench.schedule.inlining import (
     domain_conditions,
@@ -37,10 +38,8 @@ from workbench.schedule.inlining import (
 from workbench.schedule.moving import check_whole, removed
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.scope import (
-    bindings,
     check_stage,
     consumers,
-    domain,
     is_allocated,
     producers,
     read,

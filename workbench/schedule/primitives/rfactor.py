@@ -30,6 +30,7 @@ from workbench.ir.places import places, with_child
 from workbench.schedule.bindings import both, conjuncts
 from workbench.schedule.counters import variables
 from workbench.schedule.crossing import check_carries_nothing
+from workbench.schedule.domains import bindings
 from workbench.schedule.factoring import (
     Sum,
     check_partial,
@@ -39,7 +40,7 @@ from workbench.schedule.factoring import (
 from workbench.schedule.feeding import check_fed
 from workbench.schedule.inlining import with_regions
 from workbench.schedule.primitive import Edit, primitive
-from workbench.schedule.scope import bindings, check_starts_first
+from workbench.schedule.scope import check_starts_first
 
 
 def _choices(func: PrimFunc, loop: For) -> Iterator[Mapping[str, Any]]:

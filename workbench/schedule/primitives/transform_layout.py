@@ -24,10 +24,11 @@ from workbench.ir.places import places
 from workbench.schedule import index_map as maps
 from workbench.schedule.caching import named_buffer
 from workbench.schedule.counters import Bounds
+from workbench.schedule.domains import domain
 from workbench.schedule.inlining import inlined
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import one_to_one
-from workbench.schedule.scope import domain, home
+from workbench.schedule.scope import home
 
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
