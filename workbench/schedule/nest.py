@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import isqrt
 
@@ -10,15 +10,20 @@ from workbench import script
 from workbench.arith import bounds, loop_bounds
 from workbench.diag import Refusal
 from workbench.ir import (
+    TRUE,
     Block,
     BlockRealize,
     Const,
     Data,
     Expr,
     For,
+    IterVar,
     PrimFunc,
+    Range,
     SeqStmt,
     Stmt,
+    Var,
+    const,
     dtypes,
     free_vars,
 )
@@ -58,10 +63,48 @@ def nest(loops: Sequence[For], body: Stmt) -> Stmt:
     return body
 
 
+def resized(loops: Sequence[For], sizes: Mapping[Var, int]) -> list[For]:
+    """The loops, those whose variable is in `sizes` with that many turns."""
+    return [
+        replace(loop, extent=const(sizes[loop.loop_var], loop.loop_var.type))
+        if loop.loop_var in sizes
+        else loop
+        for loop in loops
+    ]
+
+
+def serial_nest(loops: dict[Var, int], body: Stmt) -> Stmt:
+    """A loop from 0 for each of the variables `loops`, that many turns each, around `body`."""
+    for var, size in reversed(loops.items()):
+        body = For(var, const(0, var.type), const(size, var.type), "serial", body)
+    return body
+
+
+def nest_over(block: Block, prefix: str) -> Stmt:
+    """`block` under loops over all of its domain, called by `prefix` and a number."""
+    loops = [Var(f"{prefix}{k}", it.var.type) for k, it in enumerate(block.iter_vars)]
+    stmt: Stmt = BlockRealize(tuple(loops), TRUE, block)
+    for var, it in reversed(list(zip(loops, block.iter_vars, strict=True))):
+        stmt = For(var, it.dom.min, it.dom.extent, "serial", stmt)
+    return stmt
+
+
+def iter_var(var: Var, size: int, kind: str = "spatial") -> IterVar:
+    """An iterator that runs from 0 and takes `size` values."""
+    return IterVar(var, Range(const(0, var.type), const(size, var.type)), kind)
+
+
 def statements(holder: For | BlockRealize) -> tuple[Stmt, ...]:
     """The statements of the body of a loop or a block."""
     body = holder.body if isinstance(holder, For) else holder.block.body
     return body.stmts if isinstance(body, SeqStmt) else (body,)
+
+
+def with_body(holder: For | BlockRealize, body: Stmt) -> For | BlockRealize:
+    """The loop or the block with another body."""
+    if isinstance(holder, For):
+        return replace(holder, body=body)
+    return replace(holder, block=replace(holder.block, body=body))
 
 
 def constant_extent(loop: For) -> int | None:

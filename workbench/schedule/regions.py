@@ -169,7 +169,7 @@ def _apart(low: Expr, inner: Bounds, size: int) -> bool:
     return found is not None and all(c % size == 0 for c in found[0].values())
 
 
-def holds(outer: Box, inner: Box, shape: tuple[int, ...], dom: Bounds) -> bool:
+def contains(outer: Box, inner: Box, shape: tuple[int, ...], dom: Bounds) -> bool:
     """Whether the box `inner` is proved to be inside `outer`, but for cells outside `shape`."""
     return all(
         (arith.prove(a.min <= b.min, dom) or arith.prove(a.min <= 0, dom))

@@ -24,6 +24,7 @@ from workbench.schedule.left_out import LEFT_OUT
 from workbench.schedule.nest import check_depth
 from workbench.schedule.primitive import Edit, Key
 from workbench.schedule.scope import consumers, producers
+from workbench.schedule.site import Site
 from workbench.schedule.step import Ref, Step, Value, call_text, value_text
 from workbench.schedule.trace import Trace, known_primitive, locate, map_refs, refer
 
@@ -75,13 +76,13 @@ class Schedule:
         """Look names up in the function `func_name` from now on."""
         self._func_name = self._function(func_name, "work_on").name
 
-    def _function(self, name: str, task: str) -> PrimFunc:
+    def _function(self, name: str, method: str) -> PrimFunc:
         for func in self.mod.functions:
             if func.name == name:
                 return func
         raise ScheduleError(
-            f"Can't {task}: the module has no function {name!r}",
-            asked=f"sch.{task}({name!r})",
+            f"Can't {method}: the module has no function {name!r}",
+            asked=f"sch.{method}({name!r})",
             hint=f"its functions: {', '.join(func.name for func in self.mod.functions)}",
         )
 
@@ -317,12 +318,16 @@ class Schedule:
     def get_producers(self, block: BlockHandle | str) -> list[BlockHandle]:
         """The blocks before `block` that write what it reads or writes, in program order."""
         finder = Finder(self._node, self.func, "get the producers of")
-        return self._blocks(producers(*self._ask(finder, "get_producers", finder.block, block)))
+        return self._blocks(
+            producers(Site(*self._ask(finder, "get_producers", finder.block, block), finder.task))
+        )
 
     def get_consumers(self, block: BlockHandle | str) -> list[BlockHandle]:
         """The blocks after `block` that read or write what it writes, in program order."""
         finder = Finder(self._node, self.func, "get the consumers of")
-        return self._blocks(consumers(*self._ask(finder, "get_consumers", finder.block, block)))
+        return self._blocks(
+            consumers(Site(*self._ask(finder, "get_consumers", finder.block, block), finder.task))
+        )
 
     def _blocks(self, realizes: Iterable[BlockRealize]) -> list[BlockHandle]:
         return [BlockHandle(self.history, realize.block.id) for realize in realizes]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from workbench.diag import Refusal
-from workbench.ir import Block, BlockRealize, For, PrimFunc, Stmt
+from workbench.ir import Block, BlockId, BlockRealize, For, PrimFunc, Stmt
 from workbench.ir.places import Places, places
 from workbench.schedule.domains import InScope, bounds_at
 
@@ -66,9 +66,9 @@ class Site(Generic[N]):
         """The same, with the loop that its task leads to."""
         return replace(self, task=f"{self.task} at `{loop.loop_var.name}`")
 
-    def after(self: Site[Block], func: PrimFunc) -> Site[Block]:
-        """The block, which has kept its identity, in the program that the step made."""
-        return replace(self, func=func, node=places(func).blocks[self.node.id].block)
+    def after(self, func: PrimFunc, block: BlockId) -> Site[Block]:
+        """The block of that identity in the program `func` that the step made."""
+        return Site(func, places(func).blocks[block].block, self.task)
 
     def refuse(self, why: str, *at: Any, hint: str, detail: str = "") -> Refusal:
         """The refusal that says why; it marks the nodes `at`, or else the block or loop itself."""

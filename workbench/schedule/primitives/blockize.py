@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from workbench import arith
-from workbench.diag import Refusal
 from workbench.ir import (
     TRUE,
     Block,
@@ -29,14 +28,15 @@ from workbench.ir import (
     substitute,
     walk,
 )
-from workbench.ir.places import places
 from workbench.schedule.bindings import both, conjuncts
 from workbench.schedule.counters import Bounds, count_of, variables
 from workbench.schedule.domains import bounds_at, domain
-from workbench.schedule.nest import constant_extent
+from workbench.schedule.factoring import check_one_to_one
+from workbench.schedule.nest import constant_extent, iter_var, nest, perfect_nest
 from workbench.schedule.primitive import Edit, primitive
-from workbench.schedule.regions import one_to_one, relaxed
+from workbench.schedule.regions import relaxed
 from workbench.schedule.scope import check_stage
+from workbench.schedule.site import Site
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,25 +84,21 @@ def blockize(func: PrimFunc, target: For, preserve_unit_iters: bool = True) -> E
                         T.writes(B[vi_o * 4 + vi_i, vj_o * 2 + vj_i])
                         B[vi_o * 4 + vi_i, vj_o * 2 + vj_i] = A[vi_o * 4 + vi_i, vj_o * 2 + vj_i]
     """
-    task = f"blockize `{target.loop_var.name}`"
-    realize, loops = _inside(func, target, task)
+    site = Site(func, target, f"blockize `{target.loop_var.name}`")
+    realize, loops = _inside(site)
     block = realize.block
-    if block.init is not None:
-        check_stage(func, block, "blockize")  # a sum that another block goes on with starts once
-    dom = bounds_at(places(func), realize)
-    turn = {one.loop_var: dom[one.loop_var] for one in loops}
+    if block.init is not None:  # a sum that another block goes on with starts once
+        check_stage(Site(func, block, f"blockize `{block.name}`"))
+    dom = bounds_at(site.places, realize)
+    turn = dom.of(loops)
     parts = [
-        _part(realize, iterator, value, turn, dom, task)
+        _part(site, realize, iterator, value, turn, dom)
         for iterator, value in zip(block.iter_vars, realize.iter_values, strict=True)
     ]
-    inside, outside = _predicates(realize, set(turn), dom, task)
-    if block.init is not None and not one_to_one(realize.iter_values, turn, dom, inside):
-        raise Refusal(
-            f"Can't {task}: a term may be added twice",
-            realize,
-            detail="the loops inside may run the block twice for the same iterators",
-            hint="pick a loop further in",
-        )
+    inside, outside = _predicates(site, realize, set(turn), dom)
+    if block.init is not None:
+        inmost = Site(func, block, site.task)
+        check_one_to_one(inmost, loops, "the loops inside", "pick a loop further in", inside)
     outer = {p.iterator.var: Var(f"{p.iterator.var.name}_o", p.iterator.var.type) for p in parts}
     inner = {
         p.iterator.var: Var(f"{p.iterator.var.name}_i", p.iterator.var.type)
@@ -112,45 +108,41 @@ def blockize(func: PrimFunc, target: For, preserve_unit_iters: bool = True) -> E
     values = {p.iterator.var: _value(p, outer, inner, preserve_unit_iters) for p in parts}
     small = _inner_realize(block, parts, inner, values, inside)
     if block.init is not None:
-        _check_start(realize, parts, inside, task)
-    made = _outer_block(parts, outer, small, loops, bounds_at(places(func), target))
+        _check_start(site, realize, parts, inside)
+    made = _outer_block(parts, outer, small, loops, site.bounds)
     new = BlockRealize(tuple(p.outer for p in parts), outside, made)
-    return Edit(places(func).replace(target, new), made.id)
+    return Edit(site.places.replace(target, new), made.id)
 
 
-def _inside(func: PrimFunc, target: For, task: str) -> tuple[BlockRealize, list[For]]:
+def _inside(site: Site[For]) -> tuple[BlockRealize, list[For]]:
     """The one block in `target`, and the loops from `target` down to it."""
-    loops = [target]
-    while isinstance(loops[-1].body, For):
-        loops.append(loops[-1].body)
+    loops = perfect_nest(site.node)
     realize = loops[-1].body
     if not isinstance(realize, BlockRealize):
-        held = places(func).blocks_under(target)
-        raise Refusal(
-            f"Can't {task}: it holds {len(held)} blocks" if len(held) != 1 else
-            f"Can't {task}: it holds more than loops around one block",
-            target,
+        held = len(site.places.blocks_under(site.node))
+        raise site.refuse(
+            f"it holds {held} blocks" if held != 1 else "it holds more than loops around one block",
             hint="pick a loop that holds loops and one block, nothing else",
-        )  # fmt: skip
+        )
     if any(isinstance(node, BufferLoad) for value in realize.iter_values for node in walk(value)):
-        raise Refusal(
-            f"Can't {task}: what is in memory says which iterations of `{realize.block.name}` run",
+        raise site.refuse(
+            f"what is in memory says which iterations of `{realize.block.name}` run",
             realize,
             hint="read that inside the block, not in its T.axis",
         )
     used = set(free_vars(realize.block))
     direct = [one for one in loops if one.loop_var in used]
     if direct:
-        raise Refusal(
-            f"Can't {task}: `{realize.block.name}` uses `{direct[0].loop_var.name}` itself",
+        raise site.refuse(
+            f"`{realize.block.name}` uses `{direct[0].loop_var.name}` itself",
             direct[0],
             realize,
             hint="give the block an iterator (T.axis.spatial) that is bound to it",
         )
     varying = [one for one in loops if constant_extent(one) is None]
     if varying:
-        raise Refusal(
-            f"Can't {task}: how often `{varying[0].loop_var.name}` runs varies",
+        raise site.refuse(
+            f"how often `{varying[0].loop_var.name}` runs varies",
             varying[0],
             hint="a block needs iterators of fixed extents",
         )
@@ -158,7 +150,12 @@ def _inside(func: PrimFunc, target: For, task: str) -> tuple[BlockRealize, list[
 
 
 def _part(
-    realize: BlockRealize, iterator: IterVar, value: Expr, turn: Bounds, dom: Bounds, task: str
+    site: Site[For],
+    realize: BlockRealize,
+    iterator: IterVar,
+    value: Expr,
+    turn: Bounds,
+    dom: Bounds,
 ) -> Part:
     """How the value of an iterator divides into turns and what happens within one."""
     low, high = domain(realize.block)[iterator.var]
@@ -179,15 +176,17 @@ def _part(
         if size is not None and arith.prove(binary("==", found[1] % size, 0), dom):
             outer = arith.simplify(found[1] // size, dom)
             return Part(iterator, outer, -(-(high + 1) // size), inner, size)
-    raise Refusal(
-        f"Can't {task}: the turns of the loops around it overlap along {iterator.var.name}",
+    raise site.refuse(
+        f"the turns of the loops around it overlap along {iterator.var.name}",
         realize,
         detail="a turn must take whole steps, as wide as what happens in one",
         hint="split the loops so that the outer ones move by the extent of the inner ones",
     )
 
 
-def _predicates(realize: BlockRealize, turn: set[Var], dom: Bounds, task: str) -> tuple[Expr, Expr]:
+def _predicates(
+    site: Site[For], realize: BlockRealize, turn: set[Var], dom: Bounds
+) -> tuple[Expr, Expr]:
     """The conditions within a turn and those on turns."""
     inside: Expr = TRUE
     outside: Expr = TRUE
@@ -201,21 +200,21 @@ def _predicates(realize: BlockRealize, turn: set[Var], dom: Bounds, task: str) -
         elif not used & turn:
             outside = both(outside, condition)
         else:
-            raise Refusal(
-                f"Can't {task}: its T.where cuts off a part of the last turn",
+            raise site.refuse(
+                "its T.where cuts off a part of the last turn",
                 realize,
                 hint="split by factors that divide",
             )
     return inside, outside
 
 
-def _check_start(realize: BlockRealize, parts: list[Part], inside: Expr, task: str) -> None:
+def _check_start(site: Site[For], realize: BlockRealize, parts: list[Part], inside: Expr) -> None:
     """Refuse a condition within a turn that is about cells and terms at once."""
     moved = {v for p in parts if p.iterator.kind == "spatial" for v in variables(p.inner)}
     for condition in conjuncts(inside):
         if variables(condition) & moved and not variables(condition) <= moved:
-            raise Refusal(
-                f"Can't {task}: its T.where limits sums and terms in one",
+            raise site.refuse(
+                "its T.where limits sums and terms in one",
                 realize,
                 hint="split the loops of the sum and the others apart, not fused into one",
             )
@@ -229,10 +228,6 @@ def _value(p: Part, outer: dict[Var, Var], inner: dict[Var, Var], keep_units: bo
     return inner[var] if p.count == 1 else outer[var] * p.size + inner[var]
 
 
-def _dom(var: Var, extent: int) -> Range:
-    return Range(const(0, var.type), const(extent, var.type))
-
-
 def _inner_realize(
     block: Block,
     parts: list[Part],
@@ -242,9 +237,7 @@ def _inner_realize(
 ) -> BlockRealize:
     """The old block within one turn, its init still in it."""
     kept = [p for p in parts if p.iterator.var in inner]
-    iterators = tuple(
-        IterVar(inner[p.iterator.var], _dom(p.iterator.var, p.size), p.iterator.kind) for p in kept
-    )
+    iterators = tuple(iter_var(inner[p.iterator.var], p.size, p.iterator.kind) for p in kept)
     template = replace(block, iter_vars=())
     changed = _tidied(substitute(template, values), iterators)
     small = replace(changed, iter_vars=iterators, id=block.id)
@@ -257,11 +250,8 @@ def _tidied(block: Block, iterators: tuple[IterVar, ...]) -> Block:
 
     def change(node: Node) -> Node:
         match node:
-            case BufferLoad(buffer, indices):
-                return BufferLoad(buffer, tuple(arith.simplify(i, known) for i in indices))
-            case BufferStore(buffer, value, indices):
-                tidy = tuple(arith.simplify(i, known) for i in indices)
-                return BufferStore(buffer, value, tidy)
+            case BufferLoad(indices=indices) | BufferStore(indices=indices):
+                return replace(node, indices=tuple(arith.simplify(i, known) for i in indices))
             case Range(low, extent):
                 return Range(arith.simplify(low, known), arith.simplify(extent, known))
         return node
@@ -277,10 +267,7 @@ def _outer_block(
     dom: Bounds,
 ) -> Block:
     """The block of one turn, which runs `loops` around the small block."""
-    iterators = tuple(
-        IterVar(outer[p.iterator.var], _dom(p.iterator.var, p.count), p.iterator.kind)
-        for p in parts
-    )
+    iterators = tuple(iter_var(outer[p.iterator.var], p.count, p.iterator.kind) for p in parts)
     block = small.block
     inner = domain(block)
     dom = {**dom, **{outer[p.iterator.var]: (0, p.count - 1) for p in parts}}
@@ -289,17 +276,11 @@ def _outer_block(
         init = _init(small, loops)
         update = replace(block, init=None, reads=(*block.writes, *block.reads))
         small = replace(small, block=update)
-    body: Stmt = small
-    for one in reversed(loops):
-        body = replace(one, body=body)
-    return Block(
-        f"{block.name}_o",
-        iterators,
-        tuple(BufferRegion(r.buffer, relaxed(r, inner, dom)) for r in block.reads),
-        tuple(BufferRegion(r.buffer, relaxed(r, inner, dom)) for r in block.writes),
-        body,
-        init,
+    reads, writes = (
+        tuple(BufferRegion(r.buffer, relaxed(r, inner, dom)) for r in regions)
+        for regions in (block.reads, block.writes)
     )
+    return Block(f"{block.name}_o", iterators, reads, writes, nest(loops, small), init)
 
 
 def _init(small: BlockRealize, loops: list[For]) -> Stmt:
@@ -326,7 +307,5 @@ def _init(small: BlockRealize, loops: list[For]) -> Stmt:
         tuple(substitute(w, fresh) for w in block.writes),
         body,
     )
-    stmt: Stmt = BlockRealize(tuple(value for _, value in kept), predicate, made)
-    for one in reversed([loop for loop in loops if loop.loop_var in moved]):
-        stmt = replace(one, body=stmt)
-    return copy_fresh(stmt)[0]
+    stmt = BlockRealize(tuple(value for _, value in kept), predicate, made)
+    return copy_fresh(nest([loop for loop in loops if loop.loop_var in moved], stmt))[0]
