@@ -318,16 +318,14 @@ class Schedule:
     def get_producers(self, block: BlockHandle | str) -> list[BlockHandle]:
         """The blocks before `block` that write what it reads or writes, in program order."""
         finder = Finder(self._node, self.func, "get the producers of")
-        return self._blocks(
-            producers(Site(*self._ask(finder, "get_producers", finder.block, block), finder.task))
-        )
+        func, node = self._ask(finder, "get_producers", finder.block, block)
+        return self._blocks(producers(Site(func, node, finder.task)))
 
     def get_consumers(self, block: BlockHandle | str) -> list[BlockHandle]:
         """The blocks after `block` that read or write what it writes, in program order."""
         finder = Finder(self._node, self.func, "get the consumers of")
-        return self._blocks(
-            consumers(Site(*self._ask(finder, "get_consumers", finder.block, block), finder.task))
-        )
+        func, node = self._ask(finder, "get_consumers", finder.block, block)
+        return self._blocks(consumers(Site(func, node, finder.task)))
 
     def _blocks(self, realizes: Iterable[BlockRealize]) -> list[BlockHandle]:
         return [BlockHandle(self.history, realize.block.id) for realize in realizes]
