@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from workbench import arith
 from workbench.access.units import same_cell
@@ -14,8 +14,11 @@ from workbench.ir import (
     BufferLoad,
     BufferStore,
     Const,
+    Data,
     Expr,
     For,
+    IterVar,
+    Var,
     binary,
     const,
     substitute,
@@ -24,7 +27,7 @@ from workbench.ir import (
 from workbench.schedule.bindings import conjuncts
 from workbench.schedule.counters import variables
 from workbench.schedule.domains import moved_by
-from workbench.schedule.nest import constant_extent
+from workbench.schedule.nest import refuse_if_one_varies
 from workbench.schedule.regions import one_to_one
 from workbench.schedule.site import Site
 
@@ -113,13 +116,7 @@ def sum_loops(site: Site[Block], loop: For) -> list[For]:
 
 def _check_nest(site: Site[Block], loops: list[For], outermost: For) -> None:
     realize = site.realize
-    varying = [one for one in loops if constant_extent(one) is None]
-    if varying:
-        raise site.refuse(
-            f"how often `{varying[0].loop_var.name}` runs varies",
-            varying[0],
-            hint="the buffer of the parts needs a fixed size",
-        )
+    refuse_if_one_varies(site, loops, "the buffer of the parts needs a fixed size")
     others = [r for r in site.places.blocks_under(outermost) if r is not realize]
     others += site.places.blocks_under(loops[0])[:1]  # what is ahead of it
     if others != [realize]:
@@ -146,6 +143,23 @@ def check_one_to_one(
             detail=f"{who} may run the block twice for the same iterators",
             hint=hint,
         )
+
+
+def init_block(
+    block: Block, iterators: Sequence[IterVar], suffix: str, notes: tuple[tuple[str, Data], ...]
+) -> Block:
+    """The init of `block` as a block of its own, with copies of those of its iterators."""
+    assert block.init is not None
+    fresh = {it.var: Var(f"{it.var.name}{suffix}", it.var.type) for it in iterators}
+    body = substitute(block.init, fresh)
+    return Block(
+        f"{block.name}_init",
+        tuple(replace(it, var=fresh[it.var]) for it in iterators),
+        arith.access_regions(body)[0],
+        tuple(substitute(w, fresh) for w in block.writes),
+        body,
+        annotations=notes,
+    )
 
 
 def check_partial(site: Site[Block], loop: For) -> None:

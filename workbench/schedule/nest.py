@@ -192,6 +192,14 @@ def refuse_if_bound(site: Site[For]) -> None:
         )
 
 
+def refuse_if_one_varies(site: Site[Block | For], loops: Sequence[For], hint: str) -> None:
+    """Raise Refusal where one of `loops` does not always run equally often."""
+    varying = [one for one in loops if constant_extent(one) is None]
+    if varying:
+        why = f"how often `{varying[0].loop_var.name}` runs varies"
+        raise site.refuse(why, varying[0], hint=hint)
+
+
 def refuse_if_extent_varies(site: Site[For]) -> None:
     """Raise Refusal where the loop does not always run equally often."""
     if constant_extent(site.node) is None:

@@ -30,9 +30,9 @@ from workbench.ir import (
 )
 from workbench.schedule.bindings import both, conjuncts
 from workbench.schedule.counters import Bounds, count_of, variables
-from workbench.schedule.domains import bounds_at, domain
-from workbench.schedule.factoring import check_one_to_one
-from workbench.schedule.nest import constant_extent, iter_var, nest, perfect_nest
+from workbench.schedule.domains import bounds_at, domain, joined
+from workbench.schedule.factoring import check_one_to_one, init_block
+from workbench.schedule.nest import iter_var, nest, perfect_nest, refuse_if_one_varies
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import relaxed
 from workbench.schedule.scope import check_stage
@@ -48,6 +48,11 @@ class Part:
     count: int
     inner: Expr
     size: int
+
+    @property
+    def var(self) -> Var:
+        """The variable of the iterator."""
+        return self.iterator.var
 
 
 @primitive(group="blocks")
@@ -91,24 +96,20 @@ def blockize(func: PrimFunc, target: For, preserve_unit_iters: bool = True) -> E
         check_stage(Site(func, block, f"blockize `{block.name}`"))
     dom = bounds_at(site.places, realize)
     turn = dom.of(loops)
+    within = Site(func, block, site.task)
     parts = [
-        _part(site, realize, iterator, value, turn, dom)
+        _part(within, iterator, value, turn, dom)
         for iterator, value in zip(block.iter_vars, realize.iter_values, strict=True)
     ]
-    inside, outside = _predicates(site, realize, set(turn), dom)
+    inside, outside = _predicates(within, set(turn), dom)
     if block.init is not None:
-        inmost = Site(func, block, site.task)
-        check_one_to_one(inmost, loops, "the loops inside", "pick a loop further in", inside)
-    outer = {p.iterator.var: Var(f"{p.iterator.var.name}_o", p.iterator.var.type) for p in parts}
-    inner = {
-        p.iterator.var: Var(f"{p.iterator.var.name}_i", p.iterator.var.type)
-        for p in parts
-        if p.size != 1
-    }
-    values = {p.iterator.var: _value(p, outer, inner, preserve_unit_iters) for p in parts}
+        check_one_to_one(within, loops, "the loops inside", "pick a loop further in", inside)
+    outer = {p.var: Var(f"{p.var.name}_o", p.var.type) for p in parts}
+    inner = {p.var: Var(f"{p.var.name}_i", p.var.type) for p in parts if p.size != 1}
+    values = {p.var: _value(p, outer, inner, preserve_unit_iters) for p in parts}
     small = _inner_realize(block, parts, inner, values, inside)
     if block.init is not None:
-        _check_start(site, realize, parts, inside)
+        _check_start(within, parts, inside)
     made = _outer_block(parts, outer, small, loops, site.bounds)
     new = BlockRealize(tuple(p.outer for p in parts), outside, made)
     return Edit(site.places.replace(target, new), made.id)
@@ -139,26 +140,13 @@ def _inside(site: Site[For]) -> tuple[BlockRealize, list[For]]:
             realize,
             hint="give the block an iterator (T.axis.spatial) that is bound to it",
         )
-    varying = [one for one in loops if constant_extent(one) is None]
-    if varying:
-        raise site.refuse(
-            f"how often `{varying[0].loop_var.name}` runs varies",
-            varying[0],
-            hint="a block needs iterators of fixed extents",
-        )
+    refuse_if_one_varies(site, loops, "a block needs iterators of fixed extents")
     return realize, loops
 
 
-def _part(
-    site: Site[For],
-    realize: BlockRealize,
-    iterator: IterVar,
-    value: Expr,
-    turn: Bounds,
-    dom: Bounds,
-) -> Part:
+def _part(site: Site[Block], iterator: IterVar, value: Expr, turn: Bounds, dom: Bounds) -> Part:
     """How the value of an iterator divides into turns and what happens within one."""
-    low, high = domain(realize.block)[iterator.var]
+    low, high = domain(site.node)[iterator.var]
     given, value = value, arith.simplify(value, dom)
     zero = const(0, value.dtype)
     used = variables(value)
@@ -178,19 +166,16 @@ def _part(
             return Part(iterator, outer, -(-(high + 1) // size), inner, size)
     raise site.refuse(
         f"the turns of the loops around it overlap along {iterator.var.name}",
-        realize,
         detail="a turn must take whole steps, as wide as what happens in one",
         hint="split the loops so that the outer ones move by the extent of the inner ones",
     )
 
 
-def _predicates(
-    site: Site[For], realize: BlockRealize, turn: set[Var], dom: Bounds
-) -> tuple[Expr, Expr]:
+def _predicates(site: Site[Block], turn: set[Var], dom: Bounds) -> tuple[Expr, Expr]:
     """The conditions within a turn and those on turns."""
     inside: Expr = TRUE
     outside: Expr = TRUE
-    for condition in conjuncts(realize.predicate):
+    for condition in conjuncts(site.realize.predicate):
         used = variables(condition)
         if used & turn and not used <= turn:  # loops that run once may be all that is outside
             condition = arith.simplify(condition, dom)
@@ -202,27 +187,25 @@ def _predicates(
         else:
             raise site.refuse(
                 "its T.where cuts off a part of the last turn",
-                realize,
                 hint="split by factors that divide",
             )
     return inside, outside
 
 
-def _check_start(site: Site[For], realize: BlockRealize, parts: list[Part], inside: Expr) -> None:
+def _check_start(site: Site[Block], parts: list[Part], inside: Expr) -> None:
     """Refuse a condition within a turn that is about cells and terms at once."""
     moved = {v for p in parts if p.iterator.kind == "spatial" for v in variables(p.inner)}
     for condition in conjuncts(inside):
         if variables(condition) & moved and not variables(condition) <= moved:
             raise site.refuse(
                 "its T.where limits sums and terms in one",
-                realize,
                 hint="split the loops of the sum and the others apart, not fused into one",
             )
 
 
 def _value(p: Part, outer: dict[Var, Var], inner: dict[Var, Var], keep_units: bool) -> Expr:
     """What the old iterator is in terms of the new ones."""
-    var = p.iterator.var
+    var = p.var
     if p.size == 1:
         return outer[var] if p.count != 1 or keep_units else const(0, var.type)
     return inner[var] if p.count == 1 else outer[var] * p.size + inner[var]
@@ -236,8 +219,8 @@ def _inner_realize(
     predicate: Expr,
 ) -> BlockRealize:
     """The old block within one turn, its init still in it."""
-    kept = [p for p in parts if p.iterator.var in inner]
-    iterators = tuple(iter_var(inner[p.iterator.var], p.size, p.iterator.kind) for p in kept)
+    kept = [p for p in parts if p.var in inner]
+    iterators = tuple(iter_var(inner[p.var], p.size, p.iterator.kind) for p in kept)
     template = replace(block, iter_vars=())
     changed = _tidied(substitute(template, values), iterators)
     small = replace(changed, iter_vars=iterators, id=block.id)
@@ -267,10 +250,10 @@ def _outer_block(
     dom: Bounds,
 ) -> Block:
     """The block of one turn, which runs `loops` around the small block."""
-    iterators = tuple(iter_var(outer[p.iterator.var], p.count, p.iterator.kind) for p in parts)
+    iterators = tuple(iter_var(outer[p.var], p.count, p.iterator.kind) for p in parts)
     block = small.block
     inner = domain(block)
-    dom = {**dom, **{outer[p.iterator.var]: (0, p.count - 1) for p in parts}}
+    dom = {**dom, **{outer[p.var]: (0, p.count - 1) for p in parts}}
     init = None
     if block.init is not None:
         init = _init(small, loops)
@@ -293,19 +276,8 @@ def _init(small: BlockRealize, loops: list[For]) -> Stmt:
         for it, value in zip(block.iter_vars, small.iter_values, strict=True)
         if it.kind == "spatial" and it.var in used
     ]
-    fresh = {it.var: Var(f"{it.var.name}_init", it.var.type) for it, _ in kept}
     moved = {v for _, value in kept for v in variables(value)}
-    predicate: Expr = TRUE
-    for condition in conjuncts(small.predicate):
-        if variables(condition) <= moved:
-            predicate = both(predicate, condition)
-    body = substitute(block.init, fresh)
-    made = Block(
-        f"{block.name}_init",
-        tuple(replace(it, var=fresh[it.var]) for it, _ in kept),
-        arith.access_regions(body)[0],
-        tuple(substitute(w, fresh) for w in block.writes),
-        body,
-    )
-    stmt = BlockRealize(tuple(value for _, value in kept), predicate, made)
+    held = (c for c in conjuncts(small.predicate) if variables(c) <= moved)
+    made = init_block(block, [it for it, _ in kept], "_init", ())
+    stmt = BlockRealize(tuple(value for _, value in kept), joined(held), made)
     return copy_fresh(nest([loop for loop in loops if loop.loop_var in moved], stmt))[0]

@@ -7,7 +7,6 @@ from typing import Any
 
 from workbench import arith
 from workbench.ir import (
-    TRUE,
     Block,
     BlockId,
     BlockRealize,
@@ -26,9 +25,9 @@ from workbench.ir import (
     seq,
     substitute,
 )
-from workbench.schedule.bindings import both, conjuncts
+from workbench.schedule.bindings import conjuncts
 from workbench.schedule.counters import Bounds, variables
-from workbench.schedule.domains import domain
+from workbench.schedule.domains import domain, joined
 from workbench.schedule.inlining import only_store, with_regions
 from workbench.schedule.nest import iter_var, nest, resized
 from workbench.schedule.primitive import Edit, primitive
@@ -38,14 +37,14 @@ from workbench.schedule.site import Site
 
 @dataclass(frozen=True, slots=True)
 class Padding:
-    """A store of `inside` where iterators are in `box` and `asked` holds, of `outside` elsewhere.
+    """A store of `inside` where iterators are in `box` and all of `asked` hold, else of `outside`.
 
-    `asked` is about iterators of the block around.
+    `asked` are about iterators of the block around.
     """
 
     store: BufferStore
     box: Bounds
-    asked: Expr
+    asked: list[Expr]
     inside: Expr
     outside: Const
 
@@ -116,14 +115,10 @@ def _padding(site: Site[Block]) -> Padding:
                 hint="it takes P[v] = T.if_then_else(lo <= v and v < hi, A[v - lo], 0)",
             )
     ends = domain(site.node)
-    mine: Expr = TRUE
-    asked: Expr = TRUE
-    for part in conjuncts(condition):
-        if variables(part) & set(ends):
-            mine = both(mine, part)
-        else:
-            asked = both(asked, part)
-    single = all(len(variables(c)) == 1 for c in conjuncts(condition))
+    parts = conjuncts(condition)
+    mine = joined(c for c in parts if variables(c) & set(ends))
+    asked = [c for c in parts if not variables(c) & set(ends)]
+    single = all(len(variables(c)) == 1 for c in parts)
     box = arith.narrow(ends, mine)
     empty = any(low > high for low, high in box.values())
     if not single or empty or not arith.prove(mine, box):
@@ -166,11 +161,8 @@ def _copied(realize: BlockRealize, loops: list[For], padding: Padding, dom: Boun
         values.append(value if low == 0 else arith.simplify(value - low, dom))
         if not whole:
             limits += [binary("<=", low, value), value < high + 1]
-    predicate: Expr = TRUE
-    limits += conjuncts(padding.asked)
-    asked = [x for x in limits if not arith.prove(x, dom)]
-    for condition in (*asked, *conjuncts(realize.predicate)):
-        predicate = both(predicate, condition)
+    limits = [c for c in (*limits, *padding.asked) if not arith.prove(c, dom)]
+    predicate = joined((*limits, *conjuncts(realize.predicate)))
     return nest(
         resized(loops, short), BlockRealize(tuple(values), predicate, _inside(block, padding))
     )

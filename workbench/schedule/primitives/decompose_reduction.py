@@ -11,7 +11,6 @@ from workbench.ir import (
     Block,
     BlockId,
     BlockRealize,
-    BufferRegion,
     Expr,
     For,
     IterVar,
@@ -26,7 +25,7 @@ from workbench.ir.places import places
 from workbench.schedule.bindings import both, conjuncts
 from workbench.schedule.counters import variables
 from workbench.schedule.domains import bindings, moved_by
-from workbench.schedule.factoring import check_one_to_one
+from workbench.schedule.factoring import check_one_to_one, init_block
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.scope import check_stage, loop_choices, loops_from
 from workbench.schedule.site import Site
@@ -139,22 +138,7 @@ def _init(
     realize: BlockRealize, started: list[IterVar], inner: list[For], predicate: Expr
 ) -> tuple[Stmt, BlockId]:
     """The init as a block under copies of the loops that it needs, and that block's identity."""
-    block = realize.block
-    fresh = {it.var: Var(it.var.name, it.var.type) for it in started}
-    iterators = tuple(replace(it, var=fresh[it.var]) for it in started)
-    assert block.init is not None
-    body = substitute(block.init, fresh)
-    writes = tuple(
-        BufferRegion(w.buffer, tuple(substitute(r, fresh) for r in w.region)) for w in block.writes
-    )
-    init = Block(
-        f"{block.name}_init",
-        iterators,
-        arith.access_regions(body)[0],
-        writes,
-        body,
-        annotations=block.annotations,
-    )
+    init = init_block(realize.block, started, "", realize.block.annotations)
     bound = bindings(realize)
     values = tuple(bound[it.var] for it in started)
     used = {v for value in values for v in variables(value)}

@@ -8,10 +8,8 @@ from itertools import accumulate
 
 from workbench import arith
 from workbench.ir import (
-    TRUE,
     BlockId,
     BlockRealize,
-    Expr,
     For,
     Node,
     PrimFunc,
@@ -24,9 +22,9 @@ from workbench.ir import (
     walk,
 )
 from workbench.ir.places import places
-from workbench.schedule.bindings import both, conjuncts
+from workbench.schedule.bindings import conjuncts
 from workbench.schedule.counters import Bounds
-from workbench.schedule.domains import bindings, bounds_at, domain
+from workbench.schedule.domains import bindings, bounds_at, domain, joined
 from workbench.schedule.nest import (
     constant_extent,
     refuse_factors,
@@ -146,10 +144,7 @@ def _tidied(part: For, outer: Bounds) -> Stmt:
     def change(node: Node) -> Node:
         if not isinstance(node, BlockRealize):
             return node
-        predicate: Expr = TRUE
-        for condition in conjuncts(node.predicate):
-            if not arith.prove(condition, dom):
-                predicate = both(predicate, condition)
+        predicate = joined(c for c in conjuncts(node.predicate) if not arith.prove(c, dom))
         if node.block.init is not None and _starts_earlier(node, dom):
             again = replace(node.block, init=None, reads=(*node.block.writes, *node.block.reads))
             node = replace(node, block=again)

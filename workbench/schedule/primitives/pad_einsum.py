@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from workbench.access.units import same_cell
 from workbench.ir import (
     TRUE,
     BinOp,
@@ -185,7 +186,7 @@ def _cells(site: Site[Block]) -> dict[Buffer, tuple[Expr, ...]]:
             continue
         plain = all(i in iterators or isinstance(i, Const) for i in node.indices)
         cell = found.setdefault(node.buffer, node.indices)
-        same = all(_same(a, b) for a, b in zip(node.indices, cell, strict=True))
+        same = same_cell(node.indices, cell)
         if not plain or not same:
             raise site.refuse(
                 f"it touches {node.buffer.name} at other cells than iterators name",
@@ -222,12 +223,6 @@ def _check_kept_apart(
                 f"more turns of {var.name} would write the same cells again",
                 hint=f"give 1 for {var.name}, which is no index of what the block writes",
             )
-
-
-def _same(a: Expr, b: Expr) -> bool:
-    if isinstance(a, Const) and isinstance(b, Const):
-        return a.value == b.value
-    return a is b
 
 
 def _check_sum(site: Site[Block], sizes: _Sizes) -> None:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from workbench.ir import (
-    TRUE,
     Block,
     BlockId,
     BlockRealize,
@@ -26,10 +25,10 @@ from workbench.ir import (
     substitute,
 )
 from workbench.ir.places import places, with_child
-from workbench.schedule.bindings import both, conjuncts
+from workbench.schedule.bindings import conjuncts
 from workbench.schedule.counters import variables
 from workbench.schedule.crossing import check_carries_nothing
-from workbench.schedule.domains import bindings, moved_by
+from workbench.schedule.domains import bindings, joined, moved_by
 from workbench.schedule.factoring import (
     Sum,
     check_partial,
@@ -192,12 +191,10 @@ def _final(realize: BlockRealize, loop: For, total: Sum, parts: Buffer, at: int)
     body = replace(total.store, value=total.join(result, part))
     block = replace(realize.block, iter_vars=(mine, *spatial), body=body)
     gone = moved_by(realize, "reduce") - moved_by(realize, "spatial")
-    predicate: Expr = TRUE
-    for condition in conjuncts(realize.predicate):
-        if not variables(condition) & gone:  # loops that run the block for nothing stay, too
-            predicate = both(predicate, condition)
+    # loops that run the block for nothing stay, too
+    left = (c for c in conjuncts(realize.predicate) if not variables(c) & gone)
     values = (loop.loop_var, *(bound[it.var] for it in spatial))
-    return BlockRealize(values, predicate, with_regions(block))
+    return BlockRealize(values, joined(left), with_regions(block))
 
 
 def _outer(site: Site[Block], loop: For, loops: list[For], last: BlockRealize) -> Stmt:
