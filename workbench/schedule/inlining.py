@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeVar
 
 from workbench import arith
 from workbench.diag import Refusal
@@ -19,10 +20,12 @@ from workbench.ir import (
     Expr,
     Node,
     PrimFunc,
+    Range,
     Var,
     binary,
     const,
     rebuild,
+    rewrite,
     too_deep,
 )
 from workbench.ir.places import places
@@ -31,6 +34,8 @@ from workbench.schedule.domains import domain
 from workbench.schedule.moving import removed
 from workbench.schedule.scope import reallocate
 from workbench.schedule.site import Site
+
+T = TypeVar("T", bound=Node)
 
 
 def only_store(site: Site[Block]) -> BufferStore:
@@ -149,6 +154,20 @@ def inlined(realize: BlockRealize, change: Callable[[Node], Node | None]) -> Blo
             hint=f"at most {DEEPEST} levels can be nested; keep this value in its buffer",
         )
     return result
+
+
+def tidied(tree: T, dom: Bounds) -> T:
+    """`tree` with its indices and ranges simplified; `dom` bounds the variables in them."""
+
+    def change(node: Node) -> Node:
+        match node:
+            case BufferLoad(indices=indices) | BufferStore(indices=indices):
+                return replace(node, indices=tuple(arith.simplify(i, dom) for i in indices))
+            case Range(low, extent):
+                return Range(arith.simplify(low, dom), arith.simplify(extent, dom))
+        return node
+
+    return rewrite(tree, change)
 
 
 def with_regions(block: Block) -> Block:

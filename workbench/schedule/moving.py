@@ -25,7 +25,7 @@ from workbench.ir import (
     const,
     seq,
 )
-from workbench.ir.places import Places, places
+from workbench.ir.places import places
 from workbench.schedule.bindings import conjuncts
 from workbench.schedule.counters import Bounds, variables
 from workbench.schedule.domains import bindings, bounds_at, domain, moved_by
@@ -89,7 +89,8 @@ def position(
     """
     first, last = 0, len(statements(loop))
     for k, stmt in enumerate(statements(loop)):
-        inside = blocks_in(site.places, stmt)
+        own = isinstance(stmt, BlockRealize)
+        inside = [stmt] if own else site.places.blocks_under(stmt)
         if any(r in before for r in inside):
             first = k + 1
         if any(r in after for r in inside):
@@ -105,11 +106,6 @@ def position(
         loop,
         hint=f"index {ways}, between what it reads and what reads it; -1 is the last, -2 the first",
     )
-
-
-def blocks_in(where: Places, stmt: Stmt) -> list[BlockRealize]:
-    """`stmt` itself where it runs a block, else the nearest blocks inside."""
-    return [stmt] if isinstance(stmt, BlockRealize) else where.blocks_under(stmt)
 
 
 def check_not_overwritten(site: Site[Block], until: BlockRealize, hint: str = "") -> None:

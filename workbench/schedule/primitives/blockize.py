@@ -11,20 +11,16 @@ from workbench.ir import (
     BlockRealize,
     BufferLoad,
     BufferRegion,
-    BufferStore,
     Expr,
     For,
     IterVar,
-    Node,
     PrimFunc,
-    Range,
     Stmt,
     Var,
     binary,
     const,
     copy_fresh,
     free_vars,
-    rewrite,
     substitute,
     walk,
 )
@@ -32,6 +28,7 @@ from workbench.schedule.bindings import both, conjuncts
 from workbench.schedule.counters import Bounds, count_of, variables
 from workbench.schedule.domains import bounds_at, domain, joined
 from workbench.schedule.factoring import check_one_to_one, init_block
+from workbench.schedule.inlining import tidied
 from workbench.schedule.nest import iter_var, nest, perfect_nest, refuse_if_one_varies
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import relaxed
@@ -221,25 +218,10 @@ def _inner_realize(
     """The old block within one turn, its init still in it."""
     kept = [p for p in parts if p.var in inner]
     iterators = tuple(iter_var(inner[p.var], p.size, p.iterator.kind) for p in kept)
-    template = replace(block, iter_vars=())
-    changed = _tidied(substitute(template, values), iterators)
+    known = {inner[p.var]: (0, p.size - 1) for p in kept}
+    changed = tidied(substitute(replace(block, iter_vars=()), values), known)
     small = replace(changed, iter_vars=iterators, id=block.id)
     return BlockRealize(tuple(p.inner for p in kept), predicate, small)
-
-
-def _tidied(block: Block, iterators: tuple[IterVar, ...]) -> Block:
-    """The block with its indices simplified within the domains of `iterators`."""
-    known = domain(replace(block, iter_vars=iterators))
-
-    def change(node: Node) -> Node:
-        match node:
-            case BufferLoad(indices=indices) | BufferStore(indices=indices):
-                return replace(node, indices=tuple(arith.simplify(i, known) for i in indices))
-            case Range(low, extent):
-                return Range(arith.simplify(low, known), arith.simplify(extent, known))
-        return node
-
-    return rewrite(block, change)
 
 
 def _outer_block(

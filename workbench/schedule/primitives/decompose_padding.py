@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 from workbench import arith
 from workbench.ir import (
@@ -21,14 +20,13 @@ from workbench.ir import (
     Var,
     binary,
     copy_fresh,
-    rewrite,
     seq,
     substitute,
 )
 from workbench.schedule.bindings import conjuncts
 from workbench.schedule.counters import Bounds, variables
 from workbench.schedule.domains import domain, joined
-from workbench.schedule.inlining import only_store, with_regions
+from workbench.schedule.inlining import only_store, tidied, with_regions
 from workbench.schedule.nest import iter_var, nest, resized
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.scope import check_stage, loop_choices, loops_from
@@ -175,10 +173,4 @@ def _inside(block: Block, padding: Padding) -> Block:
     moved: dict[Var, Expr] = {var: var + low for var, (low, _) in padding.box.items() if low}
     body = substitute(replace(padding.store, value=padding.inside), moved)
     ends = {var: (0, size - 1) for var, size in sizes.items()}
-
-    def tidy(node: Any) -> Any:
-        if hasattr(node, "indices"):
-            return replace(node, indices=tuple(arith.simplify(i, ends) for i in node.indices))
-        return node
-
-    return with_regions(replace(block, iter_vars=iterators, body=rewrite(body, tidy)))
+    return with_regions(replace(block, iter_vars=iterators, body=tidied(body, ends)))

@@ -67,9 +67,8 @@ def _type(func: PrimFunc, loops: Sequence[For]) -> str:
 def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, list[For]]]:
     below = perfect_nest(loop)
     if len(below) == 1:
-        raise Refusal(
-            f"Can't fuse `{loop.loop_var.name}`: no loop is directly inside it",
-            loop,
+        raise Site(func, loop, f"fuse `{loop.loop_var.name}`").refuse(
+            "no loop is directly inside it",
             hint="choose the outer one of two loops that are nested directly",
         )
     yield from ({"loops": below[1:count]} for count in range(2, len(below) + 1))

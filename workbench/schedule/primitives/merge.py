@@ -18,7 +18,6 @@ from workbench.ir import (
     seq,
     substitute,
 )
-from workbench.ir.places import places
 from workbench.schedule.feeding import check_fed
 from workbench.schedule.nest import constant_extent, nest
 from workbench.schedule.primitive import Edit, Key, primitive
@@ -27,14 +26,13 @@ from workbench.schedule.site import Site
 
 
 def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, tuple[For, ...]]]:
-    where = places(func)
-    holder = where.parent.get(loop)
+    site = Site(func, loop, f"merge `{loop.loop_var.name}`")
+    holder = site.places.parent.get(loop)
     beside = holder.stmts if isinstance(holder, SeqStmt) else ()
     after = next(iter(beside[beside.index(loop) + 1 :]), None) if loop in beside else None
     if not isinstance(after, For):
-        raise Refusal(
-            f"Can't merge `{loop.loop_var.name}`: no loop stands directly after it",
-            loop,
+        raise site.refuse(
+            "no loop stands directly after it",
             hint="choose the first of two loops that stand one after the other",
         )
     yield {"loops": (after,)}

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from workbench.access.units import same_cell
 from workbench.ir import (
-    TRUE,
     BinOp,
     Block,
     BlockRealize,
@@ -28,9 +27,8 @@ from workbench.ir import (
     substitute_buffers,
     walk,
 )
-from workbench.schedule.bindings import both
 from workbench.schedule.counters import variables
-from workbench.schedule.domains import domain
+from workbench.schedule.domains import domain, joined
 from workbench.schedule.factoring import sum_of
 from workbench.schedule.inlining import with_regions
 from workbench.schedule.nest import iter_var, nest, nest_over, resized
@@ -186,8 +184,7 @@ def _cells(site: Site[Block]) -> dict[Buffer, tuple[Expr, ...]]:
             continue
         plain = all(i in iterators or isinstance(i, Const) for i in node.indices)
         cell = found.setdefault(node.buffer, node.indices)
-        same = same_cell(node.indices, cell)
-        if not plain or not same:
+        if not plain or not same_cell(node.indices, cell):
             raise site.refuse(
                 f"it touches {node.buffer.name} at other cells than iterators name",
                 hint="it takes blocks such as C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]",
@@ -252,14 +249,10 @@ def _is_zero(term: Expr, var: Var) -> bool:
         case BinOp("*", a, b):
             # zero times what is read elsewhere is not zero where that is infinite
             zero = _is_zero(a, var) or _is_zero(b, var)
-            return zero and all(_is_known(part, var) for part in (a, b))
+            return zero and all(isinstance(f, Const) or _is_zero(f, var) for f in (a, b))
         case BinOp("+" | "-" | "min" | "max", a, b):
             return _is_zero(a, var) and _is_zero(b, var)
     return False
-
-
-def _is_known(factor: Expr, var: Var) -> bool:
-    return isinstance(factor, Const) or _is_zero(factor, var)
 
 
 def _check_divisions(site: Site[Block]) -> None:
@@ -287,11 +280,12 @@ def _copy(buffer: Buffer, cell: tuple[Expr, ...], sizes: _Sizes) -> Buffer:
 def _filled(buffer: Buffer, copy: Buffer, cell: tuple[Expr, ...], sizes: _Sizes) -> Stmt:
     """The loops that copy what is there into `copy`, and zeros around it."""
     axes = _axes(buffer)
-    inside: Expr = TRUE
-    for axis, index, size in zip(axes, cell, buffer.shape, strict=True):
-        if isinstance(index, Var) and sizes.grows(index):
-            # a choice may keep the block from cells that the buffer does not have
-            inside = both(inside, axis < min(sizes.now[index], size))
+    # a choice may keep the block from cells that the buffer does not have
+    inside = joined(
+        axis < min(sizes.now[index], size)
+        for axis, index, size in zip(axes, cell, buffer.shape, strict=True)
+        if isinstance(index, Var) and sizes.grows(index)
+    )
     value = Call("if_then_else", (inside, buffer[axes], const(0, buffer.type)), buffer.type)
     return _stage(BufferStore(copy, value, axes), copy.name, copy.shape)
 
