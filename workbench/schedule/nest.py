@@ -12,6 +12,7 @@ from workbench.diag import Refusal
 from workbench.ir import (
     TRUE,
     Block,
+    BlockId,
     BlockRealize,
     Const,
     Data,
@@ -24,6 +25,7 @@ from workbench.ir import (
     Stmt,
     Var,
     const,
+    copy_fresh,
     dtypes,
     free_vars,
 )
@@ -61,6 +63,14 @@ def nest(loops: Sequence[For], body: Stmt) -> Stmt:
     for loop in reversed(loops):
         body = replace(loop, body=body)
     return body
+
+
+def fresh_nest(loops: Sequence[For], realize: BlockRealize) -> tuple[Stmt, BlockId]:
+    """A copy of the loops around the block, nothing of it shared, and the new block's identity."""
+    copied, fresh = copy_fresh(nest(loops, realize))
+    new = fresh[realize.block.id]
+    assert isinstance(new, BlockId)
+    return copied, new
 
 
 def resized(loops: Sequence[For], sizes: Mapping[Var, int]) -> list[For]:

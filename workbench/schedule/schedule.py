@@ -238,7 +238,7 @@ class Schedule:
                 node = twin or self._add(step, func, edit)
         except Refusal as refusal:
             asked = f"sch.{verb}({call_text(*shown(args, kwargs))})"
-            raise told(refusal, func, asked) from None
+            raise as_error(refusal, func, asked) from None
         self._move(node)
         return self._handles(node.result)
 
@@ -338,7 +338,7 @@ class Schedule:
             return find(value)
         except Refusal as refusal:
             asked = f"sch.{verb}({call_text(*shown((value,), {}))})"
-            raise told(refusal, finder.func, asked) from None
+            raise as_error(refusal, finder.func, asked) from None
 
     def __repr__(self) -> str:
         return f"<Schedule of {self.func.name} at node {self._node.id}: {self._node.label}>"
@@ -366,7 +366,7 @@ def _unknown(name: str) -> UnknownVerb:
     )
 
 
-def told(refusal: Refusal, func: PrimFunc, asked: str) -> ScheduleError:
+def as_error(refusal: Refusal, func: PrimFunc, asked: str) -> ScheduleError:
     """A refusal as the learner gets it: its nodes marked in the program, its headline one line."""
     where = script.mark_nodes(func, refusal.at) if refusal.at else ""
     return ScheduleError(

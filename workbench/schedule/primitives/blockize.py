@@ -19,7 +19,6 @@ from workbench.ir import (
     Var,
     binary,
     const,
-    copy_fresh,
     free_vars,
     substitute,
     walk,
@@ -29,7 +28,7 @@ from workbench.schedule.counters import Bounds, count_of, variables
 from workbench.schedule.domains import bounds_at, domain, joined
 from workbench.schedule.factoring import check_one_to_one, init_block
 from workbench.schedule.inlining import tidied
-from workbench.schedule.nest import iter_var, nest, perfect_nest, refuse_if_one_varies
+from workbench.schedule.nest import fresh_nest, iter_var, nest, perfect_nest, refuse_if_one_varies
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import relaxed
 from workbench.schedule.scope import check_stage
@@ -262,4 +261,4 @@ def _init(small: BlockRealize, loops: list[For]) -> Stmt:
     held = (c for c in conjuncts(small.predicate) if variables(c) <= moved)
     made = init_block(block, [it for it, _ in kept], "_init", ())
     stmt = BlockRealize(tuple(value for _, value in kept), joined(held), made)
-    return copy_fresh(nest([loop for loop in loops if loop.loop_var in moved], stmt))[0]
+    return fresh_nest([loop for loop in loops if loop.loop_var in moved], stmt)[0]

@@ -19,7 +19,6 @@ from workbench.ir import (
     Stmt,
     Var,
     binary,
-    copy_fresh,
     seq,
     substitute,
 )
@@ -27,7 +26,7 @@ from workbench.schedule.bindings import conjuncts
 from workbench.schedule.counters import Bounds, variables
 from workbench.schedule.domains import domain, joined
 from workbench.schedule.inlining import only_store, tidied, with_regions
-from workbench.schedule.nest import iter_var, nest, resized
+from workbench.schedule.nest import fresh_nest, iter_var, nest, resized
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.scope import check_stage, loop_choices, loops_from
 from workbench.schedule.site import Site
@@ -132,10 +131,7 @@ def _filled(realize: BlockRealize, loops: list[For], padding: Padding) -> tuple[
     name = f"{realize.block.name}_pad_const"
     body = replace(padding.store, value=padding.outside)
     block = with_regions(replace(realize.block, name=name, body=body))
-    copied, fresh = copy_fresh(nest(loops, replace(realize, block=block)))
-    new = fresh[block.id]
-    assert isinstance(new, BlockId)
-    return copied, new
+    return fresh_nest(loops, replace(realize, block=block))
 
 
 def _copied(realize: BlockRealize, loops: list[For], padding: Padding, dom: Bounds) -> Stmt:

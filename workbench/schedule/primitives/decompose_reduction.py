@@ -26,6 +26,7 @@ from workbench.schedule.bindings import both, conjuncts
 from workbench.schedule.counters import variables
 from workbench.schedule.domains import bindings, moved_by
 from workbench.schedule.factoring import check_one_to_one, init_block
+from workbench.schedule.nest import nest
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.scope import check_stage, loop_choices, loops_from
 from workbench.schedule.site import Site
@@ -141,15 +142,11 @@ def _init(
     init = init_block(realize.block, started, "", realize.block.annotations)
     bound = bindings(realize)
     values = tuple(bound[it.var] for it in started)
-    used = {v for value in values for v in variables(value)}
-    stmt: Stmt = BlockRealize(values, predicate, init)
-    renamed: dict[Var, Expr] = {}
-    for one in reversed(inner):
-        if one.loop_var in used:
-            var = Var(f"{one.loop_var.name}_init", one.loop_var.type)
-            renamed[one.loop_var] = var
-            stmt = replace(one, loop_var=var, body=stmt)
-    return substitute(stmt, renamed), init.id
+    used = moved_by(realize, "spatial")
+    kept = [one for one in inner if one.loop_var in used]
+    renamed = {v: Var(f"{v.name}_init", v.type) for v in (one.loop_var for one in kept)}
+    loops = [replace(one, loop_var=renamed[one.loop_var]) for one in kept]
+    return substitute(nest(loops, BlockRealize(values, predicate, init)), renamed), init.id
 
 
 def _update(block: Block) -> Block:

@@ -203,16 +203,16 @@ def _stage(
 
 def _through(block: Block, target: Buffer, copy: Buffer, used: list[IterVar]) -> Block:
     """The block touching `copy` by its iterators where it touched `target`."""
-    mine = copy[tuple(it.var for it in used)]
+    mine = tuple(it.var for it in used)
 
     def change(node: Node) -> Node:
         match node:
             case BufferLoad(buffer) if buffer is target:
-                return mine
+                return BufferLoad(copy, mine)
             case BufferStore(buffer, value) if buffer is target:
-                return BufferStore(copy, value, mine.indices)
+                return BufferStore(copy, value, mine)
             case BufferRegion(buffer) if buffer is target:
-                return cell_region(mine)
+                return cell_region(copy[mine])
         return node
 
     return rewrite(block, change)

@@ -20,7 +20,6 @@ from workbench.ir import (
     Stmt,
     Var,
     const,
-    copy_fresh,
     seq,
     substitute,
 )
@@ -37,7 +36,7 @@ from workbench.schedule.factoring import (
 )
 from workbench.schedule.feeding import check_fed
 from workbench.schedule.inlining import with_regions
-from workbench.schedule.nest import nest
+from workbench.schedule.nest import fresh_nest
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.scope import check_starts_first, reallocate
 from workbench.schedule.site import Site
@@ -175,10 +174,7 @@ def _partial(
         annotations=realize.block.annotations,
     )
     stmt = BlockRealize(tuple(values), realize.predicate, with_regions(block))
-    copied, fresh = copy_fresh(nest(loops, stmt))
-    new = fresh[block.id]
-    assert isinstance(new, BlockId)
-    return copied, new
+    return fresh_nest(loops, stmt)
 
 
 def _final(realize: BlockRealize, loop: For, total: Sum, parts: Buffer, at: int) -> BlockRealize:
