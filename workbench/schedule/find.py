@@ -119,12 +119,7 @@ class Finder:
     def _same_history(self, handle: Handle) -> None:
         if handle.history is not self.node.history:
             kind = handle.kind
-            same = [
-                stmt
-                for func in self.node.mod.functions
-                for stmt in places(func).order
-                if handle.name == _name_of(stmt)
-            ]
+            same = [stmt for stmt in _statements(self.node) if handle.name == _name_of(stmt)]
             again = (
                 f"sch.get_block({string(handle.name)})"
                 if kind == "block"

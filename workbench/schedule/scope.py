@@ -177,10 +177,9 @@ def _check_own_reads(site: Site[Block]) -> None:
     block = site.node
     if block.init is not None:
         return
-    loads = {n.buffer for n in walk(block.body) if isinstance(n, BufferLoad)}
-    again = [
-        buffer for buffer in buffers_written(block) if buffer in {*loads, *buffers_read(block)}
-    ]
+    read = {n.buffer for n in walk(block.body) if isinstance(n, BufferLoad)}
+    read.update(buffers_read(block))
+    again = [buffer for buffer in buffers_written(block) if buffer in read]
     if again:
         raise site.refuse(
             f"it updates {again[0].name} in place",
