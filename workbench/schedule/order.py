@@ -36,7 +36,7 @@ def refuse_unless_any_order(site: Site[For], before: list[For], after: list[For]
     for unit in below:
         _refuse_own(site, unit, before, after, dom)
     for number, unit in enumerate(below):
-        for buffer in unit.reads | unit.writes:
+        for buffer in sorted(unit.reads | unit.writes, key=lambda b: b.name):  # always the same
             writers = [u for u in below if buffer in u.writes and u is not unit]
             _refuse_flow(site, unit, buffer, writers, below[:number], before, dom)
 

@@ -241,19 +241,17 @@ def _needed(site: Site[Block], loop: For, makers: list[BlockRealize]) -> dict[Va
 def _check_of_turn(site: Site[Block], loop: For, needed: dict[Var, Need]) -> None:
     """Refuse where it is not told which iterations belong to a turn of the loops around both."""
     dom = site.bounds
-    both = {
-        one.loop_var
-        for one in common_loops(site.places, (site.realize, loop))
-        if len(set(dom[one.loop_var])) > 1
-    }
+    shared = [one.loop_var for one in common_loops(site.places, (site.realize, loop))]
+    both = [v for v in shared if len(set(dom[v])) > 1]
     for var, value in bindings(site.realize).items():
-        if both & variables(value) and not both & variables(needed[var].low):
+        moving = [v.name for v in both if v in variables(value)]
+        if moving and not variables(needed[var].low) & set(both):
             raise site.refuse(
                 f"no cell that it reads tells which {var.name} to run it for",
                 site.node,
                 loop,
                 hint="let what it reads have an axis for "
-                + ", ".join(f"`{v.name}`" for v in variables(value) if v in both),
+                + ", ".join(f"`{name}`" for name in moving),
             )
 
 
