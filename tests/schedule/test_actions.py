@@ -7,7 +7,7 @@ import pytest
 import workbench as wb
 from tests.schedule import programs
 from workbench import ir, script
-from workbench.schedule import Verdict
+from workbench.schedule import Option, Verdict
 from workbench.schedule.primitive import REGISTRY
 
 
@@ -76,6 +76,16 @@ def test_why_not_move_a_block_says_who_is_missing() -> None:
     assert at_block["reverse_compute_at"].why_not == (
         "Can't reverse_compute_at `C`: no block ahead of it makes what it reads"
     )
+
+
+def test_why_not_is_what_most_options_share() -> None:
+    told = [("it has no axis", "one"), ("it varies", "two"), ("it varies", "three")]
+    options = tuple(Option({"axis": k}, *words) for k, words in enumerate(told))
+    verdict = Verdict("pad", "loops", "", options)
+    assert (verdict.why_not, verdict.hint) == ("it varies", "two")
+    even = Verdict("pad", "loops", "", options[:2])
+    assert (even.why_not, even.hint) == ("it has no axis", "one")
+    assert Verdict("pad", "loops", "", (*options, Option({}))).why_not == ""
 
 
 def test_reorder_offers_the_way_out() -> None:

@@ -11,8 +11,8 @@ from workbench import arith, script
 from workbench.ir import BlockRealize, PrimFunc, walk
 from workbench.ir.places import places
 from workbench.schedule import Schedule, ScheduleError
+from workbench.schedule.domains import bindings, bounds_at, domain
 from workbench.schedule.regions import Box, covers_domain, exact, touched
-from workbench.schedule.scope import around, bindings, domain
 
 Cells = set[tuple[int, ...]]
 
@@ -76,7 +76,7 @@ def test_boxes_hold_what_is_written_and_exact_ones_no_more(seed: int):
     where = places(func)
     realize = next(n for n in walk(func.root.body) if isinstance(n, BlockRealize))
     loops = where.loops_above(realize)
-    dom = around(where, realize)
+    dom = bounds_at(where, realize)
     cut = rng.randint(0, len(loops))
     inner = {loop.loop_var: dom[loop.loop_var] for loop in loops[cut:]}
     outer = {v: ends for v, ends in dom.items() if v not in inner}
@@ -96,7 +96,7 @@ def test_exact_is_found_through_splits_with_tails_and_fused_loops():
     for seed in range(60):
         func = reshaped(PLAIN, random.Random(seed))
         realize = next(n for n in walk(func.root.body) if isinstance(n, BlockRealize))
-        loops = around(places(func), realize)
+        loops = bounds_at(places(func), realize)
         box = exact(realize.block.writes[0], realize, loops, {})
         found += box is not None and covers_domain(realize, loops)
     assert found >= 50
@@ -105,7 +105,7 @@ def test_exact_is_found_through_splits_with_tails_and_fused_loops():
 def test_a_block_with_holes_has_no_exact_box():
     func = script.parse(STEPPED)
     realize = next(n for n in walk(func.root.body) if isinstance(n, BlockRealize))
-    loops = around(places(func), realize)
+    loops = bounds_at(places(func), realize)
     assert exact(realize.block.writes[0], realize, loops, {}) is None
 
 
@@ -129,7 +129,7 @@ def test_a_counter_may_stop_in_one_condition_and_be_used_in_another(unit: str):
     text = text.replace("f_2 in", "f_2, u in").replace("2, 3, 4)", "2, 3, 4, 1)")
     func = script.parse(text)
     realize = next(n for n in walk(func.root.body) if isinstance(n, BlockRealize))
-    loops = around(places(func), realize)
+    loops = bounds_at(places(func), realize)
     outer = {v: ends for v, ends in loops.items() if v.name in ("i_0", "k_0")}
     inner = {v: ends for v, ends in loops.items() if v not in outer}
     box = exact(realize.block.writes[0], realize, inner, outer)

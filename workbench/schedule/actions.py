@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -46,12 +47,18 @@ class Verdict:
     @property
     def why_not(self) -> str:
         """Why it is refused, "" where some call is possible."""
-        return "" if self.possible else self.options[0].why_not
+        return "" if self.possible else self._telling.why_not
 
     @property
     def hint(self) -> str:
         """What to do instead, "" where some call is possible."""
-        return "" if self.possible else self.options[0].hint
+        return "" if self.possible else self._telling.hint
+
+    @property
+    def _telling(self) -> Option:
+        """The first of the options whose reason most of them share."""
+        count = Counter(option.why_not for option in self.options)
+        return max(self.options, key=lambda option: count[option.why_not])
 
 
 def verdicts(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from workbench import arith
 from workbench.diag import Refusal
@@ -12,42 +12,55 @@ from workbench.ir import (
     Block,
     BlockRealize,
     Buffer,
+    BufferLoad,
     BufferRegion,
     BufferStore,
     For,
     IterVar,
-    PrimFunc,
     Range,
-    SeqStmt,
-    Stmt,
     Var,
     const,
     seq,
     substitute_buffers,
 )
 from workbench.ir.places import Places, places
-from workbench.schedule.counters import Bounds
-from workbench.schedule.moving import nest, statements, within
-from workbench.schedule.regions import Box
-from workbench.schedule.scope import around, domain, only_region, read, shared_loops, written
+from workbench.schedule.domains import bounds_at, domain
+from workbench.schedule.moving import nest_needed, within
+from workbench.schedule.nest import iter_var, statements, with_body
+from workbench.schedule.primitive import Edit
+from workbench.schedule.regions import Box, exact
+from workbench.schedule.scope import (
+    buffers_read,
+    buffers_written,
+    common_loops,
+    reallocate,
+    region_of,
+)
+from workbench.schedule.site import Site
+
+
+class Spot(NamedTuple):
+    """A place in the body of a loop or a block, and the loops there."""
+
+    holder: For | BlockRealize
+    at: int
+    loops: Sequence[For] = ()
+
 
 SCOPES = ("global", "shared", "local")
 
 
-def check_scope(verb: str, block: Block, scope: str) -> None:
+def check_scope(site: Site[Block], scope: str) -> None:
     """Refuse a memory that no GPU has."""
     if scope not in SCOPES:
-        raise Refusal(
-            f"Can't {verb} `{block.name}` in {scope!r}: there is no memory of that name",
-            block,
-            hint=f"the memories: {', '.join(SCOPES)}",
+        raise replace(site, task=f"{site.task} in {scope!r}").refuse(
+            "there is no memory of that name", hint=f"the memories: {', '.join(SCOPES)}"
         )
 
 
-def nth_buffer(
-    block: Block, which: int | str, regions: tuple[BufferRegion, ...], verb: str, does: str
-) -> Buffer:
-    """The buffer that `which`, a number or a name, means among `regions` of `block`."""
+def nth_buffer(site: Site[Block], which: int | str, does: Literal["reads", "writes"]) -> Buffer:
+    """The buffer that `which`, a number or a name, means among those that the block touches."""
+    regions = site.node.reads if does == "reads" else site.node.writes
     buffers = [region.buffer for region in regions]
     if isinstance(which, int) and 0 <= which < len(buffers):
         return buffers[which]
@@ -55,50 +68,44 @@ def nth_buffer(
     if len(named) == 1:
         return named[0]
     ways = ", ".join(f"{k} or {b.name!r}" for k, b in enumerate(buffers)) or "none"
-    raise Refusal(
-        f"Can't {verb} `{block.name}`: it {does} no buffer {which!r}",
-        block,
-        hint=f"the buffers that it {does}: {ways}",
-    )
+    raise site.refuse(f"it {does} no buffer {which!r}", hint=f"the buffers that it {does}: {ways}")
 
 
 def named_buffer(
-    block: Block, buffer: list[str | int] | tuple[str | int, ...] | str, verb: str
+    site: Site[Block], buffer: list[str | int] | tuple[str | int, ...] | str
 ) -> tuple[Buffer, bool]:
     """The buffer that ("read", 0), ("write", 0) or a name means, and whether it is read."""
+    known = [(b, True) for b in buffers_read(site.node)]
+    known += [(b, False) for b in buffers_written(site.node)]
     if isinstance(buffer, str):
-        for known, reading in ((read(block), True), (written(block), False)):
-            for one in known:
-                if one.name == buffer:
-                    return one, reading
+        for one, reading in known:
+            if one.name == buffer:
+                return one, reading
     match tuple(buffer):
-        case ("read" | "write" as kind, int(number)):
-            regions = block.reads if kind == "read" else block.writes
-            return nth_buffer(block, number, regions, verb, f"{kind}s"), kind == "read"
-    raise Refusal(
-        f"Can't {verb} `{block.name}`: {buffer!r} names no buffer",
-        block,
-        hint='write ("read", 0), ("write", 0) or a name: '
-        + ", ".join(dict.fromkeys(b.name for b in (*read(block), *written(block)))),
+        case ("read", int(number)):
+            return nth_buffer(site, number, "reads"), True
+        case ("write", int(number)):
+            return nth_buffer(site, number, "writes"), False
+    names = dict.fromkeys(b.name for b, _ in known)
+    raise site.refuse(
+        f"{buffer!r} names no buffer",
+        hint=f'write ("read", 0), ("write", 0) or a name: {", ".join(names)}',
     )
 
 
-def first_reader(
-    where: Places, writer: BlockRealize, targets: list[BlockRealize]
-) -> tuple[For | BlockRealize, int, list[For]]:
-    """Where a copy fits between `writer` and the first of `targets`.
+def first_reader(writer: Site[Block], targets: list[BlockRealize]) -> Spot:
+    """Where a copy fits between `writer` and the first of `targets`, in the loops around both.
 
-    The result is the loop (or the block around) in whose body it goes, the position there, and
-    the loops around both. Raises Refusal where both stand in the init of a block.
+    Raises Refusal where both stand in the init of a block.
     """
-    loops = shared_loops(where, writer, targets[0])
-    holder: For | BlockRealize = loops[-1] if loops else where.scope(writer)
-    body = _body(holder)
+    where = writer.places
+    loops = common_loops(where, (writer.realize, targets[0]))
+    holder: For | BlockRealize = loops[-1] if loops else writer.scope
     path = [targets[0], *where.above(targets[0])]
-    at = next((k for k, stmt in enumerate(body) if stmt in path), None)
+    at = next((k for k, stmt in enumerate(statements(holder)) if stmt in path), None)
     if at is None:
-        raise _in_init(where, writer, targets[0])
-    return holder, at, loops
+        raise _in_init(where, writer.realize, targets[0])
+    return Spot(holder, at, loops)
 
 
 def check_not_in_init(where: Places, reader: BlockRealize) -> None:
@@ -107,6 +114,14 @@ def check_not_in_init(where: Places, reader: BlockRealize) -> None:
     init = scope.block.init
     if init is not None and (reader is init or init in where.above(reader)):
         raise _in_init(where, scope, reader)
+
+
+def box_written(maker: Site[Block], buffer: Buffer, loops: Sequence[For]) -> Box | None:
+    """The cells of `buffer` that `maker` surely writes in one iteration of `loops`, if proved."""
+    region = region_of(maker.node.writes, buffer)
+    assert region is not None
+    inner = maker.bounds.of(one for one in maker.loops if one not in loops)
+    return exact(region, maker.realize, inner, maker.bounds)
 
 
 def _in_init(where: Places, writer: BlockRealize, reader: BlockRealize) -> Refusal:
@@ -122,84 +137,55 @@ def _in_init(where: Places, writer: BlockRealize, reader: BlockRealize) -> Refus
     )
 
 
-def _body(holder: For | BlockRealize) -> tuple[Stmt, ...]:
-    if isinstance(holder, For):
-        return statements(holder)
-    body = holder.block.body
-    return body.stmts if isinstance(body, SeqStmt) else (body,)
+def copy_block(
+    name: str, iterators: Sequence[IterVar], source: BufferLoad, target: BufferLoad
+) -> Block:
+    """A block that copies the cell `source`, told by its iterators, to the cell `target`."""
+    body = BufferStore(target.buffer, source, target.indices)
+    return Block(name, tuple(iterators), (cell_region(source),), (cell_region(target),), body)
 
 
-def end_of(holder: BlockRealize) -> int:
-    """The position behind the last statement of a block."""
-    return len(_body(holder))
+def cell_region(cell: BufferLoad) -> BufferRegion:
+    """The region that is that one cell."""
+    return BufferRegion(cell.buffer, tuple(Range(i, const(1, i.dtype)) for i in cell.indices))
 
 
-def copy_stage(
-    source: Buffer, target: Buffer, name: str, box: Box, ends: list[tuple[int, int]], dom: Bounds
-) -> tuple[Stmt, Block]:
-    """Loops ax0, ax1, … around a block that copies `box` of `source` to `target`, and the block.
+def insert_copy(
+    site: Site[Block],
+    old: Buffer,
+    new: Buffer,
+    spot: Spot,
+    box: Box,
+    ends: Sequence[tuple[int, int]],
+    through: Sequence[BlockRealize],
+    out: bool = False,
+) -> Edit:
+    """The program with a block at `spot` that copies `box` of `old` to `new`, or `out` of it.
 
-    `ends` are the cells of each dimension that exist; `dom` bounds the variables around.
+    The blocks `through` touch `new` in the place of `old`. `ends` are the cells of each dimension
+    that exist.
     """
-    axes = [Var(f"v{k}", r.min.dtype) for k, r in enumerate(box)]
-    iterators = tuple(
-        IterVar(v, Range(const(0, v.type), const(size, v.type)), "spatial")
-        for v, size in zip(axes, source.shape, strict=True)
-    )
-    point = tuple(Range(v, const(1, v.type)) for v in axes)
-    block = Block(
-        name,
-        iterators,
-        (BufferRegion(source, point),),
-        (BufferRegion(target, point),),
-        BufferStore(target, source[tuple(axes)], tuple(axes)),
-    )
+    axes = tuple(Var(f"v{k}", r.min.dtype) for k, r in enumerate(box))
+    iterators = [iter_var(v, size) for v, size in zip(axes, old.shape, strict=True)]
+    source, target = (new, old) if out else (old, new)
+    block = copy_block(new.name, iterators, source[axes], target[axes])
+    body = statements(spot.holder)
+    dom = bounds_at(site.places, body[0])
     needed = {
         v: within(r.min, arith.simplify(r.min + r.extent - 1, dom), limits, dom)
         for v, r, limits in zip(axes, box, ends, strict=True)
     }
-    stmt, _ = nest(block, needed, dom, keep_unit_loops=True)
-    return stmt, block
+    stage, _ = nest_needed(block, needed, dom, keep_unit_loops=True)
+    stmts = seq(*body[: spot.at], stage, *body[spot.at :])
+    func = site.places.replace(spot.holder, with_body(spot.holder, stmts))
+    changed = {r: replace(r, block=substitute_buffers(r.block, {old: new})) for r in through}
+    func = places(func).replace_each(changed)
+    return Edit(reallocate(func, site.scope, (*site.scope.block.alloc_buffers, new)), block.id)
 
 
 def cached(buffer: Buffer, scope: str) -> Buffer:
     """A buffer of the same shape as `buffer` in the memory `scope`."""
-    name = f"{buffer.name}_{scope}"
-    return Buffer(name, buffer.shape, buffer.type, scope)
-
-
-def insert(
-    func: PrimFunc,
-    holder: For | BlockRealize,
-    at: int,
-    stage: Stmt,
-    buffer: Buffer,
-    changed: Mapping[BlockRealize, BlockRealize],
-) -> PrimFunc:
-    """`func` with `stage` at position `at` in `holder`, `buffer` allocated, and blocks replaced."""
-    where = places(func)
-    anchor: BlockRealize = next(iter(changed))
-    scope_id = where.scope(anchor).block.id
-    body = _body(holder)
-    new_body = seq(*body[:at], stage, *body[at:])
-    if isinstance(holder, For):
-        func = where.replace(holder, replace(holder, body=new_body))
-    else:
-        func = where.replace(holder, replace(holder, block=replace(holder.block, body=new_body)))
-    func = places(func).replace_each(changed)
-    scope = places(func).blocks[scope_id]
-    block = replace(scope.block, alloc_buffers=(*scope.block.alloc_buffers, buffer))
-    return places(func).replace(scope, replace(scope, block=block))
-
-
-def reading(realize: BlockRealize, old: Buffer, new: Buffer) -> BlockRealize:
-    """`realize` with `new` in the place of `old`, wherever its block reads or writes it."""
-    return replace(realize, block=substitute_buffers(realize.block, {old: new}))
-
-
-def bounds_at(func: PrimFunc, holder: For | BlockRealize) -> Bounds:
-    """The bounds of the variables in scope in the body of `holder`."""
-    return around(places(func), _body(holder)[0])
+    return Buffer(f"{buffer.name}_{scope}", buffer.shape, buffer.type, scope)
 
 
 def scope_choices(which: str, regions: Sequence[BufferRegion]) -> Iterator[Mapping[str, Any]]:
@@ -217,7 +203,7 @@ def by_name(regions: Sequence[BufferRegion]) -> list[str | int]:
 
 def written_ends(block: Block, buffer: Buffer) -> list[tuple[int, int]]:
     """The first and last cell that the block writes along each dimension, over its whole domain."""
-    region = only_region(block.writes, buffer)
+    region = region_of(block.writes, buffer)
     assert region is not None
     found = []
     for axis, size in zip(region.region, buffer.shape, strict=True):

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from workbench.diag import Refusal
 from workbench.ir import (
     TRUE,
     BinOp,
     Block,
-    BlockId,
     BlockRealize,
     Buffer,
     BufferLoad,
@@ -18,58 +16,52 @@ from workbench.ir import (
     For,
     IfThenElse,
     Node,
-    PrimFunc,
     walk,
 )
-from workbench.ir.places import places
 from workbench.schedule.feeding import makes_all
+from workbench.schedule.site import Site
 
 
-def check_copied(
-    before: PrimFunc, func: PrimFunc, copy: BlockId, buffer: Buffer, block: Block, task: str
-) -> None:
-    """Refuse the block `copy` of `func` unless all that it reads of `buffer` was written.
+def check_copied(site: Site[Block], copy: Site[Block], buffer: Buffer) -> None:
+    """Refuse the block `copy` of the program after the step unless all that it reads was written.
 
     It is proved in the nearest block around that writes `buffer` ahead of the copy. An argument
-    holds a value everywhere. `block` of `before` is marked.
+    holds a value everywhere.
     """
-    where = places(func)
-    user = where.blocks[copy]
-    while user is not func.body:
+    where, user = copy.places, copy.realize
+    while user is not copy.func.body:
         scope = where.scope(user)
-        before_it = [
+        makers = [
             maker
             for maker in where.writers_under(scope, buffer)
             if where.position[maker] < where.position[user]
         ]
-        if before_it and makes_all(func, scope.block.body, before_it, user, buffer):
+        if makers and makes_all(where, scope.block.body, makers, user, buffer):
             return
         if buffer in scope.block.alloc_buffers:
-            raise Refusal(
-                f"Can't {task}: a copy may take cells of {buffer.name} that nobody wrote",
-                places(before).realize(block),
-                *(places(before).blocks[maker.block.id] for maker in before_it),
-                detail=f"`{block.name}` may leave them unread; the copy would read them all",
+            raise site.refuse(
+                f"a copy may take cells of {buffer.name} that nobody wrote",
+                site.node,
+                *(site.places.blocks[maker.block.id] for maker in makers),
+                detail=f"`{site.name}` may leave them unread; the copy would read them all",
                 hint=f"let all of {buffer.name} be written first, with 0 where it does not matter",
             )
         user = scope
 
 
-def reads_always(func: PrimFunc, realize: BlockRealize, buffer: Buffer) -> bool:
-    """Whether each instance of a block evaluates all of its loads of `buffer`.
+def reads_always(site: Site[Block], buffer: Buffer) -> bool:
+    """Whether each instance of the block evaluates all of its loads of `buffer`.
 
     Where it does, a cell that nobody wrote has no place in what it reads.
     """
-    around = []
-    for outer in places(func).above(realize):
+    for outer in site.places.above(site.realize):
         if isinstance(outer, BlockRealize):
             break
-        around.append(outer)
-    if any(isinstance(outer, IfThenElse) or _varies(outer) for outer in around):
-        return False
+        if isinstance(outer, IfThenElse) or _varies(outer):
+            return False
     return not any(
         isinstance(node, BufferLoad) and node.buffer is buffer
-        for part in _chosen(realize)
+        for part in _chosen(site.realize)
         for node in walk(part)
     )
 

@@ -7,51 +7,46 @@ from collections.abc import Collection
 from workbench import arith
 from workbench.access.iterations import carries
 from workbench.access.units import Unit, units, writes_apart
-from workbench.diag import Refusal
-from workbench.ir import Block, BlockId, Buffer, For, PrimFunc
-from workbench.ir.places import places
-from workbench.schedule.scope import around
+from workbench.ir import Block, Buffer, For
+from workbench.schedule.domains import bounds_at
+from workbench.schedule.site import Site
 
 
-def check_leaves(
-    before: PrimFunc, after: PrimFunc, block: Block, task: str, into: Block | None = None
-) -> None:
-    """Refuse a step that takes `block` out of a loop in which others need its order.
+def check_leaves(site: Site[Block], there: Site[Block]) -> None:
+    """Refuse a step that takes the block out of a loop in which others need its order.
 
-    It is in its new place, or has become part of the block `into`.
+    It is `there` after the step, or has become part of that block.
 
     In such a loop a buffer is filled anew in each iteration, or carries a value to the next one:
-    there, running all of `block` before or after all of another block is something else.
+    there, running all of the block before or after all of another block is something else.
     """
-    where, now = places(before), places(after)
-    kept = {loop.loop_var for loop in now.all_loops_above(now.blocks[(into or block).id])}
-    for loop in where.loops_above(where.realize(block)):
+    kept = {loop.loop_var for loop in there.places.all_loops_above(there.realize)}
+    for loop in site.loops:
         if loop.loop_var not in kept:
-            check_carries_nothing(before, loop, block.id, task)
+            check_carries_nothing(site, loop)
 
 
-def check_carries_nothing(func: PrimFunc, loop: For, block: BlockId, task: str) -> None:
-    """Refuse unless `loop` carries nothing between `block` in it and the other blocks in it."""
-    where = places(func)
+def check_carries_nothing(site: Site[Block], loop: For) -> None:
+    """Refuse unless `loop` carries nothing between the block in it and the other blocks in it."""
     below = list(units(loop.body))
-    (own,) = (unit for unit in below if unit.block and unit.block.id is block)
+    (own,) = (unit for unit in below if unit.block is site.node)
     inside = [one for unit in below for one in unit.loops]
-    dom = {**around(where, loop.body), **arith.loop_bounds([loop, *inside])}
+    dom = {**bounds_at(site.places, loop.body), **arith.loop_bounds([loop, *inside])}
     if loop.loop_var in dom and len(set(dom[loop.loop_var])) == 1:
         return  # it runs once
     changed = {buffer for unit in below for buffer in unit.writes}
     for other in below:
         if other is own:
             continue
-        if not own.writes & (other.reads | other.writes) and _repeats(other, changed):
+        shared = own.writes & (other.reads | other.writes)
+        if not shared and _repeats(other, changed):
             continue
-        shared = (own.writes & (other.reads | other.writes)) | (own.reads & other.writes)
-        for buffer in sorted(shared, key=lambda b: b.name):
+        for buffer in sorted(shared | (own.reads & other.writes), key=lambda b: b.name):
             if carries(loop, own, other, buffer, dom):
                 name = loop.loop_var.name
-                raise Refusal(
-                    f"Can't {task}: it would leave `{name}`, in which {buffer.name} is not proved "
-                    "to stay as it is",
+                raise site.refuse(
+                    f"it would leave `{name}`, in which {buffer.name} is not proved to stay as it "
+                    "is",
                     own.stmt,
                     other.stmt,
                     detail=f"an iteration of `{name}` may use a cell of {buffer.name} that another "

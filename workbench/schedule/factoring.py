@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from workbench import arith
 from workbench.access.units import same_cell
-from workbench.diag import Refusal
 from workbench.ir import (
     BinOp,
     Block,
-    BlockRealize,
     Buffer,
     BufferLoad,
     BufferStore,
     Const,
+    Data,
     Expr,
     For,
-    PrimFunc,
+    IterVar,
+    Var,
     binary,
     const,
     substitute,
     walk,
 )
-from workbench.ir.places import places
 from workbench.schedule.bindings import conjuncts
 from workbench.schedule.counters import variables
-from workbench.schedule.nest import constant_extent
+from workbench.schedule.domains import moved_by
+from workbench.schedule.nest import refuse_if_one_varies
 from workbench.schedule.regions import one_to_one
-from workbench.schedule.scope import around, bindings
+from workbench.schedule.site import Site
 
 _START = {"+": 0, "*": 1, "min": None, "max": None}  # None: any start may be taken many times
 
@@ -48,31 +49,29 @@ class Sum:
         return binary(self.op, term, result) if self.term_first else binary(self.op, result, term)
 
 
-def only_sum(func: PrimFunc, block: Block, task: str) -> Sum:
-    """The sum that `block` makes, refused where it is no such thing or has another start."""
-    realize = places(func).realize(block)
-    store, init = block.body, block.init
-    found = None
-    if isinstance(store, BufferStore) and isinstance(init, BufferStore):
-        found = sum_of(store, init)
+def only_sum(site: Site[Block]) -> Sum:
+    """The sum that the block makes, refused where it is no such thing or has another start."""
+    found = sum_of(site.node)
     if found is None:
-        raise Refusal(
-            f"Can't {task}: `{block.name}` is not of the form C[…] = C[…] + term",
-            realize,
+        raise site.refuse(
+            f"`{site.name}` is not of the form C[…] = C[…] + term",
             hint="the parts can be joined by +, *, T.min or T.max; the init is one store",
         )
     wanted = _START[found.op]
     if wanted is not None and not (isinstance(found.start, Const) and found.start.value == wanted):
-        raise Refusal(
-            f"Can't {task}: `{block.name}` does not start at {wanted}",
-            realize,
+        raise site.refuse(
+            f"`{site.name}` does not start at {wanted}",
             detail="every part would start there again",
             hint=f"let T.init() store {wanted}, and bring in the other value afterwards",
         )
     return found
 
 
-def sum_of(store: BufferStore, init: BufferStore) -> Sum | None:
+def sum_of(block: Block) -> Sum | None:
+    """The sum that `block` makes; None where it is not of that form."""
+    store, init = block.body, block.init
+    if not (isinstance(store, BufferStore) and isinstance(init, BufferStore)):
+        return None
     value = store.value
     if not (isinstance(value, BinOp) and value.op in _START and init.buffer is store.buffer):
         return None
@@ -90,85 +89,88 @@ def _loads(e: Expr, buffer: Buffer) -> bool:
     return any(isinstance(n, BufferLoad) and n.buffer is buffer for n in walk(e))
 
 
-def sum_loops(func: PrimFunc, realize: BlockRealize, loop: For, task: str) -> list[For]:
+def sum_loops(site: Site[Block], loop: For) -> list[For]:
     """The loops around a sum; refused unless `loop` runs over terms and no term comes twice."""
-    where = places(func)
-    loops = where.loops_above(realize)
-    bound = bindings(realize)
-    kinds = {
-        kind: {
-            v for it in realize.block.iter_vars if it.kind == kind for v in variables(bound[it.var])
-        }
-        for kind in ("spatial", "reduce")
-    }
+    loops, terms = site.loops, moved_by(site.realize, "reduce")
+    both = moved_by(site.realize, "spatial") & terms
     for one in loops:
-        if one.loop_var in kinds["spatial"] & kinds["reduce"]:
-            raise Refusal(
-                f"Can't {task}: `{one.loop_var.name}` says both which cell and which term",
+        if one.loop_var in both:
+            raise site.refuse(
+                f"`{one.loop_var.name}` says both which cell and which term",
                 one,
-                realize,
+                site.node,
                 hint="split the loops so that each moves the cell or the term alone",
             )
-    if loop.loop_var not in kinds["reduce"]:
-        raise Refusal(
-            f"Can't {task}: `{realize.block.name}` does not sum over it",
+    summed = [one for one in loops if one.loop_var in terms]
+    if loop not in summed:
+        ways = ", ".join(f"`{one.loop_var.name}`" for one in summed) or "none"
+        raise site.refuse(
+            f"`{site.name}` does not sum over it",
             loop,
-            realize,
-            hint="the loops of the sum: "
-            + (", ".join(f"`{o.loop_var.name}`" for o in loops if o.loop_var in kinds["reduce"])
-               or "none"),
-        )  # fmt: skip
-    _check_nest(func, realize, loops, [o for o in loops if o.loop_var in kinds["reduce"]], task)
+            site.node,
+            hint=f"the loops of the sum: {ways}",
+        )
+    _check_nest(site, loops, summed[0])
     return loops
 
 
-def _check_nest(
-    func: PrimFunc, realize: BlockRealize, loops: list[For], summed: list[For], task: str
+def _check_nest(site: Site[Block], loops: list[For], outermost: For) -> None:
+    realize = site.realize
+    refuse_if_one_varies(site, loops, "the buffer of the parts needs a fixed size")
+    others = [r for r in site.places.blocks_under(outermost) if r is not realize]
+    others += site.places.blocks_under(loops[0])[:1]  # what is ahead of it
+    if others != [realize]:
+        raise site.refuse(
+            f"`{others[0].block.name}` is in the nest of `{site.name}`",
+            realize,
+            others[0],
+            hint=f"take it out of the loops of `{site.name}` first",
+        )
+    check_one_to_one(
+        site, loops, "its loops", "every loop of more than one turn must move a cell or a term"
+    )
+
+
+def check_one_to_one(
+    site: Site[Block], loops: Sequence[For], who: str, hint: str, where: Expr | None = None
 ) -> None:
-    where = places(func)
-    name = realize.block.name
-    varying = [one for one in loops if constant_extent(one) is None]
-    if varying:
-        raise Refusal(
-            f"Can't {task}: how often `{varying[0].loop_var.name}` runs varies",
-            varying[0],
-            hint="the buffer of the parts needs a fixed size",
-        )
-    others = [r for r in where.blocks_under(summed[0]) if r is not realize]
-    ahead = where.blocks_under(loops[0])[0]
-    if others or ahead is not realize:
-        other = others[0] if others else ahead
-        raise Refusal(
-            f"Can't {task}: `{other.block.name}` is in the nest of `{name}`",
-            realize,
-            other,
-            hint=f"take it out of the loops of `{name}` first",
-        )
-    dom = around(where, realize)
-    inner = {one.loop_var: dom[one.loop_var] for one in loops}
-    if not one_to_one(realize.iter_values, inner, dom, realize.predicate):
-        raise Refusal(
-            f"Can't {task}: a term may be added twice",
-            realize,
-            detail="its loops may run the block twice for the same iterators",
-            hint="every loop of more than one turn must move a cell or a term",
+    """Refuse where `loops` run the same term twice, as far as the predicate, or `where`, holds."""
+    dom = site.bounds
+    held = site.realize.predicate if where is None else where
+    if not one_to_one(site.realize.iter_values, dom.of(loops), dom, held):
+        raise site.refuse(
+            "a term may be added twice",
+            detail=f"{who} may run the block twice for the same iterators",
+            hint=hint,
         )
 
 
-def check_partial(func: PrimFunc, realize: BlockRealize, loop: For, task: str) -> None:
+def init_block(
+    block: Block, iterators: Sequence[IterVar], suffix: str, notes: tuple[tuple[str, Data], ...]
+) -> Block:
+    """The init of `block` as a block of its own, with copies of those of its iterators."""
+    assert block.init is not None
+    fresh = {it.var: Var(f"{it.var.name}{suffix}", it.var.type) for it in iterators}
+    body = substitute(block.init, fresh)
+    return Block(
+        f"{block.name}_init",
+        tuple(replace(it, var=fresh[it.var]) for it in iterators),
+        arith.access_regions(body)[0],
+        tuple(substitute(w, fresh) for w in block.writes),
+        body,
+        annotations=notes,
+    )
+
+
+def check_partial(site: Site[Block], loop: For) -> None:
     """Refuse where the T.where of a sum would leave a part of it without even its start."""
-    bound = bindings(realize)
-    summed = {
-        v for it in realize.block.iter_vars if it.kind == "reduce" for v in variables(bound[it.var])
-    }
-    dom = around(places(func), realize)
+    summed, dom = moved_by(site.realize, "reduce"), site.bounds
     first = {v: const(dom[v][0], v.type) for v in summed - {loop.loop_var}}
-    for condition in conjuncts(realize.predicate):
+    for condition in conjuncts(site.realize.predicate):
         if variables(condition) & summed and not arith.prove(substitute(condition, first), dom):
-            raise Refusal(
-                f"Can't {task}: its T.where leaves out whole parts",
-                realize,
-                detail=f"for some `{loop.loop_var.name}` no term at all is summed",
-                hint=f"split by a factor that divides, or rfactor a loop inside "
-                f"`{loop.loop_var.name}`",
+            name = loop.loop_var.name
+            raise site.refuse(
+                "its T.where leaves out whole parts",
+                detail=f"for some `{name}` no term at all is summed",
+                hint=f"split by a factor that divides, or rfactor a loop inside `{name}`",
             )

@@ -2,73 +2,70 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from workbench import arith
 from workbench.access.cells import sure_units, writes_all
 from workbench.access.iterations import feeds
 from workbench.access.units import units
 from workbench.diag import Refusal
-from workbench.ir import Block, BlockRealize, Buffer, For, PrimFunc, Stmt
-from workbench.ir.places import Places, places
-from workbench.schedule.counters import Bounds, variables
-from workbench.schedule.regions import Box, exact, holds, touched
+from workbench.ir import Block, BlockRealize, Buffer, For, Stmt
+from workbench.ir.places import Places
+from workbench.schedule.counters import Bounds
+from workbench.schedule.domains import bounds_at, moved_by
+from workbench.schedule.regions import Box, contains, exact, touched
 from workbench.schedule.scope import (
-    around,
-    bindings,
+    buffers_read,
+    common_loops,
     may_be_left_out,
-    only_region,
-    read,
-    shared_loops,
+    region_of,
     starts_first,
     writers,
 )
+from workbench.schedule.site import Site
 
 
 def check_fed(
-    before: PrimFunc,
-    func: PrimFunc,
-    block: Block,
-    task: str,
+    site: Site[Block | For],
+    reader: Site[Block],
     finished: bool = True,
     only: Buffer | None = None,
 ) -> None:
-    """Refuse `func` unless every value that `block` reads there is made before it is read.
+    """Refuse a step unless every value that the block `reader`, told after it, reads is made first.
 
     A sum must be finished too, unless `finished` is False: a block whose last run is the one that
     counts may read it earlier as well. With `only`, no other buffer is looked at: the step left
     those as they were.
 
     Values from before the loops that reader and maker share are there as a whole; of what is made
-    in the same iteration, the exact box written must hold the box read. Nodes of `before`, the
-    program as it was, are marked.
+    in the same iteration, the exact box written must hold the box read.
     """
-    where = places(func)
-    reader = where.realize(block)
-    for buffer in read(block) if only is None else [only]:
-        for maker in writers(func, block, buffer):
-            if maker is reader:
+    where = reader.places
+    for buffer in buffers_read(reader.node) if only is None else [only]:
+        for maker in writers(reader, buffer):
+            if maker is reader.realize:
                 continue
-            known = places(before).blocks
-            marks = [known[b.id] for b in (maker.block, block) if b.id in known]
-            if where.position[maker] > where.position[reader]:
-                _check_still_there(before, func, maker, reader, buffer, task, marks)
+            flow = _Flow(site, where, maker, reader.realize, buffer)
+            if where.position[maker] > where.position[reader.realize]:
+                flow.check_still_there()
                 continue
             if finished or not starts_first(maker, arith.loop_bounds(where.loops_above(maker))):
-                _check_finished(where, maker, reader, buffer, task, marks)
-            _check_made(where, maker, reader, buffer, task, marks)
+                flow.check_finished()
+            flow.check_made()
 
 
 def makes_all(
-    func: PrimFunc, holder: Stmt, makers: list[BlockRealize], reader: BlockRealize, buffer: Buffer
+    where: Places, holder: Stmt, makers: list[BlockRealize], reader: BlockRealize, buffer: Buffer
 ) -> bool:
     """Whether, in one run of `holder`, one of `makers` writes all that `reader` reads of `buffer`.
 
     It is a proof that the reader finds nothing there of an earlier run, or of nobody.
     """
-    where = places(func)
     below = list(units(holder))
     own = next(unit for unit in below if unit.stmt is reader)
     inside = [one for unit in below for one in unit.loops]
-    dom = {**around(where, holder), **arith.loop_bounds([*where.all_loops_above(holder), *inside])}
+    loops = [*where.all_loops_above(holder), *inside]
+    dom = {**bounds_at(where, holder), **arith.loop_bounds(loops)}
     surely = [
         unit
         for unit in sure_units(holder)
@@ -77,109 +74,100 @@ def makes_all(
     return any(feeds(holder, unit, own, buffer, dom) for unit in surely)
 
 
-def _check_still_there(
-    before: PrimFunc,
-    func: PrimFunc,
-    writer: BlockRealize,
-    reader: BlockRealize,
-    buffer: Buffer,
-    task: str,
-    marks: list[BlockRealize],
-) -> None:
-    """Refuse where `writer`, behind `reader`, may overwrite in an earlier turn what it reads."""
-    common = shared_loops(places(func), writer, reader)
-    if not common:
-        return
-    known = places(before)
-    old, other = known.blocks.get(reader.block.id), known.blocks.get(writer.block.id)
-    if old is not None and other is not None:
-        shared = [loop.loop_var for loop in shared_loops(known, other, old)]
-        if shared == [loop.loop_var for loop in common] and _reads_as_before(old, reader, buffer):
+@dataclass(frozen=True, slots=True)
+class _Flow:
+    """A buffer that `maker` writes and `reader` reads in the program that a step made."""
+
+    site: Site[Block | For]  # where the step is tried
+    where: Places
+    maker: BlockRealize
+    reader: BlockRealize
+    buffer: Buffer
+
+    @property
+    def loops(self) -> list[For]:
+        """The loops that run both, outermost first."""
+        return common_loops(self.where, (self.maker, self.reader))
+
+    def refuse(self, what: str, detail: str, hint: str) -> Refusal:
+        """The refusal that marks the two as they were before the step."""
+        known = self.site.places.blocks
+        marks = [known[r.block.id] for r in (self.maker, self.reader) if r.block.id in known]
+        why = f"`{self.reader.block.name}` would read {what}"
+        return self.site.refuse(why, *marks, detail=detail, hint=hint)
+
+    def check_still_there(self) -> None:
+        """Refuse where the writer, behind, may overwrite in an earlier turn what is read."""
+        if not self.loops or self._is_as_before():
             return
-    raise Refusal(
-        f"Can't {task}: `{reader.block.name}` would read {buffer.name} too late",
-        *marks,
-        detail=f"`{writer.block.name}` may have overwritten it in an earlier turn of "
-        f"`{common[-1].loop_var.name}`",
-        hint=f"let `{writer.block.name}` write another buffer",
-    )
-
-
-def _reads_as_before(old: BlockRealize, new: BlockRealize, buffer: Buffer) -> bool:
-    """Whether a block reads the same cells of `buffer` in the same iterations as it did."""
-    a, b = only_region(old.block.reads, buffer), only_region(new.block.reads, buffer)
-    if a is None or b is None or len(old.iter_values) != len(new.iter_values):
-        return False
-    pairs = [*zip(old.iter_values, new.iter_values, strict=True)]
-    for x, y in zip(a.region, b.region, strict=True):
-        pairs += [(x.min, y.min), (x.extent, y.extent)]
-    return all(arith.equal(x, y) for x, y in pairs)
-
-
-def _check_finished(
-    where: Places,
-    maker: BlockRealize,
-    reader: BlockRealize,
-    buffer: Buffer,
-    task: str,
-    marks: list[BlockRealize],
-) -> None:
-    """Refuse where `reader` would read a sum inside a loop over which it is still summed."""
-    shared = [loop.loop_var for loop in shared_loops(where, maker, reader)]
-    bound = bindings(maker)
-    reduced = [it.var for it in maker.block.iter_vars if it.kind == "reduce"]
-    summed = {v for iterator in reduced for v in variables(bound[iterator])}
-    unfinished = [v for v in shared if v in summed]
-    if unfinished:
-        raise Refusal(
-            f"Can't {task}: `{reader.block.name}` would read unfinished sums of {buffer.name}",
-            *marks,
-            detail=f"`{maker.block.name}` goes on summing as `{unfinished[0].name}` goes on",
-            hint=f"let it be read outside `{unfinished[0].name}`, where the sums are finished",
+        name = self.maker.block.name
+        raise self.refuse(
+            f"{self.buffer.name} too late",
+            detail=f"`{name}` may have overwritten it in an earlier turn of "
+            f"`{self.loops[-1].loop_var.name}`",
+            hint=f"let `{name}` write another buffer",
         )
 
+    def _is_as_before(self) -> bool:
+        """Whether, in the same loops, the same cells are read in the same iterations as before."""
+        known = self.site.places
+        old, other = (known.blocks.get(r.block.id) for r in (self.reader, self.maker))
+        if old is None or other is None:
+            return False
+        shared = [loop.loop_var for loop in common_loops(known, (other, old))]
+        a, b = (region_of(r.block.reads, self.buffer) for r in (old, self.reader))
+        values = old.iter_values, self.reader.iter_values
+        if shared != [loop.loop_var for loop in self.loops] or len(values[0]) != len(values[1]):
+            return False
+        if a is None or b is None:
+            return False
+        pairs = [*zip(*values, strict=True)]
+        for x, y in zip(a.region, b.region, strict=True):
+            pairs += [(x.min, y.min), (x.extent, y.extent)]
+        return all(arith.equal(x, y) for x, y in pairs)
 
-def _check_made(
-    where: Places,
-    maker: BlockRealize,
-    reader: BlockRealize,
-    buffer: Buffer,
-    task: str,
-    marks: list[BlockRealize],
-) -> None:
-    """Refuse where `reader` would read cells that `maker` writes in another iteration."""
-    common = shared_loops(where, maker, reader)
-    if not common:
-        return
-    made, wanted, dom = _in_one_iteration(where, maker, reader, buffer, common)
-    if made is None or not holds(made, wanted, buffer.shape, dom):
-        inmost = common[-1].loop_var.name
-        raise Refusal(
-            f"Can't {task}: `{reader.block.name}` would read {buffer.name} too early",
-            *marks,
-            detail=f"one iteration of `{inmost}` may not make all that is read in it",
-            hint=f"let it be read outside `{inmost}`, or move `{maker.block.name}` to its reader "
-            "with compute_at",
-        )
+    def check_finished(self) -> None:
+        """Refuse where a sum would be read inside a loop over which it is still summed."""
+        summed = moved_by(self.maker, "reduce")
+        unfinished = [loop.loop_var.name for loop in self.loops if loop.loop_var in summed]
+        if unfinished:
+            raise self.refuse(
+                f"unfinished sums of {self.buffer.name}",
+                detail=f"`{self.maker.block.name}` goes on summing as `{unfinished[0]}` goes on",
+                hint=f"let it be read outside `{unfinished[0]}`, where the sums are finished",
+            )
 
+    def check_made(self) -> None:
+        """Refuse where cells would be read that the maker writes in another iteration."""
+        if not self.loops:
+            return
+        made, wanted, dom = self._in_one_iteration()
+        if made is None or not contains(made, wanted, self.buffer.shape, dom):
+            inmost = self.loops[-1].loop_var.name
+            raise self.refuse(
+                f"{self.buffer.name} too early",
+                detail=f"one iteration of `{inmost}` may not make all that is read in it",
+                hint=f"let it be read outside `{inmost}`, or move `{self.maker.block.name}` to its "
+                "reader with compute_at",
+            )
 
-def _in_one_iteration(
-    where: Places, maker: BlockRealize, reader: BlockRealize, buffer: Buffer, common: list[For]
-) -> tuple[Box | None, Box, Bounds]:
-    """What `maker` surely writes and what `reader` reads in one iteration of the common loops."""
-    boxes: list[Box | None] = []
-    outer: Bounds = {}
-    for realize, regions in ((maker, maker.block.writes), (reader, reader.block.reads)):
-        dom = around(where, realize)
-        own = [loop for loop in where.loops_above(realize) if loop not in common]
-        inner = {loop.loop_var: dom[loop.loop_var] for loop in own}
-        outer = {v: ends for v, ends in dom.items() if v not in inner}
-        region = only_region(regions, buffer)
-        assert region is not None
-        if realize is maker and may_be_left_out(where, maker, reader):
-            boxes.append(None)
-            continue
-        measure = exact if realize is maker else touched
-        boxes.append(measure(region, realize, inner, outer))
-    assert boxes[1] is not None
-    return boxes[0], boxes[1], outer
+    def _in_one_iteration(self) -> tuple[Box | None, Box, Bounds]:
+        """What is surely written and what is read in one iteration of the common loops."""
+        common = self.loops
+        boxes: list[Box | None] = []
+        outer: Bounds = {}
+        for realize in (self.maker, self.reader):
+            making = realize is self.maker
+            dom = bounds_at(self.where, realize)
+            inner = dom.of(loop for loop in self.where.loops_above(realize) if loop not in common)
+            outer = {v: ends for v, ends in dom.items() if v not in inner}
+            regions = realize.block.writes if making else realize.block.reads
+            region = region_of(regions, self.buffer)
+            assert region is not None
+            if making and may_be_left_out(self.where, self.maker, self.reader):
+                boxes.append(None)
+                continue
+            measure = exact if making else touched
+            boxes.append(measure(region, realize, inner, outer))
+        assert boxes[1] is not None
+        return boxes[0], boxes[1], outer

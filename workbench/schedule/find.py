@@ -29,11 +29,7 @@ class Finder:
             return func, places(func).loops[value.key]
         if isinstance(value, str):
             return self.func, self._named_loop(value)
-        got = f"the block `{value.name}`" if isinstance(value, BlockHandle) else value_text(value)
-        raise Refusal(
-            f"Can't {self.task}: it takes a loop, not {got}",
-            hint="pass a loop's handle, from get_loops() or split(), or its name",
-        )
+        raise self._wrong(value, "a loop", "get_loops() or split()")
 
     def block(self, value: object) -> tuple[PrimFunc, Block]:
         """The block that `value` stands for, and the function that holds it."""
@@ -42,10 +38,15 @@ class Finder:
             return func, places(func).blocks[value.key].block
         if isinstance(value, str):
             return self.func, self._named_block(value)
-        got = f"the loop `{value.name}`" if isinstance(value, LoopHandle) else value_text(value)
-        raise Refusal(
-            f"Can't {self.task}: it takes a block, not {got}",
-            hint="pass a block's handle, from get_block(), or its name",
+        raise self._wrong(value, "a block", "get_block()")
+
+    def _wrong(self, value: object, wanted: str, source: str) -> Refusal:
+        got = value_text(value)
+        if isinstance(value, (LoopHandle, BlockHandle)):
+            got = f"the {value.kind} `{value.name}`"
+        return Refusal(
+            f"Can't {self.task}: it takes {wanted}, not {got}",
+            hint=f"pass {wanted}'s handle, from {source}, or its name",
         )
 
     def either(self, value: object) -> tuple[PrimFunc, For | Block]:
@@ -117,13 +118,8 @@ class Finder:
 
     def _same_history(self, handle: Handle) -> None:
         if handle.history is not self.node.history:
-            kind = "loop" if isinstance(handle, LoopHandle) else "block"
-            same = [
-                stmt
-                for func in self.node.mod.functions
-                for stmt in places(func).order
-                if handle.name == _name_of(stmt)
-            ]
+            kind = handle.kind
+            same = [stmt for stmt in _statements(self.node) if handle.name == _name_of(stmt)]
             again = (
                 f"sch.get_block({string(handle.name)})"
                 if kind == "block"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeAlias, TypeVar
 
 from workbench.diag import visible
 from workbench.ir import BlockId, Var
@@ -12,52 +12,58 @@ if TYPE_CHECKING:
     from workbench.schedule.history import History
 
 
-class LoopHandle:
-    """A loop of a schedule's history, known by its variable whatever else changes."""
+K = TypeVar("K", bound=Var | BlockId)
+
+
+class _Handle(Generic[K]):
+    """What loops and blocks have in common: equal where they are one in one history."""
 
     __slots__ = ("history", "key")
+    kind: ClassVar[str]
+    key: K
 
-    def __init__(self, history: History, key: Var) -> None:
+    def __init__(self, history: History, key: K) -> None:
         self.history = history
         self.key = key
+
+    @property
+    def name(self) -> str:
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, _Handle) and self.key is other.key and self.history is other.history
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} {visible(self.name)}>"
+
+
+class LoopHandle(_Handle[Var]):
+    """A loop of a schedule's history, known by its variable whatever else changes."""
+
+    __slots__ = ()
+    kind = "loop"
 
     @property
     def name(self) -> str:
         """The name of the loop's variable."""
         return self.key.name
 
-    def __eq__(self, other: object) -> bool:
-        return _same(self, other)
 
-    def __hash__(self) -> int:
-        return hash(self.key)
-
-    def __repr__(self) -> str:
-        return f"<loop {visible(self.name)}>"
-
-
-class BlockHandle:
+class BlockHandle(_Handle[BlockId]):
     """A block of a schedule's history, known by its identity whatever it is called."""
 
-    __slots__ = ("history", "key")
-
-    def __init__(self, history: History, key: BlockId) -> None:
-        self.history = history
-        self.key = key
+    __slots__ = ()
+    kind = "block"
 
     @property
     def name(self) -> str:
         """The name of the block in the newest program that has it."""
         return block_name(self.history, self.key)
-
-    def __eq__(self, other: object) -> bool:
-        return _same(self, other)
-
-    def __hash__(self) -> int:
-        return hash(self.key)
-
-    def __repr__(self) -> str:
-        return f"<block {visible(self.name)}>"
 
 
 Handle: TypeAlias = LoopHandle | BlockHandle
@@ -71,7 +77,3 @@ def block_name(history: History, key: BlockId) -> str:
             if realize is not None:
                 return realize.block.name
     return "?"
-
-
-def _same(a: Handle, b: object) -> bool:
-    return type(a) is type(b) and a.key is b.key and a.history is b.history

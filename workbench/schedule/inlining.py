@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeVar
 
 from workbench import arith
 from workbench.diag import Refusal
@@ -19,32 +20,37 @@ from workbench.ir import (
     Expr,
     Node,
     PrimFunc,
+    Range,
     Var,
     binary,
     const,
     rebuild,
+    rewrite,
     too_deep,
 )
 from workbench.ir.places import places
 from workbench.schedule.counters import Bounds
-from workbench.schedule.scope import domain
+from workbench.schedule.domains import domain
+from workbench.schedule.moving import removed
+from workbench.schedule.scope import reallocate
+from workbench.schedule.site import Site
+
+T = TypeVar("T", bound=Node)
 
 
-def only_store(func: PrimFunc, block: Block, task: str) -> BufferStore:
-    """The store that is all that `block` does."""
-    if block.init is not None:
-        raise Refusal(
-            f"Can't {task}: it is a sum, which no single expression gives",
-            places(func).realize(block),
+def only_store(site: Site[Block]) -> BufferStore:
+    """The store that is all that the block does."""
+    if site.node.init is not None:
+        raise site.refuse(
+            "it is a sum, which no single expression gives",
             hint="inline blocks that compute each cell at once; move a sum with compute_at",
         )
-    if not isinstance(block.body, BufferStore):
-        raise Refusal(
-            f"Can't {task}: it does more than to store one value",
-            places(func).realize(block),
+    if not isinstance(site.node.body, BufferStore):
+        raise site.refuse(
+            "it does more than to store one value",
             hint="inline blocks whose body is one assignment",
         )
-    return block.body
+    return site.node.body
 
 
 def inverse(
@@ -150,19 +156,33 @@ def inlined(realize: BlockRealize, change: Callable[[Node], Node | None]) -> Blo
     return result
 
 
+def tidied(tree: T, dom: Bounds) -> T:
+    """`tree` with its indices and ranges simplified; `dom` bounds the variables in them."""
+
+    def change(node: Node) -> Node:
+        match node:
+            case BufferLoad(indices=indices) | BufferStore(indices=indices):
+                return replace(node, indices=tuple(arith.simplify(i, dom) for i in indices))
+            case Range(low, extent):
+                return Range(arith.simplify(low, dom), arith.simplify(extent, dom))
+        return node
+
+    return rewrite(tree, change)
+
+
 def with_regions(block: Block) -> Block:
     """`block` with what it reads and writes inferred from what it does."""
     reads, writes = arith.access_regions(block)
     return replace(block, reads=reads, writes=writes)
 
 
-def without_buffer(func: PrimFunc, block: Block, buffer: Buffer) -> PrimFunc:
-    """`func` without the allocation of `buffer` in `block`."""
-    realize = places(func).blocks[block.id]
-    kept = tuple(b for b in realize.block.alloc_buffers if b is not buffer)
-    return places(func).replace(
-        realize, replace(realize, block=replace(realize.block, alloc_buffers=kept))
-    )
+def without_block(
+    site: Site[Block], changed: PrimFunc, buffer: Buffer
+) -> tuple[PrimFunc, tuple[Var, ...]]:
+    """`changed` without the block and `buffer`; also the variables of the loops that are gone."""
+    left, gone = removed(changed, places(changed).realize(site.node))
+    kept = [b for b in site.scope.block.alloc_buffers if b is not buffer]
+    return reallocate(left, site.scope, kept), gone
 
 
 def domain_conditions(block: Block, values: dict[Var, Expr], dom: Bounds) -> list[Expr]:

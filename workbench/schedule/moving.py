@@ -13,27 +13,33 @@ from workbench.ir import (
     BinOp,
     Block,
     BlockRealize,
+    Buffer,
     Const,
     Expr,
     For,
     PrimFunc,
     Range,
-    SeqStmt,
     Stmt,
     Var,
     binary,
     const,
     seq,
 )
-from workbench.ir.places import Places, places
+from workbench.ir.places import places
 from workbench.schedule.bindings import conjuncts
 from workbench.schedule.counters import Bounds, variables
+from workbench.schedule.domains import bindings, bounds_at, domain, moved_by
+from workbench.schedule.nest import serial_nest, statements
+from workbench.schedule.primitive import Edit
 from workbench.schedule.regions import Box, covers_domain, stays_in_domain, width
 from workbench.schedule.scope import (
-    around,
-    bindings,
-    domain,
+    buffers_read,
+    buffers_written,
+    common_loops,
+    is_allocated,
+    siblings,
 )
+from workbench.schedule.site import Site
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,106 +58,127 @@ class Need:
 # --- where it fits -------------------------------------------------------------------------------
 
 
-def check_loop(func: PrimFunc, block: Block, loop: For, verb: str) -> None:
-    """Refuse a loop that already holds `block` or that is inside another block."""
-    where = places(func)
-    realize = where.realize(block)
-    if loop in where.all_loops_above(realize):
-        raise Refusal(
-            f"Can't {verb} `{block.name}` at `{loop.loop_var.name}`: it is already in that loop",
+def check_loop(site: Site[Block], loop: For) -> None:
+    """Refuse a loop that already holds the block or that is inside another block."""
+    if loop in site.places.all_loops_above(site.realize):
+        raise site.refuse(
+            "it is already in that loop",
             loop,
-            realize,
-            hint=f"name a loop of another block; `{block.name}` moves into that block's nest",
+            site.node,
+            hint=f"name a loop of another block; `{site.name}` moves into that block's nest",
         )
-    if where.scope(loop) is not where.scope(realize):
-        raise Refusal(
-            f"Can't {verb} `{block.name}` at `{loop.loop_var.name}`: that loop is in another block",
+    if site.places.scope(loop) is not site.scope:
+        raise site.refuse(
+            "that loop is in another block",
             loop,
-            realize,
+            site.node,
             hint="a block moves only among the loops directly inside the block that holds it",
         )
 
 
-def statements(loop: For) -> tuple[Stmt, ...]:
-    """The statements of a loop's body."""
-    return loop.body.stmts if isinstance(loop.body, SeqStmt) else (loop.body,)
+def position(
+    site: Site[Block],
+    loop: For,
+    before: Sequence[BlockRealize],
+    after: Sequence[BlockRealize],
+    index: int,
+) -> int:
+    """The position in the body of `loop` that `index` means: -1 the last one, -2 the first.
 
-
-def gap(func: PrimFunc, loop: For, before: Iterable[Block], after: Iterable[Block]) -> range:
-    """The positions in the body of `loop` behind all of `before` and ahead of all of `after`."""
-    where = places(func)
-    earlier, later = {b.id for b in before}, {b.id for b in after}
-    body = statements(loop)
-    first, last = 0, len(body)
-    for k, stmt in enumerate(body):
-        inside = {
-            r.block.id
-            for r in ((stmt,) if isinstance(stmt, BlockRealize) else where.blocks_under(stmt))
-        }
-        if inside & earlier:
+    It is behind all of the blocks `before` and ahead of all of `after`.
+    """
+    first, last = 0, len(statements(loop))
+    for k, stmt in enumerate(statements(loop)):
+        own = isinstance(stmt, BlockRealize)
+        inside = [stmt] if own else site.places.blocks_under(stmt)
+        if any(r in before for r in inside):
             first = k + 1
-        if inside & later:
+        if any(r in after for r in inside):
             last = min(last, k)
-    return range(first, last + 1)
-
-
-def position(block: Block, loop: For, allowed: range, index: int, verb: str) -> int:
-    """The position that `index` means: -1 the last one allowed, -2 the first."""
+    allowed = range(first, last + 1)
     if index in (-1, -2) and allowed:
         return allowed[-1] if index == -1 else allowed[0]
     if index in allowed:
         return index
     ways = " or ".join(str(k) for k in allowed) or "none"
-    raise Refusal(
-        f"Can't {verb} `{block.name}` at `{loop.loop_var.name}`: index={index} is no place for it",
+    raise site.refuse(
+        f"index={index} is no place for it",
         loop,
         hint=f"index {ways}, between what it reads and what reads it; -1 is the last, -2 the first",
     )
 
 
-def check_whole(func: PrimFunc, block: Block, task: str) -> None:
+def check_not_overwritten(site: Site[Block], until: BlockRealize, hint: str = "") -> None:
+    """Refuse where a buffer that the block reads is written behind it, up to the block `until`."""
+    order = siblings(site)
+    for other in order[order.index(site.realize) + 1 : order.index(until) + 1]:
+        hit = [b for b in buffers_read(site.node) if b in buffers_written(other.block)]
+        if hit:
+            raise site.refuse(
+                f"`{other.block.name}` overwrites {hit[0].name}, which it reads",
+                site.node,
+                other,
+                hint=f"let `{other.block.name}` write another buffer{hint}",
+            )
+
+
+def check_is_step(site: Site[Block], buffers: Iterable[Buffer], hint: str) -> None:
+    """Refuse where one of `buffers` is seen outside the block that holds this one."""
+    for buffer in buffers:
+        if not is_allocated(site, buffer):
+            raise site.refuse(
+                f"{buffer.name} is a result of the program, not a step on the way", hint=hint
+            )
+
+
+def check_all_inside(
+    site: Site[Block], loop: For, others: list[BlockRealize], why: str, whom: str, hint: str
+) -> None:
+    """Refuse unless all of `others` are in `loop`; `hint` is for those that share no loop."""
+    outside = [r for r in others if loop not in site.places.loops_above(r)]
+    if outside:
+        ways = ", ".join(f"`{one.loop_var.name}`" for one in common_loops(site.places, others))
+        raise site.refuse(
+            f"`{outside[0].block.name}`{why}",
+            loop,
+            *outside,
+            hint=f"pick a loop that holds {whom}: {ways}" if ways else hint,
+        )
+
+
+def check_whole(site: Site[Block]) -> None:
     """Refuse a block that runs for a part of its domain only: elsewhere it may run for more."""
-    where = places(func)
-    realize = where.realize(block)
-    loops = {
-        one.loop_var: around(where, realize)[one.loop_var] for one in where.loops_above(realize)
-    }
-    if not covers_domain(realize, loops):
-        raise _not_whole(realize, task)
+    if not covers_domain(site.realize, site.bounds.of(site.loops)):
+        raise _not_whole(site)
 
 
-def _not_whole(realize: BlockRealize, task: str) -> Refusal:
-    return Refusal(
-        f"Can't {task}: its loops may not run all of its iterations",
-        realize,
+def _not_whole(site: Site[Block]) -> Refusal:
+    return site.refuse(
+        "its loops may not run all of its iterations",
         hint="make the domains of its iterators (T.axis) no larger than what its loops run",
     )
 
 
-def check_unguarded(func: PrimFunc, block: Block, task: str) -> None:
+def check_unguarded(site: Site[Block]) -> None:
     """Refuse a block that only its T.where keeps inside its buffers: elsewhere it may not hold."""
-    realize = places(func).realize(block)
-    dom = around(places(func), realize)
+    realize, dom = site.realize, site.bounds
     left = [c for c in conjuncts(realize.predicate) if not stays_in_domain(c, realize, dom)]
     if not left:
         return
-    bound = bindings(realize)
-    summed = {v for it in block.iter_vars if it.kind == "reduce" for v in variables(bound[it.var])}
+    summed = moved_by(realize, "reduce")
     if any(summed & variables(condition) for condition in left):
-        raise Refusal(
-            f"Can't {task}: without its T.where it may sum terms that it left out",
-            realize,
+        raise site.refuse(
+            "without its T.where it may sum terms that it left out",
             detail="its T.where says which terms are summed, not its iterators (T.axis)",
             hint="give T.axis.reduce the extent for which the block is meant to run",
         )
-    ends = domain(block)
-    for region in (*block.writes, *block.reads):
+    ends = domain(site.node)
+    for region in (*site.node.writes, *site.node.reads):
         for axis, size in zip(region.region, region.buffer.shape, strict=True):
             inside = (axis.min >= 0, axis.min + axis.extent <= size)
             if not all(arith.prove(condition, ends) for condition in inside):
-                raise Refusal(
-                    f"Can't {task}: without its T.where it may leave {region.buffer.name}",
-                    realize,
+                raise site.refuse(
+                    f"without its T.where it may leave {region.buffer.name}",
                     detail="its iterators (T.axis) go further than the buffer",
                     hint="give T.axis the extents for which the block is meant to run",
                 )
@@ -160,48 +187,43 @@ def check_unguarded(func: PrimFunc, block: Block, task: str) -> None:
 # --- which iterations are needed -----------------------------------------------------------------
 
 
-def fixed_values(func: PrimFunc, block: Block, loop: For) -> dict[Var, Expr]:
-    """The values of the iterators of `block` that the loops around both it and `loop` decide."""
-    where = places(func)
-    realize = where.realize(block)
-    both = _around_both(where, realize, loop)
+def fixed_values(site: Site[Block], loop: For) -> dict[Var, Expr]:
+    """The values of the block's iterators that the loops around both it and `loop` decide."""
+    both = _around_both(site, loop)
     return {
         var: value
-        for var, value in bindings(realize).items()
+        for var, value in bindings(site.realize).items()
         if both & variables(value) and variables(value) <= both
     }
 
 
-def _around_both(where: Places, realize: BlockRealize, loop: For) -> set[Var]:
-    own = where.all_loops_above(realize)
-    return {one.loop_var for one in where.all_loops_above(loop) if one in own}
+def _around_both(site: Site[Block], loop: For) -> set[Var]:
+    own = site.places.all_loops_above(site.realize)
+    return {one.loop_var for one in site.places.all_loops_above(loop) if one in own}
 
 
-def fixed_by_refilling(func: PrimFunc, block: Block, loop: For, task: str) -> dict[Var, Expr]:
+def fixed_by_refilling(site: Site[Block], loop: For) -> dict[Var, Expr]:
     """The fixed values where no cell tells them: each turn of the loops around fills cells anew.
 
-    Such a cell is written by many instances of `block`. Those of the turn that runs count, so that
-    what its loops decide must stay. Refused where two instances of one turn may write a cell, or
-    where not all instances of a turn run.
+    Such a cell is written by many instances of the block. Those of the turn that runs count, so
+    that what its loops decide must stay. Refused where two instances of one turn may write a cell,
+    or where not all instances of a turn run.
     """
+    block, realize = site.node, site.realize
     if writes_apart(block) is True:
         return {}
-    where = places(func)
-    realize = where.realize(block)
-    fixed = fixed_values(func, block, loop)
+    fixed = fixed_values(site, loop)
     if writes_apart(block, frozenset(fixed)) is not True:
-        raise Refusal(
-            f"Can't {task}: two iterations of `{block.name}` may write one cell, "
-            "and the last one counts",
-            realize,
+        raise site.refuse(
+            f"two iterations of `{block.name}` may write one cell, and the last one counts",
             hint=f"move it inside the loops that fill {block.writes[0].buffer.name} anew, "
             "or give that an axis more",
         )
-    both = _around_both(where, realize, loop)
-    own = arith.loop_bounds(where.all_loops_above(realize))
+    both = _around_both(site, loop)
+    own = arith.loop_bounds(site.places.all_loops_above(realize))
     inner = {v: ends for v, ends in own.items() if v not in both}
     if not covers_domain(realize, inner, [var for var in domain(block) if var not in fixed]):
-        raise _not_whole(realize, task)
+        raise _not_whole(site)
     return fixed
 
 
@@ -321,36 +343,46 @@ def within(low: Expr, high: Expr, ends: tuple[int, int], dom: Bounds) -> Need:
     )
 
 
-def check_types(block: Block, needed: Mapping[Var, Need], task: str) -> None:
-    """Refuse iterators of another type than the loops count in by which they are told."""
-    for var, need in needed.items():
-        if need.low.dtype != var.dtype:
-            raise Refusal(
-                f"Can't {task}: {var.name} is {var.dtype}, and the loops there count in "
-                f"{need.low.dtype}",
-                block,
-                hint="write all loops and T.axis with numbers of one type",
-            )
-
-
 # --- the nest ------------------------------------------------------------------------------------
 
 
-def nest(
+def moved_under(
+    site: Site[Block], loop: For, at: int, needed: dict[Var, Need], keep_unit_loops: bool
+) -> Edit:
+    """The program with the block in the body of `loop`, at position `at`, for what is needed there.
+
+    The loops that held nothing but the block are gone. Refused where the iterators are of another
+    type than the loops count in by which they are told.
+    """
+    for var, need in needed.items():
+        if need.low.dtype != var.dtype:
+            raise site.refuse(
+                f"{var.name} is {var.dtype}, and the loops there count in {need.low.dtype}",
+                hint="write all loops and T.axis with numbers of one type",
+            )
+    dom = bounds_at(site.places, loop.body)
+    new, axes = nest_needed(site.node, needed, dom, keep_unit_loops)
+    body = statements(loop)
+    moved = site.places.replace(loop, replace(loop, body=seq(*body[:at], new, *body[at:])))
+    moved, gone = removed(moved, site.realize)
+    return Edit(moved, None, dict.fromkeys(gone, axes))
+
+
+def nest_needed(
     block: Block, needed: dict[Var, Need], dom: Bounds, keep_unit_loops: bool
 ) -> tuple[Stmt, tuple[Var, ...]]:
     """`block` under fresh loops ax0, ax1, … for what is needed, and the loops' variables."""
-    loops: list[tuple[Var, int]] = []
+    loops: dict[Var, int] = {}
     values: list[Expr] = []
     for iterator in block.iter_vars:
         need = needed[iterator.var]
         if keep_unit_loops or need.size != 1:
             var = Var(f"ax{len(loops)}", iterator.var.dtype)
-            loops.append((var, need.size))
+            loops[var] = need.size
             values.append(need.low + var)
         else:
             values.append(need.low)
-    dom = {**dom, **{var: (0, size - 1) for var, size in loops}}
+    dom = {**dom, **{var: (0, size - 1) for var, size in loops.items()}}
     predicate: Expr = TRUE
     for iterator, value in zip(block.iter_vars, values, strict=True):
         need = needed[iterator.var]
@@ -362,22 +394,7 @@ def nest(
         for limit in limits:
             if not arith.prove(limit, dom):
                 predicate = binary("and", predicate, arith.simplify(limit, dom))
-    stmt: Stmt = BlockRealize(tuple(values), predicate, block)
-    for var, size in reversed(loops):
-        stmt = For(var, const(0, var.dtype), const(size, var.dtype), "serial", stmt)
-    return stmt, tuple(var for var, _ in loops)
-
-
-def transplant(
-    func: PrimFunc, block: Block, loop: For, at: int, new: Stmt
-) -> tuple[PrimFunc, tuple[Var, ...]]:
-    """`func` with `block` taken out, and `new` put into the body of `loop` at position `at`.
-
-    Also returns the variables of the loops that held nothing but `block` and are gone.
-    """
-    body = statements(loop)
-    moved = places(func).replace(loop, replace(loop, body=seq(*body[:at], new, *body[at:])))
-    return removed(moved, places(func).realize(block))
+    return serial_nest(loops, BlockRealize(tuple(values), predicate, block)), tuple(loops)
 
 
 def removed(func: PrimFunc, realize: BlockRealize) -> tuple[PrimFunc, tuple[Var, ...]]:

@@ -2,27 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import isqrt
 
 from workbench import script
 from workbench.arith import bounds, loop_bounds
 from workbench.diag import Refusal
-from workbench.ir import Block, Const, Data, Expr, For, PrimFunc, Stmt, dtypes, free_vars
+from workbench.ir import (
+    TRUE,
+    Block,
+    BlockId,
+    BlockRealize,
+    Const,
+    Data,
+    Expr,
+    For,
+    IterVar,
+    PrimFunc,
+    Range,
+    SeqStmt,
+    Stmt,
+    Var,
+    const,
+    copy_fresh,
+    dtypes,
+    free_vars,
+)
 from workbench.ir.places import inner, places
+from workbench.schedule.site import Site
 from workbench.script.writer import string
 
 MOST_LOOPS = 100
 """The most loops that a step may leave around a statement: views and code have an axis for each."""
 
 
-def check_depth(before: PrimFunc, after: PrimFunc, task: str) -> None:
+def check_depth(before: PrimFunc, after: PrimFunc, verb: str) -> None:
     """Refuse a step that nests more loops than that, unless there were as many before."""
     depth = _deepest(after)
     if depth > max(MOST_LOOPS, _deepest(before)):
         raise Refusal(
-            f"Can't {task}: {depth} loops would be around one statement",
+            f"Can't {verb}: {depth} loops would be around one statement",
             hint=f"at most {MOST_LOOPS} loops can be nested: take fewer factors, or fuse loops",
         )
 
@@ -45,6 +65,58 @@ def nest(loops: Sequence[For], body: Stmt) -> Stmt:
     return body
 
 
+def fresh_nest(loops: Sequence[For], realize: BlockRealize) -> tuple[Stmt, BlockId]:
+    """A copy of the loops around the block, nothing of it shared, and the new block's identity."""
+    copied, fresh = copy_fresh(nest(loops, realize))
+    new = fresh[realize.block.id]
+    assert isinstance(new, BlockId)
+    return copied, new
+
+
+def resized(loops: Sequence[For], sizes: Mapping[Var, int]) -> list[For]:
+    """The loops, those whose variable is in `sizes` with that many turns."""
+    return [
+        replace(loop, extent=const(sizes[loop.loop_var], loop.loop_var.type))
+        if loop.loop_var in sizes
+        else loop
+        for loop in loops
+    ]
+
+
+def serial_nest(loops: dict[Var, int], body: Stmt) -> Stmt:
+    """A loop from 0 for each of the variables `loops`, that many turns each, around `body`."""
+    for var, size in reversed(loops.items()):
+        body = For(var, const(0, var.type), const(size, var.type), "serial", body)
+    return body
+
+
+def nest_over(block: Block, prefix: str) -> Stmt:
+    """`block` under loops over all of its domain, called by `prefix` and a number."""
+    loops = [Var(f"{prefix}{k}", it.var.type) for k, it in enumerate(block.iter_vars)]
+    stmt: Stmt = BlockRealize(tuple(loops), TRUE, block)
+    for var, it in reversed(list(zip(loops, block.iter_vars, strict=True))):
+        stmt = For(var, it.dom.min, it.dom.extent, "serial", stmt)
+    return stmt
+
+
+def iter_var(var: Var, size: int, kind: str = "spatial") -> IterVar:
+    """An iterator that runs from 0 and takes `size` values."""
+    return IterVar(var, Range(const(0, var.type), const(size, var.type)), kind)
+
+
+def statements(holder: For | BlockRealize) -> tuple[Stmt, ...]:
+    """The statements of the body of a loop or a block."""
+    body = holder.body if isinstance(holder, For) else holder.block.body
+    return body.stmts if isinstance(body, SeqStmt) else (body,)
+
+
+def with_body(holder: For | BlockRealize, body: Stmt) -> For | BlockRealize:
+    """The loop or the block with another body."""
+    if isinstance(holder, For):
+        return replace(holder, body=body)
+    return replace(holder, block=replace(holder.block, body=body))
+
+
 def constant_extent(loop: For) -> int | None:
     """How often `loop` runs, None where that varies."""
     extent = loop.extent
@@ -57,7 +129,7 @@ def most_turns(func: PrimFunc, loop: For) -> int | None:
     return None if found is None else found[1]
 
 
-def counting_type(task: str, loops: Sequence[For], turns: int | None) -> str:
+def counting_type(site: Site[For], loops: Sequence[For], turns: int | None) -> str:
     """The type of a loop variable that stands for `loops` and counts `turns` turns from 0.
 
     That of the loops where it is wide enough or nothing is known, else a wider one of its kind.
@@ -72,8 +144,8 @@ def counting_type(task: str, loops: Sequence[For], turns: int | None) -> str:
     for dtype in (own, f"{kind}32", f"{kind}64"):
         if dtypes.BITS[dtype] >= dtypes.BITS[own] and turns <= dtypes.limits(dtype)[1]:
             return dtype
-    raise Refusal(
-        f"Can't {task}: 64 bits do not count that many turns",
+    raise site.refuse(
+        "64 bits do not count that many turns",
         *loops,
         hint="take smaller loops, or smaller factors",
     )
@@ -89,21 +161,19 @@ def divisors(number: int) -> list[int]:
     return sorted({*small, *(number // d for d in small)})
 
 
-def refuse_if_taken(verb: str, loop: For) -> None:
-    """Raise Refusal where `loop` is bound or annotated, which `verb` would lose."""
-    name = loop.loop_var.name
+def refuse_if_taken(site: Site[For]) -> None:
+    """Raise Refusal where the loop is bound or annotated, which the verb would lose."""
+    loop, verb = site.node, site.verb
     if loop.kind == "thread_binding":
-        raise Refusal(
-            f"Can't {verb} `{name}`: it is bound to {loop.thread}",
-            loop,
+        raise site.refuse(
+            f"it is bound to {loop.thread}",
             hint=f"{verb} before you bind: undo the bind, {verb}, then bind the loops that result",
         )
     if loop.annotations:
         keys = [string(key) for key, _ in loop.annotations]
-        raise Refusal(
-            f"Can't {verb} `{name}`: it is annotated with {', '.join(keys)}",
-            loop,
-            hint=f"take the annotation off: sch.unannotate({string(name)}, {keys[0]})",
+        raise site.refuse(
+            f"it is annotated with {', '.join(keys)}",
+            hint=f"take the annotation off: sch.unannotate({string(site.name)}, {keys[0]})",
         )
 
 
@@ -120,27 +190,48 @@ def uses(expr: Expr, loop: For) -> bool:
     return not isinstance(expr, Const) and loop.loop_var in free_vars(expr)
 
 
-def refuse_if_bound(task: str, loop: For) -> None:
-    """Raise Refusal, beginning with `task`, where threads do the iterations of `loop`."""
+def refuse_if_bound(site: Site[For]) -> None:
+    """Raise Refusal where threads do the iterations of the loop."""
+    loop = site.node
     if loop.kind == "thread_binding":
-        raise Refusal(
-            f"{task}: it is bound to {loop.thread}",
-            loop,
+        raise site.refuse(
+            f"it is bound to {loop.thread}",
             hint="choose a loop inside it, or undo the bind",
-            detail=f"each iteration of `{loop.loop_var.name}` is done by another "
+            detail=f"each iteration of `{site.name}` is done by another "
             + ("thread" if (loop.thread or "").startswith("thread") else "block"),
         )
 
 
-def refuse_if_extent_varies(verb: str, loop: For) -> None:
-    """Raise Refusal where `loop` does not always run equally often."""
-    if constant_extent(loop) is None:
-        raise Refusal(
-            f"Can't {verb} `{loop.loop_var.name}`: the number of its iterations varies",
-            loop,
-            detail=f"it runs {script.expr_text(loop.extent)} times",
-            hint=f"{verb} a loop that runs a fixed number of times",
+def refuse_if_one_varies(site: Site[Block | For], loops: Sequence[For], hint: str) -> None:
+    """Raise Refusal where one of `loops` does not always run equally often."""
+    varying = [one for one in loops if constant_extent(one) is None]
+    if varying:
+        why = f"how often `{varying[0].loop_var.name}` runs varies"
+        raise site.refuse(why, varying[0], hint=hint)
+
+
+def refuse_if_extent_varies(site: Site[For]) -> None:
+    """Raise Refusal where the loop does not always run equally often."""
+    if constant_extent(site.node) is None:
+        raise site.refuse(
+            "the number of its iterations varies",
+            detail=f"it runs {script.expr_text(site.node.extent)} times",
+            hint=f"{site.verb} a loop that runs a fixed number of times",
         )
+
+
+def refuse_factors(site: Site[For], factors: Sequence[int | None], example: str) -> None:
+    """Raise Refusal unless there are factors, all positive, and at most one to be worked out."""
+    given = [f for f in factors if f is not None]
+    if not factors:
+        raise site.refuse("no factors were given", hint=f"say how: factors={example}")
+    if len(factors) - len(given) > 1:
+        raise site.refuse(
+            "only one factor can be None, to be worked out", hint="give all factors but one"
+        )
+    if any(f < 1 for f in given):
+        bad = next(f for f in given if f < 1)
+        raise site.refuse(f"the factor {bad} is not positive", hint="factors count from 1")
 
 
 def annotated(

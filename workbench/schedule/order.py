@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from workbench import arith
 from workbench.access.iterations import feeds
-from workbench.access.units import Bounds, Unit, units, writes_apart
-from workbench.diag import Refusal
+from workbench.access.units import Bounds, Unit, same_cell, units, writes_apart
 from workbench.ir import (
     BinOp,
     Block,
@@ -14,92 +13,91 @@ from workbench.ir import (
     BufferLoad,
     BufferStore,
     For,
-    PrimFunc,
     free_vars,
     structural_equal,
     walk,
 )
-from workbench.ir.places import places
 from workbench.schedule.scope import starts_first
+from workbench.schedule.site import Site
 
 COMMUTATIVE = frozenset({"+", "*", "min", "max"})
 
 
-def refuse_unless_any_order(func: PrimFunc, before: list[For], after: list[For]) -> None:
+def refuse_unless_any_order(site: Site[For], before: list[For], after: list[For]) -> None:
     """Raise Refusal where running the nest `before` in the order `after` could change the result.
 
     Sums of floats may come out rounded differently, as with every reduction that is reordered.
     """
     body = before[-1].body
     below = list(units(body))
-    known = places(func)
-    around = known.all_loops_above(before[0])
+    around = site.places.all_loops_above(before[0])
     inside = [loop for unit in below for loop in unit.loops]
     dom = arith.loop_bounds([*around, *before, *inside])
     for unit in below:
-        _refuse_own(unit, before, after, dom)
+        _refuse_own(site, unit, before, after, dom)
     for number, unit in enumerate(below):
-        for buffer in unit.reads | unit.writes:
+        for buffer in sorted(unit.reads | unit.writes, key=lambda b: b.name):  # always the same
             writers = [u for u in below if buffer in u.writes and u is not unit]
-            _refuse_flow(unit, buffer, writers, below[:number], before, dom)
+            _refuse_flow(site, unit, buffer, writers, below[:number], before, dom)
 
 
 # --- one unit ------------------------------------------------------------------------------------
 
 
-def _refuse_own(unit: Unit, before: list[For], after: list[For], dom: Bounds) -> None:
+def _refuse_own(
+    site: Site[For], unit: Unit, before: list[For], after: list[For], dom: Bounds
+) -> None:
     block = unit.block
     if block is None or writes_apart(block) is not True:
-        raise Refusal(
-            f"Can't reorder: two iterations of `{unit.name}` may write one cell, "
-            "and the last one counts",
+        raise site.refuse(
+            f"two iterations of `{unit.name}` may write one cell, and the last one counts",
             unit.stmt,
             hint="keep the order, or make the iterators that share a cell reduce iterators",
         )
     if not unit.accumulates:
         return
-    _refuse_own_reads(unit, block, before)
+    _refuse_own_reads(site, unit, block)
     if not unit.bound("reduce"):
         return  # each cell is changed by one instance, however often
     order = _Order(unit, before, dom)
     if not order.each_once():
-        raise Refusal(
-            f"Can't reorder: `{unit.name}` runs twice for the same iterators, so its "
-            "init would come between its updates",
+        raise site.refuse(
+            f"`{unit.name}` runs twice for the same iterators, so its init would come between its "
+            "updates",
             unit.stmt,
             hint="reorder loops that the iterators of the block all use",
         )
     if order.same_for_each_cell(after):
         return
     if not commutes(block):
-        raise Refusal(
-            f"Can't reorder: the updates of `{unit.name}` depend on their order",
+        raise site.refuse(
+            f"the updates of `{unit.name}` depend on their order",
             unit.stmt,
             hint="keep the loops of the reduction in their order",
             detail="only sums, products, min and max of values that do not read the result commute",
         )
     if not order.starts_at_init():
-        raise Refusal(
-            f"Can't reorder: `{unit.name}` would be updated before its init",
+        raise site.refuse(
+            f"`{unit.name}` would be updated before its init",
             unit.stmt,
             hint="keep the loops of the reduction in their order",
         )
 
 
-def _refuse_own_reads(unit: Unit, block: Block, before: list[For]) -> None:
+def _refuse_own_reads(site: Site[For], unit: Unit, block: Block) -> None:
     """Refuse a block that reads, of what it writes, another cell than it writes."""
     written = {s.buffer: s.indices for s in walk(block) if isinstance(s, BufferStore)}
     for load in walk(block):
-        if isinstance(load, BufferLoad) and load.buffer in written:
-            pairs = zip(load.indices, written[load.buffer], strict=True)
-            if not all(arith.equal(a, b) for a, b in pairs):
-                raise Refusal(
-                    f"Can't reorder: `{unit.name}` reads cells of "
-                    f"{load.buffer.name} that other iterations of it write",
-                    unit.stmt,
-                    load,
-                    hint="keep the order: each iteration needs those before it",
-                )
+        if not isinstance(load, BufferLoad) or load.buffer not in written:
+            continue
+        if not same_cell(load.indices, written[load.buffer]):
+            raise site.refuse(
+                f"`{unit.name}` reads cells of {load.buffer.name} that other iterations of it "
+                "write",
+                unit.stmt,
+                load,
+                hint="keep the order: each iteration needs those before it",
+            )
 
 
 class _Order:
@@ -171,6 +169,7 @@ def _is_update(store: BufferStore) -> bool:
 
 
 def _refuse_flow(
+    site: Site[For],
     unit: Unit,
     buffer: Buffer,
     writers: list[Unit],
@@ -189,8 +188,8 @@ def _refuse_flow(
             return
     if buffer not in unit.reads and all(w not in earlier for w in writers):
         return  # the later ones are looked at when it is their turn
-    raise Refusal(
-        f"Can't reorder: `{unit.name}` needs cells of {buffer.name} that "
+    raise site.refuse(
+        f"`{unit.name}` needs cells of {buffer.name} that "
         f"`{writers[0].name}` writes in other iterations",
         unit.stmt,
         writers[0].stmt,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from math import prod
 from typing import TypeAlias
@@ -26,7 +26,7 @@ from workbench.ir import (
 )
 from workbench.schedule.bindings import conjuncts
 from workbench.schedule.counters import Bounds, counted, put, untangled, variables
-from workbench.schedule.scope import bindings, domain
+from workbench.schedule.domains import bindings, domain
 
 Box: TypeAlias = tuple[Range, ...]
 
@@ -37,9 +37,14 @@ def touched(region: BufferRegion, realize: BlockRealize, inner: Bounds, dom: Bou
     `inner` and `dom` (every variable around) are bounds of loop variables.
     """
     values, inner, _ = counted(realize, inner)
+    return relaxed(BufferRegion(region.buffer, _told_by(values, region, realize)), inner, dom)
+
+
+def _told_by(values: Sequence[Expr], region: BufferRegion, realize: BlockRealize) -> Box:
+    """`region` with `values` for the block's iterators."""
     names = (iterator.var for iterator in realize.block.iter_vars)
-    ranges = substitute_ranges(region.region, dict(zip(names, values, strict=True)))
-    return relaxed(BufferRegion(region.buffer, ranges), inner, dom)
+    bound = dict(zip(names, values, strict=True))
+    return tuple(substitute(r, bound) for r in region.region)
 
 
 def relaxed(region: BufferRegion, inner: Bounds, dom: Bounds) -> Box:
@@ -84,13 +89,11 @@ def _exact_box(
     plain = replace(realize, iter_values=tuple(values), predicate=TRUE)
     if not all(stays_in_domain(c, plain, known) for c in conjuncts(predicate)):
         return None
-    names = [iterator.var for iterator in realize.block.iter_vars]
-    ranges = substitute_ranges(region.region, dict(zip(names, values, strict=True)))
-    widths = [width(r, {**dom, **inner}) for r in ranges]
+    ranges = _told_by(values, region, realize)
+    widths = [width(r, known) for r in ranges]
     box = touched(region, plain, inner, dom)
     mins, varying = untangled([r.min for r in ranges], inner)
-    used = {v for low in mins for v in variables(low)}
-    varying = {v: ends for v, ends in varying.items() if v in used and ends[0] < ends[1]}
+    varying = _moving(mins, varying)
     if not varying:
         return box
     cells = prod(high - low + 1 for low, high in varying.values()) * prod(widths)
@@ -132,19 +135,23 @@ def covers_domain(realize: BlockRealize, loops: Bounds, of: Collection[Var] | No
 
 def _reaches_all(values: list[Expr], loops: Bounds) -> bool:
     """Whether `values` take every combination within the box around them."""
-    used = {v for value in values for v in variables(value)}
-    varying = {v: loops[v] for v in loops if v in used and loops[v][0] < loops[v][1]}
+    varying = _moving(values, loops)
     if not varying:
         return True
     values, varying = untangled(values, varying)
-    used = {v for value in values for v in variables(value)}
-    varying = {v: ends for v, ends in varying.items() if v in used and ends[0] < ends[1]}
+    varying = _moving(values, varying)
     sizes = [r.extent for r in arith.region_of(values, varying)]
     if not all(isinstance(s, Const) for s in sizes):
         return False
     cells = prod(high - low + 1 for low, high in varying.values())
     whole = prod(int(s.value) for s in sizes if isinstance(s, Const)) == cells
     return whole and one_to_one(values, varying, loops)
+
+
+def _moving(values: Sequence[Expr], dom: Bounds) -> Bounds:
+    """The bounds of the variables that `values` are made of and that take more than one value."""
+    used = {v for value in values for v in variables(value)}
+    return {v: ends for v, ends in dom.items() if v in used and ends[0] < ends[1]}
 
 
 def one_to_one(values: Sequence[Expr], inner: Bounds, dom: Bounds, predicate: Expr = TRUE) -> bool:
@@ -169,7 +176,7 @@ def _apart(low: Expr, inner: Bounds, size: int) -> bool:
     return found is not None and all(c % size == 0 for c in found[0].values())
 
 
-def holds(outer: Box, inner: Box, shape: tuple[int, ...], dom: Bounds) -> bool:
+def contains(outer: Box, inner: Box, shape: tuple[int, ...], dom: Bounds) -> bool:
     """Whether the box `inner` is proved to be inside `outer`, but for cells outside `shape`."""
     return all(
         (arith.prove(a.min <= b.min, dom) or arith.prove(a.min <= 0, dom))
@@ -212,11 +219,6 @@ def _outside(value: Expr, expr: Expr, stop: int, last: int, dom: Bounds) -> bool
         return False
     rest = arith.bounds(arith.simplify(value - expr * times, dom), dom)
     return rest is not None and rest[0] + stop * times > last
-
-
-def substitute_ranges(ranges: Iterable[Range], values: dict[Var, Expr]) -> Box:
-    """Each range with its variables replaced."""
-    return tuple(substitute(r, values) for r in ranges)
 
 
 def width(r: Range, dom: Bounds) -> int:

@@ -24,6 +24,7 @@ from workbench.schedule.left_out import LEFT_OUT
 from workbench.schedule.nest import check_depth
 from workbench.schedule.primitive import Edit, Key
 from workbench.schedule.scope import consumers, producers
+from workbench.schedule.site import Site
 from workbench.schedule.step import Ref, Step, Value, call_text, value_text
 from workbench.schedule.trace import Trace, known_primitive, locate, map_refs, refer
 
@@ -75,13 +76,13 @@ class Schedule:
         """Look names up in the function `func_name` from now on."""
         self._func_name = self._function(func_name, "work_on").name
 
-    def _function(self, name: str, task: str) -> PrimFunc:
+    def _function(self, name: str, method: str) -> PrimFunc:
         for func in self.mod.functions:
             if func.name == name:
                 return func
         raise ScheduleError(
-            f"Can't {task}: the module has no function {name!r}",
-            asked=f"sch.{task}({name!r})",
+            f"Can't {method}: the module has no function {name!r}",
+            asked=f"sch.{method}({name!r})",
             hint=f"its functions: {', '.join(func.name for func in self.mod.functions)}",
         )
 
@@ -237,7 +238,7 @@ class Schedule:
                 node = twin or self._add(step, func, edit)
         except Refusal as refusal:
             asked = f"sch.{verb}({call_text(*shown(args, kwargs))})"
-            raise told(refusal, func, asked) from None
+            raise as_error(refusal, func, asked) from None
         self._move(node)
         return self._handles(node.result)
 
@@ -317,12 +318,14 @@ class Schedule:
     def get_producers(self, block: BlockHandle | str) -> list[BlockHandle]:
         """The blocks before `block` that write what it reads or writes, in program order."""
         finder = Finder(self._node, self.func, "get the producers of")
-        return self._blocks(producers(*self._ask(finder, "get_producers", finder.block, block)))
+        func, node = self._ask(finder, "get_producers", finder.block, block)
+        return self._blocks(producers(Site(func, node, finder.task)))
 
     def get_consumers(self, block: BlockHandle | str) -> list[BlockHandle]:
         """The blocks after `block` that read or write what it writes, in program order."""
         finder = Finder(self._node, self.func, "get the consumers of")
-        return self._blocks(consumers(*self._ask(finder, "get_consumers", finder.block, block)))
+        func, node = self._ask(finder, "get_consumers", finder.block, block)
+        return self._blocks(consumers(Site(func, node, finder.task)))
 
     def _blocks(self, realizes: Iterable[BlockRealize]) -> list[BlockHandle]:
         return [BlockHandle(self.history, realize.block.id) for realize in realizes]
@@ -335,7 +338,7 @@ class Schedule:
             return find(value)
         except Refusal as refusal:
             asked = f"sch.{verb}({call_text(*shown((value,), {}))})"
-            raise told(refusal, finder.func, asked) from None
+            raise as_error(refusal, finder.func, asked) from None
 
     def __repr__(self) -> str:
         return f"<Schedule of {self.func.name} at node {self._node.id}: {self._node.label}>"
@@ -363,7 +366,7 @@ def _unknown(name: str) -> UnknownVerb:
     )
 
 
-def told(refusal: Refusal, func: PrimFunc, asked: str) -> ScheduleError:
+def as_error(refusal: Refusal, func: PrimFunc, asked: str) -> ScheduleError:
     """A refusal as the learner gets it: its nodes marked in the program, its headline one line."""
     where = script.mark_nodes(func, refusal.at) if refusal.at else ""
     return ScheduleError(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from workbench import arith
 from workbench.access.cells import writes_all
-from workbench.diag import Refusal
 from workbench.ir import (
     Block,
     BlockRealize,
@@ -27,174 +28,141 @@ from workbench.ir import (
 )
 from workbench.ir.places import Places, places
 from workbench.schedule.counters import Bounds, in_turn, variables
+from workbench.schedule.domains import domain
+from workbench.schedule.site import Site
 
 # --- who makes, who reads ------------------------------------------------------------------------
 
 
-def written(block: Block) -> list[Buffer]:
+def buffers_written(block: Block) -> list[Buffer]:
     """The buffers that `block` writes, in the order in which it declares them."""
     return list(dict.fromkeys(region.buffer for region in block.writes))
 
 
-def read(block: Block) -> list[Buffer]:
+def buffers_read(block: Block) -> list[Buffer]:
     """The buffers that `block` reads, in the order in which it declares them."""
     return list(dict.fromkeys(region.buffer for region in block.reads))
 
 
-def siblings(func: PrimFunc, block: Block) -> list[BlockRealize]:
-    """The blocks directly in the block that holds `block`, itself included, in program order."""
-    where = places(func)
-    return where.blocks_under(where.scope(where.realize(block)))
+def siblings(site: Site[Block]) -> list[BlockRealize]:
+    """The blocks directly in the block that holds it, itself included, in program order."""
+    return site.places.blocks_under(site.scope)
 
 
-def writers(func: PrimFunc, block: Block, buffer: Buffer) -> list[BlockRealize]:
-    """The blocks beside `block` (or it) that write `buffer`, in program order."""
-    where = places(func)
-    return where.writers_under(where.scope(where.realize(block)), buffer)
+def writers(site: Site[Block], buffer: Buffer) -> list[BlockRealize]:
+    """The blocks beside it, or it, that write `buffer`, in program order."""
+    return site.places.writers_under(site.scope, buffer)
 
 
-def readers(func: PrimFunc, block: Block, buffer: Buffer) -> list[BlockRealize]:
-    """The blocks beside `block`, without it, that read `buffer`, in program order."""
-    return [r for r in siblings(func, block) if r.block is not block and buffer in read(r.block)]
+def readers(site: Site[Block], buffer: Buffer) -> list[BlockRealize]:
+    """The blocks beside it, without it, that read `buffer`, in program order."""
+    return [
+        r for r in siblings(site) if r.block is not site.node and buffer in buffers_read(r.block)
+    ]
 
 
-def producers(func: PrimFunc, block: Block) -> list[BlockRealize]:
-    """The blocks before `block` that write what it reads or writes, as TVM's `get_producers`."""
-    needed = {*read(block), *written(block)}
-    before, _ = _around(func, block)
-    return [r for r in before if needed & set(written(r.block))]
+def producers(site: Site[Block]) -> list[BlockRealize]:
+    """The blocks before it that write what it reads or writes, as TVM's `get_producers`."""
+    needed = {*buffers_read(site.node), *buffers_written(site.node)}
+    order = siblings(site)
+    before = order[: order.index(site.realize)]
+    return [r for r in before if needed & set(buffers_written(r.block))]
 
 
-def consumers(func: PrimFunc, block: Block) -> list[BlockRealize]:
-    """The blocks after `block` that read or write what it writes, as TVM's `get_consumers`."""
-    made = set(written(block))
-    _, after = _around(func, block)
-    return [r for r in after if made & {*read(r.block), *written(r.block)}]
+def consumers(site: Site[Block]) -> list[BlockRealize]:
+    """The blocks after it that read or write what it writes, as TVM's `get_consumers`."""
+    made = set(buffers_written(site.node))
+    order = siblings(site)
+    after = order[order.index(site.realize) + 1 :]
+    return [r for r in after if made & {*buffers_read(r.block), *buffers_written(r.block)}]
 
 
-def _around(func: PrimFunc, block: Block) -> tuple[list[BlockRealize], list[BlockRealize]]:
-    all_blocks = siblings(func, block)
-    at = next(k for k, r in enumerate(all_blocks) if r.block.id is block.id)
-    return all_blocks[:at], all_blocks[at + 1 :]
+def is_allocated(site: Site[Block], buffer: Buffer) -> bool:
+    """Whether `buffer` lives inside the block that holds it: nobody outside sees it."""
+    return buffer in site.scope.block.alloc_buffers
 
 
-def is_allocated(func: PrimFunc, block: Block, buffer: Buffer) -> bool:
-    """Whether `buffer` lives inside the block that holds `block`: nobody outside sees it."""
-    return buffer in places(func).scope(places(func).realize(block)).block.alloc_buffers
-
-
-def home(func: PrimFunc, block: Block, buffer: Buffer) -> BlockRealize | None:
-    """The block around `block`, near or far, in which `buffer` lives; None for an argument."""
-    where = places(func)
-    for outer in where.above(where.realize(block)):
+def home(site: Site[Block], buffer: Buffer) -> BlockRealize | None:
+    """The block around it, near or far, in which `buffer` lives; None for an argument."""
+    for outer in site.places.above(site.realize):
         if isinstance(outer, BlockRealize) and buffer in outer.block.alloc_buffers:
             return outer
     return None
 
 
-def common_loops(func: PrimFunc, realizes: list[BlockRealize]) -> list[For]:
-    """The loops, in the block that holds them, that hold all of `realizes`; outermost first."""
-    where = places(func)
-    nests = [where.loops_above(r) for r in realizes]
+def reallocate(func: PrimFunc, scope: BlockRealize, buffers: Iterable[Buffer]) -> PrimFunc:
+    """`func` with `buffers` as all that live in the block that was realised by `scope`."""
+    now = places(func).blocks[scope.block.id]
+    block = replace(now.block, alloc_buffers=tuple(buffers))
+    return places(func).replace(now, replace(now, block=block))
+
+
+def common_loops(where: Places, stmts: Sequence[Stmt]) -> list[For]:
+    """The loops, in the block that holds them, that run all of `stmts`; outermost first."""
+    nests = [where.loops_above(stmt) for stmt in stmts]
     return [loop for loop in (nests[0] if nests else []) if all(loop in one for one in nests)]
 
 
-def shared_loops(where: Places, a: Stmt, b: Stmt) -> list[For]:
-    """The loops, in the block that holds them, that run both `a` and `b`; outermost first."""
-    inner = where.loops_above(b)
-    return [loop for loop in where.loops_above(a) if loop in inner]
-
-
-def bindings(realize: BlockRealize) -> dict[Var, Expr]:
-    """The value of each iterator of a block where it is run."""
-    names = (iterator.var for iterator in realize.block.iter_vars)
-    return dict(zip(names, realize.iter_values, strict=True))
-
-
-def domain(block: Block) -> dict[Var, tuple[int, int]]:
-    """The lowest and highest value of each iterator of `block`; refused where they vary."""
-    found: dict[Var, tuple[int, int]] = {}
-    for iterator in block.iter_vars:
-        low = arith.bounds(iterator.dom.min, {})
-        high = arith.bounds(iterator.dom.min + iterator.dom.extent - 1, {})
-        if low is None or high is None:
-            raise Refusal(
-                f"Can't work with `{block.name}`: the domain of `{iterator.var.name}` varies",
-                block,
-                hint="let it run over all that it may, and leave iterations out with T.where",
-            )
-        found[iterator.var] = (low[0], high[1])
-    return found
-
-
-class Around(dict[Var, tuple[int, int]]):
-    """The bounds of variables in scope; to ask for those of a loop whose bounds vary is refused."""
-
-    def __missing__(self, var: Var) -> tuple[int, int]:
-        raise Refusal(
-            f"Can't work with `{var.name}`: how often it runs varies",
-            hint="let it run over all that it may, and leave iterations out with T.where",
+def loops_from(site: Site[Block], loop: For) -> list[For]:
+    """`loop` and the loops between it and the block; refused where it is not around the block."""
+    loops = site.loops
+    if loop not in loops:
+        ways = ", ".join(f"`{one.loop_var.name}`" for one in loops) or "none"
+        raise site.refuse(
+            "that loop is not around it", loop, site.node, hint=f"the loops around it: {ways}"
         )
+    return loops[loops.index(loop) :]
 
 
-def around(where: Places, stmt: Stmt) -> Around:
-    """The bounds of every variable that is in scope at `stmt`."""
-    found = Around()
-    for outer in where.above(stmt):
-        if isinstance(outer, For):
-            found.update(arith.loop_bounds([outer]))
-        elif isinstance(outer, BlockRealize):
-            found.update(domain(outer.block))
-    return found
+def loop_choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
+    """The arguments worth trying: each loop around the block."""
+    yield from ({"loop": loop} for loop in Site(func, block, "").loops)
 
 
 # --- what a block must be like -------------------------------------------------------------------
 
 
-def check_stage(func: PrimFunc, block: Block, verb: str, sole: bool = True) -> None:
+def check_stage(site: Site[Block], sole: bool = True) -> None:
     """Refuse a block whose result depends on more than its iterators: it cannot be moved.
 
     Accepted is what TVM calls a complete block (every iteration independent, nothing of what it
     writes is read) or a reduction block (with an init), the sole writer of what it writes. One that
     stays where it is may write what others write, too: `sole` is False.
     """
-    where = places(func)
-    realize = where.realize(block)
-    check_no_choice(func, realize, f"{verb} `{block.name}`")
+    block = site.node
+    check_no_choice(site)
     used = {v for part in (block.init, block.body) if part is not None for v in free_vars(part)}
-    direct = [one for one in where.loops_above(realize) if one.loop_var in used]
+    direct = [one for one in site.loops if one.loop_var in used]
     if direct:
-        raise Refusal(
-            f"Can't {verb} `{block.name}`: it uses `{direct[0].loop_var.name}` itself",
-            realize,
+        raise site.refuse(
+            f"it uses `{direct[0].loop_var.name}` itself",
+            block,
             direct[0],
             hint="give the block an iterator (T.axis.spatial) that is bound to it",
         )
-    for buffer in written(block):
-        others = [r for r in writers(func, block, buffer) if r.block is not block]
+    for buffer in buffers_written(block):
+        others = [r for r in writers(site, buffer) if r.block is not block]
         if sole and others:
-            raise Refusal(
-                f"Can't {verb} `{block.name}`: `{others[0].block.name}` writes {buffer.name} too",
-                realize,
+            raise site.refuse(
+                f"`{others[0].block.name}` writes {buffer.name} too",
+                block,
                 *others,
                 hint="move it while it is the sole writer, before decompose_reduction",
             )
-    _check_own_reads(block, realize, verb)
-    _check_kinds(block, realize, verb)
-    check_starts_first(realize, where.loops_above(realize), f"{verb} `{block.name}`")
+    _check_own_reads(site)
+    _check_kinds(site)
+    check_starts_first(site)
 
 
-def check_no_choice(func: PrimFunc, realize: BlockRealize, task: str) -> None:
+def check_no_choice(site: Site[Block]) -> None:
     """Refuse a block that an `if` in the block that holds it may leave out."""
-    for outer in places(func).above(realize):
+    for outer in site.places.above(site.realize):
         if isinstance(outer, BlockRealize):
             return
         if isinstance(outer, IfThenElse):
-            name = realize.block.name
-            whose = "it" if task.endswith(f"`{name}`") else f"`{name}`"
-            raise Refusal(
-                f"Can't {task}: {whose} stands under an `if`",
-                realize,
+            whose = "it" if site.task.endswith(f"`{site.name}`") else f"`{site.name}`"
+            raise site.refuse(
+                f"{whose} stands under an `if`",
                 hint="write the condition as T.where, or as T.if_then_else inside the block",
             )
 
@@ -205,64 +173,60 @@ def may_be_left_out(where: Places, maker: BlockRealize, reader: BlockRealize) ->
     return any(isinstance(s, IfThenElse) and s not in shared for s in where.above(maker))
 
 
-def _check_own_reads(block: Block, realize: BlockRealize, verb: str) -> None:
+def _check_own_reads(site: Site[Block]) -> None:
+    block = site.node
     if block.init is not None:
         return
-    loads = {n.buffer for n in walk(block.body) if isinstance(n, BufferLoad)}
-    again = [buffer for buffer in written(block) if buffer in loads or buffer in read(block)]
+    read = {n.buffer for n in walk(block.body) if isinstance(n, BufferLoad)}
+    read.update(buffers_read(block))
+    again = [buffer for buffer in buffers_written(block) if buffer in read]
     if again:
-        raise Refusal(
-            f"Can't {verb} `{block.name}`: it updates {again[0].name} in place",
-            realize,
+        raise site.refuse(
+            f"it updates {again[0].name} in place",
             detail="running it again, or elsewhere, changes the result",
             hint="give the block a T.init(), or write the result into another buffer",
         )
 
 
-def _check_kinds(block: Block, realize: BlockRealize, verb: str) -> None:
+def _check_kinds(site: Site[Block]) -> None:
+    block = site.node
     reduced = {it.var for it in block.iter_vars if it.kind == "reduce"}
     if reduced and block.init is None:
-        raise Refusal(
-            f"Can't {verb} `{block.name}`: it has a reduce iterator but no T.init()",
-            realize,
+        raise site.refuse(
+            "it has a reduce iterator but no T.init()",
             hint="give the block a T.init(); without it what is summed depends on what was there",
         )
     for store in stores(block):
         used = [v for i in store.indices for v in walk(i) if isinstance(v, Var) and v in reduced]
         if used:
-            raise Refusal(
-                f"Can't {verb} `{block.name}`: its reduce iterator {used[0].name} says "
-                f"which cell of {store.buffer.name} is written",
-                realize,
+            raise site.refuse(
+                f"its reduce iterator {used[0].name} says which cell of {store.buffer.name} is "
+                "written",
                 hint=f"make {used[0].name} a spatial iterator (T.axis.spatial)",
             )
-    spatial = [it.var for it in block.iter_vars if it.kind == "spatial"]
     if not reduced and block.init is None:
         return
+    spatial = [it.var for it in block.iter_vars if it.kind == "spatial"]
     for store in stores(block):
         seen = {v for i in store.indices for v in walk(i) if isinstance(v, Var)}
-        missing = [v for v in spatial if v not in seen and _extent(block, v) > 1]
+        missing = [v for v in spatial if v not in seen and _many(domain(block)[v])]
         if missing:
-            raise Refusal(
-                f"Can't {verb} `{block.name}`: {missing[0].name} does not say which cell of "
-                f"{store.buffer.name} is written",
-                realize,
+            raise site.refuse(
+                f"{missing[0].name} does not say which cell of {store.buffer.name} is written",
                 hint=f"make {missing[0].name} a reduce iterator (T.axis.reduce)",
             )
 
 
-def _extent(block: Block, var: Var) -> int:
-    low, high = domain(block)[var]
-    return high - low + 1
+def _many(ends: tuple[int, int]) -> bool:
+    return ends[0] < ends[1]
 
 
-def check_stores(func: PrimFunc, block: Block, buffers: Iterable[Buffer], task: str) -> None:
+def check_stores(site: Site[Block], buffers: Iterable[Buffer]) -> None:
     """Refuse a block that may leave a cell of `buffers` as it was: a copy would overwrite that."""
     for buffer in buffers:
-        if not writes_all(block, buffer):
-            raise Refusal(
-                f"Can't {task}: `{block.name}` may leave cells of {buffer.name} as they were",
-                places(func).realize(block),
+        if not writes_all(site.node, buffer):
+            raise site.refuse(
+                f"`{site.name}` may leave cells of {buffer.name} as they were",
                 detail="it stores under a condition, or less than its T.writes says; what comes "
                 "back from a copy would be stored everywhere",
                 hint="let it store in any case, a value chosen by T.if_then_else",
@@ -290,20 +254,19 @@ def starts_first(realize: BlockRealize, dom: Bounds, any_order: bool = False) ->
     )
 
 
-def check_starts_first(realize: BlockRealize, loops: list[For], task: str) -> None:
-    """Refuse a sum that its init starts anew in a turn of `loops` that is not the first."""
-    if realize.block.init is None or starts_first(realize, arith.loop_bounds(loops)):
+def check_starts_first(site: Site[Block]) -> None:
+    """Refuse a sum that its init starts anew in a turn of its loops that is not the first."""
+    if site.node.init is None or starts_first(site.realize, arith.loop_bounds(site.loops)):
         return
-    summed = next(it.var.name for it in realize.block.iter_vars if it.kind == "reduce")
-    raise Refusal(
-        f"Can't {task}: `{realize.block.name}` is not proved to start its sums in their first turn",
-        realize,
+    summed = next(it.var.name for it in site.node.iter_vars if it.kind == "reduce")
+    raise site.refuse(
+        f"`{site.name}` is not proved to start its sums in their first turn",
         detail=f"T.init() runs where {summed} is at its least, which may come later; "
         "what was summed before it is lost",
         hint=f"let {summed} count up from its least value",
     )
 
 
-def only_region(regions: tuple[BufferRegion, ...], buffer: Buffer) -> BufferRegion | None:
+def region_of(regions: tuple[BufferRegion, ...], buffer: Buffer) -> BufferRegion | None:
     """The region of `buffer` among `regions`; None where there is none."""
     return next((r for r in regions if r.buffer is buffer), None)

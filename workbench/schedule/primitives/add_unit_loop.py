@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from workbench.ir import Block, For, PrimFunc, Stmt, Var, const
-from workbench.ir.places import places
+from workbench.ir import Block, For, PrimFunc, Var
+from workbench.schedule.nest import serial_nest
 from workbench.schedule.primitive import Edit, primitive
+from workbench.schedule.site import Site
 
 
 @primitive(group="loops")
@@ -30,10 +31,5 @@ def add_unit_loop(func: PrimFunc, block_or_loop: Block | For) -> Edit:
                 T.writes(B[vi])
                 B[vi] = A[vi]
     """
-    known = places(func)
-    inside: Stmt = (
-        known.realize(block_or_loop) if isinstance(block_or_loop, Block) else block_or_loop
-    )
-    unit = Var("u")
-    loop = For(unit, const(0, "int32"), const(1, "int32"), "serial", inside)
-    return Edit(known.replace(inside, loop), unit)
+    site, unit = Site(func, block_or_loop, "add_unit_loop"), Var("u")
+    return Edit(site.places.replace(site.stmt, serial_nest({unit: 1}, site.stmt)), unit)

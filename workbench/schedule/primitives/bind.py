@@ -9,65 +9,61 @@ from workbench import script
 from workbench.check import refuse_conflict
 from workbench.check.kernels import nest_of
 from workbench.check.threads import mixing, told, why_not_mixed
-from workbench.diag import Refusal
 from workbench.ir import THREAD_AXES, For, PrimFunc
 from workbench.ir.places import places
 from workbench.schedule.nest import constant_extent
 from workbench.schedule.primitive import Edit, primitive
+from workbench.schedule.site import Site
 
 MOST_THREADS = 1024  # of a block, on every GPU of the catalogue
 
 
 def _check(func: PrimFunc, loop: For, thread_axis: str) -> None:
-    name = f"Can't bind `{loop.loop_var.name}` to {thread_axis}"
+    site = Site(func, loop, f"bind `{loop.loop_var.name}` to {thread_axis}")
     if thread_axis.startswith("vthread"):
-        raise Refusal(
-            f"{name}: virtual threads are TVM's, and are not in the workbench",
-            loop,
+        raise site.refuse(
+            "virtual threads are TVM's, and are not in the workbench",
             hint="leave the loop inside the thread's own loops, serial or unrolled",
         )
     if thread_axis not in THREAD_AXES:
-        raise Refusal(
-            f"{name}: there is no such axis", loop, hint=f"the axes: {', '.join(THREAD_AXES)}"
-        )
+        raise site.refuse("there is no such axis", hint=f"the axes: {', '.join(THREAD_AXES)}")
     if loop.kind == "thread_binding":
-        raise Refusal(
-            f"{name}: it is bound to {loop.thread} already", loop, hint="undo that bind first"
-        )
+        raise site.refuse(f"it is bound to {loop.thread} already", hint="undo that bind first")
     if constant_extent(loop) is None:
-        raise Refusal(
-            f"{name}: the number of its iterations varies",
-            loop,
+        raise site.refuse(
+            "the number of its iterations varies",
             detail=f"it runs {script.expr_text(loop.extent)} times",
             hint="bind a loop that runs a fixed number of times",
         )
     # before what this axis does not allow: where iterations conflict, no other axis helps
-    refuse_conflict(func, loop, name, "threads" if thread_axis[0] == "t" else "blocks")
-    _refuse_axis(func, loop, thread_axis, name)
+    refuse_conflict(
+        func, loop, f"Can't {site.task}", "threads" if thread_axis[0] == "t" else "blocks"
+    )
+    _refuse_axis(site, thread_axis)
 
 
-def _refuse_axis(func: PrimFunc, loop: For, axis: str, name: str) -> None:
+def _refuse_axis(site: Site[For], axis: str) -> None:
     """Refuse what the other bound loops of the same kernel do not allow."""
-    known = places(func)
-    nest = nest_of(func, loop)
+    loop, known = site.node, site.places
+    nest = nest_of(site.func, loop)
     for other in nest.bound:
         if other.thread != axis:
             continue
         mine, its = constant_extent(loop), constant_extent(other)
         if mine != its:
-            raise Refusal(
-                f"{name}: it runs {mine} times, but `{other.loop_var.name}`, bound to it in this "
+            raise site.refuse(
+                f"it runs {mine} times, but `{other.loop_var.name}`, bound to it in this "
                 f"kernel, {its} times",
                 loop,
                 other,
-                hint=f"split `{loop.loop_var.name}` so that the part you bind runs {its} times",
+                hint=f"split `{site.name}` so that the part you bind runs {its} times",
                 detail=f"a kernel is launched with one size of {axis} for all its loops",
             )
         outer, inner = (other, loop) if other in known.above(loop) else (loop, other)
         user = mixing(outer, inner) if outer in known.above(inner) else None
         if user is not None:
-            raise Refusal(
-                f"{name}: `{other.loop_var.name}` is bound to it too, and {told(user)} uses both",
+            raise site.refuse(
+                f"`{other.loop_var.name}` is bound to it too, and {told(user)} uses both",
                 outer,
                 inner,
                 user,
@@ -78,13 +74,11 @@ def _refuse_axis(func: PrimFunc, loop: For, axis: str, name: str) -> None:
         mine = constant_extent(loop) or 1
         count = nest.threads * (1 if nest.size(axis) == mine else mine)
         if count > MOST_THREADS:
-            raise Refusal(
-                f"{name}: a block would have {count} threads, and no GPU takes more than "
-                f"{MOST_THREADS}",
-                loop,
-                detail=f"`{loop.loop_var.name}` runs {mine} times; so far a block has "
+            raise site.refuse(
+                f"a block would have {count} threads, and no GPU takes more than {MOST_THREADS}",
+                detail=f"`{site.name}` runs {mine} times; so far a block has "
                 f"{nest.threads} thread" + ("" if nest.threads == 1 else "s"),
-                hint=f"split `{loop.loop_var.name}` first, and bind the outer part to a block axis",
+                hint=f"split `{site.name}` first, and bind the outer part to a block axis",
             )
 
 

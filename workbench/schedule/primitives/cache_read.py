@@ -3,39 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from workbench import arith
-from workbench.diag import Refusal
-from workbench.ir import Block, BlockRealize, Buffer, Const, For, PrimFunc, Range, const, walk
-from workbench.ir.places import places
+from workbench.ir import Block, BlockId, BlockRealize, Buffer, Const, PrimFunc, Range, const, walk
 from workbench.schedule.caching import (
-    bounds_at,
+    Spot,
+    box_written,
     cached,
     check_not_in_init,
     check_scope,
-    copy_stage,
     first_reader,
-    insert,
+    insert_copy,
     nth_buffer,
-    reading,
     scope_choices,
     written_ends,
 )
 from workbench.schedule.copies import check_copied
 from workbench.schedule.feeding import check_fed
 from workbench.schedule.primitive import Edit, primitive
-from workbench.schedule.regions import Box, exact
+from workbench.schedule.regions import Box
 from workbench.schedule.scope import (
-    around,
+    buffers_read,
+    buffers_written,
     check_no_choice,
     is_allocated,
-    only_region,
-    read,
+    region_of,
     siblings,
     writers,
-    written,
 )
+from workbench.schedule.site import Site
 
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
@@ -83,86 +81,79 @@ def cache_read(
                 T.writes(B[vi])
                 B[vi] = A_shared[vi] + A_shared[vi + 2]
     """
-    check_scope("cache_read", block, storage_scope)
-    buffer = nth_buffer(block, read_buffer_index, block.reads, "cache_read", "reads")
-    task = f"cache_read {buffer.name} for `{block.name}`"
-    makers = writers(func, block, buffer)
+    site = Site(func, block, f"cache_read `{block.name}`")
+    check_scope(site, storage_scope)
+    buffer = nth_buffer(site, read_buffer_index, "reads")
+    site = replace(site, task=f"cache_read {buffer.name} for `{block.name}`")
+    makers = writers(site, buffer)
     if len(makers) > 1:
-        raise Refusal(
-            f"Can't {task}: {len(makers)} blocks write it",
+        raise site.refuse(
+            f"{len(makers)} blocks write it",
             *makers,
             hint="cache what one block alone writes; do this before decompose_reduction",
         )
-    targets = _targets(func, block, buffer, makers, consumer_blocks, task)
+    targets = _targets(site, buffer, makers, consumer_blocks)
     ends = [(0, size - 1) for size in buffer.shape]
     if makers:
-        check_no_choice(func, makers[0], task)
-        holder, at, loops = first_reader(places(func), makers[0], targets)
-        box = _box(func, block, buffer, makers[0], loops, task)
-        if loops or is_allocated(func, block, buffer):
-            ends = written_ends(makers[0].block, buffer)
+        maker = replace(site, node=makers[0].block)
+        check_no_choice(maker)
+        spot = first_reader(maker, targets)
+        box = _box(site, maker, buffer, spot)
+        if spot.loops or is_allocated(site, buffer):
+            ends = written_ends(maker.node, buffer)
     else:
         for target in targets:
-            check_not_in_init(places(func), target)
-        holder, at = places(func).scope(targets[0]), 0
-        box = _given(holder.block, buffer, task)
+            check_not_in_init(site.places, target)
+        spot = Spot(site.scope, 0)
+        box = _given(site, buffer)
     for axis, (first, last) in zip(box, ends, strict=True):
         low, high = arith.bounds(axis.min, {}), arith.bounds(axis.min + axis.extent - 1, {})
         if low and high and (low[0] > last or high[1] < first):
-            raise Refusal(
-                f"Can't {task}: its conditions keep it from every cell of {buffer.name}",
+            raise site.refuse(
+                f"its conditions keep it from every cell of {buffer.name}",
                 *targets,
                 hint="leave it as it is: there is nothing to copy",
             )
     copy = cached(buffer, storage_scope)
-    stage, new = copy_stage(buffer, copy, copy.name, box, ends, bounds_at(func, holder))
-    changed = {r: reading(r, buffer, copy) for r in targets}
-    result = insert(func, holder, at, stage, copy, changed)
+    edit = insert_copy(site, buffer, copy, spot, box, ends, targets)
     if not makers:
-        check_copied(func, result, new.id, buffer, targets[0].block, task)
+        assert isinstance(edit.result, BlockId)
+        check_copied(site, site.after(edit.func, edit.result), buffer)
     for reader in targets:
-        check_fed(func, result, places(result).blocks[reader.block.id].block, task, only=copy)
-    return Edit(result, new.id)
+        check_fed(site, site.after(edit.func, reader.block.id), only=copy)
+    return edit
 
 
 def _targets(
-    func: PrimFunc,
-    block: Block,
-    buffer: Buffer,
-    makers: list[BlockRealize],
-    chosen: list[Block] | None,
-    task: str,
+    site: Site[Block], buffer: Buffer, makers: list[BlockRealize], chosen: list[Block] | None
 ) -> list[BlockRealize]:
     """The blocks that are to read the copy, in program order."""
     wanted = {b.id for b in chosen} if chosen else None
-    all_blocks = siblings(func, block)
+    order = siblings(site)
+    reading = [r for r in order if buffer in buffers_read(r.block)]
     found = [
         r
-        for r in all_blocks
-        if buffer in read(r.block)
-        and buffer not in written(r.block)
-        and (wanted is None or _holds(r, wanted))
+        for r in reading
+        if buffer not in buffers_written(r.block) and (wanted is None or _holds(r, wanted))
     ]
     for other in chosen or ():
         if not any(_holds(r, {other.id}) for r in found):
-            raise Refusal(
-                f"Can't {task}: `{other.name}`, a consumer block, does not read it here",
+            raise site.refuse(
+                f"`{other.name}`, a consumer block, does not read it here",
                 other,
                 hint="name blocks that read the buffer beside this one: "
-                + ", ".join(r.block.name for r in all_blocks if buffer in read(r.block)),
+                + ", ".join(r.block.name for r in reading),
             )
     if not found:
-        raise Refusal(
-            f"Can't {task}: `{block.name}` itself writes {buffer.name}",
-            places(func).realize(block),
+        raise site.refuse(
+            f"`{site.name}` itself writes {buffer.name}",
             hint="a copy taken before the block would not see what it writes; cache_write is "
             "for results",
         )
-    early = [r for r in found if makers and all_blocks.index(r) < all_blocks.index(makers[0])]
+    early = [r for r in found if makers and order.index(r) < order.index(makers[0])]
     if early:
-        raise Refusal(
-            f"Can't {task}: `{early[0].block.name}` reads it before "
-            f"`{makers[0].block.name}` writes it",
+        raise site.refuse(
+            f"`{early[0].block.name}` reads it before `{makers[0].block.name}` writes it",
             early[0],
             makers[0],
             hint="name the blocks that are to read the copy, with consumer_blocks",
@@ -170,47 +161,33 @@ def _targets(
     return found
 
 
-def _holds(realize: BlockRealize, ids: set[Any]) -> bool:
+def _holds(realize: BlockRealize, ids: set[BlockId]) -> bool:
     return any(isinstance(n, Block) and n.id in ids for n in walk(realize))
 
 
-def _given(scope: Block, buffer: Buffer, task: str) -> Box:
+def _given(site: Site[Block], buffer: Buffer) -> Box:
     """What there is to copy of a buffer that nobody in the block around writes."""
-    region = only_region((*scope.reads, *scope.writes), buffer)
+    scope = site.scope.block
+    region = region_of((*scope.reads, *scope.writes), buffer)
     if region is None:
         return tuple(Range(const(0, "int32"), const(size, "int32")) for size in buffer.shape)
     if not all(isinstance(axis.extent, Const) for axis in region.region):
-        raise Refusal(
-            f"Can't {task}: how much of it `{scope.name}` reads varies",
+        raise site.refuse(
+            f"how much of it `{scope.name}` reads varies",
             scope,
             hint="a copy has a fixed size: cache it before blockize",
         )
     return region.region
 
 
-def _box(
-    func: PrimFunc,
-    block: Block,
-    buffer: Buffer,
-    maker: BlockRealize,
-    loops: list[For],
-    task: str,
-) -> Box:
-    """What there is to copy behind `maker` in the innermost of `loops`."""
-    if not loops and not is_allocated(func, block, buffer):
-        return _given(places(func).scope(maker).block, buffer, task)
-    where = places(func)
-    dom = around(where, maker)
-    region = only_region(maker.block.writes, buffer)
-    assert region is not None
-    inner = {
-        one.loop_var: dom[one.loop_var] for one in where.loops_above(maker) if one not in loops
-    }
-    box = exact(region, maker, inner, dom)
+def _box(site: Site[Block], maker: Site[Block], buffer: Buffer, spot: Spot) -> Box:
+    """What there is to copy at `spot`, behind `maker`."""
+    if not spot.loops and not is_allocated(site, buffer):
+        return _given(site, buffer)
+    box = box_written(maker, buffer, spot.loops)
     if box is None:
-        raise Refusal(
-            f"Can't {task}: `{maker.block.name}` may leave out cells of it",
-            maker,
+        raise maker.refuse(
+            f"`{maker.name}` may leave out cells of it",
             hint="cache_read copies a box of which every cell is written, such as C[vi, vj]",
         )
     return box

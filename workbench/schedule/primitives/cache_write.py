@@ -3,37 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from workbench.access.units import same_cell
 from workbench.diag import Refusal
-from workbench.ir import Block, BlockRealize, Buffer, BufferLoad, For, PrimFunc, stores, walk
-from workbench.ir.places import places
+from workbench.ir import Block, BlockRealize, Buffer, BufferLoad, PrimFunc, stores, walk
 from workbench.schedule.caching import (
-    bounds_at,
+    Spot,
+    box_written,
     cached,
     check_scope,
-    copy_stage,
-    end_of,
     first_reader,
-    insert,
+    insert_copy,
     nth_buffer,
-    reading,
     scope_choices,
     written_ends,
 )
 from workbench.schedule.feeding import check_fed
+from workbench.schedule.nest import statements
 from workbench.schedule.primitive import Edit, primitive
-from workbench.schedule.regions import Box, exact
+from workbench.schedule.regions import Box
 from workbench.schedule.scope import (
-    around,
     check_no_choice,
     check_starts_first,
-    only_region,
     readers,
     siblings,
     writers,
 )
+from workbench.schedule.site import Site
 from workbench.script.writer import string
 
 
@@ -87,41 +85,33 @@ def cache_write(
                 T.writes(C[v0])
                 C[v0] = C_local[v0]
     """
-    check_scope("cache_write", block, storage_scope)
-    buffer = nth_buffer(block, write_buffer_index, block.writes, "cache_write", "writes")
-    task = f"cache_write {buffer.name} of `{block.name}`"
-    where = places(func)
-    writer = where.realize(block)
-    _check_writer(func, block, buffer, task)
-    direct = _direct(func, block, buffer, consumer_blocks, task)
-    later = [r for r in _after(func, block, buffer) if r not in direct]
-    holder: For | BlockRealize
-    if later:
-        holder, at, loops = first_reader(where, writer, later)
-    else:
-        holder, loops = where.scope(writer), []
-        at = end_of(holder)
-    box = _box(func, block, buffer, loops, task)
-    copy = cached(buffer, storage_scope)
-    ends = written_ends(block, buffer)
-    stage, new = copy_stage(copy, buffer, copy.name, box, ends, bounds_at(func, holder))
-    changed = {r: reading(r, buffer, copy) for r in (writer, *direct)}
-    result = insert(func, holder, at, stage, copy, changed)
+    site = Site(func, block, f"cache_write `{block.name}`")
+    check_scope(site, storage_scope)
+    buffer = nth_buffer(site, write_buffer_index, "writes")
+    site = replace(site, task=f"cache_write {buffer.name} of `{block.name}`")
+    _check_writer(site, buffer)
+    after = _after(site, buffer)
+    direct = _direct(site, after, consumer_blocks)
+    later = [r for r in after if r not in direct]
+    spot = first_reader(site, later) if later else Spot(site.scope, len(statements(site.scope)))
+    box = _box(site, buffer, spot)
+    copy, ends = cached(buffer, storage_scope), written_ends(block, buffer)
+    through = [site.realize, *direct]
+    edit = insert_copy(site, buffer, copy, spot, box, ends, through, out=True)
     for reader in (*direct, *later):
-        check_fed(func, result, places(result).blocks[reader.block.id].block, task)
-    return Edit(result, new.id)
+        check_fed(site, site.after(edit.func, reader.block.id))
+    return edit
 
 
-def _check_writer(func: PrimFunc, block: Block, buffer: Buffer, task: str) -> None:
-    where = places(func)
-    writer = where.realize(block)
-    check_no_choice(func, writer, task)
-    check_starts_first(writer, where.loops_above(writer), task)
-    others = [r for r in writers(func, block, buffer) if r.block is not block]
+def _check_writer(site: Site[Block], buffer: Buffer) -> None:
+    check_no_choice(site)
+    check_starts_first(site)
+    block = site.node
+    others = [r for r in writers(site, buffer) if r.block is not block]
     if others:
-        raise Refusal(
-            f"Can't {task}: `{others[0].block.name}` writes {buffer.name} too",
-            places(func).realize(block),
+        raise site.refuse(
+            f"`{others[0].block.name}` writes {buffer.name} too",
+            block,
             *others,
             hint="cache the result of a block that alone writes it; do this before "
             "decompose_reduction",
@@ -130,76 +120,63 @@ def _check_writer(func: PrimFunc, block: Block, buffer: Buffer, task: str) -> No
     cells = [s.indices for s in stores(block) if s.buffer is buffer]
     elsewhere = [n for n in loads if any(not same_cell(n.indices, cell) for cell in cells)]
     if elsewhere:
-        raise Refusal(
-            f"Can't {task}: it reads other cells of {buffer.name} than it writes",
-            places(func).realize(block),
+        raise site.refuse(
+            f"it reads other cells of {buffer.name} than it writes",
+            block,
             elsewhere[0],
             detail="the new memory would not hold them",
             hint="read them from another buffer",
         )
-    reads_it = bool(loads)
-    if reads_it and block.init is None:
-        raise Refusal(
-            f"Can't {task}: it adds to what was there before",
-            places(func).realize(block),
+    if loads and block.init is None:
+        raise site.refuse(
+            "it adds to what was there before",
             detail="the new memory would begin empty",
             hint="give the block a T.init()",
         )
 
 
-def _after(func: PrimFunc, block: Block, buffer: Buffer) -> list[BlockRealize]:
-    """The readers of `buffer` behind `block`."""
-    order = siblings(func, block)
-    mine = order.index(places(func).realize(block))
-    return [r for r in readers(func, block, buffer) if order.index(r) > mine]
+def _after(site: Site[Block], buffer: Buffer) -> list[BlockRealize]:
+    """The readers of `buffer` behind the block."""
+    order = siblings(site)
+    return [r for r in readers(site, buffer) if order.index(r) > order.index(site.realize)]
 
 
 def _direct(
-    func: PrimFunc, block: Block, buffer: Buffer, chosen: list[Block] | None, task: str
+    site: Site[Block], later: list[BlockRealize], chosen: list[Block] | None
 ) -> list[BlockRealize]:
-    """The realisations of `chosen`, which are to read what the block writes, not the copy."""
-    later = _after(func, block, buffer)
-    ids = {b.id for b in chosen or ()}
+    """Those of `later` that are `chosen` to read what the block writes, not the copy."""
     for other in chosen or ():
         if not any(r.block.id is other.id for r in later):
-            raise Refusal(
-                f"Can't {task}: `{other.name}`, a consumer block, does not read it afterwards",
+            raise site.refuse(
+                f"`{other.name}`, a consumer block, does not read it afterwards",
                 other,
                 hint="name blocks that read the buffer behind this one: "
                 + (", ".join(r.block.name for r in later) or "there are none"),
             )
+    ids = {b.id for b in chosen or ()}
     return [r for r in later if r.block.id in ids]
 
 
-def copy_instead(func: PrimFunc, block: Block, buffer: Buffer, scope: str) -> str:
+def copy_instead(site: Site[Block], buffer: Buffer, scope: str) -> str:
     """What to do with an argument that is to lie in `scope`: the copy, where one can be made."""
-    number = [region.buffer for region in block.writes].index(buffer)
-    names = [realize.block.name for realize in places(func).blocks.values()]
+    number = [region.buffer for region in site.node.writes].index(buffer)
+    names = [realize.block.name for realize in site.places.blocks.values()]
     try:
-        cache_write(func, block, number, scope)
+        cache_write(site.func, site.node, number, scope)
     except Refusal:
         return f"write into a buffer of its own, and copy `{buffer.name}` from there"
-    if names.count(block.name) > 1:
+    if names.count(site.name) > 1:
         return f"copy it from there: cache_write of {number} in {scope!r}, with the block's handle"
-    call = f"sch.cache_write({string(block.name)}, {number}, {string(scope)})"
+    call = f"sch.cache_write({string(site.name)}, {number}, {string(scope)})"
     return f"copy it from there: {call}"
 
 
-def _box(func: PrimFunc, block: Block, buffer: Buffer, loops: list[For], task: str) -> Box:
-    """The cells that the block writes in one iteration of `loops`: those that the copy takes."""
-    where = places(func)
-    writer = where.realize(block)
-    dom = around(where, writer)
-    inner = {
-        one.loop_var: dom[one.loop_var] for one in where.loops_above(writer) if one not in loops
-    }
-    region = only_region(block.writes, buffer)
-    assert region is not None
-    box = exact(region, writer, inner, dom)
+def _box(site: Site[Block], buffer: Buffer, spot: Spot) -> Box:
+    """The cells that the block writes there: those that the copy takes."""
+    box = box_written(site, buffer, spot.loops)
     if box is None:
-        raise Refusal(
-            f"Can't {task}: it may leave out cells, which the copy would overwrite",
-            writer,
+        raise site.refuse(
+            "it may leave out cells, which the copy would overwrite",
             hint="cache_write takes a block that writes every cell of a box, such as C[vi, vj]",
         )
     return box

@@ -6,39 +6,37 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from workbench import arith
-from workbench.arith import union_regions
-from workbench.diag import Refusal
 from workbench.ir import Block, BlockRealize, Buffer, For, PrimFunc
-from workbench.ir.places import Places, places
 from workbench.schedule.counters import Bounds
 from workbench.schedule.crossing import check_leaves
+from workbench.schedule.domains import bounds_at
 from workbench.schedule.feeding import check_fed, makes_all
 from workbench.schedule.moving import (
+    check_all_inside,
+    check_is_step,
     check_loop,
-    check_types,
+    check_not_overwritten,
     check_unguarded,
     fixed_by_refilling,
-    gap,
+    moved_under,
     needs,
-    nest,
     position,
-    transplant,
 )
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import Box, covers_domain, touched
 from workbench.schedule.scope import (
-    around,
+    buffers_read,
+    buffers_written,
     check_stage,
     common_loops,
     consumers,
     is_allocated,
-    only_region,
     producers,
-    read,
+    region_of,
     siblings,
     writers,
-    written,
 )
+from workbench.schedule.site import Site
 
 # How far a thread sees: memory of a scope is filled for all threads that share it, so the loops
 # bound to those threads count as running, wherever they stand. Global memory is left as it is.
@@ -46,8 +44,8 @@ _SHARED_BY = {"shared": ("threadIdx.",)}
 
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
-    found = _readers(func, block, f"compute_at `{block.name}`")
-    yield from ({"loop": loop} for loop in common_loops(func, found))
+    site = Site(func, block, f"compute_at `{block.name}`")
+    yield from ({"loop": loop} for loop in common_loops(site.places, _readers(site)))
 
 
 @primitive(group="blocks", choices=_choices)
@@ -100,134 +98,90 @@ def compute_at(
                     T.writes(C[v])
                     C[v] = B[v] + B[v + 2]
     """
-    task = f"compute_at `{block.name}` at `{loop.loop_var.name}`"
-    check_loop(func, block, loop, "compute_at")
-    check_stage(func, block, "compute_at")
-    check_unguarded(func, block, task)
-    readers = _readers_inside(func, block, loop, task)
-    _check_overwritten(func, block, loop, task)
-    allowed = gap(func, loop, [r.block for r in producers(func, block)], [r.block for r in readers])
-    at = position(block, loop, allowed, index, "compute_at")
-    where = places(func)
-    dom = around(where, loop.body)
-    pairs = [_pair(where, block, loop, buffer, readers, dom) for buffer in written(block)]
-    fixed = fixed_by_refilling(func, block, loop, task)
+    plain = Site(func, block, f"compute_at `{block.name}`")
+    site = plain.at(loop)
+    check_loop(site, loop)
+    check_stage(plain)
+    check_unguarded(site)
+    readers = _readers(site)
+    check_all_inside(
+        site,
+        loop,
+        readers,
+        " reads its result outside that loop",
+        "every reader",
+        "its readers share no loop: move one to the other, or give each its cache_read",
+    )
+    last = max(site.places.blocks_under(loop), key=siblings(site).index)
+    check_not_overwritten(site, last, f", or leave `{block.name}` ahead of it")
+    at = position(site, loop, producers(site), readers, index)
+    dom = bounds_at(site.places, loop.body)
+    pairs = [_pair(site, loop, buffer, readers, dom) for buffer in buffers_written(block)]
+    fixed = fixed_by_refilling(site, loop)
     needed, _ = needs(block, [p for p in pairs if p is not None], dom, fixed)
-    check_types(block, needed, task)
-    new, axes = nest(block, needed, dom, preserve_unit_loops)
-    moved, gone = transplant(func, block, loop, at, new)
-    check_leaves(func, moved, block, task)
-    _check_partial(func, moved, block, task)
-    check_fed(func, moved, block, task)
-    return Edit(moved, None, dict.fromkeys(gone, axes))
+    edit = moved_under(site, loop, at, needed, preserve_unit_loops)
+    there = site.after(edit.func, block.id)
+    check_leaves(site, there)
+    _check_partial(site, there)
+    check_fed(site, there)
+    return edit
 
 
-def _readers(func: PrimFunc, block: Block, task: str) -> list[BlockRealize]:
-    """The blocks that read what `block` writes; refused where there is none."""
-    where = places(func)
-    for buffer in written(block):
-        if not is_allocated(func, block, buffer):
-            raise Refusal(
-                f"Can't {task}: {buffer.name} is a result of the program, not a step on the way",
-                where.realize(block),
-                hint="move the blocks that it reads, or move it with reverse_compute_at",
-            )
-    readers = consumers(func, block)
-    if not readers:
-        raise Refusal(
-            f"Can't {task}: no block after it reads what it makes",
-            where.realize(block),
+def _readers(site: Site[Block]) -> list[BlockRealize]:
+    """The blocks that read what the block writes; refused where there is none."""
+    hint = "move the blocks that it reads, or move it with reverse_compute_at"
+    check_is_step(site, buffers_written(site.node), hint)
+    found = consumers(site)
+    if not found:
+        raise site.refuse(
+            "no block after it reads what it makes",
             hint="compute_at puts a block beside its readers; one without readers has no place",
         )
-    return readers
+    return found
 
 
-def _readers_inside(func: PrimFunc, block: Block, loop: For, task: str) -> list[BlockRealize]:
-    """The blocks that read what `block` writes; refused unless all of them are in `loop`."""
-    readers = _readers(func, block, task)
-    where = places(func)
-    outside = [r for r in readers if loop not in where.loops_above(r)]
-    if outside:
-        ways = ", ".join(f"`{one.loop_var.name}`" for one in common_loops(func, readers))
-        raise Refusal(
-            f"Can't {task}: `{outside[0].block.name}` reads its result outside that loop",
-            loop,
-            *outside,
-            hint=f"pick a loop that holds every reader: {ways}"
-            if ways
-            else "its readers share no loop: move one to the other, or give each its cache_read",
-        )
-    return readers
-
-
-def _check_overwritten(func: PrimFunc, block: Block, loop: For, task: str) -> None:
-    """Refuse where a buffer that `block` reads is written between its old place and its new."""
-    where = places(func)
-    all_blocks = siblings(func, block)
-    behind = all_blocks[all_blocks.index(where.realize(block)) + 1 :]
-    inside = where.blocks_under(loop)
-    last = max(behind.index(r) for r in inside if r in behind)
-    for other in behind[: last + 1]:
-        hit = [b for b in read(block) if b in written(other.block)]
-        if hit:
-            raise Refusal(
-                f"Can't {task}: `{other.block.name}` overwrites {hit[0].name}, which it reads",
-                where.realize(block),
-                other,
-                hint=f"let `{other.block.name}` write another buffer, or leave `{block.name}` "
-                "ahead of it",
-            )
-
-
-def _check_partial(before: PrimFunc, moved: PrimFunc, block: Block, task: str) -> None:
+def _check_partial(site: Site[Block], there: Site[Block]) -> None:
     """Refuse a block that ran for a part of its domain, and would run for more or read too much."""
-    realize = places(before).realize(block)
-    loops = arith.loop_bounds(places(before).loops_above(realize))
-    if covers_domain(realize, loops):
+    hint = "make the domains of its iterators (T.axis) no larger than what its loops run"
+    loops, block = arith.loop_bounds(site.loops), site.node
+    if covers_domain(site.realize, loops):
         return
-    if not covers_domain(realize, loops, [it.var for it in block.iter_vars if it.kind == "reduce"]):
-        raise Refusal(
-            f"Can't {task}: its loops may not run all terms of its sum, and there all would run",
-            realize,
-            hint="make the domains of its iterators (T.axis) no larger than what its loops run",
+    terms = [it.var for it in block.iter_vars if it.kind == "reduce"]
+    if not covers_domain(site.realize, loops, terms):
+        raise site.refuse(
+            "its loops may not run all terms of its sum, and there all would run", hint=hint
         )
-    now = places(moved)
-    reader = now.blocks[block.id]
-    for buffer in read(block):
-        makers = writers(moved, reader.block, buffer)
-        if is_allocated(moved, reader.block, buffer) and not makes_all(
-            moved, now.scope(reader).block.body, makers, reader, buffer
+    body = there.scope.block.body
+    for buffer in buffers_read(block):
+        makers = writers(there, buffer)
+        if is_allocated(there, buffer) and not makes_all(
+            there.places, body, makers, there.realize, buffer
         ):
-            raise Refusal(
-                f"Can't {task}: there it may read cells of {buffer.name} that nobody makes",
-                realize,
-                hint="make the domains of its iterators (T.axis) no larger than what its loops run",
+            raise site.refuse(
+                f"there it may read cells of {buffer.name} that nobody makes", hint=hint
             )
 
 
 def _pair(
-    where: Places,
-    block: Block,
-    loop: For,
-    buffer: Buffer,
-    readers: list[BlockRealize],
-    dom: Bounds,
+    site: Site[Block], loop: For, buffer: Buffer, readers: list[BlockRealize], dom: Bounds
 ) -> tuple[Box, Box] | None:
-    """What one iteration of `block` writes of `buffer`, and what is read of it inside `loop`."""
+    """What one iteration of the block writes of `buffer`, and what is read of it inside `loop`."""
+    where = site.places
+    outside = [*where.all_loops_above(loop), loop]
     wanted: Box | None = None
     for reader in readers:
-        region = only_region(reader.block.reads, buffer)
+        region = region_of(reader.block.reads, buffer)
         if region is None:
             continue
-        outside = [*where.all_loops_above(loop), loop]
-        inner = {
-            one.loop_var: around(where, reader)[one.loop_var]
+        known = bounds_at(where, reader)
+        inner = known.of(
+            one
             for one in where.all_loops_above(reader)
             if one not in outside or _sees_all(buffer, one)
-        }
-        box = touched(region, reader, inner, around(where, reader))
-        wanted = box if wanted is None else union_regions(wanted, box, dom)
-    made = only_region(block.writes, buffer)
+        )
+        box = touched(region, reader, inner, known)
+        wanted = box if wanted is None else arith.union_regions(wanted, box, dom)
+    made = region_of(site.node.writes, buffer)
     assert made is not None
     return None if wanted is None else (made.region, wanted)
 

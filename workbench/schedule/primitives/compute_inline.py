@@ -5,38 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from workbench.arith import simplify
-from workbench.diag import Refusal
-from workbench.ir import (
-    Block,
-    BlockRealize,
-    Buffer,
-    BufferLoad,
-    Expr,
-    Node,
-    PrimFunc,
-    Var,
-    cast,
-    substitute,
-)
+from workbench.ir import Block, Buffer, BufferLoad, Expr, Node, PrimFunc, Var, cast, substitute
 from workbench.ir.places import places
 from workbench.schedule.bindings import conjuncts
 from workbench.schedule.counters import Bounds
 from workbench.schedule.crossing import check_leaves
+from workbench.schedule.domains import domain
 from workbench.schedule.feeding import check_fed
-from workbench.schedule.inlining import inlined, inverse, only_store, without_buffer
-from workbench.schedule.moving import removed
+from workbench.schedule.inlining import inlined, inverse, only_store, without_block
+from workbench.schedule.moving import check_is_step, check_not_overwritten
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import stays_in_domain
-from workbench.schedule.scope import (
-    around,
-    check_stage,
-    consumers,
-    domain,
-    is_allocated,
-    read,
-    siblings,
-    written,
-)
+from workbench.schedule.scope import check_stage, consumers
+from workbench.schedule.site import Site
 
 
 @primitive(group="blocks")
@@ -71,21 +52,22 @@ def compute_inline(func: PrimFunc, block: Block) -> Edit:
                 T.writes(C[vi])
                 C[vi] = A[vi] * T.float32(2) + T.float32(1)
     """
-    task = f"compute_inline `{block.name}`"
-    where = places(func)
-    realize = where.realize(block)
-    store = only_store(func, block, task)
-    check_stage(func, block, "compute_inline")
+    site = Site(func, block, f"compute_inline `{block.name}`")
+    store = only_store(site)
+    check_stage(site)
     buffer = store.buffer
-    readers = _readers(func, block, buffer, task)
-    _check_runs_everywhere(func, realize, task)
+    hint = "put it into the block that feeds it, with reverse_compute_inline"
+    check_is_step(site, [buffer], hint)
+    readers = consumers(site)
+    if readers:  # else nobody misses it
+        check_not_overwritten(site, readers[-1])
+    _check_runs_everywhere(site)
     slots = tuple(Var(f"x{k}", index.dtype) for k, index in enumerate(store.indices))
     ends = {slot: (0, size - 1) for slot, size in zip(slots, buffer.shape, strict=True)}
     solved = inverse(store.indices, slots, domain(block), ends)
     if solved is None:
-        raise Refusal(
-            f"Can't {task}: from a cell of {buffer.name} one cannot tell which iteration wrote it",
-            realize,
+        raise site.refuse(
+            f"from a cell of {buffer.name} one cannot tell which iteration wrote it",
             hint="inline blocks that write B[v], B[v + 1] or B[v * 4 + w]; move others with "
             "compute_at",
         )
@@ -95,49 +77,20 @@ def compute_inline(func: PrimFunc, block: Block) -> Edit:
         old = places(changed).blocks[reader.block.id]
         use = _use(buffer, slots, solved, value, domain(old.block))
         changed = places(changed).replace(old, inlined(old, use))
-    scope = where.scope(realize).block
-    changed, gone = removed(changed, places(changed).blocks[block.id])
-    changed = without_buffer(changed, scope, buffer)
+    changed, gone = without_block(site, changed, buffer)
     for reader in readers:
-        check_leaves(func, changed, block, task, reader.block)
-        check_fed(func, changed, places(changed).blocks[reader.block.id].block, task)
+        there = site.after(changed, reader.block.id)
+        check_leaves(site, there)
+        check_fed(site, there)
     return Edit(changed, None, {block.id: (), **dict.fromkeys(gone, ())})
 
 
-def _readers(func: PrimFunc, block: Block, buffer: Buffer, task: str) -> list[BlockRealize]:
-    """The blocks that read `buffer`, which is refused where it is a result."""
-    where = places(func)
-    realize = where.realize(block)
-    if not is_allocated(func, block, buffer):
-        raise Refusal(
-            f"Can't {task}: {buffer.name} is a result of the program, not a step on the way",
-            realize,
-            hint="put it into the block that feeds it, with reverse_compute_inline",
-        )
-    readers = consumers(func, block)
-    if not readers:  # nobody misses it
-        return []
-    order = siblings(func, block)
-    between = order[order.index(realize) + 1 : order.index(readers[-1]) + 1]
-    for other in between:
-        hit = [b for b in read(block) if b in written(other.block)]
-        if hit:
-            raise Refusal(
-                f"Can't {task}: `{other.block.name}` overwrites {hit[0].name}, which it reads",
-                realize,
-                other,
-                hint=f"let `{other.block.name}` write another buffer",
-            )
-    return readers
-
-
-def _check_runs_everywhere(func: PrimFunc, realize: BlockRealize, task: str) -> None:
-    dom = around(places(func), realize)
-    limits = [c for c in conjuncts(realize.predicate) if not stays_in_domain(c, realize, dom)]
-    if limits:
-        raise Refusal(
-            f"Can't {task}: it runs only where its T.where holds",
-            realize,
+def _check_runs_everywhere(site: Site[Block]) -> None:
+    dom = site.bounds
+    limits = conjuncts(site.realize.predicate)
+    if not all(stays_in_domain(c, site.realize, dom) for c in limits):
+        raise site.refuse(
+            "it runs only where its T.where holds",
             hint="write the condition inside the block, as T.if_then_else",
         )
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from workbench import arith
-from workbench.diag import Refusal
 from workbench.ir import (
-    TRUE,
     Block,
     BlockId,
     BlockRealize,
@@ -18,47 +14,39 @@ from workbench.ir import (
     Const,
     Expr,
     For,
-    IterVar,
     PrimFunc,
-    Range,
     Select,
     Stmt,
     Var,
     binary,
-    const,
-    copy_fresh,
-    rewrite,
     seq,
     substitute,
 )
-from workbench.ir.places import places
-from workbench.schedule.bindings import both, conjuncts
+from workbench.schedule.bindings import conjuncts
 from workbench.schedule.counters import Bounds, variables
-from workbench.schedule.inlining import only_store, with_regions
+from workbench.schedule.domains import domain, joined
+from workbench.schedule.inlining import only_store, tidied, with_regions
+from workbench.schedule.nest import fresh_nest, iter_var, nest, resized
 from workbench.schedule.primitive import Edit, primitive
-from workbench.schedule.scope import around, check_stage, domain
+from workbench.schedule.scope import check_stage, loop_choices, loops_from
+from workbench.schedule.site import Site
 
 
 @dataclass(frozen=True, slots=True)
 class Padding:
-    """A store of `inside` where iterators are in `box` and `asked` holds, of `outside` elsewhere.
+    """A store of `inside` where iterators are in `box` and all of `asked` hold, else of `outside`.
 
-    `asked` is about iterators of the block around.
+    `asked` are about iterators of the block around.
     """
 
     store: BufferStore
     box: Bounds
-    asked: Expr
+    asked: list[Expr]
     inside: Expr
     outside: Const
 
 
-def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
-    where = places(func)
-    yield from ({"loop": loop} for loop in where.loops_above(where.realize(block)))
-
-
-@primitive(group="blocks", choices=_choices)
+@primitive(group="blocks", choices=loop_choices)
 def decompose_padding(func: PrimFunc, block: Block, loop: For) -> Edit:
     """Cut a block that pads in two: one fills all with the padding, one copies what is inside.
 
@@ -92,69 +80,47 @@ def decompose_padding(func: PrimFunc, block: Block, loop: For) -> Edit:
                 T.writes(P[vi + 1])
                 P[vi + 1] = A[vi]
     """
-    task = f"decompose_padding `{block.name}` at `{loop.loop_var.name}`"
-    where = places(func)
-    realize = where.realize(block)
-    loops = _loops(func, realize, loop, task)
-    check_stage(func, block, "decompose_padding")
-    padding = _padding(func, block, task)
-    filled, new = _filled(realize, loops, padding)
-    dom = around(where, realize)
-    return Edit(where.replace(loop, seq(filled, _copied(realize, loops, padding, dom))), new)
-
-
-def _loops(func: PrimFunc, realize: BlockRealize, loop: For, task: str) -> list[For]:
-    """`loop` and the loops between it and the block, each directly in the one before."""
-    where = places(func)
-    above = where.loops_above(realize)
-    if loop not in above:
-        ways = ", ".join(f"`{one.loop_var.name}`" for one in above) or "none"
-        raise Refusal(
-            f"Can't {task}: that loop is not around it",
-            loop,
-            realize,
-            hint=f"the loops around it: {ways}",
-        )
-    others = [r for r in where.blocks_under(loop) if r is not realize]
+    plain = Site(func, block, f"decompose_padding `{block.name}`")
+    site = plain.at(loop)
+    loops = loops_from(site, loop)
+    others = [r for r in site.places.blocks_under(loop) if r is not site.realize]
     if others:
-        raise Refusal(
-            f"Can't {task}: `{others[0].block.name}` is in that loop too",
+        raise site.refuse(
+            f"`{others[0].block.name}` is in that loop too",
             loop,
             *others,
             hint="name a loop that holds nothing but the block that pads",
         )
-    return above[above.index(loop) :]
+    check_stage(plain)
+    padding = _padding(site)
+    filled, new = _filled(site.realize, loops, padding)
+    copied = _copied(site.realize, loops, padding, site.bounds)
+    return Edit(site.places.replace(loop, seq(filled, copied)), new)
 
 
-def _padding(func: PrimFunc, block: Block, task: str) -> Padding:
-    """The padding that `block` does, refused where it does something else."""
-    store = only_store(func, block, task)
+def _padding(site: Site[Block]) -> Padding:
+    """The padding that the block does, refused where it does something else."""
+    store = only_store(site)
     match store.value:
         case Call("if_then_else", (condition, inside, Const() as outside)):
             pass
         case Select(condition, inside, Const() as outside):
             pass
         case _:
-            raise Refusal(
-                f"Can't {task}: it does not choose between a value and a constant",
-                places(func).realize(block),
+            raise site.refuse(
+                "it does not choose between a value and a constant",
                 hint="it takes P[v] = T.if_then_else(lo <= v and v < hi, A[v - lo], 0)",
             )
-    ends = domain(block)
-    mine: Expr = TRUE
-    asked: Expr = TRUE
-    for part in conjuncts(condition):
-        if variables(part) & set(ends):
-            mine = both(mine, part)
-        else:
-            asked = both(asked, part)
-    single = all(len(variables(c)) == 1 for c in conjuncts(condition))
+    ends = domain(site.node)
+    parts = conjuncts(condition)
+    mine = joined(c for c in parts if variables(c) & set(ends))
+    asked = [c for c in parts if not variables(c) & set(ends)]
+    single = all(len(variables(c)) == 1 for c in parts)
     box = arith.narrow(ends, mine)
     empty = any(low > high for low, high in box.values())
     if not single or empty or not arith.prove(mine, box):
-        raise Refusal(
-            f"Can't {task}: its condition is no range of each iterator",
-            places(func).realize(block),
+        raise site.refuse(
+            "its condition is no range of each iterator",
             hint="it takes conditions such as 1 <= vi and vi < 7, joined by `and`",
         )
     return Padding(store, box, asked, inside, outside)
@@ -165,13 +131,7 @@ def _filled(realize: BlockRealize, loops: list[For], padding: Padding) -> tuple[
     name = f"{realize.block.name}_pad_const"
     body = replace(padding.store, value=padding.outside)
     block = with_regions(replace(realize.block, name=name, body=body))
-    stmt: Stmt = replace(realize, block=block)
-    for one in reversed(loops):
-        stmt = replace(one, body=stmt)
-    copied, fresh = copy_fresh(stmt)
-    new = fresh[block.id]
-    assert isinstance(new, BlockId)
-    return copied, new
+    return fresh_nest(loops, replace(realize, block=block))
 
 
 def _copied(realize: BlockRealize, loops: list[For], padding: Padding, dom: Bounds) -> Stmt:
@@ -195,35 +155,18 @@ def _copied(realize: BlockRealize, loops: list[For], padding: Padding, dom: Boun
         values.append(value if low == 0 else arith.simplify(value - low, dom))
         if not whole:
             limits += [binary("<=", low, value), value < high + 1]
-    predicate: Expr = TRUE
-    limits += conjuncts(padding.asked)
-    asked = [x for x in limits if not arith.prove(x, dom)]
-    for condition in (*asked, *conjuncts(realize.predicate)):
-        predicate = both(predicate, condition)
-    stmt: Stmt = BlockRealize(tuple(values), predicate, _inside(block, padding))
-    for one in reversed(loops):
-        size = short.get(one.loop_var)
-        extent = one.extent if size is None else const(size, one.loop_var.type)
-        stmt = replace(one, extent=extent, body=stmt)
-    return stmt
+    limits = [c for c in (*limits, *padding.asked) if not arith.prove(c, dom)]
+    predicate = joined((*limits, *conjuncts(realize.predicate)))
+    return nest(
+        resized(loops, short), BlockRealize(tuple(values), predicate, _inside(block, padding))
+    )
 
 
 def _inside(block: Block, padding: Padding) -> Block:
     """The block for what is inside, its iterators counting from 0."""
-    iterators = tuple(
-        IterVar(it.var, Range(const(0, it.var.type), const(high - low + 1, it.var.type)), it.kind)
-        for it in block.iter_vars
-        for low, high in (padding.box[it.var],)
-    )
-    moved: dict[Var, Expr] = {
-        it.var: it.var + padding.box[it.var][0] for it in block.iter_vars if padding.box[it.var][0]
-    }
+    sizes = {var: high - low + 1 for var, (low, high) in padding.box.items()}
+    iterators = tuple(iter_var(it.var, sizes[it.var], it.kind) for it in block.iter_vars)
+    moved: dict[Var, Expr] = {var: var + low for var, (low, _) in padding.box.items() if low}
     body = substitute(replace(padding.store, value=padding.inside), moved)
-    ends = {it.var: (0, high - low) for it in iterators for low, high in (padding.box[it.var],)}
-
-    def tidy(node: Any) -> Any:
-        if hasattr(node, "indices"):
-            return replace(node, indices=tuple(arith.simplify(i, ends) for i in node.indices))
-        return node
-
-    return with_regions(replace(block, iter_vars=iterators, body=rewrite(body, tidy)))
+    ends = {var: (0, size - 1) for var, size in sizes.items()}
+    return with_regions(replace(block, iter_vars=iterators, body=tidied(body, ends)))

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 from workbench import arith
-from workbench.diag import Refusal
 from workbench.ir import (
     TRUE,
     BinOp,
@@ -15,7 +12,6 @@ from workbench.ir import (
     BlockId,
     BlockRealize,
     BufferLoad,
-    BufferRegion,
     Expr,
     For,
     IterVar,
@@ -31,17 +27,21 @@ from workbench.ir.places import places
 from workbench.schedule.bindings import both, conjuncts
 from workbench.schedule.counters import variables
 from workbench.schedule.crossing import check_carries_nothing
+from workbench.schedule.domains import bindings, moved_by
+from workbench.schedule.factoring import check_one_to_one, init_block
+from workbench.schedule.nest import nest
 from workbench.schedule.primitive import Edit, primitive
-from workbench.schedule.regions import one_to_one
-from workbench.schedule.scope import around, bindings, check_stage, read, written
+from workbench.schedule.scope import (
+    buffers_read,
+    buffers_written,
+    check_stage,
+    loop_choices,
+    loops_from,
+)
+from workbench.schedule.site import Site
 
 
-def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
-    where = places(func)
-    yield from ({"loop": loop} for loop in where.loops_above(where.realize(block)))
-
-
-@primitive(group="blocks", choices=_choices)
+@primitive(group="blocks", choices=loop_choices)
 def decompose_reduction(func: PrimFunc, block: Block, loop: For) -> Edit:
     """Take the T.init() of `block` out into a block of its own, run ahead of `loop`.
 
@@ -77,128 +77,99 @@ def decompose_reduction(func: PrimFunc, block: Block, loop: For) -> Edit:
                     T.writes(C[vi])
                     C[vi] = C[vi] + A[vi, vk]
     """
-    task = f"decompose_reduction `{block.name}` at `{loop.loop_var.name}`"
-    where = places(func)
-    realize = where.realize(block)
-    inner = _inner_loops(func, block, loop, task)
-    _check_sum(func, realize, inner, task)
-    _check_early(func, realize, inner, task)
-    started, predicate = _start(func, realize, inner, task)
-    init_nest, new = _init(realize, started, inner, predicate)
-    update = _update(block)
-    func = where.replace(realize, replace(realize, block=update))
+    plain = Site(func, block, f"decompose_reduction `{block.name}`")
+    site = plain.at(loop)
+    if block.init is None:
+        raise site.refuse(
+            "it has no T.init() to take out",
+            hint="decompose_reduction is for blocks that sum up, once for each",
+        )
+    inner = loops_from(site, loop)
+    check_stage(plain)
+    _check_outer(site, loop)
+    names = ", ".join(f"`{one.loop_var.name}`" for one in inner)
+    check_one_to_one(
+        site,
+        inner,
+        f"the loops {names}",
+        "pick a loop further in, so that every turn of the outer ones starts again",
+    )
+    _check_early(site, inner)
+    started, predicate = _start(site, inner)
+    init_nest, new = _init(site.realize, started, inner, predicate)
+    func = site.places.replace(site.realize, replace(site.realize, block=_update(block)))
     now = places(func).loops[loop.loop_var]
     return Edit(places(func).replace(now, seq(init_nest, now)), new)
 
 
-def _inner_loops(func: PrimFunc, block: Block, loop: For, task: str) -> list[For]:
-    """`loop` and the loops between it and `block`, once the block and the loop are found fit."""
-    where = places(func)
-    realize = where.realize(block)
-    if block.init is None:
-        raise Refusal(
-            f"Can't {task}: it has no T.init() to take out",
-            realize,
-            hint="decompose_reduction is for blocks that sum up, once for each",
-        )
-    loops = where.loops_above(realize)
-    if loop not in loops:
-        ways = ", ".join(f"`{one.loop_var.name}`" for one in loops) or "none"
-        raise Refusal(
-            f"Can't {task}: that loop is not around it",
-            loop,
-            realize,
-            hint=f"the loops around it: {ways}",
-        )
-    check_stage(func, block, "decompose_reduction")
-    at = loops.index(loop)
-    reduced = [it.var for it in block.iter_vars if it.kind == "reduce"]
-    summed = set().union(*(variables(bindings(realize)[v]) for v in reduced)) if reduced else set()
-    for outer in loops[:at]:
+def _check_outer(site: Site[Block], loop: For) -> None:
+    """Refuse where a loop around `loop` is summed over too."""
+    summed = moved_by(site.realize, "reduce")
+    for outer in site.loops[: site.loops.index(loop)]:
         if outer.loop_var in summed:
-            raise Refusal(
-                f"Can't {task}: `{outer.loop_var.name}`, further out, is summed over too",
+            name = outer.loop_var.name
+            raise site.refuse(
+                f"`{name}`, further out, is summed over too",
                 outer,
                 loop,
-                detail=f"each turn of `{outer.loop_var.name}` would start the sums again",
-                hint=f"name `{outer.loop_var.name}` or a loop around it",
+                detail=f"each turn of `{name}` would start the sums again",
+                hint=f"name `{name}` or a loop around it",
             )
-    return loops[at:]
 
 
-def _check_sum(func: PrimFunc, realize: BlockRealize, inner: list[For], task: str) -> None:
-    """Refuse where the loops inside run the same term twice: it is started again only now."""
-    where = places(func)
-    dom = around(where, realize)
-    ends = {one.loop_var: dom[one.loop_var] for one in inner}
-    if not one_to_one(realize.iter_values, ends, dom, realize.predicate):
-        names = ", ".join(f"`{one.loop_var.name}`" for one in inner)
-        raise Refusal(
-            f"Can't {task}: a term may be added twice",
-            realize,
-            detail=f"the loops {names} may run the block twice for the same iterators",
-            hint="pick a loop further in, so that every turn of the outer ones starts again",
-        )
-
-
-def _check_early(func: PrimFunc, realize: BlockRealize, inner: list[For], task: str) -> None:
+def _check_early(site: Site[Block], inner: list[For]) -> None:
     """Refuse where others in the loops would see the init, which is to run ahead of them all."""
-    where, block = places(func), realize.block
+    where, block = site.places, site.node
     assert block.init is not None
     starts = {n.buffer for n in walk(block.init) if isinstance(n, BufferLoad)}
     for other in where.blocks_under(inner[0]):
-        if other is realize:
+        if other is site.realize:
             continue
-        made = [b for b in written(other.block) if b in starts]
+        made = [b for b in buffers_written(other.block) if b in starts]
         if made:
-            raise Refusal(
-                f"Can't {task}: its T.init() reads {made[0].name}, which is written in that loop",
-                realize,
+            raise site.refuse(
+                f"its T.init() reads {made[0].name}, which is written in that loop",
+                block,
                 other,
                 hint=f"move `{other.block.name}` out of the loop first, or name a loop further in",
             )
-        used = [b for b in written(block) if b in (*read(other.block), *written(other.block))]
-        if used and where.position[other] < where.position[realize]:
-            raise Refusal(
-                f"Can't {task}: `{other.block.name}` uses {used[0].name} ahead of it in that loop",
-                realize,
+        uses = {*buffers_read(other.block), *buffers_written(other.block)}
+        used = [b for b in buffers_written(block) if b in uses]
+        if used and where.position[other] < where.position[site.realize]:
+            raise site.refuse(
+                f"`{other.block.name}` uses {used[0].name} ahead of it in that loop",
+                block,
                 other,
                 hint="name a loop further in, that holds the sum alone",
             )
         if used:
             for one in inner:
-                check_carries_nothing(func, one, block.id, task)
+                check_carries_nothing(site, one)
 
 
-def _start(
-    func: PrimFunc, realize: BlockRealize, inner: list[For], task: str
-) -> tuple[list[IterVar], Expr]:
+def _start(site: Site[Block], inner: list[For]) -> tuple[list[IterVar], Expr]:
     """The iterators that the init uses, and what is left of the predicate for it."""
-    spatial = [it for it in realize.block.iter_vars if it.kind == "spatial"]
-    bound = bindings(realize)
-    kept = set().union(*(variables(bound[it.var]) for it in spatial)) if spatial else set()
-    dropped = {one.loop_var for one in inner} - kept
-    dom = around(places(func), realize)
+    dropped = {one.loop_var for one in inner} - moved_by(site.realize, "spatial")
+    dom = site.bounds
     first: dict[Var, Expr] = {v: const(dom[v][0], v.type) for v in dropped}
     predicate: Expr = TRUE
-    for condition in conjuncts(realize.predicate):
+    for condition in conjuncts(site.realize.predicate):
         if variables(condition) & dropped:
-            _check_grows(realize, condition, dropped, task)
+            _check_grows(site, condition, dropped)
             condition = arith.simplify(substitute(condition, first), dom)
         predicate = both(predicate, condition)
-    return spatial, predicate
+    return [it for it in site.node.iter_vars if it.kind == "spatial"], predicate
 
 
-def _check_grows(realize: BlockRealize, condition: Expr, dropped: set[Var], task: str) -> None:
+def _check_grows(site: Site[Block], condition: Expr, dropped: set[Var]) -> None:
     """Refuse a condition that may hold for later terms of a sum, but not for its first."""
     match condition:
         case BinOp("<" | "<=", a, b):
             found = arith.linear(a - b, dropped)
             if found is not None and all(factor >= 0 for factor in found[0].values()):
                 return
-    raise Refusal(
-        f"Can't {task}: its T.where may leave out the first terms of a sum",
-        realize,
+    raise site.refuse(
+        "its T.where may leave out the first terms of a sum",
         detail="then nothing says for which sums there is something to start",
         hint="let T.where cut off the last terms, as split does, or none",
     )
@@ -208,33 +179,14 @@ def _init(
     realize: BlockRealize, started: list[IterVar], inner: list[For], predicate: Expr
 ) -> tuple[Stmt, BlockId]:
     """The init as a block under copies of the loops that it needs, and that block's identity."""
-    block = realize.block
-    fresh = {it.var: Var(it.var.name, it.var.type) for it in started}
-    iterators = tuple(replace(it, var=fresh[it.var]) for it in started)
-    assert block.init is not None
-    body = substitute(block.init, fresh)
-    writes = tuple(
-        BufferRegion(w.buffer, tuple(substitute(r, fresh) for r in w.region)) for w in block.writes
-    )
-    init = Block(
-        f"{block.name}_init",
-        iterators,
-        arith.access_regions(body)[0],
-        writes,
-        body,
-        annotations=block.annotations,
-    )
+    init = init_block(realize.block, started, "", realize.block.annotations)
     bound = bindings(realize)
     values = tuple(bound[it.var] for it in started)
-    used = {v for value in values for v in variables(value)}
-    stmt: Stmt = BlockRealize(values, predicate, init)
-    renamed: dict[Var, Expr] = {}
-    for one in reversed(inner):
-        if one.loop_var in used:
-            var = Var(f"{one.loop_var.name}_init", one.loop_var.type)
-            renamed[one.loop_var] = var
-            stmt = replace(one, loop_var=var, body=stmt)
-    return substitute(stmt, renamed), init.id
+    used = moved_by(realize, "spatial")
+    kept = [one for one in inner if one.loop_var in used]
+    renamed = {v: Var(f"{v.name}_init", v.type) for v in (one.loop_var for one in kept)}
+    loops = [replace(one, loop_var=renamed[one.loop_var]) for one in kept]
+    return substitute(nest(loops, BlockRealize(values, predicate, init)), renamed), init.id
 
 
 def _update(block: Block) -> Block:

@@ -22,20 +22,20 @@ from workbench.schedule.nest import (
     uses,
 )
 from workbench.schedule.primitive import Edit, Key, primitive
+from workbench.schedule.site import Site
 
 
 def _check(func: PrimFunc, *loops: For, preserve_unit_iters: bool = True) -> None:
     if not loops:
         raise Refusal("Can't fuse: no loops were given", hint="name them, outermost first")
     for loop in loops:
-        refuse_if_taken("fuse", loop)
+        refuse_if_taken(Site(func, loop, f"fuse `{loop.loop_var.name}`"))
     for outer, inner in pairwise(loops):
-        pair = f"Can't fuse `{outer.loop_var.name}` and `{inner.loop_var.name}`"
         if outer.body is not inner:
             below = perfect_nest(outer)[1:]
             names = " then ".join(f"`{loop.loop_var.name}`" for loop in below[:3])
-            raise Refusal(
-                f"{pair}: `{inner.loop_var.name}` is not directly inside `{outer.loop_var.name}`",
+            raise _pair(func, outer, inner).refuse(
+                f"`{inner.loop_var.name}` is not directly inside `{outer.loop_var.name}`",
                 outer,
                 inner,
                 hint=f"give loops from outside to inside; `{outer.loop_var.name}` holds "
@@ -43,31 +43,32 @@ def _check(func: PrimFunc, *loops: For, preserve_unit_iters: bool = True) -> Non
             )
     for outer, inner in combinations(loops, 2):
         if uses(inner.extent, outer) or uses(inner.min, outer):
-            raise Refusal(
-                f"Can't fuse `{outer.loop_var.name}` and `{inner.loop_var.name}`: how often "
-                f"`{inner.loop_var.name}` runs depends on `{outer.loop_var.name}`",
+            raise _pair(func, outer, inner).refuse(
+                f"how often `{inner.loop_var.name}` runs depends on `{outer.loop_var.name}`",
                 outer,
                 inner,
                 detail=f"`{inner.loop_var.name}` runs {script.expr_text(inner.extent)} times",
                 hint="fuse loops whose extents do not depend on each other",
             )
-
     _type(func, loops)
+
+
+def _pair(func: PrimFunc, outer: For, inner: For) -> Site[For]:
+    return Site(func, outer, f"fuse `{outer.loop_var.name}` and `{inner.loop_var.name}`")
 
 
 def _type(func: PrimFunc, loops: Sequence[For]) -> str:
     """The type of the variable of all `loops` in one."""
     turns = [most_turns(func, loop) for loop in loops]
     known = prod(n for n in turns if n is not None) if None not in turns else None
-    return counting_type("fuse", loops, known)
+    return counting_type(Site(func, loops[0], "fuse"), loops, known)
 
 
 def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, list[For]]]:
     below = perfect_nest(loop)
     if len(below) == 1:
-        raise Refusal(
-            f"Can't fuse `{loop.loop_var.name}`: no loop is directly inside it",
-            loop,
+        raise Site(func, loop, f"fuse `{loop.loop_var.name}`").refuse(
+            "no loop is directly inside it",
             hint="choose the outer one of two loops that are nested directly",
         )
     yield from ({"loops": below[1:count]} for count in range(2, len(below) + 1))

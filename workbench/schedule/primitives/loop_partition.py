@@ -7,12 +7,9 @@ from dataclasses import replace
 from itertools import accumulate
 
 from workbench import arith
-from workbench.diag import Refusal
 from workbench.ir import (
-    TRUE,
     BlockId,
     BlockRealize,
-    Expr,
     For,
     Node,
     PrimFunc,
@@ -25,40 +22,33 @@ from workbench.ir import (
     walk,
 )
 from workbench.ir.places import places
-from workbench.schedule.bindings import both, conjuncts
+from workbench.schedule.bindings import conjuncts
 from workbench.schedule.counters import Bounds
-from workbench.schedule.nest import constant_extent, refuse_if_extent_varies, refuse_if_taken
+from workbench.schedule.domains import bindings, bounds_at, domain, joined
+from workbench.schedule.nest import (
+    constant_extent,
+    refuse_factors,
+    refuse_if_extent_varies,
+    refuse_if_taken,
+)
 from workbench.schedule.primitive import Edit, Key, primitive
-from workbench.schedule.scope import around, bindings, domain
+from workbench.schedule.site import Site
 
 
 def _sizes(
     func: PrimFunc, loop: For, factors: list[int | None], preserve_unit_iters: bool = True
 ) -> list[int]:
     """How often each of the new loops runs."""
-    name = f"Can't loop_partition `{loop.loop_var.name}`"
-    refuse_if_taken("loop_partition", loop)
-    refuse_if_extent_varies("loop_partition", loop)
+    site = Site(func, loop, f"loop_partition `{loop.loop_var.name}`")
+    refuse_if_taken(site)
+    refuse_if_extent_varies(site)
+    refuse_factors(site, factors, "[2, None]")
+    given = [f for f in factors if f is not None]
     extent = constant_extent(loop)
     assert extent is not None
-    given = [f for f in factors if f is not None]
-    if not factors:
-        raise Refusal(f"{name}: no factors were given", loop, hint="say how: factors=[2, None]")
-    if len(factors) - len(given) > 1:
-        raise Refusal(
-            f"{name}: only one factor can be None, to be worked out",
-            loop,
-            hint="give all factors but one",
-        )
-    if any(f < 1 for f in given):
-        bad = next(f for f in given if f < 1)
-        raise Refusal(
-            f"{name}: the factor {bad} is not positive", loop, hint="factors count from 1"
-        )
     if sum(given) >= extent:
-        raise Refusal(
-            f"{name}: {list(factors)} leaves none of {extent} iterations over",
-            loop,
+        raise site.refuse(
+            f"{list(factors)} leaves none of {extent} iterations over",
             detail=f"{' + '.join(map(str, given))} = {sum(given)}, and it runs {extent} times",
             hint="leave the last factor out, or write None for it: it is what is left",
         )
@@ -111,7 +101,7 @@ def loop_partition(
     sizes = _sizes(func, loop, factors, preserve_unit_iters)
     starts = [0, *accumulate(sizes)]
     where = places(func)
-    outer = around(where, loop)
+    outer = bounds_at(where, loop)
     parts: list[Stmt] = []
     became: dict[Key, tuple[Key, ...]] = {}
     for number, (start, size) in enumerate(zip(starts, sizes, strict=False)):
@@ -154,10 +144,7 @@ def _tidied(part: For, outer: Bounds) -> Stmt:
     def change(node: Node) -> Node:
         if not isinstance(node, BlockRealize):
             return node
-        predicate: Expr = TRUE
-        for condition in conjuncts(node.predicate):
-            if not arith.prove(condition, dom):
-                predicate = both(predicate, condition)
+        predicate = joined(c for c in conjuncts(node.predicate) if not arith.prove(c, dom))
         if node.block.init is not None and _starts_earlier(node, dom):
             again = replace(node.block, init=None, reads=(*node.block.writes, *node.block.reads))
             node = replace(node, block=again)

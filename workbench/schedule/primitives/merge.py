@@ -8,7 +8,6 @@ from itertools import pairwise
 
 from workbench.diag import Refusal
 from workbench.ir import (
-    BlockRealize,
     Expr,
     For,
     PrimFunc,
@@ -19,23 +18,21 @@ from workbench.ir import (
     seq,
     substitute,
 )
-from workbench.ir.places import places
 from workbench.schedule.feeding import check_fed
-from workbench.schedule.moving import statements
-from workbench.schedule.nest import constant_extent
+from workbench.schedule.nest import constant_extent, nest
 from workbench.schedule.primitive import Edit, Key, primitive
-from workbench.schedule.scope import written
+from workbench.schedule.scope import buffers_written
+from workbench.schedule.site import Site
 
 
 def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, tuple[For, ...]]]:
-    where = places(func)
-    holder = where.parent.get(loop)
+    site = Site(func, loop, f"merge `{loop.loop_var.name}`")
+    holder = site.places.parent.get(loop)
     beside = holder.stmts if isinstance(holder, SeqStmt) else ()
     after = next(iter(beside[beside.index(loop) + 1 :]), None) if loop in beside else None
     if not isinstance(after, For):
-        raise Refusal(
-            f"Can't merge `{loop.loop_var.name}`: no loop stands directly after it",
-            loop,
+        raise site.refuse(
+            "no loop stands directly after it",
             hint="choose the first of two loops that stand one after the other",
         )
     yield {"loops": (after,)}
@@ -88,83 +85,84 @@ def merge(func: PrimFunc, *loops: For) -> Edit:
             *loops,
             hint="name two or more, in the order of the program",
         )
-    task = f"merge {', '.join(f'`{one.loop_var.name}`' for one in loops)}"
-    chains = _chains(func, loops, task)
-    _check_equal(chains, task)
+    names = ", ".join(f"`{one.loop_var.name}`" for one in loops)
+    site = Site(func, loops[0], f"merge {names}")
+    chains = _chains(site, loops)
+    _check_equal(site, chains)
     tops = [chain[0] for chain in chains]
-    stmts, at = _beside(func, tops, task)
+    stmts, at = _beside(site, tops)
     new = tuple(Var(f"{one.loop_var.name}_m", one.loop_var.type) for one in chains[0])
     by_place = sorted(chains, key=lambda chain: stmts.index(chain[0]))
-    body = seq(*(_body(chain, new) for chain in by_place))
-    for var, one in reversed(list(zip(new, chains[0], strict=True))):
-        body = replace(one, loop_var=var, min=const(0, var.type), body=body)
-    changed = _placed(func, tops[0], stmts, at, len(tops), body)
-    _check_order(func, changed, by_place, task)
+    pairs = zip(chains[0], new, strict=True)
+    merged = [replace(one, loop_var=var, min=const(0, var.type)) for one, var in pairs]
+    body = nest(merged, seq(*(_body(chain, new) for chain in by_place)))
+    beside = seq(*stmts[:at], body, *stmts[at + len(tops) :])
+    changed = site.places.replace(site.places.parent[tops[0]], beside)
+    _check_order(site, changed, by_place)
     became: dict[Key, tuple[Key, ...]] = {
         one.loop_var: (var,) for chain in chains for one, var in zip(chain, new, strict=True)
     }
     return Edit(changed, new[-1], became)
 
 
-def _chains(func: PrimFunc, loops: tuple[For, ...], task: str) -> list[list[For]]:
+def _chains(site: Site[For], loops: tuple[For, ...]) -> list[list[For]]:
     """For each of `loops`, the nest down to it from below the loop that holds them all."""
-    where = places(func)
+    where = site.places
     nests = [[*where.loops_above(one), one] for one in loops]
     common = [one for one in nests[0] if all(one in nest for nest in nests)]
     chains = [[one for one in nest if one not in common] for nest in nests]
     for chain, named in zip(chains, loops, strict=True):
-        if where.scope(named) is not where.scope(loops[0]) or not chain:
-            raise Refusal(
-                f"Can't {task}: they are not in nests of their own in one block",
+        if where.scope(named) is not site.scope or not chain:
+            raise site.refuse(
+                "they are not in nests of their own in one block",
                 *loops,
                 hint="merge takes loops that stand one after the other",
             )
         for outer, inner in pairwise(chain):
             if outer.body is not inner:
-                raise Refusal(
-                    f"Can't {task}: `{outer.loop_var.name}` holds more than "
-                    f"`{inner.loop_var.name}`",
+                raise site.refuse(
+                    f"`{outer.loop_var.name}` holds more than `{inner.loop_var.name}`",
                     outer,
                     hint="merge the outer loops first",
                 )
     return chains
 
 
-def _check_equal(chains: list[list[For]], task: str) -> None:
+def _check_equal(site: Site[For], chains: list[list[For]]) -> None:
     for one in (loop for chain in chains for loop in chain):
         if one.kind != "serial" or one.annotations:
-            raise Refusal(
-                f"Can't {task}: `{one.loop_var.name}` is no plain loop any more",
+            raise site.refuse(
+                f"`{one.loop_var.name}` is no plain loop any more",
                 one,
                 hint="merge before bind, vectorize, unroll, parallel and annotate",
             )
     first = chains[0]
     kinds = sorted({one.loop_var.type for chain in chains for one in chain})
     if len(kinds) > 1:
-        raise Refusal(
-            f"Can't {task}: some count in {kinds[0]}, some in {kinds[1]}",
+        raise site.refuse(
+            f"some count in {kinds[0]}, some in {kinds[1]}",
             *first,
             hint="write all loops with numbers of one type",
         )
     for chain in chains[1:]:
         same = [*map(constant_extent, chain)] == [*map(constant_extent, first)]
         if not same or any(constant_extent(one) is None for one in first):
-            raise Refusal(
-                f"Can't {task}: they do not run equally often, nest by nest",
+            raise site.refuse(
+                "they do not run equally often, nest by nest",
                 *first,
                 *chain,
                 hint="split the longer one, so that a part of it is as long as the other",
             )
 
 
-def _beside(func: PrimFunc, tops: list[For], task: str) -> tuple[tuple[Stmt, ...], int]:
+def _beside(site: Site[For], tops: list[For]) -> tuple[tuple[Stmt, ...], int]:
     """The statements among which `tops` stand side by side, and where the first of them is."""
-    holder = places(func).parent[tops[0]]
+    holder = site.places.parent[tops[0]]
     stmts = holder.stmts if isinstance(holder, SeqStmt) else ()
     spots = sorted(stmts.index(top) for top in tops if top in stmts)
     if len(spots) < len(tops) or spots[-1] - spots[0] != len(tops) - 1:
-        raise Refusal(
-            f"Can't {task}: something stands between them",
+        raise site.refuse(
+            "something stands between them",
             *tops,
             hint="merge takes loops that stand directly one after the other",
         )
@@ -178,37 +176,21 @@ def _body(chain: list[For], new: tuple[Var, ...]) -> Stmt:
     return substitute(chain[-1].body, values)
 
 
-def _placed(
-    func: PrimFunc, top: For, stmts: tuple[Stmt, ...], at: int, count: int, new: Stmt
-) -> PrimFunc:
-    where = places(func)
-    holder = where.parent[top]
-    return where.replace(holder, seq(*stmts[:at], new, *stmts[at + count :]))
-
-
-def _check_order(before: PrimFunc, func: PrimFunc, chains: list[list[For]], task: str) -> None:
+def _check_order(site: Site[For], changed: PrimFunc, chains: list[list[For]]) -> None:
     """Refuse where a turn of one loop needs what a later turn of another does, or undoes it."""
-    where = places(before)
-    groups: list[list[BlockRealize]] = []
-    for chain in chains:
-        inside = statements(chain[-1])
-        groups.append(
-            [
-                r
-                for stmt in inside
-                for r in ([stmt] if isinstance(stmt, BlockRealize) else where.blocks_under(stmt))
-            ]
-        )
+    groups = [site.places.blocks_under(chain[-1]) for chain in chains]
     for k, group in enumerate(groups):
         for realize in group:
             for other in (r for later in groups[k + 1 :] for r in later):
-                both = [b for b in written(realize.block) if b in written(other.block)]
+                both = [
+                    b for b in buffers_written(realize.block) if b in buffers_written(other.block)
+                ]
                 if both:
-                    raise Refusal(
-                        f"Can't {task}: `{realize.block.name}` and `{other.block.name}` both "
+                    raise site.refuse(
+                        f"`{realize.block.name}` and `{other.block.name}` both "
                         f"write {both[0].name}",
                         realize,
                         other,
                         hint="turn by turn, one could undo what the other did",
                     )
-            check_fed(before, func, places(func).blocks[realize.block.id].block, task)
+            check_fed(site, site.after(changed, realize.block.id))

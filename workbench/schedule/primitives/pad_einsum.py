@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from workbench.diag import Refusal
+from workbench.access.units import same_cell
 from workbench.ir import (
-    TRUE,
     BinOp,
     Block,
     BlockRealize,
@@ -19,7 +18,6 @@ from workbench.ir import (
     Const,
     Expr,
     For,
-    IterVar,
     PrimFunc,
     Range,
     Stmt,
@@ -29,23 +27,23 @@ from workbench.ir import (
     substitute_buffers,
     walk,
 )
-from workbench.ir.places import places
-from workbench.schedule.bindings import both
 from workbench.schedule.copies import check_copied, reads_always
 from workbench.schedule.counters import variables
+from workbench.schedule.domains import domain, joined
 from workbench.schedule.factoring import sum_of
 from workbench.schedule.inlining import with_regions
+from workbench.schedule.nest import iter_var, nest, nest_over, resized
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import covers_domain
 from workbench.schedule.scope import (
-    around,
+    buffers_read,
+    buffers_written,
     check_stage,
     check_stores,
-    domain,
-    read,
+    reallocate,
     writers,
-    written,
 )
+from workbench.schedule.site import Site
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,83 +103,78 @@ def pad_einsum(func: PrimFunc, block: Block, padding: list[int]) -> Edit:
                     C[vi] = T.float32(0)
                 C[vi] = C[vi] + A_pad[vi, vk]
     """
-    task = f"pad_einsum `{block.name}`"
-    _check_numbers(block, padding, task)
+    site = Site(func, block, f"pad_einsum `{block.name}`")
+    _check_numbers(site, padding)
     now = {var: high + 1 for var, (_, high) in domain(block).items()}
     then = {var: -(-now[var] // by) * by for var, by in zip(now, padding, strict=True)}
     if now == then:
         return Edit(func)
-    check_stage(func, block, "pad_einsum", sole=False)
-    realize = places(func).realize(block)
+    check_stage(site, sole=False)
     sizes = _Sizes(now, then)
-    cells = _cells(func, block, task)
-    loops = _loops(func, realize, sizes, task)
-    _check_kept_apart(block, sizes, cells, task)
-    _check_sum(block, sizes, task)
-    _check_divisions(block, task)
+    cells = _cells(site)
+    loops = _loops(site, sizes)
+    _check_kept_apart(site, sizes, cells)
+    _check_sum(site, sizes)
+    _check_divisions(site)
     grown = [b for b in cells if any(map(sizes.grows, cells[b]))]
     copies = {b: _copy(b, cells[b], sizes) for b in grown}
-    ahead = [_filled(b, copies[b], cells[b], sizes) for b in grown if b in read(block)]
-    behind = [_kept(b, copies[b], cells[b], sizes) for b in grown if b in written(block)]
-    nest = _grown(realize, loops, copies, sizes)
-    padded = _placed(func, loops[0], seq(*ahead, nest, *behind), list(copies.values()))
+    ahead = [_filled(b, copies[b], cells[b], sizes) for b in grown if b in buffers_read(block)]
+    behind = [_kept(b, copies[b], cells[b], sizes) for b in grown if b in buffers_written(block)]
+    grown_nest = _grown(site.realize, loops, copies, sizes)
+    changed = site.places.replace(loops[0], seq(*ahead, grown_nest, *behind))
+    buffers = (*site.scope.block.alloc_buffers, *copies.values())
+    padded = reallocate(changed, site.scope, buffers)
     for buffer in grown:
         own = all(isinstance(index, Var) for index in cells[buffer])  # no cell beside those read
-        if buffer in read(block) and not (own and reads_always(func, realize, buffer)):
-            (filled,) = writers(padded, block, copies[buffer])
-            check_copied(func, padded, filled.block.id, buffer, block, task)
+        if buffer in buffers_read(block) and not (own and reads_always(site, buffer)):
+            (filled,) = writers(site.after(padded, block.id), copies[buffer])
+            check_copied(site, site.after(padded, filled.block.id), buffer)
     return Edit(padded)
 
 
 # --- what it takes -------------------------------------------------------------------------------
 
 
-def _check_numbers(block: Block, padding: list[int], task: str) -> None:
+def _check_numbers(site: Site[Block], padding: list[int]) -> None:
+    block = site.node
     names = ", ".join(it.var.name for it in block.iter_vars)
     if len(padding) != len(block.iter_vars):
-        raise Refusal(
-            f"Can't {task}: it has {len(block.iter_vars)} iterators, and {len(padding)} "
-            "numbers were given",
-            block,
+        raise site.refuse(
+            f"it has {len(block.iter_vars)} iterators, and {len(padding)} numbers were given",
             hint=f"give a number for each of {names}; 1 leaves an iterator as it is",
         )
     if any(by < 1 for by in padding):
         bad = next(by for by in padding if by < 1)
-        raise Refusal(
-            f"Can't {task}: {bad} is not positive",
-            block,
+        raise site.refuse(
+            f"{bad} is not positive",
             hint="1 leaves an iterator as it is, 16 rounds it up to a multiple of 16",
         )
 
 
-def _loops(func: PrimFunc, realize: BlockRealize, sizes: _Sizes, task: str) -> list[For]:
+def _loops(site: Site[Block], sizes: _Sizes) -> list[For]:
     """The loops around the block, of which each iterator that grows has one for itself."""
-    where = places(func)
-    loops = where.loops_above(realize)
-    dom = around(where, realize)
+    loops, dom, realize = site.loops, site.bounds, site.realize
     used = [v for value in realize.iter_values for v in variables(value)]
     used += variables(realize.predicate)
     ends = domain(realize.block)
     for var, value in zip(ends, realize.iter_values, strict=True):
         own = isinstance(value, Var) and used.count(value) == 1 and dom[value] == ends[var]
         if sizes.grows(var) and not own:
-            raise Refusal(
-                f"Can't {task}: {var.name}, which is to run more often, has no loop of its own",
-                realize,
+            raise site.refuse(
+                f"{var.name}, which is to run more often, has no loop of its own",
                 hint="pad a block before its loops are split or fused",
             )
-    whole = covers_domain(realize, {one.loop_var: dom[one.loop_var] for one in loops})
+    whole = covers_domain(realize, dom.of(loops))
     if not whole or any(low for low, _ in ends.values()):
-        raise Refusal(
-            f"Can't {task}: the loops around it may leave out cells",
-            realize,
+        raise site.refuse(
+            "the loops around it may leave out cells",
             hint="the copies hold only what it writes: pad a block that runs for all its domain",
         )
-    others = [r for r in where.blocks_under(loops[0]) if r is not realize]
+    others = [r for r in site.places.blocks_under(loops[0]) if r is not realize]
     if others:
-        shared = next(one for one in reversed(loops) if others[0] in where.blocks_under(one))
-        raise Refusal(
-            f"Can't {task}: `{others[0].block.name}` is in `{shared.loop_var.name}` too",
+        shared = next(one for one in reversed(loops) if others[0] in site.places.blocks_under(one))
+        raise site.refuse(
+            f"`{others[0].block.name}` is in `{shared.loop_var.name}` too",
             realize,
             *others,
             hint="pad a block before others are moved to its loops",
@@ -189,8 +182,9 @@ def _loops(func: PrimFunc, realize: BlockRealize, sizes: _Sizes, task: str) -> l
     return loops
 
 
-def _cells(func: PrimFunc, block: Block, task: str) -> dict[Buffer, tuple[Expr, ...]]:
+def _cells(site: Site[Block]) -> dict[Buffer, tuple[Expr, ...]]:
     """The one cell of each buffer that an iteration touches, in the order of its regions."""
+    block = site.node
     iterators = {it.var for it in block.iter_vars}
     found: dict[Buffer, tuple[Expr, ...]] = {}
     for node in walk(block):
@@ -198,67 +192,53 @@ def _cells(func: PrimFunc, block: Block, task: str) -> dict[Buffer, tuple[Expr, 
             continue
         plain = all(i in iterators or isinstance(i, Const) for i in node.indices)
         cell = found.setdefault(node.buffer, node.indices)
-        same = all(_same(a, b) for a, b in zip(node.indices, cell, strict=True))
-        if not plain or not same:
-            raise Refusal(
-                f"Can't {task}: it touches {node.buffer.name} at other cells than iterators name",
-                places(func).realize(block),
+        if not plain or not same_cell(node.indices, cell):
+            raise site.refuse(
+                f"it touches {node.buffer.name} at other cells than iterators name",
                 hint="it takes blocks such as C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]",
             )
-    _check_whole_result(block, found, task)
-    check_stores(func, block, written(block), task)
-    order = dict.fromkeys((*read(block), *written(block)))
+    _check_whole_result(site, found)
+    check_stores(site, buffers_written(block))
+    order = dict.fromkeys((*buffers_read(block), *buffers_written(block)))
     return {buffer: found[buffer] for buffer in order if buffer in found}
 
 
-def _check_whole_result(block: Block, cells: dict[Buffer, tuple[Expr, ...]], task: str) -> None:
-    for buffer in written(block):
+def _check_whole_result(site: Site[Block], cells: dict[Buffer, tuple[Expr, ...]]) -> None:
+    for buffer in buffers_written(site.node):
         pairs = zip(cells[buffer], buffer.shape, strict=True)
         named = [index for index in cells[buffer] if isinstance(index, Var)]
         part = any(isinstance(index, Const) and size > 1 for index, size in pairs)
         if part or len(set(named)) < len(named):
-            raise Refusal(
-                f"Can't {task}: it writes a part of {buffer.name} only",
-                block,
+            raise site.refuse(
+                f"it writes a part of {buffer.name} only",
                 hint="pad blocks that write whole buffers, such as C[vi, vj]",
             )
 
 
 def _check_kept_apart(
-    block: Block, sizes: _Sizes, cells: dict[Buffer, tuple[Expr, ...]], task: str
+    site: Site[Block], sizes: _Sizes, cells: dict[Buffer, tuple[Expr, ...]]
 ) -> None:
     """Refuse more turns of a spatial iterator that picks no cell: they would store on top."""
-    for iterator in block.iter_vars:
+    for iterator in site.node.iter_vars:
         var = iterator.var
         if iterator.kind == "reduce" or not sizes.grows(var):
             continue
-        if any(var not in cells[buffer] for buffer in written(block)):
-            raise Refusal(
-                f"Can't {task}: more turns of {var.name} would write the same cells again",
-                block,
+        if any(var not in cells[buffer] for buffer in buffers_written(site.node)):
+            raise site.refuse(
+                f"more turns of {var.name} would write the same cells again",
                 hint=f"give 1 for {var.name}, which is no index of what the block writes",
             )
 
 
-def _same(a: Expr, b: Expr) -> bool:
-    if isinstance(a, Const) and isinstance(b, Const):
-        return a.value == b.value
-    return a is b
-
-
-def _check_sum(block: Block, sizes: _Sizes, task: str) -> None:
+def _check_sum(site: Site[Block], sizes: _Sizes) -> None:
     """Refuse unless each term that a sum gets in addition is surely zero."""
-    for iterator in block.iter_vars:
+    for iterator in site.node.iter_vars:
         if iterator.kind != "reduce" or not sizes.grows(iterator.var):
             continue
-        store, init = block.body, block.init
-        found = None
-        if isinstance(store, BufferStore) and isinstance(init, BufferStore):
-            found = sum_of(store, init)
+        found = sum_of(site.node)
         if found is None or found.op != "+" or not _is_zero(found.term, iterator.var):
-            raise Refusal(
-                f"Can't {task}: more terms along {iterator.var.name} would change its result",
-                block,
+            raise site.refuse(
+                f"more terms along {iterator.var.name} would change its result",
                 detail="terms that come in addition are made of zeros, and must come out as zero",
                 hint=f"give 1 for {iterator.var.name}, or sum products of what {iterator.var.name} "
                 "reads",
@@ -277,22 +257,18 @@ def _is_zero(term: Expr, var: Var) -> bool:
         case BinOp("*", a, b):
             # zero times what is read elsewhere is not zero where that is infinite
             zero = _is_zero(a, var) or _is_zero(b, var)
-            return zero and all(_is_known(part, var) for part in (a, b))
+            return zero and all(isinstance(f, Const) or _is_zero(f, var) for f in (a, b))
         case BinOp("+" | "-" | "min" | "max", a, b):
             return _is_zero(a, var) and _is_zero(b, var)
     return False
 
 
-def _is_known(factor: Expr, var: Var) -> bool:
-    return isinstance(factor, Const) or _is_zero(factor, var)
-
-
-def _check_divisions(block: Block, task: str) -> None:
-    for node in walk(block.body):
+def _check_divisions(site: Site[Block]) -> None:
+    for node in walk(site.node.body):
         match node:
             case BinOp("/" | "//" | "%", _, divisor) if not isinstance(divisor, Const):
-                raise Refusal(
-                    f"Can't {task}: it would divide by the zeros that fill its copies",
+                raise site.refuse(
+                    "it would divide by the zeros that fill its copies",
                     node,
                     hint="pad blocks that add and multiply",
                 )
@@ -312,11 +288,12 @@ def _copy(buffer: Buffer, cell: tuple[Expr, ...], sizes: _Sizes) -> Buffer:
 def _filled(buffer: Buffer, copy: Buffer, cell: tuple[Expr, ...], sizes: _Sizes) -> Stmt:
     """The loops that copy what is there into `copy`, and zeros around it."""
     axes = _axes(buffer)
-    inside: Expr = TRUE
-    for axis, index, size in zip(axes, cell, buffer.shape, strict=True):
-        if isinstance(index, Var) and sizes.grows(index):
-            # a choice may keep the block from cells that the buffer does not have
-            inside = both(inside, axis < min(sizes.now[index], size))
+    # a choice may keep the block from cells that the buffer does not have
+    inside = joined(
+        axis < min(sizes.now[index], size)
+        for axis, index, size in zip(axes, cell, buffer.shape, strict=True)
+        if isinstance(index, Var) and sizes.grows(index)
+    )
     value = Call("if_then_else", (inside, buffer[axes], const(0, buffer.type)), buffer.type)
     return _stage(BufferStore(copy, value, axes), copy.name, copy.shape)
 
@@ -337,16 +314,9 @@ def _axes(buffer: Buffer) -> tuple[Var, ...]:
 
 def _stage(store: BufferStore, name: str, extents: Sequence[int]) -> Stmt:
     """`store`, whose indices are iterators, under a loop for each."""
-    loops = [Var(f"i{k}", "int32") for k in range(len(extents))]
-    ranges = [Range(const(0, "int32"), const(size, "int32")) for size in extents]
-    pairs = zip(store.indices, ranges, strict=True)
-    iterators = tuple(IterVar(v, r, "spatial") for v, r in pairs if isinstance(v, Var))
-    stmt: Stmt = BlockRealize(
-        tuple(loops), TRUE, with_regions(Block(name, iterators, (), (), store))
-    )
-    for var, r in reversed(list(zip(loops, ranges, strict=True))):
-        stmt = For(var, r.min, r.extent, "serial", stmt)
-    return stmt
+    axes = [v for v in store.indices if isinstance(v, Var)]
+    iterators = tuple(iter_var(v, size) for v, size in zip(axes, extents, strict=True))
+    return nest_over(with_regions(Block(name, iterators, (), (), store)), "i")
 
 
 def _grown(
@@ -358,20 +328,7 @@ def _grown(
         replace(it, dom=Range(it.dom.min, const(sizes.then[it.var], it.var.type)))
         for it in block.iter_vars
     )
-    stmt: Stmt = replace(realize, block=with_regions(replace(block, iter_vars=iterators)))
+    new = replace(realize, block=with_regions(replace(block, iter_vars=iterators)))
     pairs = zip(sizes.then.items(), realize.iter_values, strict=True)
-    extents = {value: size for (var, size), value in pairs if sizes.grows(var)}
-    for one in reversed(loops):
-        size = extents.get(one.loop_var)
-        extent = one.extent if size is None else const(size, one.loop_var.type)
-        stmt = replace(one, extent=extent, body=stmt)
-    return stmt
-
-
-def _placed(func: PrimFunc, nest: For, new: Stmt, copies: list[Buffer]) -> PrimFunc:
-    """`func` with `new` in the place of `nest`, and the copies allocated around it."""
-    scope_id = places(func).scope(nest).block.id
-    func = places(func).replace(nest, new)
-    scope = places(func).blocks[scope_id]
-    block = replace(scope.block, alloc_buffers=(*scope.block.alloc_buffers, *copies))
-    return places(func).replace(scope, replace(scope, block=block))
+    turns = {v: size for (var, size), v in pairs if isinstance(v, Var) and sizes.grows(var)}
+    return nest(resized(loops, turns), new)

@@ -9,12 +9,13 @@ from workbench.ir import For, PrimFunc
 from workbench.ir.places import places
 from workbench.schedule.nest import refuse_if_bound
 from workbench.schedule.primitive import Edit, primitive
+from workbench.schedule.site import Site
 
 
 def _check(func: PrimFunc, loop: For) -> None:
-    name = loop.loop_var.name
-    refuse_if_bound(f"Can't run `{name}` in parallel", loop)
-    refuse_conflict(func, loop, f"Can't run `{loop.loop_var.name}` in parallel", "iterations")
+    site = Site(func, loop, f"run `{loop.loop_var.name}` in parallel")
+    refuse_if_bound(site)
+    refuse_conflict(func, loop, f"Can't {site.task}", "iterations")
 
 
 @primitive(group="loops", check=_check)

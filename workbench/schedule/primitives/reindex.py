@@ -7,38 +7,42 @@ from dataclasses import replace
 from typing import Any
 
 from workbench import arith
-from workbench.diag import Refusal
+from workbench.access.units import same_cell
 from workbench.ir import (
-    TRUE,
     Block,
-    BlockRealize,
+    BlockId,
     Buffer,
     BufferLoad,
     BufferRegion,
     BufferStore,
     Const,
     Expr,
-    For,
     IterVar,
     Node,
     PrimFunc,
-    Range,
     Stmt,
     Var,
-    const,
     rewrite,
     seq,
     substitute,
     walk,
 )
-from workbench.ir.places import places
-from workbench.schedule.caching import named_buffer
+from workbench.schedule.caching import cell_region, copy_block, named_buffer
 from workbench.schedule.copies import check_copied, reads_always
 from workbench.schedule.counters import Bounds, variables
+from workbench.schedule.domains import bounds_at, domain
 from workbench.schedule.moving import check_whole
+from workbench.schedule.nest import nest_over
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import one_to_one
-from workbench.schedule.scope import around, check_stage, check_stores, domain, read, written
+from workbench.schedule.scope import (
+    buffers_read,
+    buffers_written,
+    check_stage,
+    check_stores,
+    reallocate,
+)
+from workbench.schedule.site import Site
 
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
@@ -87,79 +91,73 @@ def reindex(func: PrimFunc, block: Block, buffer: list[str | int] | str) -> Edit
                     C[vi] = T.float32(0)
                 C[vi] = C[vi] + A_reindex[vi, vk]
     """
-    target, reading = named_buffer(block, buffer, "reindex")
-    task = f"reindex {target.name} of `{block.name}`"
+    site = Site(func, block, f"reindex `{block.name}`")
+    target, reading = named_buffer(site, buffer)
+    named = replace(site, task=f"reindex {target.name} of `{block.name}`")
     if not reading:
-        check_stage(func, block, "reindex", sole=False)
-        check_stores(func, block, [target], task)
-    if reading and target in written(block):
-        raise Refusal(
-            f"Can't {task}: it writes {target.name} too",
-            block,
-            hint=f'reindex what it writes: ("write", {written(block).index(target)})',
+        check_stage(site, sole=False)
+        check_stores(named, [target])
+    if reading and target in buffers_written(block):
+        raise named.refuse(
+            f"it writes {target.name} too",
+            hint=f'reindex what it writes: ("write", {buffers_written(block).index(target)})',
         )
-    check_whole(func, block, task)
-    _check_alone(func, block, target, reading, task)
-    where = places(func)
-    scope = where.scope(where.realize(block))
-    ends = {**around(where, scope), **domain(scope.block), **domain(block)}
-    indices = _indices(block, target, ends, task)
+    check_whole(named)
+    _check_alone(named, target, reading)
+    ends = {**bounds_at(site.places, site.scope), **domain(site.scope.block), **domain(block)}
+    indices = _indices(named, target, ends)
     used = [it for it in block.iter_vars if any(it.var in variables(i) for i in indices)]
-    _check_cells(block, target, indices, used, ends, reading, task)
-    copy = Buffer(
-        f"{target.name}_reindex",
-        tuple(domain(block)[it.var][1] + 1 for it in used),
-        target.type,
-        target.scope,
-    )
-    stage, new = _stage(target, copy, indices, used, reading)
-    placed = _placed(func, block, stage, reading, _through(block, target, copy, used), copy)
-    if reading and not reads_always(func, where.realize(block), target):
-        check_copied(func, placed, new, target, block, task)
-    return Edit(placed, new)
+    _check_cells(named, target, indices, used, ends, reading)
+    shape = tuple(domain(block)[it.var][1] + 1 for it in used)
+    copy = Buffer(f"{target.name}_reindex", shape, target.type, target.scope)
+    stage, new = _stage(target[indices], copy, used, reading)
+    through = replace(site.realize, block=_through(block, target, copy, used))
+    now = site.after(site.places.replace(site.realize, through), block.id)
+    nest: Stmt = next(iter(now.loops), now.realize)
+    func = now.places.replace(nest, seq(stage, nest) if reading else seq(nest, stage))
+    func = reallocate(func, site.scope, (*site.scope.block.alloc_buffers, copy))
+    if reading and not reads_always(site, target):
+        check_copied(named, site.after(func, new), target)
+    return Edit(func, new)
 
 
-def _check_alone(func: PrimFunc, block: Block, target: Buffer, reading: bool, task: str) -> None:
+def _check_alone(site: Site[Block], target: Buffer, reading: bool) -> None:
     """Refuse where another block in its loops makes what is copied ahead, or uses what is later."""
-    where = places(func)
-    realize = where.realize(block)
-    loops = where.loops_above(realize)
     others = [
         r
-        for r in (where.blocks_under(loops[0]) if loops else [])
-        if r is not realize
-        and (target in written(r.block) or (target in read(r.block) and not reading))
+        for r in (site.places.blocks_under(site.loops[0]) if site.loops else [])
+        if r is not site.realize
+        and (
+            target in buffers_written(r.block) or (target in buffers_read(r.block) and not reading)
+        )
     ]
     if others:
-        raise Refusal(
-            f"Can't {task}: `{others[0].block.name}` shares its loops and uses {target.name}",
-            realize,
+        raise site.refuse(
+            f"`{others[0].block.name}` shares its loops and uses {target.name}",
+            site.node,
             *others,
             hint="the copy goes ahead of all its loops, or behind: reindex before moving blocks",
         )
 
 
-def _indices(block: Block, target: Buffer, ends: Bounds, task: str) -> tuple[Expr, ...]:
+def _indices(site: Site[Block], target: Buffer, ends: Bounds) -> tuple[Expr, ...]:
     """The indices by which the block touches the buffer, the same everywhere."""
     found = [
         n.indices
-        for n in walk(block)
+        for n in walk(site.node)
         if isinstance(n, (BufferLoad, BufferStore)) and n.buffer is target
     ]
     if not found:
-        raise Refusal(
-            f"Can't {task}: it declares {target.name}, and does not touch it",
-            block,
+        raise site.refuse(
+            f"it declares {target.name}, and does not touch it",
             hint="reindex a buffer that the block loads from or stores to",
         )
     for indices in found:
         inside = {v for i in indices for v in variables(i)} <= set(ends)
-        same = all(arith.equal(a, b) for a, b in zip(indices, found[0], strict=True))
         loads = any(isinstance(n, BufferLoad) for i in indices for n in walk(i))
-        if not inside or not same or loads:
-            raise Refusal(
-                f"Can't {task}: it touches {target.name} at more than one place",
-                block,
+        if not inside or not same_cell(indices, found[0]) or loads:
+            raise site.refuse(
+                f"it touches {target.name} at more than one place",
                 hint="reindex takes a block that touches one cell in each iteration",
             )
     pairs = [(arith.simplify(i, ends), i) for i in found[0]]
@@ -168,61 +166,43 @@ def _indices(block: Block, target: Buffer, ends: Bounds, task: str) -> tuple[Exp
 
 
 def _check_cells(
-    block: Block,
+    site: Site[Block],
     target: Buffer,
     indices: tuple[Expr, ...],
     used: list[IterVar],
     ends: Bounds,
     reading: bool,
-    task: str,
 ) -> None:
     if not used:
-        raise Refusal(
-            f"Can't {task}: every iteration touches the same cell",
-            block,
-            hint="there is nothing to lay out by iterators",
+        raise site.refuse(
+            "every iteration touches the same cell", hint="there is nothing to lay out by iterators"
         )
     for index, size in zip(indices, target.shape, strict=True):
         if not (arith.prove(index >= 0, ends) and arith.prove(index < size, ends)):
-            raise Refusal(
-                f"Can't {task}: some iterations touch no cell of {target.name}",
-                block,
+            raise site.refuse(
+                f"some iterations touch no cell of {target.name}",
                 detail="a condition inside the block keeps them out; the copy would not",
                 hint="compute_inline or decompose the padding first",
             )
     varying = {it.var: ends[it.var] for it in used}
     if not reading and not one_to_one(indices, varying, ends):
-        raise Refusal(
-            f"Can't {task}: two iterations may write the same cell",
-            block,
+        raise site.refuse(
+            "two iterations may write the same cell",
             hint="the copy back would keep only one of them",
         )
 
 
 def _stage(
-    target: Buffer, copy: Buffer, indices: tuple[Expr, ...], used: list[IterVar], reading: bool
-) -> tuple[Stmt, Any]:
+    cell: BufferLoad, copy: Buffer, used: list[IterVar], reading: bool
+) -> tuple[Stmt, BlockId]:
     """The loops and the block that copy, and the block's identity."""
     fresh = {it.var: Var(f"v{k}", it.var.type) for k, it in enumerate(used)}
-    mine = tuple(fresh.values())
-    theirs = tuple(substitute(i, fresh) for i in indices)
-    source, dest = ((target, theirs), (copy, mine)) if reading else ((copy, mine), (target, theirs))
-    block = Block(
-        f"{dest[0].name}_reindex" if reading else f"{copy.name}",
-        tuple(replace(it, var=fresh[it.var], kind="spatial") for it in used),
-        (_point(*source),),
-        (_point(*dest),),
-        BufferStore(dest[0], source[0][source[1]], dest[1]),
-    )
-    loops = [Var(f"ax{k}", it.var.type) for k, it in enumerate(used)]
-    stmt: Stmt = BlockRealize(tuple(loops), TRUE, block)
-    for var, it in reversed(list(zip(loops, used, strict=True))):
-        stmt = For(var, it.dom.min, it.dom.extent, "serial", stmt)
-    return stmt, block.id
-
-
-def _point(buffer: Buffer, indices: tuple[Expr, ...]) -> BufferRegion:
-    return BufferRegion(buffer, tuple(Range(i, const(1, i.dtype)) for i in indices))
+    mine = copy[tuple(fresh.values())]
+    theirs = substitute(cell, fresh)
+    iterators = [replace(it, var=fresh[it.var], kind="spatial") for it in used]
+    name = f"{copy.name}_reindex" if reading else copy.name
+    block = copy_block(name, iterators, *((theirs, mine) if reading else (mine, theirs)))
+    return nest_over(block, "ax"), block.id
 
 
 def _through(block: Block, target: Buffer, copy: Buffer, used: list[IterVar]) -> Block:
@@ -236,25 +216,7 @@ def _through(block: Block, target: Buffer, copy: Buffer, used: list[IterVar]) ->
             case BufferStore(buffer, value) if buffer is target:
                 return BufferStore(copy, value, mine)
             case BufferRegion(buffer) if buffer is target:
-                return _point(copy, mine)
+                return cell_region(copy[mine])
         return node
 
     return rewrite(block, change)
-
-
-def _placed(
-    func: PrimFunc, block: Block, stage: Stmt, reading: bool, changed: Block, copy: Buffer
-) -> PrimFunc:
-    """`func` with the block changed and `stage` ahead of its loops, or behind them."""
-    where = places(func)
-    realize = where.realize(block)
-    func = where.replace(realize, replace(realize, block=changed))
-    where = places(func)
-    realize = where.blocks[block.id]
-    outermost: Stmt = next(iter(where.loops_above(realize)), realize)
-    new = seq(stage, outermost) if reading else seq(outermost, stage)
-    scope_id = where.scope(realize).block.id
-    func = where.replace(outermost, new)
-    scope = places(func).blocks[scope_id]
-    inside = replace(scope.block, alloc_buffers=(*scope.block.alloc_buffers, copy))
-    return places(func).replace(scope, replace(scope, block=inside))

@@ -11,6 +11,7 @@ from workbench.ir.places import places
 from workbench.schedule.nest import nest, perfect_nest, uses
 from workbench.schedule.order import refuse_unless_any_order
 from workbench.schedule.primitive import Edit, primitive
+from workbench.schedule.site import Site
 
 
 def _check(func: PrimFunc, *ordered_loops: For) -> None:
@@ -21,10 +22,8 @@ def _check(func: PrimFunc, *ordered_loops: For) -> None:
         )
     for loop in ordered_loops:
         if sum(loop is other for other in ordered_loops) > 1:
-            raise Refusal(
-                f"Can't reorder: `{loop.loop_var.name}` is named twice",
-                loop,
-                hint="name each loop once",
+            raise Site(func, loop, "reorder").refuse(
+                f"`{loop.loop_var.name}` is named twice", hint="name each loop once"
             )
     chain = _chain(func, ordered_loops)
     after = _reordered(chain, ordered_loops)
@@ -32,15 +31,15 @@ def _check(func: PrimFunc, *ordered_loops: For) -> None:
         for inner in after[:place]:
             if uses(inner.extent, outer) or uses(inner.min, outer):
                 a, b = inner.loop_var.name, outer.loop_var.name
-                raise Refusal(
-                    f"Can't reorder `{a}` outside `{b}`: how often `{a}` runs depends on `{b}`",
+                raise Site(func, inner, f"reorder `{a}` outside `{b}`").refuse(
+                    f"how often `{a}` runs depends on `{b}`",
                     inner,
                     outer,
                     detail=f"`{a}` runs {script.expr_text(inner.extent)} times",
                     hint=f"keep `{b}` outside `{a}`",
                 )
     if after != chain:
-        refuse_unless_any_order(func, chain, after)
+        refuse_unless_any_order(Site(func, chain[0], "reorder"), chain, after)
 
 
 def _chain(func: PrimFunc, loops: tuple[For, ...]) -> list[For]:
@@ -54,23 +53,23 @@ def _chain(func: PrimFunc, loops: tuple[For, ...]) -> list[For]:
     for loop in loops:
         if loop in below:
             continue
-        a, b = outermost.loop_var.name, loop.loop_var.name
+        a, b, inmost = (one.loop_var.name for one in (outermost, loop, below[-1]))
+        site = Site(func, outermost, f"reorder `{a}` and `{b}`")
         if outermost not in known.above(loop):
-            raise Refusal(
-                f"Can't reorder `{a}` and `{b}`: neither is inside the other",
+            raise site.refuse(
+                "neither is inside the other",
                 outermost,
                 loop,
                 detail="one ends before the other begins",
                 hint="reorder loops of one nest",
             )
         between = next(s for s in known.above(loop) if known.parent[s] is below[-1])
-        raise Refusal(
-            f"Can't reorder `{a}` and `{b}`: `{below[-1].loop_var.name}` between them holds more "
-            "than one loop",
+        raise site.refuse(
+            f"`{inmost}` between them holds more than one loop",
             outermost,
             loop,
             between,
-            hint=f"reorder the loops from `{a}` to `{below[-1].loop_var.name}` only, or do it "
+            hint=f"reorder the loops from `{a}` to `{inmost}` only, or do it "
             "before the step that put more into the nest",
         )
     return below[: 1 + max(below.index(loop) for loop in loops)]
@@ -91,9 +90,8 @@ def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, list[For]]]:
         outer.insert(0, above)
         above = known.parent[above]
     if not outer:
-        raise Refusal(
-            f"Can't reorder `{loop.loop_var.name}` outwards: no loop is directly around it",
-            loop,
+        raise Site(func, loop, f"reorder `{loop.loop_var.name}` outwards").refuse(
+            "no loop is directly around it",
             hint="choose the loop that is to go outside",
         )
     yield {"ordered_loops": outer}

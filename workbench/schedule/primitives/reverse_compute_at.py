@@ -7,12 +7,11 @@ from typing import Any
 
 from workbench import arith
 from workbench.access.units import writes_apart
-from workbench.diag import Refusal
 from workbench.ir import (
     Block,
     BlockRealize,
-    Buffer,
     BufferLoad,
+    BufferRegion,
     Const,
     For,
     IfThenElse,
@@ -21,46 +20,41 @@ from workbench.ir import (
     stores,
     walk,
 )
-from workbench.ir.places import places
-from workbench.schedule.counters import Bounds, variables
+from workbench.schedule.counters import variables
 from workbench.schedule.crossing import check_leaves
+from workbench.schedule.domains import bindings, bounds_at, domain, moved_by
 from workbench.schedule.feeding import check_fed, makes_all
 from workbench.schedule.moving import (
     Need,
+    check_all_inside,
     check_loop,
-    check_types,
     check_unguarded,
     check_whole,
     fixed_values,
-    gap,
+    moved_under,
     needs,
-    nest,
     position,
-    transplant,
 )
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import Box, touched
 from workbench.schedule.scope import (
-    around,
-    bindings,
+    buffers_read,
+    buffers_written,
     check_stage,
     common_loops,
     consumers,
-    domain,
-    only_region,
     producers,
-    read,
     readers,
-    shared_loops,
+    region_of,
     siblings,
     starts_first,
-    written,
 )
+from workbench.schedule.site import Site
 
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
-    found = _makers(func, block, f"reverse_compute_at `{block.name}`")
-    yield from ({"loop": loop} for loop in common_loops(func, found))
+    site = Site(func, block, f"reverse_compute_at `{block.name}`")
+    yield from ({"loop": loop} for loop in common_loops(site.places, _makers(site)))
 
 
 @primitive(group="blocks", choices=_choices)
@@ -113,104 +107,82 @@ def reverse_compute_at(
                     T.writes(C[vk])
                     C[vk] = B[vk] + T.float32(1)
     """
-    task = f"reverse_compute_at `{block.name}` at `{loop.loop_var.name}`"
-    check_loop(func, block, loop, "reverse_compute_at")
-    check_stage(func, block, "reverse_compute_at")
-    check_unguarded(func, block, task)
-    makers = _makers_inside(func, block, loop, task)
-    _check_read_before(func, block, loop, task)
-    _check_reads_inside(func, block, makers, task)
-    _check_made_in_turn(func, block, loop, makers, task)
-    check_whole(func, block, task)
-    later = [r.block for r in consumers(func, block)]
-    at = position(
-        block, loop, gap(func, loop, [r.block for r in makers], later), index, "reverse_compute_at"
+    plain = Site(func, block, f"reverse_compute_at `{block.name}`")
+    site = plain.at(loop)
+    check_loop(site, loop)
+    check_stage(plain)
+    check_unguarded(site)
+    makers = _makers(site)
+    check_all_inside(
+        site,
+        loop,
+        makers,
+        ", which feeds it, is outside that loop",
+        "every block that feeds it",
+        "the blocks that feed it share no loop: move one to the other first",
     )
-    dom = around(places(func), loop.body)
-    needed = _needed(func, block, loop, makers, dom, task)
-    check_types(block, needed, task)
-    new, axes = nest(block, needed, dom, preserve_unit_loops)
-    moved, gone = transplant(func, block, loop, at, new)
-    _check_turns_agree(func, moved, block, task)
-    check_leaves(func, moved, block, task)
-    check_fed(func, moved, block, task, finished=_places_by_data(block))
-    for reader in consumers(moved, block):
-        check_fed(func, moved, reader.block, task)
-    return Edit(moved, None, dict.fromkeys(gone, axes))
+    _check_read_before(site, loop)
+    _check_reads_inside(site, makers)
+    _check_made_in_turn(site, loop, makers)
+    check_whole(site)
+    at = position(site, loop, makers, consumers(site), index)
+    needed = _needed(site, loop, makers)
+    edit = moved_under(site, loop, at, needed, preserve_unit_loops)
+    there = site.after(edit.func, block.id)
+    _check_turns_agree(site, there)
+    check_leaves(site, there)
+    check_fed(site, there, finished=_places_by_data(block))
+    for reader in consumers(there):
+        check_fed(site, site.after(edit.func, reader.block.id))
+    return edit
 
 
-def _makers(func: PrimFunc, block: Block, task: str) -> list[BlockRealize]:
-    """The blocks that make what `block` reads; refused where there is none."""
-    makers = producers(func, block)
+def _makers(site: Site[Block]) -> list[BlockRealize]:
+    """The blocks that make what the block reads; refused where there is none."""
+    makers = producers(site)
     if not makers:
-        raise Refusal(
-            f"Can't {task}: no block ahead of it makes what it reads",
-            places(func).realize(block),
+        raise site.refuse(
+            "no block ahead of it makes what it reads",
             hint="it reads only what the program is given; move it to its readers with compute_at",
         )
     return makers
 
 
-def _makers_inside(func: PrimFunc, block: Block, loop: For, task: str) -> list[BlockRealize]:
-    """The blocks that make what `block` reads; refused unless all of them are in `loop`."""
-    where = places(func)
-    makers = _makers(func, block, task)
-    outside = [r for r in makers if loop not in where.loops_above(r)]
-    if outside:
-        ways = ", ".join(f"`{one.loop_var.name}`" for one in common_loops(func, makers))
-        raise Refusal(
-            f"Can't {task}: `{outside[0].block.name}`, which feeds it, is outside that loop",
-            loop,
-            *outside,
-            hint=f"pick a loop that holds every block that feeds it: {ways}"
-            if ways
-            else "the blocks that feed it share no loop: move one to the other first",
-        )
-    return makers
-
-
-def _check_reads_inside(
-    func: PrimFunc, block: Block, makers: list[BlockRealize], task: str
-) -> None:
+def _check_reads_inside(site: Site[Block], makers: list[BlockRealize]) -> None:
     """Refuse a block that looks past the ends of what feeds it, as padding does behind a choice.
 
     It would run for the cells that are made, and leave out those that only it makes.
     """
-    made = {buffer for maker in makers for buffer in written(maker.block)}
-    for load in walk(block.body):
+    made = {buffer for maker in makers for buffer in buffers_written(maker.block)}
+    for load in walk(site.node.body):
         if not isinstance(load, BufferLoad) or load.buffer not in made:
             continue
         for index, size in zip(load.indices, load.buffer.shape, strict=True):
-            ends = arith.bounds(index, domain(block))
+            ends = arith.bounds(index, domain(site.node))
             if ends is not None and (ends[0] < 0 or ends[1] >= size):
-                raise Refusal(
-                    f"Can't {task}: it stores more cells than {load.buffer.name} has",
-                    places(func).realize(block),
+                raise site.refuse(
+                    f"it stores more cells than {load.buffer.name} has",
                     hint="put what feeds it into it with compute_inline instead",
                 )
 
 
-def _check_made_in_turn(
-    func: PrimFunc, block: Block, loop: For, makers: list[BlockRealize], task: str
-) -> None:
+def _check_made_in_turn(site: Site[Block], loop: For, makers: list[BlockRealize]) -> None:
     """Refuse a block that reads what others make only in part, or in another turn of its loops.
 
     It will run where what it reads is made; for the rest, it would not run at all.
     """
-    where = places(func)
-    realize = where.realize(block)
-    common = shared_loops(where, realize, loop)
-    holder = common[-1].body if common else where.scope(realize).block.body
-    for buffer in read(block):
-        made = [maker for maker in makers if buffer in written(maker.block)]
-        if made and not makes_all(func, holder, made, realize, buffer):
-            raise Refusal(
-                f"Can't {task}: not all that it reads of {buffer.name} is made there",
-                realize,
+    common = common_loops(site.places, (site.realize, loop))
+    holder = common[-1].body if common else site.scope.block.body
+    for buffer in buffers_read(site.node):
+        made = [maker for maker in makers if buffer in buffers_written(maker.block)]
+        if made and not makes_all(site.places, holder, made, site.realize, buffer):
+            raise site.refuse(
+                f"not all that it reads of {buffer.name} is made there",
+                site.node,
                 made[0],
                 detail=f"for the cells that `{made[0].block.name}` leaves out it would not run "
                 "any more",
-                hint=f"leave `{block.name}` behind that nest, or read only what is made in it",
+                hint=f"leave `{site.name}` behind that nest, or read only what is made in it",
             )
 
 
@@ -221,132 +193,108 @@ def _places_by_data(block: Block) -> bool:
     return any(isinstance(node, BufferLoad) for e in where for node in walk(e))
 
 
-def _check_read_before(func: PrimFunc, block: Block, loop: For, task: str) -> None:
-    """Refuse where a block that `block` would overtake reads what it overwrites."""
-    where = places(func)
-    inside = where.blocks_under(loop)
-    all_blocks = siblings(func, block)
-    start = min(all_blocks.index(r) for r in inside)
-    passed = all_blocks[start : all_blocks.index(where.realize(block))]
-    for buffer in written(block):
-        hit = [r for r in readers(func, block, buffer) if r in passed]
+def _check_read_before(site: Site[Block], loop: For) -> None:
+    """Refuse where a block that the block would overtake reads what it overwrites."""
+    order = siblings(site)
+    start = min(order.index(r) for r in site.places.blocks_under(loop))
+    passed = order[start : order.index(site.realize)]
+    for buffer in buffers_written(site.node):
+        hit = [r for r in readers(site, buffer) if r in passed]
         if hit:
-            raise Refusal(
-                f"Can't {task}: `{hit[0].block.name}` still reads the old {buffer.name}",
-                where.realize(block),
+            raise site.refuse(
+                f"`{hit[0].block.name}` still reads the old {buffer.name}",
+                site.node,
                 *hit,
                 hint="let one of the two use another buffer",
             )
 
 
-def _needed(
-    func: PrimFunc,
-    block: Block,
-    loop: For,
-    makers: list[BlockRealize],
-    dom: Bounds,
-    task: str,
-) -> dict[Any, Need]:
-    where = places(func)
+def _needed(site: Site[Block], loop: For, makers: list[BlockRealize]) -> dict[Var, Need]:
+    """The values of each iterator for which what is read is made in `loop`."""
+    where, block = site.places, site.node
     outside = [*where.all_loops_above(loop), loop]
     pairs: list[tuple[Box, Box]] = []
-    for buffer in read(block):
-        mine = only_region(block.reads, buffer)
+    for buffer in buffers_read(block):
+        mine = region_of(block.reads, buffer)
         assert mine is not None
         for maker in makers:
-            region = only_region(maker.block.writes, buffer)
+            region = region_of(maker.block.writes, buffer)
             if region is None:
                 continue
-            _check_one_cell(block, buffer, mine.region, maker, where.realize(block), task)
-            known = around(where, maker)
-            inner = {
-                one.loop_var: known[one.loop_var]
-                for one in where.all_loops_above(maker)
-                if one not in outside
-            }
+            _check_one_cell(site, mine, maker)
+            known = bounds_at(where, maker)
+            inner = known.of(one for one in where.all_loops_above(maker) if one not in outside)
             pairs.append((mine.region, touched(region, maker, inner, known)))
-    needed, agree = needs(block, pairs, dom, fixed_values(func, block, loop))
-    _check_of_turn(func, block, loop, needed, task)
+    dom = bounds_at(where, loop.body)
+    needed, agree = needs(block, pairs, dom, fixed_values(site, loop))
+    _check_of_turn(site, loop, needed)
     if not agree:
-        raise Refusal(
-            f"Can't {task}: what it reads together is made in different iterations",
-            where.realize(block),
+        raise site.refuse(
+            "what it reads together is made in different iterations",
+            block,
             *makers,
             hint="pick a loop further out, where all that it reads together is made",
         )
     return needed
 
 
-def _check_of_turn(
-    func: PrimFunc, block: Block, loop: For, needed: dict[Var, Need], task: str
-) -> None:
+def _check_of_turn(site: Site[Block], loop: For, needed: dict[Var, Need]) -> None:
     """Refuse where it is not told which iterations belong to a turn of the loops around both."""
-    where = places(func)
-    realize = where.realize(block)
-    both = {
-        one.loop_var
-        for one in shared_loops(where, realize, loop)
-        if len(set(around(where, realize)[one.loop_var])) > 1
-    }
-    for var, value in bindings(realize).items():
-        if both & variables(value) and not both & variables(needed[var].low):
-            raise Refusal(
-                f"Can't {task}: no cell that it reads tells which {var.name} to run it for",
-                realize,
+    dom = site.bounds
+    shared = [one.loop_var for one in common_loops(site.places, (site.realize, loop))]
+    both = [v for v in shared if len(set(dom[v])) > 1]
+    for var, value in bindings(site.realize).items():
+        moving = [v.name for v in both if v in variables(value)]
+        if moving and not variables(needed[var].low) & set(both):
+            raise site.refuse(
+                f"no cell that it reads tells which {var.name} to run it for",
+                site.node,
                 loop,
                 hint="let what it reads have an axis for "
-                + ", ".join(f"`{v.name}`" for v in variables(value) if v in both),
+                + ", ".join(f"`{name}`" for name in moving),
             )
 
 
-def _check_one_cell(
-    block: Block, buffer: Buffer, box: Box, maker: BlockRealize, realize: BlockRealize, task: str
-) -> None:
+def _check_one_cell(site: Site[Block], read: BufferRegion, maker: BlockRealize) -> None:
     """Refuse a block that reads, in one iteration, cells that may be made in different ones."""
-    for axis in box:
+    for axis in read.region:
         fixed = not variables(axis.min)
         if not (isinstance(axis.extent, Const) and axis.extent.value == 1) and not fixed:
-            raise Refusal(
-                f"Can't {task}: it reads several cells of {buffer.name} at once, some not made yet",
-                realize,
+            raise site.refuse(
+                f"it reads several cells of {read.buffer.name} at once, some not made yet",
+                site.node,
                 maker,
-                hint=f"move `{maker.block.name}` to `{block.name}` instead, with compute_at",
+                hint=f"move `{maker.block.name}` to `{site.name}` instead, with compute_at",
             )
 
 
-def _check_turns_agree(before: PrimFunc, func: PrimFunc, block: Block, task: str) -> None:
+def _check_turns_agree(site: Site[Block], there: Site[Block]) -> None:
     """Refuse a sum of which a term would be added twice, or that would begin with another term.
 
     And any block of which turns that come in any order would write one cell.
     """
-    where = places(func)
-    realize = where.realize(block)
-    loops = {
-        one.loop_var: around(where, realize)[one.loop_var] for one in where.loops_above(realize)
-    }
-    bound = bindings(realize)
-    apart = writes_apart(block) is True
-    told = {v for it in block.iter_vars if it.kind == "reduce" or not apart
-            for v in variables(bound[it.var])}  # fmt: skip
+    realize, loops = there.realize, there.bounds.of(there.loops)
+    told = moved_by(realize, "reduce")
+    if writes_apart(site.node) is not True:
+        told |= moved_by(realize, "spatial")
     mixed = [
         one
-        for one in where.all_loops_above(realize)
+        for one in there.places.all_loops_above(realize)
         if one.loop_var in told and one.kind not in ("serial", "unrolled")
     ]
     if mixed:
         name = mixed[0].loop_var.name
-        raise Refusal(
-            f"Can't {task}: the turns of `{name}`, which come in any order, would share cells",
+        raise site.refuse(
+            f"the turns of `{name}`, which come in any order, would share cells",
             mixed[0],
-            places(before).realize(block),
+            site.node,
             hint=f"move it while `{name}` is a plain loop, or to a loop outside `{name}`",
         )
-    if block.init is None:
+    if site.node.init is None:
         return
     starts = starts_first(realize, loops)
     if not starts or arith.is_injective(realize.iter_values, loops) is not True:
-        raise Refusal(
-            f"Can't {task}: terms of its sum would be added twice or out of order",
-            places(before).realize(block),
+        raise site.refuse(
+            "terms of its sum would be added twice or out of order",
             hint="pick a loop outside which none of the summed values is made again",
         )

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from workbench.access.units import writes_apart
-from workbench.arith import bounds, equal, simplify
-from workbench.diag import Refusal
+from workbench.access.units import same_cell, writes_apart
+from workbench.arith import bounds, simplify
 from workbench.ir import (
     TRUE,
     Block,
@@ -23,9 +22,9 @@ from workbench.ir import (
     substitute,
     walk,
 )
-from workbench.ir.places import places
 from workbench.schedule.copies import reads_always
 from workbench.schedule.crossing import check_leaves
+from workbench.schedule.domains import bindings, domain
 from workbench.schedule.feeding import check_fed, makes_all
 from workbench.schedule.inlining import (
     domain_conditions,
@@ -33,21 +32,20 @@ from workbench.schedule.inlining import (
     inverse,
     only_store,
     with_regions,
-    without_buffer,
+    without_block,
 )
-from workbench.schedule.moving import check_whole, removed
+from workbench.schedule.moving import check_whole
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.scope import (
-    bindings,
+    buffers_read,
+    buffers_written,
     check_stage,
     consumers,
-    domain,
     is_allocated,
     producers,
-    read,
     siblings,
-    written,
 )
+from workbench.schedule.site import Site
 
 
 @primitive(group="blocks")
@@ -82,143 +80,126 @@ def reverse_compute_inline(func: PrimFunc, block: Block) -> Edit:
                 T.writes(C[vi])
                 C[vi] = A[vi] * T.float32(2) + T.float32(1)
     """
-    task = f"reverse_compute_inline `{block.name}`"
-    where = places(func)
-    realize = where.realize(block)
-    store = only_store(func, block, task)
-    check_stage(func, block, "reverse_compute_inline")
-    feeder = _feeder(func, block, task)
-    made = only_store(func, feeder.block, f"{task} into `{feeder.block.name}`")
-    check_stage(func, feeder.block, "reverse_compute_inline into")
+    site = Site(func, block, f"reverse_compute_inline `{block.name}`")
+    store = only_store(site)
+    check_stage(site)
+    feeder = _feeder(site)
+    into = Site(func, feeder.block, f"{site.task} into `{feeder.block.name}`")
+    made = only_store(into)
+    check_stage(replace(into, task=f"reverse_compute_inline into `{into.name}`"))
     buffer = made.buffer
-    _check_plain(func, realize, feeder, buffer, task)
-    check_whole(func, block, task)
-    _check_passed(func, realize, feeder, buffer, task)
-    cell = _cell(realize, store, buffer, task)
+    _check_plain(site, feeder, buffer)
+    check_whole(site)
+    _check_passed(site, feeder, buffer)
+    cell = _cell(site, store, buffer)
     solved = inverse(cell, made.indices, domain(block), domain(feeder.block))
     if solved is None:
-        raise Refusal(
-            f"Can't {task}: from a cell of {buffer.name} one cannot tell which iteration reads it",
-            realize,
+        raise site.refuse(
+            f"from a cell of {buffer.name} one cannot tell which iteration reads it",
             hint="inline blocks that read B[v], B[v + 1] or B[v * 4 + w], each cell once",
         )
-    _check_reached(func, realize, feeder, cell, made, task)
+    _check_reached(site, feeder, cell, made)
     ends = domain(feeder.block)
     asked = domain_conditions(block, solved, ends)
     asked += fixed_conditions(cell, made.indices, domain(block), ends)
-    fused = _fused(feeder, store, made, solved, asked)
-    scope = where.scope(realize).block
-    changed = where.replace(feeder, fused)
-    changed, gone = removed(changed, realize)
-    changed = without_buffer(changed, scope, buffer)
-    new = places(changed).blocks[feeder.block.id].block
-    check_leaves(func, changed, block, task, feeder.block)
-    check_fed(func, changed, new, task)
-    for reader in consumers(changed, new):
-        check_fed(func, changed, reader.block, task)
+    changed = site.places.replace(feeder, _fused(feeder, store, made, solved, asked))
+    changed, gone = without_block(site, changed, buffer)
+    there = site.after(changed, feeder.block.id)
+    check_leaves(site, there)
+    check_fed(site, there)
+    for reader in consumers(there):
+        check_fed(site, site.after(changed, reader.block.id))
     return Edit(changed, None, {block.id: (feeder.block.id,), **dict.fromkeys(gone, ())})
 
 
-def _check_passed(
-    func: PrimFunc, realize: BlockRealize, feeder: BlockRealize, buffer: Buffer, task: str
-) -> None:
+def _check_passed(site: Site[Block], feeder: BlockRealize, buffer: Buffer) -> None:
     """Refuse where what the block stores is used between its feeder's place and its own."""
     if writes_apart(feeder.block) is not True:
-        raise Refusal(
-            f"Can't {task}: two iterations of `{feeder.block.name}` may write one cell of "
-            f"{buffer.name}, and the last one counts",
+        raise site.refuse(
+            f"two iterations of `{feeder.block.name}` may write one cell of {buffer.name}, and "
+            "the last one counts",
             feeder,
             hint=f"give {buffer.name} an axis more, so that each iteration has its own cell",
         )
-    order = siblings(func, realize.block)
-    passed = order[order.index(feeder) : order.index(realize)]
-    for other in passed:
-        for target in written(realize.block):
-            if target in read(other.block) or target in written(other.block):
-                raise Refusal(
-                    f"Can't {task}: `{other.block.name}` uses {target.name} before it is stored",
-                    realize,
-                    other,
-                    hint="let one of the two use another buffer",
-                )
+    used = _used(site, feeder)
+    if used:
+        raise site.refuse(
+            f"`{feeder.block.name}` uses {used[0].name} before it is stored",
+            site.node,
+            feeder,
+            hint="let one of the two use another buffer",
+        )
 
 
-def _feeder(func: PrimFunc, block: Block, task: str) -> BlockRealize:
-    """The one block that makes what `block` reads."""
-    realize = places(func).realize(block)
-    feeders = producers(func, block)
+def _used(site: Site[Block], other: BlockRealize) -> list[Buffer]:
+    """The buffers that the block writes and `other` uses."""
+    uses = {*buffers_read(other.block), *buffers_written(other.block)}
+    return [buffer for buffer in buffers_written(site.node) if buffer in uses]
+
+
+def _feeder(site: Site[Block]) -> BlockRealize:
+    """The one block that makes what the block reads."""
+    feeders = producers(site)
     if len(feeders) != 1:
         names = ", ".join(f"`{r.block.name}`" for r in feeders)
-        raise Refusal(
-            f"Can't {task}: "
-            + (f"{len(feeders)} blocks feed it: {names}" if feeders else "no block feeds it"),
-            realize,
+        raise site.refuse(
+            f"{len(feeders)} blocks feed it: {names}" if feeders else "no block feeds it",
+            site.node,
             *feeders,
             hint="it goes into the one block that feeds it; put others into it with compute_inline",
         )
     feeder = feeders[0]
-    others = [r for r in consumers(func, feeder.block) if r is not realize]
+    others = [r for r in consumers(replace(site, node=feeder.block)) if r is not site.realize]
     if others:
-        raise Refusal(
-            f"Can't {task}: `{others[0].block.name}` reads what `{feeder.block.name}` makes too",
-            realize,
+        raise site.refuse(
+            f"`{others[0].block.name}` reads what `{feeder.block.name}` makes too",
+            site.node,
             *others,
             hint="put the value into all its readers with compute_inline instead",
         )
     return feeder
 
 
-def _check_plain(
-    func: PrimFunc, realize: BlockRealize, feeder: BlockRealize, buffer: Buffer, task: str
-) -> None:
-    if not is_allocated(func, realize.block, buffer):
-        raise Refusal(
-            f"Can't {task}: {buffer.name} is a result of the program and must be stored",
+def _check_plain(site: Site[Block], feeder: BlockRealize, buffer: Buffer) -> None:
+    if not is_allocated(site, buffer):
+        raise site.refuse(
+            f"{buffer.name} is a result of the program and must be stored",
             feeder,
-            hint=f"keep `{feeder.block.name}` as it is, or move `{realize.block.name}` to it with "
+            hint=f"keep `{feeder.block.name}` as it is, or move `{site.name}` to it with "
             "reverse_compute_at",
         )
-    if realize.predicate is not TRUE:
-        raise Refusal(
-            f"Can't {task}: it runs only where its T.where holds",
-            realize,
+    if site.realize.predicate is not TRUE:
+        raise site.refuse(
+            "it runs only where its T.where holds",
             hint="inline before splitting its loops by factors that do not divide them",
         )
-    order = siblings(func, realize.block)
-    for other in order[order.index(feeder) + 1 : order.index(realize)]:
-        mine = written(realize.block)
-        hit = [b for b in mine if b in read(other.block) or b in written(other.block)]
-        if hit:
-            raise Refusal(
-                f"Can't {task}: `{other.block.name}`, between the two, uses {hit[0].name}",
-                realize,
+    order = siblings(site)
+    for other in order[order.index(feeder) + 1 : order.index(site.realize)]:
+        used = _used(site, other)
+        if used:
+            raise site.refuse(
+                f"`{other.block.name}`, between the two, uses {used[0].name}",
+                site.node,
                 other,
                 hint="let one of the two use another buffer",
             )
 
 
-def _cell(realize: BlockRealize, store: BufferStore, buffer: Buffer, task: str) -> tuple[Expr, ...]:
+def _cell(site: Site[Block], store: BufferStore, buffer: Buffer) -> tuple[Expr, ...]:
     """The one cell of `buffer` that an iteration reads."""
     loads = [n for n in walk(store) if isinstance(n, BufferLoad) and n.buffer is buffer]
     first = loads[0].indices
-    for load in loads[1:]:
-        if not all(equal(a, b) for a, b in zip(first, load.indices, strict=True)):
-            raise Refusal(
-                f"Can't {task}: one iteration reads several cells of {buffer.name}",
-                realize,
-                hint="put the value into its readers with compute_inline instead",
-            )
-    ends = domain(realize.block)
+    if not all(same_cell(first, load.indices) for load in loads[1:]):
+        raise site.refuse(
+            f"one iteration reads several cells of {buffer.name}",
+            hint="put the value into its readers with compute_inline instead",
+        )
+    ends = domain(site.node)
     return tuple(i if isinstance(i, Var) else simplify(i, ends) for i in first)
 
 
 def _check_reached(
-    func: PrimFunc,
-    realize: BlockRealize,
-    feeder: BlockRealize,
-    cell: tuple[Expr, ...],
-    made: BufferStore,
-    task: str,
+    site: Site[Block], feeder: BlockRealize, cell: tuple[Expr, ...], made: BufferStore
 ) -> None:
     """Refuse where an iteration looks at a cell that the feeding block never makes.
 
@@ -226,16 +207,16 @@ def _check_reached(
     lost, since the feeding block has no iteration for it.
     """
     buffer = made.buffer
-    ends = [bounds(index, domain(realize.block)) for index in cell]
+    ends = [bounds(index, domain(site.node)) for index in cell]
     inside = all(e and e[0] >= 0 and e[1] < n for e, n in zip(ends, buffer.shape, strict=True))
-    holder = places(func).scope(realize).block.body
-    if reads_always(func, realize, buffer) or (
-        inside and makes_all(func, holder, [feeder], realize, buffer)
+    holder = site.scope.block.body
+    if reads_always(site, buffer) or (
+        inside and makes_all(site.places, holder, [feeder], site.realize, buffer)
     ):
         return
-    raise Refusal(
-        f"Can't {task}: it stores more than `{feeder.block.name}` has iterations for",
-        realize,
+    raise site.refuse(
+        f"it stores more than `{feeder.block.name}` has iterations for",
+        site.node,
         feeder,
         hint=f"put `{feeder.block.name}` into it with compute_inline instead",
     )

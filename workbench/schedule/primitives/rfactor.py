@@ -6,9 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from workbench.diag import Refusal
 from workbench.ir import (
-    TRUE,
     Block,
     BlockId,
     BlockRealize,
@@ -22,14 +20,14 @@ from workbench.ir import (
     Stmt,
     Var,
     const,
-    copy_fresh,
     seq,
     substitute,
 )
 from workbench.ir.places import places, with_child
-from workbench.schedule.bindings import both, conjuncts
+from workbench.schedule.bindings import conjuncts
 from workbench.schedule.counters import variables
 from workbench.schedule.crossing import check_carries_nothing
+from workbench.schedule.domains import bindings, joined, moved_by
 from workbench.schedule.factoring import (
     Sum,
     check_partial,
@@ -38,8 +36,10 @@ from workbench.schedule.factoring import (
 )
 from workbench.schedule.feeding import check_fed
 from workbench.schedule.inlining import with_regions
+from workbench.schedule.nest import fresh_nest
 from workbench.schedule.primitive import Edit, primitive
-from workbench.schedule.scope import bindings, check_starts_first
+from workbench.schedule.scope import check_starts_first, reallocate
+from workbench.schedule.site import Site
 
 
 def _choices(func: PrimFunc, loop: For) -> Iterator[Mapping[str, Any]]:
@@ -88,37 +88,36 @@ def rfactor(func: PrimFunc, loop: For, factor_axis: int) -> Edit:
                     C[vi] = T.float32(0)
                 C[vi] = C[vi] + C_rf[vk_0, vi]
     """
-    where = places(func)
-    inside = where.blocks_under(loop)
     task = f"rfactor `{loop.loop_var.name}`"
+    inside = places(func).blocks_under(loop)
     if len(inside) != 1:
-        raise Refusal(
-            f"Can't {task}: it holds {len(inside)} blocks",
-            loop,
+        raise Site(func, loop, task).refuse(
+            f"it holds {len(inside)} blocks",
             hint="name a loop that holds nothing but the block that sums",
         )
-    realize = inside[0]
-    loops = sum_loops(func, realize, loop, task)
-    total = only_sum(func, realize.block, task)
-    check_starts_first(realize, loops, task)
+    block = inside[0].block
+    site = Site(func, block, task)
+    loops = sum_loops(site, loop)
+    total = only_sum(site)
+    check_starts_first(site)
     for one in loops:  # the parts are made ahead of all of them
-        check_carries_nothing(func, one, realize.block.id, task)
+        check_carries_nothing(site, one)
     size = len(total.store.indices)
     if not -size - 1 <= factor_axis <= size:
-        raise Refusal(
-            f"Can't {task}: the parts of {total.store.buffer.name} have no axis {factor_axis}",
+        raise site.refuse(
+            f"the parts of {total.store.buffer.name} have no axis {factor_axis}",
             loop,
             hint=f"factor_axis counts from 0 to {size}",
         )
     at = factor_axis % (size + 1)
     parts = _parts_buffer(total.store.buffer, at, loop)
-    check_partial(func, realize, loop, task)
-    first, new = _partial(realize, loop, loops, total, parts, at)
-    last = _final(realize, loop, total, parts, at)
-    changed = where.replace(loops[0], seq(first, _outer(func, realize, loop, loops, last)))
-    changed = _allocated(changed, realize.block.id, parts)
-    for block in (new, realize.block.id):
-        check_fed(func, changed, places(changed).blocks[block].block, task)
+    check_partial(site, loop)
+    first, new = _partial(site.realize, loop, loops, total, parts, at)
+    last = _outer(site, loop, loops, _final(site.realize, loop, total, parts, at))
+    changed = site.places.replace(loops[0], seq(first, last))
+    changed = reallocate(changed, site.scope, (*site.scope.block.alloc_buffers, parts))
+    for one_id in (new, block.id):
+        check_fed(site, site.after(changed, one_id))
     left = places(changed).loops
     return Edit(changed, new, {o.loop_var: () for o in loops if o.loop_var not in left})
 
@@ -174,13 +173,8 @@ def _partial(
         init,
         annotations=realize.block.annotations,
     )
-    stmt: Stmt = BlockRealize(tuple(values), realize.predicate, with_regions(block))
-    for one in reversed(loops):
-        stmt = replace(one, body=stmt)
-    copied, fresh = copy_fresh(stmt)
-    new = fresh[block.id]
-    assert isinstance(new, BlockId)
-    return copied, new
+    stmt = BlockRealize(tuple(values), realize.predicate, with_regions(block))
+    return fresh_nest(loops, stmt)
 
 
 def _final(realize: BlockRealize, loop: For, total: Sum, parts: Buffer, at: int) -> BlockRealize:
@@ -192,28 +186,19 @@ def _final(realize: BlockRealize, loop: For, total: Sum, parts: Buffer, at: int)
     result = total.store.buffer[total.store.indices]
     body = replace(total.store, value=total.join(result, part))
     block = replace(realize.block, iter_vars=(mine, *spatial), body=body)
-    gone = {v for it in realize.block.iter_vars for v in variables(bound[it.var])}
-    gone -= {v for it in spatial for v in variables(bound[it.var])}
-    predicate: Expr = TRUE
-    for condition in conjuncts(realize.predicate):
-        if not variables(condition) & gone:  # loops that run the block for nothing stay, too
-            predicate = both(predicate, condition)
+    gone = moved_by(realize, "reduce") - moved_by(realize, "spatial")
+    # loops that run the block for nothing stay, too
+    left = (c for c in conjuncts(realize.predicate) if not variables(c) & gone)
     values = (loop.loop_var, *(bound[it.var] for it in spatial))
-    return BlockRealize(values, predicate, with_regions(block))
+    return BlockRealize(values, joined(left), with_regions(block))
 
 
-def _outer(
-    func: PrimFunc, realize: BlockRealize, loop: For, loops: list[For], last: BlockRealize
-) -> Stmt:
+def _outer(site: Site[Block], loop: For, loops: list[For], last: BlockRealize) -> Stmt:
     """The old nest with `last` in it, without the loops of the sum but `loop`."""
-    where = places(func)
-    bound = bindings(realize)
-    reduced = {
-        v for it in realize.block.iter_vars if it.kind == "reduce" for v in variables(bound[it.var])
-    } - {loop.loop_var}
-    old: Stmt = realize
+    reduced = moved_by(site.realize, "reduce") - {loop.loop_var}
+    old: Stmt = site.realize
     new: Stmt | None = last
-    for outer in where.above(realize):
+    for outer in site.places.above(site.realize):
         if not (isinstance(outer, For) and outer.loop_var in reduced):
             new = with_child(outer, old, new)
         old = outer
@@ -221,11 +206,3 @@ def _outer(
             break
     assert new is not None
     return new
-
-
-def _allocated(func: PrimFunc, block: BlockId, buffer: Buffer) -> PrimFunc:
-    """`func` with `buffer` allocated in the block around `block`."""
-    where = places(func)
-    scope = where.scope(where.blocks[block])
-    inside = (*scope.block.alloc_buffers, buffer)
-    return where.replace(scope, replace(scope, block=replace(scope.block, alloc_buffers=inside)))

@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from workbench.diag import Refusal
 from workbench.ir import Block, PrimFunc, substitute_buffers
 from workbench.ir.places import places
 from workbench.schedule.caching import SCOPES, by_name, check_scope, nth_buffer
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.primitives.cache_write import copy_instead
+from workbench.schedule.site import Site
 
 
 def _check(func: PrimFunc, block: Block, buffer_index: int | str, storage_scope: str) -> None:
-    check_scope("set_scope", block, storage_scope)
-    buffer = nth_buffer(block, buffer_index, block.writes, "set_scope", "writes")
+    site = Site(func, block, f"set_scope `{block.name}`")
+    check_scope(site, storage_scope)
+    buffer = nth_buffer(site, buffer_index, "writes")
     if buffer in func.params and storage_scope != buffer.scope:
-        raise Refusal(
-            f"Can't put `{buffer.name}` in {storage_scope} memory: it is an argument of "
-            f"{func.name}, in global memory",
-            block,
-            hint=copy_instead(func, block, buffer, storage_scope),
+        raise replace(site, task=f"put `{buffer.name}` in {storage_scope} memory").refuse(
+            f"it is an argument of {func.name}, in global memory",
+            hint=copy_instead(site, buffer, storage_scope),
         )
 
 
@@ -72,7 +71,7 @@ def set_scope(func: PrimFunc, block: Block, buffer_index: int | str, storage_sco
                 T.writes(C[vi])
                 C[vi] = B_shared[vi]
     """
-    buffer = nth_buffer(block, buffer_index, block.writes, "set_scope", "writes")
+    buffer = nth_buffer(Site(func, block, f"set_scope `{block.name}`"), buffer_index, "writes")
     if storage_scope == buffer.scope:
         return Edit(func)
     moved = replace(buffer, name=f"{buffer.name}_{storage_scope}", scope=storage_scope)

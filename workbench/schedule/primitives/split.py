@@ -8,7 +8,6 @@ from math import prod
 
 from workbench import script
 from workbench.arith import simplify
-from workbench.diag import Refusal
 from workbench.ir import (
     BufferLoad,
     Const,
@@ -30,78 +29,67 @@ from workbench.schedule.nest import (
     divisors,
     most_turns,
     nest,
+    refuse_factors,
     refuse_if_taken,
 )
 from workbench.schedule.primitive import Edit, primitive
+from workbench.schedule.site import Site
 
 
 def _check(
     func: PrimFunc, loop: For, factors: list[int | None], preserve_unit_iters: bool = True
 ) -> None:
-    name = f"Can't split `{loop.loop_var.name}`"
-    refuse_if_taken("split", loop)
-    given = [f for f in factors if f is not None]
-    if not factors:
-        raise Refusal(f"{name}: no factors were given", loop, hint="say how: factors=[None, 4]")
+    site = _site(func, loop)
+    refuse_if_taken(site)
     if len(factors) > MOST_LOOPS:
-        raise Refusal(
-            f"{name}: {len(factors)} factors were given",
-            loop,
-            hint=f"at most {MOST_LOOPS} loops can be nested",
+        raise site.refuse(
+            f"{len(factors)} factors were given", hint=f"at most {MOST_LOOPS} loops can be nested"
         )
-    if len(factors) - len(given) > 1:
-        raise Refusal(
-            f"{name}: only one factor can be None, to be worked out",
-            loop,
-            hint="give all factors but one",
-        )
-    if any(f < 1 for f in given):
-        bad = next(f for f in given if f < 1)
-        raise Refusal(
-            f"{name}: the factor {bad} is not positive", loop, hint="factors count from 1"
-        )
+    refuse_factors(site, factors, "[None, 4]")
     extent = constant_extent(loop)
+    given = [f for f in factors if f is not None]
     if len(given) == len(factors):
         if extent is None:
-            raise Refusal(
-                f"{name}: the number of its iterations varies, so these factors may not cover it",
-                loop,
+            raise site.refuse(
+                "the number of its iterations varies, so these factors may not cover it",
                 detail=f"it runs {script.expr_text(loop.extent)} times",
                 hint="write None for one factor",
             )
         if prod(given) < extent:
-            raise Refusal(
-                f"{name}: {list(factors)} covers {prod(given)} of {extent} iterations",
-                loop,
+            raise site.refuse(
+                f"{list(factors)} covers {prod(given)} of {extent} iterations",
                 detail=f"{' * '.join(map(str, given))} = {prod(given)}, and it runs {extent} times",
                 hint="write None for the factor that should be worked out",
             )
+    _type(site, factors)
 
-    _type(func, loop, factors)
+
+def _site(func: PrimFunc, loop: For) -> Site[For]:
+    return Site(func, loop, f"split `{loop.loop_var.name}`")
 
 
-def _type(func: PrimFunc, loop: For, factors: list[int | None]) -> str:
+def _type(site: Site[For], factors: list[int | None]) -> str:
     """The type of the new variables: it holds each of them, and the number that they make up."""
     given = prod(f for f in factors if f is not None)
-    turns = most_turns(func, loop)
+    turns = most_turns(site.func, site.node)
     if None not in factors:
         turns = given
     elif turns is not None:
         turns = -(-turns // given) * given
-    return counting_type(f"split `{loop.loop_var.name}`", [loop], turns)
+    return counting_type(site, [site.node], turns)
 
 
-def _check_guard(loop: For) -> None:
+def _check_guard(site: Site[For]) -> None:
     """Refuse a remainder where loops inside ask memory how often they run: no guard is ahead."""
-    for inside in walk(loop.body):
+    for inside in walk(site.node.body):
         if isinstance(inside, For) and any(
-            isinstance(node, BufferLoad) and loop.loop_var in free_vars(node)
+            isinstance(node, BufferLoad) and site.node.loop_var in free_vars(node)
             for node in (*walk(inside.min), *walk(inside.extent))
         ):
-            raise Refusal(
-                f"Can't split `{loop.loop_var.name}`: with a remainder, `{inside.loop_var.name}` "
-                "would read its bounds outside a buffer",
-                loop,
+            raise site.refuse(
+                f"with a remainder, `{inside.loop_var.name}` would read its bounds outside a "
+                "buffer",
+                site.node,
                 inside,
                 hint="choose factors that divide how often it runs",
             )
@@ -153,8 +141,8 @@ def split(
                 T.writes(B[vi])
                 B[vi] = A[vi]
     """
-    var = loop.loop_var
-    dtype = _type(func, loop, factors)
+    site, var = _site(func, loop), loop.loop_var
+    dtype = _type(site, factors)
     given = prod(f for f in factors if f is not None)
     extent = cast(dtype, loop.extent)
     missing = simplify((extent + (given - 1)) // given)
@@ -169,7 +157,7 @@ def split(
     turns = constant_extent(loop)
     exact = turns is not None and all(isinstance(s, Const) for s in sizes)
     if not exact or prod(s.value for s in sizes if isinstance(s, Const)) != turns:
-        _check_guard(loop)
+        _check_guard(site)
         body = guarded(body, index < extent)
     body = replace_loops(body, {var: loop.min + cast(var.type, index)}, units=dropped)
     new = nest([replace(loop, loop_var=p, min=const(0, dtype), extent=s, kind="serial")

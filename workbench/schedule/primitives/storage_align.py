@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
-from workbench.diag import Refusal
 from workbench.ir import Block, Buffer, PrimFunc, attrs_dict
-from workbench.ir.places import places
 from workbench.schedule.caching import nth_buffer
 from workbench.schedule.nest import annotated
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.primitives.cache_write import copy_instead
 from workbench.schedule.scope import home
+from workbench.schedule.site import Site
 
 KEY = "buffer_dim_align"  # TVM's name, which lowering reads
 
@@ -68,8 +68,10 @@ def storage_align(
                 T.writes(B[vi, vj])
                 B[vi, vj] = S[vj, vi]
     """
-    buffer = nth_buffer(block, buffer_index, block.writes, "storage_align", "writes")
-    axis = _checked(func, block, buffer, axis, factor, offset)
+    site = Site(func, block, f"storage_align `{block.name}`")
+    buffer = nth_buffer(site, buffer_index, "writes")
+    site = replace(site, task=f"storage_align {buffer.name} of `{block.name}`")
+    axis = _checked(site, buffer, axis, factor, offset)
     number = [region.buffer for region in block.writes].index(buffer)
     kept = dict(attrs_dict(block.annotations))
     before = kept.get(KEY, ())
@@ -81,34 +83,26 @@ def storage_align(
     return Edit(annotated(func, block, tuple(kept.items())))
 
 
-def _checked(
-    func: PrimFunc, block: Block, buffer: Buffer, axis: int, factor: int, offset: int
-) -> int:
+def _checked(site: Site[Block], buffer: Buffer, axis: int, factor: int, offset: int) -> int:
     """`axis` counted from the first, once all is found fit."""
-    task = f"storage_align {buffer.name} of `{block.name}`"
-    if home(func, block, buffer) is None:
-        raise Refusal(
-            f"Can't {task}: it is an argument, whose rows the caller has laid out",
-            places(func).realize(block),
-            hint=copy_instead(func, block, buffer, "shared"),
+    if home(site, buffer) is None:
+        raise site.refuse(
+            "it is an argument, whose rows the caller has laid out",
+            hint=copy_instead(site, buffer, "shared"),
         )
     size = len(buffer.shape)
     if not -size <= axis < size:
-        raise Refusal(
-            f"Can't {task}: it has no axis {axis}",
-            block,
-            hint=f"its axes: {', '.join(str(k) for k in range(size))}",
+        raise site.refuse(
+            f"it has no axis {axis}", hint=f"its axes: {', '.join(str(k) for k in range(size))}"
         )
     if axis % size == size - 1:
-        raise Refusal(
-            f"Can't {task}: axis {axis} is the last, whose elements stay side by side",
-            block,
+        raise site.refuse(
+            f"axis {axis} is the last, whose elements stay side by side",
             hint=f"pad a row: axis={size - 2}" if size > 1 else "a buffer of one row needs none",
         )
     if factor < 1 or not 0 <= offset < factor:
-        raise Refusal(
-            f"Can't {task}: offset {offset} is not between 0 and factor {factor}",
-            block,
+        raise site.refuse(
+            f"offset {offset} is not between 0 and factor {factor}",
             hint="rows of 33 floats: factor=32, offset=1",
         )
     return axis % size

@@ -8,7 +8,6 @@ from math import prod
 from typing import Any
 
 from workbench import arith
-from workbench.diag import Refusal
 from workbench.ir import (
     Block,
     Buffer,
@@ -20,14 +19,15 @@ from workbench.ir import (
     Var,
     walk,
 )
-from workbench.ir.places import places
 from workbench.schedule import index_map as maps
 from workbench.schedule.caching import named_buffer
 from workbench.schedule.counters import Bounds
+from workbench.schedule.domains import domain
 from workbench.schedule.inlining import inlined
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import one_to_one
-from workbench.schedule.scope import domain, home
+from workbench.schedule.scope import home, reallocate
+from workbench.schedule.site import Site
 
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
@@ -82,19 +82,17 @@ def transform_layout(
                 T.writes(C[vi, vj])
                 C[vi, vj] = B[vj, vi] + T.float32(1)
     """
-    target, _ = named_buffer(block, buffer, "transform_layout")
-    task = f"transform_layout {target.name} of `{block.name}`"
-    scope = home(func, block, target)
+    site = Site(func, block, f"transform_layout `{block.name}`")
+    target, _ = named_buffer(site, buffer)
+    site = replace(site, task=f"transform_layout {target.name} of `{block.name}`")
+    scope = home(site, target)
     if scope is None:
-        raise Refusal(
-            f"Can't {task}: it is an argument, which the caller has laid out",
-            places(func).realize(block),
+        raise site.refuse(
+            "it is an argument, which the caller has laid out",
             hint="copy it first, with cache_read or cache_write, and lay the copy out",
         )
-    mapping = _mapping(func, block, target, index_map, task)
-    laid = Buffer(
-        target.name, _shape(func, block, target, mapping, task), target.type, target.scope
-    )
+    mapping = _mapping(site, target, index_map)
+    laid = Buffer(target.name, _shape(site, target, mapping), target.type, target.scope)
     known = {
         v: ends
         for node in walk(func.root.body)
@@ -102,38 +100,27 @@ def transform_layout(
         for v, ends in domain(node).items()
     }
     change = _Change(target, laid, mapping, known)
-    where = places(func)
-    changed = func
-    for realize in where.blocks_under(scope):
-        new = inlined(realize, change)
-        if new is not realize:
-            changed = places(changed).replace(realize, new)
-    now = places(changed).blocks[scope.block.id]
-    inside = tuple(laid if b is target else b for b in now.block.alloc_buffers)
-    return Edit(
-        places(changed).replace(now, replace(now, block=replace(now.block, alloc_buffers=inside)))
-    )
+    changed = {r: inlined(r, change) for r in site.places.blocks_under(scope)}
+    buffers = [laid if b is target else b for b in scope.block.alloc_buffers]
+    return Edit(reallocate(site.places.replace_each(changed), scope, buffers))
 
 
-def _mapping(func: PrimFunc, block: Block, target: Buffer, text: str, task: str) -> maps.IndexMap:
+def _mapping(site: Site[Block], target: Buffer, text: str) -> maps.IndexMap:
     """The map that `text` says, for a buffer of that many dimensions."""
     try:
         found = maps.parse(text)
         if len(found.names) != len(target.shape):
             raise ValueError(f"{target.name} has {len(target.shape)} dimensions")
     except ValueError as error:
-        raise Refusal(
-            f"Can't {task}: index_map is no map of its indices",
-            places(func).realize(block),
+        raise site.refuse(
+            "index_map is no map of its indices",
             detail=str(error),
             hint="write it like this: lambda i, j: (i // 4, j, i % 4)",
         ) from None
     return found
 
 
-def _shape(
-    func: PrimFunc, block: Block, target: Buffer, mapping: maps.IndexMap, task: str
-) -> tuple[int, ...]:
+def _shape(site: Site[Block], target: Buffer, mapping: maps.IndexMap) -> tuple[int, ...]:
     """The shape of the buffer in its new layout, refused unless each cell has one place."""
     old = [Var(name) for name in mapping.names]
     ends = {v: (0, size - 1) for v, size in zip(old, target.shape, strict=True)}
@@ -143,9 +130,8 @@ def _shape(
         shape = tuple(e[1] + 1 for e in found if e is not None)
         if prod(shape) == prod(target.shape) and one_to_one(new, ends, ends):
             return shape
-    raise Refusal(
-        f"Can't {task}: the map leaves gaps or puts two cells in one place",
-        places(func).realize(block),
+    raise site.refuse(
+        "the map leaves gaps or puts two cells in one place",
         hint="every new index counts from 0, and factors divide the extents "
         f"{', '.join(map(str, target.shape))}",
     )

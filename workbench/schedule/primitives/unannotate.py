@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from workbench.diag import Refusal
 from workbench.ir import Block, For, PrimFunc
 from workbench.schedule.nest import annotated
 from workbench.schedule.primitive import Edit, primitive
+from workbench.schedule.site import Site
 from workbench.script.writer import string
 
 
@@ -16,9 +16,8 @@ def _check(func: PrimFunc, block_or_loop: Block | For, ann_key: str) -> None:
     if ann_key not in keys:
         place = block_or_loop
         name = place.name if isinstance(place, Block) else place.loop_var.name
-        raise Refusal(
-            f"Can't unannotate `{name}`: it has no note {string(ann_key)}",
-            block_or_loop,
+        raise Site(func, place, f"unannotate `{name}`").refuse(
+            f"it has no note {string(ann_key)}",
             hint=f"its notes: {', '.join(keys) or 'none'}",
         )
 

@@ -8,12 +8,13 @@ from workbench.ir import For, PrimFunc
 from workbench.ir.places import places
 from workbench.schedule.nest import refuse_if_bound, refuse_if_extent_varies
 from workbench.schedule.primitive import Edit, primitive
+from workbench.schedule.site import Site
 
 
 def _check(func: PrimFunc, loop: For) -> None:
-    name = loop.loop_var.name
-    refuse_if_bound(f"Can't unroll `{name}`", loop)
-    refuse_if_extent_varies("unroll", loop)
+    site = Site(func, loop, f"unroll `{loop.loop_var.name}`")
+    refuse_if_bound(site)
+    refuse_if_extent_varies(site)
 
 
 @primitive(group="loops", check=_check)

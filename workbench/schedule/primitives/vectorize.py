@@ -9,13 +9,14 @@ from workbench.ir import For, PrimFunc
 from workbench.ir.places import places
 from workbench.schedule.nest import refuse_if_bound, refuse_if_extent_varies
 from workbench.schedule.primitive import Edit, primitive
+from workbench.schedule.site import Site
 
 
 def _check(func: PrimFunc, loop: For) -> None:
-    name = loop.loop_var.name
-    refuse_if_bound(f"Can't vectorize `{name}`", loop)
-    refuse_if_extent_varies("vectorize", loop)
-    refuse_conflict(func, loop, f"Can't vectorize `{loop.loop_var.name}`", "lanes")
+    site = Site(func, loop, f"vectorize `{loop.loop_var.name}`")
+    refuse_if_bound(site)
+    refuse_if_extent_varies(site)
+    refuse_conflict(func, loop, f"Can't {site.task}", "lanes")
 
 
 @primitive(group="loops", check=_check)

@@ -1,0 +1,73 @@
+"""Which values the iterators of a block and the loops around a statement take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from workbench import arith
+from workbench.diag import Refusal
+from workbench.ir import TRUE, Block, BlockRealize, Expr, For, Stmt, Var
+from workbench.ir.places import Places
+from workbench.schedule.bindings import both
+from workbench.schedule.counters import Bounds, variables
+
+
+def bindings(realize: BlockRealize) -> dict[Var, Expr]:
+    """The value of each iterator of a block where it is run."""
+    names = (iterator.var for iterator in realize.block.iter_vars)
+    return dict(zip(names, realize.iter_values, strict=True))
+
+
+def moved_by(realize: BlockRealize, kind: str) -> set[Var]:
+    """The variables that the values of a block's iterators of a kind are made of."""
+    pairs = zip(realize.block.iter_vars, realize.iter_values, strict=True)
+    return {v for it, value in pairs if it.kind == kind for v in variables(value)}
+
+
+def joined(conditions: Iterable[Expr]) -> Expr:
+    """One condition that holds where all of `conditions` do."""
+    found: Expr = TRUE
+    for condition in conditions:
+        found = both(found, condition)
+    return found
+
+
+def domain(block: Block) -> Bounds:
+    """The lowest and highest value of each iterator of `block`; refused where they vary."""
+    found: Bounds = {}
+    for iterator in block.iter_vars:
+        low = arith.bounds(iterator.dom.min, {})
+        high = arith.bounds(iterator.dom.min + iterator.dom.extent - 1, {})
+        if low is None or high is None:
+            raise Refusal(
+                f"Can't work with `{block.name}`: the domain of `{iterator.var.name}` varies",
+                block,
+                hint="let it run over all that it may, and leave iterations out with T.where",
+            )
+        found[iterator.var] = (low[0], high[1])
+    return found
+
+
+class InScope(dict[Var, tuple[int, int]]):
+    """The bounds of variables in scope; to ask for those of a loop whose bounds vary is refused."""
+
+    def __missing__(self, var: Var) -> tuple[int, int]:
+        raise Refusal(
+            f"Can't work with `{var.name}`: how often it runs varies",
+            hint="let it run over all that it may, and leave iterations out with T.where",
+        )
+
+    def of(self, loops: Iterable[For]) -> Bounds:
+        """The bounds of the variables of `loops` alone."""
+        return {loop.loop_var: self[loop.loop_var] for loop in loops}
+
+
+def bounds_at(where: Places, stmt: Stmt) -> InScope:
+    """The bounds of every variable that is in scope at `stmt`."""
+    found = InScope()
+    for outer in where.above(stmt):
+        if isinstance(outer, For):
+            found.update(arith.loop_bounds([outer]))
+        elif isinstance(outer, BlockRealize):
+            found.update(domain(outer.block))
+    return found
