@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,7 @@ def sample(
 
 
 def _draw_blocks(kernel: Kernel, count: int, seed: int) -> list[int]:
-    total = int(np.prod(kernel.grid, dtype=np.int64))
+    total = prod(kernel.grid)
     if total <= count:
         return list(range(total))
     between = np.random.default_rng(seed).choice(total - 2, max(count - 2, 0), replace=False) + 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from math import prod
 from numbers import Integral
 from typing import Any
 
@@ -105,7 +106,7 @@ def run(
 def _choose_blocks(
     kernels: Sequence[Kernel], blocks: Sequence[int] | None, kernel: Kernel
 ) -> Sequence[int]:
-    total = int(np.prod(kernel.grid, dtype=np.int64))
+    total = prod(kernel.grid)
     if blocks is None:
         return range(total)
     if not isinstance(blocks, Collection):

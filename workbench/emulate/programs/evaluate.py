@@ -163,8 +163,7 @@ class Cells:
 
     def check_order(self, index: Any, step: Any, mask: Any) -> None:
         """Raise OutOfOrder where a cell was already written at a later step than `step`."""
-        late = self.touched[index] > step
-        if (late if mask is None else np.logical_and(late, mask)).any():
+        if np.any(narrow(mask, self.touched[index] > step)):
             raise OutOfOrder
 
     def write(self, where: Any, values: Any, step: Any) -> None:
@@ -325,50 +324,46 @@ class Evaluation(Expressions):
     def load(self, load: BufferLoad, env: Env, mask: Mask) -> Value:
         """What each lane of `mask` reads, which must have been written."""
         cells = self.cells[load.buffer]
-        index, mask = self._address(load, env, mask)
+        index = self._address(load, env, mask)
         if cells.changed is not None:
             self._check_written(cells, index, mask, load)
         return cells.data[index]
 
-    def _check_written(self, cells: Cells, index: Any, mask: Mask, at: Site) -> None:
-        late = cells.changed[index] >= self.step
-        if mask is not None:
-            late = np.logical_and(late, mask)
-        if late.any():
+    def _check_written(self, cells: Cells, index: Any, mask: Mask, site: Site) -> None:
+        if np.any(narrow(mask, cells.changed[index] >= self.step)):
             if self.log is not None:
                 raise OutOfOrder
             raise Refusal(
                 f"Can't read {cells.name_of(int(index))}: nothing has written it",
-                at,
+                site,
                 detail=self._tell_iteration(),
-                hint=f"write it before this reads it, or start {at.buffer.name} with an init.",
+                hint=f"write it before this reads it, or start {site.buffer.name} with an init.",
             )
 
-    def _address(self, access: Site, env: Env, mask: Mask) -> tuple[Any, Mask]:
+    def _address(self, site: Site, env: Env, mask: Mask) -> Any:
         """The flat cell that each lane touches; lanes outside `mask` get cell 0."""
         flat: Any = np.int64(0)
-        for dim, (expr, size) in enumerate(zip(access.indices, access.buffer.shape, strict=True)):
+        for dim, (expr, size) in enumerate(zip(site.indices, site.buffer.shape, strict=True)):
             index = self.value(expr, env, mask)
             outside = np.logical_or(np.less(index, 0), np.greater_equal(index, size))
             if outside.any():
-                bad = narrow(mask, outside)
-                if np.any(bad):
-                    raise self._out_of_bounds(access, dim, env)
+                if np.any(narrow(mask, outside)):
+                    raise self._out_of_bounds(site, dim, env)
                 index = np.where(outside, 0, index)
             flat = flat * size + index
-        return flat, mask
+        return flat
 
-    def _out_of_bounds(self, access: Site, dim: int, env: Env) -> Refusal:
+    def _out_of_bounds(self, site: Site, dim: int, env: Env) -> Refusal:
         if self.log is not None:  # it runs again in serial order, and is told then
-            return Refusal("outside", access, hint="")
-        buffer = access.buffer
-        place = ", ".join(str(int(self.value(i, env, None))) for i in access.indices)
-        act = "write" if isinstance(access, BufferStore) else "read"
+            return Refusal("outside", site, hint="")
+        buffer = site.buffer
+        place = ", ".join(str(int(self.value(i, env, None))) for i in site.indices)
+        act = "write" if isinstance(site, BufferStore) else "read"
         axis = f"dimension {dim} of " if len(buffer.shape) > 1 else ""
         return Refusal(
             f"Can't {act} {buffer.name}[{place}]: "
             f"{axis}{buffer.name} goes from 0 to {buffer.shape[dim] - 1}",
-            access,
+            site,
             detail=self._tell_iteration(),
             hint="make the loops or a T.where keep the index inside the buffer.",
         )
@@ -387,7 +382,7 @@ class Evaluation(Expressions):
         cells = self.cells[store.buffer]
         own = self._updates_own_cell(store)
         if own is None or self.log is None:
-            index, mask = self._address(store, env, mask)
+            index = self._address(store, env, mask)
             self._write(cells, index, self.value(store.value, env, mask), mask)
         elif own:
             self._update(store, cells, env, mask)
@@ -421,7 +416,7 @@ class Evaluation(Expressions):
 
     def _update(self, store: BufferStore, cells: Cells, env: Env, mask: Mask) -> None:
         """Run `C[e] = f(C[e], …)` in every lane, in serial order for each cell."""
-        index, mask = self._address(store, env, mask)
+        index = self._address(store, env, mask)
         self._check_written(cells, index, mask, store)
         cells.check_order(index, self.step, mask)
         where = self._list_active(index, mask)
