@@ -68,10 +68,6 @@ class Lanes(Expressions):
         self.running = None if mask is None else mask.seen_by(self.frame)
         return self.frame
 
-    def next_number(self) -> int:
-        """A number that tells what depends on data from all else."""
-        return next(self.launch.fresh)
-
     # --- values ----------------------------------------------------------------------------------
 
     def look(self, stmt: Stmt, expr: Expr, mask: Mask | None) -> Any:
@@ -231,7 +227,7 @@ class Lanes(Expressions):
             if key is not None:
                 self._checked.keep(key, None)
         if self.launch.log is not None:
-            known = self.next_number() if key is None else key
+            known = self.launch.next_number() if key is None else key
             self.launch.log.note(access, at, (self.number, known), mask)
         return at, key
 

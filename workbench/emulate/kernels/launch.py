@@ -46,5 +46,9 @@ class Launch:
             if plan.stands_for_all(buffer):
                 sites = plan.count_sites(buffer)
                 self.within[buffer] = Watch(Shadow(prod(buffer.shape), plan.threads, sites))
-        self.fresh = count()  # numbers that tell what depends on data from all else
+        self._numbers = count()
         self.redundant: dict[BufferStore, int] = {}
+
+    def next_number(self) -> int:
+        """A number that tells what depends on data from all else."""
+        return next(self._numbers)

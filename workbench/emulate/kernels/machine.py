@@ -38,7 +38,7 @@ class Machine:
     """Runs the chunk of blocks that comes as `number` in a launch, in lockstep."""
 
     def __init__(self, launch: Launch, chunk: Chunk, number: int) -> None:
-        self.plan, self.stop = launch.plan, launch.stop
+        self.launch, self.plan = launch, launch.plan
         self.lanes = Lanes(launch, chunk, number)
 
     def run(self, stmt: Stmt, mask: Mask | None = None) -> None:
@@ -70,14 +70,14 @@ class Machine:
             start, count = int(start.flat[0]), int(count.flat[0])
         end = start + count
         for k in range(int(np.min(start)), int(np.max(end))):
-            if self.stop is not None and self.stop.is_set():
+            if self.launch.stop is not None and self.launch.stop.is_set():
                 raise Stopped
             self.lanes.serial[loop.loop_var] = kind(k)
             if uniform:
                 self.run(loop.body, mask)
             else:
                 runs = (start <= k) & (k < end)
-                self._run_where(loop.body, runs, mask, (self.lanes.next_number(), k))
+                self._run_where(loop.body, runs, mask, (self.launch.next_number(), k))
         self.lanes.serial.pop(loop.loop_var, None)
 
     def _if(self, stmt: IfThenElse, mask: Mask | None) -> None:
@@ -85,7 +85,7 @@ class Machine:
         turns = tuple((id(v), int(x)) for v, x in self.lanes.serial.items())
         key: tuple[Any, ...] = (id(stmt), turns)
         if any(isinstance(n, BufferLoad) for n in walk(stmt.condition)):
-            key = (id(stmt), self.lanes.next_number())
+            key = (id(stmt), self.launch.next_number())
         self._run_where(stmt.then_case, condition, mask, (*key, True))
         if stmt.else_case is not None:
             self._run_where(stmt.else_case, np.logical_not(condition), mask, (*key, False))

@@ -79,17 +79,7 @@ class Map:
     lanes, running or not.
     """
 
-    __slots__ = (
-        "_view",
-        "base",
-        "frame",
-        "high",
-        "listed",
-        "low",
-        "offset",
-        "steps",
-        "storage",
-    )
+    __slots__ = "_view", "base", "frame", "high", "listed", "low", "offset", "steps", "storage"
 
     def __init__(
         self, access: Access, frame: Frame, storage: Storage, base: int, table: Any

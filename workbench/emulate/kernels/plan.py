@@ -111,7 +111,6 @@ class Plan:
     def __init__(self, kernel: Kernel, room: int) -> None:
         self.kernel = kernel
         sizes = dict(zip(THREAD_AXES, (*kernel.grid, *kernel.block), strict=True))
-        self._axes = dict(kernel.axes)
         # which of z, y, x each block index is, as 0, 1, 2
         self.block_vars = {v: "zyx".index(a[-1]) for a, v in kernel.axes if a.startswith("block")}
         self.threads = prod(kernel.block)
@@ -150,8 +149,9 @@ class Plan:
         self.around: dict[Stmt, tuple[Digit, ...]] = {}
         self.vector = self._place_loops(self.kernel.body, ())
         at = self.vector + 1
+        axes = dict(self.kernel.axes)
         for axis, size in zip("zyx", reversed(self.kernel.block), strict=True):
-            var = self._axes.get(f"threadIdx.{axis}")
+            var = axes.get(f"threadIdx.{axis}")
             digits = self.digits.of[var] if var is not None else (Digit(Var(axis), 1, size),)
             for digit in digits:
                 self.at[digit] = at
@@ -315,10 +315,6 @@ class Frame:
         """`values` as an array that runs along the plan's `axis`."""
         return along(self.place[axis], len(self.order), values)
 
-    def turn(self, array: Any) -> Any:
-        """An array over the plan's axes as one over the dimensions of this frame."""
-        return array.transpose(self.order)
-
     def _along_digit(self, digit: Digit, step: int) -> tuple[int, Any]:
         return digit.size, self.along(self.plan.at[digit], np.arange(digit.size) * step)
 
@@ -357,5 +353,5 @@ class Mask:
     def seen_by(self, frame: Frame) -> Any:
         """The mask over the dimensions of `frame`."""
         if frame not in self._seen:
-            self._seen[frame] = frame.turn(self.array)
+            self._seen[frame] = self.array.transpose(frame.order)
         return self._seen[frame]

@@ -71,7 +71,7 @@ class Races:
         if buffer not in self.watches:
             return []
         if key is None:
-            key = next(self.launch.fresh)
+            key = self.launch.next_number()
         crossing = self.launch.crossing.get(buffer)
         between = None
         try:
@@ -95,10 +95,8 @@ class Races:
         (first, _), (second, _) = race.first, race.second
         who, threads = self.launch.who, self.plan.threads
         block = who.block(int(self.chunk.numbers[first // threads]))
-        names = (
-            who.thread(second % threads),
-            who.thread(first % threads),
-        )  # crosswise, as told so far
+        # the names stand crosswise in the texts so far
+        names = who.thread(second % threads), who.thread(first % threads)
         return report.race_in_block(race, block, *names)
 
     # --- several writers of one cell -------------------------------------------------------------
