@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from tests.test_layers import ROOT, imports
+import ast
+from pathlib import Path
 
+ROOT = Path(__file__).parents[2] / "workbench/emulate"
 ROOM = "workbench.emulate."
 ORDER = (
     "errors", "numbers", "arrays", "expressions", "memory", "compare",
@@ -14,17 +16,20 @@ ORDER = (
 )  # fmt: skip
 
 
+def imported(path: Path) -> list[str]:
+    """What a file imports of this room, as "memory.Memo", or "kernels.report" for a file."""
+    nodes = (n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.ImportFrom))
+    names = (f"{node.module}.{alias.name}" for node in nodes for alias in node.names)
+    return [name.removeprefix(ROOM) for name in names if name.startswith(ROOM)]
+
+
 def test_every_file_has_its_place():
-    files = (
-        f.relative_to(ROOT / "emulate").with_suffix("") for f in (ROOT / "emulate").rglob("*.py")
-    )
+    files = (path.relative_to(ROOT).with_suffix("") for path in ROOT.rglob("*.py"))
     assert {".".join(f.parts) for f in files if f.name != "__init__"} == set(ORDER)
 
 
 def test_a_file_knows_only_those_before_it():
     for place, name in enumerate(ORDER):
-        path = ROOT / "emulate" / (name.replace(".", "/") + ".py")
-        inner = [m.removeprefix(ROOM) for m, _ in imports(path) if m.startswith(ROOM)]
-        for module in inner:  # "memory.Memo", or "kernels.report" itself
+        for module in imported(ROOT / (name.replace(".", "/") + ".py")):
             above = [other for other in ORDER[place:] if f"{module}.".startswith(f"{other}.")]
             assert not above, f"{name} imports {module}"
