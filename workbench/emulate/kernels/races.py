@@ -169,12 +169,8 @@ class Races:
             for watch in self.watches.values():
                 watch.pass_barrier()
             return
-        sizes = [1] * self.plan.rank
-        for digit in self.plan.thread_digits:
-            sizes[self.plan.at[digit]] = digit.size
-        for axis, count in zip(self.plan.block_at, self.chunk.counts, strict=True):
-            sizes[axis] = count
-        comes = np.broadcast_to(mask.array, sizes).reshape(self.plan.threads, self.count)
+        shape = Frame(self.plan, self.chunk, barrier, 1, None).shape  # threads, blocks
+        comes = np.broadcast_to(mask.array, shape).reshape(self.plan.threads, self.count)
         some, every = comes.any(axis=0), comes.all(axis=0)
         torn = np.flatnonzero(some & ~every)
         if len(torn):

@@ -1,4 +1,11 @@
-"""Large programs by their meaning: nests whose outer iterations are independent, as launches."""
+"""Large programs by their meaning: nests whose outer iterations are independent, as launches.
+
+Where no two iterations of a loop touch one cell that one of them writes, their order does not
+matter, and they may be the blocks of a kernel. Each block has one thread, which runs the loops
+inside in their order, and nests follow each other as kernels do, so nothing else changes places. A
+scope is a label in a program, so every buffer may be global. What is refused on the way is run
+again by `evaluate` in serial order, and told from there.
+"""
 
 from __future__ import annotations
 
