@@ -28,6 +28,6 @@ def test_every_piece_starts_with_untouched_shared_memory(monkeypatch, room):
     with pytest.warns(wb.ScheduleWarning):  # every thread fetches the whole tile: on purpose
         kernel = wb.build(sch)
     a, b = np.arange(67, dtype="float32"), np.zeros(64, "float32")
-    monkeypatch.setattr(importlib.import_module("workbench.emulate.run"), "ROOM", room)
+    monkeypatch.setattr(importlib.import_module("workbench.emulate.kernels.run"), "ROOM", room)
     kernel.emulate(a, b)
     np.testing.assert_array_equal(b, a[:64] + a[1:65] + a[2:66])

@@ -182,7 +182,7 @@ def test_a_blocked_matmul_means_a_matmul():
 
 
 def test_large_programs_on_the_lane_machine(monkeypatch: pytest.MonkeyPatch):
-    large = sys.modules["workbench.emulate.large"]
+    large = sys.modules["workbench.emulate.programs.large"]
     monkeypatch.setattr(large, "MOST_LANES", 1)  # now every program is large
     taken = 0
     for seed in range(150):
@@ -212,12 +212,12 @@ def main(A: T.Buffer(({blocks}, 1048576), "float32"), C: T.Buffer(({blocks},), "
             C[vi] = C[vi] + A[vi, vk]
 """
     )
-    launches = sys.modules["workbench.emulate.large"].as_launches(func)
+    launches = sys.modules["workbench.emulate.programs.large"].as_launches(func)
     assert (launches is not None) is taken
 
 
 def test_a_refusal_in_a_large_program_is_told_in_its_own_words(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(sys.modules["workbench.emulate.large"], "MOST_LANES", 1)
+    monkeypatch.setattr(sys.modules["workbench.emulate.programs.large"], "MOST_LANES", 1)
     func = parsed(
         HEADER
         + """

@@ -14,18 +14,19 @@ import pytest
 
 import workbench as wb
 from workbench import emulate, lower, script, target
-from workbench.emulate.free import free_memory
-from workbench.emulate.need import of_launches, of_meaning
-from workbench.emulate.order import Order
-from workbench.emulate.plan import Plan
+from workbench.emulate.kernels.need import of_launches
+from workbench.emulate.kernels.plan import Plan
+from workbench.emulate.memory import free_memory
+from workbench.emulate.programs.evaluate import of_meaning
+from workbench.emulate.programs.order import Order
 from workbench.ir import PrimFunc
 from workbench.widgets.run import Runner
 
 MIB = 1 << 20
 ROOM = 1 << 12  # lanes at a time in these tests, so that small arrays come in many pieces
 CUDA = target.get("cuda")
-RUN = importlib.import_module("workbench.emulate.run")
-NEED = importlib.import_module("workbench.emulate.need")
+RUN = importlib.import_module("workbench.emulate.kernels.run")
+MEMORY = importlib.import_module("workbench.emulate.memory")
 
 ADD = """
 @T.prim_func
@@ -206,8 +207,8 @@ def test_a_long_serial_loop_remembers_only_so_much(monkeypatch: pytest.MonkeyPat
 
     run()
     before = taken(run)
-    monkeypatch.setattr("workbench.emulate.memo.MOST", 1 << 14)
-    monkeypatch.setattr("workbench.emulate.watch.MOST", 1 << 14)
+    monkeypatch.setattr("workbench.emulate.memory.MOST", 1 << 14)
+    monkeypatch.setattr("workbench.emulate.kernels.shadow.MOST", 1 << 14)
     assert taken(run) < before / 2
 
 
@@ -223,7 +224,7 @@ do:    run some of its blocks: kernel.emulate(…, blocks=[0, 1]); or run it on 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine with a million bytes left."""
-    monkeypatch.setattr(NEED, "free_memory", lambda: 1_000_000)
+    monkeypatch.setattr(MEMORY, "free_memory", lambda: 1_000_000)
 
 
 def test_a_run_that_does_not_fit_is_refused(small: None):
@@ -255,7 +256,7 @@ def test_a_lab_tells_that_it_does_not_fit(small: None):
 
 
 def test_where_the_free_memory_is_unknown_nothing_is_refused(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(NEED, "free_memory", lambda: None)
+    monkeypatch.setattr(MEMORY, "free_memory", lambda: None)
     func = flat(ADD, n=64, t="float32")
     wb.build(func).emulate(*zeros(func))
 

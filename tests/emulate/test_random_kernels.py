@@ -68,13 +68,13 @@ def test_whole(first: int):
 
 @pytest.mark.parametrize("room", [1, 7, 40])
 def test_a_few_lanes_at_a_time(room: int, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(sys.modules["workbench.emulate.run"], "ROOM", room)
+    monkeypatch.setattr(sys.modules["workbench.emulate.kernels.run"], "ROOM", room)
     assert "right" in {check(seed) for seed in range(400, 500)}
 
 
 def test_with_little_remembered(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("workbench.emulate.memo.MOST", 4000)
-    monkeypatch.setattr("workbench.emulate.watch.MOST", 4000)
+    monkeypatch.setattr("workbench.emulate.memory.MOST", 4000)
+    monkeypatch.setattr("workbench.emulate.kernels.shadow.MOST", 4000)
     assert {"right", "race"} <= {check(seed) for seed in range(600, 700)}
 
 

@@ -271,7 +271,7 @@ ALONE = {  # who comes second is another where blocks come one after the other
 
 @pytest.mark.parametrize("name", CASES)
 def test_text_where_every_block_runs_alone(name: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(sys.modules["workbench.emulate.run"], "ROOM", 1)
+    monkeypatch.setattr(sys.modules["workbench.emulate.kernels.run"], "ROOM", 1)
     with pytest.raises(EmulationError) as caught:
         CASES[name]()
     assert ALONE.get(name, sections()[name]) in without_lines(caught.value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workbench.emulate.shadow import Race, Shadow
+from workbench.emulate.kernels.shadow import Race, Shadow
 from workbench.ir import Buffer, BufferLoad, BufferStore, const
 
 A = Buffer("A", (64,), "int32")

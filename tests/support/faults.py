@@ -352,5 +352,5 @@ def code_without_brackets(mp: MonkeyPatch) -> None:
 @fault("annotate")
 def meaning_init_always(mp: MonkeyPatch) -> None:
     """evaluate runs an init in every iteration."""
-    evaluation = import_module("workbench.emulate.evaluate")._Evaluation
+    evaluation = import_module("workbench.emulate.programs.evaluate").Evaluation
     mp.setattr(evaluation, "_is_first", lambda self, block, env, mask: mask)

@@ -1,11 +1,14 @@
-"""The emulator: programs and kernels run on NumPy, refusing what a GPU would punish."""
+"""The emulator: programs and kernels run on NumPy, refusing what a GPU would punish.
 
+On one ground (values, arrays, memory, comparison) stand `kernels`, which run in lockstep, and above
+them `programs`, run by their meaning, the large ones as kernels.
+"""
+
+from workbench.emulate.compare import Expected, Wrong, expected, first_wrong
 from workbench.emulate.errors import EmulationError, NotEnoughMemory
-from workbench.emulate.evaluate import evaluate
-from workbench.emulate.expected import Expected, expected
-from workbench.emulate.first_wrong import Wrong, first_wrong
-from workbench.emulate.record import Record
-from workbench.emulate.run import RedundantWrites, Run, run
+from workbench.emulate.kernels.record import Record
+from workbench.emulate.kernels.run import RedundantWrites, Run, run
+from workbench.emulate.programs.evaluate import evaluate
 from workbench.emulate.sample import sample
 
 __all__ = [

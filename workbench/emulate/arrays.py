@@ -36,7 +36,8 @@ class Arguments:
         for param, array in zip(params, args, strict=True):
             _check(param, array, param in written)
         _check_overlap(params, args, written)
-        self.flat = [_flat(p, a) for p, a in zip(params, args, strict=True)]
+        values = [as_values(a, p.type) for p, a in zip(params, args, strict=True)]
+        self.flat = [np.ascontiguousarray(v).reshape(-1) for v in values]
         self._written = [
             (p, a, f)
             for p, a, f in zip(params, args, self.flat, strict=True)
@@ -71,7 +72,7 @@ def _check(param: Buffer, array: Array, written: bool) -> None:
             f"the program says {param.shape}",
             hint=f"give {param.name} an array of shape {param.shape}.",
         )
-    if not _holds(array.dtype, param.type):
+    if not _takes(array.dtype, param.type):
         raise Refusal(
             f"Can't run with an array of {array.dtype} for {param.name}: "
             f"the program says {param.type}",
@@ -84,7 +85,7 @@ def _check(param: Buffer, array: Array, written: bool) -> None:
         )
 
 
-def _holds(array_type: np.dtype[Any], dtype: str) -> bool:
+def _takes(array_type: np.dtype[Any], dtype: str) -> bool:
     if dtype == "bfloat16":
         two_bytes = array_type.itemsize == 2 and array_type.name == "bfloat16"
         return two_bytes or array_type in (np.dtype("float32"), np.dtype("uint16"))
@@ -106,10 +107,6 @@ def _check_overlap(
 
 def _overlap(a: Array, b: Array) -> bool:
     return np.may_share_memory(a, b) and np.shares_memory(a, b)
-
-
-def _flat(param: Buffer, array: Array) -> Array:
-    return np.ascontiguousarray(as_values(array, param.type)).reshape(-1)
 
 
 def as_values(array: Array, dtype: str) -> Array:

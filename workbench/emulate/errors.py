@@ -19,7 +19,7 @@ class TooLarge(Refusal):
     """A NotEnoughMemory on its way to the learner."""
 
 
-def told(refusal: Refusal, program: PrimFunc | Kernel) -> EmulationError:
+def explain(refusal: Refusal, program: PrimFunc | Kernel) -> EmulationError:
     """`refusal` as the learner reads it, its places marked in the text of `program`."""
     kind = NotEnoughMemory if isinstance(refusal, TooLarge) else EmulationError
     nodes = [place for place in refusal.at if isinstance(place, Node)]

@@ -1,9 +1,15 @@
-"""Values of expressions over lanes: arrays in which every element is one iteration or thread."""
+"""Values of expressions over lanes: arrays in which every element is one iteration or thread.
+
+A lane is a point of an array's axes, so one NumPy operation is one operation in every lane. What
+is the same along an axis has length 1 there and is broadcast where it meets what is not. NumPy
+computes in all lanes; the mask says which of them count: the others compute on whatever lies
+there, and nothing that they do is refused, written or judged.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -16,18 +22,24 @@ from workbench.ir import (
     BinOp,
     Broadcast,
     BufferLoad,
+    BufferStore,
     Call,
     Cast,
     Const,
     Expr,
+    For,
+    Node,
     Not,
     Select,
     Var,
     dtypes,
+    walk,
 )
 
 Env = Mapping[Var, Any]  # what each variable is: a scalar, or an array of one value a lane
 Mask = Any  # which lanes run: None for all, else an array of bools that broadcasts over them
+
+Site: TypeAlias = BufferLoad | BufferStore  # where a program touches memory
 
 
 class Expressions:
@@ -40,8 +52,8 @@ class Expressions:
         """What `load` reads in each lane of `mask`."""
         raise NotImplementedError
 
-    def divided_by_zero(self, at: BinOp, bad: Mask) -> Refusal:
-        """The refusal of the integer division `at` by zero in the lanes `bad`."""
+    def tell_divider(self, bad: Mask) -> str:
+        """Which of the lanes `bad` divides by zero, as a refusal tells it."""
         raise NotImplementedError
 
     def value(self, expr: Expr, env: Env, mask: Mask) -> Value:
@@ -55,7 +67,7 @@ class Expressions:
         if dtypes.is_int(expr.type) and expr.value > dtypes.limits(expr.type)[1]:
             return np.int64(expr.value)  # itself in a comparison, as in C; a sum with it wraps
         value = numpy_type(expr.type).type(expr.value)
-        return numbers.rounded(value, expr.type)
+        return numbers.round_to(value, expr.type)
 
     def _binary(self, expr: BinOp, env: Env, mask: Mask) -> Value:
         a = self.value(expr.a, env, mask)
@@ -72,16 +84,21 @@ class Expressions:
     def _logical(self, expr: BinOp, a: Value, env: Env, mask: Mask) -> Value:
         """``and`` and ``or`` look at their right side only where the left leaves it open."""
         undecided = a if expr.op == "and" else np.logical_not(a)
-        b = self.value(expr.b, env, narrowed(mask, undecided))
+        b = self.value(expr.b, env, narrow(mask, undecided))
         return np.logical_and(a, b) if expr.op == "and" else np.logical_or(a, b)
 
     def _divisor(self, expr: BinOp, b: Value, mask: Mask) -> Value:
         zero = np.equal(b, 0)
         if not zero.any():
             return b
-        bad = narrowed(mask, zero)
+        bad = narrow(mask, zero)
         if np.any(bad):
-            raise self.divided_by_zero(expr, bad)
+            raise Refusal(
+                "Can't divide an integer by zero",
+                expr,
+                detail=self.tell_divider(bad),
+                hint="keep the divisor away from 0, for instance with T.if_then_else.",
+            )
         return np.where(zero, numpy_type(expr.b.dtype).type(1), b)
 
     def _not(self, expr: Not, env: Env, mask: Mask) -> Value:
@@ -100,15 +117,15 @@ class Expressions:
             args = [self.value(arg, env, mask) for arg in expr.args]
             return numbers.maths(expr.op, args, expr.type)
         condition = self.value(expr.args[0], env, mask)
-        yes = self.value(expr.args[1], env, narrowed(mask, condition))
-        no = self.value(expr.args[2], env, narrowed(mask, np.logical_not(condition)))
+        yes = self.value(expr.args[1], env, narrow(mask, condition))
+        no = self.value(expr.args[2], env, narrow(mask, np.logical_not(condition)))
         return np.where(condition, yes, no)
 
     def _broadcast(self, expr: Broadcast, env: Env, mask: Mask) -> Value:
         return self.value(expr.value, env, mask)
 
 
-def narrowed(mask: Mask, condition: Mask) -> Mask:
+def narrow(mask: Mask, condition: Mask) -> Mask:
     """The lanes of `mask` in which `condition` holds too."""
     return condition if mask is None else np.logical_and(mask, condition)
 
@@ -116,6 +133,22 @@ def narrowed(mask: Mask, condition: Mask) -> Mask:
 def is_empty(mask: Mask) -> bool:
     """Whether `mask` leaves no lane."""
     return mask is not None and not np.any(mask)
+
+
+def along(axis: int, rank: int, values: Any) -> Any:
+    """`values` as an array of `rank` axes that varies along `axis` alone."""
+    return np.reshape(values, [-1 if k == axis else 1 for k in range(rank)])
+
+
+def list_sites(node: Node) -> list[Site]:
+    """Every load and store in `node`."""
+    return [n for n in walk(node) if isinstance(n, (BufferLoad, BufferStore))]
+
+
+def count_turns(loop: For) -> int:
+    """The number of turns of `loop`, whose extent must be a constant."""
+    assert isinstance(loop.extent, Const)
+    return int(loop.extent.value)
 
 
 _CASES: dict[type[Expr], Callable[..., Value]] = {

@@ -33,19 +33,15 @@ def round_bfloat16(value: Value) -> Value:
     return np.where(np.isnan(exact), exact, kept)
 
 
-def rounded(value: Value, dtype: str) -> Value:
+def round_to(value: Value, dtype: str) -> Value:
     """`value`, just computed, as a value of `dtype`."""
-    if dtype == "bfloat16":
-        return round_bfloat16(value)
-    return value
+    return round_bfloat16(value) if dtype == "bfloat16" else value
 
 
 def binary(op: str, a: Value, b: Value, dtype: str) -> Value:
     """`a op b` for operands of type `dtype`; the caller has made sure that no divisor is zero."""
     value = _BINARY[op](a, b)
-    if dtype == "bfloat16" and op in _ROUNDS:
-        return round_bfloat16(value)
-    return value
+    return round_to(value, dtype) if op in _ROUNDS else value
 
 
 def _divide(a: Value, b: Value) -> Value:
@@ -81,8 +77,7 @@ def convert(value: Value, source: str, target: str) -> Value:
         return np.not_equal(value, 0)
     if dtypes.is_float(source) and dtypes.is_int(target):
         return _float_to_int(np.asarray(value), target)
-    converted = np.asarray(value).astype(numpy_type(target))
-    return round_bfloat16(converted) if target == "bfloat16" else converted
+    return round_to(np.asarray(value).astype(numpy_type(target)), target)
 
 
 def _float_to_int(value: np.ndarray, target: str) -> np.ndarray:
@@ -97,10 +92,7 @@ def _float_to_int(value: np.ndarray, target: str) -> np.ndarray:
 
 def maths(name: str, args: list[Value], dtype: str) -> Value:
     """The function `name` of `workbench.ir.MATHS` of values of type `dtype`."""
-    result = _MATHS[name](*args)
-    if dtype == "bfloat16":
-        return round_bfloat16(result)
-    return np.asarray(result, dtype=numpy_type(dtype))
+    return round_to(np.asarray(_MATHS[name](*args), dtype=numpy_type(dtype)), dtype)
 
 
 def _rsqrt(x: Value) -> Value:

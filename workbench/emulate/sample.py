@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from workbench.diag import Refusal
 from workbench.emulate.arrays import Arguments
-from workbench.emulate.errors import EmulationError, told
-from workbench.emulate.expected import expected
-from workbench.emulate.first_wrong import Wrong, first_wrong, rounding
-from workbench.emulate.run import Run, run
-from workbench.ir import Buffer, Kernel, stores
+from workbench.emulate.compare import Wrong, expected, first_wrong, rounding
+from workbench.emulate.errors import EmulationError, explain
+from workbench.emulate.kernels.plan import source_of, written_by
+from workbench.emulate.kernels.run import Run, run
+from workbench.ir import Buffer, Kernel
 from workbench.ir.dtypes import is_float
 
 Arrays = Sequence[np.ndarray[Any, Any]]
@@ -41,14 +42,13 @@ def sample(
     `first_wrong`); all else must be equal. Raises EmulationError as `run` does, where an element
     is not what the reference says, and where the reference fails.
     """
-    chosen = _drawn(kernel, count, seed) if blocks is None else blocks
-    views = dict(kernel.views)
-    buffers = params if params is not None else [views.get(p, p) for p in kernel.params]
-    outputs = {views.get(store.buffer, store.buffer) for store in stores(kernel)}
+    chosen = _draw_blocks(kernel, count, seed) if blocks is None else blocks
+    buffers = params if params is not None else [source_of(kernel, p) for p in kernel.params]
+    outputs = {source_of(kernel, b) for b in written_by(kernel)}
     try:
         Arguments(buffers, args, outputs)  # before the reference sees them
     except Refusal as refusal:
-        raise told(refusal, kernel) from None
+        raise explain(refusal, kernel) from None
     wanted = expected(reference, buffers, args, outputs)
     done = run([kernel], args, params=params, blocks=chosen, progress=progress, stop=stop)
     for param, got, right in zip(buffers, args, wanted.arrays, strict=True):
@@ -59,19 +59,19 @@ def sample(
         wrong = first_wrong(param.name, param.dtype, got, right, tolerance=allowed, among=ran)
         if wrong is not None:
             wanted.refuse_untouched(param, wrong)
-            raise _differs(param, wrong, int(ran.sum()))
+            raise _tell_difference(param, wrong, int(ran.sum()))
     return done
 
 
-def _drawn(kernel: Kernel, count: int, seed: int) -> list[int]:
-    total = int(np.prod(kernel.grid, dtype=np.int64))
+def _draw_blocks(kernel: Kernel, count: int, seed: int) -> list[int]:
+    total = prod(kernel.grid)
     if total <= count:
         return list(range(total))
     between = np.random.default_rng(seed).choice(total - 2, max(count - 2, 0), replace=False) + 1
     return sorted({0, total - 1, *(int(b) for b in between)})
 
 
-def _differs(param: Buffer, wrong: Wrong, ran: int) -> EmulationError:
+def _tell_difference(param: Buffer, wrong: Wrong, ran: int) -> EmulationError:
     return EmulationError(
         f"Wrong result: {wrong.cell} is {wrong.got}, the reference says {wrong.want}",
         detail=f"{wrong.count} of the {ran} elements of {param.name} that ran differ",

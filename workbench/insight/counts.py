@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from math import prod
 from weakref import WeakKeyDictionary
 
-from workbench.emulate.affine import Digit, Digits
-from workbench.emulate.lanes import never_meets
+from workbench.emulate.kernels.affine import Digit, Digits, never_meets
 from workbench.insight.accesses import Access, accesses
 from workbench.insight.cells import executions, touched, union
 from workbench.insight.names import count_text

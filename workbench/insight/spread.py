@@ -9,8 +9,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from workbench.emulate.affine import Digit, Digits, Form
 from workbench.emulate.expressions import Expressions
+from workbench.emulate.kernels.affine import Digit, Digits, Form
 from workbench.insight.accesses import Access
 from workbench.ir import BufferLoad, Expr, Ramp, Var, free_vars, walk
 

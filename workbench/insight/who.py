@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from workbench.arith import equal
-from workbench.emulate.affine import Digits
+from workbench.emulate.kernels.affine import Digits
 from workbench.insight.accesses import Access, Loop, accesses
 from workbench.insight.cells import touched
 from workbench.insight.names import point_text, region_text, time_forms, unit_forms

@@ -13,8 +13,7 @@ import numpy as np
 
 from workbench.diag import Fail
 from workbench.emulate.arrays import as_values
-from workbench.emulate.free import free_memory
-from workbench.emulate.need import SMALL
+from workbench.emulate.memory import SMALL, free_memory
 from workbench.ir import Buffer, IRModule, PrimFunc, stores
 from workbench.ir.dtypes import is_float
 

@@ -1,4 +1,14 @@
-"""Index expressions as sums of whole multiples of digits: what can be a strided view of memory."""
+"""Index expressions as sums of whole multiples of digits: what can be a strided view of memory.
+
+An index that is a constant plus whole multiples of lane axes names its cells by one stride an axis,
+so that a load or store of all lanes is one NumPy view with no list of addresses. Divisions stand in
+the way: ``t // 8 * 64 + t % 8`` is linear in no `t`. So a lane variable is cut into *digits* of a
+mixed base, ``t = 8 * high + low``, each an axis of its own; in them both divisions are linear. A
+division of a form by `d` is exact where the terms whose factor `d` divides go one way and all the
+rest stays between 0 and ``d - 1``: then the quotient is the one part divided, the remainder the
+other, for floor division as for a whole number of `d`. Whatever is not such a sum stays an
+expression (`rest`) and is computed in each lane.
+"""
 
 from __future__ import annotations
 
@@ -95,9 +105,9 @@ class Digits:
             ):
                 return self.form(a, cutting=cutting).scaled(int(factor))
             case BinOp(op="//" | "%" as op, a=a, b=Const(value=divisor)) if divisor > 0:
-                found = self._divide(op, self.form(a, cutting=cutting), int(divisor), cutting)
-                if found is not None:
-                    return found
+                divided = self._divide(op, self.form(a, cutting=cutting), int(divisor), cutting)
+                if divided is not None:
+                    return divided
         return Form(0, {}, ((expr, 1),))
 
     def _divide(self, op: str, form: Form, divisor: int, cutting: bool) -> Form | None:
@@ -148,3 +158,16 @@ def _widens(source: str, target: str) -> bool:
     """Whether a cast keeps every value: index casts from int32 to int64 do."""
     signed = source.startswith("int") and target.startswith("int")
     return signed and dtypes.BITS[target] >= dtypes.BITS[source]
+
+
+def never_meets(terms: Mapping[Atom, int]) -> bool:
+    """Whether each step of a digit reaches further than all smaller digits together.
+
+    Then different values of the digits always give different sums.
+    """
+    reach = 0
+    for atom, factor in sorted(terms.items(), key=lambda term: abs(term[1])):
+        if not isinstance(atom, Digit) or abs(factor) <= reach:
+            return False
+        reach += abs(factor) * (atom.size - 1)
+    return True

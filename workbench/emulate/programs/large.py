@@ -1,4 +1,11 @@
-"""Large programs by their meaning: nests whose outer iterations are independent, as launches."""
+"""Large programs by their meaning: nests whose outer iterations are independent, as launches.
+
+Where no two iterations of a loop touch one cell that one of them writes, their order does not
+matter, and they may be the blocks of a kernel. Each block has one thread, which runs the loops
+inside in their order, and nests follow each other as kernels do, so nothing else changes places. A
+scope is a label in a program, so every buffer may be global. What is refused on the way is run
+again by `evaluate` in serial order, and told from there.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +13,15 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from workbench import target
-from workbench.emulate.lanes import independent_loops, length
-from workbench.emulate.order import MOST_LANES, Order
+from workbench.emulate.expressions import count_turns
+from workbench.emulate.kernels.loops import independent_loops
+from workbench.emulate.programs.order import MOST_LANES, Order
 from workbench.ir import (
     Buffer,
     BufferLoad,
     BufferStore,
     Const,
     For,
-    IfThenElse,
     Kernel,
     Node,
     PrimFunc,
@@ -24,6 +31,7 @@ from workbench.ir import (
     substitute_buffers,
     walk,
 )
+from workbench.ir.places import inner
 from workbench.lower.drop_blocks import drop_blocks
 from workbench.lower.flatten_buffers import flatten_buffers
 from workbench.lower.inline_iterators import inline_iterators
@@ -43,9 +51,9 @@ def as_launches(func: PrimFunc) -> tuple[Kernel, ...] | None:
     order = Order()
     if any(isinstance(n, For) and not isinstance(n.extent, Const) for n in walk(func.body)):
         return None
-    if order.lanes(func.root.body) <= MOST_LANES:
+    if order.count_lanes(func.root.body) <= MOST_LANES:
         return None
-    inlined = inline_iterators(_all_global(func))
+    inlined = inline_iterators(_make_global(func))
     body = inlined.root.body
     nests = body.stmts if isinstance(body, SeqStmt) else (body,)
     buffers = (*func.params, *inlined.root.alloc_buffers)
@@ -57,40 +65,32 @@ def _launch(name: str, nest: Stmt, buffers: tuple[Buffer, ...]) -> Kernel | None
     used = {n.buffer for n in walk(nest) if isinstance(n, (BufferLoad, BufferStore))}
     params = tuple(b for b in buffers if b in used)
     views = tuple((b, b) for b in params)
-    body = rewrite(nest, _unbound)
+    body = rewrite(nest, _unbind)
     kernel = Kernel(name, params, (), views, (), (1, 1, 1), (1, 1, 1), body)
     kernel = flatten_buffers(drop_blocks(kernel, _ANY), _ANY)
     loop, independent = kernel.body, independent_loops(kernel)
     if not isinstance(loop, For) or loop not in independent:
         return None
-    if length(loop) < _FEW_BLOCKS and _turns(loop, independent) > _MOST_TURNS:
+    if count_turns(loop) < _FEW_BLOCKS and _count_serial_turns(loop, independent) > _MOST_TURNS:
         return None  # as lanes of the inner loops, see evaluate, it takes a hundredth of the time
     axes = (("blockIdx.x", loop.loop_var),)
-    return replace(kernel, axes=axes, grid=(length(loop), 1, 1), body=loop.body)
+    return replace(kernel, axes=axes, grid=(count_turns(loop), 1, 1), body=loop.body)
 
 
-def _turns(stmt: Stmt, independent: Collection[For]) -> int:
+def _count_serial_turns(stmt: Stmt, independent: Collection[For]) -> int:
     """How many turns of loops in `stmt` follow each other, those of `independent` all at once."""
-    match stmt:
-        case For():
-            return _turns(stmt.body, independent) * (1 if stmt in independent else length(stmt))
-        case SeqStmt():
-            return sum(_turns(part, independent) for part in stmt.stmts)
-        case IfThenElse(_, then_case, else_case):
-            return _turns(then_case, independent) + (
-                _turns(else_case, independent) if else_case else 0
-            )
-        case _:
-            return 1
+    parts = inner(stmt)
+    below = sum(_count_serial_turns(part, independent) for part in parts) if parts else 1
+    return below * (count_turns(stmt) if isinstance(stmt, For) and stmt not in independent else 1)
 
 
-def _unbound(node: Node) -> Node:
+def _unbind(node: Node) -> Node:
     if isinstance(node, For) and node.thread is not None:
         return replace(node, kind="serial", thread=None)
     return node
 
 
-def _all_global(func: PrimFunc) -> PrimFunc:
+def _make_global(func: PrimFunc) -> PrimFunc:
     """`func` with every buffer in global memory, which changes nothing in what it means."""
     near = {b: replace(b, scope="global", strides=()) for b in func.root.alloc_buffers}
     return substitute_buffers(func, near)

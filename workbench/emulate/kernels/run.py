@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from math import prod
 from numbers import Integral
 from typing import Any
 
@@ -12,15 +13,15 @@ import numpy as np
 
 from workbench.diag import Refusal
 from workbench.emulate.arrays import Arguments
-from workbench.emulate.errors import told
-from workbench.emulate.launch import Launch
-from workbench.emulate.machine import Machine, Stopped
-from workbench.emulate.need import check_fits, of_launches
-from workbench.emulate.pieces import pieces
-from workbench.emulate.plan import Plan
-from workbench.emulate.record import Log, Record
-from workbench.emulate.storage import Storage
-from workbench.ir import Buffer, BufferStore, Kernel, stores
+from workbench.emulate.errors import explain
+from workbench.emulate.kernels.launch import Launch
+from workbench.emulate.kernels.machine import Machine, Stopped
+from workbench.emulate.kernels.maps import Storage
+from workbench.emulate.kernels.need import of_launches
+from workbench.emulate.kernels.plan import Plan, cut_chunks, source_of, written_by
+from workbench.emulate.kernels.record import Log, Record
+from workbench.emulate.memory import check_fits
+from workbench.ir import Buffer, BufferStore, Kernel
 
 ROOM = 1 << 18  # lanes of one statement at a time: arrays of 1 MiB of float32 stay in the cache
 
@@ -76,15 +77,17 @@ def run(
     part of a block reaches, a division of an integer by zero; and where `args` do not fit.
     Raises NotEnoughMemory, before anything runs, where that would need more memory than is free.
     """
-    params = tuple(params) if params is not None else _parameters(kernels)
-    written = {_viewed(k).get(s.buffer, s.buffer) for k in kernels for s in stores(k)}
+    if params is None:
+        viewed = (source_of(kernel, p) for kernel in kernels for p in kernel.params)
+        params = tuple(dict.fromkeys(viewed))
+    written = {source_of(kernel, b) for kernel in kernels for b in written_by(kernel)}
     try:
         arguments = Arguments(params, args, written)
-        chosen = [_chosen(kernels, blocks, kernel) for kernel in kernels]
+        chosen = [_choose_blocks(kernels, blocks, kernel) for kernel in kernels]
         plans = [Plan(kernel, ROOM) for kernel in kernels]
         _check_fits(plans, chosen, params)
     except Refusal as refusal:
-        raise told(refusal, kernels[0]) from None
+        raise explain(refusal, kernels[0]) from None
     memory = {p: Storage(p, 1, flat) for p, flat in zip(params, arguments.flat, strict=True)}
     emulation = _Emulation(memory, progress, stop, sum(len(c) for c in chosen), record)
     with np.errstate(all="ignore"):
@@ -92,7 +95,7 @@ def run(
             try:
                 emulation.launch(plan, numbers)
             except Refusal as refusal:
-                raise told(refusal, plan.kernel) from None
+                raise explain(refusal, plan.kernel) from None
             except Stopped:
                 emulation.stopped = True
                 break
@@ -100,23 +103,10 @@ def run(
     return emulation.result(params)
 
 
-def _viewed(kernel: Kernel) -> dict[Buffer, Buffer]:
-    """The program's buffer that each flat buffer of `kernel` holds."""
-    return dict(kernel.views)
-
-
-def _parameters(kernels: Sequence[Kernel]) -> tuple[Buffer, ...]:
-    found: dict[Buffer, None] = {}
-    for kernel in kernels:
-        for param in kernel.params:
-            found[_viewed(kernel).get(param, param)] = None
-    return tuple(found)
-
-
-def _chosen(
+def _choose_blocks(
     kernels: Sequence[Kernel], blocks: Sequence[int] | None, kernel: Kernel
 ) -> Sequence[int]:
-    total = int(np.prod(kernel.grid, dtype=np.int64))
+    total = prod(kernel.grid)
     if blocks is None:
         return range(total)
     if not isinstance(blocks, Collection):
@@ -178,42 +168,32 @@ class _Emulation:
     def launch(self, plan: Plan, numbers: Sequence[int]) -> None:
         """Run blocks `numbers` of a kernel, as many at a time as there is room for."""
         kernel = plan.kernel
-        viewed = _viewed(kernel)
-        flat: dict[Buffer, Storage] = {}
+        held: dict[Buffer, Storage] = {}
         for param in kernel.params:
-            original = viewed.get(param, param)
-            if original not in self.memory:  # handed from one kernel to the next
-                self.memory[original] = Storage(original, 1)
-            flat[param] = self.memory[original]
-        written = {s.buffer for s in stores(kernel) if s.buffer.scope == "global"}
+            whole = source_of(kernel, param)
+            if whole not in self.memory:  # handed from one kernel to the next
+                self.memory[whole] = Storage(whole, 1)
+            held[param] = self.memory[whole]
         log = Log() if self.record else None
-        launch = Launch(plan, flat, written, numbers, ROOM, self.stop, log)
-        for number, blocks in enumerate(pieces(plan, numbers, ROOM)):
+        launch = Launch(plan, held, numbers, ROOM, self.stop, log)
+        for number, chunk in enumerate(cut_chunks(plan, numbers, ROOM)):
             if self.stop is not None and self.stop.is_set():
                 raise Stopped
-            Machine(launch, blocks, number).run(kernel.body)
-            self.done += len(blocks.numbers)
+            Machine(launch, chunk, number).run(kernel.body)
+            self.done += len(chunk.numbers)
             if self.progress is not None:
                 self.progress(self.done, self.total)
-        self._note(kernel, launch, viewed)
-        self.log.extend(log.records.values() if log is not None else ())
-
-    def _note(self, kernel: Kernel, launch: Launch, viewed: dict[Buffer, Buffer]) -> None:
         for store, writes in launch.redundant.items():
-            self.warnings.append(
-                RedundantWrites(
-                    kernel,
-                    store,
-                    writes,
-                    f"{store.buffer.name} is written {writes} times more than needed, "
-                    "by threads that write the same values.",
-                )
+            headline = (
+                f"{store.buffer.name} is written {writes} times more than needed, "
+                "by threads that write the same values."
             )
-        for param, watch in launch.crossing.items():
-            original = viewed.get(param, param)
-            marks = watch.shadow.written()
-            before = self.written.get(original)
-            self.written[original] = marks if before is None else before | marks
+            self.warnings.append(RedundantWrites(kernel, store, writes, headline))
+        for param, crossing in launch.crossing.items():
+            whole, marks = source_of(kernel, param), crossing.shadow.written()
+            before = self.written.get(whole)
+            self.written[whole] = marks if before is None else before | marks
+        self.log.extend(log.records.values() if log is not None else ())
 
     def result(self, params: Sequence[Buffer]) -> Run:
         """What the run came to."""

@@ -1,16 +1,36 @@
-"""Shadow: who wrote and who read each cell of a buffer, and what a further access means."""
+"""Shadow: who wrote and who read each cell of a buffer, and what a further access means.
+
+A race is two lanes that touch one cell, one of them writing, with no barrier between. That is seen
+without a list of all accesses, from two names a cell for writers and two for readers. Say that the
+owners `first` and `second` are the first two different ones that wrote the cell. A new access of
+owner `o` meets another writer if and only if one of the two is there and not `o`: where only `o`
+wrote, `first` is `o` and `second` nobody; where somebody else did, he is one of the two, or both of
+them are others. The same holds for readers. So what is kept a cell does not grow, and no race is
+missed or made up. Owners are threads between two barriers (`Watch`), and blocks over a whole launch
+(`Crossing`), since nothing orders blocks. Several writers of one cell by one and the same store are
+an overlap, not yet a race: whether they write equal bits is seen from the values.
+
+A verdict depends on nothing but which accesses came since the last barrier, each told by a key:
+the statement, its mask, and the turn of the serial loops in its index. A kernel's loops bring the
+same sequences again and again. So the sequences seen form a tree, whose places remember the
+verdicts, and the shadow is filled only for a sequence that leaves the tree, by doing again what
+leads there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from workbench.ir import BufferLoad, BufferStore
+from workbench.emulate.expressions import Site
+from workbench.emulate.memory import ENTRY, MOST, Memo
+from workbench.ir import BufferStore
 
-Access: TypeAlias = "BufferLoad | BufferStore"
+Lanes: TypeAlias = Callable[[], tuple[Any, Any]]
+"""Lists the lanes of one execution when asked: (cells, owners), one element an active lane."""
 
 NOBODY = -1
 FEW = 16  # cells are cleared one by one where less than one in so many was touched
@@ -19,7 +39,7 @@ FEW = 16  # cells are cleared one by one where less than one in so many was touc
 class Race(Exception):
     """Two lanes met on `cell`; `first` and `second` are (owner, access)."""
 
-    def __init__(self, cell: int, first: tuple[int, Access], second: tuple[int, Access]) -> None:
+    def __init__(self, cell: int, first: tuple[int, Site], second: tuple[int, Site]) -> None:
         super().__init__(cell, first, second)
         self.cell, self.first, self.second = cell, first, second
 
@@ -85,7 +105,7 @@ class Shadow:
         self._count = 0  # of what is in the list, and of its arrays
         self._resize(0 if window else cells)
 
-    def judge(self, node: Access, cells: Any, owners: Any) -> Overlap | None:
+    def judge(self, site: Site, cells: Any, owners: Any) -> Overlap | None:
         """Note that `owners` touch `cells`, one a lane; None where nobody writes what others do.
 
         Raises Race where two owners meet on a cell that one of them writes; those that write it
@@ -94,41 +114,35 @@ class Shadow:
         if not len(cells):
             return None
         slots, owners = self._slots(cells), owners.astype(self._owner)
-        if isinstance(node, BufferStore):
-            return self._write(node, cells, slots, owners)
-        bad = self._writers.others(slots, owners)
-        if bad.any():
-            raise self._race(self._writers, node, cells, owners, bad)
-        self._readers.note(node, slots, owners)
-        return None
 
-    def _write(self, node: BufferStore, cells: Any, slots: Any, owners: Any) -> Overlap | None:
-        bad = self._readers.others(slots, owners)
-        if bad.any():
-            raise self._race(self._readers, node, cells, owners, bad)
-        again = self._writers.others(slots, owners)
+        def refuse(met: _Touches, bad: Any) -> None:
+            if bad.any():
+                lane = int(np.argmax(bad))
+                first = met.find_other(int(slots[lane]), int(owners[lane]))
+                assert first is not None, "a race has two sides"
+                raise Race(int(cells[lane]), first, (int(owners[lane]), site))
+
+        if not isinstance(site, BufferStore):
+            refuse(self._writers, self._writers.meets_others(slots, owners))
+            self._readers.note(site, slots, owners)
+            return None
+        refuse(self._readers, self._readers.meets_others(slots, owners))
+        again = self._writers.meets_others(slots, owners)
         if again.any():
-            other = again & self._writers.by_another(node, slots)
-            if other.any():
-                raise self._race(self._writers, node, cells, owners, other)
-        many = self._writers.note(node, slots, owners)
+            refuse(self._writers, again & self._writers.meets_another_site(site, slots))
+        many = self._writers.note(site, slots, owners)
         if many is None:
             return None
         extra = int((self._writers.first[slots] != owners).sum())
         return Overlap(extra, Marked(cells[again]) if again.any() else None, Marked(cells[many]))
 
-    def _race(self, met: _Touches, node: Access, cells: Any, owners: Any, bad: Any) -> Race:
-        lane = int(np.argmax(bad))
-        cell, owner = int(cells[lane]), int(owners[lane])
-        first = met.other(cell - self._low, owner)
-        assert first is not None, "a race has two sides"
-        return Race(cell, first, (owner, node))
-
     def other_writer(self, cell: int, owner: int) -> int | None:
         """Someone else who wrote `cell`; None where nobody did."""
         slot = cell - self._low
-        found = self._writers.other(slot, owner) if 0 <= slot < self._writers.size else None
-        return None if found is None else found[0]
+        if not 0 <= slot < self._writers.size:
+            return None
+        other = self._writers.find_other(slot, owner)
+        return None if other is None else other[0]
 
     def written(self) -> Any:
         """The cells that something wrote, marked among all of a shadow without a window."""
@@ -182,25 +196,25 @@ class Shadow:
 class _Touches:
     """Who touched each slot: the first owner, the first one after it who is another, and how.
 
-    Tables are made when they are first needed; node tables hold the place in `_nodes` of the
+    Tables are made when they are first needed; site tables hold the place in `_sites` of the
     access by which an owner came, and 0 for the only one while there is one.
     """
 
     def __init__(self, owner: Any, number: Any) -> None:
         self.size = 0
         self._types = {
-            "first": owner, "second": owner, "first node": number, "second node": number,
+            "first": owner, "second": owner, "first site": number, "second site": number,
             "mixed": np.dtype(bool),
         }  # fmt: skip
         self._tables: dict[str, Any] = {}
-        self._nodes: dict[Access, int] = {}
+        self._sites: dict[Site, int] = {}
 
     @property
     def first(self) -> Any:
         """The first owner to touch each slot, or NOBODY."""
         return self._table("first")
 
-    def others(self, slots: Any, owners: Any) -> Any:
+    def meets_others(self, slots: Any, owners: Any) -> Any:
         """The lanes at whose slot somebody else was."""
         found = np.zeros(len(slots), dtype=bool)
         for name in ("first", "second"):
@@ -209,41 +223,41 @@ class _Touches:
                 found |= (who != NOBODY) & (who != owners)
         return found
 
-    def by_another(self, node: Access, slots: Any) -> Any:
-        """The lanes at whose slot not all that touched it was `node`."""
-        number = self._number(node)
-        if "first node" not in self._tables:
+    def meets_another_site(self, site: Site, slots: Any) -> Any:
+        """The lanes at whose slot not all that touched it was `site`."""
+        number = self._number_of(site)
+        if "first site" not in self._tables:
             return np.bool_(number != 0)
-        return self._tables["mixed"][slots] | (self._tables["first node"][slots] != number)
+        return self._tables["mixed"][slots] | (self._tables["first site"][slots] != number)
 
-    def note(self, node: Access, slots: Any, owners: Any) -> Any:
+    def note(self, site: Site, slots: Any, owners: Any) -> Any:
         """Note `owners` at `slots`; the lanes at whose slot there are several, None for none."""
-        number, first = self._number(node), self.first
+        number, first = self._number_of(site), self.first
         new = first[slots] == NOBODY
         _put(first, slots, owners, new)
-        if len(self._nodes) > 1:
-            mixed, nodes = self._table("mixed"), self._table("first node")
-            mixed[slots] = ~new & (mixed[slots] | (nodes[slots] != number))
-            _put(nodes, slots, number, new)
+        if len(self._sites) > 1:
+            mixed, sites = self._table("mixed"), self._table("first site")
+            mixed[slots] = ~new & (mixed[slots] | (sites[slots] != number))
+            _put(sites, slots, number, new)
         apart = first[slots] != owners
         if "second" not in self._tables and not apart.any():
             return None
         second = self._table("second")
         late = apart & (second[slots] == NOBODY)
         _put(second, slots, owners, late)
-        if len(self._nodes) > 1:
-            _put(self._table("second node"), slots, number, late)
+        if len(self._sites) > 1:
+            _put(self._table("second site"), slots, number, late)
         many = second[slots] != NOBODY
         return many if many.any() else None
 
-    def other(self, slot: int, owner: int) -> tuple[int, Access] | None:
+    def find_other(self, slot: int, owner: int) -> tuple[int, Site] | None:
         """Somebody else who touched `slot`, and by what; None where nobody did."""
-        nodes = list(self._nodes)
+        sites = list(self._sites)
         for name in ("first", "second"):
             table = self._tables.get(name)
             if table is not None and table[slot] not in (NOBODY, owner):
-                how = self._tables.get(f"{name} node")
-                return int(table[slot]), nodes[0 if how is None else int(how[slot])]
+                how = self._tables.get(f"{name} site")
+                return int(table[slot]), sites[0 if how is None else int(how[slot])]
         return None
 
     def forget(self, passed: Callable[[Any, Any], Any]) -> None:
@@ -267,8 +281,8 @@ class _Touches:
             for name, table in old.items():
                 self._table(name)[shift : shift + len(table)] = table
 
-    def _number(self, node: Access) -> int:
-        return self._nodes.setdefault(node, len(self._nodes))
+    def _number_of(self, site: Site) -> int:
+        return self._sites.setdefault(site, len(self._sites))
 
     def _table(self, name: str) -> Any:
         if name not in self._tables:
@@ -286,3 +300,118 @@ def _put(table: Any, slots: Any, values: Any, where: Any) -> None:
             return
         slots, values = slots[where], values if np.ndim(values) == 0 else values[where]
     table[slots[::-1]] = values if np.ndim(values) == 0 else values[::-1]
+
+
+# --- verdicts, worked out once each ---------------------------------------------------------------
+
+
+class Crossing:
+    """Judges the accesses of all blocks of a launch to one buffer: nothing orders blocks."""
+
+    def __init__(self, cells: int, blocks: int, accesses: int) -> None:
+        self.shadow = Shadow(cells, blocks, accesses)
+        self.start()
+
+    def start(self) -> None:
+        """Other blocks come: no access is what it was."""
+        self._here: Memo[Overlap | None] = Memo()
+
+    def judge(self, key: Hashable, site: Site, lanes: Lanes) -> Overlap | None:
+        """Judge the access `site` of these blocks; see `Shadow.judge`. Raises Race."""
+        if key in self._here:
+            verdict = self._here[key]
+            if verdict is not None:
+                verdict = self._here[key] = verdict.once_more()
+            return verdict
+        verdict = self.shadow.judge(site, *lanes())
+        self._here.keep(key, verdict, 0 if verdict is None else verdict.nbytes)
+        return verdict
+
+
+@dataclass(slots=True)
+class _Place:
+    """A point in the tree of all orders in which accesses came after a barrier.
+
+    `redo` does to a shadow what the access did that leads here from the place before.
+    """
+
+    redo: Callable[[Shadow], Overlap | None]
+    verdict: Overlap | None = None
+    after: dict[Hashable, _Place] = field(default_factory=dict)
+
+
+class Watch:
+    """Judges each access of some threads to one buffer against those since the last barrier.
+
+    A verdict depends only on which accesses came before, so each is worked out once: the places of
+    the tree remember it. Only for a new access does the shadow see all those before it again.
+    Where remembering would take too much room, all is forgotten but the shadow itself.
+    """
+
+    def __init__(self, shadow: Shadow) -> None:
+        self._shadow = shadow
+        self.start()
+
+    def start(self) -> None:
+        """Other threads come: no access is what it was."""
+        self._root = _Place(lambda shadow: None)
+        self._kept = 0
+        self._shown: _Place | None = None  # the place whose accesses the shadow holds
+        self.pass_barrier()
+
+    def pass_barrier(self) -> None:
+        """Start afresh: what comes now is ordered after all that came before."""
+        self._path = [self._root]
+        self._here: dict[Hashable, Overlap | None] = {}
+
+    def pass_barrier_of(self, key: Hashable, passed: Callable[[Any, Any], Any]) -> None:
+        """A barrier that some blocks meet; `passed` says it of (cells, owners)."""
+        self._go(key, lambda shadow: shadow.forget(passed), 0)
+        self._here = {}
+
+    def judge(self, key: Hashable, site: Site, lanes: Lanes, size: int) -> Overlap | None:
+        """Judge the access `site`; see `Shadow.judge`. Raises Race.
+
+        To remember `lanes` takes `size` bytes.
+        """
+        if key in self._here:
+            verdict = self._here[key]
+            if verdict is not None:
+                verdict = verdict.once_more()
+        else:
+            verdict = self._go(key, lambda shadow: shadow.judge(site, *lanes()), size)
+        self._here[key] = verdict
+        return verdict
+
+    def other_writer(self, cell: int, owner: int) -> int | None:
+        """Someone else who wrote `cell` since the last barrier; None where nobody did."""
+        self._show()
+        return self._shadow.other_writer(cell, owner)
+
+    def _go(
+        self, key: Hashable, redo: Callable[[Shadow], Overlap | None], size: int
+    ) -> Overlap | None:
+        """Go on to the place after this one that `key` leads to; the verdict there."""
+        place = self._path[-1].after.get(key)
+        if place is None:
+            self._show()
+            place = _Place(redo, redo(self._shadow))
+            self._kept += ENTRY + size + (place.verdict.nbytes if place.verdict else 0)
+            if self._kept > MOST:
+                self._root.after.clear()
+                self._path, self._here, self._kept = [place], {}, 0
+            else:
+                self._path[-1].after[key] = place
+                self._path.append(place)
+            self._shown = place
+        else:
+            self._path.append(place)
+        return place.verdict
+
+    def _show(self) -> None:
+        if self._shown is self._path[-1]:
+            return
+        self._shadow.clear()
+        for place in self._path:
+            place.redo(self._shadow)
+        self._shown = self._path[-1]

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from workbench.emulate.maps import Map
-from workbench.emulate.plan import Access
-from workbench.ir import BufferLoad, BufferStore, Kernel
+from workbench.emulate.expressions import Site
+from workbench.emulate.kernels.maps import Map
+from workbench.emulate.kernels.plan import Access
+from workbench.ir import BufferStore, Kernel
 
 
 @dataclass(slots=True)
@@ -21,7 +22,7 @@ class Record:
     """
 
     kernel: Kernel
-    node: BufferLoad | BufferStore
+    node: Site
     shape: tuple[int, ...]
     cells: Any
     blocks: Any
@@ -58,16 +59,16 @@ class Log:
 
     def note(self, access: Access, at: Map, key: Hashable, mask: Any) -> None:
         """Note one execution of `access`; equal keys mean equal maps and masks."""
-        found = self.records.get(key)
-        if found is not None:
-            found.times += 1
+        before = self.records.get(key)
+        if before is not None:
+            before.times += 1
             return
         frame = at.frame
-        numbers = np.asarray(frame.blocks.numbers)[frame.block]
+        numbers = np.asarray(frame.chunk.numbers)[frame.block]
         shape = list(frame.shape)
         if access.width == 1:  # a vector statement may load one number for all its elements
             shape[frame.place[frame.plan.vector]] = 1
         kernel = frame.plan.kernel
         self.records[key] = Record(
-            kernel, access.node, tuple(shape), at.cells(), numbers, frame.thread, mask
+            kernel, access.site, tuple(shape), at.cells(), numbers, frame.thread, mask
         )

@@ -1,18 +1,26 @@
-"""Which serial loops of a kernel carry nothing from one iteration to the next."""
+"""Which serial loops of a kernel carry nothing from one iteration to the next.
+
+Such a loop may be an axis of arrays, like threads: each statement then runs for all its iterations
+at once, and no iteration can see that, since no two of them touch one cell that one of them writes.
+This is decided for one thread at a time, an index being what the loops from this one inwards add,
+and the rest. Where the rest is the same in all accesses of a buffer it is one number for all
+iterations, and cancels; only what the loops add is compared. Either the digits themselves tell
+iterations apart (`never_meets`), or every cell that they add is listed, and each written cell is
+given to the iteration that writes it: nobody else may touch it. What is not shown stays serial.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from workbench.emulate.affine import Atom, Digit, Digits, Form
+from workbench.emulate.expressions import Site, along, count_turns, list_sites
+from workbench.emulate.kernels.affine import Atom, Digits, Form, never_meets
 from workbench.ir import (
     THREAD_AXES,
     Barrier,
     Buffer,
-    BufferLoad,
     BufferStore,
     Const,
     For,
@@ -20,6 +28,7 @@ from workbench.ir import (
     Node,
     Ramp,
     Var,
+    stores,
     walk,
 )
 
@@ -42,12 +51,6 @@ def independent_loops(kernel: Kernel) -> list[For]:
     return [loop for loop in alike if _is_independent(loop, threads)]
 
 
-def length(loop: For) -> int:
-    """The number of iterations of a loop with constant bounds."""
-    assert isinstance(loop.extent, Const)
-    return int(loop.extent.value)
-
-
 def has_constant_bounds(loop: For) -> bool:
     """Whether `loop` runs from 0 to a number."""
     start = isinstance(loop.min, Const) and loop.min.value == 0
@@ -62,49 +65,36 @@ def _is_independent(loop: For, threads: dict[Var, int]) -> bool:
         if isinstance(node, For):
             if not has_constant_bounds(node):
                 return False
-            inner[node.loop_var] = length(node)
-    written = {n.buffer for n in walk(loop) if isinstance(n, BufferStore)}
+            inner[node.loop_var] = count_turns(node)
+    written = {store.buffer for store in stores(loop)}
     return all(_stays_apart(loop, buffer, inner, threads) for buffer in written)
 
 
 def _stays_apart(loop: For, buffer: Buffer, inner: dict[Var, int], threads: dict[Var, int]) -> bool:
     """Whether different iterations of `loop` touch different cells of `buffer`."""
-    accesses = [
-        n for n in walk(loop) if isinstance(n, (BufferLoad, BufferStore)) and n.buffer is buffer
-    ]
+    sites = [site for site in list_sites(loop) if site.buffer is buffer]
     digits = Digits({**threads, **inner}, {})
-    digits.cut_for(a.indices[0] for a in accesses)
-    forms = [digits.form(a.indices[0]) for a in accesses]
+    digits.cut_for(site.indices[0] for site in sites)
+    forms = [digits.form(site.indices[0]) for site in sites]
     own = {d for var in inner for d in digits.of[var]}
     outer = [{v: c for v, c in f.terms.items() if v not in own} for f in forms]
     if any(f.rest for f in forms) or any(o != outer[0] for o in outer):
         return False
-    if all(f == forms[0] for f in forms) and lanes_of(loop) == 1:
+    if all(f == forms[0] for f in forms) and vector_width(loop) == 1:
         here: dict[Atom, int] = {d: c for d, c in forms[0].terms.items() if d in own}
         if set(digits.of[loop.loop_var]) <= set(here) and never_meets(here):
             return True
-    places = [_places(loop, f, digits, inner) for f in forms]
-    if any(p is None for p in places):
-        return False
-    rows = [_rows(p, inner[loop.loop_var], a) for p, a in zip(places, accesses, strict=True)]
-    owner = _owners([r for r, a in zip(rows, accesses, strict=True) if isinstance(a, BufferStore)])
-    return owner is not None and all(_owned(owner, r) for r in rows)
-
-
-def never_meets(terms: Mapping[Atom, int]) -> bool:
-    """Whether each step of a digit reaches further than all smaller digits together.
-
-    Then different values of the digits always give different sums.
-    """
-    reach = 0
-    for atom, factor in sorted(terms.items(), key=lambda term: abs(term[1])):
-        if not isinstance(atom, Digit) or abs(factor) <= reach:
+    rows: list[tuple[Site, Any]] = []
+    for site, form in zip(sites, forms, strict=True):
+        added = _list_added(loop, form, digits, inner)
+        if added is None:
             return False
-        reach += abs(factor) * (atom.size - 1)
-    return True
+        rows.append((site, _rows_of(added, inner[loop.loop_var], site)))
+    writers = _find_writers([cells for site, cells in rows if isinstance(site, BufferStore)])
+    return writers is not None and all(_is_alone(*writers, cells) for _, cells in rows)
 
 
-def _places(loop: For, form: Form, digits: Digits, inner: dict[Var, int]) -> Any:
+def _list_added(loop: For, form: Form, digits: Digits, inner: dict[Var, int]) -> Any:
     """What the loops from `loop` inwards add to an index, `loop` first; None: too much."""
     used = [v for v in inner if any(d in form.terms for d in digits.of[v])]
     variables = [loop.loop_var, *(v for v in used if v is not loop.loop_var)]
@@ -112,45 +102,42 @@ def _places(loop: For, form: Form, digits: Digits, inner: dict[Var, int]) -> Any
         return None
     total: Any = np.int64(form.const)
     for axis, var in enumerate(variables):
-        shape = [1] * len(variables)
-        shape[axis] = inner[var]
-        values = np.arange(inner[var]).reshape(shape)
+        values = along(axis, len(variables), np.arange(inner[var]))
         for digit in digits.of[var]:
             total = total + form.terms.get(digit, 0) * (values // digit.stride % digit.size)
     return total
 
 
-def _rows(total: Any, count: int, access: Any) -> Any:
+def _rows_of(added: Any, turns: int, site: Site) -> Any:
     """The cells that each iteration touches: one row an iteration."""
-    index = access.indices[0]
+    index = site.indices[0]
     if isinstance(index, Ramp):
-        total = total[..., None] + index.stride * np.arange(index.lanes)
-    return np.broadcast_to(total, (count, *total.shape[1:])).reshape(count, -1)
+        added = added[..., None] + index.stride * np.arange(index.lanes)
+    return np.broadcast_to(added, (turns, *added.shape[1:])).reshape(turns, -1)
 
 
-def _owners(stored: list[Any]) -> tuple[Any, int] | None:
+def _find_writers(rows: list[Any]) -> tuple[Any, int] | None:
     """Which iteration writes each cell, as (array, first cell); None where two write one."""
-    low = min(int(p.min()) for p in stored)
-    high = max(int(p.max()) for p in stored)
-    owner = np.full(high - low + 1, -1, dtype=np.int64)
-    for places in stored:
-        iteration = np.arange(len(places))[:, None]
-        before = owner[places - low]
-        if ((before != -1) & (before != iteration)).any():
+    low = min(int(cells.min()) for cells in rows)
+    high = max(int(cells.max()) for cells in rows)
+    writer = np.full(high - low + 1, -1, dtype=np.int64)
+    for cells in rows:
+        if not _is_alone(writer, low, cells):
             return None
-        owner[places - low] = iteration
-        if (owner[places - low] != iteration).any():
+        iteration = np.arange(len(cells))[:, None]
+        writer[cells - low] = iteration
+        if (writer[cells - low] != iteration).any():
             return None
-    return owner, low
+    return writer, low
 
 
-def _owned(owner: tuple[Any, int], places: Any) -> bool:
-    table, low = owner
-    inside = (places >= low) & (places - low < len(table))
-    found = np.where(inside, table[np.where(inside, places - low, 0)], -1)
-    return bool(((found == -1) | (found == np.arange(len(places))[:, None])).all())
+def _is_alone(writer: Any, low: int, rows: Any) -> bool:
+    """Whether no iteration touches, in its row of cells, what another one writes."""
+    inside = (rows >= low) & (rows - low < len(writer))
+    found = np.where(inside, writer[np.where(inside, rows - low, 0)], -1)
+    return bool(((found == -1) | (found == np.arange(len(rows))[:, None])).all())
 
 
-def lanes_of(node: Node) -> int:
+def vector_width(node: Node) -> int:
     """The length of the vectors in `node`, 1 where it has none."""
     return max((n.lanes for n in walk(node) if isinstance(n, Ramp)), default=1)

@@ -1,0 +1,149 @@
+"""What the emulator says when it refuses: who, where, which cell, and what is missing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workbench.diag import Refusal
+from workbench.emulate.expressions import Site
+from workbench.emulate.kernels.shadow import Race
+from workbench.ir import BufferStore, Kernel, Node
+
+
+class Who:
+    """Names threads and blocks of one kernel as a learner does."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+
+    def thread(self, number: int) -> str:
+        """``thread 5``, or ``thread (x=1, y=2)`` where blocks have several dimensions."""
+        return _name_unit("thread", number, self.kernel.block)
+
+    def block(self, number: int) -> str:
+        """``block 1``, or ``block (x=1, y=2)`` where the grid has several dimensions."""
+        return _name_unit("block", number, self.kernel.grid)
+
+    def lane(self, block: int, thread: int) -> str:
+        """``block 1, thread 5``."""
+        return f"{self.block(block)}, {self.thread(thread)}"
+
+
+def _name_unit(kind: str, number: int, sizes: tuple[int, int, int]) -> str:
+    x, y, _ = sizes
+    place = zip("xyz", (number % x, number // x % y, number // (x * y)), sizes, strict=True)
+    parts = [f"{axis}={k}" for axis, k, size in place if size > 1]
+    return f"{kind} ({', '.join(parts)})" if len(parts) > 1 else f"{kind} {number}"
+
+
+def name_cell(site: Site, cell: int) -> str:
+    """``S[5]``: the cell of a flat buffer."""
+    return f"{site.buffer.name}[{cell}]"
+
+
+def _act(site: Site) -> str:
+    return "write" if isinstance(site, BufferStore) else "read"
+
+
+def out_of_bounds(site: Site, size: int, cell: int, lane: str) -> Refusal:
+    """A lane touches a cell that the buffer, of `size` cells, does not have."""
+    act, name = _act(site), name_cell(site, cell)
+    return Refusal(
+        f"Can't {act} {name}: {site.buffer.name} has cells 0 to {size - 1}",
+        site,
+        detail=f"{lane} would {act} {name}",
+        hint="guard the access with a condition, or make the loops stay inside the buffer.",
+    )
+
+
+def misaligned(site: Site, width: int, cell: int, lane: str) -> Refusal:
+    """A vector of `width` elements does not start at a multiple of its length."""
+    return Refusal(
+        f"Can't {_act(site)} {width} elements at once from {name_cell(site, cell)}: "
+        f"{cell} is not a multiple of {width}",
+        site,
+        detail=f"{lane} starts its vector there",
+        hint=f"make rows and offsets multiples of {width}, or do not vectorize this loop.",
+    )
+
+
+_UNWRITTEN = {  # by scope: where the cell lies, and what to do
+    "shared": (
+        "in its block's shared memory",
+        "every cell that is read must be fetched first; is the fetch too short?",
+    ),
+    "local": (
+        "in its own local memory",
+        "set it before the loop that adds to it (decompose_reduction keeps the init).",
+    ),
+}
+
+
+def unwritten(site: Site, cell: int, lane: str) -> Refusal:
+    """A lane reads what nothing wrote."""
+    name, scope = name_cell(site, cell), site.buffer.scope
+    other = (f"in {scope} memory", "run the kernel that writes it first.")
+    where, hint = _UNWRITTEN.get(scope, other)
+    return Refusal(
+        f"Can't read {name}: nothing has written it",
+        site,
+        detail=f"{lane} reads {name}, {where}, before any write",
+        hint=hint,
+    )
+
+
+def torn_barrier(at: Node, block: str, inside: str, outside: str) -> Refusal:
+    """Part of a block comes to a barrier, the rest never does."""
+    return Refusal(
+        f"Can't pass the barrier: only part of {block} reaches it",
+        at,
+        detail=f"{inside} waits there, {outside} never comes: "
+        "on a GPU the block hangs, or goes on with wrong data",
+        hint="move the barrier out of the condition, so that every thread of the block meets it.",
+    )
+
+
+def race_in_block(race: Race, block: str, first: str, second: str) -> Refusal:
+    """Two threads of one block touch a cell with no barrier between."""
+    sites = _sites_of(race)
+    acts = [f"{_act(site)}s" for site in (race.first[1], race.second[1])]
+    name = name_cell(sites[-1], race.cell)
+    kind = "both write" if acts == ["writes", "writes"] else "one writes and one reads"
+    alone = "two threads do the same work: let each write cells of its own."
+    return Refusal(
+        f"Race on {name}: two threads of a block meet there, {kind}, no barrier between",
+        *sites,
+        detail=f"in {block}, {first} {acts[0]} {name} and {second} {acts[1]} it",
+        hint=alone if len(sites) == 1 else "a barrier between the two places is missing.",
+    )
+
+
+def race_between_blocks(race: Race, first: str, second: str) -> Refusal:
+    """Two blocks touch a cell of global memory; nothing orders blocks."""
+    sites = _sites_of(race)
+    name = name_cell(sites[-1], race.cell)
+    acts = [f"{_act(site)}s" for site in (race.first[1], race.second[1])]
+    return Refusal(
+        f"Race on {name}: two blocks meet there, and nothing orders blocks of one kernel",
+        *sites,
+        detail=f"{first} {acts[0]} {name} and {second} {acts[1]} it",
+        hint="give each block cells of its own, or make two kernels of it.",
+    )
+
+
+def _sites_of(race: Race) -> list[Site]:
+    """The sites at which both sides touch the cell, each once."""
+    return list(dict.fromkeys((race.first[1], race.second[1])))
+
+
+def different_values(
+    store: BufferStore, cell: int, first: tuple[str, Any], second: tuple[str, Any]
+) -> Refusal:
+    """Several lanes write one cell with different bits: (lane, value) of two of them."""
+    return Refusal(
+        f"Race on {name_cell(store, cell)}: several threads write it, with different values",
+        store,
+        detail=f"{first[0]} writes {first[1]} there and {second[0]} writes {second[1]}: "
+        "which of them stays is chance",
+        hint="let one thread write each cell: bind or split the loop that repeats the write.",
+    )
