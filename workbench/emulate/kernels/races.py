@@ -95,8 +95,7 @@ class Races:
         (first, _), (second, _) = race.first, race.second
         who, threads = self.launch.who, self.plan.threads
         block = who.block(int(self.chunk.numbers[first // threads]))
-        # the names stand crosswise in the texts so far
-        names = who.thread(second % threads), who.thread(first % threads)
+        names = who.thread(first % threads), who.thread(second % threads)
         return report.race_in_block(race, block, *names)
 
     # --- several writers of one cell -------------------------------------------------------------
