@@ -112,7 +112,7 @@ def blockize(func: PrimFunc, target: For, preserve_unit_iters: bool = True) -> E
 
 
 def _inside(site: Site[For]) -> tuple[BlockRealize, list[For]]:
-    """The one block in `target`, and the loops from `target` down to it."""
+    """The one block in the loop, and the loops from there down to it."""
     loops = perfect_nest(site.node)
     realize = loops[-1].body
     if not isinstance(realize, BlockRealize):
