@@ -1,10 +1,11 @@
-"""One browser, and one JupyterLab in one page of it, for a file of tests.
+"""One browser, and one JupyterLab in one page of it, for the tests of this folder.
 
 Not for the whole run: Playwright keeps an event loop of its own running in the thread.
 """
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,18 +22,18 @@ from tests.browser.jupyter import (
     open_lab,
 )
 
+LESSONS = sorted((ROOT / "lessons").glob("*.ipynb"))
 SIZE: ViewportSize = {"width": 1400, "height": 1000}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """JupyterLab over the lessons."""
-    lessons = sorted((ROOT / "lessons").glob("*.ipynb"))
-    with jupyterlab(tmp_path_factory.mktemp("jupyter"), lessons) as running:
+    with jupyterlab(tmp_path_factory.mktemp("jupyter"), LESSONS) as running:
         yield running
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser(chromium: str) -> Iterator[Browser]:
     """Headless Chromium."""
     with sync_playwright() as playwright:
@@ -43,7 +44,7 @@ def browser(chromium: str) -> Iterator[Browser]:
         started.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def jupyter_page(browser: Browser, server: Server) -> Iterator[Page]:
     """JupyterLab, loaded once: that costs more than most tests do in it."""
     context = browser.new_context(viewport=SIZE, reduced_motion="reduce")
@@ -78,6 +79,8 @@ def lab_page(jupyter_page: Page, server: Server) -> Iterator[Page]:
     page.remove_listener("request", hear_request)
     for saved in Path(server.root).glob("my-work/*.json"):
         saved.unlink()  # the next test is not to be offered what this one did
+    for lesson in LESSONS:
+        shutil.copy(lesson, server.root)  # nor shown what this one made it show
     assert not faults, faults
     assert not elsewhere, elsewhere
 

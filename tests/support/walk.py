@@ -140,7 +140,8 @@ class Walk:
 
         False where none can be built. Raises Wrong.
         """
-        if any([self.accepts(step) for step in gpu_steps(self.sch.func, self.rng)]):
+        taken = [self.accepts(step) for step in gpu_steps(self.sch.func, self.rng)]
+        if any(taken):
             self.check()
         try:
             with warnings.catch_warnings():
