@@ -6,6 +6,7 @@ file, of `programs` or `block_programs`, or an odd one by its family and name.
 """
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,6 +39,16 @@ def cases_of(path: Path) -> list[tuple[str, str, str]]:
     return cases
 
 
+def space_before(source: str, calls: str) -> dict[str, Any]:
+    """The names that calls are made with, where all of `calls` but the last are made."""
+    sch, other = (wb.Schedule(script.parse(source)) for _ in range(2))
+    space = {"wb": wb, "np": np, "sch": sch, "other": other, "block": sch.get_block}
+    space["loop"] = lambda name, at: sch.get_loops(name)[at]
+    for call in calls.splitlines()[:-1]:
+        exec(call, space)
+    return space
+
+
 FILES = sorted(Path(__file__).with_name("refusals").glob("*.txt"))
 CASES = {path.stem: cases_of(path) for path in FILES}
 
@@ -51,15 +62,11 @@ CASES = {path.stem: cases_of(path) for path in FILES}
     ],
 )
 def test_refusal(source: str, calls: str, expected: str) -> None:
-    sch, other = (wb.Schedule(script.parse(source)) for _ in range(2))
-    space = {"wb": wb, "np": np, "sch": sch, "other": other, "block": sch.get_block}
-    space["loop"] = lambda name, at: sch.get_loops(name)[at]
-    *steps, last = calls.splitlines()
-    for step in steps:
-        exec(step, space)
+    space = space_before(source, calls)
+    sch = space["sch"]
     before = sch.node
     with pytest.raises(wb.ScheduleError) as refused:
-        exec(last, space)
+        exec(calls.splitlines()[-1], space)
     assert str(refused.value) == expected
     assert len(refused.value.headline) <= 120
     assert refused.value.hint, "it says what to do instead"
