@@ -25,15 +25,23 @@ from benchmarks.sanitize import host_program
 from workbench.emulate import evaluate
 from workbench.lesson import Exercise
 from workbench.runtime import recorded
+from workbench.schedule.history import HistoryNode
 
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
-def steps() -> list[gpu.Step]:
+def sources() -> list[tuple[str, wb.Schedule]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", wb.ScheduleWarning)
-        return list(gpu.steps(histories()))
+        return list(histories())
+
+
+@pytest.fixture(scope="module")
+def steps(sources: list[tuple[str, wb.Schedule]]) -> list[gpu.Step]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", wb.ScheduleWarning)
+        return list(gpu.steps(sources))
 
 
 def test_every_program_comes_once_with_kernels_or_the_reason(steps: list[gpu.Step]):
@@ -190,18 +198,30 @@ def test_percentile():
     assert percentile_95([1.0] * 95 + [9.0] * 5) == pytest.approx(1.0, abs=0.5)
 
 
-@pytest.mark.parametrize("lesson", sorted(path.name for path in (ROOT / "lessons").glob("0*")))
-def test_every_step_of_the_lessons_is_one_that_the_script_times(lesson: str, monkeypatch, capsys):
+@pytest.fixture(scope="module")
+def known(sources: list[tuple[str, wb.Schedule]]) -> set[str]:
+    """The programs that the script times."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", wb.ScheduleWarning)
-        sources = [sch for _, sch in histories()] + [large_branches()]
-        known = {recorded.program_key(node.func) for sch in sources for node in sch.history}
-    nodes = [node for sch in schedules_of(lesson, monkeypatch) for node in sch.history]
+        timed = [*(sch for _, sch in sources), large_branches()]
+        return {recorded.program_key(node.func) for sch in timed for node in sch.history}
+
+
+@pytest.fixture(scope="module", params=sorted(path.name for path in (ROOT / "lessons").glob("0*")))
+def nodes(request: pytest.FixtureRequest) -> list[HistoryNode]:
+    """Every step of the schedules that a lesson's cells make."""
+    with pytest.MonkeyPatch.context() as patch:
+        return [node for sch in schedules_of(request.param, patch) for node in sch.history]
+
+
+def test_every_step_of_the_lessons_is_one_that_the_script_times(
+    nodes: list[HistoryNode], known: set[str]
+):
     assert [str(node) for node in nodes if recorded.program_key(node.func) not in known] == []
     assert len(nodes) > 4
 
 
-def schedules_of(lesson: str, monkeypatch) -> list[wb.Schedule]:
+def schedules_of(lesson: str, monkeypatch: pytest.MonkeyPatch) -> list[wb.Schedule]:
     """Every schedule that a lesson's cells make, the labs left out."""
     monkeypatch.setattr(wb, "lab", lambda *args, **options: None)
     monkeypatch.setattr(Exercise, "check", lambda *_: None)  # of no lab, here
@@ -221,10 +241,7 @@ def schedules_of(lesson: str, monkeypatch) -> list[wb.Schedule]:
     return [value for value in scope.values() if isinstance(value, wb.Schedule)]
 
 
-@pytest.mark.parametrize("lesson", sorted(path.name for path in (ROOT / "lessons").glob("0*")))
-def test_every_step_of_the_lessons_has_a_recorded_time(lesson: str, monkeypatch, capsys):
-    schedules = schedules_of(lesson, monkeypatch)
-    nodes = [node for sch in schedules for node in sch.history]
+def test_every_step_of_the_lessons_has_a_recorded_time(nodes: list[HistoryNode]):
     missing = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", wb.ScheduleWarning)

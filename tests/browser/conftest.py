@@ -1,28 +1,39 @@
-"""One JupyterLab and one browser for a file of tests; a page each.
+"""One browser, and one JupyterLab in one page of it, for the tests of this folder.
 
 Not for the whole run: Playwright keeps an event loop of its own running in the thread.
 """
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Error, Page, sync_playwright
+from playwright.sync_api import Browser, Error, Page, Request, ViewportSize, sync_playwright
 
-from tests.browser.jupyter import CHROMIUM_ARGS, CLOSE, ROOT, Server, jupyterlab, open_lab
+from tests.browser.jupyter import (
+    CHROMIUM_ARGS,
+    CLOSE,
+    ROOT,
+    Server,
+    dark,
+    jupyterlab,
+    open_lab,
+)
+
+LESSONS = sorted((ROOT / "lessons").glob("*.ipynb"))
+SIZE: ViewportSize = {"width": 1400, "height": 1000}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """JupyterLab over the lessons."""
-    lessons = sorted((ROOT / "lessons").glob("*.ipynb"))
-    with jupyterlab(tmp_path_factory.mktemp("jupyter"), lessons) as running:
+    with jupyterlab(tmp_path_factory.mktemp("jupyter"), LESSONS) as running:
         yield running
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser(chromium: str) -> Iterator[Browser]:
     """Headless Chromium."""
     with sync_playwright() as playwright:
@@ -33,23 +44,43 @@ def browser(chromium: str) -> Iterator[Browser]:
         started.close()
 
 
-@pytest.fixture
-def lab_page(browser: Browser, server: Server) -> Iterator[Page]:
-    """JupyterLab in a page of 1400 px; fails on any fault in it and any request elsewhere."""
-    context = browser.new_context(viewport={"width": 1400, "height": 1000}, reduced_motion="reduce")
+@pytest.fixture(scope="package")
+def jupyter_page(browser: Browser, server: Server) -> Iterator[Page]:
+    """JupyterLab, loaded once: that costs more than most tests do in it."""
+    context = browser.new_context(viewport=SIZE, reduced_motion="reduce")
     context.set_default_timeout(10_000)
     page = context.new_page()
-    faults: list[str] = []
-    elsewhere: list[str] = []
-    page.on("pageerror", lambda error: faults.extend(_ours(error)))
-    own = (server.base, server.base.replace("http", "ws"), "data:", "blob:")
-    page.on("request", lambda r: None if r.url.startswith(own) else elsewhere.append(r.url))
     open_lab(page, server)
     yield page
-    page.evaluate(CLOSE)
     context.close()
+
+
+@pytest.fixture
+def lab_page(jupyter_page: Page, server: Server) -> Iterator[Page]:
+    """JupyterLab in a page of 1400 px; fails on any fault in it and any request elsewhere."""
+    page = jupyter_page
+    faults: list[str] = []
+    elsewhere: list[str] = []
+    own = (server.base, server.base.replace("http", "ws"), "data:", "blob:")
+
+    def hear_fault(error: Error) -> None:
+        faults.extend(_ours(error))
+
+    def hear_request(request: Request) -> None:
+        elsewhere.extend([] if request.url.startswith(own) else [request.url])
+
+    page.on("pageerror", hear_fault)
+    page.on("request", hear_request)
+    yield page
+    page.evaluate(CLOSE)
+    page.set_viewport_size(SIZE)
+    dark(page, False)
+    page.remove_listener("pageerror", hear_fault)
+    page.remove_listener("request", hear_request)
     for saved in Path(server.root).glob("my-work/*.json"):
         saved.unlink()  # the next test is not to be offered what this one did
+    for lesson in LESSONS:
+        shutil.copy(lesson, server.root)  # nor shown what this one made it show
     assert not faults, faults
     assert not elsewhere, elsewhere
 

@@ -58,10 +58,16 @@ def step(lab: Locator, verb: str, place: str, **fields: str) -> None:
     expect(lab.locator(".wb-step")).to_have_count(count + 1)
 
 
+BOUND = (
+    ("split", "loop i", {"factors": "[2, 4]"}),
+    ("bind", "loop i_0", {"thread_axis": "blockIdx.x"}),
+    ("bind", "loop i_1", {"thread_axis": "threadIdx.x"}),
+)
+
+
 def bind_by_mouse(lab: Locator) -> None:
-    step(lab, "split", "loop i", factors="[2, 4]")
-    step(lab, "bind", "loop i_0", thread_axis="blockIdx.x")
-    step(lab, "bind", "loop i_1", thread_axis="threadIdx.x")
+    for verb, place, fields in BOUND:
+        step(lab, verb, place, **fields)
 
 
 def accessible(page: Page) -> None:
@@ -340,34 +346,31 @@ def test_lesson_2_shows_tiles_that_follow_the_slider(lab_page: Page):
     shoot(lab, "lesson-2-memory")
 
 
-@pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_width_theme_and_accessibility(lab_page: Page, width: int, scheme: str):
-    lab_page.set_viewport_size({"width": width, "height": 1000})
+def test_width_theme_and_accessibility(lab_page: Page, scheme: str):
+    """Opened where it is narrowest; at each width one step is taken."""
+    lab_page.set_viewport_size({"width": WIDTHS[0], "height": 1000})
     dark(lab_page, scheme == "dark")
     lab = first_lab(lab_page)
     lab.get_by_label("block 0, thread 5").click()
-    bind_by_mouse(lab)
-    inner = lab.evaluate("el => el.clientWidth")
-    columns = "1" if inner < 700 else "2" if inner < 1200 else "3"
-    expect(lab).to_have_attribute("data-columns", columns)
-    assert lab.evaluate("el => el.scrollWidth <= el.clientWidth"), "no sideways scrolling"
-    assert lab_page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    shoot(lab, f"lesson-1-{width}-{scheme}")
-    accessible(lab_page)
+    for width, (verb, place, fields) in zip(WIDTHS, BOUND, strict=True):
+        lab_page.set_viewport_size({"width": width, "height": 1000})
+        step(lab, verb, place, **fields)
+        inner = lab.evaluate("el => el.clientWidth")
+        columns = "1" if inner < 700 else "2" if inner < 1200 else "3"
+        expect(lab).to_have_attribute("data-columns", columns)
+        assert lab.evaluate("el => el.scrollWidth <= el.clientWidth"), "no sideways scrolling"
+        assert lab_page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        shoot(lab, f"lesson-1-{width}-{scheme}")
+        accessible(lab_page)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_saved_page_steps_without_python(browser: Browser, tmp_path: Path, scheme: str):
+def test_a_saved_page_steps_without_python(browser: Browser, tmp_path: Path):
     lab = wb.lab(Schedule(parse(ADD)))
     bind_both(lab)
     file = tmp_path / "lab.html"
     lab.to_html(file)
-    context = browser.new_context(
-        viewport={"width": 1250, "height": 900},
-        color_scheme=scheme,
-        offline=True,  # type: ignore[arg-type]
-    )
+    context = browser.new_context(viewport={"width": 1250, "height": 900}, offline=True)
     page = context.new_page()
     faults: list[str] = []
     page.on("pageerror", lambda error: faults.append(str(error)))
@@ -385,9 +388,11 @@ def test_a_saved_page_steps_without_python(browser: Browser, tmp_path: Path, sch
     expect(root.locator(".wb-said")).to_contain_text('bind(i_1, "threadIdx.x")')
     every_pane_of_every_step(root)
     stop_by_stop(root)
-    shoot(page, f"saved-page-{scheme}")
-    found = Axe().run(page, options=AXE)
-    assert found.violations_count == 0, found.generate_report()
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        shoot(page, f"saved-page-{scheme}")
+        found = Axe().run(page, options=AXE)
+        assert found.violations_count == 0, found.generate_report()
     assert not faults
     context.close()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +20,16 @@ pytestmark = pytest.mark.usefixtures("gxx")
 
 def run(func: PrimFunc, *arrays: np.ndarray) -> None:
     run_cpp(lower(func, CUDA), arrays)
+
+
+def results(
+    funcs: Sequence[PrimFunc], a: np.ndarray, c: np.ndarray, dtype: str | None = None
+) -> list[np.ndarray]:
+    """What each of `funcs`, which are compiled together, makes of `a` and `c`; of `dtype`."""
+    made = [np.zeros(64, dtype or a.dtype) for _ in funcs]
+    jobs = [(k, (a, c, b)) for k, b in enumerate(made)]
+    compile_cpp([lower(func, CUDA) for func in funcs]).run(jobs)
+    return made
 
 
 def elementwise(dtype: str, expression: str, result: str | None = None, size: int = 64) -> PrimFunc:
@@ -62,31 +73,26 @@ def test_integers_wrap_around_in_their_own_type(dtype: str):
     info = np.iinfo(dtype)
     a = np.array([info.max, info.min, info.max - 1, 7] * 16, dtype)
     c = np.array([info.max, info.max, 3, info.min] * 16, dtype)
-    b = np.zeros(64, dtype)
-    for text in ("A[vi] + C[vi]", "A[vi] - C[vi] * A[vi]", "(A[vi] + C[vi]) * (A[vi] - C[vi])"):
-        run(elementwise(dtype, text), a, c, b)
+    texts = ("A[vi] + C[vi]", "A[vi] - C[vi] * A[vi]", "(A[vi] + C[vi]) * (A[vi] - C[vi])")
+    made = results([elementwise(dtype, text) for text in texts], a, c)
+    for text, b in zip(texts, made, strict=True):
         np.testing.assert_array_equal(b, eval(text, {"A": a, "C": c, "vi": slice(None)}), text)
 
 
 def test_a_wrapped_value_is_compared_divided_and_widened_as_wrapped():
     a, c = np.full(64, 127, "int8"), np.full(64, 1, "int8")
-    b = np.zeros(64, "int32")
-    run(elementwise("int8", 'T.Cast("int32", A[vi] + C[vi])', "int32"), a, c, b)
-    assert set(b) == {-128}
-    run(elementwise("int8", 'T.Cast("int32", (A[vi] + C[vi]) // T.int8(3))', "int32"), a, c, b)
-    assert set(b) == {-43}
-    run(elementwise("int8", 'T.Cast("int32", A[vi] + C[vi] < C[vi])', "int32"), a, c, b)
-    assert set(b) == {1}
+    texts = ("A[vi] + C[vi]", "(A[vi] + C[vi]) // T.int8(3)", "A[vi] + C[vi] < C[vi]")
+    funcs = [elementwise("int8", f'T.Cast("int32", {text})', "int32") for text in texts]
+    assert [set(b) for b in results(funcs, a, c, "int32")] == [{-128}, {-43}, {1}]
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int32", "int64"])
 def test_division_rounds_down(dtype: str):
     a, c = np.arange(-32, 32).astype(dtype), np.array([3, -3, 5, -1] * 16, dtype)
-    b = np.zeros(64, dtype)
-    run(elementwise(dtype, "A[vi] // C[vi]"), a, c, b)
-    np.testing.assert_array_equal(b, a // c)
-    run(elementwise(dtype, "A[vi] % C[vi]"), a, c, b)
-    np.testing.assert_array_equal(b, a % c)
+    funcs = [elementwise(dtype, text) for text in ("A[vi] // C[vi]", "A[vi] % C[vi]")]
+    quotient, rest = results(funcs, a, c)
+    np.testing.assert_array_equal(quotient, a // c)
+    np.testing.assert_array_equal(rest, a % c)
 
 
 def test_indices_that_may_be_negative_are_divided_downwards():
@@ -100,29 +106,29 @@ def test_indices_that_may_be_negative_are_divided_downwards():
 def test_floats_compare_choose_and_round(dtype: str):
     rng = np.random.default_rng(1)
     a, c = rng.integers(-50, 50, (2, 64)).astype(dtype) / np.array(4, dtype)
-    b = np.zeros(64, dtype)
-    for text, expected in (
-        ("T.max(A[vi], C[vi]) - T.min(A[vi], C[vi])", np.maximum(a, c) - np.minimum(a, c)),
-        ("T.Select(A[vi] < C[vi], A[vi], C[vi] * A[vi])", np.where(a < c, a, c * a)),
-        ("A[vi] + C[vi] * A[vi]", a + c * a),
-        ("T.floor(A[vi]) + T.ceil(C[vi]) + T.abs(A[vi])", np.floor(a) + np.ceil(c) + abs(a)),
-        (f"T.{dtype}(0) - A[vi]", 0 - a),
-        (f"T.{dtype}(0.1) * A[vi]", np.array(0.1, dtype) * a),
-        (f"T.{dtype}('inf') * A[vi]", np.array(np.inf, dtype) * np.where(a == 0, np.nan, a)),
-    ):
-        run(elementwise(dtype, text), a, c, b)
-        np.testing.assert_array_equal(b, expected, text)
+    expected = {
+        "T.max(A[vi], C[vi]) - T.min(A[vi], C[vi])": np.maximum(a, c) - np.minimum(a, c),
+        "T.Select(A[vi] < C[vi], A[vi], C[vi] * A[vi])": np.where(a < c, a, c * a),
+        "A[vi] + C[vi] * A[vi]": a + c * a,
+        "T.floor(A[vi]) + T.ceil(C[vi]) + T.abs(A[vi])": np.floor(a) + np.ceil(c) + abs(a),
+        f"T.{dtype}(0) - A[vi]": 0 - a,
+        f"T.{dtype}(0.1) * A[vi]": np.array(0.1, dtype) * a,
+        f"T.{dtype}('inf') * A[vi]": np.array(np.inf, dtype) * np.where(a == 0, np.nan, a),
+    }
+    made = results([elementwise(dtype, text) for text in expected], a, c)
+    for b, (text, values) in zip(made, expected.items(), strict=True):
+        np.testing.assert_array_equal(b, values, text)
 
 
-@pytest.mark.parametrize("name", ["exp", "log", "sqrt", "rsqrt", "tanh", "sigmoid", "sin", "cos"])
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-def test_functions(dtype: str, name: str):
+def test_functions(dtype: str):
+    names = ("exp", "log", "sqrt", "rsqrt", "tanh", "sigmoid", "sin", "cos")
     a = np.linspace(0.25, 4, 64).astype(dtype)
-    b = np.zeros(64, dtype)
-    run(elementwise(dtype, f"T.{name}(A[vi])"), a, a, b)
     ours = {"rsqrt": lambda x: 1 / np.sqrt(x), "sigmoid": lambda x: 1 / (1 + np.exp(-x))}
-    exact = ours.get(name, getattr(np, name, None))(a.astype("f8"))
-    np.testing.assert_allclose(b, exact, rtol=4 * float(np.finfo(dtype).eps))
+    made = results([elementwise(dtype, f"T.{name}(A[vi])") for name in names], a, a)
+    for name, b in zip(names, made, strict=True):
+        exact = ours.get(name, getattr(np, name, None))(a.astype("f8"))
+        np.testing.assert_allclose(b, exact, rtol=4 * float(np.finfo(dtype).eps), err_msg=name)
 
 
 def test_bfloat16_is_rounded_after_each_operation():
@@ -185,16 +191,20 @@ METAL_TYPES = [
 ]
 
 
-@pytest.mark.parametrize("dtype", METAL_TYPES)
-def test_metal_says_the_same(dtype: str):
-    rng = np.random.default_rng(2)
-    a, c = rng.integers(1, 9, (2, 64)).astype(dtype)
-    b, expected = np.zeros(64, dtype), np.zeros(64, dtype)
-    divided = "A[vi] / C[vi]" if dtype.startswith("float") else "A[vi] // C[vi] - A[vi] % C[vi]"
-    func = elementwise(dtype, f"T.max(A[vi] * C[vi] - {divided}, T.min(A[vi], T.{dtype}(3)))")
-    run(func, a, c, expected)
-    compile_cpp([lower(func, target.get("metal"))], "metal").run([(0, [a, c, b])])
-    np.testing.assert_array_equal(b, expected)
+def test_metal_says_the_same():
+    rng, funcs, jobs = np.random.default_rng(2), [], []
+    for k, dtype in enumerate(METAL_TYPES):
+        divided = "A[vi] / C[vi]" if "float" in dtype else "A[vi] // C[vi] - A[vi] % C[vi]"
+        text = f"T.max(A[vi] * C[vi] - {divided}, T.min(A[vi], T.{dtype}(3)))"
+        funcs.append(elementwise(dtype, text))
+        jobs.append((k, [*rng.integers(1, 9, (2, 64)).astype(dtype), np.zeros(64, dtype)]))
+    made = {language: [(k, [a.copy() for a in arrays]) for k, arrays in jobs]
+            for language in ("cuda", "metal")}  # fmt: skip
+    for language, own in made.items():
+        gpu = target.get(language)
+        compile_cpp([lower(func, gpu) for func in funcs], language).run(own)
+    for dtype, (_, cuda), (_, metal) in zip(METAL_TYPES, *made.values(), strict=True):
+        np.testing.assert_array_equal(metal[-1], cuda[-1], dtype)
 
 
 def test_metal_runs_the_matmul():

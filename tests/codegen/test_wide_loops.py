@@ -91,17 +91,6 @@ def test_what_32_bits_count_stays():
     ]
 
 
-def test_more_than_64_bits_count_is_refused():
-    sch = wb.Schedule(parsed(COUNT.format(i=10**10, j=10**10)))
-    with pytest.raises(wb.ScheduleError) as refused:
-        sch.fuse("i", "j")
-    assert refused.value.headline == "Can't fuse: 64 bits do not count that many turns."
-    with pytest.raises(wb.ScheduleError) as refused:
-        sch.split("i", factors=[2**40, 2**40])
-    assert refused.value.headline == "Can't split `i`: 64 bits do not count that many turns."
-    assert refused.value.hint == "take smaller loops, or smaller factors"
-
-
 def test_a_varying_number_of_turns_is_bounded():
     sch = wb.Schedule(
         parsed("""

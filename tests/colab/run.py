@@ -75,7 +75,8 @@ def make_environment(python: str) -> None:
     print(f"setting up {FOLDER} (once; about a minute) …", flush=True)
     subprocess.run([python, "-m", "venv", "--clear", FOLDER], check=True)
     pip = [PYTHON, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-    subprocess.run([*pip, "--requirement", PINS, *BESIDE], check=True)
+    # What is not compiled here is compiled when it is first imported; most never is.
+    subprocess.run([*pip, "--no-compile", "--requirement", PINS, *BESIDE], check=True)
     stamp.write_text(wanted)
 
 
@@ -96,6 +97,7 @@ def test(wheel: Path, away: Path) -> int:
     pytest = [PYTHON, "-m", "pytest", "-q", "--disable-warnings", "--override-ini=filterwarnings="]
     environment = os.environ | {"WORKBENCH_WHEEL": str(wheel)}
     environment.pop("PYTHONPATH", None)
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # nothing was compiled when it was installed
     for tests in (FIRST, THEN):
         done = subprocess.run([*pytest, *tests], cwd=away, env=environment, check=False)
         if done.returncode != 0:

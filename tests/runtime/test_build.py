@@ -15,7 +15,7 @@ import pytest
 import workbench as wb
 from workbench import check, script
 from workbench.diag import Refusal
-from workbench.ir import For, IRModule, PrimFunc, walk
+from workbench.ir import For, PrimFunc, walk
 from workbench.runtime import (
     ArgumentError,
     DeviceError,
@@ -126,11 +126,6 @@ def test_a_rebuild_refuses_what_the_other_target_cannot_hold():
     assert "4 threads a block, and a small GPU takes 2" in str(again.value)
 
 
-def test_a_program_with_nothing_bound_has_no_kernel():
-    with pytest.raises(wb.ScheduleError, match=r"^Can't build this: no loop of `B` is bound to "):
-        wb.build(double())
-
-
 def test_what_the_checker_finds_is_told_with_the_place_marked(monkeypatch):
     func = double()
     loop = next(n for n in walk(func.body) if isinstance(n, For))
@@ -157,28 +152,6 @@ def test_what_lowering_refuses_is_told_alike(monkeypatch):
         wb.build(bound(), target="metal")
     assert str(err.value) == (
         "Can't lower `i`.\nasked: wb.build(main, target='metal')\ndo:    bind it"
-    )
-
-
-def test_a_module_of_two_functions_is_not_built_at_once():
-    one = double()
-    two = script.parse(TEXT.replace("def main", "def other"))
-    assert isinstance(two, PrimFunc)
-    with pytest.raises(wb.ScheduleError) as err:
-        wb.build(IRModule((one, two)))
-    assert str(err.value) == (
-        "Can't build a module of 2 functions at once.\n"
-        "found: it has main, other\n"
-        'do:    build one of them: wb.build(module["main"]).'
-    )
-
-
-def test_something_else_is_not_built():
-    with pytest.raises(wb.ScheduleError) as err:
-        wb.build("main")  # type: ignore[arg-type]
-    assert str(err.value) == (
-        "Can't build a str: it is not a program.\n"
-        "do:    pass a Schedule, or a function made with @T.prim_func."
     )
 
 

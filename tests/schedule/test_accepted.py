@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-import numpy as np
 import pytest
 
 import workbench as wb
 from tests.schedule import programs
-from tests.schedule.test_refusals import CASES
+from tests.schedule.test_refusals import CASES, space_before
 from workbench import script
 from workbench.schedule.actions import Verdict
 from workbench.schedule.handles import Handle
@@ -44,18 +43,16 @@ def test_calls_are_found():
 
 
 @pytest.mark.parametrize(
-    "head, call",
-    [(head, call) for head, _, text in CASES for call in calls(text.split("\ndo:")[-1])],
+    ("source", "steps", "call"),
+    [
+        (source, steps, call)
+        for cases in CASES.values()
+        for source, steps, text in cases
+        for call in calls(text.split("\ndo:")[-1])
+    ],
 )
-def test_of_the_refusals_that_are_read_whole(head: str, call: str):
-    name, *steps = head.splitlines()
-    schedules = {
-        key: wb.Schedule(script.parse(getattr(programs, name))) for key in ("sch", "other")
-    }
-    space = {"wb": wb, "np": np, **schedules}
-    for step in steps[:-1]:
-        exec(step, space)
-    exec(call, space)
+def test_of_the_refusals_that_are_read_whole(source: str, steps: str, call: str):
+    exec(call, space_before(source, steps))
 
 
 def said(sch: wb.Schedule) -> Iterator[tuple[Handle, Verdict]]:

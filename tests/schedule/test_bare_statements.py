@@ -68,17 +68,3 @@ def test_the_result_stays(program: str, calls: list[str]) -> None:
     space = {"wb": wb, "program": func}
     exec(sch.trace.as_python(), space)
     assert script.show(space["sch"].func) == script.show(sch.func)
-
-
-def test_a_sum_is_not_spread_over_threads() -> None:
-    sch = wb.Schedule(script.parse(SUM))
-    with pytest.raises(wb.ScheduleError) as refused:
-        sch.bind("i", "threadIdx.x")
-    assert refused.value.headline == (
-        "Can't bind `i` to threadIdx.x: threads i=0 and i=1 would both update B[0]."
-    )
-    with pytest.raises(wb.ScheduleError) as refused:
-        wb.Schedule(script.parse(PLAIN)).bind("j", "threadIdx.x")
-    assert refused.value.headline == (
-        "Can't bind `j` to threadIdx.x: threads j=0 and j=1 would both write B[0, 3]."
-    )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.block_programs import FORK, SPREAD, TWO_STAGES, WINDOW
+from tests.support.block_programs import FORK, SPREAD, STAGED_WINDOW, TWO_STAGES
 from tests.support.steps import after, walk_at_random
 
 
 def test_the_whole_of_an_input():
-    text = after(WINDOW, lambda sch: sch.cache_read("B", 0, "shared"))
+    text = after(STAGED_WINDOW, lambda sch: sch.cache_read("B", 0, "shared"))
     assert (
         text
         == """\

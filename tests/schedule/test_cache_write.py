@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.block_programs import FORK, MATMUL, SPREAD
+from tests.support.block_programs import FORK, OBLONG_MATMUL, SPREAD
 from tests.support.steps import after, walk_at_random
 
 
 def test_a_sum():
-    text = after(MATMUL, lambda sch: sch.cache_write("C", 0, "local"))
+    text = after(OBLONG_MATMUL, lambda sch: sch.cache_write("C", 0, "local"))
     assert (
         text
         == """\

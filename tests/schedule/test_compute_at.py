@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.block_programs import FLAT, MATMUL_RELU, SPREAD, TWO_D, WINDOW
+from tests.support.block_programs import FLAT, MATMUL_RELU, SPREAD, STAGED_WINDOW, TWO_D
 from tests.support.steps import after, walk_at_random
 
 PADDED = """\
@@ -24,7 +24,9 @@ def main(A: T.Buffer((16,), "float32"), C: T.Buffer((16,), "float32")):
 
 def test_under_a_loop_of_a_window():
     text = after(
-        WINDOW, lambda sch: sch.split("j", factors=[4, 4]), lambda sch: sch.compute_at("B", "j_0")
+        STAGED_WINDOW,
+        lambda sch: sch.split("j", factors=[4, 4]),
+        lambda sch: sch.compute_at("B", "j_0"),
     )
     assert (
         text
@@ -48,7 +50,7 @@ for j_0 in range(4):
 
 def test_a_tail_clipped_by_a_condition():
     text = after(
-        WINDOW,
+        STAGED_WINDOW,
         lambda sch: sch.split("j", factors=[None, 5]),
         lambda sch: sch.compute_at("B", "j_0"),
     )
@@ -128,7 +130,7 @@ for o in range(16):
 
 def test_shared_memory_for_all_threads():
     text = after(
-        WINDOW,
+        STAGED_WINDOW,
         lambda sch: sch.cache_read("C", 0, "shared"),
         lambda sch: sch.split("j", factors=[None, 4]),
         lambda sch: sch.bind("j_1", "threadIdx.x"),
@@ -163,7 +165,7 @@ for j_0 in range(4):
 
 def test_local_memory_for_one_thread():
     text = after(
-        WINDOW,
+        STAGED_WINDOW,
         lambda sch: sch.cache_read("C", 0, "local"),
         lambda sch: sch.split("j", factors=[None, 4]),
         lambda sch: sch.bind("j_1", "threadIdx.x"),

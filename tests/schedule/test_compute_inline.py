@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.block_programs import DEAD, FORK, TWO_STAGES, WINDOW
+from tests.support.block_programs import DEAD, FORK, STAGED_WINDOW, TWO_STAGES
 from tests.support.steps import after, walk_at_random
 
 CASTS = """\
@@ -37,7 +37,7 @@ def main(A: T.Buffer((16,), "float32"), C: T.Buffer((16,), "float32")):
 
 
 def test_a_window():
-    text = after(WINDOW, lambda sch: sch.compute_inline("B"))
+    text = after(STAGED_WINDOW, lambda sch: sch.compute_inline("B"))
     assert (
         text
         == """\

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.block_programs import MATMUL
+from tests.support.block_programs import OBLONG_MATMUL
 from tests.support.steps import after, walk_at_random
 
 
 def test_at_the_loop_of_the_sum():
-    text = after(MATMUL, lambda sch: sch.decompose_reduction("C", "k"))
+    text = after(OBLONG_MATMUL, lambda sch: sch.decompose_reduction("C", "k"))
     assert (
         text
         == """\
@@ -29,7 +29,7 @@ for i, j in T.grid(6, 6):
 
 
 def test_at_the_outermost_loop():
-    text = after(MATMUL, lambda sch: sch.decompose_reduction("C", "i"))
+    text = after(OBLONG_MATMUL, lambda sch: sch.decompose_reduction("C", "i"))
     assert (
         text
         == """\
@@ -50,7 +50,7 @@ for i, j, k in T.grid(6, 6, 8):
 
 def test_with_tails_of_both_kinds():
     text = after(
-        MATMUL,
+        OBLONG_MATMUL,
         lambda sch: sch.split("i", factors=[None, 4]),
         lambda sch: sch.split("k", factors=[None, 3]),
         lambda sch: sch.decompose_reduction("C", "k_0"),
@@ -80,7 +80,7 @@ for i_0, i_1, j in T.grid(2, 4, 6):
 
 def test_the_sum_outermost():
     text = after(
-        MATMUL,
+        OBLONG_MATMUL,
         lambda sch: sch.reorder("k", "i", "j"),
         lambda sch: sch.decompose_reduction("C", "k"),
     )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.block_programs import MATMUL
+from tests.support.block_programs import OBLONG_MATMUL
 from workbench import script
 from workbench.schedule import Schedule, ScheduleError
 
 LOOP = "r_" + "fused_" * 30 + "0"
 BLOCK = "C_" + "o_" * 60 + "update"
 LONG = (
-    MATMUL.replace(", k in", f", {LOOP} in")
+    OBLONG_MATMUL.replace(", k in", f", {LOOP} in")
     .replace(", k])", f", {LOOP}])")
     .replace('T.block("C")', f'T.block("{BLOCK}")')
 )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.block_programs import MATMUL, SUM, TWO_STAGES
+from tests.support.block_programs import OBLONG_MATMUL, SUM, TWO_STAGES
 from tests.support.steps import after, walk_at_random
 
 
 def test_a_sum_begins_in_one_part():
-    text = after(MATMUL, lambda sch: sch.loop_partition("k", [3, None]))
+    text = after(OBLONG_MATMUL, lambda sch: sch.loop_partition("k", [3, None]))
     assert (
         text
         == """\
@@ -137,7 +137,9 @@ for i_m1 in range(15, 16):
 
 
 def test_a_block_of_a_tile():
-    text = after(MATMUL, lambda sch: sch.blockize("j"), lambda sch: sch.loop_partition("i", [5]))
+    text = after(
+        OBLONG_MATMUL, lambda sch: sch.blockize("j"), lambda sch: sch.loop_partition("i", [5])
+    )
     assert (
         text
         == """\

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.block_programs import FLAT, MATMUL, TWO_STAGES
+from tests.support.block_programs import FLAT, OBLONG_MATMUL, TWO_STAGES
 from tests.support.steps import after
 
 FLAT2 = """\
@@ -96,7 +96,7 @@ for i, j in T.grid(4, 6):
 
 
 def test_the_sums_of_a_matrix_product():
-    text = after(MATMUL, lambda sch: sch.reindex("C", ("write", 0)))
+    text = after(OBLONG_MATMUL, lambda sch: sch.reindex("C", ("write", 0)))
     assert (
         text
         == """\
@@ -119,7 +119,7 @@ for ax0, ax1 in T.grid(6, 6):
 
 
 def test_by_name():
-    text = after(MATMUL, lambda sch: sch.reindex("C", "B"))
+    text = after(OBLONG_MATMUL, lambda sch: sch.reindex("C", "B"))
     assert (
         text
         == """\
@@ -226,7 +226,7 @@ for i in range(6):
 
 def test_in_a_block_that_counts_turns_and_updates_sums():
     text = after(
-        MATMUL,
+        OBLONG_MATMUL,
         lambda sch: sch.blockize("j"),
         lambda sch: sch.reindex("C", "A"),
     )

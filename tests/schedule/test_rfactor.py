@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.block_programs import MATMUL, SUM
+from tests.support.block_programs import OBLONG_MATMUL, SUM
 from tests.support.steps import after
 
 LARGEST = """\
@@ -19,7 +19,7 @@ def main(A: T.Buffer((6, 8), "float32"), C: T.Buffer((6,), "float32")):
 
 def test_the_inner_loop_of_a_split_sum():
     text = after(
-        MATMUL,
+        OBLONG_MATMUL,
         lambda sch: sch.split("k", factors=[None, 4]),
         lambda sch: sch.rfactor("k_1", factor_axis=2),
     )

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
+import workbench as wb
 from tests.support.block_programs import FLAT, SUM, TWO_D
 from tests.support.steps import after
+from workbench import script
 
 
 def test_tiles():
@@ -132,3 +136,20 @@ def test_an_iterator_that_runs_once_stays_an_index():
     text = after(ONE_ROW, lambda sch: sch.transform_layout("B", "B", "lambda i, j: (j, i)"))
     assert "B[vj, vi] = A[vi, vj]" in text
     assert "C[vi, vj] = B[vj, vi]" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("-" * 4000 + "i", "it is no lambda"),
+        ("(" * 300 + "i", "Python can't read it"),
+        ("lambda i, j: (i, " + "j + " * 2000 + "j)", "it may not nest more than 100 operators"),
+        ("lambda i, j: (i, " + "~" * 900 + "j)", "it may not hold"),
+    ],
+)
+def test_a_map_that_is_nested_deep(text: str, found: str):
+    with pytest.raises(wb.ScheduleError) as refused:
+        wb.Schedule(script.parse(TWO_D)).transform_layout("B", "B", text)
+    assert len(refused.value.headline) <= 120
+    shown = str(refused.value)
+    assert f"\nfound: {found}" in shown and len(shown) < 20_000

@@ -40,7 +40,7 @@ def test_every_expression_round_trips(data):
     assert_structural_equal(parse(show(func)), func)
 
 
-@RELAXED
+@settings(RELAXED, max_examples=60)
 @given(programs())
 def test_every_program_round_trips(func):
     verify(func)

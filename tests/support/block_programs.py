@@ -68,7 +68,7 @@ def main(A: T.Buffer((16,), "float32"), C: T.Buffer((16,), "float32")):
             C[vj] = B[vj] + E[vj]
 """
 
-MATMUL = """\
+OBLONG_MATMUL = """\
 @T.prim_func
 def main(
     A: T.Buffer((6, 8), "float32"),
@@ -211,7 +211,7 @@ def main(A: T.Buffer((16,), "float32"), C: T.Buffer((16,), "float32")):
             C[vj] = B[vj] + 1.0
 """
 
-WINDOW = """\
+STAGED_WINDOW = """\
 @T.prim_func
 def main(A: T.Buffer((18,), "float32"), C: T.Buffer((16,), "float32")):
     B = T.alloc_buffer((18,), "float32")

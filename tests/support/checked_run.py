@@ -70,7 +70,7 @@ def _compare(func: PrimFunc, got: Arrays, expected: Arrays, wrong: Callable[[str
 
 
 class CheckedRun:
-    """A schedule whose every step is checked."""
+    """A schedule whose every step is checked, those that give threads together."""
 
     def __init__(self, rng: random.Random, program: PrimFunc | None = None) -> None:
         self.rng = rng
@@ -85,10 +85,8 @@ class CheckedRun:
 
     # --- steps -----------------------------------------------------------------------------------
 
-    def step(self, step: Told | None) -> bool:
-        """Take `step` and check the program that it made; False where it is refused."""
-        if step is None:
-            return False
+    def step(self, step: Told) -> bool:
+        """Take `step`; False where it is refused."""
         try:
             take_ours(self.sch, step)
         except wb.ScheduleError as error:
@@ -101,18 +99,20 @@ class CheckedRun:
             raise Wrong("a step failed", [*self.taken, step], self.sch.func, repr(error)) from error
         self.taken.append(step)
         self.outcome.accepted[step.verb] += 1
-        self.check_program()
         return True
 
     def random_steps(self, count: int, verbs: tuple[str, ...] | None = None) -> None:
-        """Take up to `count` random steps."""
+        """Take up to `count` random steps, and check the program that each makes."""
         for _ in range(count):
-            self.step(Chooser(self.sch.func, self.rng).step(verbs))
+            step = Chooser(self.sch.func, self.rng).step(verbs)
+            if step is not None and self.step(step):
+                self.check_program()
 
     def bind_threads(self) -> None:
-        """Give every root nest threads."""
-        for step in gpu_steps(self.sch.func, self.rng):
-            self.step(step)
+        """Give every root nest threads, and check the program that these steps make together."""
+        taken = [self.step(step) for step in gpu_steps(self.sch.func, self.rng)]
+        if any(taken):
+            self.check_program()
 
     # --- checks ----------------------------------------------------------------------------------
 

@@ -115,8 +115,13 @@ class Walk:
 
     def attempt(self, step: Told | None) -> bool:
         """Take `step` and look at what it made; False where it is refused. Raises Wrong."""
-        if step is None:
+        if step is None or not self.accepts(step):
             return False
+        self.check()
+        return True
+
+    def accepts(self, step: Told) -> bool:
+        """Take `step`; False where it is refused. Raises Wrong."""
         try:
             take_ours(self.sch, step)
         except wb.ScheduleError:
@@ -128,7 +133,6 @@ class Walk:
             raise self.wrong("a step fails", [step], repr(error)) from error
         self.taken.append(step)
         self.accepted[step.verb] += 1
-        self.check()
         return True
 
     def run_kernel(self) -> bool:
@@ -136,8 +140,9 @@ class Walk:
 
         False where none can be built. Raises Wrong.
         """
-        for step in gpu_steps(self.sch.func, self.rng):
-            self.attempt(step)
+        taken = [self.accepts(step) for step in gpu_steps(self.sch.func, self.rng)]
+        if any(taken):
+            self.check()
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", wb.ScheduleWarning)  # slow is not wrong
