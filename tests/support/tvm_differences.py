@@ -159,3 +159,16 @@ def explained_program(verb: str, text: str) -> str:
         if is_program and re.search(known.ours, text):
             return known.name
     return ""
+
+
+# Of the steps that TVM takes and that terms call right, those that are refused for a reason that
+# terms do not see: the section of docs/differences-from-tvm.md, the verb, and our refusal.
+OUTSIDE_TERMS: tuple[Explanation, ...] = ()
+
+
+def explained_share(verb: str, ours: str) -> str:
+    """The name of the known difference that our refusal of a right step is, or nothing."""
+    for known in OUTSIDE_TERMS:
+        if known.verb in (verb, "*") and re.search(known.ours, ours):
+            return known.name
+    return ""
