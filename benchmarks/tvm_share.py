@@ -108,7 +108,8 @@ class Table:
     calls: Counter[str] = field(default_factory=Counter)
     right: Counter[str] = field(default_factory=Counter)
     both: Counter[str] = field(default_factory=Counter)
-    explained: Counter[str] = field(default_factory=Counter)
+    threads: Counter[str] = field(default_factory=Counter)
+    chosen: Counter[str] = field(default_factory=Counter)
     rules: Counter[str] = field(default_factory=Counter)
     verdicts: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     refusals: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -130,9 +131,9 @@ class Table:
         self.right[verb] += 1
         if not said["ours"]:
             self.both[verb] += 1
-        elif said["explained"]:
-            self.explained[verb] += 1
-            self.rules[f"{said['explained']} ({verb})"] += 1
+        elif said["kind"]:
+            (self.threads if said["kind"] == "threads" else self.chosen)[verb] += 1
+            self.rules[f"{said['kind']}: {said['explained']} ({verb})"] += 1
         else:
             kind = (verb, said["headline"])
             self.refusals[kind] += 1
@@ -140,25 +141,32 @@ class Table:
             if len(said["program"]) < len(known["program"]):
                 self.examples[kind] = said
 
-    def share(self, verbs: list[str]) -> float:
-        """Of the right steps of TVM without the explained ones, how many we take."""
-        right = sum(self.right[v] - self.explained[v] for v in verbs)
+    def share(self, verbs: list[str], leave_out_chosen: bool = False) -> float:
+        """Of the right steps of TVM without those that threads explain, how many we take."""
+        right = sum(self.right[v] - self.threads[v] for v in verbs)
+        right -= sum(self.chosen[v] for v in verbs) if leave_out_chosen else 0
         return sum(self.both[v] for v in verbs) / right if right else 1.0
 
     def text(self, shown: int) -> str:
         """The table, and the refusals by count."""
         verbs = sorted(self.calls)
-        rows = [f"{'verb':<24}{'calls':>7}{'right':>7}{'both':>7}{'explained':>10}{'share':>8}"
-                f"{'  TVM: another meaning':>23}{'no program':>12}"]  # fmt: skip
+        rows = [f"{'verb':<24}{'calls':>7}{'right':>7}{'both':>7}{'threads':>9}{'share':>8}"
+                f"{'chosen':>8}{'share':>8}{'  TVM: another meaning':>23}{'lanes meet':>12}"
+                f"{'no program':>12}"]  # fmt: skip
         for name, some in [*((verb, [verb]) for verb in verbs), ("all", verbs)]:
-            counts = [sum(c[v] for v in some) for c in
-                      (self.calls, self.right, self.both, self.explained)]  # fmt: skip
-            others = [sum(self.verdicts[kind][v] for v in some)
-                      for kind in ("another meaning", "no program")]  # fmt: skip
-            rows.append("{:<24}{:>7}{:>7}{:>7}{:>10}".format(name, *counts)
-                        + f"{self.share(some):>8.1%}" + "{:>23}{:>12}".format(*others))  # fmt: skip
-        mean = sum(self.share([v]) for v in verbs) / max(len(verbs), 1)
-        rows.append(f"mean of the verbs' shares: {mean:.1%}")
+            calls, right, both, threads, chosen = [
+                sum(count[v] for v in some)
+                for count in (self.calls, self.right, self.both, self.threads, self.chosen)
+            ]
+            kinds = ("another meaning", "lanes meet", "no program")
+            others = [sum(self.verdicts[kind][v] for v in some) for kind in kinds]
+            rows.append(
+                f"{name:<24}{calls:>7}{right:>7}{both:>7}{threads:>9}{self.share(some):>8.1%}"
+                f"{chosen:>8}{self.share(some, True):>8.1%}" + "{:>23}{:>12}{:>12}".format(*others)
+            )
+        means = [sum(self.share([v], out) for v in verbs) / max(len(verbs), 1)
+                 for out in (False, True)]  # fmt: skip
+        rows.append("mean of the verbs' shares: {:.1%}, without chosen {:.1%}".format(*means))
         rows += ["", "explained:", *(f"  {n:>5} x {rule}" for rule, n in self.rules.most_common())]
         rows += ["", "programs:", *(f"  {n:>5} x {end}" for end, n in self.ends.most_common())]
         rows += ["", "refused here, right in TVM:"]

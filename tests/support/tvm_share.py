@@ -13,6 +13,7 @@ from typing import Any
 
 import workbench as wb
 from tests.access.corpus import program
+from tests.support.lanes import conflict
 from tests.support.random_programs import random_program
 from tests.support.random_steps import AXES, DRAWS, SCOPES, Chooser
 from tests.support.told import Loop, Named, Told, take_ours
@@ -34,7 +35,7 @@ class Said:
     """What became of one call in TVM, and in ours.
 
     `theirs` is "right", or why the call does not count: "refused", "crashed", "no program",
-    "another meaning". `ours` is our refusal, "" where we take the call.
+    "another meaning", "lanes meet". `ours` is our refusal, "" where we take the call.
     """
 
     key: str  # the program and the call, to count each once
@@ -43,7 +44,8 @@ class Said:
     theirs: str
     ours: str = ""
     headline: str = ""  # that of `ours`, without names and numbers
-    explained: str = ""  # the known difference that `ours` is
+    kind: str = ""  # of the known difference that `ours` is: "threads" or "chosen"
+    explained: str = ""  # its name
     program: str = ""  # where `ours` is not ""
 
 
@@ -140,6 +142,8 @@ class Calls(Chooser):
             parts[place] = f"{size - 1} - {name}"
         elif kind == "shift":
             parts[place] = f"{name} + 1"
+        if parts == names:  # the same layout
+            parts[place] = f"{size - 1} - {name}"
         return f"lambda {', '.join(names)}: ({', '.join(parts)},)"
 
     def reindex(self) -> Told | None:
@@ -209,9 +213,8 @@ class Shared:
             said = Said(digest, step.verb, str(step), verdict, refusal and "refused")
             return said, ours if verdict == "right" else None
         headline, known = self._without_names(refusal), explained_share(step.verb, refusal)
-        return Said(
-            digest, step.verb, str(step), "right", refusal, headline, known, self.text
-        ), None
+        said = Said(digest, step.verb, str(step), "right", refusal, headline, *known, self.text)
+        return said, None
 
     def _ours(self, step: Told) -> tuple[PrimFunc | None, str]:
         sch = wb.Schedule(self.func)
@@ -234,7 +237,12 @@ class Shared:
             ir.verify(result)
         except Exception:
             return "no program"
-        return "right" if self._means(result) else "another meaning"
+        if not self._means(result):
+            return "another meaning"
+        data, numbers = self.data[0], self.numbers
+        if conflict(result, data, numbers) and not conflict(self.func, data, numbers):
+            return "lanes meet"
+        return "right"
 
     def _means(self, result: PrimFunc) -> bool:
         """Whether `result` means what the program does, in every order that is tried."""
