@@ -151,14 +151,15 @@ class Table:
         """The table, and the refusals by count."""
         verbs = sorted(self.calls)
         rows = [f"{'verb':<24}{'calls':>7}{'right':>7}{'both':>7}{'threads':>9}{'share':>8}"
-                f"{'chosen':>8}{'share':>8}{'  TVM: another meaning':>23}{'lanes meet':>12}"
-                f"{'no program':>12}"]  # fmt: skip
+                f"{'chosen':>8}{'share':>8}{'| TVM: meaning':>15}{'lanes meet':>11}"
+                f"{'part of sum':>12}{'nothing':>8}{'no program':>11}"]  # fmt: skip
         for name, some in [*((verb, [verb]) for verb in verbs), ("all", verbs)]:
             calls, right, both, threads, chosen = [
                 sum(count[v] for v in some)
                 for count in (self.calls, self.right, self.both, self.threads, self.chosen)
             ]
-            kinds = ("another meaning", "lanes meet", "no program")
+            kinds = ("another meaning", "lanes meet", "reads part of a sum", "reads nothing",
+                     "no program")  # fmt: skip
             others = [sum(self.verdicts[kind][v] for v in some) for kind in kinds]
             rows.append(
                 f"{name:<24}{calls:>7}{right:>7}{both:>7}{threads:>9}{self.share(some):>8.1%}"

@@ -1,8 +1,9 @@
-"""Whether iterations that run at once get in each other's way, which no order of them shows.
+"""What is wrong in a run although every observable cell ends with the right term.
 
 Terms run threads, lanes and parallel iterations one after another, whole. Here each is a *lane*,
-and a cell that one lane uses and another one changes is a conflict; so is a cell of memory that
-belongs to a thread or a block, read under another one. Threads that share memory wait.
+and where one lane uses a cell that another one changes, they *meet*; so it is with memory that
+belongs to a thread or a block, read under another one. Threads that share memory wait. A read of a
+cell that nobody wrote, or of a sum that goes on later, is a fault too, whatever becomes of it.
 """
 
 from __future__ import annotations
@@ -19,12 +20,8 @@ Lane = dict[object, int]
 Touch = tuple[Lane, bool, Term]  # by whom, whether it writes, and what is in the cell then
 
 
-class Conflict(Exception):
-    """Two lanes that one cell stands between."""
-
-
-def conflict(func: PrimFunc, data: Data, numbers: frozenset[int]) -> str:
-    """The first cell that two lanes of `func` fight over; "" if there is none."""
+def faults(func: PrimFunc, data: Data, numbers: frozenset[int]) -> set[str]:
+    """Which of "lanes meet", "reads nothing", "reads part of a sum" happen in `func`."""
     terms = Terms()
     run = _Lanes(terms, in_order)
     for k, (buffer, cells) in enumerate(zip(func.params, data, strict=True)):
@@ -34,23 +31,20 @@ def conflict(func: PrimFunc, data: Data, numbers: frozenset[int]) -> str:
         }
     for buffer in func.root.alloc_buffers:
         run.memory[buffer] = {}
-    try:
-        run.statement(func.root.body, {})
-    except Conflict as found:
-        return str(found)
-    return ""
+    run.statement(func.root.body, {})
+    return run.faults
 
 
 class _Lanes(_Run):
     """A run that remembers which lane touched which cell since the outermost of their loops."""
 
-    lane: Lane
-    touched: defaultdict[tuple[Buffer, Cell], list[Touch]]
-
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self.lane = {}
-        self.touched = defaultdict(list)
+        self.faults: set[str] = set()
+        self.lane: Lane = {}
+        self.touched: defaultdict[tuple[Buffer, Cell], list[Touch]] = defaultdict(list)
+        self.storing: tuple[Buffer, Cell] | None = None
+        self.seen: set[tuple[Buffer, Cell]] = set()  # read since they were written
 
     def statement(self, stmt: Node, env: dict[Var, Term]) -> None:
         if not isinstance(stmt, For) or stmt.kind in ("serial", "unrolled"):
@@ -66,18 +60,29 @@ class _Lanes(_Run):
         self.lane = around
 
     def store(self, stmt: BufferStore, env: dict[Var, Term]) -> None:
-        super().store(stmt, env)
         cell = self.cell(stmt.buffer, stmt.indices, env)
-        self.touch(stmt.buffer, cell, True, self.memory[stmt.buffer][cell])
+        place = self.storing = (stmt.buffer, cell)
+        super().store(stmt, env)
+        self.storing = None
+        term = self.memory[stmt.buffer][cell]
+        if term.kind.startswith("reduce") and place in self.seen:
+            self.faults.add("reads part of a sum")
+        self.seen.discard(place)
+        self.touch(stmt.buffer, cell, True, term)
 
     def value(self, e: Expr, env: dict[Var, Term]) -> Term:
         term = super().value(e, env)
         if isinstance(e, BufferLoad):
-            self.touch(e.buffer, self.cell(e.buffer, e.indices, env), False, term)
+            cell = self.cell(e.buffer, e.indices, env)
+            if term.kind == "nothing":
+                self.faults.add("reads nothing")
+            if (e.buffer, cell) != self.storing:
+                self.seen.add((e.buffer, cell))
+            self.touch(e.buffer, cell, False, term)
         return term
 
     def touch(self, buffer: Buffer, cell: Cell, writes: bool, term: Term) -> None:
-        """Note that the lane touches a cell. Raises Conflict."""
+        """Note that the lane touches a cell."""
         if not self.lane:
             return
         owned = [axis for axis in self.lane if _owns(axis, buffer.scope)]
@@ -90,9 +95,9 @@ class _Lanes(_Run):
             elif all(same) or self._waits(buffer, lane):
                 mine |= wrote
             elif (wrote or writes) and what is not term:
-                raise Conflict(f"{buffer.name}{list(cell)} by {lane} and {self.lane}")
+                self.faults.add("lanes meet")
         if lost and not mine and not writes:
-            raise Conflict(f"{buffer.name}{list(cell)} is lost under {self.lane}")
+            self.faults.add("lanes meet")
         self.touched[buffer, cell].append((dict(self.lane), writes, term))
 
     def _waits(self, buffer: Buffer, lane: Lane) -> bool:

@@ -168,6 +168,9 @@ def explained_program(verb: str, text: str) -> str:
 THREADS: tuple[Explanation, ...] = (
     # a second bind, or another kind of loop, would undo the first in silence
     Explanation("A bound loop stays bound", "*", r"it is bound to"),
+    # how many threads, or lanes of a vector, there are does not change within a kernel
+    Explanation("One axis, one extent", "bind", r"number of its iterations varies"),
+    Explanation("One axis, one extent", "vectorize", r"number of its iterations varies"),
     # a kernel has one extent for an axis
     Explanation("One axis, one extent", "bind", r"it runs .* times, but"),
     # two loops on one axis have one value: iterations would be left out
@@ -176,6 +179,10 @@ THREADS: tuple[Explanation, ...] = (
     Explanation("Reductions across threads", "bind", r"would both update"),
 )
 CHOSEN: tuple[Explanation, ...] = (
+    # the block goes on reading the buffer, and the copy behind it has no reader
+    Explanation("Moves that do nothing", "cache_read", r"` itself writes \w+\.$"),
+    # the iterator gets wider, and nothing runs what comes in addition
+    Explanation("Padding that would be summed", "pad_einsum", r"has no loop of its own"),
     # elements of a row stay side by side in our memory
     Explanation("Alignment of the last axis", "storage_align", r"is the last, whose elements"),
     # the step moves a block to where nobody needs it

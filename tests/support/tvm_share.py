@@ -13,7 +13,7 @@ from typing import Any
 
 import workbench as wb
 from tests.access.corpus import program
-from tests.support.lanes import conflict
+from tests.support.lanes import faults
 from tests.support.random_programs import random_program
 from tests.support.random_steps import AXES, DRAWS, SCOPES, Chooser
 from tests.support.told import Loop, Named, Told, take_ours
@@ -35,7 +35,7 @@ class Said:
     """What became of one call in TVM, and in ours.
 
     `theirs` is "right", or why the call does not count: "refused", "crashed", "no program",
-    "another meaning", "lanes meet". `ours` is our refusal, "" where we take the call.
+    "another meaning", or one of `faults`. `ours` is our refusal, "" where we take the call.
     """
 
     key: str  # the program and the call, to count each once
@@ -240,9 +240,8 @@ class Shared:
         if not self._means(result):
             return "another meaning"
         data, numbers = self.data[0], self.numbers
-        if conflict(result, data, numbers) and not conflict(self.func, data, numbers):
-            return "lanes meet"
-        return "right"
+        fault = faults(result, data, numbers) - faults(self.func, data, numbers)
+        return min(fault, default="right")
 
     def _means(self, result: PrimFunc) -> bool:
         """Whether `result` means what the program does, in every order that is tried."""
