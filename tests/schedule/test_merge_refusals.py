@@ -19,6 +19,19 @@ def main(A: T.Buffer((16,), "float32"), C: T.Buffer((16,), "float32")):
             C[vj] = B[15 - vj] + 1.0
 """
 
+TWO_WRITERS = """\
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    for i in range(8):
+        with T.block("one"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = A[vi] * 2.0
+    for j in range(8):
+        with T.block("two"):
+            vj = T.axis.spatial(8, j)
+            B[7 - vj] = A[vj] + 1.0
+"""
+
 
 def test_one_loop():
     text = refusal(TWO_STAGES, lambda sch: sch.merge("i"))
@@ -179,27 +192,25 @@ do:    merge before bind, vectorize, unroll, parallel and annotate"""
 
 
 def test_two_writers():
-    text = refusal(
-        SUM, lambda sch: sch.decompose_reduction("C", "i"), lambda sch: sch.merge("i_init", "i")
-    )
+    text = refusal(TWO_WRITERS, lambda sch: sch.merge("i", "j"))
     assert (
         text
         == """\
-Can't merge `i_init`, `i`: `C_init` and `C_update` both write C.
-asked: sch.merge("i_init", "i")
+Can't merge `i`, `j`: `one` and `two` both write B.
+asked: sch.merge("i", "j")
 where:
-   4 |     C = T.alloc_buffer((6,))
-   5 |     for i_init in range(6):
-   6 |         with T.block("C_init"):
-     |         ^^^^^^^^^^^^^^^^^^^^^^^
-   7 |             vi = T.axis.spatial(6, i_init)
-   8 |             T.reads()
+   3 |     # with T.block("root"):
+   4 |     for i in range(8):
+   5 |         with T.block("one"):
+     |         ^^^^^^^^^^^^^^^^^^^^
+   6 |             vi = T.axis.spatial(8, i)
+   7 |             T.reads(A[vi])
     …
-  10 |             C[vi] = T.float32(0)
-  11 |     for i, k in T.grid(6, 8):
-  12 |         with T.block("C_update"):
-     |         ^^^^^^^^^^^^^^^^^^^^^^^^^
-  13 |             vi, vk = T.axis.remap("SR", [i, k])
-  14 |             T.reads(C[vi], A[vi, vk])
+   9 |             B[vi] = A[vi] * T.float32(2)
+  10 |     for j in range(8):
+  11 |         with T.block("two"):
+     |         ^^^^^^^^^^^^^^^^^^^^
+  12 |             vj = T.axis.spatial(8, j)
+  13 |             T.reads(A[vj])
 do:    turn by turn, one could undo what the other did"""
     )

@@ -6,9 +6,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
+from workbench import arith
+from workbench.access.cells import lags
+from workbench.access.units import units
 from workbench.diag import Refusal
 from workbench.ir import (
+    Block,
     BlockRealize,
+    Buffer,
     Expr,
     For,
     PrimFunc,
@@ -24,7 +29,7 @@ from workbench.schedule.feeding import check_fed
 from workbench.schedule.moving import statements
 from workbench.schedule.nest import constant_extent
 from workbench.schedule.primitive import Edit, Key, primitive
-from workbench.schedule.scope import written
+from workbench.schedule.scope import around, read, written
 
 
 def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, tuple[For, ...]]]:
@@ -99,7 +104,7 @@ def merge(func: PrimFunc, *loops: For) -> Edit:
     for var, one in reversed(list(zip(new, chains[0], strict=True))):
         body = replace(one, loop_var=var, min=const(0, var.type), body=body)
     changed = _placed(func, tops[0], stmts, at, len(tops), body)
-    _check_order(func, changed, by_place, task)
+    _check_order(func, changed, by_place, new, task)
     became: dict[Key, tuple[Key, ...]] = {
         one.loop_var: (var,) for chain in chains for one, var in zip(chain, new, strict=True)
     }
@@ -186,7 +191,9 @@ def _placed(
     return where.replace(holder, seq(*stmts[:at], new, *stmts[at + count :]))
 
 
-def _check_order(before: PrimFunc, func: PrimFunc, chains: list[list[For]], task: str) -> None:
+def _check_order(
+    before: PrimFunc, func: PrimFunc, chains: list[list[For]], new: tuple[Var, ...], task: str
+) -> None:
     """Refuse where a turn of one loop needs what a later turn of another does, or undoes it."""
     where = places(before)
     groups: list[list[BlockRealize]] = []
@@ -201,8 +208,16 @@ def _check_order(before: PrimFunc, func: PrimFunc, chains: list[list[For]], task
         )
     for k, group in enumerate(groups):
         for realize in group:
-            for other in (r for later in groups[k + 1 :] for r in later):
-                both = [b for b in written(realize.block) if b in written(other.block)]
+            behind = [r for later in groups[k + 1 :] for r in later]
+            pairs = [(r.block, realize.block) for earlier in groups[:k] for r in earlier]
+            pairs += [(realize.block, r.block) for r in behind]
+            for other in behind:
+                both = [
+                    b
+                    for b in written(realize.block)
+                    if b in written(other.block)
+                    and not _in_order(func, new, realize.block, other.block, b)
+                ]
                 if both:
                     raise Refusal(
                         f"Can't {task}: `{realize.block.name}` and `{other.block.name}` both "
@@ -211,4 +226,38 @@ def _check_order(before: PrimFunc, func: PrimFunc, chains: list[list[For]], task
                         other,
                         hint="turn by turn, one could undo what the other did",
                     )
-            check_fed(before, func, places(func).blocks[realize.block.id].block, task)
+            for buffer in read(realize.block):
+                if not all(_in_order(func, new, one, two, buffer) for one, two in pairs):
+                    block = places(func).blocks[realize.block.id].block
+                    check_fed(before, func, block, task, only=buffer)
+
+
+def _in_order(
+    func: PrimFunc, merged: tuple[Var, ...], one: Block, other: Block, buffer: Buffer
+) -> bool:
+    """Whether `one`, which ran before all of `other`, still does for each cell that both touch.
+
+    It is so where, in one turn of the loops around each of `merged`, `other` touches no cell of
+    `buffer` in an earlier turn than `one`, if either writes it. Iterations around them that run at
+    once may hand each other values; nothing is said of those.
+    """
+    where = places(func)
+    outside = where.all_loops_above(where.loops[merged[0]])
+    if any(loop.kind not in ("serial", "unrolled") for loop in outside):
+        return False
+    for var in merged:
+        below = list(units(where.loops[var].body))
+        first, second = (
+            next((unit for unit in below if unit.block and unit.block.id is block.id), None)
+            for block in (one, other)
+        )
+        if first is None or second is None:
+            return False
+        inside = [loop for unit in below for loop in unit.loops]
+        dom = {**around(where, where.loops[var].body), **arith.loop_bounds(inside)}
+        for mine, theirs in (("write", "read"), ("read", "write"), ("write", "write")):
+            if buffer in getattr(first, f"{mine}s") and buffer in getattr(second, f"{theirs}s"):
+                turns = lags(var, (first, mine), (second, theirs), buffer, dom)
+                if turns is None or max(turns, default=0) > 0:
+                    return False
+    return True
