@@ -183,7 +183,7 @@ def tasks(seed: int) -> Iterator[Task]:
     """Programs of the corpus and of random schedules in turn, with one seed, then the next."""
     corpus = [(family, name) for family, programs in FAMILIES.items() for name in programs]
     for k in itertools.count():
-        family, name = corpus[k * 37 % len(corpus)]  # families in turn
+        family, name = corpus[(k + seed * 101) * 37 % len(corpus)]  # families in turn
         yield family, name, seed + k // len(corpus)
         yield "random", str(seed * 1_000_000 + k), seed
 

@@ -162,15 +162,15 @@ def explained_program(verb: str, text: str) -> str:
 
 
 # Of the steps that TVM takes and that terms call right, those that are refused for a reason that
-# terms do not see, each with a section of docs/differences-from-tvm.md. "threads": what a kernel
+# terms do not see; most have a section of docs/differences-from-tvm.md. "threads": what a kernel
 # would do otherwise. "chosen": nothing that the step would change for the better, or that our
 # buffers and loops have no form for.
 THREADS: tuple[Explanation, ...] = (
     # a second bind, or another kind of loop, would undo the first in silence
     Explanation("A bound loop stays bound", "*", r"it is bound to"),
-    # how many threads, or lanes of a vector, there are does not change within a kernel
-    Explanation("One axis, one extent", "bind", r"number of its iterations varies"),
-    Explanation("One axis, one extent", "vectorize", r"number of its iterations varies"),
+    # TVM takes these and refuses them when it lowers: a non-constant loop, lanes that vary
+    Explanation("TVM refuses it later", "unroll", r"number of its iterations varies"),
+    Explanation("TVM refuses it later", "vectorize", r"number of its iterations varies"),
     # a kernel has one extent for an axis
     Explanation("One axis, one extent", "bind", r"it runs .* times, but"),
     # two loops on one axis have one value: iterations would be left out

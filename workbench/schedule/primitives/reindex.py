@@ -97,10 +97,11 @@ def reindex(func: PrimFunc, block: Block, buffer: list[str | int] | str) -> Edit
             block,
             hint=f'reindex what it writes: ("write", {written(block).index(target)})',
         )
-    check_whole(func, block, task)
-    _check_alone(func, block, target, reading, task)
     where = places(func)
     scope = where.scope(where.realize(block))
+    if not (reading and target in func.params and scope.block is func.root):
+        check_whole(func, block, task)  # else the copy may hold what no iteration reads
+    _check_alone(func, block, target, reading, task)
     ends = {**around(where, scope), **domain(scope.block), **domain(block)}
     indices = _indices(block, target, ends, task)
     used = [it for it in block.iter_vars if any(it.var in variables(i) for i in indices)]
