@@ -87,7 +87,7 @@ def blockize(func: PrimFunc, target: For, preserve_unit_iters: bool = True) -> E
     realize, loops = _inside(func, target, task)
     block = realize.block
     if block.init is not None:
-        check_stage(func, block, "blockize")  # a sum that another block goes on with starts once
+        check_stage(func, block, "blockize", sole=False)  # sums start in their own first turn
     dom = around(places(func), realize)
     turn = {one.loop_var: dom[one.loop_var] for one in loops}
     parts = [
