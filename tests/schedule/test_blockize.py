@@ -206,3 +206,20 @@ for i in range(1):
                 T.writes(C[vi_i])
                 C[vi_i] = A[vi_i]"""
     )
+
+
+PART_OF_A_SUM = """\
+@T.prim_func
+def main(A: T.Buffer((6, 5), "float32"), C: T.Buffer((6,), "float32")):
+    for i, k in T.grid(6, 5):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = T.float32(1)
+            C[vi] = C[vi] + A[vi, vk]
+"""
+
+
+def test_the_part_of_a_sum_that_starts_it():
+    steps = (lambda sch: sch.loop_partition("k", [2, None]), lambda sch: sch.blockize("k0"))
+    assert 'with T.block("C_k0_o"):' in after(PART_OF_A_SUM, *steps)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.block_programs import FORK, SPREAD, TWO_D, TWO_STAGES
+from tests.support.block_programs import FORK, SPREAD, SUM, TWO_D, TWO_STAGES
 from tests.support.steps import after
 
 
@@ -130,3 +130,63 @@ for i_m in range(8):
         T.writes(C[vj])
         C[vj] = B[vj + 8] + T.float32(1)"""
     )
+
+
+LAGGING = """\
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
+    B = T.alloc_buffer((8,), "float32")
+    for i in range(8):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            B[vi] = A[vi] * 2.0
+    for j in range(8):
+        with T.block("C"):
+            vj = T.axis.spatial(8, j)
+            C[vj] = B[vj] + T.if_then_else(vj >= 2, B[vj - 2], 0.0)
+"""
+
+TWO_HALVES = """\
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
+    for i in range(4):
+        with T.block("low"):
+            vi = T.axis.spatial(4, i)
+            C[vi] = A[vi] * 2.0
+    for j in range(4):
+        with T.block("high"):
+            vj = T.axis.spatial(4, j)
+            C[7 - vj] = A[vj] + 1.0
+"""
+
+IN_PLACE = """\
+@T.prim_func
+def main(A: T.Buffer((3, 5), "float32"), S: T.Buffer((3,), "float32")):
+    for i, k in T.grid(3, 5):
+        with T.block("S"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                S[vi] = 1.0
+            S[vi] = S[vi] + A[vi, vk] * A[vi, vk]
+    for m, n in T.grid(3, 5):
+        with T.block("A"):
+            vm, vn = T.axis.remap("SS", [m, n])
+            A[vm, vn] = A[vm, vn] / S[vm]
+"""
+
+
+def test_what_is_read_was_made_in_this_turn_or_an_earlier_one():
+    assert "B[vj - 2]" in after(LAGGING, lambda sch: sch.merge("i", "j"))
+
+
+def test_two_that_write_different_cells():
+    assert "for i_m in range(4):" in after(TWO_HALVES, lambda sch: sch.merge("i", "j"))
+
+
+def test_cells_are_overwritten_after_they_were_read():
+    assert "for i_m in range(3):" in after(IN_PLACE, lambda sch: sch.merge("i", "m"))
+
+
+def test_where_a_sum_starts_and_where_it_goes_on():
+    steps = (lambda sch: sch.decompose_reduction("C", "i"), lambda sch: sch.merge("i_init", "i"))
+    assert "for i_init_m in range(6):" in after(SUM, *steps)

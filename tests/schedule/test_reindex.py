@@ -261,3 +261,17 @@ for i in range(6):
                 T.writes(C[vi_o, vj_i])
                 C[vi_o, vj_i] = C[vi_o, vj_i] + A_reindex[vk_i] * B[vk_i, vj_i]"""
     )
+
+
+PART = """\
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    for i in range(5):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i + 2)
+            B[vi] = A[7 - vi] * 2.0
+"""
+
+
+def test_of_an_argument_more_may_be_copied_than_is_read():
+    assert "B[vi] = A_reindex[vi]" in after(PART, lambda sch: sch.reindex("B", ("read", 0)))

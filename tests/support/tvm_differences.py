@@ -159,3 +159,45 @@ def explained_program(verb: str, text: str) -> str:
         if is_program and re.search(known.ours, text):
             return known.name
     return ""
+
+
+# Of the steps that TVM takes and that terms call right, those that are refused for a reason that
+# terms do not see; most have a section of docs/differences-from-tvm.md. "threads": what a kernel
+# would do otherwise. "chosen": nothing that the step would change for the better, or that our
+# buffers and loops have no form for.
+THREADS: tuple[Explanation, ...] = (
+    # a second bind, or another kind of loop, would undo the first in silence
+    Explanation("A bound loop stays bound", "*", r"it is bound to"),
+    # TVM takes these and refuses them when it lowers: a non-constant loop, lanes that vary
+    Explanation("TVM refuses it later", "unroll", r"number of its iterations varies"),
+    Explanation("TVM refuses it later", "vectorize", r"number of its iterations varies"),
+    # a kernel has one extent for an axis
+    Explanation("One axis, one extent", "bind", r"it runs .* times, but"),
+    # two loops on one axis have one value: iterations would be left out
+    Explanation("One axis, one loop", "bind", r"is bound to it too, and .* uses both"),
+    # TVM writes a reduction across threads when it lowers
+    Explanation("Reductions across threads", "bind", r"would both update"),
+)
+CHOSEN: tuple[Explanation, ...] = (
+    # the block goes on reading the buffer, and the copy behind it has no reader
+    Explanation("Moves that do nothing", "cache_read", r"` itself writes \w+\.$"),
+    # the iterator gets wider, and nothing runs what comes in addition
+    Explanation("Padding that would be summed", "pad_einsum", r"has no loop of its own"),
+    # elements of a row stay side by side in our memory
+    Explanation("Alignment of the last axis", "storage_align", r"is the last, whose elements"),
+    # the step moves a block to where nobody needs it
+    Explanation("Moves that do nothing", "*", r"no block (ahead of it makes|after it reads)"),
+    # the kind and the notes of merged loops would be forgotten
+    Explanation("Merging plain loops side by side", "merge", r"is no plain loop any more"),
+    # the shape that the caller passes is another one, or the map changes nothing
+    Explanation("Arguments stay as they are", "transform_layout", r"it is an argument, which"),
+)
+
+
+def explained_share(verb: str, ours: str) -> tuple[str, str]:
+    """The kind and the name of the known difference that our refusal of a right step is."""
+    for kind, rules in (("threads", THREADS), ("chosen", CHOSEN)):
+        for known in rules:
+            if known.verb in (verb, "*") and re.search(known.ours, ours.splitlines()[0]):
+                return kind, known.name
+    return "", ""

@@ -88,8 +88,8 @@ def blockize(func: PrimFunc, target: For, preserve_unit_iters: bool = True) -> E
     site = Site(func, target, f"blockize `{target.loop_var.name}`")
     realize, loops = _inside(site)
     block = realize.block
-    if block.init is not None:  # a sum that another block goes on with starts once
-        check_stage(Site(func, block, f"blockize `{block.name}`"))
+    if block.init is not None:  # sums start in their own first turn
+        check_stage(Site(func, block, f"blockize `{block.name}`"), sole=False)
     dom = bounds_at(site.places, realize)
     turn = dom.of(loops)
     within = Site(func, block, site.task)

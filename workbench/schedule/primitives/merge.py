@@ -6,8 +6,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
+from workbench import arith
+from workbench.access.cells import lags
+from workbench.access.units import units
 from workbench.diag import Refusal
 from workbench.ir import (
+    Block,
+    BlockRealize,
+    Buffer,
     Expr,
     For,
     PrimFunc,
@@ -18,10 +24,12 @@ from workbench.ir import (
     seq,
     substitute,
 )
+from workbench.ir.places import Places, places
+from workbench.schedule.domains import bounds_at
 from workbench.schedule.feeding import check_fed
 from workbench.schedule.nest import constant_extent, nest
 from workbench.schedule.primitive import Edit, Key, primitive
-from workbench.schedule.scope import buffers_written
+from workbench.schedule.scope import buffers_read, buffers_written
 from workbench.schedule.site import Site
 
 
@@ -98,7 +106,7 @@ def merge(func: PrimFunc, *loops: For) -> Edit:
     body = nest(merged, seq(*(_body(chain, new) for chain in by_place)))
     beside = seq(*stmts[:at], body, *stmts[at + len(tops) :])
     changed = site.places.replace(site.places.parent[tops[0]], beside)
-    _check_order(site, changed, by_place)
+    _check_order(site, changed, by_place, new)
     became: dict[Key, tuple[Key, ...]] = {
         one.loop_var: (var,) for chain in chains for one, var in zip(chain, new, strict=True)
     }
@@ -176,14 +184,25 @@ def _body(chain: list[For], new: tuple[Var, ...]) -> Stmt:
     return substitute(chain[-1].body, values)
 
 
-def _check_order(site: Site[For], changed: PrimFunc, chains: list[list[For]]) -> None:
+def _check_order(
+    site: Site[For], changed: PrimFunc, chains: list[list[For]], new: tuple[Var, ...]
+) -> None:
     """Refuse where a turn of one loop needs what a later turn of another does, or undoes it."""
     groups = [site.places.blocks_under(chain[-1]) for chain in chains]
+
+    def in_order(one: BlockRealize, other: BlockRealize, buffer: Buffer) -> bool:
+        return _in_order(places(changed), new, one.block, other.block, buffer)
+
     for k, group in enumerate(groups):
         for realize in group:
-            for other in (r for later in groups[k + 1 :] for r in later):
+            behind = [r for later in groups[k + 1 :] for r in later]
+            pairs = [(r, realize) for earlier in groups[:k] for r in earlier]
+            pairs += [(realize, r) for r in behind]
+            for other in behind:
                 both = [
-                    b for b in buffers_written(realize.block) if b in buffers_written(other.block)
+                    b
+                    for b in buffers_written(realize.block)
+                    if b in buffers_written(other.block) and not in_order(realize, other, b)
                 ]
                 if both:
                     raise site.refuse(
@@ -191,6 +210,39 @@ def _check_order(site: Site[For], changed: PrimFunc, chains: list[list[For]]) ->
                         f"write {both[0].name}",
                         realize,
                         other,
-                        hint="turn by turn, one could undo what the other did",
+                        detail="turn by turn, one could undo what the other did",
+                        hint="let one of the two write another buffer",
                     )
-            check_fed(site, site.after(changed, realize.block.id))
+            for buffer in buffers_read(realize.block):
+                if not all(in_order(one, two, buffer) for one, two in pairs):
+                    check_fed(site, site.after(changed, realize.block.id), only=buffer)
+
+
+def _in_order(
+    where: Places, merged: tuple[Var, ...], one: Block, other: Block, buffer: Buffer
+) -> bool:
+    """Whether `one`, which ran before all of `other`, still does for each cell that both touch.
+
+    It is so where, in one turn of the loops around each of `merged`, `other` touches no cell of
+    `buffer` in an earlier turn than `one`, if either writes it. Iterations around them that run at
+    once may hand each other values; nothing is said of those.
+    """
+    outside = where.all_loops_above(where.loops[merged[0]])
+    if any(loop.kind not in ("serial", "unrolled") for loop in outside):
+        return False
+    for var in merged:
+        below = list(units(where.loops[var].body))
+        first, second = (
+            next((unit for unit in below if unit.block and unit.block.id is block.id), None)
+            for block in (one, other)
+        )
+        if first is None or second is None:
+            return False
+        inside = [loop for unit in below for loop in unit.loops]
+        dom = {**bounds_at(where, where.loops[var].body), **arith.loop_bounds(inside)}
+        for mine, theirs in (("write", "read"), ("read", "write"), ("write", "write")):
+            if buffer in getattr(first, f"{mine}s") and buffer in getattr(second, f"{theirs}s"):
+                turns = lags(var, (first, mine), (second, theirs), buffer, dom)
+                if turns is None or max(turns, default=0) > 0:
+                    return False
+    return True

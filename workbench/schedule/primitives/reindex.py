@@ -102,7 +102,8 @@ def reindex(func: PrimFunc, block: Block, buffer: list[str | int] | str) -> Edit
             f"it writes {target.name} too",
             hint=f'reindex what it writes: ("write", {buffers_written(block).index(target)})',
         )
-    check_whole(named)
+    if not (reading and target in func.params and site.scope.block is func.root):
+        check_whole(named)  # else the copy may hold what no iteration reads
     _check_alone(named, target, reading)
     ends = {**bounds_at(site.places, site.scope), **domain(site.scope.block), **domain(block)}
     indices = _indices(named, target, ends)
