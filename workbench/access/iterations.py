@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import islice, product
+from itertools import combinations_with_replacement, islice, product
 from math import prod
 
 from workbench import arith
 from workbench.access.cells import lags, made_there
-from workbench.access.units import Bounds, Cell, Unit, keeps_apart, told, units, writes_apart
+from workbench.access.units import (
+    Bounds,
+    Cell,
+    Unit,
+    keeps_apart,
+    opened,
+    told,
+    units,
+    writes_apart,
+)
 from workbench.arith.evaluate import compiled
 from workbench.ir import (
     TRUE,
@@ -147,11 +156,11 @@ def feeds(stmt: Stmt, writer: Unit, reader: Unit, buffer: Buffer, dom: Bounds) -
 def _branches(stmt: Stmt, a: Unit, b: Unit) -> list[Stmt]:
     """Where the ways to two units part: the statement with the one that runs first, and the other.
 
-    Nothing where a choice parts them.
+    Nothing where a choice parts them, or where they are one.
     """
     while True:
         parts = [s for s in inner(stmt) if _holds(s, a.stmt) or _holds(s, b.stmt)]
-        if len(parts) > 1:
+        if len(parts) != 1:
             return parts if isinstance(stmt, SeqStmt) else []
         stmt = parts[0]
 
@@ -178,6 +187,14 @@ def carries(loop: For, one: Unit, other: Unit, buffer: Buffer, dom: Bounds) -> b
     )
 
 
+def carries_own(loop: For, unit: Unit, buffer: Buffer, dom: Bounds) -> bool:
+    """As `carries`, of all that `unit` stores and loads, whatever its block declares."""
+    parts = list(opened(unit))
+    inside = arith.loop_bounds([one for part in parts for one in part.loops], dom)
+    pairs = combinations_with_replacement(parts, 2)
+    return any(carries(loop, a, b, buffer, {**dom, **inside}) for a, b in pairs)
+
+
 def _meets_another(
     loop: For, writer: Unit, user: Unit, kind: str, buffer: Buffer, dom: Bounds
 ) -> bool:
@@ -188,7 +205,7 @@ def _meets_another(
         for b, n in user.cells(buffer, kind)
     ):
         return False
-    parts = _branches(loop.body, writer, user) if writer.stmt is not user.stmt else []
+    parts = _branches(loop.body, writer, user)
     if parts and apart(loop, writer, dom):
         maker, use = parts if _holds(parts[0], writer.stmt) else parts[::-1]
         if made_there(maker, use, buffer, dom, kind=kind):
