@@ -342,3 +342,45 @@ where:
 found: O[1] is reached in both iterations of `i`
 do:    keep `i` serial"""
     )
+
+
+GUARDED = """
+@T.prim_func
+def main(X: T.Buffer(({n},), "float32"), B: T.Buffer(({n}, {n}), "float32")):
+    V = T.alloc_buffer(({n},))
+    for i in range({n}):
+        for j in range({n}):
+            with T.block("V"):
+                vj = T.axis.spatial({n}, j)
+                T.where({made})
+                V[vj] = X[vj]
+        for j in range({n}):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                T.where({used})
+                B[vi, vj] = V[vj]
+"""
+
+
+@pytest.mark.parametrize("n", [4, 50, 1024])
+@pytest.mark.parametrize(
+    ("made", "used", "is_right"),
+    [
+        ("j < {n}", "j >= 0", True),
+        ("j < {n} - 1", "j < {n} - 1", True),
+        ("j < {n} - 2", "j * 2 < {n} - 4", True),
+        ("i < 3", "i < 3", True),
+        ("i < 3", "j >= 0", False),
+        ("j < {n} - 2", "j < {n} - 1", False),
+        ("X[0] > T.float32(0)", "j >= 0", False),
+    ],
+)
+def test_what_a_condition_leaves_out_is_another_iterations(
+    made: str, used: str, is_right: bool, n: int
+):
+    func = parsed(GUARDED.format(n=n, made=made.format(n=n), used=used.format(n=n)))
+    if is_right:
+        refuse_conflict(func, loop_named(func, "i"), "Can't", "blocks")
+    else:
+        with pytest.raises(Refusal, match="`B` reads parts of V that another block writes in `V`"):
+            refuse_conflict(func, loop_named(func, "i"), "Can't", "blocks")

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 from workbench import arith
 from workbench.ir import (
+    TRUE,
     BinOp,
     Block,
     BlockRealize,
@@ -20,6 +21,7 @@ from workbench.ir import (
     Expr,
     For,
     IfThenElse,
+    Not,
     Range,
     Stmt,
     Var,
@@ -45,7 +47,7 @@ class Unit:
 
     stmt: BlockRealize | BufferStore
     loops: tuple[For, ...]  # outermost first
-    tests: tuple[Expr, ...] = ()  # what says, from data, whether or how often it runs
+    conditions: tuple[Expr, ...] = ()  # what holds wherever it runs
 
     @property
     def block(self) -> Block | None:
@@ -83,10 +85,15 @@ class Unit:
     @cached_property
     def _deciding(self) -> list[BufferLoad]:
         """The loads outside of it that say whether, or for which values, it runs."""
-        own: tuple[Expr, ...] = ()
-        if isinstance(self.stmt, BlockRealize):
-            own = (self.stmt.predicate, *self.stmt.iter_values)
-        return [n for e in (*self.tests, *own) for n in walk(e) if isinstance(n, BufferLoad)]
+        around = [*self.holds, *(e for loop in self.loops for e in (loop.min, loop.extent))]
+        return [n for e in (*around, *self.values.values()) for n in walk(e)
+                if isinstance(n, BufferLoad)]  # fmt: skip
+
+    @property
+    def holds(self) -> tuple[Expr, ...]:
+        """The conditions under which it runs, its own among them."""
+        own = self.stmt.predicate if isinstance(self.stmt, BlockRealize) else TRUE
+        return self.conditions if own is TRUE else (*self.conditions, own)
 
     @property
     def loads(self) -> list[BufferLoad]:
@@ -142,29 +149,24 @@ def _size(box: Range) -> int:
     return int(box.extent.value) if isinstance(box.extent, Const) else -1
 
 
-def units(stmt: Stmt, loops: tuple[For, ...] = (), tests: tuple[Expr, ...] = ()) -> Iterator[Unit]:
+def units(
+    stmt: Stmt, loops: tuple[For, ...] = (), conditions: tuple[Expr, ...] = ()
+) -> Iterator[Unit]:
     """The outermost blocks and the bare stores in `stmt`, in program order.
 
-    `loops` and `tests` are of what is around it.
+    `loops` and `conditions` are of what is around it.
     """
-    if isinstance(stmt, (BlockRealize, BufferStore)):
-        yield Unit(stmt, loops, tests)
-        return
-    below = (*loops, stmt) if isinstance(stmt, For) else loops
-    tests = (*tests, *filter(_is_data, _control(stmt)))
-    for child in inner(stmt):
-        yield from units(child, below, tests)
-
-
-def _control(stmt: Stmt) -> tuple[Expr, ...]:
-    """What says whether, or how often, the statements in `stmt` run."""
-    if isinstance(stmt, For):
-        return stmt.min, stmt.extent
-    return (stmt.condition,) if isinstance(stmt, IfThenElse) else ()
-
-
-def _is_data(expr: Expr) -> bool:
-    return any(isinstance(node, BufferLoad) for node in walk(expr))
+    match stmt:
+        case BlockRealize() | BufferStore():
+            yield Unit(stmt, loops, conditions)
+        case IfThenElse(condition, then_case, else_case):
+            yield from units(then_case, loops, (*conditions, condition))
+            if else_case is not None:
+                yield from units(else_case, loops, (*conditions, Not(condition)))
+        case _:
+            below = (*loops, stmt) if isinstance(stmt, For) else loops
+            for child in inner(stmt):
+                yield from units(child, below, conditions)
 
 
 def opened(unit: Unit) -> Iterator[Unit]:
@@ -172,9 +174,8 @@ def opened(unit: Unit) -> Iterator[Unit]:
     if not isinstance(unit.stmt, BlockRealize):
         yield unit
         return
-    around = (*unit.tests, *filter(_is_data, (unit.stmt.predicate, *unit.stmt.iter_values)))
     for part in inner(unit.stmt):
-        for one in units(substitute(part, unit.values), unit.loops, around):
+        for one in units(substitute(part, unit.values), unit.loops, unit.holds):
             yield from opened(one)
 
 

@@ -98,9 +98,9 @@ def _refuse_own(
     if unit.block is not None:
         if not unit.accumulates and writes_apart(unit.block) is True:
             return
-        if not any(_depends(value, var, dom) for value in unit.values.values()):
-            if unit.accumulates and doers in ("lanes", "iterations"):
-                raise _update_conflict(loop, unit, dom, task, doers, free)
+        told = [*unit.values.values(), *(unit.holds if unit.accumulates else ())]
+        again = unit.accumulates and doers in ("lanes", "iterations")
+        if not again and not any(_depends(value, var, dom) for value in told):
             return  # each does the whole: seen to when the program is whole, see `findings`
     if not apart(loop, unit, dom):
         raise _update_conflict(loop, unit, dom, task, doers, free)
