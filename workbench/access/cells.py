@@ -10,7 +10,7 @@ from math import prod
 from weakref import WeakKeyDictionary
 
 from workbench import arith
-from workbench.access.facts import conjuncts, fact, facts, follows
+from workbench.access.facts import conjuncts, fact, facts, follows, skips
 from workbench.access.units import Bounds, Box, Unit, inside, same_cell, touched, units
 from workbench.arith.evaluate import Env, compiled
 from workbench.ir import (
@@ -80,11 +80,11 @@ def made_there(
     uses = list(_accesses(user, buffer, kind, same or {}))
     found = all_made(uses, writes, buffer.shape, dom)
     if found is None and boxes:
-        return all(_runs_for(w, use, buffer.shape, dom) for w in writes for use in uses)
+        return all(runs_for(w, use, buffer.shape, dom) for w in writes for use in uses)
     return found is True
 
 
-def _runs_for(made: Access, use: Access, shape: tuple[int, ...], dom: Bounds) -> bool:
+def runs_for(made: Access, use: Access, shape: tuple[int, ...], dom: Bounds) -> bool:
     """Whether no condition keeps `made` from any cell of `use` in `shape` that it would write."""
     if not {*made.sizes, *use.sizes} <= {1}:
         return False
@@ -139,7 +139,7 @@ def _accesses(stmt: Stmt, buffer: Buffer, kind: str, same: dict[Var, Expr]) -> I
 
 
 def of_unit(unit: Unit, buffer: Buffer, kind: str, same: dict[Var, Expr]) -> Iterator[Access]:
-    predicate = _all(unit.holds)
+    predicate = all_of(unit.holds)
     own = [loop.loop_var for loop in unit.loops]
     for cell, sizes in unit.cells(buffer, kind):
         corner = [
@@ -150,14 +150,19 @@ def of_unit(unit: Unit, buffer: Buffer, kind: str, same: dict[Var, Expr]) -> Ite
         yield Access(corner, whole, substitute(predicate, same), own)
 
 
-def _all(conditions: Sequence[Expr]) -> Expr:
+def touching(indices: Sequence[Expr], conditions: Sequence[Expr], own: Collection[Var]) -> Access:
+    """One cell at `indices`, touched where `conditions` hold."""
+    return Access(indices, [1] * len(indices), all_of(conditions), own)
+
+
+def all_of(conditions: Sequence[Expr]) -> Expr:
     return reduce(lambda a, b: binary("and", a, b), conditions) if conditions else TRUE
 
 
 def at_most(unit: Unit, buffer: Buffer, kind: str) -> list[Access]:
     """What `unit` touches, and maybe more: data that keeps it from running are not known."""
     known = [c for c in unit.holds if not any(isinstance(n, BufferLoad) for n in walk(c))]
-    return [replace(side, predicate=_all(known)) for side in of_unit(unit, buffer, kind, {})]
+    return [replace(side, predicate=all_of(known)) for side in of_unit(unit, buffer, kind, {})]
 
 
 def all_made(
@@ -224,7 +229,7 @@ def disjoint(one: Access, other: Access, dom: Bounds) -> bool:
     corner = [substitute(index, dict(fresh)) for index in other.corner]
     known = facts([one.predicate, substitute(other.predicate, dict(fresh))])
     return any(
-        follows(b - a - m, known, dom) or follows(a - b - n, known, dom)
+        follows(b - a - m, known, dom) or follows(a - b - n, known, dom) or skips(a - b, m, n, dom)
         for a, m, b, n in zip(one.corner, one.sizes, corner, other.sizes, strict=True)
     )
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from math import gcd
 
 from workbench import arith
 from workbench.access.units import Bounds
-from workbench.ir import BinOp, BufferLoad, Expr, Not, dtypes, walk
+from workbench.ir import BinOp, BufferLoad, Const, Expr, Not, Var, dtypes, walk
 
 _OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
@@ -72,3 +73,21 @@ def _scales(goal: Expr, one: Expr, dom: Bounds) -> set[tuple[int, int]]:
         (1, a // b) for a, b in pairs if a % b == 0
     }
     return {pair for pair in found if min(pair) > 0}
+
+
+def skips(gap: Expr, m: int, n: int, dom: Bounds) -> bool:
+    """Whether `m` indices and `n` that begin `gap` before them are proved to have none in common.
+
+    By remainders: of what all terms are multiples of, or of the one modulo that two terms share.
+    """
+    total = arith.Simplifier(dom).sum_of(_without_modulo(gap))
+    step = gcd(*total.digits.values())
+    return step > 0 and all((total.const - common) % step for common in range(1 - m, n))
+
+
+def _without_modulo(gap: Expr) -> Expr:
+    """The difference of ``a % c`` and ``b % c`` as ``a - b`` and a multiple of c."""
+    match gap:
+        case BinOp("-", BinOp("%", a, Const(value=c)), BinOp("%", b, Const(value=d))) if c == d:
+            return a - b + Var("times", gap.dtype) * int(c)
+    return gap
