@@ -23,7 +23,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "access": {"ir", "arith"},
     "check": _BASE | {"target", "access"},
     "schedule": _BASE | {"target", "access", "check"},
-    "lower": _BASE | {"target", "check"},
+    "lower": _BASE | {"target", "access", "check"},
     "codegen": _LOWERED,
     "emulate": _LOWERED,
     "insight": _LOWERED | {"emulate"},

@@ -11,6 +11,7 @@ import workbench as wb
 from tests.support.cpp import run_cpp
 from tests.support.gpu_programs import MATMUL, block_matmul, parsed
 from workbench import emulate, target
+from workbench.diag import Refusal
 from workbench.emulate import EmulationError
 from workbench.ir import Barrier, PrimFunc, rewrite, walk
 from workbench.lower import Lowered, lower
@@ -77,6 +78,61 @@ def test_the_text_shows_the_turns():
     assert "float A_shared[256];" in source
     assert "A_shared[k_0 % 2 * 128 + ax0_ax1_fused_0 * 64 + i_1_j_1_fused * 4]" in source
     assert source.count("__syncthreads()") == 1
+
+
+@pytest.mark.parametrize("size", [60, 61, 50])
+@pytest.mark.parametrize("depth", [8, 32])
+def test_tiles_with_a_tail_take_turns(size: int, depth: int, gxx: str):
+    sch = wb.Schedule(parsed(MATMUL.replace("64", str(size))))
+    block_matmul(sch, sch.get_block("C"), True, local=4, threads=4, depth=depth)
+    for block in ("A_shared", "B_shared"):
+        sch.annotate(block, NOTE, 0)
+    lowered = lower(sch.func, CUDA)
+    assert barriers(lowered) == 1
+    check_results(sch.func, lowered)
+
+
+GUARDED = """
+@T.prim_func
+def main(A: T.Buffer((96,), "float32"), B: T.Buffer((96,), "float32")):
+    S = T.alloc_buffer((32,), scope="shared")
+    for t in T.thread_binding(32, thread="threadIdx.x"):
+        for k in range(3):
+            with T.block("S"):
+                T.where({made})
+                T.reads(A[k * 32 + t])
+                T.writes(S[t])
+                T.block_attr({{"double_buffer_scope": 0}})
+                S[t] = A[k * 32 + t]
+            if {used}:
+                B[k * 32 + t] = S[31 - t]
+"""
+GUARDS = ("k * 32 + t < 70", "k * 32 + 31 - t < 70", "k < 2", "k < 1", "t < 30", "31 - t < 30",
+          "t >= 0", "A[0] > T.float32(9)")  # fmt: skip
+
+
+@pytest.mark.parametrize("made", GUARDS)
+@pytest.mark.parametrize("used", GUARDS)
+def test_a_turn_reads_what_its_guard_let_it_fetch(made: str, used: str, gxx: str):
+    func = parsed(GUARDED.format(made=made, used=used))
+
+    def runs(test: str, k: int, t: int) -> bool:
+        return "A" not in test and bool(eval(test, {"k": k, "t": t}))
+
+    places = [(k, t) for k in range(3) for t in range(32)]
+    if not all(runs(made, k, 31 - t) for k, t in places if "A" in used or runs(used, k, t)):
+        with pytest.raises(Refusal, match="may read what another one wrote"):
+            lower(func, CUDA)
+        return
+    lowered = lower(func, CUDA)
+    a = np.random.default_rng(0).integers(-4, 5, 96).astype("float32")  # none is above 9
+    wanted, emulated, compiled = (np.zeros_like(a) for _ in range(3))
+    for k, t in places:
+        wanted[k * 32 + t] = a[k * 32 + 31 - t] if runs(used, k, t) else 0
+    emulate.run(lowered.kernels, [a.copy(), emulated])
+    run_cpp(lowered, [a.copy(), compiled])
+    np.testing.assert_array_equal(emulated, wanted)
+    np.testing.assert_array_equal(compiled, wanted)
 
 
 def test_without_its_barrier_the_emulator_sees_a_race():

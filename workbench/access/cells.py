@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import product
 from math import prod
 from weakref import WeakKeyDictionary
 
 from workbench import arith
+from workbench.access.facts import conjuncts, fact, facts, follows, skips
 from workbench.access.units import Bounds, Box, Unit, inside, same_cell, touched, units
 from workbench.arith.evaluate import Env, compiled
 from workbench.ir import (
     TRUE,
+    BinOp,
     Block,
     BlockRealize,
     Buffer,
+    BufferLoad,
     BufferStore,
     Const,
     Expr,
@@ -23,9 +27,11 @@ from workbench.ir import (
     IfThenElse,
     Stmt,
     Var,
+    binary,
     const,
     free_vars,
     substitute,
+    walk,
 )
 from workbench.ir.places import inner
 
@@ -73,18 +79,67 @@ def made_there(
         return True
     uses = list(_accesses(user, buffer, kind, same or {}))
     found = all_made(uses, writes, buffer.shape, dom)
-    return boxes if found is None else found
+    if found is None and boxes:
+        return all(runs_for(w, use, buffer.shape, dom) for w in writes for use in uses)
+    return found is True
+
+
+def runs_for(made: Access, use: Access, shape: tuple[int, ...], dom: Bounds) -> bool:
+    """Whether no condition keeps `made` from any cell of `use` in `shape` that it would write."""
+    if not {*made.sizes, *use.sizes} <= {1}:
+        return False
+    known = facts([use.predicate])
+    known += [size - 1 - at for at, size in zip(use.corner, shape, strict=True)]
+    for condition in conjuncts(made.predicate):
+        goal = fact(condition)
+        told = () if goal is None else _told_by_cell(goal, made, use, dom)
+        if not any(follows(one, known, dom) for one in told):
+            return False
+    return True
+
+
+def _told_by_cell(goal: Expr, made: Access, use: Access, dom: Bounds) -> Iterator[Expr]:
+    """`goal`, a number of an iteration of `made`, as one of the cell that `use` shares with it.
+
+    At that cell their indices are equal: what they differ in may be added in any multiple, and each
+    index be solved for a variable that it has once. A variable that no index has is taken to be at
+    its start: one iteration is enough. Where no own variable of `made` is left, all that write the
+    cell agree.
+    """
+    told = {var for index in made.corner for var in free_vars(index)}
+    solved: dict[Var, Expr] = {
+        var: const(dom[var][0], var.type) for var in made.own if var in dom and var not in told
+    }
+    for index, at in zip(made.corner, use.corner, strict=True):
+        factors = arith.linear(index, made.own)
+        for var, factor in factors[0].items() if factors else ():
+            if abs(factor) == 1 and var not in solved:
+                solved[var] = var + (at - index) * factor
+                break
+    sizes = {
+        int(node.b.value)
+        for index in made.corner
+        for node in walk(index)
+        if isinstance(node, BinOp) and node.op in ("//", "%") and isinstance(node.b, Const)
+    }
+    for multiples in product((0, 1, *sizes), repeat=len(made.corner)):
+        more = goal
+        for multiple, index, at in zip(multiples, made.corner, use.corner, strict=True):
+            more = more + (index - at) * multiple
+        more = arith.simplify(substitute(more, solved), dom)
+        if set(made.own).isdisjoint(free_vars(more)):
+            yield more
 
 
 def _accesses(stmt: Stmt, buffer: Buffer, kind: str, same: dict[Var, Expr]) -> Iterator[Access]:
     """What the units of `stmt` touch of `buffer`; a size that varies is the whole dimension."""
     for unit in units(stmt):
         if buffer in (unit.reads if kind == "read" else unit.writes):
-            yield from _of_unit(unit, buffer, kind, same)
+            yield from of_unit(unit, buffer, kind, same)
 
 
-def _of_unit(unit: Unit, buffer: Buffer, kind: str, same: dict[Var, Expr]) -> Iterator[Access]:
-    predicate = unit.stmt.predicate if isinstance(unit.stmt, BlockRealize) else TRUE
+def of_unit(unit: Unit, buffer: Buffer, kind: str, same: dict[Var, Expr]) -> Iterator[Access]:
+    predicate = all_of(unit.holds)
     own = [loop.loop_var for loop in unit.loops]
     for cell, sizes in unit.cells(buffer, kind):
         corner = [
@@ -93,6 +148,21 @@ def _of_unit(unit: Unit, buffer: Buffer, kind: str, same: dict[Var, Expr]) -> It
         ]
         whole = [size if size > 0 else most for size, most in zip(sizes, buffer.shape, strict=True)]
         yield Access(corner, whole, substitute(predicate, same), own)
+
+
+def touching(indices: Sequence[Expr], conditions: Sequence[Expr], own: Collection[Var]) -> Access:
+    """One cell at `indices`, touched where `conditions` hold."""
+    return Access(indices, [1] * len(indices), all_of(conditions), own)
+
+
+def all_of(conditions: Sequence[Expr]) -> Expr:
+    return reduce(lambda a, b: binary("and", a, b), conditions) if conditions else TRUE
+
+
+def at_most(unit: Unit, buffer: Buffer, kind: str) -> list[Access]:
+    """What `unit` touches, and maybe more: data that keeps it from running are not known."""
+    known = [c for c in unit.holds if not any(isinstance(n, BufferLoad) for n in walk(c))]
+    return [replace(side, predicate=all_of(known)) for side in of_unit(unit, buffer, kind, {})]
 
 
 def all_made(
@@ -130,7 +200,7 @@ def lags(
     first unit less that of the second, in one iteration of the loops around. None where there are
     too many cells, or where one is told by what is in memory.
     """
-    sides = [list(_of_unit(unit, buffer, kind, {})) for unit, kind in (first, second)]
+    sides = [at_most(unit, buffer, kind) for unit, kind in (first, second)]
     every = [*sides[0], *sides[1]]
     around = {v for side in every for v in side.variables if v not in side.own} - {var}
     try:
@@ -150,6 +220,18 @@ def lags(
             for cell in (cell for one in after for cell in one({**env, **turn})):
                 found |= {other - turn[var] for other in when.get(cell, ())}
     return found
+
+
+def disjoint(one: Access, other: Access, dom: Bounds) -> bool:
+    """Whether no cell is proved to be in boxes of both, whatever the own variables of each are."""
+    fresh = {var: Var(var.name, var.type) for var in other.own}
+    dom = {**dom, **{new: dom[var] for var, new in fresh.items() if var in dom}}
+    corner = [substitute(index, dict(fresh)) for index in other.corner]
+    known = facts([one.predicate, substitute(other.predicate, dict(fresh))])
+    return any(
+        follows(b - a - m, known, dom) or follows(a - b - n, known, dom) or skips(a - b, m, n, dom)
+        for a, m, b, n in zip(one.corner, one.sizes, corner, other.sizes, strict=True)
+    )
 
 
 def never_meet(one: Unit, other: Unit, buffer: Buffer, dom: Bounds) -> bool:
@@ -231,7 +313,7 @@ def _writes_all(block: Block, buffer: Buffer) -> bool:
         if buffer not in unit.writes or (unit.block and not writes_all(unit.block, buffer)):
             continue
         dom |= arith.loop_bounds(unit.loops)
-        made += [_relative(one, region, dom) for one in _of_unit(unit, buffer, "write", {})]
+        made += [_relative(one, region, dom) for one in of_unit(unit, buffer, "write", {})]
     whole = Access([const(0, r.min.dtype) for r in region], sizes, TRUE, ())
     return all_made([whole], made, tuple(sizes), dom) is True
 

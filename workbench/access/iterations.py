@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import islice, product
+from dataclasses import dataclass, replace
+from itertools import combinations_with_replacement, islice, product
 from math import prod
 
 from workbench import arith
-from workbench.access.cells import lags, made_there
-from workbench.access.units import Bounds, Cell, Unit, keeps_apart, told, units, writes_apart
+from workbench.access.cells import Access, at_most, disjoint, lags, made_there
+from workbench.access.units import (
+    Bounds,
+    Unit,
+    keeps_apart,
+    opened,
+    told,
+    units,
+    writes_apart,
+)
 from workbench.arith.evaluate import compiled
 from workbench.ir import (
-    TRUE,
     BlockRealize,
     Buffer,
     BufferLoad,
@@ -30,8 +37,12 @@ _POINTS = 4096  # pairs of iterations that are tried for an example: a few milli
 
 def apart(loop: For, unit: Unit, dom: Bounds) -> bool:
     """Whether different iterations of `loop` are proved to write different cells."""
+    for condition in unit.holds:
+        dom = arith.narrow(dom, condition)
+    first, last = dom.get(loop.loop_var, (0, 1))
     return (
-        all(
+        first >= last
+        or all(
             keeps_apart(cell, sizes, unit, loop, dom)
             for buffer in unit.writes
             for cell, sizes in unit.cells(buffer, "write")
@@ -89,7 +100,7 @@ def decided_by_data(unit: Unit) -> bool:
 
 def _tells(unit: Unit) -> list[Expr]:
     cells = [i for b in unit.writes for cell, _ in unit.cells(b, "write") for i in cell]
-    return [*cells, unit.stmt.predicate] if isinstance(unit.stmt, BlockRealize) else cells
+    return [*cells, *unit.holds]
 
 
 def first_clash(loop: For, unit: Unit, dom: Bounds) -> Clash | None:
@@ -98,7 +109,7 @@ def first_clash(loop: For, unit: Unit, dom: Bounds) -> Clash | None:
     used = [v for v in dom if v in used_by(unit) and v is not loop.loop_var]
     around = [v for v in used if v not in inside]
     names = [*around, loop.loop_var, *(v for v in used if v in inside)]
-    holds = compiled(unit.stmt.predicate if isinstance(unit.stmt, BlockRealize) else TRUE)
+    holds = [compiled(condition) for condition in unit.holds]
     cells = [
         (buffer, [compiled(i) for i in cell], sizes)
         for buffer in unit.writes
@@ -110,7 +121,7 @@ def first_clash(loop: For, unit: Unit, dom: Bounds) -> Clash | None:
     for point in islice(points, _POINTS):
         env = dict(zip(names, point, strict=True))
         time = env[loop.loop_var]
-        if not holds(env):
+        if not all(test(env) for test in holds):
             continue
         for buffer, indices, sizes in cells:
             corner = [index(env) for index in indices]
@@ -147,11 +158,11 @@ def feeds(stmt: Stmt, writer: Unit, reader: Unit, buffer: Buffer, dom: Bounds) -
 def _branches(stmt: Stmt, a: Unit, b: Unit) -> list[Stmt]:
     """Where the ways to two units part: the statement with the one that runs first, and the other.
 
-    Nothing where a choice parts them.
+    Nothing where a choice parts them, or where they are one.
     """
     while True:
         parts = [s for s in inner(stmt) if _holds(s, a.stmt) or _holds(s, b.stmt)]
-        if len(parts) > 1:
+        if len(parts) != 1:
             return parts if isinstance(stmt, SeqStmt) else []
         stmt = parts[0]
 
@@ -178,17 +189,28 @@ def carries(loop: For, one: Unit, other: Unit, buffer: Buffer, dom: Bounds) -> b
     )
 
 
+def carries_own(loop: For, unit: Unit, buffer: Buffer, dom: Bounds) -> bool:
+    """As `carries`, of all that `unit` stores and loads, whatever its block declares."""
+    parts = list(opened(unit))
+    inside = arith.loop_bounds([one for part in parts for one in part.loops], dom)
+    pairs = combinations_with_replacement(parts, 2)
+    return any(carries(loop, a, b, buffer, {**dom, **inside}) for a, b in pairs)
+
+
 def _meets_another(
     loop: For, writer: Unit, user: Unit, kind: str, buffer: Buffer, dom: Bounds
 ) -> bool:
     """Whether `writer` may write, in one iteration, what `user` touches in another."""
+    ways = (
+        [replace(side, own={*side.own, loop.loop_var}) for side in at_most(unit, buffer, what)]
+        for unit, what in ((writer, "write"), (user, kind))
+    )
     if all(
-        _told_apart(a, m, writer, b, n, user, loop, dom)
-        for a, m in writer.cells(buffer, "write")
-        for b, n in user.cells(buffer, kind)
+        _told_apart(one, writer, other, user, loop, dom) or disjoint(one, other, dom)
+        for one, other in product(*ways)
     ):
         return False
-    parts = _branches(loop.body, writer, user) if writer.stmt is not user.stmt else []
+    parts = _branches(loop.body, writer, user)
     if parts and apart(loop, writer, dom):
         maker, use = parts if _holds(parts[0], writer.stmt) else parts[::-1]
         if made_there(maker, use, buffer, dom, kind=kind):
@@ -198,19 +220,13 @@ def _meets_another(
 
 
 def _told_apart(
-    cell: Cell,
-    sizes: tuple[int, ...],
-    unit: Unit,
-    there: Cell,
-    others: tuple[int, ...],
-    user: Unit,
-    loop: For,
-    dom: Bounds,
+    here: Access, unit: Unit, there: Access, user: Unit, loop: For, dom: Bounds
 ) -> bool:
     """Whether some index of two boxes is proved to tell the iteration, in the same way."""
     if loop.loop_var not in dom:
         return False
-    for index, size, mine, less in zip(cell, sizes, there, others, strict=True):
+    sides = zip(here.corner, here.sizes, there.corner, there.sizes, strict=True)
+    for index, size, mine, less in sides:
         one, other = told(index, size, unit, loop, dom), told(mine, less, user, loop, dom)
         if one is None or other is None or not arith.equal(one.moving, other.moving, dom):
             continue

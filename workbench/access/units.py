@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 from workbench import arith
 from workbench.ir import (
+    TRUE,
     BinOp,
     Block,
     BlockRealize,
@@ -19,6 +20,8 @@ from workbench.ir import (
     Const,
     Expr,
     For,
+    IfThenElse,
+    Not,
     Range,
     Stmt,
     Var,
@@ -37,10 +40,14 @@ Bounds = dict[Var, tuple[int, int]]
 
 @dataclass(frozen=True)
 class Unit:
-    """A block realisation, or a statement outside any block, with the loops around it."""
+    """A block realisation, or a statement outside any block, with what is around it.
+
+    Both from the statement on that was asked about.
+    """
 
     stmt: BlockRealize | BufferStore
-    loops: tuple[For, ...]  # outermost first, from the statement that was asked about
+    loops: tuple[For, ...]  # outermost first
+    conditions: tuple[Expr, ...] = ()  # what holds wherever it runs
 
     @property
     def block(self) -> Block | None:
@@ -67,13 +74,32 @@ class Unit:
 
     @property
     def reads(self) -> frozenset[Buffer]:
-        """The buffers that it loads from."""
-        return _buffers(self.block or self.stmt)[0]
+        """The buffers that it loads from, or that say whether it runs."""
+        return _buffers(self.block or self.stmt)[0] | {n.buffer for n in self._deciding}
 
     @property
     def writes(self) -> frozenset[Buffer]:
         """The buffers that it stores to."""
         return _buffers(self.block or self.stmt)[1]
+
+    @cached_property
+    def _deciding(self) -> list[BufferLoad]:
+        """The loads outside of it that say whether, or for which values, it runs."""
+        around = [*self.holds, *(e for loop in self.loops for e in (loop.min, loop.extent))]
+        return [n for e in (*around, *self.values.values()) for n in walk(e)
+                if isinstance(n, BufferLoad)]  # fmt: skip
+
+    @property
+    def holds(self) -> tuple[Expr, ...]:
+        """The conditions under which it runs, its own among them."""
+        own = self.stmt.predicate if isinstance(self.stmt, BlockRealize) else TRUE
+        return self.conditions if own is TRUE else (*self.conditions, own)
+
+    @property
+    def loads(self) -> list[BufferLoad]:
+        """What it loads, after what says whether it runs."""
+        inside = walk(self.block or self.stmt)
+        return [*self._deciding, *(n for n in inside if isinstance(n, BufferLoad))]
 
     @cached_property
     def accumulates(self) -> bool:
@@ -87,19 +113,19 @@ class Unit:
         A cell is told in loop variables.
         """
         if not isinstance(self.stmt, BlockRealize):
-            indices = [self.stmt.indices] if kind == "write" else [
-                n.indices
-                for n in walk(self.stmt)
-                if isinstance(n, BufferLoad) and n.buffer is buffer
-            ]  # fmt: skip
+            write = kind == "write"
+            loads = (n.indices for n in self.loads if n.buffer is buffer)
+            indices = [self.stmt.indices] if write else loads
             return [(cell, (1,) * len(cell)) for cell in indices]
+        deciding = [n.indices for n in self._deciding if kind == "read" and n.buffer is buffer]
         regions = self.stmt.block.reads if kind == "read" else self.stmt.block.writes
         if kind == "read" and all(r.buffer is not buffer for r in regions):
             regions = self.stmt.block.writes  # a reduction's own reads are not declared
-        return [
+        boxes = [
             (tuple(substitute(r.min, self.values) for r in box), tuple(_size(r) for r in box))
             for box in (r.region for r in regions if r.buffer is buffer)
         ]
+        return [*boxes, *((cell, (1,) * len(cell)) for cell in deciding)]
 
 
 def same_cell(a: Cell, b: Cell) -> bool:
@@ -123,14 +149,34 @@ def _size(box: Range) -> int:
     return int(box.extent.value) if isinstance(box.extent, Const) else -1
 
 
-def units(stmt: Stmt, loops: tuple[For, ...] = ()) -> Iterator[Unit]:
-    """The outermost blocks and the bare stores in `stmt`, in program order."""
-    if isinstance(stmt, (BlockRealize, BufferStore)):
-        yield Unit(stmt, loops)
+def units(
+    stmt: Stmt, loops: tuple[For, ...] = (), conditions: tuple[Expr, ...] = ()
+) -> Iterator[Unit]:
+    """The outermost blocks and the bare stores in `stmt`, in program order.
+
+    `loops` and `conditions` are of what is around it.
+    """
+    match stmt:
+        case BlockRealize() | BufferStore():
+            yield Unit(stmt, loops, conditions)
+        case IfThenElse(condition, then_case, else_case):
+            yield from units(then_case, loops, (*conditions, condition))
+            if else_case is not None:
+                yield from units(else_case, loops, (*conditions, Not(condition)))
+        case _:
+            below = (*loops, stmt) if isinstance(stmt, For) else loops
+            for child in inner(stmt):
+                yield from units(child, below, conditions)
+
+
+def opened(unit: Unit) -> Iterator[Unit]:
+    """The bare stores that `unit` runs, told in variables of loops, whatever blocks declare."""
+    if not isinstance(unit.stmt, BlockRealize):
+        yield unit
         return
-    below = (*loops, stmt) if isinstance(stmt, For) else loops
-    for child in inner(stmt):
-        yield from units(child, below)
+    for part in inner(unit.stmt):
+        for one in units(substitute(part, unit.values), unit.loops, unit.holds):
+            yield from opened(one)
 
 
 # --- facts of a block, whatever loops run it -----------------------------------------------------

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
+from dataclasses import replace
 from itertools import combinations
 from typing import Literal, TypeAlias
 
@@ -11,6 +12,8 @@ from workbench.access.cells import lags
 from workbench.access.iterations import (
     Clash,
     apart,
+    carries,
+    carries_own,
     decided_by_data,
     feeds,
     first_clash,
@@ -29,14 +32,12 @@ from workbench.access.units import (
 from workbench.diag import Refusal
 from workbench.ir import (
     Buffer,
-    BufferLoad,
     Expr,
     For,
     PrimFunc,
     Var,
     free_vars,
     stores,
-    walk,
 )
 from workbench.ir.places import places
 
@@ -57,8 +58,9 @@ def refuse_conflict(func: PrimFunc, loop: For, task: str, doers: Doers) -> None:
     first, last = dom.get(loop.loop_var, (0, 1))
     if first == last:
         return  # a loop that runs once
-    if doers == "blocks":
-        below = [in_any_turn(unit, around) for unit in below]
+    if doers == "blocks":  # nothing orders them: each may be in another turn of loops around
+        turns = tuple(one for one in around if not _of_blocks(one))
+        below = [replace(unit, loops=(*turns, *unit.loops)) for unit in below]
     free = {one.loop_var for one in (*around, *inside) if one.kind != "thread_binding"}
     for unit in below:
         _refuse_own(loop, unit, dom, task, doers, free)
@@ -70,13 +72,16 @@ def refuse_conflict(func: PrimFunc, loop: For, task: str, doers: Doers) -> None:
             _refuse_overwriting(loop, one, other, buffer, dom, task, doers)
 
 
-def in_any_turn(unit: Unit, around: Iterable[For] = ()) -> Unit:
+def in_any_turn(unit: Unit) -> Unit:
     """`unit` with the loops in whose iterations a block may be while another is in others.
 
     Nothing orders blocks, so that these are all loops that are not bound to blocks themselves.
     """
-    loops = [one for one in (*around, *unit.loops) if not (one.thread or "").startswith("block")]
-    return Unit(unit.stmt, tuple(loops))
+    return replace(unit, loops=tuple(one for one in unit.loops if not _of_blocks(one)))
+
+
+def _of_blocks(loop: For) -> bool:
+    return (loop.thread or "").startswith("block")
 
 
 # --- one unit against itself ---------------------------------------------------------------------
@@ -90,19 +95,16 @@ def _refuse_own(
     `free` are the loops that could be taken instead.
     """
     var = loop.loop_var
-    if unit.block is None:
-        again = not all(var in free_vars(i) for i in unit.stmt.indices)  # type: ignore[union-attr]
-        if again and unit.accumulates:
-            raise _update_conflict(loop, unit, dom, task, doers, free)
-    elif not unit.accumulates and writes_apart(unit.block) is True:
-        return
-    elif not any(_depends(value, var, dom) for value in unit.values.values()):
-        if unit.accumulates and doers in ("lanes", "iterations"):
-            raise _update_conflict(loop, unit, dom, task, doers, free)
-        return  # each does the whole: seen to when the program is whole, see `findings`
+    if unit.block is not None:
+        if not unit.accumulates and writes_apart(unit.block) is True:
+            return
+        told = [*unit.values.values(), *(unit.holds if unit.accumulates else ())]
+        again = unit.accumulates and doers in ("lanes", "iterations")
+        if not again and not any(_depends(value, var, dom) for value in told):
+            return  # each does the whole: seen to when the program is whole, see `findings`
     if not apart(loop, unit, dom):
         raise _update_conflict(loop, unit, dom, task, doers, free)
-    _refuse_shifted(loop, unit, task, doers)
+    _refuse_shifted(loop, unit, dom, task, doers)
 
 
 def _depends(value: Expr, var: Var, dom: Bounds) -> bool:
@@ -110,15 +112,17 @@ def _depends(value: Expr, var: Var, dom: Bounds) -> bool:
     return var in free_vars(value) and var in free_vars(short(value, dom))
 
 
-def _refuse_shifted(loop: For, unit: Unit, task: str, doers: Doers) -> None:
-    """Refuse a unit that reads its own output at another cell than it writes."""
+def _refuse_shifted(loop: For, unit: Unit, dom: Bounds, task: str, doers: Doers) -> None:
+    """Refuse a unit that may read what another iteration of it writes."""
     written: dict[Buffer, list[Cell]] = {}  # more than one where a block starts sums and adds
     for store in stores(unit.stmt):
         written.setdefault(store.buffer, []).append(store.indices)
-    for load in walk(unit.stmt):
-        if not isinstance(load, BufferLoad) or load.buffer not in written:
+    for load in unit.loads:
+        if load.buffer not in written or any(
+            same_cell(load.indices, cell) for cell in written[load.buffer]
+        ):
             continue
-        if any(same_cell(load.indices, cell) for cell in written[load.buffer]):
+        if not carries_own(loop, unit, load.buffer, dom):
             continue
         raise Refusal(
             f"{task}: `{unit.name}` reads {script.expr_text(load)}, which another of the "
@@ -181,12 +185,14 @@ def _refuse_flow(
     writers = [u for u in below if buffer in u.writes and u.stmt is not reader.stmt]
     if not writers or any(feeds(loop.body, writer, reader, buffer, dom) for writer in writers):
         return
+    if not any(carries(loop, writer, reader, buffer, dom) for writer in writers):
+        return
     if _wait(buffer, doers) and all(
         _in_order(loop, below, (reader, "read"), (writer, "write"), buffer, dom)
         for writer in writers
     ):
         return
-    load = next(n for n in walk(reader.stmt) if isinstance(n, BufferLoad) and n.buffer is buffer)
+    load = next(n for n in reader.loads if n.buffer is buffer)
     one = doers[:-1] if doers != "threads" else "thread"
     raise Refusal(
         f"{task}: `{reader.name}` reads parts of {buffer.name} that another {one} writes in "
@@ -219,6 +225,8 @@ def _refuse_overwriting(
     if not any(_depends(v, loop.loop_var, dom) for u in (first, second) for v in _told(u, buffer)):
         return  # each does the whole: seen to when the program is whole
     if written_together(loop, first, second, buffer, dom):
+        return
+    if not carries(loop, first, second, buffer, dom):
         return
     sides = (first, "write"), (second, "write")
     if _wait(buffer, doers) and _in_order(loop, [first, second], *sides, buffer, dom):

@@ -15,7 +15,6 @@ from workbench.check.kernels import Nest, touching
 from workbench.ir import (
     BlockRealize,
     Buffer,
-    BufferLoad,
     Expr,
     For,
     PrimFunc,
@@ -192,7 +191,7 @@ def _block_error(buffer: Buffer, writer: Unit, reader: Unit, axis: str) -> Findi
 
 
 def _fetch_error(buffer: Buffer, writer: Unit, reader: Unit, axis: str) -> Finding:
-    load = next(n for n in walk(reader.stmt) if isinstance(n, BufferLoad) and n.buffer is buffer)
+    load = next(n for n in reader.loads if n.buffer is buffer)
     return Finding(
         "error",
         f"`{reader.name}` reads cells of {buffer.name} that other threads hold in registers",

@@ -84,10 +84,8 @@ def _how_to_share(nest: Nest, inner: list[For], shares: list[For]) -> str:
 
 
 def used_variables(unit: Unit) -> set[Var]:
-    """The loop variables that say what a unit does: in its bindings and its predicate."""
-    told: list[Node] = [*unit.values.values()] or [unit.stmt]
-    if isinstance(unit.stmt, BlockRealize):
-        told.append(unit.stmt.predicate)
+    """The loop variables that say what a unit does: in its bindings and its conditions."""
+    told: list[Node] = [*(unit.values.values() or [unit.stmt]), *unit.holds]
     dom = arith.loop_bounds(unit.loops)  # (i * 4 + j) // 4 uses no j
     short = (arith.simplify(e, dom) if isinstance(e, Expr) else e for e in told)
     return {v for value in short for v in free_vars(value)}

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
+from workbench.access.cells import runs_for, touching
 from workbench.arith import (
     Bounds,
     Simplifier,
@@ -132,8 +133,10 @@ class WindowFinder:
             return False
         conditions = [c for whole in first.conditions for c in _conjuncts(whole)]
         conditions = [c for c in conditions if not _stays_inside(c, first, self.known)]
-        if any(var in still for c in conditions for var in free_vars(c)):
-            return False  # an iteration may skip the store
+        if any(_may_change(c, still) for c in conditions):
+            if not all(self._runs_for(first, read, still) for read in found if not read.writes):
+                return False  # an iteration may skip the store
+            first = replace(first, conditions=())
         written = self._touches(first, still)
         extents = [self.simplifier.expr_interval(r.extent)[1] for r in written]
         _, inner = _under_conditions(first, still, self.known)
@@ -143,6 +146,21 @@ class WindowFinder:
             return False  # the store leaves gaps
         reads = [self._touches(access, still) for access in found if not access.writes]
         return all(_covers(written, box, self.known) for box in reads)
+
+    def _runs_for(self, store: Access, read: Access, still: Collection[Var]) -> bool:
+        """Whether no condition keeps `store` from a cell of `read`, maybe in another thread."""
+        used = {v for e in (*read.indices, *read.conditions) for v in free_vars(e)}
+        fresh = {v: Var(v.name, v.type) for v in used if v not in still}
+        dom = {**self.known, **{new: self.known[v] for v, new in fresh.items() if v in self.known}}
+        indices = [substitute(index, dict(fresh)) for index in read.indices]
+        conditions = [substitute(c, dict(fresh)) for c in read.conditions]
+        told = {v for e in (*store.indices, *store.conditions) for v in free_vars(e)}
+        return runs_for(
+            touching(store.indices, store.conditions, told - {*still}),
+            touching(indices, conditions, fresh.values()),
+            store.buffer.shape,
+            dom,
+        )
 
 
 def stands_still(axis: str, buffer: Buffer) -> bool:
@@ -219,6 +237,11 @@ def _unit_variable(total: Expr, inner: Bounds) -> Var | None:
     if factors is None or len(factors[0]) < 2:
         return None
     return next((var for var, factor in factors[0].items() if factor == 1), None)
+
+
+def _may_change(condition: Expr, still: Collection[Var]) -> bool:
+    """Whether `condition` may hold in one iteration of the loops of `still` and not in another."""
+    return any(isinstance(n, BufferLoad) or n in still for n in walk(condition))
 
 
 def _stays_inside(condition: Expr, store: Access, known: Bounds) -> bool:

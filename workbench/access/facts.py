@@ -1,0 +1,93 @@
+"""What conditions say: numbers that are 0 or more wherever they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from math import gcd
+
+from workbench import arith
+from workbench.access.units import Bounds
+from workbench.ir import BinOp, BufferLoad, Const, Expr, Not, Var, dtypes, walk
+
+_OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+
+
+def conjuncts(condition: Expr) -> Iterator[Expr]:
+    """The conditions that together are `condition`."""
+    if isinstance(condition, BinOp) and condition.op == "and":
+        yield from conjuncts(condition.a)
+        yield from conjuncts(condition.b)
+    elif isinstance(condition, Not) and isinstance(condition.a, BinOp):
+        op = _OPPOSITE.get(condition.a.op)
+        yield BinOp(op, condition.a.a, condition.a.b) if op else condition
+    else:
+        yield condition
+
+
+def facts(conditions: Iterable[Expr]) -> list[Expr]:
+    """Numbers that are at least 0 where `conditions` hold, as ``n - 1 - i`` is where ``i < n``.
+
+    What is in memory may change, so that a condition on it tells nothing here.
+    """
+    every = (fact(one) for condition in conditions for one in conjuncts(condition))
+    return [one for one in every if one is not None]
+
+
+def fact(condition: Expr) -> Expr | None:
+    """The number that is at least 0 where `condition`, of integers, holds, and only there."""
+    if not isinstance(condition, BinOp) or not dtypes.is_int(condition.a.dtype):
+        return None
+    if any(isinstance(node, BufferLoad) for node in walk(condition)):
+        return None
+    a, b = condition.a, condition.b
+    match condition.op:
+        case "<":
+            return b - a - 1
+        case "<=":
+            return b - a
+        case ">":
+            return a - b - 1
+        case ">=":
+            return a - b
+    return None
+
+
+def follows(goal: Expr, known: Sequence[Expr], dom: Bounds) -> bool:
+    """Whether `goal` is proved to be at least 0 where all of `known` are.
+
+    As an integer it is so where ``goal * scale > -scale``.
+    """
+    return arith.prove(goal >= 0, dom) or any(
+        arith.prove(goal * scale + (scale - 1) - one * times >= 0, dom)
+        for one in known
+        for scale, times in _scales(goal, one, dom)
+    )
+
+
+def _scales(goal: Expr, one: Expr, dom: Bounds) -> set[tuple[int, int]]:
+    """By what to multiply `goal` and `one` so that both have a term equally often."""
+    simplifier = arith.Simplifier(dom)
+    mine, its = (simplifier.sum_of(e).digits for e in (goal, one))
+    pairs = [(mine[digit], its[digit]) for digit in mine if digit in its]
+    found = {(b // a, 1) for a, b in pairs if b % a == 0} | {
+        (1, a // b) for a, b in pairs if a % b == 0
+    }
+    return {pair for pair in found if min(pair) > 0}
+
+
+def skips(gap: Expr, m: int, n: int, dom: Bounds) -> bool:
+    """Whether `m` indices and `n` that begin `gap` before them are proved to have none in common.
+
+    By remainders: of what all terms are multiples of, or of the one modulo that two terms share.
+    """
+    total = arith.Simplifier(dom).sum_of(_without_modulo(gap))
+    step = gcd(*total.digits.values())
+    return step > 0 and all((total.const - common) % step for common in range(1 - m, n))
+
+
+def _without_modulo(gap: Expr) -> Expr:
+    """The difference of ``a % c`` and ``b % c`` as ``a - b`` and a multiple of c."""
+    match gap:
+        case BinOp("-", BinOp("%", a, Const(value=c)), BinOp("%", b, Const(value=d))) if c == d:
+            return a - b + Var("times", gap.dtype) * int(c)
+    return gap
