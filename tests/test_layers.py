@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1] / "workbench"
 
 _BASE = {"diag", "ir", "arith", "script"}
-_LOWERED = _BASE | {"target", "check", "lower"}
+_LOWERED = _BASE | {"target", "access", "check", "lower"}
 _RUN = _LOWERED | {"codegen", "emulate", "insight", "schedule"}
 MAY_IMPORT: dict[str, set[str]] = {
     "diag": set(),
@@ -23,7 +23,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "access": {"ir", "arith"},
     "check": _BASE | {"target", "access"},
     "schedule": _BASE | {"target", "access", "check"},
-    "lower": _BASE | {"target", "check"},
+    "lower": _BASE | {"target", "access", "check"},
     "codegen": _LOWERED,
     "emulate": _LOWERED,
     "insight": _LOWERED | {"emulate"},

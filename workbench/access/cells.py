@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import product
 from math import prod
 from weakref import WeakKeyDictionary
 
 from workbench import arith
+from workbench.access.accesses import Access, Around
 from workbench.access.units import Bounds, Box, Unit, inside, same_cell, touched, units
 from workbench.arith.evaluate import Env, compiled
 from workbench.ir import (
-    TRUE,
     Block,
     BlockRealize,
     Buffer,
@@ -24,30 +24,9 @@ from workbench.ir import (
     Stmt,
     Var,
     const,
-    free_vars,
     substitute,
 )
 from workbench.ir.places import inner
-
-POINTS = 20_000  # cells of both sides that are looked at: some tens of milliseconds
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """The boxes of a buffer that something touches: from `corner` on, while `predicate` holds.
-
-    `own` are the variables that run; any others stand still.
-    """
-
-    corner: Sequence[Expr]
-    sizes: Sequence[int]
-    predicate: Expr
-    own: Collection[Var]
-
-    @property
-    def variables(self) -> set[Var]:
-        """The variables that say which cells they are."""
-        return {v for e in (*self.corner, self.predicate) for v in free_vars(e)}
 
 
 def made_there(
@@ -68,51 +47,50 @@ def made_there(
     if same:
         needed = tuple(substitute(r, same) for r in needed)
     boxes = inside(needed, made, buffer.shape, dom)
-    writes = list(_accesses(maker, buffer, "write", {}))
-    if boxes and all(write.predicate is TRUE for write in writes):
+    writes = list(_boxes(maker, buffer, "write", {}))
+    if boxes and not any(write.guards for write in writes):
         return True
-    uses = list(_accesses(user, buffer, kind, same or {}))
+    uses = list(_boxes(user, buffer, kind, same or {}))
     found = all_made(uses, writes, buffer.shape, dom)
     return boxes if found is None else found
 
 
-def _accesses(stmt: Stmt, buffer: Buffer, kind: str, same: dict[Var, Expr]) -> Iterator[Access]:
+def _boxes(stmt: Stmt, buffer: Buffer, kind: str, same: dict[Var, Expr]) -> Iterator[Access[For]]:
     """What the units of `stmt` touch of `buffer`; a size that varies is the whole dimension."""
     for unit in units(stmt):
         if buffer in (unit.reads if kind == "read" else unit.writes):
             yield from _of_unit(unit, buffer, kind, same)
 
 
-def _of_unit(unit: Unit, buffer: Buffer, kind: str, same: dict[Var, Expr]) -> Iterator[Access]:
-    predicate = unit.stmt.predicate if isinstance(unit.stmt, BlockRealize) else TRUE
-    own = [loop.loop_var for loop in unit.loops]
+def _of_unit(unit: Unit, buffer: Buffer, kind: str, same: dict[Var, Expr]) -> Iterator[Access[For]]:
+    guards = Around(values=same).where(unit.predicate).guards
     for cell, sizes in unit.cells(buffer, kind):
-        corner = [
+        corner = tuple(
             substitute(e, same) if size > 0 else const(0, e.dtype)
             for e, size in zip(cell, sizes, strict=True)
-        ]
-        whole = [size if size > 0 else most for size, most in zip(sizes, buffer.shape, strict=True)]
-        yield Access(corner, whole, substitute(predicate, same), own)
+        )
+        whole = tuple(n if n > 0 else most for n, most in zip(sizes, buffer.shape, strict=True))
+        yield Access(unit.stmt, buffer, kind == "write", corner, whole, guards, unit.loops)
 
 
 def all_made(
-    needed: Sequence[Access], made: Sequence[Access], shape: tuple[int, ...], dom: Bounds
+    needed: Sequence[Access[For]],
+    made: Sequence[Access[For]],
+    shape: tuple[int, ...],
+    dom: Bounds,
 ) -> bool | None:
     """Whether each cell of `needed` that is in `shape` is one of `made`, all of them looked at.
 
     None where there are too many, or where a cell is told by what is in memory.
     """
-    sides = [*needed, *made]
-    around = {v for side in sides for v in side.variables if v not in side.own}
     try:
-        turns = _points(around, dom)
-        cells = sum(_points(_inner(side), dom) * prod(side.sizes) for side in sides)
-        if turns * cells > POINTS:
+        around = _around([*needed, *made], dom)
+        if around is None:
             return None
         readers, writers = [_cells(n, dom) for n in needed], [_cells(m, dom) for m in made]
     except (KeyError, ValueError):  # a variable without bounds; a load in an index
         return None
-    for env in _turns(around, dom):
+    for env in arith.points(around):
         written = {cell for writer in writers for cell in writer(env)}
         for cell in (cell for reader in readers for cell in reader(env)):
             there = all(0 <= at < size for at, size in zip(cell, shape, strict=True))
@@ -131,24 +109,23 @@ def lags(
     too many cells, or where one is told by what is in memory.
     """
     sides = [list(_of_unit(unit, buffer, kind, {})) for unit, kind in (first, second)]
-    every = [*sides[0], *sides[1]]
-    around = {v for side in every for v in side.variables if v not in side.own} - {var}
     try:
-        cells = sum(_points({*_inner(side), var}, dom) * prod(side.sizes) for side in every)
-        if _points(around, dom) * cells > POINTS:
+        around = _around([*sides[0], *sides[1]], dom, {var})
+        if around is None:
             return None
+        turns = [turn[var] for turn in arith.points(arith.ranges_of([var], dom))]
         before, after = [[_cells(side, dom) for side in one] for one in sides]
     except (KeyError, ValueError):  # as in all_made
         return None
     found: set[int] = set()
-    for env in _turns(around, dom):
+    for env in arith.points(around):
         when: dict[tuple[int, ...], set[int]] = {}
-        for turn in _turns([var], dom):
-            for cell in (cell for one in before for cell in one({**env, **turn})):
-                when.setdefault(cell, set()).add(turn[var])
-        for turn in _turns([var], dom):
-            for cell in (cell for one in after for cell in one({**env, **turn})):
-                found |= {other - turn[var] for other in when.get(cell, ())}
+        for turn in turns:
+            for cell in (cell for one in before for cell in one({**env, var: turn})):
+                when.setdefault(cell, set()).add(turn)
+        for turn in turns:
+            for cell in (cell for one in after for cell in one({**env, var: turn})):
+                found |= {other - turn for other in when.get(cell, ())}
     return found
 
 
@@ -172,30 +149,36 @@ def _far(a: Expr, m: int, b: Expr, n: int, dom: Bounds) -> bool:
     return here[1] + m <= there[0] or there[1] + n <= here[0]
 
 
-def _inner(side: Access) -> set[Var]:
-    return {v for v in side.variables if v in side.own}
+def _around(
+    sides: Collection[Access[For]], dom: Bounds, also: Collection[Var] = ()
+) -> dict[Var, range] | None:
+    """The values of the variables around; None where there are too many cells of all `sides`.
+
+    Each has its cells for every value of its own loops and of `also`, which is not around then.
+    """
+    around = {v for side in sides for v in side.variables() - _own(side) if v not in also}
+    ranges = arith.ranges_of(around, dom)
+    cells = sum(
+        arith.count_points(arith.ranges_of({*_own(side), *also}, dom)) * prod(side.sizes)
+        for side in sides
+    )
+    return ranges if arith.count_points(ranges) * cells <= arith.POINTS else None
 
 
-def _points(variables: Collection[Var], dom: Bounds) -> int:
-    return prod(dom[v][1] - dom[v][0] + 1 for v in variables)
+def _own(side: Access[For]) -> set[Var]:
+    return side.variables() & {loop.loop_var for loop in side.loops}
 
 
-def _turns(variables: Collection[Var], dom: Bounds) -> Iterator[dict[Var, int]]:
-    names = list(variables)
-    for point in product(*(range(dom[v][0], dom[v][1] + 1) for v in names)):
-        yield dict(zip(names, point, strict=True))
-
-
-def _cells(side: Access, dom: Bounds) -> Callable[[Env], Iterator[tuple[int, ...]]]:
+def _cells(side: Access[For], dom: Bounds) -> Callable[[Env], Iterator[tuple[int, ...]]]:
     """The cells of `side` for given values of the variables around."""
-    holds = compiled(side.predicate)
-    indices = [compiled(e) for e in side.corner]
-    inner = _inner(side)
+    guards = [compiled(e) for e in side.guards]
+    indices = [compiled(e) for e in side.indices]
+    own = arith.ranges_of(_own(side), dom)
 
     def cells(around: Env) -> Iterator[tuple[int, ...]]:
-        for own in _turns(inner, dom):
-            env = {**around, **own}
-            if holds(env):
+        for turn in arith.points(own):
+            env = {**around, **turn}
+            if all(holds(env) for holds in guards):
                 corner = [index(env) for index in indices]
                 yield from product(
                     *(range(c, c + n) for c, n in zip(corner, side.sizes, strict=True))
@@ -224,16 +207,17 @@ def _writes_all(block: Block, buffer: Buffer) -> bool:
     region = next((r.region for r in block.writes if r.buffer is buffer), None)
     if region is None or not all(isinstance(r.extent, Const) for r in region):
         return False
-    sizes = [int(r.extent.value) for r in region if isinstance(r.extent, Const)]
-    made: list[Access] = []
+    sizes = tuple(int(r.extent.value) for r in region if isinstance(r.extent, Const))
+    made: list[Access[For]] = []
     dom: Bounds = {}
     for unit in sure_units(block.body):
         if buffer not in unit.writes or (unit.block and not writes_all(unit.block, buffer)):
             continue
         dom |= arith.loop_bounds(unit.loops)
         made += [_relative(one, region, dom) for one in _of_unit(unit, buffer, "write", {})]
-    whole = Access([const(0, r.min.dtype) for r in region], sizes, TRUE, ())
-    return all_made([whole], made, tuple(sizes), dom) is True
+    corner = tuple(const(0, r.min.dtype) for r in region)
+    whole: Access[For] = Access(block, buffer, True, corner, sizes, (), ())
+    return all_made([whole], made, sizes, dom) is True
 
 
 def sure_units(stmt: Stmt, loops: tuple[For, ...] = ()) -> Iterator[Unit]:
@@ -263,8 +247,7 @@ def _stores_there_too(a: Unit, b: Unit) -> bool:
     return x.buffer is y.buffer and same_cell(x.indices, y.indices)
 
 
-def _relative(access: Access, region: Box, dom: Bounds) -> Access:
+def _relative(access: Access[For], region: Box, dom: Bounds) -> Access[For]:
     """`access` told from the first cell of `region` on, so that what both move with is gone."""
-    pairs = zip(access.corner, region, strict=True)
-    corner = [arith.simplify(index - r.min, dom) for index, r in pairs]
-    return Access(corner, access.sizes, access.predicate, access.own)
+    pairs = zip(access.indices, region, strict=True)
+    return replace(access, indices=tuple(arith.simplify(i - r.min, dom) for i, r in pairs))

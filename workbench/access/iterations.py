@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import islice, product
-from math import prod
 
 from workbench import arith
 from workbench.access.cells import lags, made_there
 from workbench.access.units import Bounds, Cell, Unit, keeps_apart, told, units, writes_apart
 from workbench.arith.evaluate import compiled
 from workbench.ir import (
-    TRUE,
-    BlockRealize,
     Buffer,
     BufferLoad,
     Expr,
@@ -24,8 +21,6 @@ from workbench.ir import (
     walk,
 )
 from workbench.ir.places import inner
-
-_POINTS = 4096  # pairs of iterations that are tried for an example: a few milliseconds
 
 
 def apart(loop: For, unit: Unit, dom: Bounds) -> bool:
@@ -52,11 +47,10 @@ def _instances_apart(loop: For, unit: Unit, dom: Bounds) -> bool:
     used = {v for e in spatial for v in free_vars(e)}
     if any(v in used for e in unit.bound("reduce") for v in free_vars(e)):
         return False
-    assert isinstance(unit.stmt, BlockRealize)
     loops = {v: dom[v] for v in used if v in dom}
     if loop.loop_var not in loops or len(loops) < len(used):
         return False
-    return arith.is_injective(spatial, loops, unit.stmt.predicate) is True
+    return arith.is_injective(spatial, loops, unit.predicate) is True
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +67,8 @@ def _never_clash(loop: For, unit: Unit, dom: Bounds) -> bool:
     used = used_by(unit) | {loop.loop_var}
     if any(var not in dom for var in used) or decided_by_data(unit):
         return False
-    points = prod(high - low + 1 for var, (low, high) in dom.items() if var in used)
-    return points <= _POINTS and first_clash(loop, unit, dom) is None
+    few = arith.count_points(arith.ranges_of(used, dom)) <= arith.POINTS
+    return few and first_clash(loop, unit, dom) is None
 
 
 def used_by(unit: Unit) -> set[Var]:
@@ -89,7 +83,7 @@ def decided_by_data(unit: Unit) -> bool:
 
 def _tells(unit: Unit) -> list[Expr]:
     cells = [i for b in unit.writes for cell, _ in unit.cells(b, "write") for i in cell]
-    return [*cells, unit.stmt.predicate] if isinstance(unit.stmt, BlockRealize) else cells
+    return [*cells, unit.predicate]
 
 
 def first_clash(loop: For, unit: Unit, dom: Bounds) -> Clash | None:
@@ -98,25 +92,25 @@ def first_clash(loop: For, unit: Unit, dom: Bounds) -> Clash | None:
     used = [v for v in dom if v in used_by(unit) and v is not loop.loop_var]
     around = [v for v in used if v not in inside]
     names = [*around, loop.loop_var, *(v for v in used if v in inside)]
-    holds = compiled(unit.stmt.predicate if isinstance(unit.stmt, BlockRealize) else TRUE)
+    holds = compiled(unit.predicate)
     cells = [
         (buffer, [compiled(i) for i in cell], sizes)
         for buffer in unit.writes
         for cell, sizes in unit.cells(buffer, "write")
     ]
     seen: dict[tuple[object, ...], int] = {}
-    ends = (dom[v] for v in names)  # cut: product keeps all of each range in memory
-    points = product(*(range(low, min(high + 1, low + _POINTS)) for low, high in ends))
-    for point in islice(points, _POINTS):
-        env = dict(zip(names, point, strict=True))
+    most = arith.POINTS  # cut: product keeps all of each range in memory
+    ranges = {v: values[:most] for v, values in arith.ranges_of(names, dom).items()}
+    for env in islice(arith.points(ranges), most):
         time = env[loop.loop_var]
         if not holds(env):
             continue
+        turn = tuple(env[v] for v in around)
         for buffer, indices, sizes in cells:
             corner = [index(env) for index in indices]
             for step in product(*(range(size) for size in sizes)):
                 place = tuple(c + d for c, d in zip(corner, step, strict=True))
-                before = seen.setdefault((*point[: len(around)], buffer, *place), time)
+                before = seen.setdefault((turn, buffer, place), time)
                 if before != time:
                     cell = ", ".join(map(str, place))
                     return Clash(before, time, f"{buffer.name}[{cell}]")

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 from workbench import arith
 from workbench.ir import (
+    TRUE,
     BinOp,
     Block,
     BlockRealize,
@@ -51,6 +52,11 @@ class Unit:
     def name(self) -> str:
         """What people call it: the block's name, or the buffer that is stored to."""
         return self.block.name if self.block else self.stmt.buffer.name  # type: ignore[union-attr]
+
+    @property
+    def predicate(self) -> Expr:
+        """Where it runs, of all the turns of its loops."""
+        return self.stmt.predicate if isinstance(self.stmt, BlockRealize) else TRUE
 
     @cached_property
     def values(self) -> dict[Var, Expr]:
@@ -254,7 +260,7 @@ _boxes: WeakKeyDictionary[Stmt, dict[tuple[Buffer, str], Box | None]] = WeakKeyD
 def touched(stmt: Stmt, buffer: Buffer, kind: str) -> Box | None:
     """The box of `buffer` that `stmt` reads or writes, in the variables free in `stmt`.
 
-    As `arith.touched`, for one buffer; remembered, since statements are shared between programs.
+    Remembered, since statements are shared between programs.
     """
     known = _boxes.setdefault(stmt, {})
     if (buffer, kind) not in known:

@@ -85,6 +85,13 @@ def loop_bounds(loops: Iterable[For], dom: Bounds | None = None) -> dict[Var, tu
     return found
 
 
+def conjuncts(condition: Expr) -> list[Expr]:
+    """The conditions that `condition` joins with "and"; none where it is always true."""
+    if isinstance(condition, BinOp) and condition.op == "and":
+        return [*conjuncts(condition.a), *conjuncts(condition.b)]
+    return [] if isinstance(condition, Const) and condition.value is True else [condition]
+
+
 def narrow(dom: Bounds, cond: Expr) -> dict[Var, tuple[int, int]]:
     """`dom` where `cond` holds: what ``i < 10`` or ``4 <= i and …`` say of single variables.
 

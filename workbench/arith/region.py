@@ -193,20 +193,6 @@ def _same(a: tuple[Expr, ...], b: tuple[Expr, ...]) -> bool:
     return all(structural_equal(x, y) for x, y in zip(a, b, strict=True))
 
 
-def touched(stmt: Stmt, buffer: Buffer, kind: str = "read") -> Box | None:
-    """The box of `buffer` that `stmt` reads or writes, in the variables free in `stmt`.
-
-    None where `stmt` does not touch it. `kind` is "read" or "write".
-    """
-    found = _Accesses()
-    if isinstance(stmt, Block):
-        if stmt.init is not None:
-            found.visit(stmt.init, {})
-        stmt = stmt.body
-    found.visit(stmt, {})
-    return (found.reads if kind == "read" else found.writes).get(buffer)
-
-
 def _regions(boxes: dict[Buffer, Box], hidden: set[Buffer]) -> tuple[BufferRegion, ...]:
     return tuple(
         BufferRegion(b, _in_sight(box, b, hidden)) for b, box in boxes.items() if b not in hidden

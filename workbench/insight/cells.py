@@ -99,7 +99,7 @@ def touched(access: Access, fixed: Mapping[Var, int]) -> Touched:
     """What `access` touches while the variables in `fixed` keep their values."""
     of = spread(access)
     parts = []
-    accesses, visits, exact = access.width, access.width, True
+    accesses, visits, exact = of.width, of.width, True
     groups = of.groups(fixed)
     for group in groups:
         number, columns, seen = _enumerate(access, of, fixed, group)
@@ -115,7 +115,7 @@ def touched(access: Access, fixed: Mapping[Var, int]) -> Touched:
 def executions(access: Access, fixed: Mapping[Var, int] | None = None) -> int:
     """How many times `access` runs, an element of a vector at a time."""
     of, known = spread(access), fixed or {}
-    number = access.width
+    number = of.width
     groups = of.groups(known, only_guards=True)
     for group in groups:
         number *= _enumerate(access, of, known, group)[0]

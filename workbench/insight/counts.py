@@ -13,6 +13,7 @@ from workbench.insight.accesses import Access, accesses
 from workbench.insight.cells import executions, touched, union
 from workbench.insight.names import count_text
 from workbench.insight.page import Kind, Table
+from workbench.insight.spread import width
 from workbench.ir import (
     ARITHMETIC,
     MATHS,
@@ -143,7 +144,7 @@ def _cells(writes: list[Access]) -> int:
     digits.cut_for(access.indices[0] for access in writes)
     forms = [digits.form(access.indices[0]) for access in writes]
     alike = all((f.const, f.terms) == (forms[0].const, forms[0].terms) for f in forms)
-    plain = not any(a.guards or a.width > 1 for a in writes) and not any(f.rest for f in forms)
+    plain = not any(a.guards or width(a) > 1 for a in writes) and not any(f.rest for f in forms)
     if alike and plain and never_meets(forms[0].terms):
         return prod(atom.size for atom in forms[0].terms if isinstance(atom, Digit))
     return union(touched(a, {}) for a in writes)[2]

@@ -28,6 +28,11 @@ def reads_memory(expr: Expr) -> bool:
     return any(isinstance(node, BufferLoad) for node in walk(expr))
 
 
+def width(access: Access) -> int:
+    """The length of the vector that it is, 1 for a single element."""
+    return max((n.lanes for n in walk(access.node) if isinstance(n, Ramp)), default=1)
+
+
 @dataclass(frozen=True, slots=True)
 class Group:
     """Dimensions of an index and conditions that share digits, and these digits."""
@@ -44,6 +49,7 @@ class Spread:
         self.bases = [i.base if isinstance(i, Ramp) else i for i in access.indices]
         self.reads_memory = [reads_memory(base) for base in self.bases]
         self.guards = [guard for guard in access.guards if not reads_memory(guard)]
+        self.width = width(access)
         self.extents = {loop.var: loop.extent for loop in access.loops}
         self.cut = Digits(self.extents, {})
         self.cut.cut_for(self.bases)

@@ -9,8 +9,8 @@ import numpy as np
 
 from workbench import script
 from workbench.insight.accesses import Access
-from workbench.insight.spread import reads_memory, value
-from workbench.ir import BufferLoad, Expr, Kernel, Ramp, Var, dtypes, free_vars
+from workbench.insight.spread import reads_memory, value, width
+from workbench.ir import BufferLoad, BufferStore, Expr, Kernel, Ramp, Var, dtypes, free_vars
 
 MOST_ROWS = 256  # iterations of the serial loops that are looked at
 IDLE = -1
@@ -71,12 +71,13 @@ def _threads(kernel: Kernel) -> dict[Var, Any]:
 
 def text_of(access: Access) -> str:
     """The access as it stands in the kernel."""
+    assert isinstance(access.node, (BufferLoad, BufferStore))
     return script.expr_text(BufferLoad(access.buffer, access.node.indices))
 
 
 def lane_bytes(access: Access) -> int:
     """Bytes that one lane moves at once."""
-    return access.width * dtypes.itemsize(access.buffer.type)
+    return width(access) * dtypes.itemsize(access.buffer.type)
 
 
 def first_row(table: Any) -> tuple[int | None, ...]:

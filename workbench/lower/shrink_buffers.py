@@ -6,13 +6,17 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
+from workbench.access.accesses import Access, accesses, by_buffer
 from workbench.arith import (
     Bounds,
     Simplifier,
+    conjuncts,
+    count_points,
     equal,
     linear,
     narrow,
     prove,
+    ranges_of,
     region_of,
     union_regions,
 )
@@ -38,7 +42,6 @@ from workbench.ir import (
     substitute,
     walk,
 )
-from workbench.lower.accesses import Access, accesses
 from workbench.lower.known_bounds import known_bounds
 from workbench.target import Target
 
@@ -55,10 +58,7 @@ def shrink_buffers(kernel: Kernel, target: Target) -> Kernel:
     if not kernel.allocs:
         return kernel
     padding = _paddings(kernel)
-    found: dict[Buffer, list[Access]] = {b: [] for b in kernel.allocs}
-    for access in accesses(kernel.body):
-        if access.buffer in found:
-            found[access.buffer].append(access)
+    found = by_buffer(accesses(kernel.body))
     finder = WindowFinder(kernel)
     windows = {b: finder.window(b, found[b], padding.get(b, {})) for b in kernel.allocs}
     body = rewrite(kernel.body, _Shifter(windows, finder.simplifier).visit)
@@ -85,7 +85,7 @@ class WindowFinder:
         self.simplifier = Simplifier(self.known)
         self._touched: dict[object, Box] = {}
 
-    def window(self, buffer: Buffer, found: Sequence[Access], padding: Padding) -> _Window:
+    def window(self, buffer: Buffer, found: Sequence[Access[For]], padding: Padding) -> _Window:
         """The part of `buffer` that the accesses `found`, which are all there are, need."""
         around = common_loops(found)
         still = {loop.loop_var for loop in around}
@@ -105,7 +105,7 @@ class WindowFinder:
         strides = _padded_strides(shape, padding) if padding else ()
         return _Window(replace(buffer, shape=tuple(shape), strides=strides), tuple(start))
 
-    def _box(self, found: Sequence[Access], still: Collection[Var]) -> Box:
+    def _box(self, found: Sequence[Access[For]], still: Collection[Var]) -> Box:
         """The box that all of `found` touch together while the variables in `still` stand still."""
         number = self.simplifier.number
         boxes: dict[object, Box] = {}
@@ -117,28 +117,27 @@ class WindowFinder:
             union = union_regions(union, box, self.known)
         return union
 
-    def _touches(self, access: Access, still: Collection[Var]) -> Box:
+    def _touches(self, access: Access[For], still: Collection[Var]) -> Box:
         """As `_box`; accesses alike are looked at once."""
-        content = tuple(map(self.simplifier.number, (*access.indices, *access.conditions)))
+        content = tuple(map(self.simplifier.number, (*access.indices, *access.guards)))
         key = access.buffer, content, frozenset(still)
         if key not in self._touched:
             self._touched[key] = _box(access, still, self.known)
         return self._touched[key]
 
-    def written_first(self, found: Sequence[Access], still: Collection[Var]) -> bool:
+    def written_first(self, found: Sequence[Access[For]], still: Collection[Var]) -> bool:
         """Whether every cell read in an iteration of the loops around was written earlier in it."""
         first = found[0]
         if not first.writes:
             return False
-        conditions = [c for whole in first.conditions for c in _conjuncts(whole)]
+        conditions = [c for guard in first.guards for c in conjuncts(guard)]
         conditions = [c for c in conditions if not _stays_inside(c, first, self.known)]
         if any(var in still for c in conditions for var in free_vars(c)):
             return False  # an iteration may skip the store
         written = self._touches(first, still)
         extents = [self.simplifier.expr_interval(r.extent)[1] for r in written]
         _, inner = _under_conditions(first, still, self.known)
-        used = {var for index in first.indices for var in free_vars(index)}
-        points = prod(inner[v][1] - inner[v][0] + 1 for v in used if v in inner)
+        points = count_points(ranges_of(first.cell_variables() & set(inner), inner))
         if None in extents or prod(e for e in extents if e is not None) > points:
             return False  # the store leaves gaps
         reads = [self._touches(access, still) for access in found if not access.writes]
@@ -149,7 +148,7 @@ def stands_still(axis: str, buffer: Buffer) -> bool:
     return axis.startswith("blockIdx") or buffer.scope == "local"
 
 
-def common_loops(found: Sequence[Access]) -> tuple[For, ...]:
+def common_loops(found: Sequence[Access[For]]) -> tuple[For, ...]:
     """The loops around all of the accesses."""
     common = found[0].loops
     for access in found[1:]:
@@ -161,7 +160,7 @@ def common_loops(found: Sequence[Access]) -> tuple[For, ...]:
 # --- what one access touches ---------------------------------------------------------------------
 
 
-def _box(access: Access, still: Collection[Var], known: Bounds) -> Box:
+def _box(access: Access[For], still: Collection[Var], known: Bounds) -> Box:
     """The box that `access` touches while the variables in `still` keep their values."""
     indices, inner = _under_conditions(access, still, known)
     outer = {var: ends for var, ends in known.items() if var in still}
@@ -169,7 +168,7 @@ def _box(access: Access, still: Collection[Var], known: Bounds) -> Box:
 
 
 def _under_conditions(
-    access: Access, still: Collection[Var], known: Bounds
+    access: Access[For], still: Collection[Var], known: Bounds
 ) -> tuple[tuple[Expr, ...], dict[Var, tuple[int, int]]]:
     """The indices of `access` and the bounds of what moves in them, as its conditions leave them.
 
@@ -177,7 +176,7 @@ def _under_conditions(
     """
     inner = {var: ends for var, ends in known.items() if var not in still}
     indices = access.indices
-    for condition in (c for whole in access.conditions for c in _conjuncts(whole)):
+    for condition in (c for guard in access.guards for c in conjuncts(guard)):
         if any(var not in inner for var in free_vars(condition)):
             continue
         narrowed = narrow(inner, condition)
@@ -195,12 +194,6 @@ def _under_conditions(
         indices = tuple(substitute(index, {unit: value}) for index in indices)
         inner[whole] = (low, max(low, limit))
     return indices, inner
-
-
-def _conjuncts(condition: Expr) -> list[Expr]:
-    if isinstance(condition, BinOp) and condition.op == "and":
-        return [*_conjuncts(condition.a), *_conjuncts(condition.b)]
-    return [condition]
 
 
 def _upper_limit(condition: Expr) -> tuple[Expr | None, int]:
@@ -221,7 +214,7 @@ def _unit_variable(total: Expr, inner: Bounds) -> Var | None:
     return next((var for var, factor in factors[0].items() if factor == 1), None)
 
 
-def _stays_inside(condition: Expr, store: Access, known: Bounds) -> bool:
+def _stays_inside(condition: Expr, store: Access[For], known: Bounds) -> bool:
     """Whether `condition` only keeps an index of `store` inside its array, as reads are anyway."""
     match condition:
         case BinOp("<", value, Const(value=limit)) if int(limit) > 0:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from workbench.arith import conjuncts
 from workbench.ir import (
     TRUE,
     BinOp,
@@ -93,13 +94,6 @@ def both(a: Expr, b: Expr) -> Expr:
     if isinstance(a, Const) and a.value is True:
         return b
     return a if isinstance(b, Const) and b.value is True else BinOp("and", a, b)
-
-
-def conjuncts(predicate: Expr) -> list[Expr]:
-    """The conditions that `predicate` joins with "and"."""
-    if isinstance(predicate, BinOp) and predicate.op == "and":
-        return [*conjuncts(predicate.a), *conjuncts(predicate.b)]
-    return [] if isinstance(predicate, Const) and predicate.value is True else [predicate]
 
 
 def simplify_bindings(
