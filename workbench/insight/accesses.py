@@ -100,19 +100,19 @@ def _of_nest(nest: Stmt, axes: dict[str, Loop], reduced: set[Var]) -> Iterator[A
 
     A bound loop is its axis, up to its own extent; another counts from 0, whatever its start.
     """
-    known: dict[Var, Loop] = {}
-    limits: dict[Var, Expr] = {}
+    known: dict[For, Loop] = {}
+    limits: dict[For, Expr] = {}
     for loop in (n for n in walk(nest) if isinstance(n, For)):
         var, extent = loop.loop_var, extent_of(loop)
         if loop.thread is None:
-            known[var] = Loop(var, var.name, "reduce" if var in reduced else "serial", extent)
+            known[loop] = Loop(var, var.name, "reduce" if var in reduced else "serial", extent)
             continue
-        axis = known[var] = axes[loop.thread]
+        axis = known[loop] = axes[loop.thread]
         if extent < axis.extent:
-            limits[var] = binary("<", axis.var, const(extent, axis.var.type))
-    counters = {var: loop.var for var, loop in known.items()}
+            limits[loop] = binary("<", axis.var, const(extent, axis.var.type))
+    counters = {loop.loop_var: told.var for loop, told in known.items()}
     every: Iterator[Any] = access.accesses(nest, access.Around(counters=counters))
     for found in every:
-        serial = [known[loop.loop_var] for loop in found.loops if loop.thread is None]
-        own = [limits[loop.loop_var] for loop in found.loops if loop.loop_var in limits]
+        serial = [known[loop] for loop in found.loops if loop.thread is None]
+        own = [limits[loop] for loop in found.loops if loop in limits]
         yield replace(found, guards=(*own, *found.guards), loops=(*axes.values(), *serial))

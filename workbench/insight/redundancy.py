@@ -12,7 +12,7 @@ from workbench.insight.accesses import Access, accesses
 from workbench.insight.cells import MOST, touched
 from workbench.insight.names import count_text, point_text
 from workbench.insight.page import Kind, Point, Table
-from workbench.insight.spread import reads_memory, spread, value
+from workbench.insight.spread import holding, reads_memory, spread
 from workbench.ir import Buffer, PrimFunc
 
 
@@ -114,9 +114,7 @@ def _loads(access: Access) -> tuple[Any, int] | None:
     flat: Any = np.int64(0)
     for dim, size in enumerate(access.buffer.shape):
         flat = flat * size + of.index(dim, values)
-    keep = np.ones(shape, dtype=bool)
-    for guard in access.guards:
-        keep = keep & np.asarray(value(guard, of.variables(values)), dtype=bool)
+    keep = holding(access.guards, of.variables(values), shape)
     cells = np.broadcast_to(flat, shape)[keep]
     inside = (cells >= 0) & (cells < prod(access.buffer.shape))
     return cells[inside], prod(digit.size for digit in of.free(fixed) if digit not in digits)

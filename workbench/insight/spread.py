@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -21,6 +21,19 @@ def value(expr: Expr, env: Mapping[Var, Any]) -> Any:
     """`expr` over the arrays in `env`; it must not read memory."""
     with np.errstate(all="ignore"):
         return _EVALUATE.value(expr, env, None)
+
+
+def along_axes(sizes: Iterable[int]) -> tuple[Any, ...]:
+    """For each size the numbers below it, along an axis of its own."""
+    return np.ix_(*map(np.arange, sizes))
+
+
+def holding(guards: Iterable[Expr], env: Mapping[Var, Any], shape: tuple[int, ...]) -> Any:
+    """Where all of `guards` hold, as an array of `shape`."""
+    keep = np.ones(shape, dtype=bool)
+    for guard in guards:
+        keep &= np.asarray(value(guard, env), dtype=bool)
+    return keep
 
 
 def reads_memory(expr: Expr) -> bool:
@@ -94,18 +107,14 @@ class Spread:
             groups = [*apart, merged]
         return groups
 
-    def values(self, digits: Iterable[Digit], fixed: Mapping[Var, int]) -> dict[Digit, Any]:
+    def values(self, digits: Collection[Digit], fixed: Mapping[Var, int]) -> dict[Digit, Any]:
         """Every digit as an array: `digits` along an axis each, the others as numbers."""
-        ordered = list(digits)
-        found: dict[Digit, Any] = {}
-        for group in self.cut.of.values():
-            for digit in group:
-                found[digit] = fixed.get(digit.var, 0) // digit.stride % digit.size
-        for axis, digit in enumerate(ordered):
-            shape = [1] * len(ordered)
-            shape[axis] = -1
-            found[digit] = np.arange(digit.size).reshape(shape)
-        return found
+        found: dict[Digit, Any] = {
+            digit: fixed.get(digit.var, 0) // digit.stride % digit.size
+            for group in self.cut.of.values()
+            for digit in group
+        }
+        return found | dict(zip(digits, along_axes(d.size for d in digits), strict=True))
 
     def index(self, dim: int, values: Mapping[Digit, Any]) -> Any:
         """The index in dimension `dim`; of a vector, where it starts."""

@@ -15,7 +15,7 @@ from workbench.insight.accesses import Access, Loop, accesses, extent_of
 from workbench.insight.cells import touched
 from workbench.insight.names import point_text, region_text, time_forms, unit_forms
 from workbench.insight.page import Kind, Point, Region, Table
-from workbench.insight.spread import value
+from workbench.insight.spread import along_axes, holding, value
 from workbench.ir import (
     BlockRealize,
     BufferStore,
@@ -242,15 +242,10 @@ def _cells(store: Access, axes: _Axes) -> tuple[Cell, ...]:
     extents = _few(axes)
     order = [loop.var for loop in axes.loops]
     wide = [var for var in order if extents[var] > 1]  # an array has at most 64 axes
-    env: dict[Var, Any] = dict.fromkeys(axes.extents, np.int64(0))
-    for axis, var in enumerate(wide):
-        env[var] = np.arange(extents[var]).reshape(
-            [-1 if k == axis else 1 for k in range(len(wide))]
-        )
     full = tuple(extents[v] for v in wide)
-    keep = np.ones(full, dtype=bool)
-    for guard in store.guards:
-        keep = keep & np.asarray(value(guard, env), dtype=bool)
+    env: dict[Var, Any] = dict.fromkeys(axes.extents, np.int64(0))
+    env |= zip(wide, along_axes(full), strict=True)
+    keep = holding(store.guards, env, full)
     columns = [np.broadcast_to(np.asarray(value(i, env)), full) for i in store.indices]
     for column, size in zip(columns, corner, strict=True):
         keep = keep & (column >= 0) & (column < size)
