@@ -18,6 +18,7 @@ from workbench.ir import (
     Expr,
     For,
     IfThenElse,
+    IterVar,
     Node,
     Not,
     Var,
@@ -122,7 +123,7 @@ def accesses(node: Node, at: Around | None = None) -> Iterator[Access[For]]:
             inside = at.of_block(node)
             if block.init is not None:
                 first = replace(inside, init=True)
-                for condition in first_turn(block):
+                for condition in first_turn(block.iter_vars):
                     first = first.where(condition)
                 yield from accesses(block.init, first)
             yield from accesses(block.body, inside)
@@ -154,9 +155,9 @@ def _made(node: BufferLoad | BufferStore, at: Around) -> Access[For]:
     )  # fmt: skip
 
 
-def first_turn(block: Block) -> list[Expr]:
-    """What holds in the first turn of each reduction of `block`, where its init runs."""
-    return [binary("==", it.var, it.dom.min) for it in block.iter_vars if it.kind == "reduce"]
+def first_turn(iterators: Iterable[IterVar]) -> list[Expr]:
+    """What holds in the first turn of every reduction among `iterators`, where an init runs."""
+    return [binary("==", it.var, it.dom.min) for it in iterators if it.kind == "reduce"]
 
 
 def by_buffer(found: Iterable[Access[L]]) -> dict[Buffer, list[Access[L]]]:

@@ -20,6 +20,7 @@ from workbench.ir import (
     Const,
     Expr,
     For,
+    Node,
     Range,
     Stmt,
     Var,
@@ -74,12 +75,12 @@ class Unit:
     @property
     def reads(self) -> frozenset[Buffer]:
         """The buffers that it loads from."""
-        return _buffers(self.block or self.stmt)[0]
+        return buffers_read(self.block or self.stmt)
 
     @property
     def writes(self) -> frozenset[Buffer]:
         """The buffers that it stores to."""
-        return _buffers(self.block or self.stmt)[1]
+        return buffers_written(self.block or self.stmt)
 
     @cached_property
     def accumulates(self) -> bool:
@@ -113,15 +114,26 @@ def same_cell(a: Cell, b: Cell) -> bool:
     return all(arith.equal(x, y) for x, y in zip(a, b, strict=True))
 
 
-_known: WeakKeyDictionary[Stmt, tuple[frozenset[Buffer], frozenset[Buffer]]] = WeakKeyDictionary()
+_touched_in: WeakKeyDictionary[Node, tuple[frozenset[Buffer], frozenset[Buffer]]] = (
+    WeakKeyDictionary()
+)
 
 
-def _buffers(stmt: Stmt) -> tuple[frozenset[Buffer], frozenset[Buffer]]:
-    """The buffers that a statement loads from and those that it stores to."""
-    found = _known.get(stmt)
+def buffers_read(node: Node) -> frozenset[Buffer]:
+    """The buffers that are loaded from in `node`."""
+    return _buffers(node)[0]
+
+
+def buffers_written(node: Node) -> frozenset[Buffer]:
+    """The buffers that are stored to in `node`."""
+    return _buffers(node)[1]
+
+
+def _buffers(node: Node) -> tuple[frozenset[Buffer], frozenset[Buffer]]:
+    found = _touched_in.get(node)
     if found is None:
-        loads = frozenset(n.buffer for n in walk(stmt) if isinstance(n, BufferLoad))
-        found = _known[stmt] = loads, frozenset(store.buffer for store in stores(stmt))
+        loads = frozenset(n.buffer for n in walk(node) if isinstance(n, BufferLoad))
+        found = _touched_in[node] = loads, frozenset(store.buffer for store in stores(node))
     return found
 
 

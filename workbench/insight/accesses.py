@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 from workbench.access import accesses as access
+from workbench.access.units import Unit
+from workbench.check.kernels import extent_of
 from workbench.ir import (
     THREAD_AXES,
-    BlockRealize,
-    Const,
     Expr,
     For,
     Kernel,
@@ -25,6 +25,7 @@ from workbench.ir import (
     free_vars,
     walk,
 )
+from workbench.ir.places import places
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +66,8 @@ def _of_kernel(kernel: Kernel) -> Iterator[Access]:
 
 def _of_func(func: PrimFunc) -> Iterator[Access]:
     body = func.root.body
-    reduced = reduce_loops(func)
+    values = (e for block in places(func).blocks.values() for e in Unit(block, ()).bound("reduce"))
+    reduced = {v for e in values for v in free_vars(e)}  # loops that drive a reduction
     for nest in body.stmts if isinstance(body, SeqStmt) else (body,):
         axes: dict[str, Loop] = {}
         for loop in (n for n in walk(nest) if isinstance(n, For)):
@@ -77,22 +79,6 @@ def _of_func(func: PrimFunc) -> Iterator[Access]:
 
 def _axis(var: Var, axis: str, extent: int) -> Loop:
     return Loop(var, axis, axis[: -len("Idx.x")], extent)
-
-
-def reduce_loops(func: PrimFunc) -> set[Var]:
-    """The loop variables that drive a reduction iterator."""
-    found: set[Var] = set()
-    for node in walk(func.body):
-        if isinstance(node, BlockRealize):
-            for iterator, value in zip(node.block.iter_vars, node.iter_values, strict=True):
-                if iterator.kind == "reduce":
-                    found |= set(free_vars(value))
-    return found
-
-
-def extent_of(loop: For) -> int:
-    """A constant extent; a loop of unknown length counts as one iteration."""
-    return int(loop.extent.value) if isinstance(loop.extent, Const) else 1
 
 
 def _of_nest(nest: Stmt, axes: dict[str, Loop], reduced: set[Var]) -> Iterator[Access]:

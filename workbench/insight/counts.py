@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from math import prod
 from weakref import WeakKeyDictionary
 
+from workbench.access.accesses import by_buffer
+from workbench.check.kernels import extent_of
 from workbench.emulate.affine import Digit, Digits
 from workbench.emulate.lanes import never_meets
 from workbench.insight.accesses import Access, accesses
@@ -19,10 +21,8 @@ from workbench.ir import (
     MATHS,
     Barrier,
     BinOp,
-    Buffer,
     BufferLoad,
     Call,
-    Const,
     Expr,
     For,
     IfThenElse,
@@ -130,10 +130,7 @@ def _traffic(kernels: Sequence[Kernel], scope: str) -> Traffic:
 
 def _outputs(kernel: Kernel) -> int:
     """How many distinct cells of global memory `kernel` writes."""
-    writes: dict[Buffer, list[Access]] = {}
-    for access in accesses(kernel):
-        if access.writes and access.buffer.scope == "global":
-            writes.setdefault(access.buffer, []).append(access)
+    writes = by_buffer(a for a in accesses(kernel) if a.writes and a.buffer.scope == "global")
     return sum(_cells(group) for group in writes.values())
 
 
@@ -155,8 +152,7 @@ def _barriers(stmt: Node) -> int:
     if isinstance(stmt, Barrier):
         return 1
     if isinstance(stmt, For):
-        length = int(stmt.extent.value) if isinstance(stmt.extent, Const) else 1
-        return length * _barriers(stmt.body)
+        return extent_of(stmt) * _barriers(stmt.body)
     if isinstance(stmt, IfThenElse) or hasattr(stmt, "stmts"):
         return sum(_barriers(child) for child in children(stmt))
     return 0

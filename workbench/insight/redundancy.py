@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.access.accesses import by_buffer
 from workbench.insight.accesses import Access, accesses
 from workbench.insight.cells import MOST, touched
 from workbench.insight.names import count_text, point_text
@@ -50,11 +51,8 @@ def redundancy(func: PrimFunc) -> Redundancy:
     Where no block is bound the whole program counts as one. Accesses with too many iterations to
     look at one by one (more than 4 million), or an index read from memory, are left out.
     """
-    groups: dict[Buffer, list[Access]] = {}
-    for access in accesses(func):
-        if not access.writes and access.buffer.scope != "local":
-            groups.setdefault(access.buffer, []).append(access)
-    buffers = tuple(r for b, found in groups.items() if (r := _reuse(b, found)) is not None)
+    loads = by_buffer(a for a in accesses(func) if not a.writes and a.buffer.scope != "local")
+    buffers = tuple(r for b, found in loads.items() if (r := _reuse(b, found)) is not None)
     return Redundancy(buffers, _caption(buffers), _table(buffers))
 
 

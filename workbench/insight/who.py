@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from workbench.access.units import same_cell
+from workbench.arith import points
+from workbench.check.kernels import extent_of
 from workbench.emulate.affine import Digits
-from workbench.insight.accesses import Access, Loop, accesses, extent_of
+from workbench.insight.accesses import Access, Loop, accesses
 from workbench.insight.cells import touched
 from workbench.insight.names import point_text, region_text, time_forms, unit_forms
 from workbench.insight.page import Kind, Point, Region, Table
@@ -339,20 +342,12 @@ def _listed(
     total = prod(loop.extent for loop in by)
     moves = _Moves(store, by)
     groups = []
-    for values in _values(by, MOST_GROUPS):
+    few = {loop.var: range(min(loop.extent, MOST_GROUPS)) for loop in by}
+    for values in islice(points(few), MOST_GROUPS):
         group = _group(store, axes, moves, {**fixed, **values}, by)
         if group is not None:
             groups.append(group)
     return tuple(groups), max(0, total - MOST_GROUPS)
-
-
-def _values(by: list[Loop], most: int) -> Iterator[dict[Var, int]]:
-    total = prod(loop.extent for loop in by)
-    for number in range(min(total, most)):
-        values = {}
-        for loop in reversed(by):
-            number, values[loop.var] = divmod(number, loop.extent)
-        yield values
 
 
 class _Moves:

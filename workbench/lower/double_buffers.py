@@ -14,7 +14,6 @@ from workbench.ir import (
     BufferLoad,
     BufferStore,
     Const,
-    Expr,
     For,
     Kernel,
     Node,
@@ -115,11 +114,7 @@ class _Doubler:
     def visit(self, node: Node) -> Node:
         """`node` with each access to the copy whose turn it is."""
         match node:
-            case BufferLoad(buffer, indices) if buffer in self.doubled:
-                return BufferLoad(self.doubled[buffer], (self._copy(buffer), *indices))
-            case BufferStore(buffer, value, indices) if buffer in self.doubled:
-                return BufferStore(self.doubled[buffer], value, (self._copy(buffer), *indices))
+            case BufferLoad(buffer=old) | BufferStore(buffer=old) if old in self.doubled:
+                copy = self.turns[old].loop_var % 2
+                return replace(node, buffer=self.doubled[old], indices=(copy, *node.indices))
         return node
-
-    def _copy(self, buffer: Buffer) -> Expr:
-        return self.turns[buffer].loop_var % 2

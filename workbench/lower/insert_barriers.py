@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from workbench.access.accesses import Access, Around, accesses
+from workbench.access.units import buffers_written
 from workbench.arith import bounds
 from workbench.diag import Refusal
 from workbench.ir import (
     Barrier,
-    Buffer,
     BufferLoad,
     Expr,
     For,
@@ -22,7 +22,6 @@ from workbench.ir import (
     Var,
     free_vars,
     seq,
-    stores,
     walk,
 )
 from workbench.lower.conflicts import Conflicts
@@ -56,18 +55,15 @@ class _Planner:
         self.conflicts = Conflicts(kernel)
         self.threads = {var for axis, var in kernel.axes if axis.startswith("threadIdx")}
         self.views = dict(kernel.views)
-        written = {store.buffer for store in stores(kernel.body)}
-        read = {n.buffer for n in walk(kernel.body) if isinstance(n, BufferLoad)}
-        self.watched: set[Buffer] = set()  # memory through which threads can meet
-        if self.conflicts.threads:
-            self.watched = {b for b in written | read if b in written and b.scope != "local"}
+        written = buffers_written(kernel.body) if self.conflicts.threads else ()
+        self.watched = {b for b in written if b.scope != "local"}  # through these threads can meet
 
     def plan(self, stmt: Stmt, around: Around) -> _Planned:
         """`stmt` with the barriers that it needs within."""
         match stmt:
             case SeqStmt(stmts):
                 planned = self._sequence(stmts, around, (), None)
-                same = isinstance(planned.stmt, SeqStmt) and _same(planned.stmt.stmts, stmts)
+                same = isinstance(planned.stmt, SeqStmt) and planned.stmt.stmts == stmts
                 return replace(planned, stmt=stmt) if same else planned
             case For():
                 return self._loop(stmt, around)
@@ -155,7 +151,3 @@ class _Planner:
             detail="In it, threads read what other threads wrote, so that all of a block have to "
             "meet at a barrier; but the condition lets only some of them get there.",
         )
-
-
-def _same(a: Sequence[Stmt], b: Sequence[Stmt]) -> bool:
-    return len(a) == len(b) and all(x is y for x, y in zip(a, b, strict=True))

@@ -274,11 +274,9 @@ class _Shifter:
     def visit(self, node: Node) -> Node:
         """`node` with indices counted from the start of what is kept."""
         match node:
-            case BufferLoad(buffer, indices) if buffer in self.windows:
-                return BufferLoad(self.windows[buffer].buffer, self._shifted(buffer, indices))
-            case BufferStore(buffer, value, indices) if buffer in self.windows:
-                kept = self.windows[buffer].buffer
-                return BufferStore(kept, value, self._shifted(buffer, indices))
+            case BufferLoad(buffer=old) | BufferStore(buffer=old) if old in self.windows:
+                shifted = self._shifted(old, node.indices)
+                return replace(node, buffer=self.windows[old].buffer, indices=shifted)
             case BufferRegion(buffer, region) if buffer in self.windows:
                 starts = self._shifted(buffer, tuple(r.min for r in region))
                 ranges = (Range(s, r.extent) for s, r in zip(starts, region, strict=True))
