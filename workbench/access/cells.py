@@ -81,6 +81,8 @@ def all_made(
 ) -> bool | None:
     """Whether each cell of `needed` that is in `shape` is one of `made`, all of them looked at.
 
+    For each value of what stands around both sides, their own loops run to the end: that is all
+    that they ever touch in that turn, so the answer is exact, and holds for every turn.
     None where there are too many, or where a cell is told by what is in memory.
     """
     try:
@@ -106,7 +108,9 @@ def lags(
 
     Each unit comes with "read" or "write". A number is the iteration, of the loop of `var`, of the
     first unit less that of the second, in one iteration of the loops around. None where there are
-    too many cells, or where one is told by what is in memory.
+    too many cells, or where one is told by what is in memory. Each cell of the first side is noted
+    with every iteration that touches it, then each of the second is held against these notes: no
+    pair is left out.
     """
     sides = [list(_of_unit(unit, buffer, kind, {})) for unit, kind in (first, second)]
     try:

@@ -11,14 +11,12 @@ from workbench.access.units import Bounds, Cell, Unit, keeps_apart, told, units,
 from workbench.arith.evaluate import compiled
 from workbench.ir import (
     Buffer,
-    BufferLoad,
     Expr,
     For,
     SeqStmt,
     Stmt,
     Var,
     free_vars,
-    walk,
 )
 from workbench.ir.places import inner
 
@@ -67,6 +65,8 @@ def _never_clash(loop: For, unit: Unit, dom: Bounds) -> bool:
     used = used_by(unit) | {loop.loop_var}
     if any(var not in dom for var in used) or decided_by_data(unit):
         return False
+    if any(n < 0 for b in unit.writes for _, sizes in unit.cells(b, "write") for n in sizes):
+        return False  # a box whose size varies: which cells it has is not tried
     few = arith.count_points(arith.ranges_of(used, dom)) <= arith.POINTS
     return few and first_clash(loop, unit, dom) is None
 
@@ -78,7 +78,7 @@ def used_by(unit: Unit) -> set[Var]:
 
 def decided_by_data(unit: Unit) -> bool:
     """Whether what is in memory says which cells a unit writes, or when it runs."""
-    return any(isinstance(node, BufferLoad) for e in _tells(unit) for node in walk(e))
+    return any(map(arith.reads_memory, _tells(unit)))
 
 
 def _tells(unit: Unit) -> list[Expr]:
@@ -87,7 +87,12 @@ def _tells(unit: Unit) -> list[Expr]:
 
 
 def first_clash(loop: For, unit: Unit, dom: Bounds) -> Clash | None:
-    """The first two of the first iterations of `loop` that write one cell."""
+    """The first two of the first iterations of `loop` that write one cell, of boxes of known size.
+
+    What was written is remembered with the turn of the loops around it, so that two iterations of
+    `loop` are compared in one turn of these only. Without a clash, none of the iterations that were
+    looked at writes what another one does: all there are, where they are at most `arith.POINTS`.
+    """
     inside = {other.loop_var for other in unit.loops}
     used = [v for v in dom if v in used_by(unit) and v is not loop.loop_var]
     around = [v for v in used if v not in inside]

@@ -74,8 +74,8 @@ class Unit:
 
     @property
     def reads(self) -> frozenset[Buffer]:
-        """The buffers that it loads from."""
-        return buffers_read(self.block or self.stmt)
+        """The buffers that it loads from, to see whether it runs, too."""
+        return buffers_read(self.block or self.stmt) | buffers_read(self.predicate)
 
     @property
     def writes(self) -> frozenset[Buffer]:
@@ -93,20 +93,27 @@ class Unit:
 
         A cell is told in loop variables.
         """
-        if not isinstance(self.stmt, BlockRealize):
-            indices = [self.stmt.indices] if kind == "write" else [
-                n.indices
-                for n in walk(self.stmt)
-                if isinstance(n, BufferLoad) and n.buffer is buffer
-            ]  # fmt: skip
-            return [(cell, (1,) * len(cell)) for cell in indices]
-        regions = self.stmt.block.reads if kind == "read" else self.stmt.block.writes
+        block = self.block
+        if block is None and kind == "write":
+            assert isinstance(self.stmt, BufferStore)
+            return [_one(self.stmt.indices)]
+        bare = self.predicate if block else self.stmt
+        loads = [n for n in walk(bare) if isinstance(n, BufferLoad) and n.buffer is buffer]
+        found = [_one(n.indices) for n in loads] if kind == "read" else []
+        if block is None:
+            return found
+        regions = block.reads if kind == "read" else block.writes
         if kind == "read" and all(r.buffer is not buffer for r in regions):
-            regions = self.stmt.block.writes  # a reduction's own reads are not declared
-        return [
+            # a reduction's own reads are not declared
+            regions = block.writes if buffer in buffers_read(block) else ()
+        return found + [
             (tuple(substitute(r.min, self.values) for r in box), tuple(_size(r) for r in box))
             for box in (r.region for r in regions if r.buffer is buffer)
         ]
+
+
+def _one(cell: Cell) -> tuple[Cell, tuple[int, ...]]:
+    return cell, (1,) * len(cell)
 
 
 def same_cell(a: Cell, b: Cell) -> bool:

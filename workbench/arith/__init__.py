@@ -4,7 +4,16 @@ from workbench.arith.canonical import Bounds
 from workbench.arith.evaluate import evaluate
 from workbench.arith.injective import Counterexample, is_injective
 from workbench.arith.points import POINTS, count_points, points, ranges_of
-from workbench.arith.prove import bounds, conjuncts, equal, linear, loop_bounds, narrow, prove
+from workbench.arith.prove import (
+    bounds,
+    conjuncts,
+    equal,
+    linear,
+    loop_bounds,
+    narrow,
+    prove,
+    reads_memory,
+)
 from workbench.arith.region import access_regions, region_of, union_regions
 from workbench.arith.simplify import Simplifier, simplify
 
@@ -26,6 +35,7 @@ __all__ = [
     "points",
     "prove",
     "ranges_of",
+    "reads_memory",
     "region_of",
     "simplify",
     "union_regions",

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from workbench.arith.canonical import Bounds, Digit, Sum
 from workbench.arith.evaluate import Env, compiled
 from workbench.arith.points import POINTS, count_points, points, ranges_of
+from workbench.arith.prove import reads_memory
 from workbench.arith.simplify import Simplifier
-from workbench.ir import TRUE, BufferLoad, Expr, Var, free_vars, walk
+from workbench.ir import TRUE, Expr, Var, free_vars
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +43,7 @@ def is_injective(
     ranges = ranges_of(dom, dom)
     if any(not values for values in ranges.values()) or _proved(indices, dom):
         return True
-    parts = [part for e in (*indices, predicate) for part in walk(e)]
-    if any(var not in dom for e in (*indices, predicate) for var in free_vars(e)) or any(
-        isinstance(part, BufferLoad) for part in parts
-    ):
+    if any(reads_memory(e) or not dom.keys() >= set(free_vars(e)) for e in (*indices, predicate)):
         return False
     whole = count_points(ranges) <= POINTS
     if not whole:

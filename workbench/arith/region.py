@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from workbench.arith.canonical import Bounds, Digit, Sum
 from workbench.arith.cost import cost
-from workbench.arith.prove import loop_bounds
+from workbench.arith.prove import loop_bounds, reads_memory
 from workbench.arith.simplify import Simplifier
 from workbench.ir import (
     BinOp,
@@ -100,7 +100,7 @@ class _Relaxer:
         """Expressions for the lowest and highest value of `e`; None where they are not known."""
         if not self._moves(e):
             return e, e
-        if any(isinstance(node, BufferLoad) for node in walk(e)):
+        if reads_memory(e):
             return None  # another cell may hold any number
         low, high = self._sum_ends(self.known.sum_of(e), e.dtype)
         if low is None or high is None:

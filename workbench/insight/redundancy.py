@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from workbench.access.accesses import by_buffer
+from workbench.arith import reads_memory
 from workbench.insight.accesses import Access, accesses
 from workbench.insight.cells import MOST, touched
 from workbench.insight.names import count_text, point_text
 from workbench.insight.page import Kind, Point, Table
-from workbench.insight.spread import holding, reads_memory, spread
+from workbench.insight.spread import holding, spread
 from workbench.ir import Buffer, PrimFunc
 
 

@@ -9,10 +9,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from workbench.arith import reads_memory
 from workbench.emulate.affine import Digit, Digits, Form
 from workbench.emulate.expressions import Expressions
 from workbench.insight.accesses import Access
-from workbench.ir import BufferLoad, Expr, Ramp, Var, free_vars, walk
+from workbench.ir import Expr, Ramp, Var, free_vars, walk
 
 _EVALUATE = Expressions()
 
@@ -34,11 +35,6 @@ def holding(guards: Iterable[Expr], env: Mapping[Var, Any], shape: tuple[int, ..
     for guard in guards:
         keep &= np.asarray(value(guard, env), dtype=bool)
     return keep
-
-
-def reads_memory(expr: Expr) -> bool:
-    """Whether `expr` depends on data."""
-    return any(isinstance(node, BufferLoad) for node in walk(expr))
 
 
 def width(access: Access) -> int:

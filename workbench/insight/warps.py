@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from workbench import script
+from workbench.arith import reads_memory
 from workbench.insight.accesses import Access
-from workbench.insight.spread import along_axes, holding, reads_memory, value, width
+from workbench.insight.spread import along_axes, holding, value, width
 from workbench.ir import BufferLoad, BufferStore, Expr, Kernel, Ramp, Var, dtypes, free_vars
 
 MOST_ROWS = 256  # iterations of the serial loops that are looked at

@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 
 from workbench.access.accesses import Access, Around, accesses
 from workbench.access.units import buffers_written
-from workbench.arith import bounds
+from workbench.arith import bounds, reads_memory
 from workbench.diag import Refusal
 from workbench.ir import (
     Barrier,
-    BufferLoad,
     Expr,
     For,
     IfThenElse,
@@ -22,7 +21,6 @@ from workbench.ir import (
     Var,
     free_vars,
     seq,
-    walk,
 )
 from workbench.lower.conflicts import Conflicts
 from workbench.lower.double_buffers import takes_turns
@@ -137,8 +135,7 @@ class _Planner:
 
     def _needs_whole_block(self, control: Expr, *inside: _Planned) -> None:
         """Refuse barriers inside of what `control` lets only some threads of the block run."""
-        data = any(isinstance(node, BufferLoad) for node in walk(control))
-        if not data and self.threads.isdisjoint(free_vars(control)):
+        if not reads_memory(control) and self.threads.isdisjoint(free_vars(control)):
             return
         met = [a.buffer for planned in inside for a in (*planned.first, *planned.last)]
         arrays = list(dict.fromkeys(self.views[buffer] for buffer in met))

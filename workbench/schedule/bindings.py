@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from workbench.arith import conjuncts
+from workbench.arith import conjuncts, reads_memory
 from workbench.arith.canonical import Sum, join_digits
 from workbench.arith.normal import Normal
 from workbench.ir import (
@@ -18,7 +18,6 @@ from workbench.ir import (
     BinOp,
     Block,
     BlockRealize,
-    BufferLoad,
     Const,
     Expr,
     For,
@@ -32,7 +31,6 @@ from workbench.ir import (
     rebuild,
     seq,
     substitute,
-    walk,
 )
 
 
@@ -84,8 +82,8 @@ def guarded(stmt: Stmt, condition: Expr) -> Stmt:
     if isinstance(stmt, SeqStmt):
         return seq(*(guarded(s, condition) for s in stmt.stmts))
     if isinstance(stmt, BlockRealize):
-        reads = any(isinstance(node, BufferLoad) for node in walk(stmt.predicate))
-        first, second = (condition, stmt.predicate) if reads else (stmt.predicate, condition)
+        parts = stmt.predicate, condition
+        first, second = reversed(parts) if reads_memory(stmt.predicate) else parts
         return replace(stmt, predicate=both(first, second))  # what it reads may be guarded now
     return IfThenElse(condition, stmt)
 
