@@ -75,7 +75,8 @@ class Unit:
     @property
     def reads(self) -> frozenset[Buffer]:
         """The buffers that it loads from, to see whether it runs, too."""
-        return buffers_read(self.block or self.stmt) | buffers_read(self.predicate)
+        found = buffers_read(self.block or self.stmt)
+        return found if self.predicate is TRUE else found | buffers_read(self.predicate)
 
     @property
     def writes(self) -> frozenset[Buffer]:
