@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1] / "workbench"
 
 _BASE = {"diag", "ir", "arith", "script"}
-_LOWERED = _BASE | {"target", "check", "lower"}
+_LOWERED = _BASE | {"target", "access", "check", "lower"}
 _RUN = _LOWERED | {"codegen", "emulate", "insight", "schedule"}
 MAY_IMPORT: dict[str, set[str]] = {
     "diag": set(),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from workbench import script
-from workbench.arith import region_of, touched, union_regions
+from workbench.access.units import touched
+from workbench.arith import region_of, union_regions
 from workbench.ir import (
     Block,
     BlockRealize,
@@ -139,11 +140,11 @@ def main(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
     realize = BlockRealize((i * 4 + j,), Const(True, "bool"), inner)
     loop = For(j, const(0, "int32"), const(4, "int32"), "serial", realize)
     buffer = inner.reads[0].buffer
-    box = touched(loop, buffer)
+    box = touched(loop, buffer, "read")
     assert box is not None
     assert [script.expr_text(e) for e in (box[0].min, box[0].extent)] == ["i * 4", "4"]
     assert touched(loop, buffer, "write") is None
-    assert touched(loop, A) is None
+    assert touched(loop, A, "read") is None
     assert touched(loop, inner.writes[0].buffer, "write") is not None
     assert B.name == "B"
 

@@ -128,3 +128,45 @@ def main(A: T.Buffer((4, 8), "float32"), D: T.Buffer((11,), "float32")):
 def test_a_block_may_be_in_a_later_turn_of_the_loops_around():
     sch = wb.Schedule(script.parse(SLIDING))
     sch.bind("i", "threadIdx.x")  # threads of one block wait for each other in each turn
+
+
+def test_boxes_whose_sizes_vary_are_not_taken_to_be_apart() -> None:
+    """Each iteration writes one cell more than the one before it, and all of that one's."""
+    func = script.parse(
+        """
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    for i in range(8):
+        with T.block("B"):
+            v = T.axis.spatial(8, i)
+            T.writes(B[0:v + 1])
+            for k in range(v + 1):
+                B[k] = A[v]
+"""
+    )
+    loop = places(func).order[1]
+    assert isinstance(loop, ir.For)
+    with pytest.raises(Refusal, match="two threads may write the same cell of B"):
+        refuse_conflict(func, loop, "Can't bind `i`", "threads")
+
+
+def test_what_a_predicate_reads_is_read() -> None:
+    """Whether an iteration writes is told by the cell that the one before it filled."""
+    func = script.parse(
+        """
+@T.prim_func
+def main(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32"), S: T.Buffer((8,), "int32")):
+    for i in range(8):
+        with T.block("S"):
+            v = T.axis.spatial(8, i)
+            S[v] = A[v]
+        with T.block("B"):
+            v = T.axis.spatial(8, i)
+            T.where(i > 0 and S[i - 1] > 0)
+            B[v] = 1
+"""
+    )
+    loop = places(func).order[1]
+    assert isinstance(loop, ir.For)
+    with pytest.raises(Refusal, match="`B` reads parts of S that another iteration writes in `S`"):
+        refuse_conflict(func, loop, "Can't run `i` in parallel", "iterations")

@@ -146,3 +146,33 @@ def test_storage_align_pads_the_kept_part():
     assert {b.name: b.strides for b in kernel.allocs}["A_shared"] == (36, 1)
     flat = kernel_of(parsed(text), after="flatten_buffers")
     assert {b.name: b.shape for b in flat.allocs}["A_shared"] == (15 * 36 + 8,)
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        """T.where(i > 0 and S[i - 1] > 0)
+                B[v] = 1""",
+        """for _ in range(T.if_then_else(v > 0, S[v - 1], 0)):
+                    B[v] = 1""",
+    ],
+    ids=["predicate", "extent"],
+)
+def test_what_decides_whether_a_block_runs_is_read_too(user: str):
+    """Of an earlier iteration's cell: one cell alone is not enough, though no value reads it."""
+    func = parsed(
+        f"""
+@T.prim_func
+def main(A: T.Buffer((32,), "int32"), B: T.Buffer((32,), "int32")):
+    S = T.alloc_buffer((32,), "int32", scope="local")
+    for b in T.thread_binding(1, thread="blockIdx.x"):
+        for i in range(32):
+            with T.block("S"):
+                v = T.axis.spatial(32, i)
+                S[v] = A[v]
+            with T.block("B"):
+                v = T.axis.spatial(32, i)
+                {user}
+"""
+    )
+    assert sizes(func)["S"] == (32,)

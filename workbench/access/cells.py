@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import reduce
+from dataclasses import replace
 from itertools import product
 from math import prod
 from weakref import WeakKeyDictionary
 
 from workbench import arith
-from workbench.access.facts import conjuncts, fact, facts, follows, skips
+from workbench.access.accesses import Access, Around
+from workbench.access.facts import fact, facts, follows, positive, skips
 from workbench.access.units import Bounds, Box, Unit, inside, same_cell, touched, units
 from workbench.arith.evaluate import Env, compiled
 from workbench.ir import (
-    TRUE,
     BinOp,
     Block,
     BlockRealize,
     Buffer,
-    BufferLoad,
     BufferStore,
     Const,
     Expr,
@@ -27,33 +25,12 @@ from workbench.ir import (
     IfThenElse,
     Stmt,
     Var,
-    binary,
     const,
     free_vars,
     substitute,
     walk,
 )
 from workbench.ir.places import inner
-
-POINTS = 20_000  # cells of both sides that are looked at: some tens of milliseconds
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """The boxes of a buffer that something touches: from `corner` on, while `predicate` holds.
-
-    `own` are the variables that run; any others stand still.
-    """
-
-    corner: Sequence[Expr]
-    sizes: Sequence[int]
-    predicate: Expr
-    own: Collection[Var]
-
-    @property
-    def variables(self) -> set[Var]:
-        """The variables that say which cells they are."""
-        return {v for e in (*self.corner, self.predicate) for v in free_vars(e)}
 
 
 def made_there(
@@ -74,115 +51,126 @@ def made_there(
     if same:
         needed = tuple(substitute(r, same) for r in needed)
     boxes = inside(needed, made, buffer.shape, dom)
-    writes = list(_accesses(maker, buffer, "write", {}))
-    if boxes and all(write.predicate is TRUE for write in writes):
+    writes = list(_boxes(maker, buffer, "write", {}))
+    if boxes and not any(write.guards for write in writes):
         return True
-    uses = list(_accesses(user, buffer, kind, same or {}))
+    uses = list(_boxes(user, buffer, kind, same or {}))
     found = all_made(uses, writes, buffer.shape, dom)
     if found is None and boxes:
-        return all(runs_for(w, use, buffer.shape, dom) for w in writes for use in uses)
+        return all(
+            runs_for(w, use, {loop.loop_var for loop in w.loops}, buffer.shape, dom)
+            for w in writes
+            for use in uses
+        )
     return found is True
 
 
-def runs_for(made: Access, use: Access, shape: tuple[int, ...], dom: Bounds) -> bool:
-    """Whether no condition keeps `made` from any cell of `use` in `shape` that it would write."""
+def runs_for(
+    made: Access[For],
+    use: Access[For],
+    own: Collection[Var],
+    shape: tuple[int, ...],
+    dom: Bounds,
+) -> bool:
+    """Whether no condition keeps `made` from any cell of `use` in `shape` that it would write.
+
+    `own` are the variables of `made` that run; any others stand still.
+    """
     if not {*made.sizes, *use.sizes} <= {1}:
         return False
-    known = facts([use.predicate])
-    known += [size - 1 - at for at, size in zip(use.corner, shape, strict=True)]
-    for condition in conjuncts(made.predicate):
+    known = facts(use.guards)
+    known += [size - 1 - at for at, size in zip(use.indices, shape, strict=True)]
+    for condition in (one for guard in made.guards for one in positive(guard)):
         goal = fact(condition)
-        told = () if goal is None else _told_by_cell(goal, made, use, dom)
+        told = () if goal is None else _told_by_cell(goal, made, use, own, dom)
         if not any(follows(one, known, dom) for one in told):
             return False
     return True
 
 
-def _told_by_cell(goal: Expr, made: Access, use: Access, dom: Bounds) -> Iterator[Expr]:
+def _told_by_cell(
+    goal: Expr, made: Access[For], use: Access[For], own: Collection[Var], dom: Bounds
+) -> Iterator[Expr]:
     """`goal`, a number of an iteration of `made`, as one of the cell that `use` shares with it.
 
     At that cell their indices are equal: what they differ in may be added in any multiple, and each
     index be solved for a variable that it has once. A variable that no index has is taken to be at
-    its start: one iteration is enough. Where no own variable of `made` is left, all that write the
-    cell agree.
+    its start: one iteration is enough. Where none of `own` is left, all that write the cell agree.
     """
-    told = {var for index in made.corner for var in free_vars(index)}
+    told = made.cell_variables()
     solved: dict[Var, Expr] = {
-        var: const(dom[var][0], var.type) for var in made.own if var in dom and var not in told
+        var: const(dom[var][0], var.type) for var in own if var in dom and var not in told
     }
-    for index, at in zip(made.corner, use.corner, strict=True):
-        factors = arith.linear(index, made.own)
+    for index, at in zip(made.indices, use.indices, strict=True):
+        factors = arith.linear(index, own)
         for var, factor in factors[0].items() if factors else ():
             if abs(factor) == 1 and var not in solved:
                 solved[var] = var + (at - index) * factor
                 break
     sizes = {
         int(node.b.value)
-        for index in made.corner
+        for index in made.indices
         for node in walk(index)
         if isinstance(node, BinOp) and node.op in ("//", "%") and isinstance(node.b, Const)
     }
-    for multiples in product((0, 1, *sizes), repeat=len(made.corner)):
+    for multiples in product((0, 1, *sizes), repeat=len(made.indices)):
         more = goal
-        for multiple, index, at in zip(multiples, made.corner, use.corner, strict=True):
+        for multiple, index, at in zip(multiples, made.indices, use.indices, strict=True):
             more = more + (index - at) * multiple
         more = arith.simplify(substitute(more, solved), dom)
-        if set(made.own).isdisjoint(free_vars(more)):
+        if set(own).isdisjoint(free_vars(more)):
             yield more
 
 
-def _accesses(stmt: Stmt, buffer: Buffer, kind: str, same: dict[Var, Expr]) -> Iterator[Access]:
+def _boxes(stmt: Stmt, buffer: Buffer, kind: str, same: dict[Var, Expr]) -> Iterator[Access[For]]:
     """What the units of `stmt` touch of `buffer`; a size that varies is the whole dimension."""
     for unit in units(stmt):
         if buffer in (unit.reads if kind == "read" else unit.writes):
             yield from of_unit(unit, buffer, kind, same)
 
 
-def of_unit(unit: Unit, buffer: Buffer, kind: str, same: dict[Var, Expr]) -> Iterator[Access]:
-    predicate = all_of(unit.holds)
-    own = [loop.loop_var for loop in unit.loops]
+def of_unit(unit: Unit, buffer: Buffer, kind: str, same: dict[Var, Expr]) -> Iterator[Access[For]]:
+    """What `unit` touches of `buffer`; a size that varies is the whole dimension."""
+    at = Around(values=same)
+    for condition in unit.holds:
+        at = at.where(condition)
     for cell, sizes in unit.cells(buffer, kind):
-        corner = [
+        corner = tuple(
             substitute(e, same) if size > 0 else const(0, e.dtype)
             for e, size in zip(cell, sizes, strict=True)
-        ]
-        whole = [size if size > 0 else most for size, most in zip(sizes, buffer.shape, strict=True)]
-        yield Access(corner, whole, substitute(predicate, same), own)
+        )
+        whole = tuple(n if n > 0 else most for n, most in zip(sizes, buffer.shape, strict=True))
+        yield Access(unit.stmt, buffer, kind == "write", corner, whole, at.guards, unit.loops)
 
 
-def touching(indices: Sequence[Expr], conditions: Sequence[Expr], own: Collection[Var]) -> Access:
-    """One cell at `indices`, touched where `conditions` hold."""
-    return Access(indices, [1] * len(indices), all_of(conditions), own)
-
-
-def all_of(conditions: Sequence[Expr]) -> Expr:
-    return reduce(lambda a, b: binary("and", a, b), conditions) if conditions else TRUE
-
-
-def at_most(unit: Unit, buffer: Buffer, kind: str) -> list[Access]:
+def at_most(unit: Unit, buffer: Buffer, kind: str) -> list[Access[For]]:
     """What `unit` touches, and maybe more: data that keeps it from running are not known."""
-    known = [c for c in unit.holds if not any(isinstance(n, BufferLoad) for n in walk(c))]
-    return [replace(side, predicate=all_of(known)) for side in of_unit(unit, buffer, kind, {})]
+    return [
+        replace(side, guards=tuple(c for c in side.guards if not arith.reads_memory(c)))
+        for side in of_unit(unit, buffer, kind, {})
+    ]
 
 
 def all_made(
-    needed: Sequence[Access], made: Sequence[Access], shape: tuple[int, ...], dom: Bounds
+    needed: Sequence[Access[For]],
+    made: Sequence[Access[For]],
+    shape: tuple[int, ...],
+    dom: Bounds,
 ) -> bool | None:
     """Whether each cell of `needed` that is in `shape` is one of `made`, all of them looked at.
 
+    For each value of what stands around both sides, their own loops run to the end: that is all
+    that they ever touch in that turn, so the answer is exact, and holds for every turn.
     None where there are too many, or where a cell is told by what is in memory.
     """
-    sides = [*needed, *made]
-    around = {v for side in sides for v in side.variables if v not in side.own}
     try:
-        turns = _points(around, dom)
-        cells = sum(_points(_inner(side), dom) * prod(side.sizes) for side in sides)
-        if turns * cells > POINTS:
+        around = _around([*needed, *made], dom)
+        if around is None:
             return None
         readers, writers = [_cells(n, dom) for n in needed], [_cells(m, dom) for m in made]
     except (KeyError, ValueError):  # a variable without bounds; a load in an index
         return None
-    for env in _turns(around, dom):
+    for env in arith.points(around):
         written = {cell for writer in writers for cell in writer(env)}
         for cell in (cell for reader in readers for cell in reader(env)):
             there = all(0 <= at < size for at, size in zip(cell, shape, strict=True))
@@ -198,39 +186,43 @@ def lags(
 
     Each unit comes with "read" or "write". A number is the iteration, of the loop of `var`, of the
     first unit less that of the second, in one iteration of the loops around. None where there are
-    too many cells, or where one is told by what is in memory.
+    too many cells, or where one is told by what is in memory. Each cell of the first side is noted
+    with every iteration that touches it, then each of the second is held against these notes: no
+    pair is left out.
     """
     sides = [at_most(unit, buffer, kind) for unit, kind in (first, second)]
-    every = [*sides[0], *sides[1]]
-    around = {v for side in every for v in side.variables if v not in side.own} - {var}
     try:
-        cells = sum(_points({*_inner(side), var}, dom) * prod(side.sizes) for side in every)
-        if _points(around, dom) * cells > POINTS:
+        around = _around([*sides[0], *sides[1]], dom, {var})
+        if around is None:
             return None
+        turns = [turn[var] for turn in arith.points(arith.ranges_of([var], dom))]
         before, after = [[_cells(side, dom) for side in one] for one in sides]
     except (KeyError, ValueError):  # as in all_made
         return None
     found: set[int] = set()
-    for env in _turns(around, dom):
+    for env in arith.points(around):
         when: dict[tuple[int, ...], set[int]] = {}
-        for turn in _turns([var], dom):
-            for cell in (cell for one in before for cell in one({**env, **turn})):
-                when.setdefault(cell, set()).add(turn[var])
-        for turn in _turns([var], dom):
-            for cell in (cell for one in after for cell in one({**env, **turn})):
-                found |= {other - turn[var] for other in when.get(cell, ())}
+        for turn in turns:
+            for cell in (cell for one in before for cell in one({**env, var: turn})):
+                when.setdefault(cell, set()).add(turn)
+        for turn in turns:
+            for cell in (cell for one in after for cell in one({**env, var: turn})):
+                found |= {other - turn for other in when.get(cell, ())}
     return found
 
 
-def disjoint(one: Access, other: Access, dom: Bounds) -> bool:
-    """Whether no cell is proved to be in boxes of both, whatever the own variables of each are."""
-    fresh = {var: Var(var.name, var.type) for var in other.own}
-    dom = {**dom, **{new: dom[var] for var, new in fresh.items() if var in dom}}
-    corner = [substitute(index, dict(fresh)) for index in other.corner]
-    known = facts([one.predicate, substitute(other.predicate, dict(fresh))])
+def disjoint(one: Access[For], other: Access[For], dom: Bounds) -> bool:
+    """Whether no cell is proved to be in boxes of both, in whichever turns of their own loops."""
+    fresh: dict[Var, Expr] = {}
+    for var in (loop.loop_var for loop in other.loops):
+        new = fresh[var] = Var(var.name, var.type)
+        if var in dom:
+            dom = {**dom, new: dom[var]}
+    indices = [substitute(index, fresh) for index in other.indices]
+    known = facts([*one.guards, *(substitute(guard, fresh) for guard in other.guards)])
     return any(
         follows(b - a - m, known, dom) or follows(a - b - n, known, dom) or skips(a - b, m, n, dom)
-        for a, m, b, n in zip(one.corner, one.sizes, corner, other.sizes, strict=True)
+        for a, m, b, n in zip(one.indices, one.sizes, indices, other.sizes, strict=True)
     )
 
 
@@ -254,30 +246,36 @@ def _far(a: Expr, m: int, b: Expr, n: int, dom: Bounds) -> bool:
     return here[1] + m <= there[0] or there[1] + n <= here[0]
 
 
-def _inner(side: Access) -> set[Var]:
-    return {v for v in side.variables if v in side.own}
+def _around(
+    sides: Collection[Access[For]], dom: Bounds, also: Collection[Var] = ()
+) -> dict[Var, range] | None:
+    """The values of the variables around; None where there are too many cells of all `sides`.
+
+    Each has its cells for every value of its own loops and of `also`, which is not around then.
+    """
+    around = {v for side in sides for v in side.variables() - _own(side) if v not in also}
+    ranges = arith.ranges_of(around, dom)
+    cells = sum(
+        arith.count_points(arith.ranges_of({*_own(side), *also}, dom)) * prod(side.sizes)
+        for side in sides
+    )
+    return ranges if arith.count_points(ranges) * cells <= arith.POINTS else None
 
 
-def _points(variables: Collection[Var], dom: Bounds) -> int:
-    return prod(dom[v][1] - dom[v][0] + 1 for v in variables)
+def _own(side: Access[For]) -> set[Var]:
+    return side.variables() & {loop.loop_var for loop in side.loops}
 
 
-def _turns(variables: Collection[Var], dom: Bounds) -> Iterator[dict[Var, int]]:
-    names = list(variables)
-    for point in product(*(range(dom[v][0], dom[v][1] + 1) for v in names)):
-        yield dict(zip(names, point, strict=True))
-
-
-def _cells(side: Access, dom: Bounds) -> Callable[[Env], Iterator[tuple[int, ...]]]:
+def _cells(side: Access[For], dom: Bounds) -> Callable[[Env], Iterator[tuple[int, ...]]]:
     """The cells of `side` for given values of the variables around."""
-    holds = compiled(side.predicate)
-    indices = [compiled(e) for e in side.corner]
-    inner = _inner(side)
+    guards = [compiled(e) for e in side.guards]
+    indices = [compiled(e) for e in side.indices]
+    own = arith.ranges_of(_own(side), dom)
 
     def cells(around: Env) -> Iterator[tuple[int, ...]]:
-        for own in _turns(inner, dom):
-            env = {**around, **own}
-            if holds(env):
+        for turn in arith.points(own):
+            env = {**around, **turn}
+            if all(holds(env) for holds in guards):
                 corner = [index(env) for index in indices]
                 yield from product(
                     *(range(c, c + n) for c, n in zip(corner, side.sizes, strict=True))
@@ -306,16 +304,17 @@ def _writes_all(block: Block, buffer: Buffer) -> bool:
     region = next((r.region for r in block.writes if r.buffer is buffer), None)
     if region is None or not all(isinstance(r.extent, Const) for r in region):
         return False
-    sizes = [int(r.extent.value) for r in region if isinstance(r.extent, Const)]
-    made: list[Access] = []
+    sizes = tuple(int(r.extent.value) for r in region if isinstance(r.extent, Const))
+    made: list[Access[For]] = []
     dom: Bounds = {}
     for unit in sure_units(block.body):
         if buffer not in unit.writes or (unit.block and not writes_all(unit.block, buffer)):
             continue
         dom |= arith.loop_bounds(unit.loops)
         made += [_relative(one, region, dom) for one in of_unit(unit, buffer, "write", {})]
-    whole = Access([const(0, r.min.dtype) for r in region], sizes, TRUE, ())
-    return all_made([whole], made, tuple(sizes), dom) is True
+    corner = tuple(const(0, r.min.dtype) for r in region)
+    whole: Access[For] = Access(block, buffer, True, corner, sizes, (), ())
+    return all_made([whole], made, sizes, dom) is True
 
 
 def sure_units(stmt: Stmt, loops: tuple[For, ...] = ()) -> Iterator[Unit]:
@@ -345,8 +344,7 @@ def _stores_there_too(a: Unit, b: Unit) -> bool:
     return x.buffer is y.buffer and same_cell(x.indices, y.indices)
 
 
-def _relative(access: Access, region: Box, dom: Bounds) -> Access:
+def _relative(access: Access[For], region: Box, dom: Bounds) -> Access[For]:
     """`access` told from the first cell of `region` on, so that what both move with is gone."""
-    pairs = zip(access.corner, region, strict=True)
-    corner = [arith.simplify(index - r.min, dom) for index, r in pairs]
-    return Access(corner, access.sizes, access.predicate, access.own)
+    pairs = zip(access.indices, region, strict=True)
+    return replace(access, indices=tuple(arith.simplify(i - r.min, dom) for i, r in pairs))

@@ -7,21 +7,18 @@ from math import gcd
 
 from workbench import arith
 from workbench.access.units import Bounds
-from workbench.ir import BinOp, BufferLoad, Const, Expr, Not, Var, dtypes, walk
+from workbench.ir import BinOp, Const, Expr, Not, Var, dtypes
 
 _OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
-def conjuncts(condition: Expr) -> Iterator[Expr]:
-    """The conditions that together are `condition`."""
-    if isinstance(condition, BinOp) and condition.op == "and":
-        yield from conjuncts(condition.a)
-        yield from conjuncts(condition.b)
-    elif isinstance(condition, Not) and isinstance(condition.a, BinOp):
-        op = _OPPOSITE.get(condition.a.op)
-        yield BinOp(op, condition.a.a, condition.a.b) if op else condition
-    else:
-        yield condition
+def positive(condition: Expr) -> Iterator[Expr]:
+    """The conditions that together are `condition`, of comparisons without a `not`."""
+    for one in arith.conjuncts(condition):
+        op = _OPPOSITE.get(one.a.op) if isinstance(one, Not) and isinstance(one.a, BinOp) else None
+        if op and isinstance(one, Not) and isinstance(one.a, BinOp):
+            one = BinOp(op, one.a.a, one.a.b)
+        yield one
 
 
 def facts(conditions: Iterable[Expr]) -> list[Expr]:
@@ -29,7 +26,7 @@ def facts(conditions: Iterable[Expr]) -> list[Expr]:
 
     What is in memory may change, so that a condition on it tells nothing here.
     """
-    every = (fact(one) for condition in conditions for one in conjuncts(condition))
+    every = (fact(one) for condition in conditions for one in positive(condition))
     return [one for one in every if one is not None]
 
 
@@ -37,7 +34,7 @@ def fact(condition: Expr) -> Expr | None:
     """The number that is at least 0 where `condition`, of integers, holds, and only there."""
     if not isinstance(condition, BinOp) or not dtypes.is_int(condition.a.dtype):
         return None
-    if any(isinstance(node, BufferLoad) for node in walk(condition)):
+    if arith.reads_memory(condition):
         return None
     a, b = condition.a, condition.b
     match condition.op:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement, islice, product
-from math import prod
 
 from workbench import arith
-from workbench.access.cells import Access, at_most, disjoint, lags, made_there
+from workbench.access.accesses import Access
+from workbench.access.cells import at_most, disjoint, lags, made_there
 from workbench.access.units import (
     Bounds,
     Unit,
@@ -19,20 +19,15 @@ from workbench.access.units import (
 )
 from workbench.arith.evaluate import compiled
 from workbench.ir import (
-    BlockRealize,
     Buffer,
-    BufferLoad,
     Expr,
     For,
     SeqStmt,
     Stmt,
     Var,
     free_vars,
-    walk,
 )
 from workbench.ir.places import inner
-
-_POINTS = 4096  # pairs of iterations that are tried for an example: a few milliseconds
 
 
 def apart(loop: For, unit: Unit, dom: Bounds) -> bool:
@@ -63,11 +58,10 @@ def _instances_apart(loop: For, unit: Unit, dom: Bounds) -> bool:
     used = {v for e in spatial for v in free_vars(e)}
     if any(v in used for e in unit.bound("reduce") for v in free_vars(e)):
         return False
-    assert isinstance(unit.stmt, BlockRealize)
     loops = {v: dom[v] for v in used if v in dom}
     if loop.loop_var not in loops or len(loops) < len(used):
         return False
-    return arith.is_injective(spatial, loops, unit.stmt.predicate) is True
+    return arith.is_injective(spatial, loops, unit.predicate) is True
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +78,10 @@ def _never_clash(loop: For, unit: Unit, dom: Bounds) -> bool:
     used = used_by(unit) | {loop.loop_var}
     if any(var not in dom for var in used) or decided_by_data(unit):
         return False
-    points = prod(high - low + 1 for var, (low, high) in dom.items() if var in used)
-    return points <= _POINTS and first_clash(loop, unit, dom) is None
+    if any(n < 0 for b in unit.writes for _, sizes in unit.cells(b, "write") for n in sizes):
+        return False  # a box whose size varies: which cells it has is not tried
+    few = arith.count_points(arith.ranges_of(used, dom)) <= arith.POINTS
+    return few and first_clash(loop, unit, dom) is None
 
 
 def used_by(unit: Unit) -> set[Var]:
@@ -95,7 +91,7 @@ def used_by(unit: Unit) -> set[Var]:
 
 def decided_by_data(unit: Unit) -> bool:
     """Whether what is in memory says which cells a unit writes, or when it runs."""
-    return any(isinstance(node, BufferLoad) for e in _tells(unit) for node in walk(e))
+    return any(map(arith.reads_memory, _tells(unit)))
 
 
 def _tells(unit: Unit) -> list[Expr]:
@@ -104,7 +100,12 @@ def _tells(unit: Unit) -> list[Expr]:
 
 
 def first_clash(loop: For, unit: Unit, dom: Bounds) -> Clash | None:
-    """The first two of the first iterations of `loop` that write one cell."""
+    """The first two of the first iterations of `loop` that write one cell, of boxes of known size.
+
+    What was written is remembered with the turn of the loops around it, so that two iterations of
+    `loop` are compared in one turn of these only. Without a clash, none of the iterations that were
+    looked at writes what another one does: all there are, where they are at most `arith.POINTS`.
+    """
     inside = {other.loop_var for other in unit.loops}
     used = [v for v in dom if v in used_by(unit) and v is not loop.loop_var]
     around = [v for v in used if v not in inside]
@@ -116,18 +117,18 @@ def first_clash(loop: For, unit: Unit, dom: Bounds) -> Clash | None:
         for cell, sizes in unit.cells(buffer, "write")
     ]
     seen: dict[tuple[object, ...], int] = {}
-    ends = (dom[v] for v in names)  # cut: product keeps all of each range in memory
-    points = product(*(range(low, min(high + 1, low + _POINTS)) for low, high in ends))
-    for point in islice(points, _POINTS):
-        env = dict(zip(names, point, strict=True))
+    most = arith.POINTS  # cut: product keeps all of each range in memory
+    ranges = {v: values[:most] for v, values in arith.ranges_of(names, dom).items()}
+    for env in islice(arith.points(ranges), most):
         time = env[loop.loop_var]
         if not all(test(env) for test in holds):
             continue
+        turn = tuple(env[v] for v in around)
         for buffer, indices, sizes in cells:
             corner = [index(env) for index in indices]
             for step in product(*(range(size) for size in sizes)):
                 place = tuple(c + d for c, d in zip(corner, step, strict=True))
-                before = seen.setdefault((*point[: len(around)], buffer, *place), time)
+                before = seen.setdefault((turn, buffer, place), time)
                 if before != time:
                     cell = ", ".join(map(str, place))
                     return Clash(before, time, f"{buffer.name}[{cell}]")
@@ -202,7 +203,7 @@ def _meets_another(
 ) -> bool:
     """Whether `writer` may write, in one iteration, what `user` touches in another."""
     ways = (
-        [replace(side, own={*side.own, loop.loop_var}) for side in at_most(unit, buffer, what)]
+        [replace(side, loops=(*side.loops, loop)) for side in at_most(unit, buffer, what)]
         for unit, what in ((writer, "write"), (user, kind))
     )
     if all(
@@ -220,12 +221,12 @@ def _meets_another(
 
 
 def _told_apart(
-    here: Access, unit: Unit, there: Access, user: Unit, loop: For, dom: Bounds
+    here: Access[For], unit: Unit, there: Access[For], user: Unit, loop: For, dom: Bounds
 ) -> bool:
     """Whether some index of two boxes is proved to tell the iteration, in the same way."""
     if loop.loop_var not in dom:
         return False
-    sides = zip(here.corner, here.sizes, there.corner, there.sizes, strict=True)
+    sides = zip(here.indices, here.sizes, there.indices, there.sizes, strict=True)
     for index, size, mine, less in sides:
         one, other = told(index, size, unit, loop, dom), told(mine, less, user, loop, dom)
         if one is None or other is None or not arith.equal(one.moving, other.moving, dom):

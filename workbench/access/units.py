@@ -21,6 +21,7 @@ from workbench.ir import (
     Expr,
     For,
     IfThenElse,
+    Node,
     Not,
     Range,
     Stmt,
@@ -59,6 +60,11 @@ class Unit:
         """What people call it: the block's name, or the buffer that is stored to."""
         return self.block.name if self.block else self.stmt.buffer.name  # type: ignore[union-attr]
 
+    @property
+    def predicate(self) -> Expr:
+        """Where it runs, of all the turns of its loops."""
+        return self.stmt.predicate if isinstance(self.stmt, BlockRealize) else TRUE
+
     @cached_property
     def values(self) -> dict[Var, Expr]:
         """What the block's iterators are bound to."""
@@ -75,12 +81,12 @@ class Unit:
     @property
     def reads(self) -> frozenset[Buffer]:
         """The buffers that it loads from, or that say whether it runs."""
-        return _buffers(self.block or self.stmt)[0] | {n.buffer for n in self._deciding}
+        return buffers_read(self.block or self.stmt) | {n.buffer for n in self._deciding}
 
     @property
     def writes(self) -> frozenset[Buffer]:
         """The buffers that it stores to."""
-        return _buffers(self.block or self.stmt)[1]
+        return buffers_written(self.block or self.stmt)
 
     @cached_property
     def _deciding(self) -> list[BufferLoad]:
@@ -92,7 +98,7 @@ class Unit:
     @property
     def holds(self) -> tuple[Expr, ...]:
         """The conditions under which it runs, its own among them."""
-        own = self.stmt.predicate if isinstance(self.stmt, BlockRealize) else TRUE
+        own = self.predicate
         return self.conditions if own is TRUE else (*self.conditions, own)
 
     @property
@@ -112,20 +118,25 @@ class Unit:
 
         A cell is told in loop variables.
         """
-        if not isinstance(self.stmt, BlockRealize):
-            write = kind == "write"
+        block = self.block
+        if block is None:
             loads = (n.indices for n in self.loads if n.buffer is buffer)
-            indices = [self.stmt.indices] if write else loads
-            return [(cell, (1,) * len(cell)) for cell in indices]
+            indices = [self.stmt.indices] if kind == "write" else loads  # type: ignore[union-attr]
+            return [_one(cell) for cell in indices]
         deciding = [n.indices for n in self._deciding if kind == "read" and n.buffer is buffer]
-        regions = self.stmt.block.reads if kind == "read" else self.stmt.block.writes
+        regions = block.reads if kind == "read" else block.writes
         if kind == "read" and all(r.buffer is not buffer for r in regions):
-            regions = self.stmt.block.writes  # a reduction's own reads are not declared
+            # a reduction's own reads are not declared
+            regions = block.writes if buffer in buffers_read(block) else ()
         boxes = [
             (tuple(substitute(r.min, self.values) for r in box), tuple(_size(r) for r in box))
             for box in (r.region for r in regions if r.buffer is buffer)
         ]
-        return [*boxes, *((cell, (1,) * len(cell)) for cell in deciding)]
+        return [*boxes, *map(_one, deciding)]
+
+
+def _one(cell: Cell) -> tuple[Cell, tuple[int, ...]]:
+    return cell, (1,) * len(cell)
 
 
 def same_cell(a: Cell, b: Cell) -> bool:
@@ -133,15 +144,26 @@ def same_cell(a: Cell, b: Cell) -> bool:
     return all(arith.equal(x, y) for x, y in zip(a, b, strict=True))
 
 
-_known: WeakKeyDictionary[Stmt, tuple[frozenset[Buffer], frozenset[Buffer]]] = WeakKeyDictionary()
+_touched_in: WeakKeyDictionary[Node, tuple[frozenset[Buffer], frozenset[Buffer]]] = (
+    WeakKeyDictionary()
+)
 
 
-def _buffers(stmt: Stmt) -> tuple[frozenset[Buffer], frozenset[Buffer]]:
-    """The buffers that a statement loads from and those that it stores to."""
-    found = _known.get(stmt)
+def buffers_read(node: Node) -> frozenset[Buffer]:
+    """The buffers that are loaded from in `node`."""
+    return _buffers(node)[0]
+
+
+def buffers_written(node: Node) -> frozenset[Buffer]:
+    """The buffers that are stored to in `node`."""
+    return _buffers(node)[1]
+
+
+def _buffers(node: Node) -> tuple[frozenset[Buffer], frozenset[Buffer]]:
+    found = _touched_in.get(node)
     if found is None:
-        loads = frozenset(n.buffer for n in walk(stmt) if isinstance(n, BufferLoad))
-        found = _known[stmt] = loads, frozenset(store.buffer for store in stores(stmt))
+        loads = frozenset(n.buffer for n in walk(node) if isinstance(n, BufferLoad))
+        found = _touched_in[node] = loads, frozenset(store.buffer for store in stores(node))
     return found
 
 
@@ -300,7 +322,7 @@ _boxes: WeakKeyDictionary[Stmt, dict[tuple[Buffer, str], Box | None]] = WeakKeyD
 def touched(stmt: Stmt, buffer: Buffer, kind: str) -> Box | None:
     """The box of `buffer` that `stmt` reads or writes, in the variables free in `stmt`.
 
-    As `arith.touched`, for one buffer; remembered, since statements are shared between programs.
+    Remembered, since statements are shared between programs.
     """
     known = _boxes.setdefault(stmt, {})
     if (buffer, kind) not in known:

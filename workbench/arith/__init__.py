@@ -3,25 +3,40 @@
 from workbench.arith.canonical import Bounds
 from workbench.arith.evaluate import evaluate
 from workbench.arith.injective import Counterexample, is_injective
-from workbench.arith.prove import bounds, equal, linear, loop_bounds, narrow, prove
-from workbench.arith.region import access_regions, region_of, touched, union_regions
+from workbench.arith.points import POINTS, count_points, points, ranges_of
+from workbench.arith.prove import (
+    bounds,
+    conjuncts,
+    equal,
+    linear,
+    loop_bounds,
+    narrow,
+    prove,
+    reads_memory,
+)
+from workbench.arith.region import access_regions, region_of, union_regions
 from workbench.arith.simplify import Simplifier, simplify
 
 __all__ = [
+    "POINTS",
     "Bounds",
     "Counterexample",
     "Simplifier",
     "access_regions",
     "bounds",
+    "conjuncts",
+    "count_points",
     "equal",
     "evaluate",
     "is_injective",
     "linear",
     "loop_bounds",
     "narrow",
+    "points",
     "prove",
+    "ranges_of",
+    "reads_memory",
     "region_of",
     "simplify",
-    "touched",
     "union_regions",
 ]

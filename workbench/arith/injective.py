@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 
 from workbench.arith.canonical import Bounds, Digit, Sum
 from workbench.arith.evaluate import Env, compiled
+from workbench.arith.points import POINTS, count_points, points, ranges_of
+from workbench.arith.prove import reads_memory
 from workbench.arith.simplify import Simplifier
-from workbench.ir import TRUE, BufferLoad, Expr, Var, free_vars, walk
-
-_POINTS = 20_000  # how many iterations are looked at where there is no proof: about 50 ms
+from workbench.ir import TRUE, Expr, Var, free_vars
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +40,12 @@ def is_injective(
     >>> is_injective([i + j], {i: (0, 7), j: (0, 3)}).place
     (1,)
     """
-    ranges = {var: range(low, high + 1) for var, (low, high) in dom.items()}
+    ranges = ranges_of(dom, dom)
     if any(not values for values in ranges.values()) or _proved(indices, dom):
         return True
-    parts = [part for e in (*indices, predicate) for part in walk(e)]
-    if any(var not in dom for e in (*indices, predicate) for var in free_vars(e)) or any(
-        isinstance(part, BufferLoad) for part in parts
-    ):
+    if any(reads_memory(e) or not dom.keys() >= set(free_vars(e)) for e in (*indices, predicate)):
         return False
-    whole = prod(len(values) for values in ranges.values()) <= _POINTS
+    whole = count_points(ranges) <= POINTS
     if not whole:
         ranges = _shortened(ranges)
     conflict = _conflict(indices, ranges, predicate)
@@ -64,7 +59,7 @@ def _conflict(
     places = [compiled(index) for index in indices]
     holds = compiled(predicate)
     seen: dict[tuple[int, ...], Env] = {}
-    for env in _assignments(ranges):
+    for env in points(ranges):
         if not holds(env):
             continue
         place = tuple(at(env) for at in places)
@@ -74,18 +69,13 @@ def _conflict(
     return None
 
 
-def _assignments(ranges: dict[Var, range]) -> Iterator[dict[Var, int]]:
-    for values in itertools.product(*ranges.values()):
-        yield dict(zip(ranges, values, strict=True))
-
-
 def _shortened(ranges: dict[Var, range]) -> dict[Var, range]:
     """The same ranges cut, the longest first, until all their points can be looked at."""
-    sizes = {var: len(values) for var, values in ranges.items()}
-    while prod(sizes.values()) > _POINTS:
-        longest = max(sizes, key=lambda var: sizes[var])
-        sizes[longest] = (sizes[longest] + 1) // 2
-    return {var: values[: sizes[var]] for var, values in ranges.items()}
+    shorter = dict(ranges)
+    while count_points(shorter) > POINTS:
+        longest = max(shorter, key=lambda var: len(shorter[var]))
+        shorter[longest] = shorter[longest][: (len(shorter[longest]) + 1) // 2]
+    return shorter
 
 
 def _proved(indices: Sequence[Expr], dom: Bounds) -> bool:

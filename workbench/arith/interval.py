@@ -46,10 +46,7 @@ def digit_interval(base: Interval, lower: int, upper: int | None) -> Interval:
 def either(a: Interval, b: Interval, smaller: bool) -> Interval:
     """Where the smaller, or the larger, of a value in `a` and one in `b` lies."""
     outer, inner = hull(a, b), meet(a, b)
-    if smaller:
-        highs = [end for end in (a[1], b[1]) if end is not None]
-        return outer[0], min(highs, default=None)
-    return inner[0], outer[1]
+    return (outer[0], inner[1]) if smaller else (inner[0], outer[1])
 
 
 def products(a: Interval, b: Interval) -> Interval:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 
 from workbench.arith.canonical import REASONED, Bounds, Sum
 from workbench.arith.simplify import Simplifier
-from workbench.ir import BinOp, Const, Expr, For, Not, Var, free_vars
+from workbench.ir import BinOp, BufferLoad, Const, Expr, For, Not, Var, free_vars, walk
 
 
 def bounds(e: Expr, dom: Bounds) -> tuple[int, int] | None:
@@ -83,6 +83,18 @@ def loop_bounds(loops: Iterable[For], dom: Bounds | None = None) -> dict[Var, tu
         if first is not None and last is not None:
             found[loop.loop_var] = known[loop.loop_var] = (first[0], last[1])
     return found
+
+
+def reads_memory(e: Expr) -> bool:
+    """Whether what is in memory decides the value of `e`."""
+    return any(isinstance(node, BufferLoad) for node in walk(e))
+
+
+def conjuncts(condition: Expr) -> list[Expr]:
+    """The conditions that `condition` joins with "and"; none where it is always true."""
+    if isinstance(condition, BinOp) and condition.op == "and":
+        return [*conjuncts(condition.a), *conjuncts(condition.b)]
+    return [] if isinstance(condition, Const) and condition.value is True else [condition]
 
 
 def narrow(dom: Bounds, cond: Expr) -> dict[Var, tuple[int, int]]:

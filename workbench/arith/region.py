@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from workbench.arith.canonical import Bounds, Digit, Sum
 from workbench.arith.cost import cost
-from workbench.arith.prove import loop_bounds
+from workbench.arith.prove import loop_bounds, reads_memory
 from workbench.arith.simplify import Simplifier
 from workbench.ir import (
     BinOp,
@@ -100,7 +100,7 @@ class _Relaxer:
         """Expressions for the lowest and highest value of `e`; None where they are not known."""
         if not self._moves(e):
             return e, e
-        if any(isinstance(node, BufferLoad) for node in walk(e)):
+        if reads_memory(e):
             return None  # another cell may hold any number
         low, high = self._sum_ends(self.known.sum_of(e), e.dtype)
         if low is None or high is None:
@@ -191,20 +191,6 @@ def _own_cells(block: Block) -> set[Buffer]:
 
 def _same(a: tuple[Expr, ...], b: tuple[Expr, ...]) -> bool:
     return all(structural_equal(x, y) for x, y in zip(a, b, strict=True))
-
-
-def touched(stmt: Stmt, buffer: Buffer, kind: str = "read") -> Box | None:
-    """The box of `buffer` that `stmt` reads or writes, in the variables free in `stmt`.
-
-    None where `stmt` does not touch it. `kind` is "read" or "write".
-    """
-    found = _Accesses()
-    if isinstance(stmt, Block):
-        if stmt.init is not None:
-            found.visit(stmt.init, {})
-        stmt = stmt.body
-    found.visit(stmt, {})
-    return (found.reads if kind == "read" else found.writes).get(buffer)
 
 
 def _regions(boxes: dict[Buffer, Box], hidden: set[Buffer]) -> tuple[BufferRegion, ...]:

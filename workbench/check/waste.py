@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import product
 from math import prod
 
 from workbench import arith
@@ -11,10 +10,8 @@ from workbench.access.units import Unit
 from workbench.arith.evaluate import compiled
 from workbench.check.finding import Finding
 from workbench.check.kernels import Nest, extent_of
-from workbench.ir import TRUE, BlockRealize, Buffer, Expr, For, Node, Var, free_vars
+from workbench.ir import TRUE, Buffer, Expr, For, Node, Var, free_vars
 from workbench.script.writer import string
-
-_POINTS = 20_000  # iterations that are counted one by one: some ten milliseconds
 
 
 def waste(nest: Nest) -> Iterator[Finding]:
@@ -52,14 +49,13 @@ def _repeated_work(nest: Nest, unit: Unit) -> Iterator[Finding]:
 def _runs(unit: Unit, loops: list[For]) -> int:
     """How often the block runs in `loops`, at the first iteration of those around."""
     most = prod(extent_of(loop) for loop in loops)
-    if not isinstance(unit.stmt, BlockRealize) or unit.stmt.predicate is TRUE or most > _POINTS:
+    if unit.predicate is TRUE or most > arith.POINTS:
         return most
-    holds = compiled(unit.stmt.predicate)
+    holds = compiled(unit.predicate)
     dom = arith.loop_bounds(unit.loops)
     first = {var: low for var, (low, _) in dom.items()}
-    names = [loop.loop_var for loop in loops]
-    points = product(*(range(dom[v][0], dom[v][1] + 1) for v in names))
-    return sum(bool(holds({**first, **dict(zip(names, at, strict=True))})) for at in points)
+    turns = arith.points(arith.ranges_of([loop.loop_var for loop in loops], dom))
+    return sum(bool(holds({**first, **turn})) for turn in turns)
 
 
 def _how_to_share(nest: Nest, inner: list[For], shares: list[For]) -> str:

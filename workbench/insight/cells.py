@@ -64,13 +64,6 @@ class Touched:
             box = self.region()[0]
             table[tuple(slice(s, s + n * step, step) for s, n, step in box)] = True
             return
-        if len(self.parts) == 1 and len(self.parts[0][0]) == table.ndim:
-            table[_in_order(self.parts[0])] = True
-            return
-        if all(len(dims) == 1 for dims, _ in self.parts):
-            columns = {dims[0]: values[0] for dims, values in self.parts}
-            table[np.ix_(*(columns[d] for d in range(table.ndim)))] = True
-            return
         index: list[Any] = [None] * table.ndim
         for k, (dims, values) in enumerate(self.parts):
             shape = [1] * len(self.parts)
@@ -78,10 +71,6 @@ class Touched:
             for dim, column in zip(dims, values, strict=True):
                 index[dim] = column.reshape(shape)
         table[tuple(index)] = True
-
-
-def _in_order(part: tuple[tuple[int, ...], tuple[Any, ...]]) -> tuple[Any, ...]:
-    return tuple(column for _, column in sorted(zip(*part, strict=True), key=lambda p: p[0]))
 
 
 def _span(values: Any) -> tuple[tuple[int, int, int], bool]:
@@ -99,7 +88,7 @@ def touched(access: Access, fixed: Mapping[Var, int]) -> Touched:
     """What `access` touches while the variables in `fixed` keep their values."""
     of = spread(access)
     parts = []
-    accesses, visits, exact = access.width, access.width, True
+    accesses, visits, exact = of.width, of.width, True
     groups = of.groups(fixed)
     for group in groups:
         number, columns, seen = _enumerate(access, of, fixed, group)
@@ -115,7 +104,7 @@ def touched(access: Access, fixed: Mapping[Var, int]) -> Touched:
 def executions(access: Access, fixed: Mapping[Var, int] | None = None) -> int:
     """How many times `access` runs, an element of a vector at a time."""
     of, known = spread(access), fixed or {}
-    number = access.width
+    number = of.width
     groups = of.groups(known, only_guards=True)
     for group in groups:
         number *= _enumerate(access, of, known, group)[0]
@@ -197,16 +186,12 @@ def union(parts: Iterable[Touched]) -> tuple[Region, bool, int]:
     boxes = [p.region() for p in found]
     if all(box == boxes[0] for box in boxes) and boxes[0][1]:
         return boxes[0][0], True, found[0].cells
-    low = [min(b[0][d][0] for b in boxes) for d in range(len(boxes[0][0]))]
-    high = [max(_last(b[0][d]) for b in boxes) for d in range(len(boxes[0][0]))]
-    size = prod(end - start + 1 for start, end in zip(low, high, strict=True))
+    around = box_around(box for box, _ in boxes)
+    size = prod(count for _, count, _ in around)
     if size > MOST or not all(p.exact for p in found):
-        return (
-            tuple((start, end - start + 1, 1) for start, end in zip(low, high, strict=True)),
-            False,
-            size,
-        )
-    table = np.zeros([end - start + 1 for start, end in zip(low, high, strict=True)], dtype=bool)
+        return around, False, size
+    table = np.zeros([count for _, count, _ in around], dtype=bool)
+    low = [start for start, _, _ in around]
     for part in found:
         _shifted(part, low).mark(table)
     cells = int(table.sum())
@@ -219,8 +204,14 @@ def union(parts: Iterable[Touched]) -> tuple[Region, bool, int]:
     return tuple(spans), exact and prod(n for _, n, _ in spans) == cells, cells
 
 
-def _last(span: tuple[int, int, int]) -> int:
-    return span[0] + (span[1] - 1) * span[2]
+def box_around(regions: Iterable[Region]) -> Region:
+    """The smallest box around all of `regions`."""
+    box = []
+    for spans in zip(*regions, strict=True):
+        low = min(start for start, _, _ in spans)
+        end = max(start + (count - 1) * step for start, count, step in spans) + 1
+        box.append((low, end - low, 1))
+    return tuple(box)
 
 
 def _shifted(part: Touched, low: list[int]) -> Touched:

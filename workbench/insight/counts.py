@@ -7,20 +7,21 @@ from dataclasses import dataclass
 from math import prod
 from weakref import WeakKeyDictionary
 
+from workbench.access.accesses import by_buffer
+from workbench.check.kernels import extent_of
 from workbench.emulate.kernels.affine import Digit, Digits, never_meets
 from workbench.insight.accesses import Access, accesses
 from workbench.insight.cells import executions, touched, union
 from workbench.insight.names import count_text
 from workbench.insight.page import Kind, Table
+from workbench.insight.spread import width
 from workbench.ir import (
     ARITHMETIC,
     MATHS,
     Barrier,
     BinOp,
-    Buffer,
     BufferLoad,
     Call,
-    Const,
     Expr,
     For,
     IfThenElse,
@@ -128,10 +129,7 @@ def _traffic(kernels: Sequence[Kernel], scope: str) -> Traffic:
 
 def _outputs(kernel: Kernel) -> int:
     """How many distinct cells of global memory `kernel` writes."""
-    writes: dict[Buffer, list[Access]] = {}
-    for access in accesses(kernel):
-        if access.writes and access.buffer.scope == "global":
-            writes.setdefault(access.buffer, []).append(access)
+    writes = by_buffer(a for a in accesses(kernel) if a.writes and a.buffer.scope == "global")
     return sum(_cells(group) for group in writes.values())
 
 
@@ -142,7 +140,7 @@ def _cells(writes: list[Access]) -> int:
     digits.cut_for(access.indices[0] for access in writes)
     forms = [digits.form(access.indices[0]) for access in writes]
     alike = all((f.const, f.terms) == (forms[0].const, forms[0].terms) for f in forms)
-    plain = not any(a.guards or a.width > 1 for a in writes) and not any(f.rest for f in forms)
+    plain = not any(a.guards or width(a) > 1 for a in writes) and not any(f.rest for f in forms)
     if alike and plain and never_meets(forms[0].terms):
         return prod(atom.size for atom in forms[0].terms if isinstance(atom, Digit))
     return union(touched(a, {}) for a in writes)[2]
@@ -153,8 +151,7 @@ def _barriers(stmt: Node) -> int:
     if isinstance(stmt, Barrier):
         return 1
     if isinstance(stmt, For):
-        length = int(stmt.extent.value) if isinstance(stmt.extent, Const) else 1
-        return length * _barriers(stmt.body)
+        return extent_of(stmt) * _barriers(stmt.body)
     if isinstance(stmt, IfThenElse) or hasattr(stmt, "stmts"):
         return sum(_barriers(child) for child in children(stmt))
     return 0

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from workbench.access.accesses import by_buffer
 from workbench.insight.accesses import Access, accesses
-from workbench.insight.cells import Touched, executions, touched, union
+from workbench.insight.cells import Touched, box_around, executions, touched, union
 from workbench.insight.names import count_text
 from workbench.insight.page import Kind, Point, Table
 from workbench.ir import Buffer, PrimFunc, Var, dtypes
@@ -94,11 +95,9 @@ def memory(func: PrimFunc, target: Target | None = None) -> Memory:
     A buffer in shared or local memory takes the box that one block or thread touches of it.
     `target` gives the capacity of shared memory.
     """
-    by_buffer: dict[Buffer, list[Access]] = {}
-    for access in accesses(func):
-        by_buffer.setdefault(access.buffer, []).append(access)
-    order = [*func.params, *(b for b in by_buffer if b not in func.params)]
-    uses = {b: _use(func, b, by_buffer.get(b, [])) for b in order}
+    found = by_buffer(accesses(func))
+    order = [*func.params, *(b for b in found if b not in func.params)]
+    uses = {b: _use(func, b, found.get(b, [])) for b in order}
     scopes = [*SCOPES, *dict.fromkeys(b.scope for b in order if b.scope not in SCOPES)]
     levels = tuple(
         _level(scope, [uses[b] for b in order if b.scope == scope], target) for scope in scopes
@@ -155,13 +154,7 @@ def _held(found: list[Access], scope: str) -> int:
 def _box(parts: Iterable[Touched]) -> int:
     """The cells of the smallest box around all that is touched."""
     boxes = [p.region()[0] for p in parts if p.accesses]
-    if not boxes:
-        return 0
-    ends = [
-        (min(b[d][0] for b in boxes), max(b[d][0] + (b[d][1] - 1) * b[d][2] for b in boxes))
-        for d in range(len(boxes[0]))
-    ]
-    return prod(high - low + 1 for low, high in ends)
+    return prod(count for _, count, _ in box_around(boxes)) if boxes else 0
 
 
 def _role(func: PrimFunc, buffer: Buffer, found: list[Access]) -> str:

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from workbench.access.accesses import by_buffer
+from workbench.arith import reads_memory
 from workbench.insight.accesses import Access, accesses
 from workbench.insight.cells import MOST, touched
 from workbench.insight.names import count_text, point_text
 from workbench.insight.page import Kind, Point, Table
-from workbench.insight.spread import reads_memory, spread, value
+from workbench.insight.spread import holding, spread
 from workbench.ir import Buffer, PrimFunc
 
 
@@ -50,11 +52,8 @@ def redundancy(func: PrimFunc) -> Redundancy:
     Where no block is bound the whole program counts as one. Accesses with too many iterations to
     look at one by one (more than 4 million), or an index read from memory, are left out.
     """
-    groups: dict[Buffer, list[Access]] = {}
-    for access in accesses(func):
-        if not access.writes and access.buffer.scope != "local":
-            groups.setdefault(access.buffer, []).append(access)
-    buffers = tuple(r for b, found in groups.items() if (r := _reuse(b, found)) is not None)
+    loads = by_buffer(a for a in accesses(func) if not a.writes and a.buffer.scope != "local")
+    buffers = tuple(r for b, found in loads.items() if (r := _reuse(b, found)) is not None)
     return Redundancy(buffers, _caption(buffers), _table(buffers))
 
 
@@ -114,9 +113,7 @@ def _loads(access: Access) -> tuple[Any, int] | None:
     flat: Any = np.int64(0)
     for dim, size in enumerate(access.buffer.shape):
         flat = flat * size + of.index(dim, values)
-    keep = np.ones(shape, dtype=bool)
-    for guard in access.guards:
-        keep = keep & np.asarray(value(guard, of.variables(values)), dtype=bool)
+    keep = holding(access.guards, of.variables(values), shape)
     cells = np.broadcast_to(flat, shape)[keep]
     inside = (cells >= 0) & (cells < prod(access.buffer.shape))
     return cells[inside], prod(digit.size for digit in of.free(fixed) if digit not in digits)

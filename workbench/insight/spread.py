@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from workbench.arith import reads_memory
 from workbench.emulate.expressions import Expressions
 from workbench.emulate.kernels.affine import Digit, Digits, Form
 from workbench.insight.accesses import Access
-from workbench.ir import BufferLoad, Expr, Ramp, Var, free_vars, walk
+from workbench.ir import Expr, Ramp, Var, free_vars, walk
 
 _EVALUATE = Expressions()
 
@@ -23,9 +24,22 @@ def value(expr: Expr, env: Mapping[Var, Any]) -> Any:
         return _EVALUATE.value(expr, env, None)
 
 
-def reads_memory(expr: Expr) -> bool:
-    """Whether `expr` depends on data."""
-    return any(isinstance(node, BufferLoad) for node in walk(expr))
+def along_axes(sizes: Iterable[int]) -> tuple[Any, ...]:
+    """For each size the numbers below it, along an axis of its own."""
+    return np.ix_(*map(np.arange, sizes))
+
+
+def holding(guards: Iterable[Expr], env: Mapping[Var, Any], shape: tuple[int, ...]) -> Any:
+    """Where all of `guards` hold, as an array of `shape`."""
+    keep = np.ones(shape, dtype=bool)
+    for guard in guards:
+        keep &= np.asarray(value(guard, env), dtype=bool)
+    return keep
+
+
+def width(access: Access) -> int:
+    """The length of the vector that it is, 1 for a single element."""
+    return max((n.lanes for n in walk(access.node) if isinstance(n, Ramp)), default=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +58,7 @@ class Spread:
         self.bases = [i.base if isinstance(i, Ramp) else i for i in access.indices]
         self.reads_memory = [reads_memory(base) for base in self.bases]
         self.guards = [guard for guard in access.guards if not reads_memory(guard)]
+        self.width = width(access)
         self.extents = {loop.var: loop.extent for loop in access.loops}
         self.cut = Digits(self.extents, {})
         self.cut.cut_for(self.bases)
@@ -88,18 +103,14 @@ class Spread:
             groups = [*apart, merged]
         return groups
 
-    def values(self, digits: Iterable[Digit], fixed: Mapping[Var, int]) -> dict[Digit, Any]:
+    def values(self, digits: Collection[Digit], fixed: Mapping[Var, int]) -> dict[Digit, Any]:
         """Every digit as an array: `digits` along an axis each, the others as numbers."""
-        ordered = list(digits)
-        found: dict[Digit, Any] = {}
-        for group in self.cut.of.values():
-            for digit in group:
-                found[digit] = fixed.get(digit.var, 0) // digit.stride % digit.size
-        for axis, digit in enumerate(ordered):
-            shape = [1] * len(ordered)
-            shape[axis] = -1
-            found[digit] = np.arange(digit.size).reshape(shape)
-        return found
+        found: dict[Digit, Any] = {
+            digit: fixed.get(digit.var, 0) // digit.stride % digit.size
+            for group in self.cut.of.values()
+            for digit in group
+        }
+        return found | dict(zip(digits, along_axes(d.size for d in digits), strict=True))
 
     def index(self, dim: int, values: Mapping[Digit, Any]) -> Any:
         """The index in dimension `dim`; of a vector, where it starts."""

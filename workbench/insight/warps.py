@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from workbench import script
+from workbench.arith import reads_memory
 from workbench.insight.accesses import Access
-from workbench.insight.spread import reads_memory, value
-from workbench.ir import BufferLoad, Expr, Kernel, Ramp, Var, dtypes, free_vars
+from workbench.insight.spread import along_axes, holding, value, width
+from workbench.ir import BufferLoad, BufferStore, Expr, Kernel, Ramp, Var, dtypes, free_vars
 
 MOST_ROWS = 256  # iterations of the serial loops that are looked at
 IDLE = -1
@@ -29,17 +30,12 @@ def requests(kernel: Kernel, access: Access, warp: int) -> Any:
         return None
     fixed, extents = _ranges(kernel, access, exprs)
     threads = _threads(kernel)
-    rank = len(extents)
-    env: dict[Var, Any] = {var: np.int64(n) for var, n in fixed.items()}
-    for axis, (var, extent) in enumerate(extents.items()):
-        env[var] = np.arange(extent).reshape([-1 if k == axis else 1 for k in range(rank + 1)])
-    for var, values in threads.items():
-        env[var] = values.reshape((1,) * rank + (-1,))
     shape = (*extents.values(), prod(kernel.block))
+    env: dict[Var, Any] = {var: np.int64(n) for var, n in fixed.items()}
+    env |= zip(extents, along_axes(shape), strict=False)
+    env |= threads  # along the last axis
     address = np.broadcast_to(np.asarray(value(base, env)), shape).astype(np.int64)
-    keep = np.ones(shape, dtype=bool)
-    for guard in access.guards:
-        keep = keep & np.asarray(value(guard, env), dtype=bool)
+    keep = holding(access.guards, env, shape)
     size = dtypes.itemsize(access.buffer.type)
     table = np.where(keep, address * size, IDLE).reshape(-1, shape[-1])
     missing = -shape[-1] % warp
@@ -71,12 +67,13 @@ def _threads(kernel: Kernel) -> dict[Var, Any]:
 
 def text_of(access: Access) -> str:
     """The access as it stands in the kernel."""
+    assert isinstance(access.node, (BufferLoad, BufferStore))
     return script.expr_text(BufferLoad(access.buffer, access.node.indices))
 
 
 def lane_bytes(access: Access) -> int:
     """Bytes that one lane moves at once."""
-    return access.width * dtypes.itemsize(access.buffer.type)
+    return width(access) * dtypes.itemsize(access.buffer.type)
 
 
 def first_row(table: Any) -> tuple[int | None, ...]:

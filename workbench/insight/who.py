@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from workbench.arith import equal
+from workbench.access.units import same_cell
+from workbench.arith import points
+from workbench.check.kernels import extent_of
 from workbench.emulate.kernels.affine import Digits
 from workbench.insight.accesses import Access, Loop, accesses
 from workbench.insight.cells import touched
 from workbench.insight.names import point_text, region_text, time_forms, unit_forms
 from workbench.insight.page import Kind, Point, Region, Table
-from workbench.insight.spread import value
-from workbench.ir import PrimFunc, Var, free_vars
+from workbench.insight.spread import along_axes, holding, value
+from workbench.ir import (
+    BlockRealize,
+    BufferStore,
+    For,
+    IfThenElse,
+    PrimFunc,
+    SeqStmt,
+    Stmt,
+    Var,
+    free_vars,
+)
+from workbench.ir.places import inner, places
 
 MOST_CELLS = 64  # cells that are listed one by one
 MOST_GROUPS = 256
@@ -99,7 +113,7 @@ def who(func: PrimFunc, buffer: str | None = None) -> Who:
     that the program writes.
     """
     store = _last_store(func, buffer)
-    axes = _Axes(store)
+    axes = _Axes(func, store)
     cells = _cells(store, axes)
     groups, left_out = _groups(store, axes)
     zoom, zoom_left_out = _zoom(store, axes)
@@ -131,16 +145,17 @@ def _last_store(func: PrimFunc, name: str | None) -> Access:
 
 def _same_cells(a: Access, b: Access) -> bool:
     """Whether two stores of one block surely write one cell."""
-    same = zip(a.node.indices, b.node.indices, strict=True)
-    return a.stage == b.stage and not a.init and all(equal(x, y) for x, y in same)
+    x, y = a.node, b.node
+    assert isinstance(x, BufferStore) and isinstance(y, BufferStore)
+    return a.block is b.block and not a.init and same_cell(x.indices, y.indices)
 
 
 class _Axes:
     """The loops around the last store to a buffer, by what they say about its cells."""
 
-    def __init__(self, store: Access) -> None:
+    def __init__(self, func: PrimFunc, store: Access) -> None:
         self.store = store
-        used = store.used() | {v for g in store.guards for v in free_vars(g)}
+        used = store.variables()
         self.loops = [loop for loop in store.loops if loop.var in used]
         self.idle = [loop for loop in store.loops if loop.var not in used]
         self.blocks = [loop for loop in store.loops if loop.role == "block"]
@@ -149,8 +164,8 @@ class _Axes:
         self.bound = {unit: "".join(sorted(loop.name[-1] for loop in of)) for unit, of in units}
         owners = {"shared": self.blocks, "local": [*self.blocks, *self.threads]}
         self.owners = {loop.var for loop in owners.get(store.buffer.scope, [])}
-        self.start, self.factors = store.time
-        in_time = [v for v in self.factors if v in store.used()]
+        self.start, self.factors = _time(func, store)
+        in_time = self.factors.keys() & store.cell_variables()
         tells = (
             ("time", bool(in_time)),
             ("block", any(loop in self.loops for loop in self.blocks)),
@@ -191,6 +206,38 @@ class _Axes:
         return tuple(parts)
 
 
+def _time(func: PrimFunc, store: Access) -> tuple[int, dict[Var, int]]:
+    """The step of a store within one thread, as a constant and a factor of each serial loop.
+
+    A thread runs one statement after the other: before those in a sequence it has done all the
+    earlier ones, and a turn of a loop comes after as many runs of its body.
+    """
+    assert isinstance(store.node, BufferStore)
+    start, factors = 0, {}
+    below: Stmt = store.node
+    for stmt in places(func).above(below):
+        if isinstance(stmt, SeqStmt):
+            start += sum(_steps(s) for s in stmt.stmts[: stmt.stmts.index(below)])
+        elif isinstance(stmt, For) and stmt.thread is None:
+            factors[stmt.loop_var] = _steps(stmt.body)
+        below = stmt
+    return start, factors
+
+
+def _steps(stmt: Stmt) -> int:
+    """How many block instances one thread runs in `stmt`."""
+    match stmt:
+        case For():
+            return (1 if stmt.thread else extent_of(stmt)) * _steps(stmt.body)
+        case SeqStmt():
+            return sum(_steps(s) for s in stmt.stmts)
+        case IfThenElse():  # a thread runs one of them
+            return max(_steps(case) for case in inner(stmt))
+        case BlockRealize():
+            return _steps(stmt.block.body)
+    return 1
+
+
 def _cells(store: Access, axes: _Axes) -> tuple[Cell, ...]:
     """The cells of a corner, at most MOST_CELLS, each with who writes it last."""
     shape = store.buffer.shape
@@ -198,15 +245,10 @@ def _cells(store: Access, axes: _Axes) -> tuple[Cell, ...]:
     extents = _few(axes)
     order = [loop.var for loop in axes.loops]
     wide = [var for var in order if extents[var] > 1]  # an array has at most 64 axes
-    env: dict[Var, Any] = dict.fromkeys(axes.extents, np.int64(0))
-    for axis, var in enumerate(wide):
-        env[var] = np.arange(extents[var]).reshape(
-            [-1 if k == axis else 1 for k in range(len(wide))]
-        )
     full = tuple(extents[v] for v in wide)
-    keep = np.ones(full, dtype=bool)
-    for guard in store.guards:
-        keep = keep & np.asarray(value(guard, env), dtype=bool)
+    env: dict[Var, Any] = dict.fromkeys(axes.extents, np.int64(0))
+    env |= zip(wide, along_axes(full), strict=True)
+    keep = holding(store.guards, env, full)
     columns = [np.broadcast_to(np.asarray(value(i, env)), full) for i in store.indices]
     for column, size in zip(columns, corner, strict=True):
         keep = keep & (column >= 0) & (column < size)
@@ -280,7 +322,7 @@ def _groups(store: Access, axes: _Axes) -> tuple[tuple[Group, ...], int]:
     if not by:
         by = [loop for loop in axes.threads if loop in axes.loops]
     if not by:
-        serial = [loop for loop in axes.loops if loop.var in store.used()]
+        serial = [loop for loop in axes.loops if loop.var in store.cell_variables()]
         by = serial[:1] if len(serial) > 1 and serial[0].extent <= MOST_GROUPS else []
     return _listed(store, axes, by, {})
 
@@ -300,20 +342,12 @@ def _listed(
     total = prod(loop.extent for loop in by)
     moves = _Moves(store, by)
     groups = []
-    for values in _values(by, MOST_GROUPS):
+    few = {loop.var: range(min(loop.extent, MOST_GROUPS)) for loop in by}
+    for values in islice(points(few), MOST_GROUPS):
         group = _group(store, axes, moves, {**fixed, **values}, by)
         if group is not None:
             groups.append(group)
     return tuple(groups), max(0, total - MOST_GROUPS)
-
-
-def _values(by: list[Loop], most: int) -> Iterator[dict[Var, int]]:
-    total = prod(loop.extent for loop in by)
-    for number in range(min(total, most)):
-        values = {}
-        for loop in reversed(by):
-            number, values[loop.var] = divmod(number, loop.extent)
-        yield values
 
 
 class _Moves:

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from itertools import islice, product
-from math import prod
+from itertools import islice
 
-from workbench.arith import Simplifier, is_injective
+from workbench.access.accesses import Access
+from workbench.arith import (
+    POINTS,
+    Simplifier,
+    conjuncts,
+    count_points,
+    is_injective,
+    points,
+    ranges_of,
+)
 from workbench.arith.canonical import Digit, Sum
 from workbench.arith.evaluate import compiled
-from workbench.ir import BinOp, BufferLoad, Call, Expr, For, Kernel, Var, free_vars, walk
-from workbench.lower.accesses import Access
+from workbench.ir import BufferLoad, Call, Expr, For, Kernel, Var, free_vars, walk
 from workbench.lower.known_bounds import Known, known_bounds
 
-_POINTS = 20_000  # how many accesses are looked at one by one where there is no proof
 _GLANCE = 4  # how many values of each variable are tried first, to find a meeting fast
-
 
 Point = tuple[int, ...]
 Who = tuple[int | None, ...]  # of each thread index, its value; None where any of them
@@ -33,8 +38,8 @@ class Conflicts:
 
     def any(
         self,
-        before: Collection[Access],
-        after: Collection[Access],
+        before: Collection[Access[For]],
+        after: Collection[Access[For]],
         shared: int,
         loop: Var | None = None,
     ) -> bool:
@@ -58,7 +63,9 @@ class Conflicts:
 class _Pair:
     """Two accesses, their indices as sums, and which variables may differ between them."""
 
-    def __init__(self, all: Conflicts, a: Access, b: Access, shared: int, loop: Var | None) -> None:
+    def __init__(
+        self, all: Conflicts, a: Access[For], b: Access[For], shared: int, loop: Var | None
+    ) -> None:
         self.a, self.b, self.loop = a, b, loop
         self.known: Known = all.known
         self.simplifier = all.simplifier
@@ -201,32 +208,31 @@ class _Pair:
         return involved - self.moving
 
     def _points(
-        self, access: Access, involved: set[Var], glance: bool
+        self, access: Access[For], involved: set[Var], glance: bool
     ) -> Iterator[tuple[Point, Who]] | None:
         """The cells that `access` reaches, each with who reaches it; None for too many."""
         asked = self.moving | involved
-        conditions = [c for whole in access.conditions for c in _conjuncts(whole)]
+        conditions = [c for guard in access.guards for c in conjuncts(guard)]
         conditions = [c for c in conditions if _is_index(c) and set(free_vars(c)) <= asked]
         used = {v for e in (*access.indices, *conditions) for v in free_vars(e)} & asked
-        ranges = {v: range(self.known[v][0], self.known[v][1] + 1) for v in used | involved}
+        ranges = ranges_of(used | involved, self.known)
         if glance:
             ranges = {v: values[:_GLANCE] for v, values in ranges.items()}
-        elif prod(len(values) for values in ranges.values()) > _POINTS:
+        elif count_points(ranges) > POINTS:
             return None
         still = {v: self.known[v][0] for e in access.indices for v in free_vars(e)}
         cells = [compiled(index) for index in (*access.indices, *involved)]
         holds = [compiled(condition) for condition in conditions]
         who = [*self.threads, *([] if self.loop is None else [self.loop])]
 
-        def points() -> Iterator[tuple[Point, Who]]:
-            every = product(*ranges.values())
-            for values in islice(every, _GLANCE**3) if glance else every:
-                env = {**still, **dict(zip(ranges, values, strict=True))}
+        def reached() -> Iterator[tuple[Point, Who]]:
+            for point in islice(points(ranges), _GLANCE**3 if glance else None):
+                env = {**still, **point}
                 if all(test(env) for test in holds):
                     cell = tuple(at(env) for at in cells)
                     yield cell, tuple(env[v] if v in used else None for v in who)
 
-        return points()
+        return reached()
 
     def _different(self, who: Who, other: Who) -> bool:
         """Whether these can be two threads, in two iterations of the loop; None is any value."""
@@ -246,9 +252,3 @@ def _variables(loops: Sequence[For]) -> list[Var]:
 
 def _below(high: int | None, low: int | None) -> bool:
     return high is not None and low is not None and high < low
-
-
-def _conjuncts(condition: Expr) -> list[Expr]:
-    if isinstance(condition, BinOp) and condition.op == "and":
-        return [*_conjuncts(condition.a), *_conjuncts(condition.b)]
-    return [condition]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from workbench.access.accesses import Access, accesses, by_buffer
 from workbench.diag import Refusal
 from workbench.ir import (
     BinOp,
@@ -13,7 +14,6 @@ from workbench.ir import (
     BufferLoad,
     BufferStore,
     Const,
-    Expr,
     For,
     Kernel,
     Node,
@@ -21,7 +21,6 @@ from workbench.ir import (
     rewrite,
     walk,
 )
-from workbench.lower.accesses import Access, accesses
 from workbench.lower.shrink_buffers import WindowFinder, common_loops, stands_still
 from workbench.script.writer import string
 from workbench.target import Target
@@ -37,10 +36,7 @@ def double_buffers(kernel: Kernel, target: Target) -> Kernel:
     asked = dict(_asked(kernel))
     if not asked:
         return kernel
-    found: dict[Buffer, list[Access]] = {buffer: [] for buffer in asked}
-    for access in accesses(kernel.body):
-        if access.buffer in found:
-            found[access.buffer].append(access)
+    found = by_buffer(accesses(kernel.body))
     finder = WindowFinder(kernel)
     turns = {b: _turn(kernel, finder, b, asked[b], found[b]) for b in asked}
     doubled = {b: replace(b, shape=(2, *b.shape), strides=_strides(b)) for b in asked}
@@ -52,7 +48,7 @@ def double_buffers(kernel: Kernel, target: Target) -> Kernel:
     )
 
 
-def takes_turns(access: Access, loop: For) -> bool:
+def takes_turns(access: Access[For], loop: For) -> bool:
     """Whether an access reaches one copy in one iteration of `loop`, the other in the next."""
     match access.indices:
         case (BinOp("%", var, Const(value=2)), *_):
@@ -77,7 +73,7 @@ def _asked(kernel: Kernel) -> Iterator[tuple[Buffer, Block]]:
 
 
 def _turn(
-    kernel: Kernel, finder: WindowFinder, buffer: Buffer, block: Block, found: list[Access]
+    kernel: Kernel, finder: WindowFinder, buffer: Buffer, block: Block, found: list[Access[For]]
 ) -> For:
     """The loop in whose iterations the copies are used in turn."""
     task = f"Can't double-buffer {buffer.name}"
@@ -118,11 +114,7 @@ class _Doubler:
     def visit(self, node: Node) -> Node:
         """`node` with each access to the copy whose turn it is."""
         match node:
-            case BufferLoad(buffer, indices) if buffer in self.doubled:
-                return BufferLoad(self.doubled[buffer], (self._copy(buffer), *indices))
-            case BufferStore(buffer, value, indices) if buffer in self.doubled:
-                return BufferStore(self.doubled[buffer], value, (self._copy(buffer), *indices))
+            case BufferLoad(buffer=old) | BufferStore(buffer=old) if old in self.doubled:
+                copy = self.turns[old].loop_var % 2
+                return replace(node, buffer=self.doubled[old], indices=(copy, *node.indices))
         return node
-
-    def _copy(self, buffer: Buffer) -> Expr:
-        return self.turns[buffer].loop_var % 2

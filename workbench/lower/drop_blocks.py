@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from workbench.arith import Bounds, Simplifier, narrow
+from workbench.arith import Bounds, Simplifier, narrow, reads_memory
 from workbench.ir import (
     BlockRealize,
     BufferLoad,
@@ -23,7 +23,6 @@ from workbench.ir import (
     rebuild,
     seq,
     substitute,
-    walk,
 )
 from workbench.lower.known_bounds import known_bounds
 from workbench.target import Target
@@ -88,7 +87,7 @@ class _Dropper:
 
     def condition(self, condition: Expr) -> Expr:
         """`condition` as short as bounds allow; of one on data only the indices."""
-        if any(isinstance(node, BufferLoad) for node in walk(condition)):
+        if reads_memory(condition):
             return self.value(condition)
         return self.simplifier.simplify(condition)
 

@@ -59,10 +59,9 @@ class _Flatter:
 
     def visit(self, node: Node) -> Node:
         match node:
-            case BufferLoad(buffer, indices):
-                return BufferLoad(self.flat[buffer], (self.offset(buffer, indices),))
-            case BufferStore(buffer, value, indices):
-                return BufferStore(self.flat[buffer], value, (self.offset(buffer, indices),))
+            case BufferLoad(buffer=old) | BufferStore(buffer=old):
+                offset = self.offset(old, node.indices)
+                return replace(node, buffer=self.flat[old], indices=(offset,))
             case BinOp(op, a, b) if node.dtype == "bool" and a.dtype in ("int32", "int64"):
                 if self.may_overflow(a) or self.may_overflow(b):
                     return BinOp(op, self.widened(a), self.widened(b))

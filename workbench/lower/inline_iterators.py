@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from workbench.access.accesses import first_turn
 from workbench.ir import (
     TRUE,
     BinOp,
@@ -77,7 +78,6 @@ def _realized(realize: BlockRealize, outer: Values) -> BlockRealize:
 def _initially(init: Stmt, iter_vars: Sequence[IterVar], values: Values) -> Stmt:
     """`init`, run only where every reduction is at its start."""
     condition: Expr = TRUE
-    for it in iter_vars:
-        if it.kind == "reduce":
-            condition = binary("and", condition, binary("==", values[it.var], it.dom.min))
+    for start in first_turn(iter_vars):
+        condition = binary("and", condition, substitute(start, values))
     return init if condition is TRUE else IfThenElse(condition, init)

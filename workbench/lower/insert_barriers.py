@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from workbench.arith import bounds
+from workbench.access.accesses import Access, Around, accesses
+from workbench.access.units import buffers_written
+from workbench.arith import bounds, reads_memory
 from workbench.diag import Refusal
 from workbench.ir import (
     Barrier,
-    Buffer,
-    BufferLoad,
     Expr,
     For,
     IfThenElse,
@@ -21,10 +21,7 @@ from workbench.ir import (
     Var,
     free_vars,
     seq,
-    stores,
-    walk,
 )
-from workbench.lower.accesses import Access, accesses
 from workbench.lower.conflicts import Conflicts
 from workbench.lower.double_buffers import takes_turns
 from workbench.target import Target
@@ -33,26 +30,8 @@ from workbench.target import Target
 def insert_barriers(kernel: Kernel, target: Target) -> Kernel:
     """Let threads wait for each other where two of them could race for a cell, and only there."""
     planner = _Planner(kernel)
-    body = planner.plan(kernel.body, _Around()).stmt if planner.watched else kernel.body
+    body = planner.plan(kernel.body, Around()).stmt if planner.watched else kernel.body
     return kernel if body is kernel.body else replace(kernel, body=body)
-
-
-@dataclass(frozen=True, slots=True)
-class _Around:
-    """The loops around a statement and the conditions under which it runs."""
-
-    loops: tuple[For, ...] = ()
-    conditions: tuple[Expr, ...] = ()
-
-    @property
-    def depth(self) -> int:
-        return len(self.loops)
-
-    def loop(self, loop: For) -> _Around:
-        return replace(self, loops=(*self.loops, loop))
-
-    def where(self, condition: Expr) -> _Around:
-        return replace(self, conditions=(*self.conditions, condition))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +43,8 @@ class _Planned:
     """
 
     stmt: Stmt
-    first: tuple[Access, ...]
-    last: tuple[Access, ...]
+    first: tuple[Access[For], ...]
+    last: tuple[Access[For], ...]
     waits: bool = False
 
 
@@ -74,18 +53,15 @@ class _Planner:
         self.conflicts = Conflicts(kernel)
         self.threads = {var for axis, var in kernel.axes if axis.startswith("threadIdx")}
         self.views = dict(kernel.views)
-        written = {store.buffer for store in stores(kernel.body)}
-        read = {n.buffer for n in walk(kernel.body) if isinstance(n, BufferLoad)}
-        self.watched: set[Buffer] = set()  # memory through which threads can meet
-        if self.conflicts.threads:
-            self.watched = {b for b in written | read if b in written and b.scope != "local"}
+        written = buffers_written(kernel.body) if self.conflicts.threads else ()
+        self.watched = {b for b in written if b.scope != "local"}  # through these threads can meet
 
-    def plan(self, stmt: Stmt, around: _Around) -> _Planned:
+    def plan(self, stmt: Stmt, around: Around) -> _Planned:
         """`stmt` with the barriers that it needs within."""
         match stmt:
             case SeqStmt(stmts):
                 planned = self._sequence(stmts, around, (), None)
-                same = isinstance(planned.stmt, SeqStmt) and _same(planned.stmt.stmts, stmts)
+                same = isinstance(planned.stmt, SeqStmt) and planned.stmt.stmts == stmts
                 return replace(planned, stmt=stmt) if same else planned
             case For():
                 return self._loop(stmt, around)
@@ -94,26 +70,25 @@ class _Planner:
         found = self._accesses(stmt, around)
         return _Planned(stmt, found, found)
 
-    def _accesses(self, node: Stmt | Expr, around: _Around) -> tuple[Access, ...]:
-        found = accesses(node, around.loops, around.conditions)
-        return tuple(access for access in found if access.buffer in self.watched)
+    def _accesses(self, node: Stmt | Expr, around: Around) -> tuple[Access[For], ...]:
+        return tuple(a for a in accesses(node, around) if a.buffer in self.watched)
 
     def _sequence(
         self,
         stmts: Sequence[Stmt],
-        around: _Around,
-        carried: tuple[Access, ...],
+        around: Around,
+        carried: tuple[Access[For], ...],
         loop: Var | None,
     ) -> _Planned:
         """`stmts` one after the other, after `carried` of another iteration of `loop`."""
         done: list[Stmt] = []
-        first: tuple[Access, ...] = ()
-        last: tuple[Access, ...] = ()
+        first: tuple[Access[For], ...] = ()
+        last: tuple[Access[For], ...] = ()
         waits = False
         for stmt in stmts:
             planned = self.plan(stmt, around)
-            if self.conflicts.any(last, planned.first, around.depth) or (
-                carried and self.conflicts.any(carried, planned.first, around.depth - 1, loop)
+            if self.conflicts.any(last, planned.first, len(around.loops)) or (
+                carried and self.conflicts.any(carried, planned.first, len(around.loops) - 1, loop)
             ):
                 done.append(Barrier())
                 last, carried, waits = (), (), True
@@ -124,14 +99,14 @@ class _Planner:
             last += planned.last
         return _Planned(seq(*done), first, last, waits)
 
-    def _loop(self, loop: For, around: _Around) -> _Planned:
-        inside = around.loop(loop)
+    def _loop(self, loop: For, around: Around) -> _Planned:
+        inside = around.inside(loop)
         body = self.plan(loop.body, inside)
         carried = body.last
         if body.waits:  # others are one iteration ahead at most, at the other copy of what has two
             one_copy = {a.buffer for a in body.first if not takes_turns(a, loop)}
             carried = tuple(a for a in carried if a.buffer in one_copy or not takes_turns(a, loop))
-        if self.conflicts.any(carried, body.first, around.depth, loop.loop_var):
+        if self.conflicts.any(carried, body.first, len(around.loops), loop.loop_var):
             stmts = loop.body.stmts if isinstance(loop.body, SeqStmt) else (loop.body,)
             body = self._sequence(stmts, inside, carried, loop.loop_var)
         if body.stmt is not loop.body:
@@ -143,7 +118,7 @@ class _Planner:
         stmt = loop if body.stmt is loop.body else replace(loop, body=body.stmt)
         return _Planned(stmt, ends + body.first, ends + body.last, waits)
 
-    def _choice(self, choice: IfThenElse, around: _Around) -> _Planned:
+    def _choice(self, choice: IfThenElse, around: Around) -> _Planned:
         then = self.plan(choice.then_case, around.where(choice.condition))
         cases = [then]
         if choice.else_case is not None:
@@ -160,8 +135,7 @@ class _Planner:
 
     def _needs_whole_block(self, control: Expr, *inside: _Planned) -> None:
         """Refuse barriers inside of what `control` lets only some threads of the block run."""
-        data = any(isinstance(node, BufferLoad) for node in walk(control))
-        if not data and self.threads.isdisjoint(free_vars(control)):
+        if not reads_memory(control) and self.threads.isdisjoint(free_vars(control)):
             return
         met = [a.buffer for planned in inside for a in (*planned.first, *planned.last)]
         arrays = list(dict.fromkeys(self.views[buffer] for buffer in met))
@@ -174,7 +148,3 @@ class _Planner:
             detail="In it, threads read what other threads wrote, so that all of a block have to "
             "meet at a barrier; but the condition lets only some of them get there.",
         )
-
-
-def _same(a: Sequence[Stmt], b: Sequence[Stmt]) -> bool:
-    return len(a) == len(b) and all(x is y for x, y in zip(a, b, strict=True))

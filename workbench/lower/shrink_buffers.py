@@ -6,14 +6,19 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from workbench.access.cells import runs_for, touching
+from workbench.access.accesses import Access, accesses, by_buffer
+from workbench.access.cells import runs_for
 from workbench.arith import (
     Bounds,
     Simplifier,
+    conjuncts,
+    count_points,
     equal,
     linear,
     narrow,
     prove,
+    ranges_of,
+    reads_memory,
     region_of,
     union_regions,
 )
@@ -39,7 +44,6 @@ from workbench.ir import (
     substitute,
     walk,
 )
-from workbench.lower.accesses import Access, accesses
 from workbench.lower.known_bounds import known_bounds
 from workbench.target import Target
 
@@ -56,10 +60,7 @@ def shrink_buffers(kernel: Kernel, target: Target) -> Kernel:
     if not kernel.allocs:
         return kernel
     padding = _paddings(kernel)
-    found: dict[Buffer, list[Access]] = {b: [] for b in kernel.allocs}
-    for access in accesses(kernel.body):
-        if access.buffer in found:
-            found[access.buffer].append(access)
+    found = by_buffer(accesses(kernel.body))
     finder = WindowFinder(kernel)
     windows = {b: finder.window(b, found[b], padding.get(b, {})) for b in kernel.allocs}
     body = rewrite(kernel.body, _Shifter(windows, finder.simplifier).visit)
@@ -86,7 +87,7 @@ class WindowFinder:
         self.simplifier = Simplifier(self.known)
         self._touched: dict[object, Box] = {}
 
-    def window(self, buffer: Buffer, found: Sequence[Access], padding: Padding) -> _Window:
+    def window(self, buffer: Buffer, found: Sequence[Access[For]], padding: Padding) -> _Window:
         """The part of `buffer` that the accesses `found`, which are all there are, need."""
         around = common_loops(found)
         still = {loop.loop_var for loop in around}
@@ -106,7 +107,7 @@ class WindowFinder:
         strides = _padded_strides(shape, padding) if padding else ()
         return _Window(replace(buffer, shape=tuple(shape), strides=strides), tuple(start))
 
-    def _box(self, found: Sequence[Access], still: Collection[Var]) -> Box:
+    def _box(self, found: Sequence[Access[For]], still: Collection[Var]) -> Box:
         """The box that all of `found` touch together while the variables in `still` stand still."""
         number = self.simplifier.number
         boxes: dict[object, Box] = {}
@@ -118,56 +119,56 @@ class WindowFinder:
             union = union_regions(union, box, self.known)
         return union
 
-    def _touches(self, access: Access, still: Collection[Var]) -> Box:
+    def _touches(self, access: Access[For], still: Collection[Var]) -> Box:
         """As `_box`; accesses alike are looked at once."""
-        content = tuple(map(self.simplifier.number, (*access.indices, *access.conditions)))
+        content = tuple(map(self.simplifier.number, (*access.indices, *access.guards)))
         key = access.buffer, content, frozenset(still)
         if key not in self._touched:
             self._touched[key] = _box(access, still, self.known)
         return self._touched[key]
 
-    def written_first(self, found: Sequence[Access], still: Collection[Var]) -> bool:
+    def written_first(self, found: Sequence[Access[For]], still: Collection[Var]) -> bool:
         """Whether every cell read in an iteration of the loops around was written earlier in it."""
         first = found[0]
         if not first.writes:
             return False
-        conditions = [c for whole in first.conditions for c in _conjuncts(whole)]
+        conditions = [c for guard in first.guards for c in conjuncts(guard)]
         conditions = [c for c in conditions if not _stays_inside(c, first, self.known)]
         if any(_may_change(c, still) for c in conditions):
             if not all(self._runs_for(first, read, still) for read in found if not read.writes):
                 return False  # an iteration may skip the store
-            first = replace(first, conditions=())
+            first = replace(first, guards=())
         written = self._touches(first, still)
         extents = [self.simplifier.expr_interval(r.extent)[1] for r in written]
         _, inner = _under_conditions(first, still, self.known)
-        used = {var for index in first.indices for var in free_vars(index)}
-        points = prod(inner[v][1] - inner[v][0] + 1 for v in used if v in inner)
+        points = count_points(ranges_of(first.cell_variables() & set(inner), inner))
         if None in extents or prod(e for e in extents if e is not None) > points:
             return False  # the store leaves gaps
         reads = [self._touches(access, still) for access in found if not access.writes]
         return all(_covers(written, box, self.known) for box in reads)
 
-    def _runs_for(self, store: Access, read: Access, still: Collection[Var]) -> bool:
+    def _runs_for(self, store: Access[For], read: Access[For], still: Collection[Var]) -> bool:
         """Whether no condition keeps `store` from a cell of `read`, maybe in another thread."""
-        used = {v for e in (*read.indices, *read.conditions) for v in free_vars(e)}
-        fresh = {v: Var(v.name, v.type) for v in used if v not in still}
-        dom = {**self.known, **{new: self.known[v] for v, new in fresh.items() if v in self.known}}
-        indices = [substitute(index, dict(fresh)) for index in read.indices]
-        conditions = [substitute(c, dict(fresh)) for c in read.conditions]
-        told = {v for e in (*store.indices, *store.conditions) for v in free_vars(e)}
-        return runs_for(
-            touching(store.indices, store.conditions, told - {*still}),
-            touching(indices, conditions, fresh.values()),
-            store.buffer.shape,
-            dom,
+        fresh: dict[Var, Expr] = {}
+        known = dict(self.known)
+        for var in read.variables() - {*still}:
+            new = fresh[var] = Var(var.name, var.type)
+            if var in known:
+                known[new] = known[var]
+        elsewhere = replace(
+            read,
+            indices=tuple(substitute(index, fresh) for index in read.indices),
+            guards=tuple(substitute(guard, fresh) for guard in read.guards),
         )
+        own = store.variables() - {*still}
+        return runs_for(store, elsewhere, own, store.buffer.shape, known)
 
 
 def stands_still(axis: str, buffer: Buffer) -> bool:
     return axis.startswith("blockIdx") or buffer.scope == "local"
 
 
-def common_loops(found: Sequence[Access]) -> tuple[For, ...]:
+def common_loops(found: Sequence[Access[For]]) -> tuple[For, ...]:
     """The loops around all of the accesses."""
     common = found[0].loops
     for access in found[1:]:
@@ -179,7 +180,7 @@ def common_loops(found: Sequence[Access]) -> tuple[For, ...]:
 # --- what one access touches ---------------------------------------------------------------------
 
 
-def _box(access: Access, still: Collection[Var], known: Bounds) -> Box:
+def _box(access: Access[For], still: Collection[Var], known: Bounds) -> Box:
     """The box that `access` touches while the variables in `still` keep their values."""
     indices, inner = _under_conditions(access, still, known)
     outer = {var: ends for var, ends in known.items() if var in still}
@@ -187,7 +188,7 @@ def _box(access: Access, still: Collection[Var], known: Bounds) -> Box:
 
 
 def _under_conditions(
-    access: Access, still: Collection[Var], known: Bounds
+    access: Access[For], still: Collection[Var], known: Bounds
 ) -> tuple[tuple[Expr, ...], dict[Var, tuple[int, int]]]:
     """The indices of `access` and the bounds of what moves in them, as its conditions leave them.
 
@@ -195,7 +196,7 @@ def _under_conditions(
     """
     inner = {var: ends for var, ends in known.items() if var not in still}
     indices = access.indices
-    for condition in (c for whole in access.conditions for c in _conjuncts(whole)):
+    for condition in (c for guard in access.guards for c in conjuncts(guard)):
         if any(var not in inner for var in free_vars(condition)):
             continue
         narrowed = narrow(inner, condition)
@@ -213,12 +214,6 @@ def _under_conditions(
         indices = tuple(substitute(index, {unit: value}) for index in indices)
         inner[whole] = (low, max(low, limit))
     return indices, inner
-
-
-def _conjuncts(condition: Expr) -> list[Expr]:
-    if isinstance(condition, BinOp) and condition.op == "and":
-        return [*_conjuncts(condition.a), *_conjuncts(condition.b)]
-    return [condition]
 
 
 def _upper_limit(condition: Expr) -> tuple[Expr | None, int]:
@@ -241,10 +236,10 @@ def _unit_variable(total: Expr, inner: Bounds) -> Var | None:
 
 def _may_change(condition: Expr, still: Collection[Var]) -> bool:
     """Whether `condition` may hold in one iteration of the loops of `still` and not in another."""
-    return any(isinstance(n, BufferLoad) or n in still for n in walk(condition))
+    return reads_memory(condition) or not set(still).isdisjoint(free_vars(condition))
 
 
-def _stays_inside(condition: Expr, store: Access, known: Bounds) -> bool:
+def _stays_inside(condition: Expr, store: Access[For], known: Bounds) -> bool:
     """Whether `condition` only keeps an index of `store` inside its array, as reads are anyway."""
     match condition:
         case BinOp("<", value, Const(value=limit)) if int(limit) > 0:
@@ -304,11 +299,9 @@ class _Shifter:
     def visit(self, node: Node) -> Node:
         """`node` with indices counted from the start of what is kept."""
         match node:
-            case BufferLoad(buffer, indices) if buffer in self.windows:
-                return BufferLoad(self.windows[buffer].buffer, self._shifted(buffer, indices))
-            case BufferStore(buffer, value, indices) if buffer in self.windows:
-                kept = self.windows[buffer].buffer
-                return BufferStore(kept, value, self._shifted(buffer, indices))
+            case BufferLoad(buffer=old) | BufferStore(buffer=old) if old in self.windows:
+                shifted = self._shifted(old, node.indices)
+                return replace(node, buffer=self.windows[old].buffer, indices=shifted)
             case BufferRegion(buffer, region) if buffer in self.windows:
                 starts = self._shifted(buffer, tuple(r.min for r in region))
                 ranges = (Range(s, r.extent) for s, r in zip(starts, region, strict=True))

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from workbench.access.units import buffers_read, buffers_written
 from workbench.arith import bounds
 from workbench.diag import Refusal
 from workbench.ir import (
     THREAD_AXES,
-    Buffer,
-    BufferLoad,
-    BufferStore,
     Expr,
     For,
     Kernel,
@@ -40,7 +38,7 @@ def split_kernels(func: PrimFunc) -> tuple[Kernel, ...]:
 def _kernel(func: PrimFunc, nest: Stmt, name: str) -> Kernel:
     bound = [n for n in walk(nest) if isinstance(n, For) and n.thread is not None]
     sizes, axes = _axes(bound)
-    used = _buffers(nest)
+    used = buffers_read(nest) | buffers_written(nest)
     known = [b for b in (*func.params, *func.root.alloc_buffers) if b in used]
     return Kernel(
         name,
@@ -94,7 +92,3 @@ def _without_bound_loops(nest: Stmt, bound: Iterable[For], axes: dict[str, Var])
         return rebuilt.body if isinstance(rebuilt, For) and rebuilt.thread else rebuilt
 
     return substitute(visit(nest), places)  # type: ignore[return-value]
-
-
-def _buffers(stmt: Stmt) -> set[Buffer]:
-    return {n.buffer for n in walk(stmt) if isinstance(n, (BufferLoad, BufferStore))}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from workbench.arith import Simplifier, linear, prove
+from workbench.arith import Simplifier, linear, prove, reads_memory
 from workbench.ir import (
     BinOp,
     Broadcast,
@@ -235,7 +235,7 @@ class _Vectorizer:
         """`condition` in the first lane, where all others agree with it."""
         if not self._varies(condition):
             return condition
-        if any(isinstance(node, BufferLoad) for node in walk(condition)):
+        if reads_memory(condition):
             raise _NoVector("what an iteration does depends on memory")
         lanes = [self._at(condition, lane) for lane in range(self.lanes)]
         if len({self.simplifier.number(lane) for lane in lanes}) > 1:

@@ -8,15 +8,16 @@ bounds stays together in parentheses. Every rewriting here holds for all values 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from dataclasses import replace
 
+from workbench.arith import conjuncts, reads_memory
+from workbench.arith.canonical import Sum, join_digits
+from workbench.arith.normal import Normal
 from workbench.ir import (
     TRUE,
     BinOp,
     Block,
     BlockRealize,
-    BufferLoad,
     Const,
     Expr,
     For,
@@ -30,7 +31,6 @@ from workbench.ir import (
     rebuild,
     seq,
     substitute,
-    walk,
 )
 
 
@@ -82,8 +82,8 @@ def guarded(stmt: Stmt, condition: Expr) -> Stmt:
     if isinstance(stmt, SeqStmt):
         return seq(*(guarded(s, condition) for s in stmt.stmts))
     if isinstance(stmt, BlockRealize):
-        reads = any(isinstance(node, BufferLoad) for node in walk(stmt.predicate))
-        first, second = (condition, stmt.predicate) if reads else (stmt.predicate, condition)
+        parts = stmt.predicate, condition
+        first, second = reversed(parts) if reads_memory(stmt.predicate) else parts
         return replace(stmt, predicate=both(first, second))  # what it reads may be guarded now
     return IfThenElse(condition, stmt)
 
@@ -95,183 +95,90 @@ def both(a: Expr, b: Expr) -> Expr:
     return a if isinstance(b, Const) and b.value is True else BinOp("and", a, b)
 
 
-def conjuncts(predicate: Expr) -> list[Expr]:
-    """The conditions that `predicate` joins with "and"."""
-    if isinstance(predicate, BinOp) and predicate.op == "and":
-        return [*conjuncts(predicate.a), *conjuncts(predicate.b)]
-    return [] if isinstance(predicate, Const) and predicate.value is True else [predicate]
-
-
 def simplify_bindings(
     values: Sequence[Expr], predicate: Expr = TRUE, units: frozenset[Var] = frozenset()
 ) -> tuple[Expr, ...]:
     """Block bindings as TVM writes them; left alone where two predicates bound one variable."""
-    forms = [_form(c.a) for c in conjuncts(predicate) if isinstance(c, BinOp) and c.op == "<"]
-    groups = [form for form in forms if len(form.terms) > 1]
+    sums = _Tiles()
     seen: set[Var] = set()
-    for group in groups:
-        used = set(free_vars(_emit(group, "int32")))
-        if used & seen:
-            return tuple(values)
-        seen |= used
-    return tuple(_emit(_form(v, groups, units), v.dtype) for v in values)
-
-
-# --- sums of tiles -------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Sum:
-    """`constant` plus each atom times its factor, in the order in which they are written."""
-
-    terms: tuple[tuple[_Atom, int], ...]
-    constant: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class _Digit:
-    """`source // lower % extent`; without the remainder where `extent` is None."""
-
-    source: _Atom
-    lower: int
-    extent: int | None
-
-
-_Atom: TypeAlias = "Expr | _Digit | _Sum"
-"""What a sum is of: an expression that is not looked into, a digit of one, a sum kept together."""
-
-
-def _form(expr: Expr, groups: Sequence[_Sum] = (), units: frozenset[Var] = frozenset()) -> _Sum:
-    """`expr` as a flat sum, with each of `groups` that is part of it kept together."""
-    return _grouped(_flat(expr, groups, units), groups)
-
-
-def _flat(expr: Expr, groups: Sequence[_Sum], units: frozenset[Var]) -> _Sum:
-    if isinstance(expr, Const) and isinstance(expr.value, int):
-        return _Sum((), int(expr.value))
-    if isinstance(expr, Var) and expr in units:
-        return _Sum(())
-    if not isinstance(expr, BinOp):
-        return _Sum(((expr, 1),))
-    right = expr.b.value if isinstance(expr.b, Const) else None
-    if expr.op in "+-":
-        a, b = _flat(expr.a, groups, units), _flat(expr.b, groups, units)
-        return _added(a, b, 1 if expr.op == "+" else -1)
-    if expr.op == "*" and isinstance(right, int):
-        return _scaled(_flat(expr.a, groups, units), right)
-    if expr.op in ("//", "%") and isinstance(right, int) and right > 0:
-        inner = _atom(_grouped(_flat(expr.a, groups, units), groups))
-        return _divided(inner, right) if expr.op == "//" else _remainder(inner, right)
-    return _Sum(((expr, 1),))
-
-
-def _scaled(form: _Sum, factor: int) -> _Sum:
-    if factor == 0:
-        return _Sum(())
-    return _Sum(tuple((atom, c * factor) for atom, c in form.terms), form.constant * factor)
-
-
-def _added(a: _Sum, b: _Sum, sign: int) -> _Sum:
-    factors = dict(a.terms)
-    for atom, factor in b.terms:
-        factors[atom] = factors.get(atom, 0) + sign * factor
-    terms = tuple((atom, factor) for atom, factor in factors.items() if factor)
-    return _joined(_Sum(terms, a.constant + sign * b.constant))
-
-
-def _joined(form: _Sum) -> _Sum:
-    """`form` with digits that follow each other in one number put together again."""
-    for high, high_factor in form.terms:
-        for low, low_factor in form.terms:
-            if not isinstance(high, _Digit) or not isinstance(low, _Digit) or low.extent is None:
-                continue
-            if high.source != low.source or high.lower != low.lower * low.extent:
-                continue
-            if high_factor != low_factor * low.extent:
-                continue
-            extent = None if high.extent is None else high.extent * low.extent
-            whole = _digit(low.source, low.lower, extent)
-            terms: list[tuple[_Atom, int]] = []
-            for atom, factor in form.terms:
-                if atom is high:
-                    terms.extend(_scaled(whole, low_factor).terms)
-                elif atom is not low:
-                    terms.append((atom, factor))
-            return _joined(_Sum(tuple(terms), form.constant))
-    return form
-
-
-def _digit(source: _Atom, lower: int, extent: int | None) -> _Sum:
-    if lower == 1 and extent is None:
-        return source if isinstance(source, _Sum) else _Sum(((source, 1),))
-    return _Sum(((_Digit(source, lower, extent), 1),))
-
-
-def _divided(atom: _Atom, by: int) -> _Sum:
-    if by == 1:
-        return _digit(atom, 1, None)
-    if isinstance(atom, _Digit) and atom.extent is None:
-        return _digit(atom.source, atom.lower * by, None)
-    if isinstance(atom, _Digit) and atom.extent is not None and atom.extent % by == 0:
-        if atom.extent == by:
-            return _Sum(())
-        return _digit(atom.source, atom.lower * by, atom.extent // by)
-    return _digit(atom, by, None)
-
-
-def _remainder(atom: _Atom, by: int) -> _Sum:
-    if by == 1:
-        return _Sum(())
-    if isinstance(atom, _Digit):
-        if atom.extent is None or atom.extent % by == 0:
-            return _digit(atom.source, atom.lower, by)
-        if by % atom.extent == 0:
-            return _Sum(((atom, 1),))
-    return _digit(atom, 1, by)
-
-
-def _atom(form: _Sum) -> _Atom:
-    if len(form.terms) == 1 and form.terms[0][1] == 1 and form.constant == 0:
-        return form.terms[0][0]
-    return form
-
-
-def _grouped(form: _Sum, groups: Sequence[_Sum]) -> _Sum:
-    """`form` with each of `groups` in it as one atom, where the first of its terms was."""
-    for group in groups:
-        factors = dict(form.terms)
-        first, unit = group.terms[0]
-        scale, rest = divmod(factors.get(first, 0), unit)
-        if scale < 1 or rest or group.constant or len(form.terms) == len(group.terms):
+    for condition in conjuncts(predicate):
+        if not isinstance(condition, BinOp) or condition.op != "<":
             continue
-        if any(factors.get(atom) != factor * scale for atom, factor in group.terms):
-            continue
-        inside = {atom for atom, _ in group.terms}
-        terms: list[tuple[_Atom, int]] = []
-        for atom, factor in form.terms:
-            if atom not in inside:
-                terms.append((atom, factor))
-            elif atom == first:
-                terms.append((group, scale))
-        form = _Sum(tuple(terms), form.constant)
-    return form
+        group = sums.sum_of(condition.a)
+        if len(group.digits) > 1:
+            used = set(free_vars(condition.a))
+            if used & seen:
+                return tuple(values)
+            seen |= used
+            sums.groups.append(group)
+    zeros = {unit: const(0, unit.type) for unit in units}
+    return tuple(sums.written(substitute(v, zeros)) for v in values)
 
 
-def _emit(form: _Sum, dtype: str) -> Expr:
-    total: Expr = const(0, dtype)
-    for atom, factor in form.terms:
-        value = _emit_atom(atom, dtype)
-        total = total - value * -factor if factor < 0 else total + value * factor
-    constant = form.constant
-    return total - const(-constant, dtype) if constant < 0 else total + const(constant, dtype)
+class _Tiles(Normal):
+    """The sums of digits of `arith`, under other rules: those by which TVM writes bindings.
 
+    `arith` asks for the shortest form that bounds prove; here no bounds are used, and what stands
+    below a division stays whole: ``(i * 128 + j) // 128`` is that, and not ``i + j // 128``. What a
+    predicate bounds, one of `groups`, stays together wherever all of it stands.
 
-def _emit_atom(atom: _Atom, dtype: str) -> Expr:
-    if isinstance(atom, _Sum):
-        return _emit(atom, dtype)
-    if isinstance(atom, _Digit):
-        value = _emit_atom(atom.source, dtype)
-        if atom.extent is not None:
-            value = value % (atom.lower * atom.extent)
-        return value // atom.lower
-    return atom
+    Each rule holds for all integers. A sum is only put in another order, and digits of one number
+    are joined by `arith`; ``x % u // l`` divided by `n` is ``x % u // (l * n)``, which is 0 where
+    ``u == l * n``; and it is below ``u // l``, so that a remainder by a multiple of that changes
+    nothing.
+    """
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self.groups: list[Sum] = []
+
+    def written(self, e: Expr) -> Expr:
+        """`e` as a flat sum of tiles."""
+        return self.expr_of(self._grouped(self.sum_of(e), e.dtype), e.dtype)
+
+    def _sum_of(self, e: Expr) -> Sum:
+        match e:
+            case Var() | Const() | BinOp("+" | "-"):
+                return super()._sum_of(e)
+            case BinOp("*", a, Const(value=int(factor))):
+                return self.sum_of(a).times(factor)
+            case BinOp("//" | "%" as op, a, Const(value=int(by))) if by > 0:
+                divide = self.div if op == "//" else self.mod
+                return divide(self._grouped(self.sum_of(a), e.dtype), by, e.dtype)
+        return self._part(e)
+
+    def tidy(self, s: Sum) -> Sum:
+        """`s` with digits joined where that makes them fewer."""
+        digits = join_digits(s.digits)
+        return s if digits is s.digits else self._opened(Sum(digits, s.const))
+
+    def div(self, s: Sum, divisor: int, dtype: str) -> Sum:
+        """``s // divisor``, `s` kept whole."""
+        digit = s.alone()
+        if digit is not None and digit.upper == digit.lower * divisor:
+            return Sum()
+        return s if divisor == 1 else Sum({self._quotient(s, divisor, dtype): 1})
+
+    def mod(self, s: Sum, divisor: int, dtype: str) -> Sum:
+        """``s % divisor``, `s` kept whole."""
+        digit = s.alone()
+        if divisor == 1:
+            return Sum()
+        if digit is not None and digit.upper and divisor % (digit.upper // digit.lower) == 0:
+            return s
+        return Sum({self._remainder(s, divisor, dtype): 1})
+
+    def _grouped(self, s: Sum, dtype: str) -> Sum:
+        """`s` with each of the groups in it as one part, where the first of its digits was."""
+        for group in self.groups:
+            first, unit = next(iter(group.digits.items()))
+            scale, rest = divmod(s.digits.get(first, 0), unit)
+            if scale < 1 or rest or group.const or len(s.digits) == len(group.digits):
+                continue
+            if any(s.digits.get(d) != factor * scale for d, factor in group.digits.items()):
+                continue
+            (whole,) = self._part(self.expr_of(group, dtype)).digits
+            digits = {whole if d == first else d: f for d, f in s.digits.items()
+                      if d == first or d not in group.digits}  # fmt: skip
+            s = Sum({**digits, whole: scale}, s.const)
+        return s

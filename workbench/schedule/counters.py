@@ -1,4 +1,11 @@
-"""Loops that count together: `a * 4 + b`, its digits, and where a T.where stops it."""
+"""Loops that count together: `a * 4 + b`, its digits, and where a T.where stops it.
+
+It has no algebra of its own: sums are those of `arith`. What it asks of them is more than that they
+tell loops apart (`arith.is_injective`, where factors may leave gaps): the sum counts 0, 1, 2, ….
+Then it, or each of its digits, is as good as a loop, and stands as a variable with bounds in what
+is asked next. That `arith` cannot do by itself: bounds are of variables, and a predicate bounds a
+sum.
+"""
 
 from __future__ import annotations
 
