@@ -1,4 +1,4 @@
-"""Cells one by one: whether what is read was written, where boxes alone do not tell."""
+"""Cells one by one, where nothing shorter tells which two statements both touch."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from weakref import WeakKeyDictionary
 
 from workbench import arith
 from workbench.access.accesses import Access, Around
-from workbench.access.facts import fact, facts, follows, positive, skips
-from workbench.access.units import Bounds, Box, Unit, inside, same_cell, touched, units
+from workbench.access.facts import facts, follows, skips
+from workbench.access.units import Bounds, Box, Unit, same_cell
 from workbench.arith.evaluate import Env, compiled
 from workbench.ir import (
-    BinOp,
     Block,
     BlockRealize,
     Buffer,
@@ -26,107 +25,9 @@ from workbench.ir import (
     Stmt,
     Var,
     const,
-    free_vars,
     substitute,
-    walk,
 )
 from workbench.ir.places import inner
-
-
-def made_there(
-    maker: Stmt,
-    user: Stmt,
-    buffer: Buffer,
-    dom: Bounds,
-    same: dict[Var, Expr] | None = None,
-    kind: str = "read",
-) -> bool:
-    """Whether `maker` is proved to write every cell of `buffer` that `user` reads, or writes.
-
-    Both for fixed values of the variables around; `same` maps some of the user's to the maker's.
-    """
-    made, needed = touched(maker, buffer, "write"), touched(user, buffer, kind)
-    if made is None or needed is None:
-        return False
-    if same:
-        needed = tuple(substitute(r, same) for r in needed)
-    boxes = inside(needed, made, buffer.shape, dom)
-    writes = list(_boxes(maker, buffer, "write", {}))
-    if boxes and not any(write.guards for write in writes):
-        return True
-    uses = list(_boxes(user, buffer, kind, same or {}))
-    found = all_made(uses, writes, buffer.shape, dom)
-    if found is None and boxes:
-        return all(
-            runs_for(w, use, {loop.loop_var for loop in w.loops}, buffer.shape, dom)
-            for w in writes
-            for use in uses
-        )
-    return found is True
-
-
-def runs_for(
-    made: Access[For],
-    use: Access[For],
-    own: Collection[Var],
-    shape: tuple[int, ...],
-    dom: Bounds,
-) -> bool:
-    """Whether no condition keeps `made` from any cell of `use` in `shape` that it would write.
-
-    `own` are the variables of `made` that run; any others stand still.
-    """
-    if not {*made.sizes, *use.sizes} <= {1}:
-        return False
-    known = facts(use.guards)
-    known += [size - 1 - at for at, size in zip(use.indices, shape, strict=True)]
-    for condition in (one for guard in made.guards for one in positive(guard)):
-        goal = fact(condition)
-        told = () if goal is None else _told_by_cell(goal, made, use, own, dom)
-        if not any(follows(one, known, dom) for one in told):
-            return False
-    return True
-
-
-def _told_by_cell(
-    goal: Expr, made: Access[For], use: Access[For], own: Collection[Var], dom: Bounds
-) -> Iterator[Expr]:
-    """`goal`, a number of an iteration of `made`, as one of the cell that `use` shares with it.
-
-    At that cell their indices are equal: what they differ in may be added in any multiple, and each
-    index be solved for a variable that it has once. A variable that no index has is taken to be at
-    its start: one iteration is enough. Where none of `own` is left, all that write the cell agree.
-    """
-    told = made.cell_variables()
-    solved: dict[Var, Expr] = {
-        var: const(dom[var][0], var.type) for var in own if var in dom and var not in told
-    }
-    for index, at in zip(made.indices, use.indices, strict=True):
-        factors = arith.linear(index, own)
-        for var, factor in factors[0].items() if factors else ():
-            if abs(factor) == 1 and var not in solved:
-                solved[var] = var + (at - index) * factor
-                break
-    sizes = {
-        int(node.b.value)
-        for index in made.indices
-        for node in walk(index)
-        if isinstance(node, BinOp) and node.op in ("//", "%") and isinstance(node.b, Const)
-    }
-    for multiples in product((0, 1, *sizes), repeat=len(made.indices)):
-        more = goal
-        for multiple, index, at in zip(multiples, made.indices, use.indices, strict=True):
-            more = more + (index - at) * multiple
-        more = arith.simplify(substitute(more, solved), dom)
-        if set(own).isdisjoint(free_vars(more)):
-            yield more
-
-
-def _boxes(stmt: Stmt, buffer: Buffer, kind: str, same: dict[Var, Expr]) -> Iterator[Access[For]]:
-    """What the units of `stmt` touch of `buffer`; a size that varies is the whole dimension."""
-    for unit in units(stmt):
-        if buffer in (unit.reads if kind == "read" else unit.writes):
-            yield from of_unit(unit, buffer, kind, same)
 
 
 def of_unit(unit: Unit, buffer: Buffer, kind: str, same: dict[Var, Expr]) -> Iterator[Access[For]]:

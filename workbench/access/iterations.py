@@ -7,7 +7,8 @@ from itertools import combinations_with_replacement, islice, product
 
 from workbench import arith
 from workbench.access.accesses import Access
-from workbench.access.cells import at_most, disjoint, lags, made_there
+from workbench.access.cells import at_most, disjoint, lags
+from workbench.access.made import made_there
 from workbench.access.units import (
     Bounds,
     Unit,

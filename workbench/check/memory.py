@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, product
 
 from workbench import arith
-from workbench.access.cells import made_there, never_meet
+from workbench.access.cells import never_meet
 from workbench.access.iterations import apart
+from workbench.access.made import made_there
 from workbench.access.units import Unit, touched
 from workbench.check.conflict import in_any_turn
 from workbench.check.finding import Finding

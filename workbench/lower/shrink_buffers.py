@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from workbench.access.accesses import Access, accesses, by_buffer
-from workbench.access.cells import runs_for
+from workbench.access.made import runs_for
 from workbench.arith import (
     Bounds,
     Simplifier,

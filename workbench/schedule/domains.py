@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from workbench import arith
+from workbench.access.counters import Bounds, variables
 from workbench.diag import Refusal
 from workbench.ir import TRUE, Block, BlockRealize, Expr, For, Stmt, Var
 from workbench.ir.places import Places
 from workbench.schedule.bindings import both
-from workbench.schedule.counters import Bounds, variables
 
 
 def bindings(realize: BlockRealize) -> dict[Var, Expr]:

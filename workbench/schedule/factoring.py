@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from workbench import arith
+from workbench.access.counters import variables
 from workbench.access.units import same_cell
 from workbench.ir import (
     BinOp,
@@ -25,7 +26,6 @@ from workbench.ir import (
     walk,
 )
 from workbench.schedule.bindings import conjuncts
-from workbench.schedule.counters import variables
 from workbench.schedule.domains import moved_by
 from workbench.schedule.nest import refuse_if_one_varies
 from workbench.schedule.regions import one_to_one

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from workbench import arith
 from workbench.access.cells import sure_units, writes_all
+from workbench.access.counters import Bounds
 from workbench.access.iterations import feeds
 from workbench.access.units import units
 from workbench.diag import Refusal
 from workbench.ir import Block, BlockRealize, Buffer, For, Stmt
 from workbench.ir.places import Places
-from workbench.schedule.counters import Bounds
 from workbench.schedule.domains import bounds_at, moved_by
 from workbench.schedule.regions import Box, contains, exact, touched
 from workbench.schedule.scope import (

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from workbench import arith
+from workbench.access.counters import Bounds
 from workbench.diag import Refusal
 from workbench.ir import (
     DEEPEST,
@@ -29,7 +30,6 @@ from workbench.ir import (
     too_deep,
 )
 from workbench.ir.places import places
-from workbench.schedule.counters import Bounds
 from workbench.schedule.domains import domain
 from workbench.schedule.moving import removed
 from workbench.schedule.scope import reallocate

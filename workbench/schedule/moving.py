@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from workbench import arith
+from workbench.access.counters import Bounds, variables
 from workbench.access.units import writes_apart
 from workbench.diag import Refusal
 from workbench.ir import (
@@ -27,7 +28,6 @@ from workbench.ir import (
 )
 from workbench.ir.places import places
 from workbench.schedule.bindings import conjuncts
-from workbench.schedule.counters import Bounds, variables
 from workbench.schedule.domains import bindings, bounds_at, domain, moved_by
 from workbench.schedule.nest import serial_nest, statements
 from workbench.schedule.primitive import Edit

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 from workbench import arith
 from workbench.access.cells import writes_all
+from workbench.access.counters import Bounds, counted, put, untangled, variables
 from workbench.ir import (
     TRUE,
     BinOp,
@@ -25,7 +26,6 @@ from workbench.ir import (
     walk,
 )
 from workbench.schedule.bindings import conjuncts
-from workbench.schedule.counters import Bounds, counted, put, untangled, variables
 from workbench.schedule.domains import bindings, domain
 
 Box: TypeAlias = tuple[Range, ...]

@@ -8,6 +8,7 @@ from typing import Any
 
 from workbench import arith
 from workbench.access.cells import writes_all
+from workbench.access.counters import Bounds, in_turn, variables
 from workbench.ir import (
     Block,
     BlockRealize,
@@ -27,7 +28,6 @@ from workbench.ir import (
     walk,
 )
 from workbench.ir.places import Places, places
-from workbench.schedule.counters import Bounds, in_turn, variables
 from workbench.schedule.domains import domain
 from workbench.schedule.site import Site
 

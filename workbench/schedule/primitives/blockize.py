@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from workbench import arith
+from workbench.access.counters import Bounds, count_of, variables
 from workbench.ir import (
     TRUE,
     Block,
@@ -24,7 +25,6 @@ from workbench.ir import (
     walk,
 )
 from workbench.schedule.bindings import both, conjuncts
-from workbench.schedule.counters import Bounds, count_of, variables
 from workbench.schedule.domains import bounds_at, domain, joined
 from workbench.schedule.factoring import check_one_to_one, init_block
 from workbench.schedule.inlining import tidied

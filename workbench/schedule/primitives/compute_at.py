@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from workbench import arith
+from workbench.access.counters import Bounds
 from workbench.ir import Block, BlockRealize, Buffer, For, PrimFunc
-from workbench.schedule.counters import Bounds
 from workbench.schedule.crossing import check_leaves
 from workbench.schedule.domains import bounds_at
 from workbench.schedule.feeding import check_fed, makes_all

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from workbench.access.counters import Bounds
 from workbench.arith import simplify
 from workbench.ir import Block, Buffer, BufferLoad, Expr, Node, PrimFunc, Var, cast, substitute
 from workbench.ir.places import places
 from workbench.schedule.bindings import conjuncts
-from workbench.schedule.counters import Bounds
 from workbench.schedule.crossing import check_leaves
 from workbench.schedule.domains import domain
 from workbench.schedule.feeding import check_fed

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from workbench import arith
+from workbench.access.counters import Bounds, variables
 from workbench.ir import (
     Block,
     BlockId,
@@ -23,7 +24,6 @@ from workbench.ir import (
     substitute,
 )
 from workbench.schedule.bindings import conjuncts
-from workbench.schedule.counters import Bounds, variables
 from workbench.schedule.domains import domain, joined
 from workbench.schedule.inlining import only_store, tidied, with_regions
 from workbench.schedule.nest import fresh_nest, iter_var, nest, resized

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from workbench import arith
+from workbench.access.counters import variables
 from workbench.ir import (
     TRUE,
     BinOp,
@@ -25,7 +26,6 @@ from workbench.ir import (
 )
 from workbench.ir.places import places
 from workbench.schedule.bindings import both, conjuncts
-from workbench.schedule.counters import variables
 from workbench.schedule.crossing import check_carries_nothing
 from workbench.schedule.domains import bindings, moved_by
 from workbench.schedule.factoring import check_one_to_one, init_block

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import accumulate
 
 from workbench import arith
+from workbench.access.counters import Bounds
 from workbench.ir import (
     BlockId,
     BlockRealize,
@@ -23,7 +24,6 @@ from workbench.ir import (
 )
 from workbench.ir.places import places
 from workbench.schedule.bindings import conjuncts
-from workbench.schedule.counters import Bounds
 from workbench.schedule.domains import bindings, bounds_at, domain, joined
 from workbench.schedule.nest import (
     constant_extent,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from workbench.access.counters import variables
 from workbench.access.units import same_cell
 from workbench.ir import (
     BinOp,
@@ -28,7 +29,6 @@ from workbench.ir import (
     walk,
 )
 from workbench.schedule.copies import check_copied, reads_always
-from workbench.schedule.counters import variables
 from workbench.schedule.domains import domain, joined
 from workbench.schedule.factoring import sum_of
 from workbench.schedule.inlining import with_regions

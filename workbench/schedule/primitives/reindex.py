@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from workbench import arith
+from workbench.access.counters import Bounds, variables
 from workbench.access.units import same_cell
 from workbench.ir import (
     Block,
@@ -29,7 +30,6 @@ from workbench.ir import (
 )
 from workbench.schedule.caching import cell_region, copy_block, named_buffer
 from workbench.schedule.copies import check_copied, reads_always
-from workbench.schedule.counters import Bounds, variables
 from workbench.schedule.domains import bounds_at, domain
 from workbench.schedule.moving import check_whole
 from workbench.schedule.nest import nest_over

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from workbench import arith
+from workbench.access.counters import variables
 from workbench.access.units import writes_apart
 from workbench.ir import (
     Block,
@@ -20,7 +21,6 @@ from workbench.ir import (
     stores,
     walk,
 )
-from workbench.schedule.counters import variables
 from workbench.schedule.crossing import check_leaves
 from workbench.schedule.domains import bindings, bounds_at, domain, moved_by
 from workbench.schedule.feeding import check_fed, makes_all

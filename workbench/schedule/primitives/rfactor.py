@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from workbench.access.counters import variables
 from workbench.ir import (
     Block,
     BlockId,
@@ -25,7 +26,6 @@ from workbench.ir import (
 )
 from workbench.ir.places import places, with_child
 from workbench.schedule.bindings import conjuncts
-from workbench.schedule.counters import variables
 from workbench.schedule.crossing import check_carries_nothing
 from workbench.schedule.domains import bindings, joined, moved_by
 from workbench.schedule.factoring import (

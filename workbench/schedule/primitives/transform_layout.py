@@ -8,6 +8,7 @@ from math import prod
 from typing import Any
 
 from workbench import arith
+from workbench.access.counters import Bounds
 from workbench.ir import (
     Block,
     Buffer,
@@ -21,7 +22,6 @@ from workbench.ir import (
 )
 from workbench.schedule import index_map as maps
 from workbench.schedule.caching import named_buffer
-from workbench.schedule.counters import Bounds
 from workbench.schedule.domains import domain
 from workbench.schedule.inlining import inlined
 from workbench.schedule.primitive import Edit, primitive

@@ -9,10 +9,11 @@ sum.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 from workbench import arith
+from workbench.arith import conjuncts
 from workbench.ir import (
     TRUE,
     BinOp,
@@ -27,7 +28,6 @@ from workbench.ir import (
     substitute,
     walk,
 )
-from workbench.schedule.bindings import conjuncts
 
 Bounds: TypeAlias = dict[Var, tuple[int, int]]
 
@@ -39,9 +39,20 @@ def counted(realize: BlockRealize, inner: Bounds) -> tuple[list[Expr], Bounds, E
     130. The three results are the values, the bounds with that counter, and what is left of the
     predicate.
     """
-    values = list(realize.iter_values)
+    values, inner, left = stopped(realize.iter_values, conjuncts(realize.predicate), inner)
+    predicate: Expr = TRUE
+    for condition in left:
+        predicate = binary("and", predicate, condition)
+    return values, inner, predicate
+
+
+def stopped(
+    values: Sequence[Expr], conditions: Iterable[Expr], inner: Bounds
+) -> tuple[list[Expr], Bounds, list[Expr]]:
+    """As `counted`, of any values and of the conditions under which they are taken."""
+    values = list(values)
     left: list[Expr]
-    waiting, left = conjuncts(realize.predicate), []
+    waiting, left = list(conditions), []
     while waiting:
         condition, *waiting = waiting
         found = _counter(condition, inner)
@@ -60,10 +71,7 @@ def counted(realize: BlockRealize, inner: Bounds) -> tuple[list[Expr], Bounds, E
                 )
                 continue
         left.append(condition)
-    predicate: Expr = TRUE
-    for condition in left:
-        predicate = binary("and", predicate, condition)
-    return values, inner, predicate
+    return values, inner, left
 
 
 def _counter(condition: Expr, inner: Bounds) -> tuple[Expr, int] | None:

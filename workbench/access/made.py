@@ -1,0 +1,239 @@
+"""Whether what is read was written: boxes that are written whole, or each cell of few."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from math import prod
+from weakref import WeakKeyDictionary
+
+from workbench import arith
+from workbench.access.accesses import Access
+from workbench.access.cells import all_made, of_unit, writes_all
+from workbench.access.counters import stopped, untangled, variables
+from workbench.access.facts import fact, facts, follows, positive
+from workbench.access.units import Bounds, Box, Unit, inside, touched, units
+from workbench.ir import (
+    BinOp,
+    Buffer,
+    Const,
+    Expr,
+    For,
+    Range,
+    Stmt,
+    Var,
+    const,
+    free_vars,
+    substitute,
+    walk,
+)
+
+
+def made_there(
+    maker: Stmt,
+    user: Stmt,
+    buffer: Buffer,
+    dom: Bounds,
+    same: dict[Var, Expr] | None = None,
+    kind: str = "read",
+) -> bool:
+    """Whether `maker` is proved to write every cell of `buffer` that `user` reads, or writes.
+
+    Both for fixed values of the variables around; `same` maps some of the user's to the maker's.
+    First by boxes, whatever their sizes; then by every cell, where there are few.
+    """
+    needed = touched(user, buffer, kind)
+    if needed is None:
+        return False
+    if same:
+        needed = tuple(substitute(r, same) for r in needed)
+    writers = [unit for unit in units(maker) if buffer in unit.writes]
+    whole = [one for unit in writers for one in filled(unit, buffer, dom)]
+    uses = list(_boxes(user, buffer, kind, same or {}))
+    for one in whole:
+        if inside(needed, one.box, buffer.shape, dom) and all(
+            runs_for(one.access, use, one.own, buffer.shape, {**dom, **one.own}) for use in uses
+        ):
+            return True
+    parts = joined([one.box for one in whole if not one.access.guards])
+    if any(inside(needed, box, buffer.shape, dom) for box in parts):
+        return True
+    sure = [unit for unit in writers if not unit.block or writes_all(unit.block, buffer)]
+    made = [one for unit in sure for one in of_unit(unit, buffer, "write", {})]
+    return all_made(uses, made, buffer.shape, dom) is True
+
+
+def _boxes(stmt: Stmt, buffer: Buffer, kind: str, same: dict[Var, Expr]) -> Iterator[Access[For]]:
+    """What the units of `stmt` touch of `buffer`; a size that varies is the whole dimension."""
+    for unit in units(stmt):
+        if buffer in (unit.reads if kind == "read" else unit.writes):
+            yield from of_unit(unit, buffer, kind, same)
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A box of which `access` leaves no cell out, but for what its guards keep it from.
+
+    `own` are the bounds of what moves in it: loops, and sums of loops that a guard stopped.
+    """
+
+    box: Box
+    access: Access[For]
+    own: Bounds
+
+
+_filled: WeakKeyDictionary[Stmt, dict[object, list[Filled]]] = WeakKeyDictionary()
+
+
+def filled(unit: Unit, buffer: Buffer, dom: Bounds) -> list[Filled]:
+    """The boxes of `buffer` of which `unit` writes every cell, while its own loops run.
+
+    Why no cell is left out: what moves in the indices are counters 0, 1, 2, …, loops or sums of
+    loops that a condition stops; no two of their turns are at one cell; and there are as many turns
+    as the box around all of them has cells. A block that may not store all that it declares has
+    none.
+    """
+    if unit.block and not writes_all(unit.block, buffer):
+        return []
+    known = _filled.setdefault(unit.stmt, {})
+    key = unit.loops, unit.conditions, buffer, frozenset(dom.items())
+    if key not in known:
+        found = [_whole(one, dom) for one in of_unit(unit, buffer, "write", {})]
+        known[key] = [one for one in found if one is not None]
+    return known[key]
+
+
+def _whole(access: Access[For], dom: Bounds) -> Filled | None:
+    ends = [end for loop in access.loops for end in (loop.min, loop.extent)]
+    if not all(isinstance(end, Const) for end in ends) or any(
+        map(arith.reads_memory, access.indices)
+    ):
+        return None  # how often it runs varies, or where it writes
+    own = {loop.loop_var: dom[loop.loop_var] for loop in access.loops if loop.loop_var in dom}
+    if len(own) < len(access.loops):
+        return None
+    conditions = [one for guard in access.guards for one in positive(guard)]
+    mins, own, left = stopped(access.indices, conditions, own)
+    outer = {v: ends for v, ends in dom.items() if v not in own}
+    try:
+        first = arith.region_of(mins, own, None, outer)
+    except ValueError:  # no ends are known
+        return None
+    box = tuple(
+        Range(low.min, arith.simplify(low.extent + (size - 1), {**outer, **own}))
+        for low, size in zip(first, access.sizes, strict=True)
+    )
+    stopped_access = replace(access, indices=tuple(mins), guards=tuple(left))
+    mins, digits = untangled(mins, own)
+    used = {v for low in mins for v in variables(low)}
+    moving = {v: ends for v, ends in digits.items() if v in used and ends[0] < ends[1]}
+    turns = prod(high - low + 1 for low, high in moving.values())
+    extents = [int(r.extent.value) for r in box if isinstance(r.extent, Const)]
+    if len(extents) < len(box) or prod(extents) != turns * prod(access.sizes):
+        return None
+    if not all(_in_steps(*pair, moving) for pair in zip(mins, access.sizes, strict=True)):
+        return None
+    still = {v: ends for v, ends in outer.items() if v in used}
+    if moving and arith.is_injective([*still, *mins], {**still, **moving}) is not True:
+        return None
+    return Filled(box, stopped_access, own)
+
+
+def _in_steps(low: Expr, size: int, moving: Bounds) -> bool:
+    """Whether `low` moves in whole steps of `size`."""
+    if size == 1:
+        return True
+    found = arith.linear(low, moving)
+    return found is not None and all(factor % size == 0 for factor in found[0].values())
+
+
+def joined(boxes: Sequence[Box]) -> list[Box]:
+    """`boxes`, those that lie side by side as one."""
+    left = list(boxes)
+    found: list[Box] = []
+    while left:
+        box = left.pop()
+        k = 0
+        while k < len(left):
+            both = _side_by_side(box, left[k]) or _side_by_side(left[k], box)
+            if both:
+                box = both
+                del left[k]
+                k = 0
+            else:
+                k += 1
+        found.append(box)
+    return found
+
+
+def _side_by_side(a: Box, b: Box) -> Box | None:
+    """The two as one box where `b` begins where `a` ends, in one dimension."""
+    sides = list(zip(a, b, strict=True))
+    differs = [
+        k for k, (x, y) in enumerate(sides)
+        if not (arith.equal(x.min, y.min) and arith.equal(x.extent, y.extent))
+    ]  # fmt: skip
+    if len(differs) != 1:
+        return None
+    (k,) = differs
+    if not arith.equal(a[k].min + a[k].extent, b[k].min):
+        return None
+    return (*a[:k], Range(a[k].min, a[k].extent + b[k].extent), *a[k + 1 :])
+
+
+def runs_for(
+    made: Access[For],
+    use: Access[For],
+    own: Collection[Var],
+    shape: tuple[int, ...],
+    dom: Bounds,
+) -> bool:
+    """Whether no condition keeps `made` from any cell of `use` in `shape` that it would write.
+
+    `own` are the variables of `made` that run; any others stand still.
+    """
+    if not {*made.sizes, *use.sizes} <= {1}:
+        return False
+    known = facts(use.guards)
+    known += [size - 1 - at for at, size in zip(use.indices, shape, strict=True)]
+    for condition in (one for guard in made.guards for one in positive(guard)):
+        goal = fact(condition)
+        told = () if goal is None else _told_by_cell(goal, made, use, own, dom)
+        if not any(follows(one, known, dom) for one in told):
+            return False
+    return True
+
+
+def _told_by_cell(
+    goal: Expr, made: Access[For], use: Access[For], own: Collection[Var], dom: Bounds
+) -> Iterator[Expr]:
+    """`goal`, a number of an iteration of `made`, as one of the cell that `use` shares with it.
+
+    At that cell their indices are equal: what they differ in may be added in any multiple, and each
+    index be solved for a variable that it has once. A variable that no index has is taken to be at
+    its start: one iteration is enough. Where none of `own` is left, all that write the cell agree.
+    """
+    told = made.cell_variables()
+    solved: dict[Var, Expr] = {
+        var: const(dom[var][0], var.type) for var in own if var in dom and var not in told
+    }
+    for index, at in zip(made.indices, use.indices, strict=True):
+        factors = arith.linear(index, own)
+        for var, factor in factors[0].items() if factors else ():
+            if abs(factor) == 1 and var not in solved:
+                solved[var] = var + (at - index) * factor
+                break
+    sizes = {
+        int(node.b.value)
+        for index in made.indices
+        for node in walk(index)
+        if isinstance(node, BinOp) and node.op in ("//", "%") and isinstance(node.b, Const)
+    }
+    for multiples in product((0, 1, *sizes), repeat=len(made.indices)):
+        more = goal
+        for multiple, index, at in zip(multiples, made.indices, use.indices, strict=True):
+            more = more + (index - at) * multiple
+        more = arith.simplify(substitute(more, solved), dom)
+        if set(own).isdisjoint(free_vars(more)):
+            yield more
