@@ -58,7 +58,7 @@ def _text(section: str) -> str:
     return f"@T.prim_func\ndef main({signature}):\n{inside}\n"
 
 
-def _family(text: str) -> dict[str, str]:
+def family(text: str) -> dict[str, str]:
     """The programs of a file by their names."""
     sections = [section.partition("\n") for section in text.split("\n== ")[1:]]
     programs = {name: _text(section) for name, _, section in sections}
@@ -67,7 +67,7 @@ def _family(text: str) -> dict[str, str]:
 
 
 FAMILIES = {
-    path.stem.replace("_", " "): _family(path.read_text(encoding="utf-8"))
+    path.stem.replace("_", " "): family(path.read_text(encoding="utf-8"))
     for path in sorted(Path(__file__).with_suffix("").glob("*.txt"))
 }
 

@@ -16,6 +16,7 @@ from workbench.ir.places import places
 from workbench.schedule import file, primitive
 from workbench.schedule.actions import Verdict, verdicts
 from workbench.schedule.arguments import Call, bind, shown
+from workbench.schedule.control import check_control
 from workbench.schedule.errors import ScheduleError, UnknownVerb
 from workbench.schedule.find import Finder
 from workbench.schedule.handles import BlockHandle, Handle, LoopHandle
@@ -49,6 +50,11 @@ class Schedule:
                 f"Can't schedule this: it is nested too deeply, more than {DEEPEST} levels",
                 hint="store a part of the longest expression in a buffer first",
             )
+        for func in mod.functions:
+            try:
+                check_control(func)
+            except Refusal as refusal:
+                raise as_error(refusal, func, "") from None
         names = [func.name for func in mod.functions]
         self.history = History(mod, "main" if "main" in names else names[0])
         self._node = self.history.root

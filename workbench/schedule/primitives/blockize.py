@@ -10,7 +10,6 @@ from workbench.ir import (
     TRUE,
     Block,
     BlockRealize,
-    BufferLoad,
     BufferRegion,
     Expr,
     For,
@@ -121,7 +120,7 @@ def _inside(site: Site[For]) -> tuple[BlockRealize, list[For]]:
             f"it holds {held} blocks" if held != 1 else "it holds more than loops around one block",
             hint="pick a loop that holds loops and one block, nothing else",
         )
-    if any(isinstance(node, BufferLoad) for value in realize.iter_values for node in walk(value)):
+    if any(map(arith.reads_memory, (*realize.iter_values, realize.predicate))):
         raise site.refuse(
             f"what is in memory says which iterations of `{realize.block.name}` run",
             realize,
