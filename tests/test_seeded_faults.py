@@ -1,4 +1,4 @@
-"""Faults seeded in the compiler: the checks of random schedules find every one of them."""
+"""Faults seeded in the compiler: random schedules, or walks on odd programs, find every one."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import pytest
 
 from tests.support.checked_run import run_as_cpp, run_seed
 from tests.support.faults import FAULTS, Fault
+from tests.support.theory_faults import FAULTS as THEORY_FAULTS
+from tests.support.walk import Walk, Wrong
+from workbench.schedule.primitive import discover
 
 MOST = 80  # schedules after which a fault counts as not found
 
@@ -31,8 +34,23 @@ def test_fault_is_found(name: str, monkeypatch: pytest.MonkeyPatch, gxx: str):
     assert found_by(FAULTS[name]), f"no check saw it: {name}"
 
 
-def test_there_are_at_least_thirty():
-    assert len(FAULTS) >= 30
+@pytest.mark.parametrize("name", THEORY_FAULTS)
+def test_fault_of_the_theory_is_found(name: str, monkeypatch: pytest.MonkeyPatch):
+    fault = THEORY_FAULTS[name]
+    discover()  # what the verbs import is replaced, too
+    fault.seed(monkeypatch)
+    for seed in range(20):
+        walk = Walk(fault.family, fault.program, seed)
+        try:
+            walk.go(4, fault.verbs)
+            walk.run_kernel()
+        except Wrong:
+            return
+    pytest.fail(f"no walk saw it: {name}")
+
+
+def test_there_are_at_least_forty_five():
+    assert len(FAULTS) + len(THEORY_FAULTS) >= 45
 
 
 def test_without_a_fault_the_same_schedules_pass():
