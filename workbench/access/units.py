@@ -80,13 +80,15 @@ class Unit:
 
     @property
     def reads(self) -> frozenset[Buffer]:
-        """The buffers that it loads from, or that say whether it runs."""
-        return buffers_read(self.block or self.stmt) | {n.buffer for n in self._deciding}
+        """The buffers around it that it loads from, or that say whether it runs."""
+        loads, _, private = _buffers(self.block or self.stmt)
+        return (loads - private) | {n.buffer for n in self._deciding}
 
     @property
     def writes(self) -> frozenset[Buffer]:
-        """The buffers that it stores to."""
-        return buffers_written(self.block or self.stmt)
+        """The buffers around it that it stores to."""
+        _, written, private = _buffers(self.block or self.stmt)
+        return written - private
 
     @cached_property
     def _deciding(self) -> list[BufferLoad]:
@@ -103,9 +105,9 @@ class Unit:
 
     @property
     def loads(self) -> list[BufferLoad]:
-        """What it loads, after what says whether it runs."""
-        inside = walk(self.block or self.stmt)
-        return [*self._deciding, *(n for n in inside if isinstance(n, BufferLoad))]
+        """What it loads of `reads`, after what says whether it runs."""
+        inside = [n for n in walk(self.block or self.stmt) if isinstance(n, BufferLoad)]
+        return [*self._deciding, *(n for n in inside if n.buffer in self.reads)]
 
     @cached_property
     def accumulates(self) -> bool:
@@ -144,9 +146,8 @@ def same_cell(a: Cell, b: Cell) -> bool:
     return all(arith.equal(x, y) for x, y in zip(a, b, strict=True))
 
 
-_touched_in: WeakKeyDictionary[Node, tuple[frozenset[Buffer], frozenset[Buffer]]] = (
-    WeakKeyDictionary()
-)
+_Buffers = tuple[frozenset[Buffer], frozenset[Buffer], frozenset[Buffer]]
+_touched_in: WeakKeyDictionary[Node, _Buffers] = WeakKeyDictionary()
 
 
 def buffers_read(node: Node) -> frozenset[Buffer]:
@@ -159,11 +160,19 @@ def buffers_written(node: Node) -> frozenset[Buffer]:
     return _buffers(node)[1]
 
 
-def _buffers(node: Node) -> tuple[frozenset[Buffer], frozenset[Buffer]]:
+def _buffers(node: Node) -> _Buffers:
+    """The buffers loaded from, those stored to, and those that live in a block of `node`.
+
+    Each instance of such a block has its own.
+    """
     found = _touched_in.get(node)
     if found is None:
-        loads = frozenset(n.buffer for n in walk(node) if isinstance(n, BufferLoad))
-        found = _touched_in[node] = loads, frozenset(store.buffer for store in stores(node))
+        nodes = list(walk(node))
+        loads = frozenset(n.buffer for n in nodes if isinstance(n, BufferLoad))
+        written = frozenset(store.buffer for store in stores(node))
+        blocks = (n for n in nodes if isinstance(n, Block))
+        private = frozenset(buffer for block in blocks for buffer in block.alloc_buffers)
+        found = _touched_in[node] = loads, written, private
     return found
 
 
