@@ -197,6 +197,15 @@ def fixed_values(site: Site[Block], loop: For) -> dict[Var, Expr]:
     }
 
 
+def kept_values(needed: Mapping[Var, Need], fixed: Mapping[Var, Expr]) -> frozenset[Var]:
+    """The iterators that have, in each turn of the loops around both, their `fixed` value there."""
+    return frozenset(
+        var
+        for var, value in fixed.items()
+        if needed[var].size == 1 and arith.equal(needed[var].low, value)
+    )
+
+
 def _around_both(site: Site[Block], loop: For) -> set[Var]:
     own = site.places.all_loops_above(site.realize)
     return {one.loop_var for one in site.places.all_loops_above(loop) if one in own}

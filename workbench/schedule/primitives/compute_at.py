@@ -18,10 +18,12 @@ from workbench.schedule.moving import (
     check_not_overwritten,
     check_unguarded,
     fixed_by_refilling,
+    kept_values,
     moved_under,
     needs,
     position,
 )
+from workbench.schedule.order import refuse_other_updates
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import Box, covers_domain, touched
 from workbench.schedule.scope import (
@@ -121,6 +123,7 @@ def compute_at(
     needed, _ = needs(block, [p for p in pairs if p is not None], dom, fixed)
     edit = moved_under(site, loop, at, needed, preserve_unit_loops)
     there = site.after(edit.func, block.id)
+    refuse_other_updates(site, there, kept_values(needed, fixed))
     check_leaves(site, there)
     _check_partial(site, there)
     check_fed(site, there)

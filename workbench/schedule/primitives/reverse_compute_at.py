@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from workbench import arith
-from workbench.access.units import writes_apart
+from workbench.access.iterations import apart
+from workbench.access.units import units, writes_apart
 from workbench.ir import (
     Block,
     BlockRealize,
@@ -21,7 +22,7 @@ from workbench.ir import (
     walk,
 )
 from workbench.schedule.counters import variables
-from workbench.schedule.crossing import check_leaves
+from workbench.schedule.crossing import check_leaves, stores_the_same
 from workbench.schedule.domains import bindings, bounds_at, domain, moved_by
 from workbench.schedule.feeding import check_fed, makes_all
 from workbench.schedule.moving import (
@@ -31,10 +32,12 @@ from workbench.schedule.moving import (
     check_unguarded,
     check_whole,
     fixed_values,
+    kept_values,
     moved_under,
     needs,
     position,
 )
+from workbench.schedule.order import refuse_other_updates
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import Box, touched
 from workbench.schedule.scope import (
@@ -130,6 +133,7 @@ def reverse_compute_at(
     edit = moved_under(site, loop, at, needed, preserve_unit_loops)
     there = site.after(edit.func, block.id)
     _check_turns_agree(site, there)
+    refuse_other_updates(site, there, kept_values(needed, fixed_values(site, loop)))
     check_leaves(site, there)
     check_fed(site, there, finished=_places_by_data(block))
     for reader in consumers(there):
@@ -227,7 +231,7 @@ def _needed(site: Site[Block], loop: For, makers: list[BlockRealize]) -> dict[Va
             pairs.append((mine.region, touched(region, maker, inner, known)))
     dom = bounds_at(where, loop.body)
     needed, agree = needs(block, pairs, dom, fixed_values(site, loop))
-    _check_of_turn(site, loop, needed)
+    _check_of_turn(site, loop, makers, needed)
     if not agree:
         raise site.refuse(
             "what it reads together is made in different iterations",
@@ -238,14 +242,20 @@ def _needed(site: Site[Block], loop: For, makers: list[BlockRealize]) -> dict[Va
     return needed
 
 
-def _check_of_turn(site: Site[Block], loop: For, needed: dict[Var, Need]) -> None:
-    """Refuse where it is not told which iterations belong to a turn of the loops around both."""
+def _check_of_turn(
+    site: Site[Block], loop: For, makers: list[BlockRealize], needed: dict[Var, Need]
+) -> None:
+    """Refuse where it is not told which iterations belong to a turn of the loops around both.
+
+    One that runs in another turn too may be the last one there, and use what that turn makes.
+    """
     dom = site.bounds
     shared = [one.loop_var for one in common_loops(site.places, (site.realize, loop))]
     both = [v for v in shared if len(set(dom[v])) > 1]
+    kept = kept_values(needed, fixed_values(site, loop))
     for var, value in bindings(site.realize).items():
         moving = [v.name for v in both if v in variables(value)]
-        if moving and not variables(needed[var].low) & set(both):
+        if moving and not (var in kept or _same_in_turns(site, loop, makers)):
             raise site.refuse(
                 f"no cell that it reads tells which {var.name} to run it for",
                 site.node,
@@ -253,6 +263,30 @@ def _check_of_turn(site: Site[Block], loop: For, needed: dict[Var, Need]) -> Non
                 hint="let what it reads have an axis for "
                 + ", ".join(f"`{name}`" for name in moving),
             )
+
+
+def _same_in_turns(site: Site[Block], loop: For, makers: list[BlockRealize]) -> bool:
+    """Whether an iteration can run only where it did, or reads the same there.
+
+    In each turn of the loops around both, cells of a buffer of their own are made; or every cell
+    that is made holds the same in all of them.
+    """
+    moving = {v for value in site.realize.iter_values for v in variables(value)}
+    shared = common_loops(site.places, (site.realize, loop))
+    around = [one for one in shared if one.loop_var in moving]
+    below = list(units(around[0]))
+    inside = [one for unit in below for one in unit.loops]
+    loops = [*site.places.all_loops_above(around[0]), *inside]
+    dom = {**bounds_at(site.places, around[0]), **arith.loop_bounds(loops)}
+    making = [unit for unit in below if unit.stmt in makers]
+    changed = {buffer for unit in below for buffer in unit.writes}
+    if all(stores_the_same(unit, changed) for unit in making):
+        return True
+    return any(
+        len(made) == 1 and all(apart(one, made[0], dom) for one in around)
+        for buffer in buffers_read(site.node)
+        if (made := [unit for unit in making if buffer in unit.writes])
+    )
 
 
 def _check_one_cell(site: Site[Block], read: BufferRegion, maker: BlockRealize) -> None:
