@@ -197,13 +197,10 @@ def fixed_values(site: Site[Block], loop: For) -> dict[Var, Expr]:
     }
 
 
-def kept_values(needed: Mapping[Var, Need], fixed: Mapping[Var, Expr]) -> frozenset[Var]:
-    """The iterators that have, in each turn of the loops around both, their `fixed` value there."""
-    return frozenset(
-        var
-        for var, value in fixed.items()
-        if needed[var].size == 1 and arith.equal(needed[var].low, value)
-    )
+def kept_values(there: Site[Block], fixed: Mapping[Var, Expr]) -> frozenset[Var]:
+    """The iterators of the block, `there` after a step, that still have their `fixed` values."""
+    values = bindings(there.realize)
+    return frozenset(v for v, value in fixed.items() if arith.equal(values[v], value, there.bounds))
 
 
 def _around_both(site: Site[Block], loop: For) -> set[Var]:
@@ -370,7 +367,14 @@ def moved_under(
                 hint="write all loops and T.axis with numbers of one type",
             )
     dom = bounds_at(site.places, loop.body)
-    new, axes = nest_needed(site.node, needed, dom, keep_unit_loops)
+    return placed(site, loop, at, *nest_needed(site.node, needed, dom, keep_unit_loops))
+
+
+def placed(site: Site[Block], loop: For, at: int, new: Stmt, axes: tuple[Var, ...]) -> Edit:
+    """The program with the nest `new` of the block, which has the loops `axes`, in `loop` at `at`.
+
+    The loops that held nothing but the block are gone.
+    """
     body = statements(loop)
     moved = site.places.replace(loop, replace(loop, body=seq(*body[:at], new, *body[at:])))
     moved, gone = removed(moved, site.realize)

@@ -123,7 +123,7 @@ def compute_at(
     needed, _ = needs(block, [p for p in pairs if p is not None], dom, fixed)
     edit = moved_under(site, loop, at, needed, preserve_unit_loops)
     there = site.after(edit.func, block.id)
-    refuse_other_updates(site, there, kept_values(needed, fixed))
+    refuse_other_updates(site, there, kept_values(there, fixed))
     check_leaves(site, there)
     _check_partial(site, there)
     check_fed(site, there)

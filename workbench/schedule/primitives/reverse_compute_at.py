@@ -25,6 +25,7 @@ from workbench.schedule.counters import variables
 from workbench.schedule.crossing import check_leaves, stores_the_same
 from workbench.schedule.domains import bindings, bounds_at, domain, moved_by
 from workbench.schedule.feeding import check_fed, makes_all
+from workbench.schedule.following import following
 from workbench.schedule.moving import (
     Need,
     check_all_inside,
@@ -35,6 +36,7 @@ from workbench.schedule.moving import (
     kept_values,
     moved_under,
     needs,
+    placed,
     position,
 )
 from workbench.schedule.order import refuse_other_updates
@@ -71,8 +73,9 @@ def reverse_compute_at(
     """Move `block` under `loop`, to use there what the blocks that it reads make there.
 
     The loops around it become ax0, ax1, …, one for each of its iterators; those that would run
-    once are left out unless `preserve_unit_loops`. `index` says where among the statements of the
-    loop: -1 as late as possible, -2 as early as possible.
+    once are left out unless `preserve_unit_loops`. Where what is made there is no box, it has the
+    loops and the T.where of the block that makes it, and runs once for each cell. `index` says
+    where among the statements of the loop: -1 as late as possible, -2 as early as possible.
 
     >>> sch.reverse_compute_at("C", "i")
     @T.prim_func
@@ -129,11 +132,15 @@ def reverse_compute_at(
     _check_made_in_turn(site, loop, makers)
     check_whole(site)
     at = position(site, loop, makers, consumers(site), index)
-    needed = _needed(site, loop, makers)
-    edit = moved_under(site, loop, at, needed, preserve_unit_loops)
+    nest = following(site, loop, makers)
+    if nest is not None:
+        edit = placed(site, loop, at, *nest)
+    else:
+        needed = _needed(site, loop, makers)
+        edit = moved_under(site, loop, at, needed, preserve_unit_loops)
     there = site.after(edit.func, block.id)
     _check_turns_agree(site, there)
-    refuse_other_updates(site, there, kept_values(needed, fixed_values(site, loop)))
+    refuse_other_updates(site, there, kept_values(there, fixed_values(site, loop)))
     check_leaves(site, there)
     check_fed(site, there, finished=_places_by_data(block))
     for reader in consumers(there):
@@ -252,7 +259,11 @@ def _check_of_turn(
     dom = site.bounds
     shared = [one.loop_var for one in common_loops(site.places, (site.realize, loop))]
     both = [v for v in shared if len(set(dom[v])) > 1]
-    kept = kept_values(needed, fixed_values(site, loop))
+    kept = {
+        var
+        for var, value in fixed_values(site, loop).items()
+        if needed[var].size == 1 and arith.equal(needed[var].low, value)
+    }
     for var, value in bindings(site.realize).items():
         moving = [v.name for v in both if v in variables(value)]
         if moving and not (var in kept or _same_in_turns(site, loop, makers)):
