@@ -17,11 +17,13 @@ from workbench.ir import (
     For,
     IfThenElse,
     PrimFunc,
+    Range,
     Var,
     stores,
+    substitute,
     walk,
 )
-from workbench.schedule.counters import variables
+from workbench.schedule.counters import Bounds, variables
 from workbench.schedule.crossing import check_leaves, stores_the_same
 from workbench.schedule.domains import bindings, bounds_at, domain, moved_by
 from workbench.schedule.feeding import check_fed, makes_all
@@ -41,7 +43,7 @@ from workbench.schedule.moving import (
 )
 from workbench.schedule.order import refuse_other_updates
 from workbench.schedule.primitive import Edit, primitive
-from workbench.schedule.regions import Box, touched
+from workbench.schedule.regions import Box, contains, relaxed, touched
 from workbench.schedule.scope import (
     buffers_read,
     buffers_written,
@@ -225,6 +227,7 @@ def _needed(site: Site[Block], loop: For, makers: list[BlockRealize]) -> dict[Va
     where, block = site.places, site.node
     outside = [*where.all_loops_above(loop), loop]
     pairs: list[tuple[Box, Box]] = []
+    fed: list[tuple[BufferRegion, BlockRealize]] = []
     for buffer in buffers_read(block):
         mine = region_of(block.reads, buffer)
         assert mine is not None
@@ -232,12 +235,14 @@ def _needed(site: Site[Block], loop: For, makers: list[BlockRealize]) -> dict[Va
             region = region_of(maker.block.writes, buffer)
             if region is None:
                 continue
-            _check_one_cell(site, mine, maker)
             known = bounds_at(where, maker)
             inner = known.of(one for one in where.all_loops_above(maker) if one not in outside)
             pairs.append((mine.region, touched(region, maker, inner, known)))
+            fed.append((mine, maker))
     dom = bounds_at(where, loop.body)
     needed, agree = needs(block, pairs, dom, fixed_values(site, loop))
+    for (mine, maker), (_, made) in zip(fed, pairs, strict=True):
+        _check_together(site, mine, maker, made, needed, dom)
     _check_of_turn(site, loop, makers, needed)
     if not agree:
         raise site.refuse(
@@ -300,17 +305,32 @@ def _same_in_turns(site: Site[Block], loop: For, makers: list[BlockRealize]) -> 
     )
 
 
-def _check_one_cell(site: Site[Block], read: BufferRegion, maker: BlockRealize) -> None:
+def _check_together(
+    site: Site[Block],
+    read: BufferRegion,
+    maker: BlockRealize,
+    made: Box,
+    needed: dict[Var, Need],
+    dom: Bounds,
+) -> None:
     """Refuse a block that reads, in one iteration, cells that may be made in different ones."""
-    for axis in read.region:
-        fixed = not variables(axis.min)
-        if not (isinstance(axis.extent, Const) and axis.extent.value == 1) and not fixed:
-            raise site.refuse(
-                f"it reads several cells of {read.buffer.name} at once, some not made yet",
-                site.node,
-                maker,
-                hint=f"move `{maker.block.name}` to `{site.name}` instead, with compute_at",
-            )
+    several = [r for r in read.region if not _is_one(r) and variables(r.min)]
+    if not several:
+        return
+    inner = {Var("n", v.dtype): (0, need.size - 1) for v, need in needed.items()}
+    values = {v: need.low + n for (v, need), n in zip(needed.items(), inner, strict=True)}
+    there = BufferRegion(read.buffer, tuple(substitute(r, values) for r in read.region))
+    if not contains(made, relaxed(there, inner, dom), read.buffer.shape, {**dom, **inner}):
+        raise site.refuse(
+            f"it reads several cells of {read.buffer.name} at once, some not made yet",
+            site.node,
+            maker,
+            hint=f"move `{maker.block.name}` to `{site.name}` instead, with compute_at",
+        )
+
+
+def _is_one(r: Range) -> bool:
+    return isinstance(r.extent, Const) and r.extent.value == 1
 
 
 def _check_turns_agree(site: Site[Block], there: Site[Block]) -> None:
