@@ -28,7 +28,7 @@ from workbench.ir.places import Places
 from workbench.schedule.bindings import conjuncts
 from workbench.schedule.counters import counted, untangled, variables
 from workbench.schedule.domains import bindings, bounds_at, domain, joined, moved_by
-from workbench.schedule.inlining import domain_conditions, fixed_conditions, inverse
+from workbench.schedule.inlining import domain_conditions, inverse
 from workbench.schedule.moving import fixed_values
 from workbench.schedule.nest import serial_nest
 from workbench.schedule.regions import exact, one_to_one
@@ -78,11 +78,12 @@ def _nest_like(site: Site[Block], loop: For, maker: BlockRealize, buffer: Buffer
     ends, cells = domain(block), domain(maker.block)
     free = {v: ends[v] for v in ends if v not in told}
     ends = {v: ends[v] for v in ends if v in told}
-    solved = inverse(read, made, ends, cells)
-    if solved is None:
+    found = inverse(read, made, ends, cells)
+    if found is None:
         return None
+    solved, limits = found
     asked = domain_conditions(block, {**solved, **{v: v for v in free}}, {**cells, **free})
-    asked += fixed_conditions(read, made, ends, cells)
+    asked += limits
     sizes: dict[Var, int] = {}
 
     def axis(var: Var, low: int, high: int) -> Expr:

@@ -28,7 +28,6 @@ from workbench.schedule.domains import bindings, domain
 from workbench.schedule.feeding import check_fed, makes_all
 from workbench.schedule.inlining import (
     domain_conditions,
-    fixed_conditions,
     inverse,
     only_store,
     with_regions,
@@ -92,16 +91,16 @@ def reverse_compute_inline(func: PrimFunc, block: Block) -> Edit:
     check_whole(site)
     _check_passed(site, feeder, buffer)
     cell = _cell(site, store, buffer)
-    solved = inverse(cell, made.indices, domain(block), domain(feeder.block))
-    if solved is None:
+    ends = domain(feeder.block)
+    found = inverse(cell, made.indices, domain(block), ends)
+    if found is None:
         raise site.refuse(
             f"from a cell of {buffer.name} one cannot tell which iteration reads it",
             hint="inline blocks that read B[v], B[v + 1] or B[v * 4 + w], each cell once",
         )
     _check_reached(site, feeder, cell, made)
-    ends = domain(feeder.block)
-    asked = domain_conditions(block, solved, ends)
-    asked += fixed_conditions(cell, made.indices, domain(block), ends)
+    solved, told = found
+    asked = [*domain_conditions(block, solved, ends), *told]
     changed = site.places.replace(feeder, _fused(feeder, store, made, solved, asked))
     changed, gone = without_block(site, changed, buffer)
     there = site.after(changed, feeder.block.id)
