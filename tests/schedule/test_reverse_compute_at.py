@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import workbench as wb
-from tests.support.block_programs import FLAT, MATMUL_RELU, TWO_D
+from tests.support.block_programs import FLAT, MATMUL_RELU, PARTIAL, TWO_D
 from tests.support.steps import after, walk_at_random
 from workbench import script
 from workbench.access import difference, random_data
@@ -131,6 +131,34 @@ for i, j in T.grid(4, 6):
         T.reads(B[vi // 6, vi % 6])
         T.writes(C[vi])
         C[vi] = B[vi // 6, vi % 6] + T.float32(1)"""
+    )
+
+
+def test_a_part_of_its_domain():
+    text = after(
+        PARTIAL.replace("16, j)", "16, 3 + j)"),
+        lambda sch: sch.split("i", factors=[None, 5]),
+        lambda sch: sch.reverse_compute_at("C", "i_0"),
+    )
+    assert (
+        text
+        == """\
+B = T.alloc_buffer((16,))
+for i_0 in range(4):
+    for i_1 in range(5):
+        with T.block("B"):
+            vi = T.axis.spatial(16, i_0 * 5 + i_1)
+            T.where(i_0 * 5 + i_1 < 16)
+            T.reads(A[vi])
+            T.writes(B[vi])
+            B[vi] = A[vi] * T.float32(2)
+    for ax0 in range(5):
+        with T.block("C"):
+            vj = T.axis.spatial(16, i_0 * 5 + ax0)
+            T.where(3 <= i_0 * 5 + ax0 and i_0 * 5 + ax0 < 11)
+            T.reads(B[vj])
+            T.writes(C[vj])
+            C[vj] = B[vj] + T.float32(1)"""
     )
 
 

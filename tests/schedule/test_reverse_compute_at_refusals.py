@@ -252,8 +252,10 @@ do:    pick a loop outside which none of the summed values is made again"""
     )
 
 
-def test_a_part_of_its_domain():
-    text = refusal(PARTIAL, lambda sch: sch.reverse_compute_at("C", "i"))
+def test_a_part_with_gaps():
+    text = refusal(
+        PARTIAL.replace("16, j)", "16, j * 2)"), lambda sch: sch.reverse_compute_at("C", "i")
+    )
     assert (
         text
         == """\
@@ -264,7 +266,7 @@ where:
   11 |     for j in range(8):
   12 |         with T.block("C"):
      |         ^^^^^^^^^^^^^^^^^^
-  13 |             vj = T.axis.spatial(16, j)
+  13 |             vj = T.axis.spatial(16, j * 2)
   14 |             T.reads(B[vj])
 do:    make the domains of its iterators (T.axis) no larger than what its loops run"""
     )

@@ -26,7 +26,7 @@ from workbench.ir import (
 )
 from workbench.ir.places import Places
 from workbench.schedule.bindings import conjuncts
-from workbench.schedule.counters import counted, untangled, variables
+from workbench.schedule.counters import Bounds, counted, untangled, variables
 from workbench.schedule.domains import bindings, bounds_at, domain, joined, moved_by
 from workbench.schedule.inlining import domain_conditions, inverse
 from workbench.schedule.moving import fixed_values
@@ -44,9 +44,10 @@ Cell = tuple[Expr, ...]
 Nest = tuple[Stmt, tuple[Var, ...]]
 
 
-def following(site: Site[Block], loop: For, makers: list[BlockRealize]) -> Nest | None:
+def following(site: Site[Block], loop: For, makers: list[BlockRealize], run: Bounds) -> Nest | None:
     """The block's nest and its loops in `loop`, where not all that `makers` make there is a box.
 
+    It is to run for all values in `run` of its iterators.
     None where it is, or where no nest like theirs runs each iteration of the block once.
     """
     where = site.places
@@ -61,13 +62,15 @@ def following(site: Site[Block], loop: For, makers: list[BlockRealize]) -> Nest 
             parts.append((buffer, maker))
     for buffer, maker in parts:
         if [one for one, _ in pairs].count(buffer) == 1:
-            nest = _nest_like(site, loop, maker, buffer)
+            nest = _nest_like(site, loop, maker, buffer, run)
             if nest is not None:
                 return nest
     return None
 
 
-def _nest_like(site: Site[Block], loop: For, maker: BlockRealize, buffer: Buffer) -> Nest | None:
+def _nest_like(
+    site: Site[Block], loop: For, maker: BlockRealize, buffer: Buffer, run: Bounds
+) -> Nest | None:
     """The nest of the block in `loop` that runs it for each cell of `buffer` that is made there."""
     where, block = site.places, site.node
     read = _one_cell(region_of(block.reads, buffer))
@@ -75,14 +78,13 @@ def _nest_like(site: Site[Block], loop: For, maker: BlockRealize, buffer: Buffer
     if read is None or made is None or not _made_once(where, loop, maker, made):
         return None
     told = {v for e in read for v in variables(e)}
-    ends, cells = domain(block), domain(maker.block)
-    free = {v: ends[v] for v in ends if v not in told}
-    ends = {v: ends[v] for v in ends if v in told}
+    free = {v: run[v] for v in run if v not in told}
+    ends, cells = {v: run[v] for v in run if v in told}, domain(maker.block)
     found = inverse(read, made, ends, cells)
     if found is None:
         return None
     solved, limits = found
-    asked = domain_conditions(block, {**solved, **{v: v for v in free}}, {**cells, **free})
+    asked = domain_conditions(ends, solved, cells)
     asked += limits
     sizes: dict[Var, int] = {}
 

@@ -29,7 +29,6 @@ from workbench.ir import (
 )
 from workbench.ir.places import places
 from workbench.schedule.counters import Bounds
-from workbench.schedule.domains import domain
 from workbench.schedule.moving import removed
 from workbench.schedule.scope import reallocate
 from workbench.schedule.site import Site
@@ -190,10 +189,10 @@ def without_block(
     return reallocate(left, site.scope, kept), gone
 
 
-def domain_conditions(block: Block, values: dict[Var, Expr], dom: Bounds) -> list[Expr]:
-    """What must hold beside `dom` so that `values` are in the domains of the block's iterators."""
+def domain_conditions(ends: Bounds, values: dict[Var, Expr], dom: Bounds) -> list[Expr]:
+    """What must hold beside `dom` so that `values` are between the `ends` of their iterators."""
     asked = []
-    for var, (low, high) in domain(block).items():
+    for var, (low, high) in ends.items():
         for condition in (binary("<=", low, values[var]), values[var] < high + 1):
             if not arith.prove(condition, dom):
                 asked.append(arith.simplify(condition, dom))

@@ -33,8 +33,8 @@ from workbench.schedule.moving import (
     check_all_inside,
     check_loop,
     check_unguarded,
-    check_whole,
     fixed_values,
+    iterations_run,
     kept_values,
     moved_under,
     needs,
@@ -132,13 +132,13 @@ def reverse_compute_at(
     _check_read_before(site, loop)
     _check_reads_inside(site, makers)
     _check_made_in_turn(site, loop, makers)
-    check_whole(site)
+    run = iterations_run(site)
     at = position(site, loop, makers, consumers(site), index)
-    nest = following(site, loop, makers)
+    nest = following(site, loop, makers, run)
     if nest is not None:
         edit = placed(site, loop, at, *nest)
     else:
-        needed = _needed(site, loop, makers)
+        needed = _needed(site, loop, makers, run)
         edit = moved_under(site, loop, at, needed, preserve_unit_loops)
     there = site.after(edit.func, block.id)
     _check_turns_agree(site, there)
@@ -222,8 +222,10 @@ def _check_read_before(site: Site[Block], loop: For) -> None:
             )
 
 
-def _needed(site: Site[Block], loop: For, makers: list[BlockRealize]) -> dict[Var, Need]:
-    """The values of each iterator for which what is read is made in `loop`."""
+def _needed(
+    site: Site[Block], loop: For, makers: list[BlockRealize], run: Bounds
+) -> dict[Var, Need]:
+    """The values of each iterator, of those in `run`, for which what is read is made in `loop`."""
     where, block = site.places, site.node
     outside = [*where.all_loops_above(loop), loop]
     pairs: list[tuple[Box, Box]] = []
@@ -240,7 +242,7 @@ def _needed(site: Site[Block], loop: For, makers: list[BlockRealize]) -> dict[Va
             pairs.append((mine.region, touched(region, maker, inner, known)))
             fed.append((mine, maker))
     dom = bounds_at(where, loop.body)
-    needed, agree = needs(block, pairs, dom, fixed_values(site, loop))
+    needed, agree = needs(run, pairs, dom, fixed_values(site, loop))
     for (mine, maker), (_, made) in zip(fed, pairs, strict=True):
         _check_together(site, mine, maker, made, needed, dom)
     _check_of_turn(site, loop, makers, needed)

@@ -33,7 +33,7 @@ from workbench.schedule.inlining import (
     with_regions,
     without_block,
 )
-from workbench.schedule.moving import check_whole
+from workbench.schedule.moving import iterations_run
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.scope import (
     buffers_read,
@@ -88,11 +88,11 @@ def reverse_compute_inline(func: PrimFunc, block: Block) -> Edit:
     check_stage(replace(into, task=f"reverse_compute_inline into `{into.name}`"))
     buffer = made.buffer
     _check_plain(site, feeder, buffer)
-    check_whole(site)
+    run = iterations_run(site)
     _check_passed(site, feeder, buffer)
     cell = _cell(site, store, buffer)
     ends = domain(feeder.block)
-    found = inverse(cell, made.indices, domain(block), ends)
+    found = inverse(cell, made.indices, run, ends)
     if found is None:
         raise site.refuse(
             f"from a cell of {buffer.name} one cannot tell which iteration reads it",
@@ -100,7 +100,7 @@ def reverse_compute_inline(func: PrimFunc, block: Block) -> Edit:
         )
     _check_reached(site, feeder, cell, made)
     solved, told = found
-    asked = [*domain_conditions(block, solved, ends), *told]
+    asked = [*domain_conditions(run, solved, ends), *told]
     changed = site.places.replace(feeder, _fused(feeder, store, made, solved, asked))
     changed, gone = without_block(site, changed, buffer)
     there = site.after(changed, feeder.block.id)
