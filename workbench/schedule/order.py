@@ -68,7 +68,7 @@ def refuse_other_updates(site: Site[Block], there: Site[Block], kept: frozenset[
         return
     told = [it for it in block.iter_vars if it.kind == "reduce" or not apart]
     told = [it for it in told if it.var not in kept]
-    if all(_counts_up(one.realize, one.loops, told) for one in (site, there)):
+    if all(counts_up(one.realize, one.loops, told) for one in (site, there)):
         return
     if apart:
         raise site.refuse(
@@ -93,7 +93,7 @@ def _added_again(site: Site[Block]) -> For | None:
     return next((one for one in inside if _many(ends.get(one.loop_var, (0, 1)))), None)
 
 
-def _counts_up(realize: BlockRealize, loops: list[For], told: list[IterVar]) -> bool:
+def counts_up(realize: BlockRealize, loops: list[For], told: list[IterVar]) -> bool:
     """Whether the iterators `told`, the first one slowest, are proved to count up in `loops`."""
     dom, values = arith.loop_bounds(loops), bindings(realize)
     if len({it.var.dtype for it in told}) != 1:
