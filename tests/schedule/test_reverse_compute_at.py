@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.block_programs import FLAT, MATMUL_RELU, TWO_D
+import workbench as wb
+from tests.support.block_programs import FLAT, MATMUL_RELU, PARTIAL, TWO_D
 from tests.support.steps import after, walk_at_random
+from workbench import script
+from workbench.access import difference, random_data
 
 
 def test_under_a_tile():
@@ -129,6 +132,103 @@ for i, j in T.grid(4, 6):
         T.writes(C[vi])
         C[vi] = B[vi // 6, vi % 6] + T.float32(1)"""
     )
+
+
+def test_a_part_of_its_domain():
+    text = after(
+        PARTIAL.replace("16, j)", "16, 3 + j)"),
+        lambda sch: sch.split("i", factors=[None, 5]),
+        lambda sch: sch.reverse_compute_at("C", "i_0"),
+    )
+    assert (
+        text
+        == """\
+B = T.alloc_buffer((16,))
+for i_0 in range(4):
+    for i_1 in range(5):
+        with T.block("B"):
+            vi = T.axis.spatial(16, i_0 * 5 + i_1)
+            T.where(i_0 * 5 + i_1 < 16)
+            T.reads(A[vi])
+            T.writes(B[vi])
+            B[vi] = A[vi] * T.float32(2)
+    for ax0 in range(5):
+        with T.block("C"):
+            vj = T.axis.spatial(16, i_0 * 5 + ax0)
+            T.where(3 <= i_0 * 5 + ax0 and i_0 * 5 + ax0 < 11)
+            T.reads(B[vj])
+            T.writes(C[vj])
+            C[vj] = B[vj] + T.float32(1)"""
+    )
+
+
+POOL = """
+@T.prim_func
+def main(A: T.Buffer(({n},), "float32"), C: T.Buffer(({m},), "float32")):
+    B = T.alloc_buffer(({n},))
+    for i in range({n}):
+        with T.block("B"):
+            vi = T.axis.spatial({n}, i)
+            B[vi] = A[vi] * 2.0
+    for k in range({m}):
+        with T.block("C"):
+            vk = T.axis.spatial({m}, k)
+            C[vk] = B[vk * {step}] + B[vk * {step} + {more}]
+"""
+
+
+def test_windows_that_a_turn_makes_whole():
+    text = after(
+        POOL.format(n=24, m=12, step=2, more=1),
+        lambda sch: sch.split("i", factors=[None, 6]),
+        lambda sch: sch.reverse_compute_at("C", "i_0"),
+    )
+    assert (
+        text
+        == """\
+B = T.alloc_buffer((24,))
+for i_0 in range(4):
+    for i_1 in range(6):
+        with T.block("B"):
+            vi = T.axis.spatial(24, i_0 * 6 + i_1)
+            T.reads(A[vi])
+            T.writes(B[vi])
+            B[vi] = A[vi] * T.float32(2)
+    for ax0 in range(3):
+        with T.block("C"):
+            vk = T.axis.spatial(12, i_0 * 3 + ax0)
+            T.reads(B[vk * 2 : vk * 2 + 2])
+            T.writes(C[vk])
+            C[vk] = B[vk * 2] + B[vk * 2 + 1]"""
+    )
+
+
+def test_windows_under_a_loop_of_one_turn():
+    after(
+        POOL.format(n=10, m=8, step=1, more=2),
+        lambda sch: sch.add_unit_loop("i"),
+        lambda sch: sch.reverse_compute_at("C", "u"),
+    )
+
+
+@pytest.mark.parametrize("step", (1, 2, 3))
+@pytest.mark.parametrize("more", (0, 1, 2))
+def test_windows_and_tiles_of_any_size(step: int, more: int):
+    program = POOL.format(n=4 * step + more + 1, m=5, step=step, more=more)
+    taken = 0
+    for tile in range(1, 14):
+        sch = wb.Schedule(
+            script.parse(POOL.format(n=4 * step + more + 1, m=5, step=step, more=more))
+        )
+        first = sch.func
+        sch.split("i", factors=[None, tile])
+        try:
+            sch.reverse_compute_at("C", "i_0")
+        except wb.ScheduleError:
+            continue
+        taken += 1
+        assert difference(first, sch.func, random_data(first, 0)) == ""
+    assert taken
 
 
 @pytest.mark.parametrize("start", range(0, 60, 20))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.block_programs import FLAT, TWO_D, TWO_STAGES
+from tests.support.block_programs import FLAT, PARTIAL, TWO_D, TWO_STAGES
 from tests.support.steps import after, walk_at_random
 
 PREFIX = """\
@@ -78,6 +78,21 @@ for i_0, i_1 in T.grid(4, 5):
     with T.block("B"):
         vi = T.axis.spatial(16, i_0 * 5 + i_1)
         T.where(i_0 * 5 + i_1 < 16)
+        T.reads(A[vi])
+        T.writes(C[vi])
+        C[vi] = A[vi] * T.float32(2) + T.float32(1)"""
+    )
+
+
+def test_a_part_of_its_domain():
+    text = after(PARTIAL, lambda sch: sch.reverse_compute_inline("C"))
+    assert (
+        text
+        == """\
+for i in range(16):
+    with T.block("B"):
+        vi = T.axis.spatial(16, i)
+        T.where(i < 8)
         T.reads(A[vi])
         T.writes(C[vi])
         C[vi] = A[vi] * T.float32(2) + T.float32(1)"""

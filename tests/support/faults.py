@@ -158,7 +158,7 @@ def compute_at_short(mp: MonkeyPatch) -> None:
 def reverse_compute_at_unchecked(mp: MonkeyPatch) -> None:
     """reverse_compute_at does not look whether what it reads is made."""
     mp.setattr(_verb("reverse_compute_at"), "check_fed", _nothing)
-    mp.setattr(_verb("reverse_compute_at"), "_check_one_cell", _nothing)
+    mp.setattr(_verb("reverse_compute_at"), "_check_together", _nothing)
 
 
 @fault("compute_inline")

@@ -1,4 +1,4 @@
-"""Steps of a schedule under test: whether each keeps the meaning."""
+"""Steps of a schedule under test: what a refusal says, and whether a step keeps the meaning."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Callable
 
 import numpy as np
+import pytest
 
 from tests.support import reference
 from tests.support.random_programs import fresh, random_inputs, random_program
@@ -17,6 +18,17 @@ from workbench.ir import PrimFunc
 from workbench.schedule import Schedule, ScheduleError
 
 LOOP_VERBS = ("split", "fuse", "reorder")
+
+
+def refusal(text: str, *steps: Callable[[Schedule], object]) -> str:
+    """The whole text with which the last of `steps` is refused on the program `text`."""
+    sch = Schedule(script.parse(text))
+    for step in steps[:-1]:
+        step(sch)
+    with pytest.raises(ScheduleError) as refused:
+        steps[-1](sch)
+    assert len(refused.value.headline) <= 120, refused.value.headline
+    return str(refused.value)
 
 
 def after(text: str, *steps: Callable[[Schedule], object]) -> str:

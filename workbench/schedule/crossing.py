@@ -39,7 +39,7 @@ def check_carries_nothing(site: Site[Block], loop: For) -> None:
         if other is own:
             continue
         shared = own.writes & (other.reads | other.writes)
-        if not shared and _repeats(other, changed):
+        if not shared and stores_the_same(other, changed):
             continue
         for buffer in sorted(shared | (own.reads & other.writes), key=lambda b: b.name):
             if carries(loop, own, other, buffer, dom):
@@ -56,7 +56,7 @@ def check_carries_nothing(site: Site[Block], loop: For) -> None:
                 )
 
 
-def _repeats(unit: Unit, changed: Collection[Buffer]) -> bool:
+def stores_the_same(unit: Unit, changed: Collection[Buffer]) -> bool:
     """Whether `unit` stores the same value to a cell however often, while `changed` may change."""
     if unit.block is None or unit.accumulates or unit.reads & set(changed):
         return False

@@ -13,6 +13,7 @@ from workbench.diag import Refusal
 from workbench.ir import Block, BlockRealize, Buffer, For, Stmt
 from workbench.ir.places import Places
 from workbench.schedule.domains import bounds_at, moved_by
+from workbench.schedule.following import makes_alongside
 from workbench.schedule.regions import Box, contains, exact, touched
 from workbench.schedule.scope import (
     buffers_read,
@@ -142,7 +143,10 @@ class _Flow:
         if not self.loops:
             return
         made, wanted, dom = self._in_one_iteration()
-        if made is None or not contains(made, wanted, self.buffer.shape, dom):
+        if made is not None and contains(made, wanted, self.buffer.shape, dom):
+            return
+        left_out = may_be_left_out(self.where, self.maker, self.reader)
+        if left_out or not makes_alongside(self.where, self.maker, self.reader, self.buffer):
             inmost = self.loops[-1].loop_var.name
             raise self.refuse(
                 f"{self.buffer.name} too early",

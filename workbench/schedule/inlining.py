@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TypeVar
 
@@ -11,13 +11,11 @@ from workbench.access.counters import Bounds
 from workbench.diag import Refusal
 from workbench.ir import (
     DEEPEST,
-    BinOp,
     Block,
     BlockRealize,
     Buffer,
     BufferLoad,
     BufferStore,
-    Const,
     Expr,
     Node,
     PrimFunc,
@@ -27,10 +25,10 @@ from workbench.ir import (
     const,
     rebuild,
     rewrite,
+    substitute,
     too_deep,
 )
 from workbench.ir.places import places
-from workbench.schedule.domains import domain
 from workbench.schedule.moving import removed
 from workbench.schedule.scope import reallocate
 from workbench.schedule.site import Site
@@ -53,84 +51,90 @@ def only_store(site: Site[Block]) -> BufferStore:
     return site.node.body
 
 
+# Each index is read as a number of mixed radix: a sum of digits of iterators, or of sums of them,
+# ``(v * 4 + w) // 6``. From the value of the index its digits are divided out, the largest factor
+# first; the digits of one base are added up to its value, and a base that is a sum is such an index
+# again. Where put into each other the two maps are proved to give back every iterator, no other
+# iteration is at that cell.
 def inverse(
     indices: tuple[Expr, ...], cell: tuple[Expr, ...], ends: Bounds, dom: Bounds
-) -> dict[Var, Expr] | None:
+) -> tuple[dict[Var, Expr], list[Expr]] | None:
     """The iterators for which `indices` are `cell`; None where they are not decided by it.
 
-    Each index is a constant, or a sum in which every iterator is a digit: ``v``, ``v + 3``,
-    ``v * 4 + w`` with w < 4; or two are ``v // 4`` and ``v % 4``. `dom` bounds the variables of
-    `cell`.
+    Also what must hold, beside that they are in their domains `ends`, so that the cell is one of
+    those. `dom` bounds the variables of `cell`.
     """
+    slots = [Var(f"c{k}", index.dtype) for k, index in enumerate(indices)]
+    asked: list[Expr] = []
+    solved = _solved(arith.Simplifier(ends), [*zip(indices, slots, strict=True)], ends, asked)
+    back = dict(zip(slots, indices, strict=True))
+    if solved is None or not all(
+        arith.equal(substitute(value, back), var, ends) for var, value in solved.items()
+    ):
+        return None
+    at = dict(zip(slots, cell, strict=True))
+    conditions = [substitute(condition, at) for condition in asked]
+    return (
+        {var: arith.simplify(substitute(value, at), dom) for var, value in solved.items()},
+        [arith.simplify(c, dom) for c in conditions if not arith.prove(c, dom)],
+    )
+
+
+def _solved(
+    known: arith.Simplifier,
+    equations: list[tuple[Expr, Expr]],
+    ends: Bounds,
+    asked: list[Expr],
+) -> dict[Var, Expr] | None:
+    """The value of each iterator where each index of `equations` has its value, if they tell it."""
     solved: dict[Var, Expr] = {}
-    high_digits = {
-        (n.a, n.b.value): value  # type: ignore[attr-defined]
-        for n, value in zip(indices, cell, strict=True)
-        if _is_digit(n, "//")
-    }
-    for index, value in zip(indices, cell, strict=True):
-        if _is_digit(index, "//"):
-            continue
-        if _is_digit(index, "%"):
-            var, size = index.a, index.b.value  # type: ignore[attr-defined]
-            if (var, size) not in high_digits or var in solved:
+    while equations:
+        parts: dict[Expr, Expr] = {}
+        for index, value in equations:
+            for base, share in _digits(known, index, value, asked):
+                parts[base] = parts[base] + share if base in parts else share
+        equations = []
+        for base, value in parts.items():
+            if not isinstance(base, Var):
+                equations.append((base, value))
+            if known.sum_of(base).alone() and (base in solved or base not in ends):
                 return None
-            solved[var] = arith.simplify(high_digits[var, size] * int(size) + value, dom)
-            continue
-        if isinstance(index, Var):
-            if index in solved:
-                return None
-            solved[index] = value
-            continue
-        digits = _digits(index, ends)
-        if digits is None:
-            return None
-        offset, parts = digits
-        rest = value - offset if offset else value
-        for k, (var, factor, low) in enumerate(parts):
-            if var in solved:
-                return None
-            part = rest if factor == 1 else rest // factor
-            if k:  # a digit below another one
-                part = part % (parts[k - 1][1] // factor)
-            solved[var] = arith.simplify(part + low if low else part, dom)
+            if isinstance(base, Var):
+                solved[base] = value
     for var, (low, high) in ends.items():
         if low == high:
             solved.setdefault(var, const(low, var.dtype))
     return solved if set(solved) == set(ends) else None
 
 
-def _is_digit(index: Expr, op: str) -> bool:
-    return (
-        isinstance(index, BinOp)
-        and index.op == op
-        and isinstance(index.a, Var)
-        and isinstance(index.b, Const)
-    )
-
-
-def _digits(index: Expr, ends: Bounds) -> tuple[int, list[tuple[Var, int, int]]] | None:
-    """A constant and the iterators with their factor and lowest value, the largest factor first.
-
-    Each stands for as many cells as there are below its factor, so that they can be told apart.
-    """
-    affine = arith.linear(index, ends)
-    if affine is None or not isinstance(affine[1], Const):
-        return None
-    offset = int(affine[1].value)
-    parts = []
-    size = 1
-    for var, factor in sorted(affine[0].items(), key=lambda item: item[1]):
-        low, high = ends[var]
-        if low == high:
-            offset += factor * low
-            continue
-        if factor != size:
-            return None
-        size *= high - low + 1
-        offset += factor * low
-        parts.append((var, factor, low))
-    return offset, parts[::-1]
+def _digits(
+    known: arith.Simplifier, index: Expr, value: Expr, asked: list[Expr]
+) -> Iterator[tuple[Expr, Expr]]:
+    """What each digit of `index` adds to its base, where the index is `value`: (base, share)."""
+    total = known.sum_of(index)
+    above, rest = 0, value
+    digits = []
+    for digit, factor in sorted(total.digits.items(), key=lambda item: -abs(item[1])):
+        ends = arith.bounds(known.part(digit), known.dom)
+        if ends is None:
+            return
+        digits.append((digit, factor, ends))
+    offset = total.const + sum(f * ends[f < 0] for _, f, ends in digits)
+    if not digits:
+        asked.append(binary("==", value, offset))
+        return
+    rest = value - offset if offset else value
+    for digit, factor, (low, high) in digits:
+        size, count = abs(factor), high - low + 1
+        at = rest % above if above else rest
+        at = at // size if size > 1 else at
+        if digit.upper is not None and (not above or above // size > count):
+            asked.extend((binary("<=", 0, at), at < count))
+        mine = high - at if factor < 0 else at + low if low else at
+        yield known.base(digit), mine * digit.lower if digit.lower > 1 else mine
+        above = size
+    if above > 1:
+        asked.append(binary("==", rest % above, 0))
 
 
 def inlined(realize: BlockRealize, change: Callable[[Node], Node | None]) -> BlockRealize:
@@ -185,30 +189,11 @@ def without_block(
     return reallocate(left, site.scope, kept), gone
 
 
-def domain_conditions(block: Block, values: dict[Var, Expr], dom: Bounds) -> list[Expr]:
-    """What must hold beside `dom` so that `values` are in the domains of the block's iterators."""
+def domain_conditions(ends: Bounds, values: dict[Var, Expr], dom: Bounds) -> list[Expr]:
+    """What must hold beside `dom` so that `values` are between the `ends` of their iterators."""
     asked = []
-    for var, (low, high) in domain(block).items():
+    for var, (low, high) in ends.items():
         for condition in (binary("<=", low, values[var]), values[var] < high + 1):
             if not arith.prove(condition, dom):
                 asked.append(arith.simplify(condition, dom))
-    return asked
-
-
-def fixed_conditions(
-    indices: tuple[Expr, ...], cell: tuple[Expr, ...], ends: Bounds, dom: Bounds
-) -> list[Expr]:
-    """What must hold so that `cell` is one of the `indices` that do not vary: ``B[v, 0]``."""
-    asked = []
-    for index, value in zip(indices, cell, strict=True):
-        if isinstance(index, BinOp) and _is_digit(index, "%"):
-            if not arith.prove(value < index.b, dom):
-                asked.append(value < index.b)
-            continue
-        if isinstance(index, Var) or _is_digit(index, "//"):
-            continue
-        digits = _digits(index, ends)
-        assert digits is not None
-        if not digits[1] and not arith.equal(value, const(digits[0], value.dtype), dom):
-            asked.append(binary("==", value, digits[0]))
     return asked

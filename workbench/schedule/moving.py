@@ -31,7 +31,7 @@ from workbench.schedule.bindings import conjuncts
 from workbench.schedule.domains import bindings, bounds_at, domain, moved_by
 from workbench.schedule.nest import serial_nest, statements
 from workbench.schedule.primitive import Edit
-from workbench.schedule.regions import Box, covers_domain, stays_in_domain, width
+from workbench.schedule.regions import Box, covers_domain, runs_over, stays_in_domain, width
 from workbench.schedule.scope import (
     buffers_read,
     buffers_written,
@@ -152,6 +152,17 @@ def check_whole(site: Site[Block]) -> None:
         raise _not_whole(site)
 
 
+def iterations_run(site: Site[Block]) -> Bounds:
+    """The values of the block's iterators, of which its loops run all combinations; else refused.
+
+    Elsewhere it may run for no more.
+    """
+    found = runs_over(site.realize, site.bounds.of(site.loops))
+    if found is None or any(low > high for low, high in found.values()):
+        raise _not_whole(site)
+    return found
+
+
 def _not_whole(site: Site[Block]) -> Refusal:
     return site.refuse(
         "its loops may not run all of its iterations",
@@ -197,6 +208,12 @@ def fixed_values(site: Site[Block], loop: For) -> dict[Var, Expr]:
     }
 
 
+def kept_values(there: Site[Block], fixed: Mapping[Var, Expr]) -> frozenset[Var]:
+    """The iterators of the block, `there` after a step, that still have their `fixed` values."""
+    values = bindings(there.realize)
+    return frozenset(v for v, value in fixed.items() if arith.equal(values[v], value, there.bounds))
+
+
 def _around_both(site: Site[Block], loop: For) -> set[Var]:
     own = site.places.all_loops_above(site.realize)
     return {one.loop_var for one in site.places.all_loops_above(loop) if one in own}
@@ -228,15 +245,14 @@ def fixed_by_refilling(site: Site[Block], loop: For) -> dict[Var, Expr]:
 
 
 def needs(
-    block: Block, pairs: Sequence[tuple[Box, Box]], dom: Bounds, fixed: Mapping[Var, Expr]
+    ends: Bounds, pairs: Sequence[tuple[Box, Box]], dom: Bounds, fixed: Mapping[Var, Expr]
 ) -> tuple[dict[Var, Need], bool]:
-    """The values of each iterator of `block` for which a box that it touches meets a wanted one.
+    """The values of each iterator, within `ends`, for which a box touched meets a wanted one.
 
     `pairs` holds, per buffer, the box that one iteration touches, in terms of the iterators, and
     the box that is wanted; `fixed` are the values of iterators of which it tells nothing. Also
     tells whether all pairs lead to the same values.
     """
-    ends = domain(block)
     found: list[dict[Var, tuple[Expr, Expr]]] = [
         _solve(touch, wanted, ends, dom) for touch, wanted in pairs
     ]
@@ -361,7 +377,14 @@ def moved_under(
                 hint="write all loops and T.axis with numbers of one type",
             )
     dom = bounds_at(site.places, loop.body)
-    new, axes = nest_needed(site.node, needed, dom, keep_unit_loops)
+    return placed(site, loop, at, *nest_needed(site.node, needed, dom, keep_unit_loops))
+
+
+def placed(site: Site[Block], loop: For, at: int, new: Stmt, axes: tuple[Var, ...]) -> Edit:
+    """The program with the nest `new` of the block, which has the loops `axes`, in `loop` at `at`.
+
+    The loops that held nothing but the block are gone.
+    """
     body = statements(loop)
     moved = site.places.replace(loop, replace(loop, body=seq(*body[:at], new, *body[at:])))
     moved, gone = removed(moved, site.realize)

@@ -12,11 +12,17 @@ from workbench.ir import (
     Buffer,
     BufferLoad,
     BufferStore,
+    Const,
+    Expr,
     For,
+    IterVar,
+    Var,
+    const,
     free_vars,
     structural_equal,
     walk,
 )
+from workbench.schedule.domains import bindings, moved_by
 from workbench.schedule.scope import starts_first
 from workbench.schedule.site import Site
 
@@ -39,6 +45,76 @@ def refuse_unless_any_order(site: Site[For], before: list[For], after: list[For]
         for buffer in sorted(unit.reads | unit.writes, key=lambda b: b.name):  # always the same
             writers = [u for u in below if buffer in u.writes and u is not unit]
             _refuse_flow(site, unit, buffer, writers, below[:number], before, dom)
+
+
+def refuse_other_updates(site: Site[Block], there: Site[Block], kept: frozenset[Var]) -> None:
+    """Raise Refusal where a cell of the block, `there` after a step, may get other updates.
+
+    Or the same, of which another is the last. The iterators in `kept` have the same values in the
+    same turns of what is around as before.
+    """
+    block = site.node
+    again = _added_again(site)
+    if again is not None:
+        raise site.refuse(
+            f"each turn of `{again.loop_var.name}` adds the same terms to its sums",
+            again,
+            block,
+            detail="there it would add each term once",
+            hint=f"put `{again.loop_var.name}` outside the loops that sum, or leave it out",
+        )
+    apart = writes_apart(block, kept) is True
+    if apart and (block.init is None or commutes(block)):
+        return
+    told = [it for it in block.iter_vars if it.kind == "reduce" or not apart]
+    told = [it for it in told if it.var not in kept]
+    if all(counts_up(one.realize, one.loops, told) for one in (site, there)):
+        return
+    if apart:
+        raise site.refuse(
+            f"the updates of `{site.name}` depend on their order",
+            hint="let its loops stand in the order of its reduce iterators, each counting up",
+            detail="only sums, products, min and max of values that do not read the result commute",
+        )
+    raise site.refuse(
+        f"two iterations of `{site.name}` may write one cell, and the last one counts",
+        hint=f"give {block.writes[0].buffer.name} an axis more, so that each has its own cell",
+    )
+
+
+def _added_again(site: Site[Block]) -> For | None:
+    """A loop inside those that sum which tells no iterator of the block."""
+    used = {v for e in site.realize.iter_values for v in free_vars(e)}
+    summed = moved_by(site.realize, "reduce")
+    loops = site.loops
+    first = next((k for k, one in enumerate(loops) if one.loop_var in summed), len(loops))
+    ends = arith.loop_bounds(loops)
+    inside = [one for one in loops[first:] if one.loop_var not in used]
+    return next((one for one in inside if _many(ends.get(one.loop_var, (0, 1)))), None)
+
+
+def counts_up(realize: BlockRealize, loops: list[For], told: list[IterVar]) -> bool:
+    """Whether the iterators `told`, the first one slowest, are proved to count up in `loops`."""
+    dom, values = arith.loop_bounds(loops), bindings(realize)
+    if len({it.var.dtype for it in told}) != 1:
+        return not told
+    total: Expr = const(0, told[0].var.dtype)
+    for it in told:
+        ends = arith.bounds(it.dom.extent, {})
+        if ends is None:
+            return False
+        total = total * ends[1] + values[it.var]
+    found = arith.linear(arith.simplify(total, dom), dom)
+    if found is None or not isinstance(found[1], Const):
+        return False
+    reach = 0
+    for var, (low, high) in reversed(dom.items()):
+        factor = found[0].get(var, 0)
+        if factor and low < high:
+            if factor <= reach:
+                return False
+            reach += factor * (high - low)
+    return True
 
 
 # --- one unit ------------------------------------------------------------------------------------

@@ -118,19 +118,31 @@ def covers_domain(realize: BlockRealize, loops: Bounds, of: Collection[Var] | No
             iter_values=tuple(bound[it.var] for it in kept),
             block=replace(realize.block, iter_vars=kept),
         )
+    return runs_over(realize, loops) == domain(realize.block)
+
+
+def runs_over(realize: BlockRealize, loops: Bounds) -> Bounds | None:
+    """The values of a block's iterators, of which the loops around it run all combinations.
+
+    None where that is not proved.
+    """
     values, loops, predicate = counted(realize, loops)
     counts = replace(realize, iter_values=tuple(values))
     if any(isinstance(n, BufferLoad) for value in values for n in walk(value)):
-        return False  # data decide what runs
+        return None  # data decide what runs
     if not all(stays_in_domain(c, counts, loops) for c in conjuncts(predicate)):
-        return False
-    ends = domain(realize.block)
-    for var, value in zip(ends, values, strict=True):
-        low, high = ends[var]
+        return None
+    found: Bounds = {}
+    for (var, (low, high)), value in zip(domain(realize.block).items(), values, strict=True):
         box = arith.region_of([value], loops, [high + 1])[0]
-        if not arith.prove(box.min <= low, {}) or not arith.prove(box.min + box.extent > high, {}):
-            return False
-    return _reaches_all(values, loops)
+        first, last = box.min, arith.simplify(box.min + box.extent - 1)
+        if isinstance(first, Const) and isinstance(last, Const):
+            found[var] = max(low, int(first.value)), min(high, int(last.value))
+        elif arith.prove(first <= low, {}) and arith.prove(last >= high, {}):
+            found[var] = low, high
+        else:
+            return None
+    return found if _reaches_all(values, loops) else None
 
 
 def _reaches_all(values: list[Expr], loops: Bounds) -> bool:

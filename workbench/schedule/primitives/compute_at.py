@@ -9,7 +9,7 @@ from workbench import arith
 from workbench.access.counters import Bounds
 from workbench.ir import Block, BlockRealize, Buffer, For, PrimFunc
 from workbench.schedule.crossing import check_leaves
-from workbench.schedule.domains import bounds_at
+from workbench.schedule.domains import bounds_at, domain
 from workbench.schedule.feeding import check_fed, makes_all
 from workbench.schedule.moving import (
     check_all_inside,
@@ -18,10 +18,12 @@ from workbench.schedule.moving import (
     check_not_overwritten,
     check_unguarded,
     fixed_by_refilling,
+    kept_values,
     moved_under,
     needs,
     position,
 )
+from workbench.schedule.order import refuse_other_updates
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import Box, covers_domain, touched
 from workbench.schedule.scope import (
@@ -118,9 +120,10 @@ def compute_at(
     dom = bounds_at(site.places, loop.body)
     pairs = [_pair(site, loop, buffer, readers, dom) for buffer in buffers_written(block)]
     fixed = fixed_by_refilling(site, loop)
-    needed, _ = needs(block, [p for p in pairs if p is not None], dom, fixed)
+    needed, _ = needs(domain(block), [p for p in pairs if p is not None], dom, fixed)
     edit = moved_under(site, loop, at, needed, preserve_unit_loops)
     there = site.after(edit.func, block.id)
+    refuse_other_updates(site, there, kept_values(there, fixed))
     check_leaves(site, there)
     _check_partial(site, there)
     check_fed(site, there)

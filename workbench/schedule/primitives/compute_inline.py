@@ -64,8 +64,8 @@ def compute_inline(func: PrimFunc, block: Block) -> Edit:
     _check_runs_everywhere(site)
     slots = tuple(Var(f"x{k}", index.dtype) for k, index in enumerate(store.indices))
     ends = {slot: (0, size - 1) for slot, size in zip(slots, buffer.shape, strict=True)}
-    solved = inverse(store.indices, slots, domain(block), ends)
-    if solved is None:
+    found = inverse(store.indices, slots, domain(block), ends)
+    if found is None:
         raise site.refuse(
             f"from a cell of {buffer.name} one cannot tell which iteration wrote it",
             hint="inline blocks that write B[v], B[v + 1] or B[v * 4 + w]; move others with "
@@ -75,7 +75,7 @@ def compute_inline(func: PrimFunc, block: Block) -> Edit:
     changed = func
     for reader in readers:
         old = places(changed).blocks[reader.block.id]
-        use = _use(buffer, slots, solved, value, domain(old.block))
+        use = _use(buffer, slots, found[0], value, domain(old.block))
         changed = places(changed).replace(old, inlined(old, use))
     changed, gone = without_block(site, changed, buffer)
     for reader in readers:

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from workbench import arith
-from workbench.access.counters import variables
-from workbench.access.units import writes_apart
+from workbench.access.counters import Bounds, variables
+from workbench.access.iterations import apart
+from workbench.access.units import units, writes_apart
 from workbench.ir import (
     Block,
     BlockRealize,
@@ -17,26 +18,32 @@ from workbench.ir import (
     For,
     IfThenElse,
     PrimFunc,
+    Range,
     Var,
     stores,
+    substitute,
     walk,
 )
-from workbench.schedule.crossing import check_leaves
+from workbench.schedule.crossing import check_leaves, stores_the_same
 from workbench.schedule.domains import bindings, bounds_at, domain, moved_by
 from workbench.schedule.feeding import check_fed, makes_all
+from workbench.schedule.following import following
 from workbench.schedule.moving import (
     Need,
     check_all_inside,
     check_loop,
     check_unguarded,
-    check_whole,
     fixed_values,
+    iterations_run,
+    kept_values,
     moved_under,
     needs,
+    placed,
     position,
 )
+from workbench.schedule.order import refuse_other_updates
 from workbench.schedule.primitive import Edit, primitive
-from workbench.schedule.regions import Box, touched
+from workbench.schedule.regions import Box, contains, relaxed, touched
 from workbench.schedule.scope import (
     buffers_read,
     buffers_written,
@@ -68,8 +75,9 @@ def reverse_compute_at(
     """Move `block` under `loop`, to use there what the blocks that it reads make there.
 
     The loops around it become ax0, ax1, …, one for each of its iterators; those that would run
-    once are left out unless `preserve_unit_loops`. `index` says where among the statements of the
-    loop: -1 as late as possible, -2 as early as possible.
+    once are left out unless `preserve_unit_loops`. Where what is made there is no box, it has the
+    loops and the T.where of the block that makes it, and runs once for each cell. `index` says
+    where among the statements of the loop: -1 as late as possible, -2 as early as possible.
 
     >>> sch.reverse_compute_at("C", "i")
     @T.prim_func
@@ -124,12 +132,17 @@ def reverse_compute_at(
     _check_read_before(site, loop)
     _check_reads_inside(site, makers)
     _check_made_in_turn(site, loop, makers)
-    check_whole(site)
+    run = iterations_run(site)
     at = position(site, loop, makers, consumers(site), index)
-    needed = _needed(site, loop, makers)
-    edit = moved_under(site, loop, at, needed, preserve_unit_loops)
+    nest = following(site, loop, makers, run)
+    if nest is not None:
+        edit = placed(site, loop, at, *nest)
+    else:
+        needed = _needed(site, loop, makers, run)
+        edit = moved_under(site, loop, at, needed, preserve_unit_loops)
     there = site.after(edit.func, block.id)
     _check_turns_agree(site, there)
+    refuse_other_updates(site, there, kept_values(there, fixed_values(site, loop)))
     check_leaves(site, there)
     check_fed(site, there, finished=_places_by_data(block))
     for reader in consumers(there):
@@ -209,11 +222,14 @@ def _check_read_before(site: Site[Block], loop: For) -> None:
             )
 
 
-def _needed(site: Site[Block], loop: For, makers: list[BlockRealize]) -> dict[Var, Need]:
-    """The values of each iterator for which what is read is made in `loop`."""
+def _needed(
+    site: Site[Block], loop: For, makers: list[BlockRealize], run: Bounds
+) -> dict[Var, Need]:
+    """The values of each iterator, of those in `run`, for which what is read is made in `loop`."""
     where, block = site.places, site.node
     outside = [*where.all_loops_above(loop), loop]
     pairs: list[tuple[Box, Box]] = []
+    fed: list[tuple[BufferRegion, BlockRealize]] = []
     for buffer in buffers_read(block):
         mine = region_of(block.reads, buffer)
         assert mine is not None
@@ -221,13 +237,15 @@ def _needed(site: Site[Block], loop: For, makers: list[BlockRealize]) -> dict[Va
             region = region_of(maker.block.writes, buffer)
             if region is None:
                 continue
-            _check_one_cell(site, mine, maker)
             known = bounds_at(where, maker)
             inner = known.of(one for one in where.all_loops_above(maker) if one not in outside)
             pairs.append((mine.region, touched(region, maker, inner, known)))
+            fed.append((mine, maker))
     dom = bounds_at(where, loop.body)
-    needed, agree = needs(block, pairs, dom, fixed_values(site, loop))
-    _check_of_turn(site, loop, needed)
+    needed, agree = needs(run, pairs, dom, fixed_values(site, loop))
+    for (mine, maker), (_, made) in zip(fed, pairs, strict=True):
+        _check_together(site, mine, maker, made, needed, dom)
+    _check_of_turn(site, loop, makers, needed)
     if not agree:
         raise site.refuse(
             "what it reads together is made in different iterations",
@@ -238,14 +256,24 @@ def _needed(site: Site[Block], loop: For, makers: list[BlockRealize]) -> dict[Va
     return needed
 
 
-def _check_of_turn(site: Site[Block], loop: For, needed: dict[Var, Need]) -> None:
-    """Refuse where it is not told which iterations belong to a turn of the loops around both."""
+def _check_of_turn(
+    site: Site[Block], loop: For, makers: list[BlockRealize], needed: dict[Var, Need]
+) -> None:
+    """Refuse where it is not told which iterations belong to a turn of the loops around both.
+
+    One that runs in another turn too may be the last one there, and use what that turn makes.
+    """
     dom = site.bounds
     shared = [one.loop_var for one in common_loops(site.places, (site.realize, loop))]
     both = [v for v in shared if len(set(dom[v])) > 1]
+    kept = {
+        var
+        for var, value in fixed_values(site, loop).items()
+        if needed[var].size == 1 and arith.equal(needed[var].low, value)
+    }
     for var, value in bindings(site.realize).items():
         moving = [v.name for v in both if v in variables(value)]
-        if moving and not variables(needed[var].low) & set(both):
+        if moving and not (var in kept or _same_in_turns(site, loop, makers)):
             raise site.refuse(
                 f"no cell that it reads tells which {var.name} to run it for",
                 site.node,
@@ -255,17 +283,56 @@ def _check_of_turn(site: Site[Block], loop: For, needed: dict[Var, Need]) -> Non
             )
 
 
-def _check_one_cell(site: Site[Block], read: BufferRegion, maker: BlockRealize) -> None:
+def _same_in_turns(site: Site[Block], loop: For, makers: list[BlockRealize]) -> bool:
+    """Whether an iteration can run only where it did, or reads the same there.
+
+    In each turn of the loops around both, cells of a buffer of their own are made; or every cell
+    that is made holds the same in all of them.
+    """
+    moving = {v for value in site.realize.iter_values for v in variables(value)}
+    shared = common_loops(site.places, (site.realize, loop))
+    around = [one for one in shared if one.loop_var in moving]
+    below = list(units(around[0]))
+    inside = [one for unit in below for one in unit.loops]
+    loops = [*site.places.all_loops_above(around[0]), *inside]
+    dom = {**bounds_at(site.places, around[0]), **arith.loop_bounds(loops)}
+    making = [unit for unit in below if unit.stmt in makers]
+    changed = {buffer for unit in below for buffer in unit.writes}
+    if all(stores_the_same(unit, changed) for unit in making):
+        return True
+    return any(
+        len(made) == 1 and all(apart(one, made[0], dom) for one in around)
+        for buffer in buffers_read(site.node)
+        if (made := [unit for unit in making if buffer in unit.writes])
+    )
+
+
+def _check_together(
+    site: Site[Block],
+    read: BufferRegion,
+    maker: BlockRealize,
+    made: Box,
+    needed: dict[Var, Need],
+    dom: Bounds,
+) -> None:
     """Refuse a block that reads, in one iteration, cells that may be made in different ones."""
-    for axis in read.region:
-        fixed = not variables(axis.min)
-        if not (isinstance(axis.extent, Const) and axis.extent.value == 1) and not fixed:
-            raise site.refuse(
-                f"it reads several cells of {read.buffer.name} at once, some not made yet",
-                site.node,
-                maker,
-                hint=f"move `{maker.block.name}` to `{site.name}` instead, with compute_at",
-            )
+    several = [r for r in read.region if not _is_one(r) and variables(r.min)]
+    if not several:
+        return
+    inner = {Var("n", v.dtype): (0, need.size - 1) for v, need in needed.items()}
+    values = {v: need.low + n for (v, need), n in zip(needed.items(), inner, strict=True)}
+    there = BufferRegion(read.buffer, tuple(substitute(r, values) for r in read.region))
+    if not contains(made, relaxed(there, inner, dom), read.buffer.shape, {**dom, **inner}):
+        raise site.refuse(
+            f"it reads several cells of {read.buffer.name} at once, some not made yet",
+            site.node,
+            maker,
+            hint=f"move `{maker.block.name}` to `{site.name}` instead, with compute_at",
+        )
+
+
+def _is_one(r: Range) -> bool:
+    return isinstance(r.extent, Const) and r.extent.value == 1
 
 
 def _check_turns_agree(site: Site[Block], there: Site[Block]) -> None:

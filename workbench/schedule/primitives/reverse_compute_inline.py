@@ -28,13 +28,13 @@ from workbench.schedule.domains import bindings, domain
 from workbench.schedule.feeding import check_fed, makes_all
 from workbench.schedule.inlining import (
     domain_conditions,
-    fixed_conditions,
     inverse,
     only_store,
     with_regions,
     without_block,
 )
-from workbench.schedule.moving import check_whole
+from workbench.schedule.moving import iterations_run
+from workbench.schedule.order import counts_up
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.scope import (
     buffers_read,
@@ -89,19 +89,20 @@ def reverse_compute_inline(func: PrimFunc, block: Block) -> Edit:
     check_stage(replace(into, task=f"reverse_compute_inline into `{into.name}`"))
     buffer = made.buffer
     _check_plain(site, feeder, buffer)
-    check_whole(site)
+    run = iterations_run(site)
     _check_passed(site, feeder, buffer)
     cell = _cell(site, store, buffer)
-    solved = inverse(cell, made.indices, domain(block), domain(feeder.block))
-    if solved is None:
+    ends = domain(feeder.block)
+    found = inverse(cell, made.indices, run, ends)
+    if found is None:
         raise site.refuse(
             f"from a cell of {buffer.name} one cannot tell which iteration reads it",
             hint="inline blocks that read B[v], B[v + 1] or B[v * 4 + w], each cell once",
         )
+    solved, told = found
+    _check_last(site, into, solved)
     _check_reached(site, feeder, cell, made)
-    ends = domain(feeder.block)
-    asked = domain_conditions(block, solved, ends)
-    asked += fixed_conditions(cell, made.indices, domain(block), ends)
+    asked = [*domain_conditions(run, solved, ends), *told]
     changed = site.places.replace(feeder, _fused(feeder, store, made, solved, asked))
     changed, gone = without_block(site, changed, buffer)
     there = site.after(changed, feeder.block.id)
@@ -128,6 +129,23 @@ def _check_passed(site: Site[Block], feeder: BlockRealize, buffer: Buffer) -> No
             site.node,
             feeder,
             hint="let one of the two use another buffer",
+        )
+
+
+def _check_last(site: Site[Block], feeder: Site[Block], solved: dict[Var, Expr]) -> None:
+    """Refuse where another iteration than before may be the last to store a cell."""
+    block = site.node
+    if writes_apart(block) is True:
+        return
+    values = (substitute(solved[it.var], bindings(feeder.realize)) for it in block.iter_vars)
+    fused = BlockRealize(tuple(values), TRUE, block)
+    ways = ((site.realize, site.loops), (fused, feeder.loops))
+    if not all(counts_up(realize, loops, [*block.iter_vars]) for realize, loops in ways):
+        raise site.refuse(
+            f"two iterations of it may write one cell of {block.writes[0].buffer.name}, and "
+            "the last one counts",
+            hint=f"give {block.writes[0].buffer.name} an axis more, so that each iteration has "
+            "its own cell",
         )
 
 

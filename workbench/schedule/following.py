@@ -1,0 +1,188 @@
+"""A block run once for each cell that another one makes, in a nest like the one that makes them.
+
+What a loop makes is no box where its tile begins and ends within a row, as after fuse and split.
+Then the block that reads it counts as its maker does: it has its loops and its T.where, and each
+of its iterators is solved for from the cell that is made.
+"""
+
+from __future__ import annotations
+
+from workbench import arith
+from workbench.access.cells import writes_all
+from workbench.access.counters import Bounds, counted, untangled, variables
+from workbench.ir import (
+    Block,
+    BlockRealize,
+    Buffer,
+    BufferRegion,
+    Const,
+    Expr,
+    For,
+    Stmt,
+    Var,
+    binary,
+    const,
+    structural_equal,
+    substitute,
+)
+from workbench.ir.places import Places
+from workbench.schedule.bindings import conjuncts
+from workbench.schedule.domains import bindings, bounds_at, domain, joined, moved_by
+from workbench.schedule.inlining import domain_conditions, inverse
+from workbench.schedule.moving import fixed_values
+from workbench.schedule.nest import serial_nest
+from workbench.schedule.regions import exact, one_to_one
+from workbench.schedule.scope import (
+    buffers_read,
+    buffers_written,
+    common_loops,
+    region_of,
+)
+from workbench.schedule.site import Site
+
+Cell = tuple[Expr, ...]
+Nest = tuple[Stmt, tuple[Var, ...]]
+
+
+def following(site: Site[Block], loop: For, makers: list[BlockRealize], run: Bounds) -> Nest | None:
+    """The block's nest and its loops in `loop`, where not all that `makers` make there is a box.
+
+    It is to run for all values in `run` of its iterators.
+    None where it is, or where no nest like theirs runs each iteration of the block once.
+    """
+    where = site.places
+    outside = [*where.all_loops_above(loop), loop]
+    pairs = [(buffer, maker) for buffer in buffers_read(site.node)
+             for maker in makers if buffer in buffers_written(maker.block)]  # fmt: skip
+    parts = []
+    for buffer, maker in pairs:
+        region, known = region_of(maker.block.writes, buffer), bounds_at(where, maker)
+        inner = known.of(one for one in where.all_loops_above(maker) if one not in outside)
+        if region is not None and exact(region, maker, inner, known) is None:
+            parts.append((buffer, maker))
+    for buffer, maker in parts:
+        if [one for one, _ in pairs].count(buffer) == 1:
+            nest = _nest_like(site, loop, maker, buffer, run)
+            if nest is not None:
+                return nest
+    return None
+
+
+def _nest_like(
+    site: Site[Block], loop: For, maker: BlockRealize, buffer: Buffer, run: Bounds
+) -> Nest | None:
+    """The nest of the block in `loop` that runs it for each cell of `buffer` that is made there."""
+    where, block = site.places, site.node
+    read = _one_cell(region_of(block.reads, buffer))
+    made = _one_cell(region_of(maker.block.writes, buffer))
+    if read is None or made is None or not _made_once(where, loop, maker, made):
+        return None
+    told = {v for e in read for v in variables(e)}
+    free = {v: run[v] for v in run if v not in told}
+    ends, cells = {v: run[v] for v in run if v in told}, domain(maker.block)
+    found = inverse(read, made, ends, cells)
+    if found is None:
+        return None
+    solved, limits = found
+    asked = domain_conditions(ends, solved, cells)
+    asked += limits
+    sizes: dict[Var, int] = {}
+
+    def axis(var: Var, low: int, high: int) -> Expr:
+        if low == high:
+            return const(low, var.type)
+        new = Var(f"ax{len(sizes)}", var.type)
+        sizes[new] = high - low + 1
+        return new + low
+
+    outside, summed = [*where.all_loops_above(loop), loop], moved_by(maker, "reduce")
+    inside = [one for one in where.loops_above(maker) if one not in outside]
+    loops = arith.loop_bounds(one for one in inside if one.loop_var not in summed)
+    own = {var: axis(var, *loops[var]) for var in loops}
+    fixed = fixed_values(site, loop)
+    values = {v: fixed[v] if v in fixed else axis(v, *free[v]) for v in free}
+    dom = {**bounds_at(where, loop.body), **{v: (0, n - 1) for v, n in sizes.items()}}
+
+    def here(e: Expr) -> Expr:
+        return arith.simplify(substitute(substitute(e, bindings(maker)), own), dom)
+
+    values |= {v: here(e) for v, e in solved.items()}
+    conditions = [here(c) for c in (*conjuncts(maker.predicate), *asked)]
+    realize = BlockRealize(
+        tuple(values[it.var] for it in block.iter_vars), joined(conditions), block
+    )
+    if any(values[it.var].dtype != it.var.dtype for it in block.iter_vars):
+        return None
+    return serial_nest(sizes, realize), tuple(sizes)
+
+
+def _one_cell(region: BufferRegion | None) -> Cell | None:
+    """The indices of a region of one cell."""
+    if region is None or any(
+        not isinstance(r.extent, Const) or r.extent.value != 1 for r in region.region
+    ):
+        return None
+    return tuple(r.min for r in region.region)
+
+
+def _made_once(where: Places, loop: For, maker: BlockRealize, made: Cell) -> bool:
+    """Whether all loops together make each cell once, finished within a turn of `loop`."""
+    loops, summed = where.loops_above(maker), moved_by(maker, "reduce")
+    if any(one.loop_var in summed for one in (*where.loops_above(loop), loop)):
+        return False
+    moving = [one for one in loops if one.loop_var not in summed]
+    dom = arith.loop_bounds(moving)
+    if len(dom) < len(moving) or not all(isinstance(one.extent, Const) for one in moving):
+        return False
+    used = {v for e in made for v in variables(substitute(e, bindings(maker)))}
+    if any(v not in used and low < high for v, (low, high) in dom.items()) or used & summed:
+        return False
+    values, dom, left = counted(maker, dom)
+    bound = dict(zip((it.var for it in maker.block.iter_vars), values, strict=True))
+    cells, dom = untangled([substitute(e, bound) for e in made], dom)
+    now = {v for e in (*cells, left) for v in variables(e)}
+    return not now & summed and one_to_one(
+        cells, {v: ends for v, ends in dom.items() if v in now}, {}, left
+    )
+
+
+def makes_alongside(
+    where: Places, maker: BlockRealize, reader: BlockRealize, buffer: Buffer
+) -> bool:
+    """Whether, in the loops around both, `maker` makes each cell that `reader` reads of `buffer`.
+
+    It is proved where the loops of both count alike and a pair of iterations touches one cell.
+    """
+    read = _one_cell(region_of(reader.block.reads, buffer))
+    made = _one_cell(region_of(maker.block.writes, buffer))
+    if read is None or made is None or not writes_all(maker.block, buffer):
+        return False
+    common, summed = common_loops(where, (maker, reader)), moved_by(maker, "reduce")
+    dom = bounds_at(where, reader)
+    theirs = [one for one in where.loops_above(reader) if one not in common]
+    own: dict[Var, Expr] = {}
+    for one in where.loops_above(maker):
+        if one in common or one.loop_var in summed:
+            continue
+        ends = arith.loop_bounds([one]).get(one.loop_var)
+        if ends is None or not isinstance(one.extent, Const):
+            return False
+        if ends[0] == ends[1]:
+            own[one.loop_var] = const(ends[0], one.loop_var.type)
+            continue
+        if not theirs or set(dom[theirs[0].loop_var]) != {0, ends[1] - ends[0]}:
+            return False
+        own[one.loop_var] = theirs.pop(0).loop_var + ends[0]
+
+    def here(e: Expr, realize: BlockRealize) -> Expr:
+        return arith.simplify(substitute(substitute(e, bindings(realize)), own), dom)
+
+    known = [arith.simplify(c, dom) for c in conjuncts(reader.predicate)]
+
+    def holds(condition: Expr) -> bool:
+        asked = arith.simplify(condition, dom)
+        return any(structural_equal(asked, k) for k in known) or arith.prove(asked, dom)
+
+    pairs = [(here(a, maker), here(b, reader)) for a, b in zip(made, read, strict=True)]
+    same = all(arith.equal(a, b, dom) or holds(binary("==", a, b)) for a, b in pairs)
+    return same and all(holds(here(c, maker)) for c in conjuncts(maker.predicate))
