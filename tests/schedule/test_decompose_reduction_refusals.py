@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
+import workbench as wb
 from tests.support.block_programs import SUM, TWO_STAGES
 from tests.support.steps import refusal
+from workbench.access import difference, random_data
+from workbench.script import parse
 
 REPEATED = """\
 @T.prim_func
@@ -130,3 +135,22 @@ where:
 found: then nothing says for which sums there is something to start
 do:    let T.where cut off the last terms, as split does, or none"""
     )
+
+
+def test_a_condition_on_first_terms_of_a_fused_loop():
+    def ask(sch):
+        sch.decompose_reduction("C", sch.fuse("i", "k"))
+
+    text = refusal(LOWER.replace("i + 2 <= k", "k >= 2"), ask)
+    assert text.startswith(
+        "Can't decompose_reduction `C` at `i_k_fused`: its T.where may leave out the first terms of"
+    )
+
+
+@pytest.mark.parametrize("condition", ["k < 5", "k * 2 < i + 1", "i < 4"])
+def test_a_condition_on_last_terms_of_a_fused_loop(condition):
+    func = parse(LOWER.replace("i + 2 <= k", condition))
+    sch = wb.Schedule(func)
+    sch.split(sch.fuse("i", "k"), factors=[None, 5])
+    sch.decompose_reduction("C", sch.get_loops("C")[0])
+    assert difference(func, sch.func, random_data(func, seed=0)) == ""

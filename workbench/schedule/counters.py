@@ -147,9 +147,10 @@ def in_turn(realize: BlockRealize, dom: Bounds) -> tuple[list[Expr], Bounds] | N
     `dom` are the loops around, outermost first. None where some count together, but not in the
     order in which they run.
     """
-    found = [_counter(condition, dom) for condition in conjuncts(realize.predicate)]
-    values, dom, _ = counted(realize, dom)
-    sources = [one[0] for one in found if one] + [*_tangles(values)]
+    conditions = {c: _counter(c, dom) for c in conjuncts(realize.predicate)}
+    values, dom, left = counted(realize, dom)
+    stopped = [one[0] for c, one in conditions.items() if one and c not in conjuncts(left)]
+    sources = [*stopped, *_tangles(values)]
     counters = [one for one in sources if count_of(one, dom) is not None]
     if not all(_runs_in_order(one, dom) for one in counters):
         return None

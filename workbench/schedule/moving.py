@@ -24,14 +24,22 @@ from workbench.ir import (
     binary,
     const,
     seq,
+    substitute,
 )
 from workbench.ir.places import places
 from workbench.schedule.bindings import conjuncts
 from workbench.schedule.counters import Bounds, variables
-from workbench.schedule.domains import bindings, bounds_at, domain, moved_by
+from workbench.schedule.domains import bindings, bounds_at, domain, joined, moved_by
 from workbench.schedule.nest import serial_nest, statements
 from workbench.schedule.primitive import Edit
-from workbench.schedule.regions import Box, covers_domain, stays_in_domain, width
+from workbench.schedule.regions import (
+    Box,
+    covers_domain,
+    in_iterators,
+    starts_all,
+    stays_in_domain,
+    width,
+)
 from workbench.schedule.scope import (
     buffers_read,
     buffers_written,
@@ -159,10 +167,32 @@ def _not_whole(site: Site[Block]) -> Refusal:
     )
 
 
+def limits(site: Site[Block]) -> list[Expr]:
+    """What the T.where of the block says beyond the domains of its iterators."""
+    realize, dom = site.realize, site.bounds
+    return [c for c in conjuncts(realize.predicate) if not stays_in_domain(c, realize, dom)]
+
+
+def guard_of_terms(site: Site[Block]) -> Expr:
+    """What the T.where says of the terms of a sum, told in the iterators: it moves with the block.
+
+    Wherever the block runs, it then sums the same terms. Refused where that cannot be told, or
+    where some sums would lack their first term, as by `check_unguarded`.
+    """
+    realize, left = site.realize, limits(site)
+    summed = moved_by(realize, "reduce")
+    if any(summed & variables(c) for c in left):
+        told = [in_iterators(c, realize) for c in left]
+        mine = {it.var for it in site.node.iter_vars}
+        if all(variables(c) <= mine and starts_all(c, site.node) for c in told):
+            return joined(told)
+    check_unguarded(site)
+    return TRUE
+
+
 def check_unguarded(site: Site[Block]) -> None:
     """Refuse a block that only its T.where keeps inside its buffers: elsewhere it may not hold."""
-    realize, dom = site.realize, site.bounds
-    left = [c for c in conjuncts(realize.predicate) if not stays_in_domain(c, realize, dom)]
+    realize, left = site.realize, limits(site)
     if not left:
         return
     summed = moved_by(realize, "reduce")
@@ -347,12 +377,18 @@ def within(low: Expr, high: Expr, ends: tuple[int, int], dom: Bounds) -> Need:
 
 
 def moved_under(
-    site: Site[Block], loop: For, at: int, needed: dict[Var, Need], keep_unit_loops: bool
+    site: Site[Block],
+    loop: For,
+    at: int,
+    needed: dict[Var, Need],
+    keep_unit_loops: bool,
+    guard: Expr = TRUE,
 ) -> Edit:
     """The program with the block in the body of `loop`, at position `at`, for what is needed there.
 
-    The loops that held nothing but the block are gone. Refused where the iterators are of another
-    type than the loops count in by which they are told.
+    `guard` says for which of its iterators it runs at all. The loops that held nothing but the
+    block are gone. Refused where the iterators are of another type than the loops count in by which
+    they are told.
     """
     for var, need in needed.items():
         if need.low.dtype != var.dtype:
@@ -361,7 +397,7 @@ def moved_under(
                 hint="write all loops and T.axis with numbers of one type",
             )
     dom = bounds_at(site.places, loop.body)
-    new, axes = nest_needed(site.node, needed, dom, keep_unit_loops)
+    new, axes = nest_needed(site.node, needed, dom, keep_unit_loops, guard)
     body = statements(loop)
     moved = site.places.replace(loop, replace(loop, body=seq(*body[:at], new, *body[at:])))
     moved, gone = removed(moved, site.realize)
@@ -369,9 +405,16 @@ def moved_under(
 
 
 def nest_needed(
-    block: Block, needed: dict[Var, Need], dom: Bounds, keep_unit_loops: bool
+    block: Block,
+    needed: dict[Var, Need],
+    dom: Bounds,
+    keep_unit_loops: bool,
+    guard: Expr = TRUE,
 ) -> tuple[Stmt, tuple[Var, ...]]:
-    """`block` under fresh loops ax0, ax1, … for what is needed, and the loops' variables."""
+    """`block` under fresh loops ax0, ax1, … for what is needed, and the loops' variables.
+
+    `guard`, on the block's iterators, holds there too.
+    """
     loops: dict[Var, int] = {}
     values: list[Expr] = []
     for iterator in block.iter_vars:
@@ -384,16 +427,18 @@ def nest_needed(
             values.append(need.low)
     dom = {**dom, **{var: (0, size - 1) for var, size in loops.items()}}
     predicate: Expr = TRUE
+    ends: list[Expr] = []
+    bound = dict(zip((it.var for it in block.iter_vars), values, strict=True))
     for iterator, value in zip(block.iter_vars, values, strict=True):
         need = needed[iterator.var]
-        limits = []
         if need.at_least is not None:
-            limits.append(binary("<=", need.at_least, value))
+            ends.append(binary("<=", need.at_least, value))
         if need.below is not None:
-            limits.append(value < need.below)
-        for limit in limits:
-            if not arith.prove(limit, dom):
-                predicate = binary("and", predicate, arith.simplify(limit, dom))
+            ends.append(value < need.below)
+    for condition in (*ends, *conjuncts(guard)):
+        there = substitute(condition, bound)
+        if not arith.prove(there, dom):
+            predicate = binary("and", predicate, arith.simplify(there, dom))
     return serial_nest(loops, BlockRealize(tuple(values), predicate, block)), tuple(loops)
 
 

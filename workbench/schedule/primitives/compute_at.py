@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from workbench import arith
-from workbench.ir import Block, BlockRealize, Buffer, For, PrimFunc
+from workbench.ir import TRUE, Block, BlockRealize, Buffer, For, PrimFunc
+from workbench.schedule.bindings import conjuncts
 from workbench.schedule.counters import Bounds
 from workbench.schedule.crossing import check_leaves
-from workbench.schedule.domains import bounds_at
+from workbench.schedule.domains import bounds_at, joined
 from workbench.schedule.feeding import check_fed, makes_all
 from workbench.schedule.moving import (
     check_all_inside,
     check_is_step,
     check_loop,
     check_not_overwritten,
-    check_unguarded,
     fixed_by_refilling,
+    guard_of_terms,
+    limits,
     moved_under,
     needs,
     position,
@@ -102,7 +105,7 @@ def compute_at(
     site = plain.at(loop)
     check_loop(site, loop)
     check_stage(plain)
-    check_unguarded(site)
+    guard = guard_of_terms(site)
     readers = _readers(site)
     check_all_inside(
         site,
@@ -119,10 +122,10 @@ def compute_at(
     pairs = [_pair(site, loop, buffer, readers, dom) for buffer in buffers_written(block)]
     fixed = fixed_by_refilling(site, loop)
     needed, _ = needs(block, [p for p in pairs if p is not None], dom, fixed)
-    edit = moved_under(site, loop, at, needed, preserve_unit_loops)
+    edit = moved_under(site, loop, at, needed, preserve_unit_loops, guard)
     there = site.after(edit.func, block.id)
     check_leaves(site, there)
-    _check_partial(site, there)
+    _check_partial(site, there, kept=guard is not TRUE)
     check_fed(site, there)
     return edit
 
@@ -140,14 +143,21 @@ def _readers(site: Site[Block]) -> list[BlockRealize]:
     return found
 
 
-def _check_partial(site: Site[Block], there: Site[Block]) -> None:
-    """Refuse a block that ran for a part of its domain, and would run for more or read too much."""
+def _check_partial(site: Site[Block], there: Site[Block], kept: bool) -> None:
+    """Refuse a block that ran for a part of its domain, and would run for more or read too much.
+
+    What its T.where says beyond its domain does not count where that is `kept`.
+    """
     hint = "make the domains of its iterators (T.axis) no larger than what its loops run"
-    loops, block = arith.loop_bounds(site.loops), site.node
-    if covers_domain(site.realize, loops):
+    loops, block, realize = arith.loop_bounds(site.loops), site.node, site.realize
+    if kept:
+        beyond = limits(site)
+        inside = (c for c in conjuncts(realize.predicate) if c not in beyond)
+        realize = replace(realize, predicate=joined(inside))
+    if covers_domain(realize, loops):
         return
     terms = [it.var for it in block.iter_vars if it.kind == "reduce"]
-    if not covers_domain(site.realize, loops, terms):
+    if not covers_domain(realize, loops, terms):
         raise site.refuse(
             "its loops may not run all terms of its sum, and there all would run", hint=hint
         )

@@ -25,12 +25,13 @@ from workbench.ir import (
 )
 from workbench.ir.places import places
 from workbench.schedule.bindings import both, conjuncts
-from workbench.schedule.counters import variables
+from workbench.schedule.counters import counted, variables
 from workbench.schedule.crossing import check_carries_nothing
 from workbench.schedule.domains import bindings, moved_by
 from workbench.schedule.factoring import check_one_to_one, init_block
 from workbench.schedule.nest import nest
 from workbench.schedule.primitive import Edit, primitive
+from workbench.schedule.regions import in_iterators, stays_in_domain
 from workbench.schedule.scope import (
     buffers_read,
     buffers_written,
@@ -95,6 +96,7 @@ def decompose_reduction(func: PrimFunc, block: Block, loop: For) -> Edit:
         "pick a loop further in, so that every turn of the outer ones starts again",
     )
     _check_early(site, inner)
+    _check_first_terms(site, inner)
     started, predicate = _start(site, inner)
     init_nest, new = _init(site.realize, started, inner, predicate)
     func = site.places.replace(site.realize, replace(site.realize, block=_update(block)))
@@ -159,6 +161,24 @@ def _start(site: Site[Block], inner: list[For]) -> tuple[list[IterVar], Expr]:
             condition = arith.simplify(substitute(condition, first), dom)
         predicate = both(predicate, condition)
     return [it for it in site.node.iter_vars if it.kind == "spatial"], predicate
+
+
+def _check_first_terms(site: Site[Block], inner: list[For]) -> None:
+    """Refuse a T.where on loops that say both which cell and which term, unless it cuts off last.
+
+    What stops a counter does: it cuts off the largest digits.
+    """
+    dom = site.bounds
+    values, loops, left = counted(site.realize, dom.of(inner))
+    plain = replace(site.realize, iter_values=tuple(values), predicate=TRUE)
+    both_told = moved_by(plain, "spatial") & moved_by(plain, "reduce")
+    terms = {it.var for it in site.node.iter_vars if it.kind == "reduce"}
+    for condition in conjuncts(left):
+        if not variables(condition) & both_told:
+            continue
+        if not stays_in_domain(condition, plain, {**dom, **loops}):
+            told = in_iterators(condition, plain)
+            _check_grows(site, TRUE if variables(told) & both_told else told, terms)
 
 
 def _check_grows(site: Site[Block], condition: Expr, dropped: set[Var]) -> None:
