@@ -14,13 +14,12 @@ from workbench.ir import (
     Expr,
     Node,
     Var,
-    binary,
     const,
     rebuild,
     substitute,
     walk,
 )
-from workbench.schedule.bindings import conjuncts
+from workbench.schedule.bindings import both, conjuncts
 
 Bounds: TypeAlias = dict[Var, tuple[int, int]]
 
@@ -32,31 +31,36 @@ def counted(realize: BlockRealize, inner: Bounds) -> tuple[list[Expr], Bounds, E
     130. The three results are the values, the bounds with that counter, and what is left of the
     predicate.
     """
-    values = list(realize.iter_values)
-    left: list[Expr]
-    waiting, left = conjuncts(realize.predicate), []
+    return with_counters(realize.iter_values, realize.predicate, inner)[:3]
+
+
+def with_counters(
+    values: Sequence[Expr], predicate: Expr, inner: Bounds
+) -> tuple[list[Expr], Bounds, Expr, set[Var]]:
+    """`values`, bounds and what is left of `predicate` as by `counted`, and what counters replace.
+
+    A counter's value tells those of all that it replaces.
+    """
+    values, replaced = list(values), set[Var]()
+    waiting, left = conjuncts(predicate), list[Expr]()
     while waiting:
         condition, *waiting = waiting
         found = _counter(condition, inner)
         if found is not None:
             expr, stop = found
             counter = Var("n", expr.dtype)
-            changed = [put(e, expr, counter) for e in (*values, *waiting, *left)]
+            changed = [put(e, expr, counter) for e in (*values, *left, *waiting)]
             now = {v for e in changed for v in variables(e)}
             if counter in now and not variables(expr) & now:
-                inner = {**inner, counter: (0, stop - 1)}
-                ends = len(values), len(values) + len(waiting)
-                values, waiting, left = (
-                    changed[: ends[0]],
-                    changed[slice(*ends)],
-                    changed[ends[1] :],
-                )
+                inner, replaced = {**inner, counter: (0, stop - 1)}, replaced | variables(expr)
+                values, left = changed[: len(values)], []
+                waiting = changed[len(values) :]  # with those before: they may count the counter
                 continue
         left.append(condition)
-    predicate: Expr = TRUE
+    kept: Expr = TRUE
     for condition in left:
-        predicate = binary("and", predicate, condition)
-    return values, inner, predicate
+        kept = both(kept, condition)
+    return values, inner, kept, replaced
 
 
 def _counter(condition: Expr, inner: Bounds) -> tuple[Expr, int] | None:

@@ -17,6 +17,7 @@ from workbench.ir import (
     structural_equal,
     walk,
 )
+from workbench.schedule.regions import one_to_one
 from workbench.schedule.scope import starts_first
 from workbench.schedule.site import Site
 
@@ -115,12 +116,11 @@ class _Order:
     def each_once(self) -> bool:
         """Whether the nest runs no instance of the block twice."""
         every = {loop.loop_var for loop in (*self.loops, *self.unit.loops)}
-        varying = {v: self.dom[v] for v in every if v in self.dom and _many(self.dom[v])}
-        if len(varying) < sum(v not in self.dom or _many(self.dom[v]) for v in every):
+        if any(v not in self.dom for v in every):
             return False
-        assert isinstance(self.unit.stmt, BlockRealize)
-        values = [*self.spatial, *self.reduced]
-        return arith.is_injective(values, varying, self.unit.stmt.predicate) is True
+        stmt, turns = self.unit.stmt, {v: self.dom[v] for v in every}
+        assert isinstance(stmt, BlockRealize)
+        return one_to_one(stmt.iter_values, turns, self.dom, stmt.predicate)
 
     def same_for_each_cell(self, after: list[For]) -> bool:
         """Whether each cell gets its updates in the same order in the nest `after`."""
@@ -139,10 +139,6 @@ class _Order:
             return True
         assert isinstance(self.unit.stmt, BlockRealize)
         return starts_first(self.unit.stmt, self.dom, any_order=True)
-
-
-def _many(ends: tuple[int, int]) -> bool:
-    return ends[0] < ends[1]
 
 
 def commutes(block: Block) -> bool:

@@ -26,7 +26,7 @@ from workbench.ir import (
     walk,
 )
 from workbench.schedule.bindings import conjuncts
-from workbench.schedule.counters import Bounds, counted, put, untangled, variables
+from workbench.schedule.counters import Bounds, counted, put, untangled, variables, with_counters
 from workbench.schedule.domains import bindings, domain
 from workbench.schedule.scope import starts_first
 
@@ -164,6 +164,8 @@ def one_to_one(values: Sequence[Expr], inner: Bounds, dom: Bounds, predicate: Ex
 
     `dom` bounds the other variables, which stay as they are.
     """
+    values, inner, predicate, replaced = with_counters(values, predicate, inner)
+    inner = {v: ends for v, ends in inner.items() if v not in replaced}
     used = {v for value in values for v in variables(value)}
     outer = {v: ends for v, ends in dom.items() if v in used and v not in inner}
     known: Expr = TRUE
