@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.support.block_programs import SPREAD, TWO_STAGES
 from tests.support.steps import refusal
 
@@ -264,4 +266,29 @@ where:
   16 |                 vi = T.axis.spatial(6, (f1 * 4 + g) // 8)
   17 |                 vk = T.axis.reduce(8, (f1 * 4 + g) % 8)
 do:    move it while it is the sole writer, before decompose_reduction"""
+    )
+
+
+LATER_TERMS = """\
+@T.prim_func
+def main(A: T.Buffer((6, 8), "float32"), C: T.Buffer((6,), "float32")):
+    for i, k in T.grid(6, 8):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            T.where(k >= 2)
+            with T.init():
+                C[vi] = T.float32(0)
+            C[vi] = C[vi] + A[vi, vk]
+"""
+
+
+@pytest.mark.parametrize("fused", [False, True])
+def test_a_condition_on_first_terms(fused):
+    def ask(sch):
+        sch.blockize(sch.fuse("i", "k") if fused else "k")
+
+    text = refusal(LATER_TERMS, ask)
+    name = "i_k_fused" if fused else "k"
+    assert text.startswith(
+        f"Can't blockize `{name}`: its T.where may leave out the first terms of a sum.\n"
     )

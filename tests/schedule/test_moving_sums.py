@@ -17,7 +17,15 @@ from workbench.script import parse
 from workbench.target import get
 
 EACH_STARTS = ("True", "k < 3", "k * 2 < i + 1", "k % 3 < 2", "k // 2 < 2", "k * 3 + i < 17")
-SOME_DO_NOT = ("k >= 1", "k < i", "i + k < 5", "i * 7 + k < 30", "k < 2 and i < 5", "k % 3 > 0")
+SOME_DO_NOT = (
+    "k >= 1",
+    "k < i",
+    "i + k < 5",
+    "i * 7 + k < 30",
+    "k < 2 and i < 5",
+    "k % 3 > 0",
+    "k < 0",
+)
 SUMS = """\
 @T.prim_func
 def main(A: T.Buffer((6, 7), "float32"), C: T.Buffer((6,), "float32")):
@@ -159,6 +167,50 @@ do:    give T.axis.reduce the extent for which the block is meant to run"""
     )
 
 
+REPEATED = """\
+@T.prim_func
+def main(A: T.Buffer((4, 3), "float32"), C: T.Buffer((4,), "float32")):
+    B = T.alloc_buffer((4, 3))
+    D = T.alloc_buffer((4,))
+    for i, k in T.grid(4, 3):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            B[vi, vk] = A[vi, vk]
+    for {0} in T.grid({1}):
+        with T.block("D"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                D[vi] = T.float32(0)
+            D[vi] = D[vi] + B[vi, vk]
+    for i in range(4):
+        with T.block("C"):
+            vi = T.axis.spatial(4, i)
+            C[vi] = D[vi]
+"""
+MOVES = {"compute_at": "C", "reverse_compute_at": "B"}
+
+
+@pytest.mark.parametrize("verb", MOVES)
+@pytest.mark.parametrize(("loops", "turns"), [("i, k, r", "4, 3, 2"), ("k, r, i", "3, 2, 4")])
+def test_a_sum_whose_terms_are_added_twice(verb, loops, turns):
+    text = refusal(
+        REPEATED.format(loops, turns),
+        lambda sch: getattr(sch, verb)("D", sch.get_loops(MOVES[verb])[0]),
+    )
+    assert text.startswith(f"Can't {verb} `D` at `i`: a term may be added twice.\n")
+    assert text.endswith(
+        "do:    every loop of more than one turn in a sum must move a cell or a term"
+    )
+
+
+@pytest.mark.parametrize("verb", MOVES)
+def test_a_sum_that_starts_anew_each_time(verb):
+    func = parse(REPEATED.format("i, r, k", "4, 2, 3"))
+    sch = wb.Schedule(func)
+    getattr(sch, verb)("D", sch.get_loops(MOVES[verb])[0])
+    assert difference(func, sch.func, random_data(func, seed=0)) == ""
+
+
 # --- random ones ----------------------------------------------------------------------------------
 
 FACTORS: list[list[int | None]] = [[None, 2], [None, 3], [2, None], [3, 4], [None, 5], [4, None]]
@@ -171,7 +223,9 @@ def a_step(sch: wb.Schedule, rng: random.Random) -> None:
     if not loops or not there:
         return
     loop, at = rng.choice(loops), rng.choice(there)
-    match rng.choice(["split", "split", "rfactor", "fuse", "reorder", "start", "at", "at", "at"]):
+    match rng.choice(
+        ["split", "split", "rfactor", "fuse", "reorder", "start", "copy", "tile", "at", "at"]
+    ):
         case "split":
             sch.split(loop, factors=rng.choice(FACTORS))
         case "rfactor":
@@ -182,6 +236,10 @@ def a_step(sch: wb.Schedule, rng: random.Random) -> None:
             sch.reorder(*rng.sample(loops, 2))
         case "start":
             sch.decompose_reduction(block, loop)
+        case "copy":
+            sch.cache_write(block, 0, "local")
+        case "tile":
+            sch.blockize(loop)
         case "at":
             sch.compute_at(block, at)
 

@@ -68,7 +68,7 @@ def _counter(condition: Expr, inner: Bounds) -> tuple[Expr, int] | None:
     match condition:
         case BinOp("<", expr, Const(value=stop)):
             size = count_of(expr, inner)
-            return (expr, int(stop)) if size is not None and int(stop) <= size else None
+            return (expr, int(stop)) if size is not None and 0 < int(stop) <= size else None
     return None
 
 

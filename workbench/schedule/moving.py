@@ -28,7 +28,7 @@ from workbench.ir import (
 )
 from workbench.ir.places import places
 from workbench.schedule.bindings import conjuncts
-from workbench.schedule.counters import Bounds, variables
+from workbench.schedule.counters import Bounds, counted, variables
 from workbench.schedule.domains import bindings, bounds_at, domain, joined, moved_by
 from workbench.schedule.nest import serial_nest, statements
 from workbench.schedule.primitive import Edit
@@ -167,36 +167,43 @@ def _not_whole(site: Site[Block]) -> Refusal:
     )
 
 
-def limits(site: Site[Block]) -> list[Expr]:
-    """What the T.where of the block says beyond the domains of its iterators."""
-    realize, dom = site.realize, site.bounds
+def guard_of_terms(site: Site[Block]) -> tuple[BlockRealize, Expr]:
+    """What the T.where says of the terms of a sum, told in the iterators: it moves with the block.
+
+    Wherever the block runs, it then sums the same terms. First comes the realisation without that.
+    Refused where it cannot be told or some sums would lack their first term, as by
+    `check_unguarded`.
+    """
+    realize, dom, kept = site.realize, site.bounds, dict[Expr, Expr]()
+    summed, mine = moved_by(realize, "reduce"), set(bindings(realize))
+    for condition in _limits(realize, dom):
+        told = in_iterators(condition, realize)
+        about_terms = summed & variables(condition) and variables(told) <= mine
+        if about_terms and starts_all(told, site.node):
+            kept[condition] = told
+    rest = joined(c for c in conjuncts(realize.predicate) if c not in kept)
+    without = replace(realize, predicate=rest)
+    check_unguarded(site, without)
+    return without, joined(kept.values())
+
+
+def _limits(realize: BlockRealize, dom: Bounds) -> list[Expr]:
+    """What the T.where of a block says beyond the domains of its iterators."""
     return [c for c in conjuncts(realize.predicate) if not stays_in_domain(c, realize, dom)]
 
 
-def guard_of_terms(site: Site[Block]) -> Expr:
-    """What the T.where says of the terms of a sum, told in the iterators: it moves with the block.
+def check_unguarded(site: Site[Block], realize: BlockRealize | None = None) -> None:
+    """Refuse a block that only its T.where keeps inside its buffers: elsewhere it may not hold.
 
-    Wherever the block runs, it then sums the same terms. Refused where that cannot be told, or
-    where some sums would lack their first term, as by `check_unguarded`.
+    `realize` is its realisation, where not all of the T.where is to count.
     """
-    realize, left = site.realize, limits(site)
-    summed = moved_by(realize, "reduce")
-    if any(summed & variables(c) for c in left):
-        told = [in_iterators(c, realize) for c in left]
-        mine = {it.var for it in site.node.iter_vars}
-        if all(variables(c) <= mine and starts_all(c, site.node) for c in told):
-            return joined(told)
-    check_unguarded(site)
-    return TRUE
-
-
-def check_unguarded(site: Site[Block]) -> None:
-    """Refuse a block that only its T.where keeps inside its buffers: elsewhere it may not hold."""
-    realize, left = site.realize, limits(site)
-    if not left:
+    realize, dom = realize or site.realize, site.bounds
+    if not _limits(realize, dom):
         return
-    summed = moved_by(realize, "reduce")
-    if any(summed & variables(condition) for condition in left):
+    values, loops, left = counted(realize, dom.of(site.loops))
+    plain = replace(realize, iter_values=tuple(values), predicate=left)
+    summed = moved_by(plain, "reduce")
+    if any(summed & variables(condition) for condition in _limits(plain, {**dom, **loops})):
         raise site.refuse(
             "without its T.where it may sum terms that it left out",
             detail="its T.where says which terms are summed, not its iterators (T.axis)",

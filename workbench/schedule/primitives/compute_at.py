@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from workbench import arith
-from workbench.ir import TRUE, Block, BlockRealize, Buffer, For, PrimFunc
-from workbench.schedule.bindings import conjuncts
+from workbench.ir import Block, BlockRealize, Buffer, For, PrimFunc
 from workbench.schedule.counters import Bounds
 from workbench.schedule.crossing import check_leaves
-from workbench.schedule.domains import bounds_at, joined
+from workbench.schedule.domains import bounds_at
+from workbench.schedule.factoring import check_terms_once
 from workbench.schedule.feeding import check_fed, makes_all
 from workbench.schedule.moving import (
     check_all_inside,
@@ -20,7 +19,6 @@ from workbench.schedule.moving import (
     check_not_overwritten,
     fixed_by_refilling,
     guard_of_terms,
-    limits,
     moved_under,
     needs,
     position,
@@ -105,7 +103,8 @@ def compute_at(
     site = plain.at(loop)
     check_loop(site, loop)
     check_stage(plain)
-    guard = guard_of_terms(site)
+    check_terms_once(site)
+    free, guard = guard_of_terms(site)
     readers = _readers(site)
     check_all_inside(
         site,
@@ -125,7 +124,7 @@ def compute_at(
     edit = moved_under(site, loop, at, needed, preserve_unit_loops, guard)
     there = site.after(edit.func, block.id)
     check_leaves(site, there)
-    _check_partial(site, there, kept=guard is not TRUE)
+    _check_partial(site, there, free)
     check_fed(site, there)
     return edit
 
@@ -143,17 +142,13 @@ def _readers(site: Site[Block]) -> list[BlockRealize]:
     return found
 
 
-def _check_partial(site: Site[Block], there: Site[Block], kept: bool) -> None:
+def _check_partial(site: Site[Block], there: Site[Block], realize: BlockRealize) -> None:
     """Refuse a block that ran for a part of its domain, and would run for more or read too much.
 
-    What its T.where says beyond its domain does not count where that is `kept`.
+    `realize` ran it, without what moves with it.
     """
     hint = "make the domains of its iterators (T.axis) no larger than what its loops run"
-    loops, block, realize = arith.loop_bounds(site.loops), site.node, site.realize
-    if kept:
-        beyond = limits(site)
-        inside = (c for c in conjuncts(realize.predicate) if c not in beyond)
-        realize = replace(realize, predicate=joined(inside))
+    loops, block = arith.loop_bounds(site.loops), site.node
     if covers_domain(realize, loops):
         return
     terms = [it.var for it in block.iter_vars if it.kind == "reduce"]

@@ -23,6 +23,7 @@ from workbench.ir import (
 from workbench.schedule.counters import variables
 from workbench.schedule.crossing import check_leaves
 from workbench.schedule.domains import bindings, bounds_at, domain, moved_by
+from workbench.schedule.factoring import check_terms_once
 from workbench.schedule.feeding import check_fed, makes_all
 from workbench.schedule.moving import (
     Need,
@@ -111,6 +112,7 @@ def reverse_compute_at(
     site = plain.at(loop)
     check_loop(site, loop)
     check_stage(plain)
+    check_terms_once(site)
     check_unguarded(site)
     makers = _makers(site)
     check_all_inside(
