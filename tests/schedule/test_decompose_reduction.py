@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+import workbench as wb
 from tests.support.block_programs import OBLONG_MATMUL
 from tests.support.steps import after, walk_at_random
+from workbench.access import difference, random_data
+from workbench.script import parse
 
 
 def test_at_the_loop_of_the_sum():
@@ -178,3 +181,25 @@ for i, r in T.grid(6, 2):
 def test_random_programs_keep_their_meaning(start: int):
     taken = sum(walk_at_random(seed, "decompose_reduction") for seed in range(start, start + 20))
     assert taken > 0, "no step was taken: the walk is blind"
+
+
+LATER = """\
+@T.prim_func
+def main(A: T.Buffer((6, 8), "float32"), C: T.Buffer((6,), "float32")):
+    for i, k in T.grid(6, 8):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            T.where({})
+            with T.init():
+                C[vi] = T.float32(0)
+            C[vi] = C[vi] + A[vi, vk]
+"""
+
+
+@pytest.mark.parametrize("condition", ["k < 5", "k * 2 < i + 1", "i < 4"])
+def test_a_condition_on_last_terms_of_a_fused_loop(condition: str):
+    func = parse(LATER.format(condition))
+    sch = wb.Schedule(func)
+    sch.split(sch.fuse("i", "k"), factors=[None, 5])
+    sch.decompose_reduction("C", sch.get_loops("C")[0])
+    assert difference(func, sch.func, random_data(func, seed=0)) == ""

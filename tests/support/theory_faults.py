@@ -154,20 +154,12 @@ FAULTS: dict[str, TheoryFault] = {
         "under an if",
         ("cache_read", "cache_write"),
     ),
-    "A domain is run through": TheoryFault(
-        "schedule.regions",
-        "covers_domain",
-        always(True),
-        "conditional",
-        "by the loop's own parity",
-        ("reverse_compute_at",),
-    ),
     "A buffer is filled once": TheoryFault(
         "schedule.moving",
         "fixed_by_refilling",
         always({}),
         "refilled",
-        "row turned round",
+        "a window that slides",
         ("compute_at",),
     ),
     "A reader evaluates all its loads": TheoryFault(

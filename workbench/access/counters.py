@@ -39,39 +39,44 @@ def counted(realize: BlockRealize, inner: Bounds) -> tuple[list[Expr], Bounds, E
     130. The three results are the values, the bounds with that counter, and what is left of the
     predicate.
     """
-    values, inner, left = stopped(realize.iter_values, conjuncts(realize.predicate), inner)
-    predicate: Expr = TRUE
+    return with_counters(realize.iter_values, realize.predicate, inner)[:3]
+
+
+def with_counters(
+    values: Sequence[Expr], predicate: Expr, inner: Bounds
+) -> tuple[list[Expr], Bounds, Expr, set[Var]]:
+    """`values`, bounds and what is left of `predicate` as by `counted`, and what counters replace.
+
+    A counter's value tells those of all that it replaces.
+    """
+    counts, inner, left, replaced = stopped(values, conjuncts(predicate), inner)
+    kept: Expr = TRUE
     for condition in left:
-        predicate = binary("and", predicate, condition)
-    return values, inner, predicate
+        kept = condition if kept is TRUE else binary("and", kept, condition)
+    return counts, inner, kept, replaced
 
 
 def stopped(
     values: Sequence[Expr], conditions: Iterable[Expr], inner: Bounds
-) -> tuple[list[Expr], Bounds, list[Expr]]:
-    """As `counted`, of any values and of the conditions under which they are taken."""
-    values = list(values)
-    left: list[Expr]
-    waiting, left = list(conditions), []
+) -> tuple[list[Expr], Bounds, list[Expr], set[Var]]:
+    """As `with_counters`, of conditions that all hold."""
+    values, replaced = list(values), set[Var]()
+    waiting, left = list(conditions), list[Expr]()
     while waiting:
         condition, *waiting = waiting
         found = _counter(condition, inner)
         if found is not None:
             expr, stop = found
             counter = Var("n", expr.dtype)
-            changed = [put(e, expr, counter) for e in (*values, *waiting, *left)]
+            changed = [put(e, expr, counter) for e in (*values, *left, *waiting)]
             now = {v for e in changed for v in variables(e)}
             if counter in now and not variables(expr) & now:
-                inner = {**inner, counter: (0, stop - 1)}
-                ends = len(values), len(values) + len(waiting)
-                values, waiting, left = (
-                    changed[: ends[0]],
-                    changed[slice(*ends)],
-                    changed[ends[1] :],
-                )
+                inner, replaced = {**inner, counter: (0, stop - 1)}, replaced | variables(expr)
+                values, left = changed[: len(values)], []
+                waiting = changed[len(values) :]  # with those before: they may count the counter
                 continue
         left.append(condition)
-    return values, inner, left
+    return values, inner, left, replaced
 
 
 def _counter(condition: Expr, inner: Bounds) -> tuple[Expr, int] | None:
@@ -79,7 +84,7 @@ def _counter(condition: Expr, inner: Bounds) -> tuple[Expr, int] | None:
     match condition:
         case BinOp("<", expr, Const(value=stop)):
             size = count_of(expr, inner)
-            return (expr, int(stop)) if size is not None and int(stop) <= size else None
+            return (expr, int(stop)) if size is not None and 0 < int(stop) <= size else None
     return None
 
 
@@ -162,9 +167,10 @@ def in_turn(realize: BlockRealize, dom: Bounds) -> tuple[list[Expr], Bounds] | N
     `dom` are the loops around, outermost first. None where some count together, but not in the
     order in which they run.
     """
-    found = [_counter(condition, dom) for condition in conjuncts(realize.predicate)]
-    values, dom, _ = counted(realize, dom)
-    sources = [one[0] for one in found if one] + [*_tangles(values)]
+    conditions = {c: _counter(c, dom) for c in conjuncts(realize.predicate)}
+    values, dom, left = counted(realize, dom)
+    stopped = [one[0] for c, one in conditions.items() if one and c not in conjuncts(left)]
+    sources = [*stopped, *_tangles(values)]
     counters = [one for one in sources if count_of(one, dom) is not None]
     if not all(_runs_in_order(one, dom) for one in counters):
         return None

@@ -114,7 +114,7 @@ def _whole(access: Access[For], dom: Bounds) -> Filled | None:
     if len(own) < len(access.loops):
         return None
     conditions = [one for guard in access.guards for one in positive(guard)]
-    mins, own, left = stopped(access.indices, conditions, own)
+    mins, own, left, _ = stopped(access.indices, conditions, own)
     outer = {v: ends for v, ends in dom.items() if v not in own}
     try:
         first = arith.region_of(mins, own, None, outer)

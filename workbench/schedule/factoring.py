@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from workbench import arith
-from workbench.access.counters import variables
+from workbench.access.counters import counted, variables
 from workbench.access.units import same_cell
+from workbench.diag import Refusal
 from workbench.ir import (
+    TRUE,
     BinOp,
     Block,
     Buffer,
@@ -28,7 +30,7 @@ from workbench.ir import (
 from workbench.schedule.bindings import conjuncts
 from workbench.schedule.domains import moved_by
 from workbench.schedule.nest import refuse_if_one_varies
-from workbench.schedule.regions import one_to_one
+from workbench.schedule.regions import in_iterators, one_to_one, stays_in_domain
 from workbench.schedule.site import Site
 
 _START = {"+": 0, "*": 1, "min": None, "max": None}  # None: any start may be taken many times
@@ -143,6 +145,61 @@ def check_one_to_one(
             detail=f"{who} may run the block twice for the same iterators",
             hint=hint,
         )
+
+
+def check_terms_once(site: Site[Block]) -> None:
+    """Refuse a sum whose loops add a term again before they start anew: elsewhere they would not.
+
+    A loop around all that moves the terms may repeat the whole sum.
+    """
+    found, terms = sum_of(site.node), moved_by(site.realize, "reduce")
+    if site.node.init is None or (found is not None and found.op in ("min", "max")):
+        return
+    first = next((k for k, one in enumerate(site.loops) if one.loop_var in terms), None)
+    if first is not None:
+        check_one_to_one(
+            site,
+            site.loops[first:],
+            "its loops",
+            "every loop of more than one turn in a sum must move a cell or a term",
+        )
+
+
+def check_first_terms(site: Site[Block], inner: Sequence[For]) -> None:
+    """Refuse a T.where on loops that say both which cell and which term, unless it cuts off last.
+
+    What stops a counter does: it cuts off the largest digits.
+    """
+    dom = site.bounds
+    values, loops, left = counted(site.realize, dom.of(inner))
+    plain = replace(site.realize, iter_values=tuple(values), predicate=TRUE)
+    both_told = moved_by(plain, "spatial") & moved_by(plain, "reduce") & set(loops)
+    terms = {it.var for it in site.node.iter_vars if it.kind == "reduce"}
+    for condition in conjuncts(left):
+        if not variables(condition) & both_told:
+            continue
+        if not stays_in_domain(condition, plain, {**dom, **loops}):
+            told = in_iterators(condition, plain)
+            check_grows(site, TRUE if variables(told) & both_told else told, terms)
+
+
+def check_grows(site: Site[Block], condition: Expr, dropped: set[Var]) -> None:
+    """Refuse a condition that may hold for later terms of a sum, but not for its first."""
+    match condition:
+        case BinOp("<" | "<=", a, b):
+            found = arith.linear(a - b, dropped)
+            if found is not None and all(factor >= 0 for factor in found[0].values()):
+                return
+    raise lacks_first_terms(site)
+
+
+def lacks_first_terms(site: Site[Block]) -> Refusal:
+    """The refusal of a sum that T.where may leave without its start, but not without terms."""
+    return site.refuse(
+        "its T.where may leave out the first terms of a sum",
+        detail="then nothing says for which sums there is something to start",
+        hint="let T.where cut off the last terms, as split does, or none",
+    )
 
 
 def init_block(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from workbench import arith
-from workbench.access.counters import Bounds, variables
+from workbench.access.counters import Bounds, counted, variables
 from workbench.access.units import writes_apart
 from workbench.diag import Refusal
 from workbench.ir import (
@@ -25,13 +25,22 @@ from workbench.ir import (
     binary,
     const,
     seq,
+    substitute,
 )
 from workbench.ir.places import places
 from workbench.schedule.bindings import conjuncts
-from workbench.schedule.domains import bindings, bounds_at, domain, moved_by
+from workbench.schedule.domains import bindings, bounds_at, domain, joined, moved_by
 from workbench.schedule.nest import serial_nest, statements
 from workbench.schedule.primitive import Edit
-from workbench.schedule.regions import Box, covers_domain, runs_over, stays_in_domain, width
+from workbench.schedule.regions import (
+    Box,
+    covers_domain,
+    in_iterators,
+    runs_over,
+    starts_all,
+    stays_in_domain,
+    width,
+)
 from workbench.schedule.scope import (
     buffers_read,
     buffers_written,
@@ -170,14 +179,43 @@ def _not_whole(site: Site[Block]) -> Refusal:
     )
 
 
-def check_unguarded(site: Site[Block]) -> None:
-    """Refuse a block that only its T.where keeps inside its buffers: elsewhere it may not hold."""
-    realize, dom = site.realize, site.bounds
-    left = [c for c in conjuncts(realize.predicate) if not stays_in_domain(c, realize, dom)]
-    if not left:
+def guard_of_terms(site: Site[Block]) -> tuple[BlockRealize, Expr]:
+    """What the T.where says of the terms of a sum, told in the iterators: it moves with the block.
+
+    Wherever the block runs, it then sums the same terms. First comes the realisation without that.
+    Refused where it cannot be told or some sums would lack their first term, as by
+    `check_unguarded`.
+    """
+    realize, dom, kept = site.realize, site.bounds, dict[Expr, Expr]()
+    summed, mine = moved_by(realize, "reduce"), set(bindings(realize))
+    for condition in _limits(realize, dom):
+        told = in_iterators(condition, realize)
+        about_terms = summed & variables(condition) and variables(told) <= mine
+        if about_terms and starts_all(told, site.node):
+            kept[condition] = told
+    rest = joined(c for c in conjuncts(realize.predicate) if c not in kept)
+    without = replace(realize, predicate=rest)
+    check_unguarded(site, without)
+    return without, joined(kept.values())
+
+
+def _limits(realize: BlockRealize, dom: Bounds) -> list[Expr]:
+    """What the T.where of a block says beyond the domains of its iterators."""
+    return [c for c in conjuncts(realize.predicate) if not stays_in_domain(c, realize, dom)]
+
+
+def check_unguarded(site: Site[Block], realize: BlockRealize | None = None) -> None:
+    """Refuse a block that only its T.where keeps inside its buffers: elsewhere it may not hold.
+
+    `realize` is its realisation, where not all of the T.where is to count.
+    """
+    realize, dom = realize or site.realize, site.bounds
+    if not _limits(realize, dom):
         return
-    summed = moved_by(realize, "reduce")
-    if any(summed & variables(condition) for condition in left):
+    values, loops, left = counted(realize, dom.of(site.loops))
+    plain = replace(realize, iter_values=tuple(values), predicate=left)
+    summed = moved_by(plain, "reduce")
+    if any(summed & variables(condition) for condition in _limits(plain, {**dom, **loops})):
         raise site.refuse(
             "without its T.where it may sum terms that it left out",
             detail="its T.where says which terms are summed, not its iterators (T.axis)",
@@ -363,12 +401,18 @@ def within(low: Expr, high: Expr, ends: tuple[int, int], dom: Bounds) -> Need:
 
 
 def moved_under(
-    site: Site[Block], loop: For, at: int, needed: dict[Var, Need], keep_unit_loops: bool
+    site: Site[Block],
+    loop: For,
+    at: int,
+    needed: dict[Var, Need],
+    keep_unit_loops: bool,
+    guard: Expr = TRUE,
 ) -> Edit:
     """The program with the block in the body of `loop`, at position `at`, for what is needed there.
 
-    The loops that held nothing but the block are gone. Refused where the iterators are of another
-    type than the loops count in by which they are told.
+    `guard` says for which of its iterators it runs at all. The loops that held nothing but the
+    block are gone. Refused where the iterators are of another type than the loops count in by which
+    they are told.
     """
     for var, need in needed.items():
         if need.low.dtype != var.dtype:
@@ -377,7 +421,8 @@ def moved_under(
                 hint="write all loops and T.axis with numbers of one type",
             )
     dom = bounds_at(site.places, loop.body)
-    return placed(site, loop, at, *nest_needed(site.node, needed, dom, keep_unit_loops))
+    new, axes = nest_needed(site.node, needed, dom, keep_unit_loops, guard)
+    return placed(site, loop, at, new, axes)
 
 
 def placed(site: Site[Block], loop: For, at: int, new: Stmt, axes: tuple[Var, ...]) -> Edit:
@@ -392,9 +437,16 @@ def placed(site: Site[Block], loop: For, at: int, new: Stmt, axes: tuple[Var, ..
 
 
 def nest_needed(
-    block: Block, needed: dict[Var, Need], dom: Bounds, keep_unit_loops: bool
+    block: Block,
+    needed: dict[Var, Need],
+    dom: Bounds,
+    keep_unit_loops: bool,
+    guard: Expr = TRUE,
 ) -> tuple[Stmt, tuple[Var, ...]]:
-    """`block` under fresh loops ax0, ax1, … for what is needed, and the loops' variables."""
+    """`block` under fresh loops ax0, ax1, … for what is needed, and the loops' variables.
+
+    `guard`, on the block's iterators, holds there too.
+    """
     loops: dict[Var, int] = {}
     values: list[Expr] = []
     for iterator in block.iter_vars:
@@ -407,16 +459,18 @@ def nest_needed(
             values.append(need.low)
     dom = {**dom, **{var: (0, size - 1) for var, size in loops.items()}}
     predicate: Expr = TRUE
+    ends: list[Expr] = []
+    bound = dict(zip((it.var for it in block.iter_vars), values, strict=True))
     for iterator, value in zip(block.iter_vars, values, strict=True):
         need = needed[iterator.var]
-        limits = []
         if need.at_least is not None:
-            limits.append(binary("<=", need.at_least, value))
+            ends.append(binary("<=", need.at_least, value))
         if need.below is not None:
-            limits.append(value < need.below)
-        for limit in limits:
-            if not arith.prove(limit, dom):
-                predicate = binary("and", predicate, arith.simplify(limit, dom))
+            ends.append(value < need.below)
+    for condition in (*ends, *conjuncts(guard)):
+        there = substitute(condition, bound)
+        if not arith.prove(there, dom):
+            predicate = binary("and", predicate, arith.simplify(there, dom))
     return serial_nest(loops, BlockRealize(tuple(values), predicate, block)), tuple(loops)
 
 

@@ -22,7 +22,8 @@ from workbench.ir import (
     structural_equal,
     walk,
 )
-from workbench.schedule.domains import bindings, moved_by
+from workbench.schedule.domains import bindings
+from workbench.schedule.regions import one_to_one
 from workbench.schedule.scope import starts_first
 from workbench.schedule.site import Site
 
@@ -54,15 +55,6 @@ def refuse_other_updates(site: Site[Block], there: Site[Block], kept: frozenset[
     same turns of what is around as before.
     """
     block = site.node
-    again = _added_again(site)
-    if again is not None:
-        raise site.refuse(
-            f"each turn of `{again.loop_var.name}` adds the same terms to its sums",
-            again,
-            block,
-            detail="there it would add each term once",
-            hint=f"put `{again.loop_var.name}` outside the loops that sum, or leave it out",
-        )
     apart = writes_apart(block, kept) is True
     if apart and (block.init is None or commutes(block)):
         return
@@ -80,17 +72,6 @@ def refuse_other_updates(site: Site[Block], there: Site[Block], kept: frozenset[
         f"two iterations of `{site.name}` may write one cell, and the last one counts",
         hint=f"give {block.writes[0].buffer.name} an axis more, so that each has its own cell",
     )
-
-
-def _added_again(site: Site[Block]) -> For | None:
-    """A loop inside those that sum which tells no iterator of the block."""
-    used = {v for e in site.realize.iter_values for v in free_vars(e)}
-    summed = moved_by(site.realize, "reduce")
-    loops = site.loops
-    first = next((k for k, one in enumerate(loops) if one.loop_var in summed), len(loops))
-    ends = arith.loop_bounds(loops)
-    inside = [one for one in loops[first:] if one.loop_var not in used]
-    return next((one for one in inside if _many(ends.get(one.loop_var, (0, 1)))), None)
 
 
 def counts_up(realize: BlockRealize, loops: list[For], told: list[IterVar]) -> bool:
@@ -191,12 +172,11 @@ class _Order:
     def each_once(self) -> bool:
         """Whether the nest runs no instance of the block twice."""
         every = {loop.loop_var for loop in (*self.loops, *self.unit.loops)}
-        varying = {v: self.dom[v] for v in every if v in self.dom and _many(self.dom[v])}
-        if len(varying) < sum(v not in self.dom or _many(self.dom[v]) for v in every):
+        if any(v not in self.dom for v in every):
             return False
-        assert isinstance(self.unit.stmt, BlockRealize)
-        values = [*self.spatial, *self.reduced]
-        return arith.is_injective(values, varying, self.unit.stmt.predicate) is True
+        stmt, turns = self.unit.stmt, {v: self.dom[v] for v in every}
+        assert isinstance(stmt, BlockRealize)
+        return one_to_one(stmt.iter_values, turns, self.dom, stmt.predicate)
 
     def same_for_each_cell(self, after: list[For]) -> bool:
         """Whether each cell gets its updates in the same order in the nest `after`."""
@@ -215,10 +195,6 @@ class _Order:
             return True
         assert isinstance(self.unit.stmt, BlockRealize)
         return starts_first(self.unit.stmt, self.dom, any_order=True)
-
-
-def _many(ends: tuple[int, int]) -> bool:
-    return ends[0] < ends[1]
 
 
 def commutes(block: Block) -> bool:

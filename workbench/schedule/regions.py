@@ -10,10 +10,11 @@ from weakref import WeakKeyDictionary
 
 from workbench import arith
 from workbench.access.cells import writes_all
-from workbench.access.counters import Bounds, counted, put, untangled, variables
+from workbench.access.counters import Bounds, counted, put, untangled, variables, with_counters
 from workbench.ir import (
     TRUE,
     BinOp,
+    Block,
     BlockRealize,
     BufferLoad,
     BufferRegion,
@@ -27,6 +28,7 @@ from workbench.ir import (
 )
 from workbench.schedule.bindings import conjuncts
 from workbench.schedule.domains import bindings, domain
+from workbench.schedule.scope import starts_first
 
 Box: TypeAlias = tuple[Range, ...]
 
@@ -87,7 +89,10 @@ def _exact_box(
     values, inner, predicate = counted(realize, inner)
     known = {**dom, **inner}
     plain = replace(realize, iter_values=tuple(values), predicate=TRUE)
-    if not all(stays_in_domain(c, plain, known) for c in conjuncts(predicate)):
+    left = [c for c in conjuncts(predicate) if not stays_in_domain(c, plain, known)]
+    if not all(starts_all(in_iterators(c, plain), realize.block) for c in left):
+        return None
+    if left and not starts_first(plain, inner, any_order=True):
         return None
     ranges = _told_by(values, region, realize)
     widths = [width(r, known) for r in ranges]
@@ -171,6 +176,8 @@ def one_to_one(values: Sequence[Expr], inner: Bounds, dom: Bounds, predicate: Ex
 
     `dom` bounds the other variables, which stay as they are.
     """
+    values, inner, predicate, replaced = with_counters(values, predicate, inner)
+    inner = {v: ends for v, ends in inner.items() if v not in replaced}
     used = {v for value in values for v in variables(value)}
     outer = {v: ends for v, ends in dom.items() if v in used and v not in inner}
     known: Expr = TRUE
@@ -206,11 +213,7 @@ def stays_in_domain(condition: Expr, realize: BlockRealize, dom: Bounds) -> bool
     `dom` bounds the loops around.
     """
     values, ends = bindings(realize), domain(realize.block)
-    told = condition
-    for var, value in values.items():
-        if variables(value):
-            told = put(told, value, var)
-    if arith.prove(told, ends):
+    if arith.prove(in_iterators(condition, realize), ends):
         return True
     match condition:
         case BinOp("<", expr, Const(value=stop)):
@@ -218,6 +221,33 @@ def stays_in_domain(condition: Expr, realize: BlockRealize, dom: Bounds) -> bool
                 _outside(value, expr, int(stop), ends[var][1], dom) for var, value in values.items()
             )
     return False
+
+
+def in_iterators(condition: Expr, realize: BlockRealize) -> Expr:
+    """`condition` on the loops around a block, told in the block's iterators as far as possible.
+
+    What it says of each instance stays the same.
+    """
+    values, told = bindings(realize), condition
+    for var, value in values.items():
+        if variables(value):
+            told = put(told, value, var)
+    for var, value in values.items():
+        found = arith.linear(value, variables(value))
+        plain = [v for v, factor in found[0].items() if factor == 1] if found else []
+        if plain and value.dtype == var.dtype and variables(told) - set(values):
+            solved = var - (value - plain[-1])
+            told = arith.simplify(substitute(told, {plain[-1]: solved}))
+    return told
+
+
+def starts_all(condition: Expr, block: Block) -> bool:
+    """Whether `condition` on the iterators of `block` is proved to leave every sum its first term.
+
+    The first one is where all reduce iterators are at their least, where T.init() runs.
+    """
+    first = {it.var: it.dom.min for it in block.iter_vars if it.kind == "reduce"}
+    return arith.prove(substitute(condition, first), domain(block))
 
 
 def _outside(value: Expr, expr: Expr, stop: int, last: int, dom: Bounds) -> bool:

@@ -25,7 +25,12 @@ from workbench.ir import (
 )
 from workbench.schedule.bindings import both, conjuncts
 from workbench.schedule.domains import bounds_at, domain, joined
-from workbench.schedule.factoring import check_one_to_one, init_block
+from workbench.schedule.factoring import (
+    check_first_terms,
+    check_one_to_one,
+    init_block,
+    lacks_first_terms,
+)
 from workbench.schedule.inlining import tidied
 from workbench.schedule.nest import fresh_nest, iter_var, nest, perfect_nest, refuse_if_one_varies
 from workbench.schedule.primitive import Edit, primitive
@@ -104,7 +109,8 @@ def blockize(func: PrimFunc, target: For, preserve_unit_iters: bool = True) -> E
     values = {p.var: _value(p, outer, inner, preserve_unit_iters) for p in parts}
     small = _inner_realize(block, parts, inner, values, inside)
     if block.init is not None:
-        _check_start(within, parts, inside)
+        check_first_terms(within, loops)
+        _check_start(within, parts, inside, turn)
     made = _outer_block(parts, outer, small, loops, site.bounds)
     new = BlockRealize(tuple(p.outer for p in parts), outside, made)
     return Edit(site.places.replace(target, new), made.id)
@@ -187,11 +193,15 @@ def _predicates(site: Site[Block], turn: set[Var], dom: Bounds) -> tuple[Expr, E
     return inside, outside
 
 
-def _check_start(site: Site[Block], parts: list[Part], inside: Expr) -> None:
-    """Refuse a condition within a turn that is about cells and terms at once."""
+def _check_start(site: Site[Block], parts: list[Part], inside: Expr, turn: Bounds) -> None:
+    """Refuse a condition within a turn that is about cells and terms, or leaves out first terms."""
     moved = {v for p in parts if p.iterator.kind == "spatial" for v in variables(p.inner)}
+    first = {v: const(ends[0], v.type) for v, ends in turn.items() if v not in moved}
     for condition in conjuncts(inside):
-        if variables(condition) & moved and not variables(condition) <= moved:
+        told = variables(condition)
+        if not told & moved and not arith.prove(substitute(condition, first), turn):
+            raise lacks_first_terms(site)
+        if told & moved and not told <= moved:
             raise site.refuse(
                 "its T.where limits sums and terms in one",
                 hint="split the loops of the sum and the others apart, not fused into one",

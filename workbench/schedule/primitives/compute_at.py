@@ -10,14 +10,15 @@ from workbench.access.counters import Bounds
 from workbench.ir import Block, BlockRealize, Buffer, For, PrimFunc
 from workbench.schedule.crossing import check_leaves
 from workbench.schedule.domains import bounds_at, domain
+from workbench.schedule.factoring import check_terms_once
 from workbench.schedule.feeding import check_fed, makes_all
 from workbench.schedule.moving import (
     check_all_inside,
     check_is_step,
     check_loop,
     check_not_overwritten,
-    check_unguarded,
     fixed_by_refilling,
+    guard_of_terms,
     kept_values,
     moved_under,
     needs,
@@ -104,7 +105,8 @@ def compute_at(
     site = plain.at(loop)
     check_loop(site, loop)
     check_stage(plain)
-    check_unguarded(site)
+    check_terms_once(site)
+    free, guard = guard_of_terms(site)
     readers = _readers(site)
     check_all_inside(
         site,
@@ -121,11 +123,11 @@ def compute_at(
     pairs = [_pair(site, loop, buffer, readers, dom) for buffer in buffers_written(block)]
     fixed = fixed_by_refilling(site, loop)
     needed, _ = needs(domain(block), [p for p in pairs if p is not None], dom, fixed)
-    edit = moved_under(site, loop, at, needed, preserve_unit_loops)
+    edit = moved_under(site, loop, at, needed, preserve_unit_loops, guard)
     there = site.after(edit.func, block.id)
     refuse_other_updates(site, there, kept_values(there, fixed))
     check_leaves(site, there)
-    _check_partial(site, there)
+    _check_partial(site, there, free)
     check_fed(site, there)
     return edit
 
@@ -143,14 +145,17 @@ def _readers(site: Site[Block]) -> list[BlockRealize]:
     return found
 
 
-def _check_partial(site: Site[Block], there: Site[Block]) -> None:
-    """Refuse a block that ran for a part of its domain, and would run for more or read too much."""
+def _check_partial(site: Site[Block], there: Site[Block], realize: BlockRealize) -> None:
+    """Refuse a block that ran for a part of its domain, and would run for more or read too much.
+
+    `realize` ran it, without what moves with it.
+    """
     hint = "make the domains of its iterators (T.axis) no larger than what its loops run"
     loops, block = arith.loop_bounds(site.loops), site.node
-    if covers_domain(site.realize, loops):
+    if covers_domain(realize, loops):
         return
     terms = [it.var for it in block.iter_vars if it.kind == "reduce"]
-    if not covers_domain(site.realize, loops, terms):
+    if not covers_domain(realize, loops, terms):
         raise site.refuse(
             "its loops may not run all terms of its sum, and there all would run", hint=hint
         )

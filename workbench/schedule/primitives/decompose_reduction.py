@@ -8,7 +8,6 @@ from workbench import arith
 from workbench.access.counters import variables
 from workbench.ir import (
     TRUE,
-    BinOp,
     Block,
     BlockId,
     BlockRealize,
@@ -28,7 +27,12 @@ from workbench.ir.places import places
 from workbench.schedule.bindings import both, conjuncts
 from workbench.schedule.crossing import check_carries_nothing
 from workbench.schedule.domains import bindings, moved_by
-from workbench.schedule.factoring import check_one_to_one, init_block
+from workbench.schedule.factoring import (
+    check_first_terms,
+    check_grows,
+    check_one_to_one,
+    init_block,
+)
 from workbench.schedule.nest import nest
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.scope import (
@@ -95,6 +99,7 @@ def decompose_reduction(func: PrimFunc, block: Block, loop: For) -> Edit:
         "pick a loop further in, so that every turn of the outer ones starts again",
     )
     _check_early(site, inner)
+    check_first_terms(site, inner)
     started, predicate = _start(site, inner)
     init_nest, new = _init(site.realize, started, inner, predicate)
     func = site.places.replace(site.realize, replace(site.realize, block=_update(block)))
@@ -155,24 +160,10 @@ def _start(site: Site[Block], inner: list[For]) -> tuple[list[IterVar], Expr]:
     predicate: Expr = TRUE
     for condition in conjuncts(site.realize.predicate):
         if variables(condition) & dropped:
-            _check_grows(site, condition, dropped)
+            check_grows(site, condition, dropped)
             condition = arith.simplify(substitute(condition, first), dom)
         predicate = both(predicate, condition)
     return [it for it in site.node.iter_vars if it.kind == "spatial"], predicate
-
-
-def _check_grows(site: Site[Block], condition: Expr, dropped: set[Var]) -> None:
-    """Refuse a condition that may hold for later terms of a sum, but not for its first."""
-    match condition:
-        case BinOp("<" | "<=", a, b):
-            found = arith.linear(a - b, dropped)
-            if found is not None and all(factor >= 0 for factor in found[0].values()):
-                return
-    raise site.refuse(
-        "its T.where may leave out the first terms of a sum",
-        detail="then nothing says for which sums there is something to start",
-        hint="let T.where cut off the last terms, as split does, or none",
-    )
 
 
 def _init(

@@ -26,6 +26,7 @@ from workbench.ir import (
 )
 from workbench.schedule.crossing import check_leaves, stores_the_same
 from workbench.schedule.domains import bindings, bounds_at, domain, moved_by
+from workbench.schedule.factoring import check_terms_once
 from workbench.schedule.feeding import check_fed, makes_all
 from workbench.schedule.following import following
 from workbench.schedule.moving import (
@@ -119,6 +120,7 @@ def reverse_compute_at(
     site = plain.at(loop)
     check_loop(site, loop)
     check_stage(plain)
+    check_terms_once(site)
     check_unguarded(site)
     makers = _makers(site)
     check_all_inside(
