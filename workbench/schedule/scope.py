@@ -9,6 +9,8 @@ from typing import Any
 from workbench import arith
 from workbench.access.cells import writes_all
 from workbench.access.counters import Bounds, in_turn, variables
+from workbench.access.units import Unit, units
+from workbench.diag import Refusal
 from workbench.ir import (
     Block,
     BlockRealize,
@@ -27,7 +29,7 @@ from workbench.ir import (
     substitute,
     walk,
 )
-from workbench.ir.places import Places, places
+from workbench.ir.places import Places, inner, places
 from workbench.schedule.domains import domain
 from workbench.schedule.site import Site
 
@@ -131,6 +133,7 @@ def check_stage(site: Site[Block], sole: bool = True) -> None:
     """
     block = site.node
     check_no_choice(site)
+    check_no_bare_statement(site)
     used = {v for part in (block.init, block.body) if part is not None for v in free_vars(part)}
     direct = [one for one in site.loops if one.loop_var in used]
     if direct:
@@ -165,6 +168,36 @@ def check_no_choice(site: Site[Block]) -> None:
                 f"{whose} stands under an `if`",
                 hint="write the condition as T.where, or as T.if_then_else inside the block",
             )
+
+
+def check_no_bare_statement(site: Site[Block], only: Buffer | None = None) -> None:
+    """Refuse where a statement outside any block, beside the block, shares a buffer with it.
+
+    Who makes and who reads a value is known of blocks: such a statement would be passed over. With
+    `only`, no other buffer is looked at.
+    """
+    own = Unit(site.realize, ())
+    reads, writes = own.reads | {*buffers_read(site.node)}, own.writes
+    for bare in bare_statements(site.scope):
+        shared = writes & (bare.reads | bare.writes) | reads & bare.writes
+        if shared and (only is None or only in shared):
+            name = only.name if only else min(buffer.name for buffer in shared)
+            raise refuse_bare(site, bare, name)
+
+
+def bare_statements(realize: BlockRealize) -> list[Unit]:
+    """The statements outside any block directly in the block that `realize` runs."""
+    return [unit for part in inner(realize) for unit in units(part) if unit.block is None]
+
+
+def refuse_bare(site: Site[Any], bare: Unit, name: str) -> Refusal:
+    """The refusal of a step in whose way `bare`, which uses the buffer of that name, stands."""
+    return site.refuse(
+        f"a statement outside any block uses {name}",
+        bare.stmt,
+        detail="what a block makes and needs is known of blocks alone",
+        hint='put the statement into a block of its own: with T.block("…")',
+    )
 
 
 def may_be_left_out(where: Places, maker: BlockRealize, reader: BlockRealize) -> bool:

@@ -27,6 +27,7 @@ from workbench.schedule.regions import Box
 from workbench.schedule.scope import (
     buffers_read,
     buffers_written,
+    check_no_bare_statement,
     check_no_choice,
     is_allocated,
     region_of,
@@ -85,6 +86,7 @@ def cache_read(
     check_scope(site, storage_scope)
     buffer = nth_buffer(site, read_buffer_index, "reads")
     site = replace(site, task=f"cache_read {buffer.name} for `{block.name}`")
+    check_no_bare_statement(site, buffer)
     makers = writers(site, buffer)
     if len(makers) > 1:
         raise site.refuse(

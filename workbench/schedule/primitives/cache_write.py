@@ -25,6 +25,7 @@ from workbench.schedule.nest import statements
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import Box
 from workbench.schedule.scope import (
+    check_no_bare_statement,
     check_no_choice,
     check_starts_first,
     readers,
@@ -105,6 +106,7 @@ def cache_write(
 
 def _check_writer(site: Site[Block], buffer: Buffer) -> None:
     check_no_choice(site)
+    check_no_bare_statement(site, buffer)
     check_starts_first(site)
     block = site.node
     others = [r for r in writers(site, buffer) if r.block is not block]

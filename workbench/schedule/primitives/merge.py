@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, permutations
 
 from workbench import arith
 from workbench.access.cells import lags
@@ -29,7 +29,7 @@ from workbench.schedule.domains import bounds_at
 from workbench.schedule.feeding import check_fed
 from workbench.schedule.nest import constant_extent, nest
 from workbench.schedule.primitive import Edit, Key, primitive
-from workbench.schedule.scope import buffers_read, buffers_written
+from workbench.schedule.scope import buffers_read, buffers_written, refuse_bare
 from workbench.schedule.site import Site
 
 
@@ -188,6 +188,7 @@ def _check_order(
     site: Site[For], changed: PrimFunc, chains: list[list[For]], new: tuple[Var, ...]
 ) -> None:
     """Refuse where a turn of one loop needs what a later turn of another does, or undoes it."""
+    _check_no_bare_statement(site, chains)
     groups = [site.places.blocks_under(chain[-1]) for chain in chains]
 
     def in_order(one: BlockRealize, other: BlockRealize, buffer: Buffer) -> bool:
@@ -216,6 +217,16 @@ def _check_order(
             for buffer in buffers_read(realize.block):
                 if not all(in_order(one, two, buffer) for one, two in pairs):
                     check_fed(site, site.after(changed, realize.block.id), only=buffer)
+
+
+def _check_no_bare_statement(site: Site[For], chains: list[list[For]]) -> None:
+    """Refuse where a statement outside any block shares a buffer with what another loop runs."""
+    for one, other in permutations([[*units(chain[-1].body)] for chain in chains], 2):
+        for bare in (unit for unit in one if unit.block is None):
+            for unit in other:
+                shared = bare.writes & (unit.reads | unit.writes) | bare.reads & unit.writes
+                if shared:
+                    raise refuse_bare(site, bare, min(buffer.name for buffer in shared))
 
 
 def _in_order(

@@ -38,6 +38,7 @@ from workbench.schedule.regions import one_to_one
 from workbench.schedule.scope import (
     buffers_read,
     buffers_written,
+    check_no_bare_statement,
     check_stage,
     check_stores,
     reallocate,
@@ -94,6 +95,7 @@ def reindex(func: PrimFunc, block: Block, buffer: list[str | int] | str) -> Edit
     site = Site(func, block, f"reindex `{block.name}`")
     target, reading = named_buffer(site, buffer)
     named = replace(site, task=f"reindex {target.name} of `{block.name}`")
+    check_no_bare_statement(named, target)
     if not reading:
         check_stage(site, sole=False)
         check_stores(named, [target])

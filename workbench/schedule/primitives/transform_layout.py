@@ -26,7 +26,7 @@ from workbench.schedule.domains import domain
 from workbench.schedule.inlining import inlined
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import one_to_one
-from workbench.schedule.scope import home, reallocate
+from workbench.schedule.scope import bare_statements, home, reallocate, refuse_bare
 from workbench.schedule.site import Site
 
 
@@ -91,6 +91,9 @@ def transform_layout(
             "it is an argument, which the caller has laid out",
             hint="copy it first, with cache_read or cache_write, and lay the copy out",
         )
+    for bare in bare_statements(scope):
+        if target in bare.reads | bare.writes:
+            raise refuse_bare(site, bare, target.name)
     mapping = _mapping(site, target, index_map)
     laid = Buffer(target.name, _shape(site, target, mapping), target.type, target.scope)
     known = {
