@@ -186,7 +186,14 @@ def without_block(
     """`changed` without the block and `buffer`; also the variables of the loops that are gone."""
     left, gone = removed(changed, places(changed).realize(site.node))
     kept = [b for b in site.scope.block.alloc_buffers if b is not buffer]
-    return reallocate(left, site.scope, kept), gone
+    func = reallocate(left, site.scope, kept)
+    for realize in places(func).blocks.values():  # a block may declare what it does not read
+        if any(region.buffer is buffer for region in realize.block.reads):
+            reads = tuple(region for region in realize.block.reads if region.buffer is not buffer)
+            old = places(func).blocks[realize.block.id]
+            new = replace(old, block=replace(old.block, reads=reads))
+            func = places(func).replace(old, new)
+    return func, gone
 
 
 def domain_conditions(ends: Bounds, values: dict[Var, Expr], dom: Bounds) -> list[Expr]:
