@@ -61,7 +61,7 @@ FAULTS: dict[str, TheoryFault] = {
         ("bind", "parallel"),
     ),
     "A store is never left out": TheoryFault(
-        "access.cells",
+        "access.made",
         "writes_all",
         always(True),
         "conditional",

@@ -10,16 +10,20 @@ from weakref import WeakKeyDictionary
 
 from workbench import arith
 from workbench.access.accesses import Access
-from workbench.access.cells import all_made, of_unit, writes_all
+from workbench.access.cells import all_made, of_unit
 from workbench.access.counters import stopped, untangled, variables
 from workbench.access.facts import fact, facts, follows, positive
-from workbench.access.units import Bounds, Box, Unit, inside, touched, units
+from workbench.access.units import Bounds, Box, Unit, inside, same_cell, touched, units
 from workbench.ir import (
     BinOp,
+    Block,
+    BlockRealize,
     Buffer,
+    BufferStore,
     Const,
     Expr,
     For,
+    IfThenElse,
     Range,
     Stmt,
     Var,
@@ -28,6 +32,7 @@ from workbench.ir import (
     substitute,
     walk,
 )
+from workbench.ir.places import inner
 
 
 def made_there(
@@ -237,3 +242,74 @@ def _told_by_cell(
         more = arith.simplify(substitute(more, solved), dom)
         if set(own).isdisjoint(free_vars(more)):
             yield more
+
+
+# --- what a block surely writes -------------------------------------------------------------------
+
+_sure: WeakKeyDictionary[Block, dict[Buffer, bool]] = WeakKeyDictionary()
+
+
+def writes_all(block: Block, buffer: Buffer) -> bool:
+    """Whether each instance of `block` is proved to store every cell of `buffer` that it declares.
+
+    A store under an `if` may leave its cell as it was.
+    """
+    known = _sure.setdefault(block, {})
+    if buffer not in known:
+        known[buffer] = _writes_all(block, buffer)
+    return known[buffer]
+
+
+def _writes_all(block: Block, buffer: Buffer) -> bool:
+    region = next((r.region for r in block.writes if r.buffer is buffer), None)
+    if region is None or not all(isinstance(r.extent, Const) for r in region):
+        return False
+    sizes = tuple(int(r.extent.value) for r in region if isinstance(r.extent, Const))
+    sure = [
+        unit
+        for unit in sure_units(block.body)
+        if buffer in unit.writes and not (unit.block and not writes_all(unit.block, buffer))
+    ]
+    dom: Bounds = dict(arith.loop_bounds([loop for unit in sure for loop in unit.loops]))
+    whole_boxes = [one for unit in sure for one in filled(unit, buffer, dom)]
+    boxes = joined([one.box for one in whole_boxes if not one.access.guards])
+    if any(inside(region, box, buffer.shape, dom) for box in boxes):
+        return True
+    every = [one for unit in sure for one in of_unit(unit, buffer, "write", {})]
+    made = [_relative(one, region, dom) for one in every]
+    corner = tuple(const(0, r.min.dtype) for r in region)
+    whole: Access[For] = Access(block, buffer, True, corner, sizes, (), ())
+    return all_made([whole], made, sizes, dom) is True
+
+
+def sure_units(stmt: Stmt, loops: tuple[For, ...] = ()) -> Iterator[Unit]:
+    """The outermost blocks and bare stores in `stmt` that no condition keeps from running.
+
+    Of a choice, those to which the other case has a store to the same cell.
+    """
+    if isinstance(stmt, (BlockRealize, BufferStore)):
+        yield Unit(stmt, loops)
+    elif isinstance(stmt, IfThenElse):
+        if stmt.else_case is not None:
+            others = list(sure_units(stmt.else_case, loops))
+            for unit in sure_units(stmt.then_case, loops):
+                if any(_stores_there_too(unit, other) for other in others):
+                    yield unit
+    else:
+        below = (*loops, stmt) if isinstance(stmt, For) else loops
+        for child in inner(stmt):
+            yield from sure_units(child, below)
+
+
+def _stores_there_too(a: Unit, b: Unit) -> bool:
+    """Whether two bare stores in the same loops are proved to store to one cell."""
+    x, y = a.stmt, b.stmt
+    if not isinstance(x, BufferStore) or not isinstance(y, BufferStore) or a.loops != b.loops:
+        return False
+    return x.buffer is y.buffer and same_cell(x.indices, y.indices)
+
+
+def _relative(access: Access[For], region: Box, dom: Bounds) -> Access[For]:
+    """`access` told from the first cell of `region` on, so that what both move with is gone."""
+    pairs = zip(access.indices, region, strict=True)
+    return replace(access, indices=tuple(arith.simplify(i - r.min, dom) for i, r in pairs))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from workbench import arith
-from workbench.access.cells import sure_units, writes_all
 from workbench.access.counters import Bounds
 from workbench.access.iterations import feeds
+from workbench.access.made import sure_units, writes_all
 from workbench.access.units import units
 from workbench.diag import Refusal
 from workbench.ir import Block, BlockRealize, Buffer, For, Stmt

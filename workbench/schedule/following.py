@@ -8,8 +8,8 @@ of its iterators is solved for from the cell that is made.
 from __future__ import annotations
 
 from workbench import arith
-from workbench.access.cells import writes_all
 from workbench.access.counters import Bounds, counted, untangled, variables
+from workbench.access.made import writes_all
 from workbench.ir import (
     Block,
     BlockRealize,

@@ -9,8 +9,8 @@ from typing import TypeAlias
 from weakref import WeakKeyDictionary
 
 from workbench import arith
-from workbench.access.cells import writes_all
 from workbench.access.counters import Bounds, counted, put, untangled, variables, with_counters
+from workbench.access.made import writes_all
 from workbench.ir import (
     TRUE,
     BinOp,

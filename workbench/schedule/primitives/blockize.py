@@ -130,7 +130,7 @@ def _inside(site: Site[For]) -> tuple[BlockRealize, list[For]]:
         raise site.refuse(
             f"what is in memory says which iterations of `{realize.block.name}` run",
             realize,
-            hint="read that inside the block, not in its T.axis",
+            hint="read that inside the block, not in its T.axis or T.where",
         )
     used = set(free_vars(realize.block))
     direct = [one for one in loops if one.loop_var in used]
