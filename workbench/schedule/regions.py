@@ -87,7 +87,8 @@ def _exact_box(
     values, inner, predicate = counted(realize, inner)
     known = {**dom, **inner}
     plain = replace(realize, iter_values=tuple(values), predicate=TRUE)
-    if not all(stays_in_domain(c, plain, known) for c in conjuncts(predicate)):
+    naming = _only(plain, _naming(region, domain(realize.block)))
+    if not all(stays_in_domain(c, naming, known) for c in conjuncts(predicate)):
         return None
     ranges = _told_by(values, region, realize)
     widths = [width(r, known) for r in ranges]
@@ -105,19 +106,31 @@ def _exact_box(
     return box if one_to_one(mins, varying, dom) else None
 
 
+def _naming(region: BufferRegion, ends: Bounds) -> set[Var]:
+    """The iterators that an index of `region` tells alone: beyond their domains lie other cells."""
+    found: set[Var] = set()
+    for r in region.region:
+        told = arith.linear(r.min, ends)
+        if told is not None and isinstance(told[1], Const) and len(told[0]) == 1:
+            found |= {*told[0]}
+    return found
+
+
+def _only(realize: BlockRealize, of: Collection[Var]) -> BlockRealize:
+    """`realize` with those of its iterators alone that are in `of`."""
+    bound = bindings(realize)
+    kept = tuple(it for it in realize.block.iter_vars if it.var in of)
+    block = replace(realize.block, iter_vars=kept)
+    return replace(realize, iter_values=tuple(bound[it.var] for it in kept), block=block)
+
+
 def covers_domain(realize: BlockRealize, loops: Bounds, of: Collection[Var] | None = None) -> bool:
     """Whether the loops around it run a block for all of its domain, as far as can be proved.
 
     With `of`, only these of its iterators are looked at.
     """
     if of is not None:
-        bound = bindings(realize)
-        kept = tuple(it for it in realize.block.iter_vars if it.var in of)
-        realize = replace(
-            realize,
-            iter_values=tuple(bound[it.var] for it in kept),
-            block=replace(realize.block, iter_vars=kept),
-        )
+        realize = _only(realize, of)
     values, loops, predicate = counted(realize, loops)
     counts = replace(realize, iter_values=tuple(values))
     if any(isinstance(n, BufferLoad) for value in values for n in walk(value)):
