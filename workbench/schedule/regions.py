@@ -89,8 +89,11 @@ def _exact_box(
     values, inner, predicate = counted(realize, inner)
     known = {**dom, **inner}
     plain = replace(realize, iter_values=tuple(values), predicate=TRUE)
-    left = [c for c in conjuncts(predicate) if not stays_in_domain(c, plain, known)]
-    if not all(starts_all(in_iterators(c, plain), realize.block) for c in left):
+    naming = _only(plain, _naming(region, domain(realize.block)))
+    left = [c for c in conjuncts(predicate) if not stays_in_domain(c, naming, known)]
+    reduced = [it.var for it in realize.block.iter_vars if it.kind == "reduce"]
+    terms = _only(plain, [*(it.var for it in naming.block.iter_vars), *reduced])
+    if not all(starts_all(in_iterators(c, terms), terms.block) for c in left):
         return None
     if left and not starts_first(plain, inner, any_order=True):
         return None
@@ -110,19 +113,31 @@ def _exact_box(
     return box if one_to_one(mins, varying, dom) else None
 
 
+def _naming(region: BufferRegion, ends: Bounds) -> set[Var]:
+    """The iterators that an index of `region` tells alone: beyond their domains lie other cells."""
+    found: set[Var] = set()
+    for r in region.region:
+        told = arith.linear(r.min, ends)
+        if told is not None and isinstance(told[1], Const) and len(told[0]) == 1:
+            found |= {*told[0]}
+    return found
+
+
+def _only(realize: BlockRealize, of: Collection[Var]) -> BlockRealize:
+    """`realize` with those of its iterators alone that are in `of`."""
+    bound = bindings(realize)
+    kept = tuple(it for it in realize.block.iter_vars if it.var in of)
+    block = replace(realize.block, iter_vars=kept)
+    return replace(realize, iter_values=tuple(bound[it.var] for it in kept), block=block)
+
+
 def covers_domain(realize: BlockRealize, loops: Bounds, of: Collection[Var] | None = None) -> bool:
     """Whether the loops around it run a block for all of its domain, as far as can be proved.
 
     With `of`, only these of its iterators are looked at.
     """
     if of is not None:
-        bound = bindings(realize)
-        kept = tuple(it for it in realize.block.iter_vars if it.var in of)
-        realize = replace(
-            realize,
-            iter_values=tuple(bound[it.var] for it in kept),
-            block=replace(realize.block, iter_vars=kept),
-        )
+        realize = _only(realize, of)
     return runs_over(realize, loops) == domain(realize.block)
 
 

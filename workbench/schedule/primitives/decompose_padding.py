@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from workbench import arith
 from workbench.access.counters import Bounds, variables
+from workbench.access.units import writes_apart
 from workbench.ir import (
     Block,
     BlockId,
@@ -24,7 +25,7 @@ from workbench.ir import (
     substitute,
 )
 from workbench.schedule.bindings import conjuncts
-from workbench.schedule.domains import domain, joined
+from workbench.schedule.domains import bindings, domain, joined
 from workbench.schedule.inlining import only_store, tidied, with_regions
 from workbench.schedule.nest import fresh_nest, iter_var, nest, resized
 from workbench.schedule.primitive import Edit, primitive
@@ -92,10 +93,23 @@ def decompose_padding(func: PrimFunc, block: Block, loop: For) -> Edit:
             hint="name a loop that holds nothing but the block that pads",
         )
     check_stage(plain)
+    _check_each_once(site, loops)
     padding = _padding(site)
     filled, new = _filled(site.realize, loops, padding)
     copied = _copied(site.realize, loops, padding, site.bounds)
     return Edit(site.places.replace(loop, seq(filled, copied)), new)
+
+
+def _check_each_once(site: Site[Block], loops: list[For]) -> None:
+    """Refuse where a turn of `loops` may fill a cell over what an earlier one has copied."""
+    turning = {one.loop_var for one in loops}
+    still = (v for v, value in bindings(site.realize).items() if not variables(value) & turning)
+    if writes_apart(site.node, frozenset(still)) is not True:
+        raise site.refuse(
+            f"two iterations of `{site.name}` may write one cell, and the last one counts",
+            hint=f"give {site.node.writes[0].buffer.name} an axis more, so that each iteration has "
+            "its own cell",
+        )
 
 
 def _padding(site: Site[Block]) -> Padding:
@@ -115,7 +129,7 @@ def _padding(site: Site[Block]) -> Padding:
     parts = conjuncts(condition)
     mine = joined(c for c in parts if variables(c) & set(ends))
     asked = [c for c in parts if not variables(c) & set(ends)]
-    single = all(len(variables(c)) == 1 for c in parts)
+    single = all(len(variables(c)) == 1 and not arith.reads_memory(c) for c in parts)
     box = arith.narrow(ends, mine)
     empty = any(low > high for low, high in box.values())
     if not single or empty or not arith.prove(mine, box):
