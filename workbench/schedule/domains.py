@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from workbench import arith
 from workbench.access.counters import Bounds, variables
 from workbench.diag import Refusal
-from workbench.ir import TRUE, Block, BlockRealize, Expr, For, Stmt, Var
+from workbench.ir import TRUE, Block, BlockRealize, Const, Expr, For, Stmt, Var
 from workbench.ir.places import Places
 from workbench.schedule.bindings import both
 
@@ -38,7 +38,7 @@ def domain(block: Block) -> Bounds:
     for iterator in block.iter_vars:
         low = arith.bounds(iterator.dom.min, {})
         high = arith.bounds(iterator.dom.min + iterator.dom.extent - 1, {})
-        if low is None or high is None:
+        if low is None or high is None or low[0] != low[1] or high[0] != high[1]:
             raise Refusal(
                 f"Can't work with `{block.name}`: the domain of `{iterator.var.name}` varies",
                 block,
@@ -46,6 +46,11 @@ def domain(block: Block) -> Bounds:
             )
         found[iterator.var] = (low[0], high[1])
     return found
+
+
+def runs_fixed(loop: For) -> bool:
+    """Whether `loop` runs for the same values each time, whatever its bounds are."""
+    return isinstance(loop.min, Const) and isinstance(loop.extent, Const)
 
 
 class InScope(dict[Var, tuple[int, int]]):
@@ -58,8 +63,11 @@ class InScope(dict[Var, tuple[int, int]]):
         )
 
     def of(self, loops: Iterable[For]) -> Bounds:
-        """The bounds of the variables of `loops` alone."""
-        return {loop.loop_var: self[loop.loop_var] for loop in loops}
+        """The bounds of the variables of `loops` alone, each of which takes every value there."""
+        return {
+            (var := loop.loop_var): self[var] if runs_fixed(loop) else self.__missing__(var)
+            for loop in loops
+        }
 
 
 def bounds_at(where: Places, stmt: Stmt) -> InScope:

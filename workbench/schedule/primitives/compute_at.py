@@ -9,7 +9,7 @@ from workbench import arith
 from workbench.access.counters import Bounds
 from workbench.ir import Block, BlockRealize, Buffer, For, PrimFunc
 from workbench.schedule.crossing import check_leaves
-from workbench.schedule.domains import bounds_at
+from workbench.schedule.domains import bounds_at, runs_fixed
 from workbench.schedule.feeding import check_fed, makes_all
 from workbench.schedule.moving import (
     check_all_inside,
@@ -144,10 +144,11 @@ def _check_partial(site: Site[Block], there: Site[Block]) -> None:
     """Refuse a block that ran for a part of its domain, and would run for more or read too much."""
     hint = "make the domains of its iterators (T.axis) no larger than what its loops run"
     loops, block = arith.loop_bounds(site.loops), site.node
-    if covers_domain(site.realize, loops):
+    fixed = all(map(runs_fixed, site.loops))
+    if fixed and covers_domain(site.realize, loops):
         return
     terms = [it.var for it in block.iter_vars if it.kind == "reduce"]
-    if not covers_domain(site.realize, loops, terms):
+    if not ((fixed or not terms) and covers_domain(site.realize, loops, terms)):
         raise site.refuse(
             "its loops may not run all terms of its sum, and there all would run", hint=hint
         )
