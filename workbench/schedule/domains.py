@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from workbench import arith
 from workbench.access.counters import Bounds, variables
 from workbench.diag import Refusal
-from workbench.ir import TRUE, Block, BlockRealize, Expr, For, Stmt, Var
+from workbench.ir import TRUE, Block, BlockRealize, Const, Expr, For, Stmt, Var
 from workbench.ir.places import Places
 from workbench.schedule.bindings import both
 
@@ -38,7 +38,7 @@ def domain(block: Block) -> Bounds:
     for iterator in block.iter_vars:
         low = arith.bounds(iterator.dom.min, {})
         high = arith.bounds(iterator.dom.min + iterator.dom.extent - 1, {})
-        if low is None or high is None:
+        if low is None or high is None or low[0] != low[1] or high[0] != high[1]:
             raise Refusal(
                 f"Can't work with `{block.name}`: the domain of `{iterator.var.name}` varies",
                 block,
@@ -48,18 +48,31 @@ def domain(block: Block) -> Bounds:
     return found
 
 
+def runs_fixed(loop: For) -> bool:
+    """Whether `loop` runs for the same values each time, whatever its bounds are."""
+    return isinstance(loop.min, Const) and isinstance(loop.extent, Const)
+
+
 class InScope(dict[Var, tuple[int, int]]):
     """The bounds of variables in scope; to ask for those of a loop whose bounds vary is refused."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loops: dict[Var, For] = {}  # those in scope
 
     def __missing__(self, var: Var) -> tuple[int, int]:
         raise Refusal(
             f"Can't work with `{var.name}`: how often it runs varies",
+            *(loop for loop in (self.loops.get(var),) if loop),
             hint="let it run over all that it may, and leave iterations out with T.where",
         )
 
     def of(self, loops: Iterable[For]) -> Bounds:
-        """The bounds of the variables of `loops` alone."""
-        return {loop.loop_var: self[loop.loop_var] for loop in loops}
+        """The bounds of the variables of `loops` alone, each of which takes every value there."""
+        return {
+            (var := loop.loop_var): self[var] if runs_fixed(loop) else self.__missing__(var)
+            for loop in loops
+        }
 
 
 def bounds_at(where: Places, stmt: Stmt) -> InScope:
@@ -67,6 +80,7 @@ def bounds_at(where: Places, stmt: Stmt) -> InScope:
     found = InScope()
     for outer in where.above(stmt):
         if isinstance(outer, For):
+            found.loops[outer.loop_var] = outer
             found.update(arith.loop_bounds([outer]))
         elif isinstance(outer, BlockRealize):
             found.update(domain(outer.block))

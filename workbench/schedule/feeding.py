@@ -18,6 +18,7 @@ from workbench.schedule.regions import Box, contains, exact, touched
 from workbench.schedule.scope import (
     buffers_read,
     common_loops,
+    counted_from,
     may_be_left_out,
     region_of,
     starts_first,
@@ -50,7 +51,7 @@ def check_fed(
             if where.position[maker] > where.position[reader.realize]:
                 flow.check_still_there()
                 continue
-            if finished or not starts_first(maker, arith.loop_bounds(where.loops_above(maker))):
+            if finished or not starts_first(maker, counted_from(where.loops_above(maker))):
                 flow.check_finished()
             flow.check_made()
 

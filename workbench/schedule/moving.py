@@ -29,7 +29,7 @@ from workbench.ir import (
 )
 from workbench.ir.places import places
 from workbench.schedule.bindings import conjuncts
-from workbench.schedule.domains import bindings, bounds_at, domain, joined, moved_by
+from workbench.schedule.domains import bindings, bounds_at, domain, joined, moved_by, runs_fixed
 from workbench.schedule.nest import serial_nest, statements
 from workbench.schedule.primitive import Edit
 from workbench.schedule.regions import (
@@ -275,9 +275,13 @@ def fixed_by_refilling(site: Site[Block], loop: For) -> dict[Var, Expr]:
             "or give that an axis more",
         )
     both = _around_both(site, loop)
-    own = arith.loop_bounds(site.places.all_loops_above(realize))
+    around = site.places.all_loops_above(realize)
+    own = arith.loop_bounds(around)
     inner = {v: ends for v, ends in own.items() if v not in both}
-    if not covers_domain(realize, inner, [var for var in domain(block) if var not in fixed]):
+    varies = any(one.loop_var not in both and not runs_fixed(one) for one in around)
+    if varies or not covers_domain(
+        realize, inner, [var for var in domain(block) if var not in fixed]
+    ):
         raise _not_whole(site)
     return fixed
 

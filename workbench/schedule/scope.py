@@ -17,6 +17,7 @@ from workbench.ir import (
     Buffer,
     BufferLoad,
     BufferRegion,
+    Const,
     Expr,
     For,
     IfThenElse,
@@ -287,9 +288,15 @@ def starts_first(realize: BlockRealize, dom: Bounds, any_order: bool = False) ->
     )
 
 
+def counted_from(loops: Sequence[For]) -> Bounds:
+    """The bounds of those of `loops` of which it is known where they begin."""
+    begin = {one.loop_var for one in loops if isinstance(one.min, Const)}
+    return {v: ends for v, ends in arith.loop_bounds(loops).items() if v in begin}
+
+
 def check_starts_first(site: Site[Block]) -> None:
     """Refuse a sum that its init starts anew in a turn of its loops that is not the first."""
-    if site.node.init is None or starts_first(site.realize, arith.loop_bounds(site.loops)):
+    if site.node.init is None or starts_first(site.realize, counted_from(site.loops)):
         return
     summed = next(it.var.name for it in site.node.iter_vars if it.kind == "reduce")
     raise site.refuse(

@@ -9,7 +9,7 @@ from workbench import arith
 from workbench.access.counters import Bounds
 from workbench.ir import Block, BlockRealize, Buffer, For, PrimFunc
 from workbench.schedule.crossing import check_leaves
-from workbench.schedule.domains import bounds_at, domain
+from workbench.schedule.domains import bounds_at, domain, runs_fixed
 from workbench.schedule.factoring import check_terms_once
 from workbench.schedule.feeding import check_fed, makes_all
 from workbench.schedule.moving import (
@@ -152,10 +152,11 @@ def _check_partial(site: Site[Block], there: Site[Block], realize: BlockRealize)
     """
     hint = "make the domains of its iterators (T.axis) no larger than what its loops run"
     loops, block = arith.loop_bounds(site.loops), site.node
-    if covers_domain(realize, loops):
+    fixed = all(map(runs_fixed, site.loops))
+    if fixed and covers_domain(realize, loops):
         return
     terms = [it.var for it in block.iter_vars if it.kind == "reduce"]
-    if not covers_domain(realize, loops, terms):
+    if not ((fixed or not terms) and covers_domain(realize, loops, terms)):
         raise site.refuse(
             "its loops may not run all terms of its sum, and there all would run", hint=hint
         )
