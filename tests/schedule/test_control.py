@@ -1,4 +1,4 @@
-"""What a program writes does not decide which of its blocks run, or it cannot be scheduled."""
+"""Programs that cannot be scheduled: verbs believe what their blocks declare."""
 
 import pytest
 
@@ -86,3 +86,75 @@ def test_a_buffer_that_is_written_decides(name: str):
 def test_an_argument_that_is_only_read_may_decide():
     sch = wb.Schedule(corpus.program("partly made", "a row's length"))
     sch.bind("i", "blockIdx.x")
+
+
+DECLARED = corpus.family("""\
+What blocks declare, and do not keep.
+
+== reads nothing
+A[8]; B[8]
+for i in range(8):
+    with T.block("B"):
+        vi = T.axis.spatial(8, i)
+        T.reads()
+        T.writes(B[vi])
+        B[vi] = A[vi]
+
+== reads its neighbour
+A[8]; B[8]
+for i in range(7):
+    with T.block("B"):
+        vi = T.axis.spatial(7, i)
+        T.reads(A[vi])
+        T.writes(B[vi])
+        B[vi] = A[vi] + A[vi + 1]
+
+== writes its neighbour
+A[8]; B[8]
+for i in range(7):
+    with T.block("B"):
+        vi = T.axis.spatial(7, i)
+        T.reads(A[vi])
+        T.writes(B[vi])
+        B[vi + 1] = A[vi]
+
+== more turns than values
+A[8]; B[4]
+for i in range(6):
+    with T.block("B"):
+        vi = T.axis.spatial(4, i)
+        B[vi] = A[vi]
+""")
+FOUND = {
+    "reads nothing": "`B` reads A, which its T.reads leaves out.",
+    "reads its neighbour": "`B` reads A[1], which its T.reads leaves out.",
+    "writes its neighbour": "`B` writes B[1], which its T.writes leaves out.",
+    "more turns than values": "`B` runs for vi = 4, beyond its T.axis.",
+}
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_a_block_does_more_than_it_declares(name: str):
+    with pytest.raises(wb.ScheduleError) as refused:
+        wb.Schedule(script.parse(DECLARED[name]))
+    assert refused.value.headline == f"Can't schedule main: {FOUND[name]}"
+    assert refused.value.where and refused.value.hint
+
+
+def test_turns_that_a_loop_does_not_have_declare_nothing():
+    text = """\
+Right.
+
+== a triangle inside a block
+A[6]; B[6]
+for i in range(6):
+    with T.block("B"):
+        vi = T.axis.spatial(6, i)
+        T.reads(A[0 : vi + 1])
+        T.writes(B[vi])
+        B[vi] = 0.0
+        for k in range(vi + 1):
+            B[vi] = B[vi] + A[k]
+"""
+    (program,) = corpus.family(text).values()
+    assert wb.Schedule(script.parse(program)).get_blocks()

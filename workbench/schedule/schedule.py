@@ -16,7 +16,7 @@ from workbench.ir.places import places
 from workbench.schedule import file, primitive
 from workbench.schedule.actions import Verdict, verdicts
 from workbench.schedule.arguments import Call, bind, shown
-from workbench.schedule.control import check_control
+from workbench.schedule.control import check_control, check_declared, check_domains
 from workbench.schedule.errors import ScheduleError, UnknownVerb
 from workbench.schedule.find import Finder
 from workbench.schedule.handles import BlockHandle, Handle, LoopHandle
@@ -53,6 +53,8 @@ class Schedule:
         for func in mod.functions:
             try:
                 check_control(func)
+                check_declared(func)
+                check_domains(func)
             except Refusal as refusal:
                 raise as_error(refusal, func, "") from None
         names = [func.name for func in mod.functions]
