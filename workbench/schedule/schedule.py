@@ -36,6 +36,9 @@ class Schedule:
     `program` is a PrimFunc or an IRModule. Each primitive is a method; it moves this schedule to
     the program that it makes. Applying a step again at the same place goes to the program that it
     made before, and returns the same handles.
+
+    Raises ScheduleError for what is no program, and for one in which blocks do more than they
+    declare, or whose own stores decide, outside of a block, which blocks run.
     """
 
     def __init__(self, program: PrimFunc | IRModule) -> None:
