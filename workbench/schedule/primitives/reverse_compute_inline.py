@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from workbench.access.made import made_there
 from workbench.access.units import same_cell, writes_apart
 from workbench.arith import bounds, simplify
 from workbench.ir import (
@@ -14,8 +15,10 @@ from workbench.ir import (
     BufferLoad,
     BufferStore,
     Expr,
+    For,
     Node,
     PrimFunc,
+    Stmt,
     Var,
     binary,
     rewrite,
@@ -40,6 +43,7 @@ from workbench.schedule.scope import (
     buffers_read,
     buffers_written,
     check_stage,
+    common_loops,
     consumers,
     is_allocated,
     producers,
@@ -106,6 +110,7 @@ def reverse_compute_inline(func: PrimFunc, block: Block) -> Edit:
     changed = site.places.replace(feeder, _fused(feeder, store, made, solved, asked))
     changed, gone = without_block(site, changed, buffer)
     there = site.after(changed, feeder.block.id)
+    _check_turn(site, feeder, there)
     check_leaves(site, there)
     check_fed(site, there)
     for reader in consumers(there):
@@ -238,6 +243,33 @@ def _check_reached(
         feeder,
         hint=f"put `{feeder.block.name}` into it with compute_inline instead",
     )
+
+
+def _check_turn(site: Site[Block], feeder: BlockRealize, there: Site[Block]) -> None:
+    """Refuse where, in a turn of loops around both, the feeder's iterations are for other cells.
+
+    What the block stored in another turn, of what was made there, would be stored in this one.
+    """
+    shared = common_loops(site.places, (feeder, site.realize))
+    if not shared:
+        return
+    before = _below(site, shared)
+    after = _below(there, shared)
+    dom = {**site.bounds, **there.bounds}
+    for buffer in buffers_written(site.node):
+        if not made_there(before, after, buffer, dom, kind="write"):
+            raise site.refuse(
+                f"a turn of `{shared[-1].loop_var.name}` may make more than it stores",
+                site.node,
+                feeder,
+                hint=f"put `{feeder.block.name}` into it with compute_inline instead",
+            )
+
+
+def _below(site: Site[Block], shared: list[For]) -> Stmt:
+    """The nest of the block below the loops `shared`, told by their variables."""
+    around = {loop.loop_var for loop in shared}
+    return next((loop for loop in site.loops if loop.loop_var not in around), site.realize)
 
 
 def _fused(
