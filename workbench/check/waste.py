@@ -49,7 +49,7 @@ def _repeated_work(nest: Nest, unit: Unit) -> Iterator[Finding]:
 def _runs(unit: Unit, loops: list[For]) -> int:
     """How often the block runs in `loops`, at the first iteration of those around."""
     most = prod(extent_of(loop) for loop in loops)
-    if unit.predicate is TRUE or most > arith.POINTS:
+    if unit.predicate is TRUE or arith.reads_memory(unit.predicate) or most > arith.POINTS:
         return most
     holds = compiled(unit.predicate)
     dom = arith.loop_bounds(unit.loops)
