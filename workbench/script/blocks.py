@@ -203,7 +203,7 @@ def _hidden(r: Reader, head: Head) -> dict[Var, tuple[str, str]]:
     seen = (node for scope in r.scopes for node in scope.values() if isinstance(node, Var))
     advice = {var: (_OUTSIDE, bind) for var in seen if var in r.extents}
     for i, value in head.axes:
-        if isinstance(value, Var):
+        if isinstance(value, Var) and value in r.extents:  # no iterator of a block around
             advice[value] = (_OUTSIDE, f"write `{i.var.name}`, which is bound to it")
     return advice
 

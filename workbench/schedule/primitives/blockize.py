@@ -111,6 +111,13 @@ def blockize(func: PrimFunc, target: For, preserve_unit_iters: bool = True) -> E
     if block.init is not None:
         check_first_terms(within, loops)
         _check_start(within, parts, inside, turn)
+    for part in parts if outside is TRUE else ():
+        ends = arith.bounds(part.outer, dom)
+        if ends is not None and ends[1] >= part.count:
+            raise within.refuse(
+                f"its turns go beyond the T.axis of {part.var.name}",
+                hint="leave it as it is: its T.where keeps it from running there",
+            )
     made = _outer_block(parts, outer, small, loops, site.bounds)
     new = BlockRealize(tuple(p.outer for p in parts), outside, made)
     return Edit(site.places.replace(target, new), made.id)
