@@ -66,7 +66,7 @@ def refuse_conflict(func: PrimFunc, loop: For, task: str, doers: Doers) -> None:
         _refuse_own(loop, unit, dom, task, doers, free)
     for reader in below:
         for buffer in reader.reads:
-            _refuse_flow(loop, reader, buffer, below, dom, task, doers)
+            _refuse_flow(loop, around, reader, buffer, below, dom, task, doers)
     for one, other in combinations(below, 2):
         for buffer in sorted(one.writes & other.writes, key=lambda b: b.name):  # always the same
             _refuse_overwriting(loop, one, other, buffer, dom, task, doers)
@@ -179,13 +179,28 @@ def _example(loop: For, unit: Unit, dom: Bounds) -> Clash | None:
 
 
 def _refuse_flow(
-    loop: For, reader: Unit, buffer: Buffer, below: list[Unit], dom: Bounds, task: str, doers: Doers
+    loop: For,
+    around: list[For],
+    reader: Unit,
+    buffer: Buffer,
+    below: list[Unit],
+    dom: Bounds,
+    task: str,
+    doers: Doers,
 ) -> None:
     """Refuse where an iteration needs a cell of `buffer` that only another iteration writes."""
     writers = [u for u in below if buffer in u.writes and u.stmt is not reader.stmt]
     if not writers or any(feeds(loop.body, writer, reader, buffer, dom) for writer in writers):
         return
-    if not any(carries(loop, writer, reader, buffer, dom) for writer in writers):
+    if doers == "threads" and buffer.scope != "shared":
+        # nothing orders threads from turn to turn of the loops around, either
+        moving = dict.fromkeys(one for unit in (reader, *writers) for one in unit.loops)
+        turns = tuple(o for o in around if o.thread is None and o not in moving)
+        others = [replace(writer, loops=(*turns, *writer.loops)) for writer in writers]
+        user = replace(reader, loops=(*turns, *reader.loops))
+    else:
+        others, user = writers, reader
+    if not any(carries(loop, writer, user, buffer, dom) for writer in others):
         return
     if _wait(buffer, doers) and all(
         _in_order(loop, below, (reader, "read"), (writer, "write"), buffer, dom)
