@@ -258,3 +258,20 @@ def test_a_kernel_that_provably_does_nothing():
     kernel.emulate(np.arange(8, dtype="float32"), result)
     assert result.tolist() == [1.0] * 8
     assert "C[" not in kernel.source
+
+
+def test_a_division_that_a_condition_keeps_away_from_the_only_turn():
+    func = script.parse("""
+@T.prim_func
+def main(n: T.Buffer((4,), "int32"), C: T.Buffer((4,), "int32")):
+    for t in T.thread_binding(4, thread="threadIdx.x"):
+        for i in range(1):
+            with T.block("C"):
+                vt, vi = T.axis.remap("SS", [t, i])
+                T.where(t < i)
+                C[vt] = n[vt] // vi
+""")
+    kernel = wb.build(func)
+    c = np.full(4, 7, "int32")
+    kernel.emulate(np.arange(4, dtype="int32"), c)
+    assert c.tolist() == [7, 7, 7, 7]

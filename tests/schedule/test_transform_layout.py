@@ -153,3 +153,25 @@ def test_a_map_that_is_nested_deep(text: str, found: str):
     assert len(refused.value.headline) <= 120
     shown = str(refused.value)
     assert f"\nfound: {found}" in shown and len(shown) < 20_000
+
+
+def test_a_buffer_that_a_block_names_and_does_not_read():
+    sch = wb.Schedule(
+        script.parse("""
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
+    B = T.alloc_buffer((8,), "float32")
+    for i in range(8):
+        with T.block("B"):
+            v = T.axis.spatial(8, i)
+            B[v] = A[v] * 2.0
+        with T.block("C"):
+            v = T.axis.spatial(8, i)
+            T.reads(A[v], B[v])
+            T.writes(C[v])
+            C[v] = A[v]
+""")
+    )
+    sch.transform_layout("B", "B", "lambda i: (i // 2, i % 2)")
+    assert script.show(script.parse(script.show(sch.func))) == script.show(sch.func)
+    assert "T.reads(A[v])" in script.show(sch.func).partition('T.block("C")')[2]

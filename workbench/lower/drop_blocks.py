@@ -50,7 +50,7 @@ class _Dropper:
             case IfThenElse(condition, then_case, else_case):
                 return self._guarded(condition, then_case, else_case)
             case For(extent=Const(value=1)):
-                return self.statement(substitute(stmt.body, {stmt.loop_var: stmt.min}))
+                return self._once(stmt)
             case For():
                 return self._loop(stmt)
             case SeqStmt(stmts):
@@ -60,6 +60,13 @@ class _Dropper:
                 done = tuple(self.index(i) for i in indices)
                 return BufferStore(buffer, self.value(value), done)
         raise TypeError(f"{type(stmt).__name__} cannot stand in a program")
+
+    def _once(self, loop: For) -> Stmt | None:
+        try:
+            body = substitute(loop.body, {loop.loop_var: loop.min})
+        except ZeroDivisionError:  # a condition inside keeps that division from being run
+            return self._loop(loop)
+        return self.statement(body)
 
     def _loop(self, loop: For) -> For | None:
         body = self.statement(loop.body)

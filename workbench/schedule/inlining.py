@@ -137,16 +137,23 @@ def _digits(
         asked.append(binary("==", rest % above, 0))
 
 
-def inlined(realize: BlockRealize, change: Callable[[Node], Node | None]) -> BlockRealize:
-    """`realize` with `change` applied to its loads and stores, and regions inferred anew."""
+def inlined(
+    realize: BlockRealize, buffer: Buffer, change: Callable[[BufferLoad | BufferStore], Node]
+) -> BlockRealize:
+    """`realize` with `change` applied to loads and stores of `buffer`, and its regions inferred.
+
+    A block may also say that it reads `buffer`, and not do so: then that region alone goes.
+    """
 
     def visit(node: Node) -> Node | None:
         changed = rebuild(node, visit)
-        if isinstance(changed, (BufferLoad, BufferStore)):
+        if isinstance(changed, (BufferLoad, BufferStore)) and changed.buffer is buffer:
             return change(changed)
         if isinstance(changed, Block) and isinstance(node, Block):
             same = changed.body is node.body and changed.init is node.init
-            return node if same else with_regions(changed)
+            if same and all(r.buffer is not buffer for r in (*node.reads, *node.writes)):
+                return node
+            return with_regions(changed)
         return changed
 
     result = visit(realize)

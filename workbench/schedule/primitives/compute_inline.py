@@ -6,7 +6,17 @@ from collections.abc import Callable
 
 from workbench.access.counters import Bounds
 from workbench.arith import simplify
-from workbench.ir import Block, Buffer, BufferLoad, Expr, Node, PrimFunc, Var, cast, substitute
+from workbench.ir import (
+    Block,
+    BufferLoad,
+    BufferStore,
+    Expr,
+    Node,
+    PrimFunc,
+    Var,
+    cast,
+    substitute,
+)
 from workbench.ir.places import places
 from workbench.schedule.bindings import conjuncts
 from workbench.schedule.crossing import check_leaves
@@ -75,8 +85,16 @@ def compute_inline(func: PrimFunc, block: Block) -> Edit:
     changed = func
     for reader in readers:
         old = places(changed).blocks[reader.block.id]
-        use = _use(buffer, slots, found[0], value, domain(old.block))
-        changed = places(changed).replace(old, inlined(old, use))
+        use = _use(slots, found[0], value, domain(old.block))
+        try:
+            changed = places(changed).replace(old, inlined(old, buffer, use))
+        except ZeroDivisionError:
+            raise site.refuse(
+                f"for a cell that `{reader.block.name}` reads it divides by 0, under a guard",
+                block,
+                reader.block,
+                hint=f"keep {buffer.name}: written out for that cell, the value has no number",
+            ) from None
     changed, gone = without_block(site, changed, buffer)
     for reader in readers:
         there = site.after(changed, reader.block.id)
@@ -96,13 +114,11 @@ def _check_runs_everywhere(site: Site[Block]) -> None:
 
 
 def _use(
-    buffer: Buffer, slots: tuple[Var, ...], solved: dict[Var, Expr], value: Expr, dom: Bounds
-) -> Callable[[Node], Node]:
-    """A change that turns a load of `buffer` into `value` for that cell."""
+    slots: tuple[Var, ...], solved: dict[Var, Expr], value: Expr, dom: Bounds
+) -> Callable[[BufferLoad | BufferStore], Node]:
+    """A change that turns a load into `value` for that cell."""
 
-    def change(node: Node) -> Node:
-        if not isinstance(node, BufferLoad) or node.buffer is not buffer:
-            return node
+    def change(node: BufferLoad | BufferStore) -> Node:
         cell = dict(zip(slots, node.indices, strict=True))
         return substitute(value, {var: _at(e, cell, dom) for var, e in solved.items()})
 

@@ -102,8 +102,8 @@ def transform_layout(
         if isinstance(node, Block)
         for v, ends in domain(node).items()
     }
-    change = _Change(target, laid, mapping, known)
-    changed = {r: inlined(r, change) for r in site.places.blocks_under(scope)}
+    change = _Change(laid, mapping, known)
+    changed = {r: inlined(r, target, change) for r in site.places.blocks_under(scope)}
     buffers = [laid if b is target else b for b in scope.block.alloc_buffers]
     return Edit(reallocate(site.places.replace_each(changed), scope, buffers))
 
@@ -144,18 +144,12 @@ def _shape(site: Site[Block], target: Buffer, mapping: maps.IndexMap) -> tuple[i
 class _Change:
     """Turns an access to the old buffer into one to the new."""
 
-    old: Buffer
     new: Buffer
     mapping: maps.IndexMap
     known: Bounds
 
-    def __call__(self, node: Node) -> Node:
-        match node:
-            case BufferLoad(buffer, indices) if buffer is self.old:
-                return BufferLoad(self.new, self._moved(indices))
-            case BufferStore(buffer, value, indices) if buffer is self.old:
-                return BufferStore(self.new, value, self._moved(indices))
-        return node
+    def __call__(self, node: BufferLoad | BufferStore) -> Node:
+        return replace(node, buffer=self.new, indices=self._moved(node.indices))
 
     def _moved(self, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
         # an iterator that runs once stays an index, for what goes by indices later
