@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+import workbench as wb
+from tests.access.corpus import program
 from tests.support.block_programs import OBLONG_MATMUL, SUM, TWO_STAGES
 from tests.support.steps import after, walk_at_random
+from workbench import access
 
 
 def test_a_sum_begins_in_one_part():
@@ -225,3 +228,10 @@ for j in range(6):
 def test_random_programs(first: int):
     taken = sum(walk_at_random(seed, "loop_partition") for seed in range(first, first + 20))
     assert taken >= 20
+
+
+def test_sums_of_lengths_that_data_decide():
+    func = program("data", "lengths from one to six")
+    sch = wb.Schedule(func)
+    sch.loop_partition(sch.get_loops("t")[0], [3, None])
+    assert access.difference(func, sch.func, access.random_data(func, seed=0)) == ""

@@ -24,7 +24,7 @@ from workbench.ir import (
 )
 from workbench.ir.places import places
 from workbench.schedule.bindings import conjuncts
-from workbench.schedule.domains import bindings, bounds_at, domain, joined
+from workbench.schedule.domains import bindings, bounds_at, joined
 from workbench.schedule.nest import (
     constant_extent,
     refuse_factors,
@@ -156,5 +156,5 @@ def _tidied(part: For, outer: Bounds) -> Stmt:
 def _starts_earlier(realize: BlockRealize, dom: Bounds) -> bool:
     """Whether no sum begins while the loop variables are within `dom`."""
     reduced = [it for it in realize.block.iter_vars if it.kind == "reduce"]
-    bound, ends = bindings(realize), domain(realize.block)
-    return any(arith.prove(bound[it.var] > ends[it.var][0], dom) for it in reduced)
+    bound = bindings(realize)
+    return any(arith.prove(bound[it.var] > it.dom.min, dom) for it in reduced)
