@@ -7,6 +7,7 @@ import random
 
 import pytest
 
+import workbench as wb
 from workbench import arith, ir, script
 from workbench.check import refuse_conflict
 from workbench.diag import Refusal
@@ -100,3 +101,34 @@ def test_two_updates_of_one_cell_are_found(part: int) -> None:
                 same = repeats(at, realize, dom)
                 assert same or not clash, f"seed {seed}, {at.loop_var.name}:\n{script.show(func)}"
     assert refused > 30 and allowed > 50
+
+
+TWO_FEED = """
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), D: T.Buffer((8,), "float32")):
+    B = T.alloc_buffer((8,), "float32", scope="local")
+    C = T.alloc_buffer((8,), "float32", scope="local")
+    for i in range(8):
+        with T.block("B"):
+            v = T.axis.spatial(8, i)
+            B[v] = A[v]
+        with T.block("C"):
+            v = T.axis.spatial(8, i)
+            C[v] = A[v]
+        with T.block("D"):
+            v = T.axis.spatial(8, i)
+            D[v] = C[7 - v] + B[7 - v]
+"""
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_of_two_refusals_the_first_of_the_program_is_given(
+    sign: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A buffer's hash is its address: a set of buffers has another order in each process."""
+    monkeypatch.setattr(ir.Buffer, "__hash__", lambda self: sign * ord(self.name))
+    with pytest.raises(wb.ScheduleError) as refused:
+        wb.Schedule(script.parse(TWO_FEED)).bind("i", "threadIdx.x")
+    assert refused.value.headline == (
+        "Can't bind `i` to threadIdx.x: `D` reads parts of C that another thread writes in `C`."
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from functools import cached_property
 from math import gcd
@@ -78,17 +78,18 @@ class Unit:
         iterators = self.block.iter_vars if self.block else ()
         return [self.values[it.var] for it in iterators if it.kind == kind]
 
-    @property
-    def reads(self) -> frozenset[Buffer]:
-        """The buffers around it that it loads from, or that say whether it runs."""
+    @cached_property
+    def reads(self) -> Set[Buffer]:
+        """The buffers around it that it loads from, or that say whether it runs, in order."""
         loads, _, private = _buffers(self.block or self.stmt)
-        return (loads - private) | {n.buffer for n in self._deciding}
+        around = (buffer for buffer in loads if buffer not in private)
+        return _in_order((*around, *(n.buffer for n in self._deciding)))
 
-    @property
-    def writes(self) -> frozenset[Buffer]:
-        """The buffers around it that it stores to."""
+    @cached_property
+    def writes(self) -> Set[Buffer]:
+        """The buffers around it that it stores to, in order."""
         _, written, private = _buffers(self.block or self.stmt)
-        return written - private
+        return _in_order(buffer for buffer in written if buffer not in private)
 
     @cached_property
     def _deciding(self) -> list[BufferLoad]:
@@ -146,17 +147,22 @@ def same_cell(a: Cell, b: Cell) -> bool:
     return all(arith.equal(x, y) for x, y in zip(a, b, strict=True))
 
 
-_Buffers = tuple[frozenset[Buffer], frozenset[Buffer], frozenset[Buffer]]
+_Buffers = tuple[Set[Buffer], Set[Buffer], Set[Buffer]]
 _touched_in: WeakKeyDictionary[Node, _Buffers] = WeakKeyDictionary()
 
 
-def buffers_read(node: Node) -> frozenset[Buffer]:
-    """The buffers that are loaded from in `node`."""
+def _in_order(buffers: Iterable[Buffer]) -> Set[Buffer]:
+    """A set of `buffers` that keeps their order: that of a plain one differs from run to run."""
+    return dict.fromkeys(buffers).keys()
+
+
+def buffers_read(node: Node) -> Set[Buffer]:
+    """The buffers that are loaded from in `node`, in the order of the program."""
     return _buffers(node)[0]
 
 
-def buffers_written(node: Node) -> frozenset[Buffer]:
-    """The buffers that are stored to in `node`."""
+def buffers_written(node: Node) -> Set[Buffer]:
+    """The buffers that are stored to in `node`, in the order of the program."""
     return _buffers(node)[1]
 
 
@@ -168,10 +174,10 @@ def _buffers(node: Node) -> _Buffers:
     found = _touched_in.get(node)
     if found is None:
         nodes = list(walk(node))
-        loads = frozenset(n.buffer for n in nodes if isinstance(n, BufferLoad))
-        written = frozenset(store.buffer for store in stores(node))
+        loads = _in_order(n.buffer for n in nodes if isinstance(n, BufferLoad))
+        written = _in_order(store.buffer for store in stores(node))
         blocks = (n for n in nodes if isinstance(n, Block))
-        private = frozenset(buffer for block in blocks for buffer in block.alloc_buffers)
+        private = _in_order(buffer for block in blocks for buffer in block.alloc_buffers)
         found = _touched_in[node] = loads, written, private
     return found
 
