@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from itertools import islice
 
 from workbench import arith
 from workbench.access.accesses import Access, accesses
-from workbench.access.units import buffers_read, buffers_written, inside
+from workbench.access.units import Bounds, buffers_written, inside
 from workbench.arith.evaluate import compiled
 from workbench.diag import Refusal
 from workbench.ir import (
@@ -18,7 +18,7 @@ from workbench.ir import (
     Expr,
     For,
     IfThenElse,
-    IterVar,
+    Not,
     PrimFunc,
     Stmt,
     Var,
@@ -27,7 +27,7 @@ from workbench.ir import (
     walk,
 )
 from workbench.ir.places import inner, places
-from workbench.schedule.domains import runs_fixed
+from workbench.schedule.domains import joined, runs_fixed
 
 
 def check_control(func: PrimFunc) -> None:
@@ -42,18 +42,19 @@ def check_control(func: PrimFunc) -> None:
     while waiting:
         stmt = waiting.pop()
         waiting += inner(stmt)
-        for expr in _deciding(stmt):
-            hit = sorted(buffers_read(expr) & written, key=lambda buffer: buffer.name)
-            if hit and (isinstance(stmt, BlockRealize) or places(func).blocks_under(stmt)):
-                load = next(n for n in walk(expr) if isinstance(n, BufferLoad))
-                raise Refusal(
-                    f"Can't schedule {func.name}: {hit[0].name}, which it writes, decides which "
-                    "blocks run",
-                    load,
-                    detail="a loop's extent, `if`, T.where or T.axis around a block may read what "
-                    "no block writes",
-                    hint=f"read {hit[0].name} inside the block: with `if`, or T.if_then_else",
-                )
+        around = (n for expr in _deciding(stmt) for n in walk(expr) if isinstance(n, BufferLoad))
+        load = next((n for n in around if n.buffer in written), None)
+        if load is None:
+            continue
+        if isinstance(stmt, BlockRealize) or places(func).blocks_under(stmt):
+            name = load.buffer.name
+            raise Refusal(
+                f"Can't schedule {func.name}: {name}, which it writes, decides which blocks run",
+                load,
+                detail="a loop's extent, `if`, T.where or T.axis around a block may read what "
+                "no block writes",
+                hint=f"read {name} inside the block: with `if`, or T.if_then_else",
+            )
 
 
 def _deciding(stmt: Stmt) -> tuple[Expr, ...]:
@@ -69,81 +70,14 @@ def check_declared(func: PrimFunc) -> None:
     for realize in places(func).blocks.values():
         if realize is not func.body:
             block = realize.block
-            reads, writes = arith.access_regions(block)
-            for does, declared, meant in (
-                ("reads", block.reads, reads),
-                ("writes", block.writes, writes),
-            ):
-                dom = _domains(block)
-                if not all(_declares(region, declared, dom) for region in meant):
-                    _check_all_declared(func, block, does, declared)
+            dom, (reads, writes) = _domains(block), arith.access_regions(block)
+            if not all(_declares(region, block.reads, dom) for region in reads):
+                _check_all_declared(func, block, "reads", block.reads)
+            if not all(_declares(region, block.writes, dom) for region in writes):
+                _check_all_declared(func, block, "writes", block.writes)
 
 
-def check_domains(func: PrimFunc) -> None:
-    """Refuse a block that its loops run for a value beyond the domain of its iterator."""
-    where = places(func)
-    for realize in where.blocks.values():
-        dom: dict[Var, tuple[int, int]] = {}
-        around = list(where.above(realize))
-        if any(
-            isinstance(s, IfThenElse) or (isinstance(s, For) and not runs_fixed(s)) for s in around
-        ):
-            continue  # which values are taken is not told by bounds
-        for outer in around:
-            dom |= _domains(outer.block) if isinstance(outer, BlockRealize) else {}
-        dom |= arith.loop_bounds(where.all_loops_above(realize), dom)
-        ends = _domains(realize.block)
-        for it, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
-            low, high = arith.bounds(value, dom) or (None, None)
-            if it.var not in ends or low is None or high is None:
-                continue
-            if low < ends[it.var][0] or high > ends[it.var][1]:
-                _check_domain(func, realize, it, value, dom, ends[it.var])
-
-
-def _check_domain(
-    func: PrimFunc,
-    realize: BlockRealize,
-    it: IterVar,
-    value: Expr,
-    dom: dict[Var, tuple[int, int]],
-    ends: tuple[int, int],
-) -> None:
-    try:
-        holds, at = compiled(realize.predicate), compiled(value)
-        names = {*free_vars(value), *free_vars(realize.predicate)}
-        ranges = arith.ranges_of(names, dom)
-    except (KeyError, ValueError):  # told by data, or by a loop without known ends
-        return
-    for env in _first_points(ranges):
-        if holds(env) and not ends[0] <= at(env) <= ends[1]:
-            raise Refusal(
-                f"Can't schedule {func.name}: `{realize.block.name}` runs for "
-                f"{it.var.name} = {at(env)}, beyond its T.axis",
-                realize,
-                detail=f"the domain of {it.var.name} is {ends[0]} to {ends[1]}",
-                hint=f"give the T.axis of {it.var.name} all values, or leave some out with T.where",
-            )
-
-
-def _first_points(ranges: dict[Var, range]) -> Iterator[dict[Var, int]]:
-    most = arith.POINTS  # cut: a product keeps all of each range in memory
-    return islice(arith.points({v: values[:most] for v, values in ranges.items()}), most)
-
-
-def _domains(block: Block) -> dict[Var, tuple[int, int]]:
-    """The bounds of the iterators that have known ones."""
-    found = {}
-    for it in block.iter_vars:
-        low, high = arith.bounds(it.dom.min, {}), arith.bounds(it.dom.min + it.dom.extent - 1, {})
-        if low is not None and high is not None:
-            found[it.var] = (low[0], high[1])
-    return found
-
-
-def _declares(
-    region: BufferRegion, declared: tuple[BufferRegion, ...], dom: dict[Var, tuple[int, int]]
-) -> bool:
+def _declares(region: BufferRegion, declared: tuple[BufferRegion, ...], dom: Bounds) -> bool:
     """Whether one of `declared` is proved to hold all of `region`."""
     same = (one for one in declared if one.buffer is region.buffer)
     return any(inside(region.region, one.region, region.buffer.shape, dom) for one in same)
@@ -159,46 +93,94 @@ def _check_all_declared(
         known = [r for r in declared if r.buffer is access.buffer]
         if does == "reads":
             known += [r for r in block.writes if r.buffer is access.buffer]  # what it makes itself
-        found = _outside(block, access, known)
-        if found is not None:
+        cell = _outside(block, access, known)
+        if cell is not None:
+            at = f"[{', '.join(map(str, cell))}]" if known else ""
             raise Refusal(
-                f"Can't schedule {func.name}: `{block.name}` {does} {found}, which its T.{does} "
-                "leaves out",
+                f"Can't schedule {func.name}: `{block.name}` {does} {access.buffer.name}{at}, "
+                f"which its T.{does} leaves out",
                 access.node,
                 hint=f"name it in T.{does}, or leave T.{does} out: it is inferred",
             )
 
 
-def _outside(block: Block, access: Access[For], declared: list[BufferRegion]) -> str | None:
+def _outside(block: Block, access: Access[For], declared: list[BufferRegion]) -> list[int] | None:
     """A cell that is touched and not declared, of the first that are looked at; None for none."""
-    name = access.buffer.name
     if not declared:
-        return name
+        return []
     dom = _domains(block)
     dom |= arith.loop_bounds(access.loops, dom)
-    used = [e for r in declared for side in r.region for e in (side.min, side.extent)]
+    turns = [  # a loop that varies has a turn only there
+        loop.loop_var < loop.min + loop.extent for loop in access.loops if not runs_fixed(loop)
+    ]
+    left_out: list[Expr] = []
+    for one in declared:
+        sides = zip(access.indices, one.region, strict=True)
+        box = [end for k, r in sides for end in (k >= r.min, k < r.min + r.extent)]
+        left_out.append(Not(joined(box)))
+    return _first(access.indices, [*access.guards, *turns, *left_out], dom)
+
+
+def check_domains(func: PrimFunc) -> None:
+    """Refuse a block that its loops run for a value beyond the domain of its iterator."""
+    where = places(func)
+    for realize in where.blocks.values():
+        around = list(where.above(realize))
+        if any(
+            isinstance(s, IfThenElse) or (isinstance(s, For) and not runs_fixed(s)) for s in around
+        ):
+            continue  # which values are taken is not told by bounds
+        dom: Bounds = {}
+        for outer in around:
+            dom |= _domains(outer.block) if isinstance(outer, BlockRealize) else {}
+        dom |= arith.loop_bounds(where.all_loops_above(realize), dom)
+        ends = _domains(realize.block)
+        for it, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
+            if it.var in ends:
+                _check_domain(func, realize, it.var, value, dom, ends[it.var])
+
+
+def _check_domain(
+    func: PrimFunc, realize: BlockRealize, var: Var, value: Expr, dom: Bounds, ends: tuple[int, int]
+) -> None:
+    low, high = ends
+    taken = arith.bounds(value, dom)
+    if taken is None or (low <= taken[0] and taken[1] <= high):
+        return
+    beyond = binary("or", value < low, value > high)
+    found = _first([value], [realize.predicate, beyond], dom)
+    if found is not None:
+        raise Refusal(
+            f"Can't schedule {func.name}: `{realize.block.name}` runs for "
+            f"{var.name} = {found[0]}, beyond its T.axis",
+            realize,
+            detail=f"the domain of {var.name} is {low} to {high}",
+            hint=f"give the T.axis of {var.name} all values, or leave some out with T.where",
+        )
+
+
+def _domains(block: Block) -> Bounds:
+    """The bounds of the iterators that have known ones."""
+    found: Bounds = {}
+    for it in block.iter_vars:
+        low, high = arith.bounds(it.dom.min, {}), arith.bounds(it.dom.min + it.dom.extent - 1, {})
+        if low is not None and high is not None:
+            found[it.var] = (low[0], high[1])
+    return found
+
+
+def _first(told: Sequence[Expr], conditions: Sequence[Expr], dom: Bounds) -> list[int] | None:
+    """The values of `told` at the first point where all of `conditions` hold; None: none is seen.
+
+    Each condition is asked where those before it hold.
+    """
     try:
-        turns = [  # a loop that varies has a turn only there
-            binary("<", loop.loop_var, loop.min + loop.extent)
-            for loop in access.loops
-            if not runs_fixed(loop)
-        ]
-        guards = [compiled(e) for e in (*access.guards, *turns)]
-        cell = [compiled(e) for e in access.indices]
-        boxes = [[(compiled(s.min), compiled(s.extent)) for s in r.region] for r in declared]
-        names = access.variables() | {v for e in (*used, *turns) for v in free_vars(e)}
+        holds, values = ([compiled(e) for e in part] for part in (conditions, told))
+        names = dict.fromkeys(v for e in (*told, *conditions) for v in free_vars(e))
         ranges = arith.ranges_of(names, dom)
     except (KeyError, ValueError):  # told by data, or by what is around
         return None
-    for env in _first_points(ranges):
-        if not all(holds(env) for holds in guards):
-            continue
-        at = [index(env) for index in cell]
-        if not any(
-            all(
-                low(env) <= k < low(env) + size(env) for k, (low, size) in zip(at, box, strict=True)
-            )
-            for box in boxes
-        ):
-            return f"{name}[{', '.join(map(str, at))}]"
-    return None
+    most = arith.POINTS  # cut: a product keeps all of each range in memory
+    points = arith.points({v: several[:most] for v, several in ranges.items()})
+    seen = (env for env in islice(points, most) if all(test(env) for test in holds))
+    return next(([value(env) for value in values] for env in seen), None)
