@@ -223,3 +223,35 @@ def main(A: T.Buffer((6, 5), "float32"), C: T.Buffer((6,), "float32")):
 def test_the_part_of_a_sum_that_starts_it():
     steps = (lambda sch: sch.loop_partition("k", [2, None]), lambda sch: sch.blockize("k0"))
     assert 'with T.block("C_k0_o"):' in after(PART_OF_A_SUM, *steps)
+
+
+UNDER_A_CHOICE = """\
+@T.prim_func
+def main(A: T.Buffer((6,), "float32"), C: T.Buffer((6,), "float32")):
+    for i in range(4):
+        if i < 3:
+            for j in range(2):
+                with T.block("C"):
+                    vi = T.axis.spatial(6, i * 2 + j)
+                    C[vi] = A[vi]
+"""
+
+
+def test_a_choice_around_keeps_turns_from_running_beyond_the_axis():
+    text = after(UNDER_A_CHOICE, lambda sch: sch.blockize("j"))
+    assert (
+        text
+        == """\
+for i in range(4):
+    if i < 3:
+        with T.block("C_o"):
+            vi_o = T.axis.spatial(3, i)
+            T.reads(A[vi_o * 2 : vi_o * 2 + 2])
+            T.writes(C[vi_o * 2 : vi_o * 2 + 2])
+            for j in range(2):
+                with T.block("C"):
+                    vi_i = T.axis.spatial(2, j)
+                    T.reads(A[vi_o * 2 + vi_i])
+                    T.writes(C[vi_o * 2 + vi_i])
+                    C[vi_o * 2 + vi_i] = A[vi_o * 2 + vi_i]"""
+    )

@@ -194,8 +194,7 @@ def _refuse_flow(
         return
     if doers == "threads" and buffer.scope != "shared":
         # nothing orders threads from turn to turn of the loops around, either
-        moving = dict.fromkeys(one for unit in (reader, *writers) for one in unit.loops)
-        turns = tuple(o for o in around if o.thread is None and o not in moving)
+        turns = tuple(one for one in around if one.thread is None)
         others = [replace(writer, loops=(*turns, *writer.loops)) for writer in writers]
         user = replace(reader, loops=(*turns, *reader.loops))
     else:

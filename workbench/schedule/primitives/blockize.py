@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from workbench import arith
 from workbench.access.counters import Bounds, count_of, variables
+from workbench.arith.evaluate import compiled
 from workbench.ir import (
     TRUE,
     Block,
@@ -111,13 +113,7 @@ def blockize(func: PrimFunc, target: For, preserve_unit_iters: bool = True) -> E
     if block.init is not None:
         check_first_terms(within, loops)
         _check_start(within, parts, inside, turn)
-    for part in parts if outside is TRUE else ():
-        ends = arith.bounds(part.outer, dom)
-        if ends is not None and ends[1] >= part.count:
-            raise within.refuse(
-                f"its turns go beyond the T.axis of {part.var.name}",
-                hint="leave it as it is: its T.where keeps it from running there",
-            )
+    _check_runs(within, inside, turn)
     made = _outer_block(parts, outer, small, loops, site.bounds)
     new = BlockRealize(tuple(p.outer for p in parts), outside, made)
     return Edit(site.places.replace(target, new), made.id)
@@ -198,6 +194,20 @@ def _predicates(site: Site[Block], turn: set[Var], dom: Bounds) -> tuple[Expr, E
                 hint="split by factors that divide",
             )
     return inside, outside
+
+
+def _check_runs(site: Site[Block], inside: Expr, turn: Bounds) -> None:
+    """Refuse a block that no turn is seen to run.
+
+    What holds somewhere in one turn does so in each, so that no turn is beyond the T.axis.
+    """
+    holds = compiled(inside)
+    points = islice(arith.points(arith.ranges_of(turn, turn)), arith.POINTS)
+    if inside is not TRUE and not any(holds(env) for env in points):
+        raise site.refuse(
+            "its T.where is seen to hold in no iteration",
+            hint="write a T.where that holds somewhere, or take the block out of the program",
+        )
 
 
 def _check_start(site: Site[Block], parts: list[Part], inside: Expr, turn: Bounds) -> None:
