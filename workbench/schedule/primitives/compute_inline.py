@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
+from workbench import arith
+from workbench.access.accesses import accesses
 from workbench.access.counters import Bounds
-from workbench.arith import simplify
+from workbench.access.facts import facts, follows
 from workbench.ir import (
+    BinOp,
     Block,
+    BlockRealize,
     BufferLoad,
     BufferStore,
+    Const,
     Expr,
     Node,
     PrimFunc,
     Var,
     cast,
     substitute,
+    walk,
 )
 from workbench.ir.places import places
 from workbench.schedule.bindings import conjuncts
 from workbench.schedule.crossing import check_leaves
-from workbench.schedule.domains import domain
+from workbench.schedule.domains import bounds_at, domain
 from workbench.schedule.feeding import check_fed
 from workbench.schedule.inlining import inlined, inverse, only_store, without_block
 from workbench.schedule.moving import check_is_step, check_not_overwritten
 from workbench.schedule.primitive import Edit, primitive
-from workbench.schedule.regions import stays_in_domain
+from workbench.schedule.regions import covers_domain, stays_in_domain
 from workbench.schedule.scope import check_stage, consumers
 from workbench.schedule.site import Site
 
@@ -82,6 +88,8 @@ def compute_inline(func: PrimFunc, block: Block) -> Edit:
             "compute_at",
         )
     value = cast(buffer.type, store.value)
+    for reader in readers:
+        _check_inside(site, reader, slots, found[0], store)
     changed = func
     for reader in readers:
         old = places(changed).blocks[reader.block.id]
@@ -113,6 +121,65 @@ def _check_runs_everywhere(site: Site[Block]) -> None:
         )
 
 
+def _check_inside(
+    site: Site[Block],
+    reader: BlockRealize,
+    slots: tuple[Var, ...],
+    solved: dict[Var, Expr],
+    store: BufferStore,
+) -> None:
+    """Refuse where a cell is read that nobody writes, and what would be in it may not be computed.
+
+    A T.Select makes both of its values: a cell that nobody wrote does no harm as the one that is
+    not taken, and an access outside of a buffer does. Where the block runs, it is inside.
+    """
+    whole = covers_domain(site.realize, site.bounds)
+    around = bounds_at(site.places, reader)
+    for use in accesses(reader):
+        if use.buffer is not store.buffer:
+            continue
+        cell = dict(zip(slots, use.indices, strict=True))
+        at = {var: substitute(value, cell) for var, value in solved.items()}
+        dom = {**around, **arith.loop_bounds(use.loops, around)}
+        ends = [(at[var], *low_high) for var, low_high in domain(site.node).items()]
+        runs = whole and _between(ends, use.guards, dom)
+        if not runs and not _inside(store.value, at, use.guards, dom):
+            raise site.refuse(
+                f"`{reader.block.name}` may read cells of {store.buffer.name} that nobody writes",
+                use.node,
+                store,
+                detail="what it computes is not proved to read inside buffers there, and to divide "
+                "by no 0",
+                hint="choose by T.if_then_else, which leaves the other value alone; T.Select makes "
+                "both",
+            )
+
+
+def _inside(value: Expr, at: dict[Var, Expr], guards: tuple[Expr, ...], dom: Bounds) -> bool:
+    """Whether `value`, with its variables as in `at`, is proved to read inside buffers alone.
+
+    And to divide by nothing that may be 0.
+    """
+    parts = (n for n in walk(value) if isinstance(n, BinOp) and n.op in ("//", "%"))
+    if not all(isinstance(part.b, Const) for part in parts):
+        return False
+    for load in accesses(value):
+        sides = zip(load.indices, load.buffer.shape, strict=True)
+        ends = [(substitute(index, at), 0, size - 1) for index, size in sides]
+        if not _between(ends, [*guards, *(substitute(g, at) for g in load.guards)], dom):
+            return False
+    return True
+
+
+def _between(ends: list[tuple[Expr, int, int]], guards: Collection[Expr], dom: Bounds) -> bool:
+    """Whether each value is proved to be from its low to its high end where `guards` hold."""
+    known = facts(guards)
+    return all(
+        follows(value - low, known, dom) and follows(high - value, known, dom)
+        for value, low, high in ends
+    )
+
+
 def _use(
     slots: tuple[Var, ...], solved: dict[Var, Expr], value: Expr, dom: Bounds
 ) -> Callable[[BufferLoad | BufferStore], Node]:
@@ -127,4 +194,4 @@ def _use(
 
 def _at(e: Expr, cell: dict[Var, Expr], dom: Bounds) -> Expr:
     """`e` for that cell; an index that is taken as it is keeps the words of the learner."""
-    return cell[e] if isinstance(e, Var) else simplify(substitute(e, cell), dom)
+    return cell[e] if isinstance(e, Var) else arith.simplify(substitute(e, cell), dom)
