@@ -55,6 +55,8 @@ def _instances_apart(loop: For, unit: Unit, dom: Bounds) -> bool:
     """
     if unit.block is None or writes_apart(unit.block) is not True:
         return False
+    if unit.uses_itself((loop, *unit.loops)):
+        return False  # one instance may write other cells in another turn
     spatial = unit.bound("spatial")
     used = {v for e in spatial for v in free_vars(e)}
     if any(v in used for e in unit.bound("reduce") for v in free_vars(e)):

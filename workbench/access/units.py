@@ -137,6 +137,11 @@ class Unit:
         ]
         return [*boxes, *map(_one, deciding)]
 
+    def uses_itself(self, loops: Iterable[For]) -> bool:
+        """Whether its block uses the variable of one of `loops`, and not through its iterators."""
+        own = set(free_vars(self.block)) if self.block else set()
+        return any(loop.loop_var in own for loop in loops)
+
 
 def _one(cell: Cell) -> tuple[Cell, tuple[int, ...]]:
     return cell, (1,) * len(cell)

@@ -31,6 +31,7 @@ from workbench.access.units import (
 )
 from workbench.diag import Refusal
 from workbench.ir import (
+    BlockRealize,
     Buffer,
     Expr,
     For,
@@ -54,19 +55,19 @@ def refuse_conflict(func: PrimFunc, loop: For, task: str, doers: Doers) -> None:
     around = places(func).all_loops_above(loop)
     below = list(units(loop.body))
     inside = dict.fromkeys(one for unit in below for one in unit.loops)
-    dom = arith.loop_bounds([*around, loop, *inside])
+    turns = _turns(func, loop, doers)
+    dom = arith.loop_bounds([*around, *turns, loop, *inside])
     first, last = dom.get(loop.loop_var, (0, 1))
     if first == last:
         return  # a loop that runs once
     if doers == "blocks":  # nothing orders them: each may be in another turn of loops around
-        turns = tuple(one for one in around if not _of_blocks(one))
         below = [replace(unit, loops=(*turns, *unit.loops)) for unit in below]
     free = {one.loop_var for one in (*around, *inside) if one.kind != "thread_binding"}
     for unit in below:
         _refuse_own(loop, unit, dom, task, doers, free)
     for reader in below:
         for buffer in reader.reads:
-            _refuse_flow(loop, around, reader, buffer, below, dom, task, doers)
+            _refuse_flow(loop, turns, reader, buffer, below, dom, task, doers)
     for one, other in combinations(below, 2):
         for buffer in sorted(one.writes & other.writes, key=lambda b: b.name):  # always the same
             _refuse_overwriting(loop, one, other, buffer, dom, task, doers)
@@ -78,6 +79,24 @@ def in_any_turn(unit: Unit) -> Unit:
     Nothing orders blocks, so that these are all loops that are not bound to blocks themselves.
     """
     return replace(unit, loops=tuple(one for one in unit.loops if not _of_blocks(one)))
+
+
+def _turns(func: PrimFunc, loop: For, doers: Doers) -> tuple[For, ...]:
+    """What is around `loop`, outermost first, in whose turns the doers are while others are not.
+
+    An iterator of a block around that moves with these loops is one more, over all of its domain.
+    """
+    found: dict[Var, For] = {}
+    for outer in [*places(func).above(loop)][::-1]:
+        if isinstance(outer, For):
+            if outer.thread is None or (doers == "blocks" and not _of_blocks(outer)):
+                found[outer.loop_var] = outer
+        elif isinstance(outer, BlockRealize):
+            block = outer.block
+            for it, value in zip(block.iter_vars, outer.iter_values, strict=True):
+                if not found.keys().isdisjoint(free_vars(value)):
+                    found[it.var] = For(it.var, it.dom.min, it.dom.extent, "serial", block.body)
+    return tuple(found.values())
 
 
 def _of_blocks(loop: For) -> bool:
@@ -96,7 +115,8 @@ def _refuse_own(
     """
     var = loop.loop_var
     if unit.block is not None:
-        if not unit.accumulates and writes_apart(unit.block) is True:
+        direct = unit.uses_itself((loop, *unit.loops))
+        if not direct and not unit.accumulates and writes_apart(unit.block) is True:
             return
         told = [*unit.values.values(), *(unit.holds if unit.accumulates else ())]
         again = unit.accumulates and doers in ("lanes", "iterations")
@@ -180,7 +200,7 @@ def _example(loop: For, unit: Unit, dom: Bounds) -> Clash | None:
 
 def _refuse_flow(
     loop: For,
-    around: list[For],
+    turns: tuple[For, ...],
     reader: Unit,
     buffer: Buffer,
     below: list[Unit],
@@ -194,7 +214,6 @@ def _refuse_flow(
         return
     if doers == "threads" and buffer.scope != "shared":
         # nothing orders threads from turn to turn of the loops around, either
-        turns = tuple(one for one in around if one.thread is None)
         others = [replace(writer, loops=(*turns, *writer.loops)) for writer in writers]
         user = replace(reader, loops=(*turns, *reader.loops))
     else:
