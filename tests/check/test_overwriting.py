@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 
+import numpy as np
 import pytest
 
 import workbench as wb
@@ -128,6 +129,11 @@ def main(A: T.Buffer((4, 8), "float32"), D: T.Buffer((11,), "float32")):
 def test_a_block_may_be_in_a_later_turn_of_the_loops_around():
     sch = wb.Schedule(script.parse(SLIDING))
     sch.bind("i", "threadIdx.x")  # threads of one block wait for each other in each turn
+    kernel = wb.build(sch, target="cuda")
+    assert kernel.source.count("__syncthreads();") == 1
+    a, d = np.arange(32, dtype="float32").reshape(4, 8), np.zeros(11, "float32")
+    kernel.emulate(a, d)
+    assert d.tolist() == [0, 8, 16, *range(24, 32)]
 
 
 def test_boxes_whose_sizes_vary_are_not_taken_to_be_apart() -> None:

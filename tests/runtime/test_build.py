@@ -297,4 +297,4 @@ def test_without_a_gpu_and_a_record_there_is_no_time(monkeypatch):
 def test_building_does_not_warn_for_a_good_program():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        wb.build(bound())
+        assert wb.build(bound()).source

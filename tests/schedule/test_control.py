@@ -86,6 +86,7 @@ def test_a_buffer_that_is_written_decides(name: str):
 def test_an_argument_that_is_only_read_may_decide():
     sch = wb.Schedule(corpus.program("partly made", "a row's length"))
     sch.bind("i", "blockIdx.x")
+    assert 'for i in T.thread_binding(4, thread="blockIdx.x"):' in script.show(sch.func)
 
 
 DECLARED = corpus.family("""\
