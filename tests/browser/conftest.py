@@ -5,7 +5,6 @@ Not for the whole run: Playwright keeps an event loop of its own running in the 
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,11 +13,11 @@ from playwright.sync_api import Browser, Error, Page, Request, ViewportSize, syn
 
 from tests.browser.jupyter import (
     CHROMIUM_ARGS,
-    CLOSE,
     ROOT,
     Server,
     dark,
     jupyterlab,
+    leave,
     open_lab,
 )
 
@@ -72,15 +71,13 @@ def lab_page(jupyter_page: Page, server: Server) -> Iterator[Page]:
     page.on("pageerror", hear_fault)
     page.on("request", hear_request)
     yield page
-    page.evaluate(CLOSE)
+    leave(page, server)
     page.set_viewport_size(SIZE)
     dark(page, False)
     page.remove_listener("pageerror", hear_fault)
     page.remove_listener("request", hear_request)
     for saved in Path(server.root).glob("my-work/*.json"):
         saved.unlink()  # the next test is not to be offered what this one did
-    for lesson in LESSONS:
-        shutil.copy(lesson, server.root)  # nor shown what this one made it show
     assert not faults, faults
     assert not elsewhere, elsewhere
 
