@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
+from functools import lru_cache
 
 import numpy as np
 import pytest
 
 from tests.support import kernel_machine
+from tests.support.kernel_machine import Kernels
 from tests.support.random_kernels import random_kernel
 from workbench import emulate, script
+from workbench.ir import Kernel
 
 KINDS = {  # how a refusal begins -> what the plain machine calls it
     "index": "out of bounds",
@@ -23,10 +26,16 @@ KINDS = {  # how a refusal begins -> what the plain machine calls it
 }
 
 
-def inputs(seed: int) -> list[np.ndarray]:
+@lru_cache(100)  # the seeds of one test
+def by_the_plain_machine(
+    seed: int,
+) -> tuple[Kernel, list[np.ndarray], list[np.ndarray], Kernels]:
+    """Kernel `seed`, its inputs, what they are afterwards, and what the machine says of it."""
     kernel = random_kernel(seed)
     rng = np.random.default_rng(seed)
-    return [rng.integers(-8, 8, p.shape).astype(p.type) for p in kernel.params]
+    inputs = [rng.integers(-8, 8, p.shape).astype(p.type) for p in kernel.params]
+    after = [array.copy() for array in inputs]
+    return kernel, inputs, after, kernel_machine.run(kernel, after)
 
 
 def kind_of(headline: str) -> str:
@@ -37,9 +46,8 @@ def kind_of(headline: str) -> str:
 
 def check(seed: int, blocks: list[int] | None = None) -> str:
     """Run kernel `seed` both ways; what came of it."""
-    kernel = random_kernel(seed)
-    plain, lanes = inputs(seed), inputs(seed)
-    oracle = kernel_machine.run(kernel, plain)
+    kernel, inputs, plain, oracle = by_the_plain_machine(seed)
+    lanes = [array.copy() for array in inputs]
     try:
         run = emulate.run([kernel], lanes, blocks=blocks)
     except emulate.EmulationError as error:

@@ -177,9 +177,8 @@ for i, r in T.grid(6, 2):
     )
 
 
-@pytest.mark.parametrize("start", range(0, 60, 20))
-def test_random_programs_keep_their_meaning(start: int):
-    taken = sum(walk_at_random(seed, "decompose_reduction") for seed in range(start, start + 20))
+def test_random_programs_keep_their_meaning():
+    taken = sum(walk_at_random(seed, "decompose_reduction") for seed in range(20))
     assert taken > 0, "no step was taken: the walk is blind"
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.support.block_programs import TWO_STAGES
 from tests.support.steps import after, walk_at_random
 
@@ -222,9 +220,8 @@ for j in range(16):
     )
 
 
-@pytest.mark.parametrize("first", range(0, 60, 20))
-def test_random_programs(first: int):
-    taken = sum(walk_at_random(seed, "pad_einsum", length=4) for seed in range(first, first + 20))
+def test_random_programs():
+    taken = sum(walk_at_random(seed, "pad_einsum", length=4) for seed in range(20))
     assert taken >= 2
 
 

@@ -231,7 +231,6 @@ def test_windows_and_tiles_of_any_size(step: int, more: int):
     assert taken
 
 
-@pytest.mark.parametrize("start", range(0, 60, 20))
-def test_random_programs_keep_their_meaning(start: int):
-    taken = sum(walk_at_random(seed, "reverse_compute_at") for seed in range(start, start + 20))
+def test_random_programs_keep_their_meaning():
+    taken = sum(walk_at_random(seed, "reverse_compute_at") for seed in range(20))
     assert taken > 0, "no step was taken: the walk is blind"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.support.block_programs import FLAT, PARTIAL, TWO_D, TWO_STAGES
 from tests.support.steps import after, walk_at_random
 
@@ -99,7 +97,6 @@ for i in range(16):
     )
 
 
-@pytest.mark.parametrize("start", range(0, 60, 20))
-def test_random_programs_keep_their_meaning(start: int):
-    taken = sum(walk_at_random(seed, "reverse_compute_inline") for seed in range(start, start + 20))
+def test_random_programs_keep_their_meaning():
+    taken = sum(walk_at_random(seed, "reverse_compute_inline") for seed in range(20))
     assert taken > 0, "no step was taken: the walk is blind"

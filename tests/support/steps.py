@@ -13,7 +13,7 @@ from tests.support import reference
 from tests.support.random_programs import fresh, random_inputs, random_program
 from tests.support.random_steps import Chooser
 from tests.support.told import take_ours
-from workbench import script
+from workbench import access, script
 from workbench.ir import PrimFunc
 from workbench.schedule import Schedule, ScheduleError
 
@@ -59,6 +59,23 @@ class Meaning:
             if not np.array_equal(b, a):
                 told = f"{buffer.name} after:\n{script.show(then)}"
                 np.testing.assert_array_equal(b, a, err_msg=told)
+
+
+class SameTerms:
+    """What a program means on data drawn at random, by its terms, worked out once."""
+
+    def __init__(self, first: PrimFunc, seed: int = 0) -> None:
+        self.first, self.data = first, access.random_data(first, seed)
+        self.numbers, self.made = access.deciding(first), access.Terms()
+        self.wanted = access.meaning(first, self.data, self.made, numbers=self.numbers)
+
+    def check(self, then: PrimFunc) -> None:
+        """`then` means the same, term by term."""
+        got = access.meaning(then, self.data, self.made, numbers=self.numbers)
+        for before, after in zip(self.wanted, got, strict=True):
+            if any(term is not after[cell] for cell, term in before.items()):
+                told = access.difference(self.first, then, self.data)
+                raise AssertionError(f"{told}\n{script.show(then)}")
 
 
 def check_rereads(func: PrimFunc) -> None:
