@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
+import tempfile
+from pathlib import Path
 
 import hypothesis
 import pytest
@@ -12,6 +15,13 @@ from tests.support import tools
 # One thread a process: the test processes share two cores.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("MPLBACKEND", "agg")
+# Tests start about a hundred processes. Where none may keep what it compiles beside the sources,
+# each would compile all that it imports, from NumPy to Jupyter; elsewhere they keep it.
+if sys.dont_write_bytecode and not sys.pycache_prefix:
+    sys.pycache_prefix = str(Path(tempfile.gettempdir()) / f"workbench-pyc-{os.getuid()}")
+    sys.dont_write_bytecode = False
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # An example may take as long as it takes: a busy machine is no fault of the code.
 hypothesis.settings.register_profile("workbench", deadline=None)

@@ -97,7 +97,8 @@ def test(wheel: Path, away: Path) -> int:
     pytest = [PYTHON, "-m", "pytest", "-q", "--disable-warnings", "--override-ini=filterwarnings="]
     environment = os.environ | {"WORKBENCH_WHEEL": str(wheel)}
     environment.pop("PYTHONPATH", None)
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # nothing was compiled when it was installed
+    for name in ("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX"):
+        environment.pop(name, None)  # nothing was compiled when it was installed
     for tests in (FIRST, THEN):
         done = subprocess.run([*pytest, *tests], cwd=away, env=environment, check=False)
         if done.returncode != 0:
