@@ -20,13 +20,12 @@ from workbench.ir import (
     Range,
     Var,
     const,
-    seq,
     substitute_buffers,
 )
 from workbench.ir.places import Places, places
 from workbench.schedule.domains import bounds_at, domain
 from workbench.schedule.moving import nest_needed, within
-from workbench.schedule.nest import iter_var, statements, with_body
+from workbench.schedule.nest import inserted, iter_var, statements
 from workbench.schedule.primitive import Edit
 from workbench.schedule.regions import Box, exact
 from workbench.schedule.scope import (
@@ -169,15 +168,13 @@ def insert_copy(
     iterators = [iter_var(v, size) for v, size in zip(axes, old.shape, strict=True)]
     source, target = (new, old) if out else (old, new)
     block = copy_block(new.name, iterators, source[axes], target[axes])
-    body = statements(spot.holder)
-    dom = bounds_at(site.places, body[0])
+    dom = bounds_at(site.places, statements(spot.holder)[0])
     needed = {
         v: within(r.min, arith.simplify(r.min + r.extent - 1, dom), limits, dom)
         for v, r, limits in zip(axes, box, ends, strict=True)
     }
     stage, _ = nest_needed(block, needed, dom, keep_unit_loops=True)
-    stmts = seq(*body[: spot.at], stage, *body[spot.at :])
-    func = site.places.replace(spot.holder, with_body(spot.holder, stmts))
+    func = inserted(site.func, spot.holder, spot.at, stage)
     changed = {r: replace(r, block=substitute_buffers(r.block, {old: new})) for r in through}
     func = places(func).replace_each(changed)
     return Edit(reallocate(func, site.scope, (*site.scope.block.alloc_buffers, new)), block.id)

@@ -54,11 +54,8 @@ def reads_always(site: Site[Block], buffer: Buffer) -> bool:
 
     Where it does, a cell that nobody wrote has no place in what it reads.
     """
-    for outer in site.places.above(site.realize):
-        if isinstance(outer, BlockRealize):
-            break
-        if isinstance(outer, IfThenElse) or _varies(outer):
-            return False
+    if any(isinstance(outer, IfThenElse) or _varies(outer) for outer in site.around):
+        return False
     return not any(
         isinstance(node, BufferLoad) and node.buffer is buffer
         for part in _chosen(site.realize)

@@ -13,7 +13,6 @@ from workbench.ir import (
     TRUE,
     BinOp,
     Block,
-    Buffer,
     BufferLoad,
     BufferStore,
     Const,
@@ -31,7 +30,7 @@ from workbench.schedule.bindings import conjuncts
 from workbench.schedule.domains import moved_by
 from workbench.schedule.nest import refuse_if_one_varies
 from workbench.schedule.regions import in_iterators, one_to_one, stays_in_domain
-from workbench.schedule.site import Site
+from workbench.schedule.site import Site, named
 
 _START = {"+": 0, "*": 1, "min": None, "max": None}  # None: any start may be taken many times
 
@@ -74,21 +73,30 @@ def sum_of(block: Block) -> Sum | None:
     store, init = block.body, block.init
     if not (isinstance(store, BufferStore) and isinstance(init, BufferStore)):
         return None
-    value = store.value
-    if not (isinstance(value, BinOp) and value.op in _START and init.buffer is store.buffer):
+    found = update_of(store)
+    if found is None or init.buffer is not store.buffer:
         return None
     if not same_cell(init.indices, store.indices):
+        return None
+    value, term = found
+    return Sum(store, value.op, term, init.value, term_first=term is value.a)
+
+
+def update_of(store: BufferStore) -> tuple[BinOp, Expr] | None:
+    """The value ``result op term`` of a store to `result`, and its term; None for another one.
+
+    Such updates of a cell may come in any order: they commute.
+    """
+    value = store.value
+    if not (isinstance(value, BinOp) and value.op in _START):
         return None
     for result, term in ((value.a, value.b), (value.b, value.a)):
         if not (isinstance(result, BufferLoad) and result.buffer is store.buffer):
             continue
-        if same_cell(result.indices, store.indices) and not _loads(term, store.buffer):
-            return Sum(store, value.op, term, init.value, term_first=term is value.a)
+        again = any(isinstance(n, BufferLoad) and n.buffer is store.buffer for n in walk(term))
+        if same_cell(result.indices, store.indices) and not again:
+            return value, term
     return None
-
-
-def _loads(e: Expr, buffer: Buffer) -> bool:
-    return any(isinstance(n, BufferLoad) and n.buffer is buffer for n in walk(e))
 
 
 def sum_loops(site: Site[Block], loop: For) -> list[For]:
@@ -105,12 +113,11 @@ def sum_loops(site: Site[Block], loop: For) -> list[For]:
             )
     summed = [one for one in loops if one.loop_var in terms]
     if loop not in summed:
-        ways = ", ".join(f"`{one.loop_var.name}`" for one in summed) or "none"
         raise site.refuse(
             f"`{site.name}` does not sum over it",
             loop,
             site.node,
-            hint=f"the loops of the sum: {ways}",
+            hint=f"the loops of the sum: {named(summed) or 'none'}",
         )
     _check_nest(site, loops, summed[0])
     return loops
@@ -119,8 +126,8 @@ def sum_loops(site: Site[Block], loop: For) -> list[For]:
 def _check_nest(site: Site[Block], loops: list[For], outermost: For) -> None:
     realize = site.realize
     refuse_if_one_varies(site, loops, "the buffer of the parts needs a fixed size")
-    others = [r for r in site.places.blocks_under(outermost) if r is not realize]
-    others += site.places.blocks_under(loops[0])[:1]  # what is ahead of it
+    # what is in the sum, and what is ahead of it
+    others = [*site.others_in(outermost), *site.places.blocks_under(loops[0])[:1]]
     if others != [realize]:
         raise site.refuse(
             f"`{others[0].block.name}` is in the nest of `{site.name}`",

@@ -30,12 +30,13 @@ from workbench.schedule.bindings import conjuncts
 from workbench.schedule.domains import bindings, bounds_at, domain, joined, moved_by
 from workbench.schedule.inlining import domain_conditions, inverse
 from workbench.schedule.moving import fixed_values
-from workbench.schedule.nest import serial_nest
+from workbench.schedule.nest import is_one, serial_nest
 from workbench.schedule.regions import exact, one_to_one
 from workbench.schedule.scope import (
     buffers_read,
     buffers_written,
     common_loops,
+    loops_between,
     region_of,
 )
 from workbench.schedule.site import Site
@@ -51,13 +52,12 @@ def following(site: Site[Block], loop: For, makers: list[BlockRealize], run: Bou
     None where it is, or where no nest like theirs runs each iteration of the block once.
     """
     where = site.places
-    outside = [*where.all_loops_above(loop), loop]
     pairs = [(buffer, maker) for buffer in buffers_read(site.node)
              for maker in makers if buffer in buffers_written(maker.block)]  # fmt: skip
     parts = []
     for buffer, maker in pairs:
         region, known = region_of(maker.block.writes, buffer), bounds_at(where, maker)
-        inner = known.of(one for one in where.all_loops_above(maker) if one not in outside)
+        inner = known.of(loops_between(where, loop, maker))
         if region is not None and exact(region, maker, inner, known) is None:
             parts.append((buffer, maker))
     for buffer, maker in parts:
@@ -95,8 +95,7 @@ def _nest_like(
         sizes[new] = high - low + 1
         return new + low
 
-    outside, summed = [*where.all_loops_above(loop), loop], moved_by(maker, "reduce")
-    inside = [one for one in where.loops_above(maker) if one not in outside]
+    inside, summed = loops_between(where, loop, maker), moved_by(maker, "reduce")
     loops = arith.loop_bounds(one for one in inside if one.loop_var not in summed)
     own = {var: axis(var, *loops[var]) for var in loops}
     fixed = fixed_values(site, loop)
@@ -118,9 +117,7 @@ def _nest_like(
 
 def _one_cell(region: BufferRegion | None) -> Cell | None:
     """The indices of a region of one cell."""
-    if region is None or any(
-        not isinstance(r.extent, Const) or r.extent.value != 1 for r in region.region
-    ):
+    if region is None or not all(is_one(r.extent) for r in region.region):
         return None
     return tuple(r.min for r in region.region)
 

@@ -24,13 +24,12 @@ from workbench.ir import (
     Var,
     binary,
     const,
-    seq,
     substitute,
 )
 from workbench.ir.places import places
 from workbench.schedule.bindings import conjuncts
 from workbench.schedule.domains import bindings, bounds_at, domain, joined, moved_by, runs_fixed
-from workbench.schedule.nest import serial_nest, statements
+from workbench.schedule.nest import inserted, serial_nest, statements
 from workbench.schedule.primitive import Edit
 from workbench.schedule.regions import (
     Box,
@@ -46,9 +45,10 @@ from workbench.schedule.scope import (
     buffers_written,
     common_loops,
     is_allocated,
+    last_counts,
     siblings,
 )
-from workbench.schedule.site import Site
+from workbench.schedule.site import Site, named
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def check_all_inside(
     """Refuse unless all of `others` are in `loop`; `hint` is for those that share no loop."""
     outside = [r for r in others if loop not in site.places.loops_above(r)]
     if outside:
-        ways = ", ".join(f"`{one.loop_var.name}`" for one in common_loops(site.places, others))
+        ways = named(common_loops(site.places, others))
         raise site.refuse(
             f"`{outside[0].block.name}`{why}",
             loop,
@@ -188,7 +188,7 @@ def guard_of_terms(site: Site[Block]) -> tuple[BlockRealize, Expr]:
     """
     realize, dom, kept = site.realize, site.bounds, dict[Expr, Expr]()
     summed, mine = moved_by(realize, "reduce"), set(bindings(realize))
-    for condition in _limits(realize, dom):
+    for condition in limits(realize, dom):
         told = in_iterators(condition, realize)
         about_terms = summed & variables(condition) and variables(told) <= mine
         if about_terms and starts_all(told, site.node):
@@ -199,7 +199,7 @@ def guard_of_terms(site: Site[Block]) -> tuple[BlockRealize, Expr]:
     return without, joined(kept.values())
 
 
-def _limits(realize: BlockRealize, dom: Bounds) -> list[Expr]:
+def limits(realize: BlockRealize, dom: Bounds) -> list[Expr]:
     """What the T.where of a block says beyond the domains of its iterators."""
     return [c for c in conjuncts(realize.predicate) if not stays_in_domain(c, realize, dom)]
 
@@ -210,12 +210,12 @@ def check_unguarded(site: Site[Block], realize: BlockRealize | None = None) -> N
     `realize` is its realisation, where not all of the T.where is to count.
     """
     realize, dom = realize or site.realize, site.bounds
-    if not _limits(realize, dom):
+    if not limits(realize, dom):
         return
     values, loops, left = counted(realize, dom.of(site.loops))
     plain = replace(realize, iter_values=tuple(values), predicate=left)
     summed = moved_by(plain, "reduce")
-    if any(summed & variables(condition) for condition in _limits(plain, {**dom, **loops})):
+    if any(summed & variables(condition) for condition in limits(plain, {**dom, **loops})):
         raise site.refuse(
             "without its T.where it may sum terms that it left out",
             detail="its T.where says which terms are summed, not its iterators (T.axis)",
@@ -269,11 +269,8 @@ def fixed_by_refilling(site: Site[Block], loop: For) -> dict[Var, Expr]:
         return {}
     fixed = fixed_values(site, loop)
     if writes_apart(block, frozenset(fixed)) is not True:
-        raise site.refuse(
-            f"two iterations of `{block.name}` may write one cell, and the last one counts",
-            hint=f"move it inside the loops that fill {block.writes[0].buffer.name} anew, "
-            "or give that an axis more",
-        )
+        hint = f"move it inside the loops that fill {block.writes[0].buffer.name} anew"
+        raise last_counts(site, block.name, hint=f"{hint}, or give that an axis more")
     both = _around_both(site, loop)
     around = site.places.all_loops_above(realize)
     own = arith.loop_bounds(around)
@@ -434,10 +431,8 @@ def placed(site: Site[Block], loop: For, at: int, new: Stmt, axes: tuple[Var, ..
 
     The loops that held nothing but the block are gone.
     """
-    body = statements(loop)
-    moved = site.places.replace(loop, replace(loop, body=seq(*body[:at], new, *body[at:])))
-    moved, gone = removed(moved, site.realize)
-    return Edit(moved, None, dict.fromkeys(gone, axes))
+    left, gone = removed(inserted(site.func, loop, at, new), site.realize)
+    return Edit(left, None, dict.fromkeys(gone, axes))
 
 
 def nest_needed(

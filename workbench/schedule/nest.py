@@ -28,6 +28,7 @@ from workbench.ir import (
     copy_fresh,
     dtypes,
     free_vars,
+    seq,
 )
 from workbench.ir.places import inner, places
 from workbench.schedule.site import Site
@@ -110,11 +111,11 @@ def statements(holder: For | BlockRealize) -> tuple[Stmt, ...]:
     return body.stmts if isinstance(body, SeqStmt) else (body,)
 
 
-def with_body(holder: For | BlockRealize, body: Stmt) -> For | BlockRealize:
-    """The loop or the block with another body."""
-    if isinstance(holder, For):
-        return replace(holder, body=body)
-    return replace(holder, block=replace(holder.block, body=body))
+def inserted(func: PrimFunc, holder: For | BlockRealize, at: int, stmt: Stmt) -> PrimFunc:
+    """`func` with `stmt` at position `at` in the body of a loop or a block."""
+    before = statements(holder)
+    old = holder.body if isinstance(holder, For) else holder.block.body
+    return places(func).replace(old, seq(*before[:at], stmt, *before[at:]))
 
 
 def constant_extent(loop: For) -> int | None:
@@ -185,9 +186,14 @@ def perfect_nest(loop: For) -> list[For]:
     return found
 
 
-def uses(expr: Expr, loop: For) -> bool:
-    """Whether `expr` reads the variable of `loop`."""
-    return not isinstance(expr, Const) and loop.loop_var in free_vars(expr)
+def counts_by(inner: For, outer: For) -> bool:
+    """Whether it goes by the variable of `outer` where `inner` begins and how often it runs."""
+    return any(outer.loop_var in free_vars(e) for e in (inner.min, inner.extent))
+
+
+def is_one(e: Expr) -> bool:
+    """Whether `e` is the number 1."""
+    return isinstance(e, Const) and e.value == 1
 
 
 def refuse_if_bound(site: Site[For]) -> None:

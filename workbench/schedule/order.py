@@ -6,7 +6,6 @@ from workbench import arith
 from workbench.access.iterations import feeds
 from workbench.access.units import Bounds, Unit, same_cell, units, writes_apart
 from workbench.ir import (
-    BinOp,
     Block,
     BlockRealize,
     Buffer,
@@ -19,15 +18,15 @@ from workbench.ir import (
     Var,
     const,
     free_vars,
-    structural_equal,
     walk,
 )
 from workbench.schedule.domains import bindings
+from workbench.schedule.factoring import update_of
 from workbench.schedule.regions import one_to_one
-from workbench.schedule.scope import starts_first
+from workbench.schedule.scope import last_counts, starts_first
 from workbench.schedule.site import Site
 
-COMMUTATIVE = frozenset({"+", "*", "min", "max"})
+_NOT_FREE = "only sums, products, min and max of values that do not read the result commute"
 
 
 def refuse_unless_any_order(site: Site[For], before: list[For], after: list[For]) -> None:
@@ -66,12 +65,10 @@ def refuse_other_updates(site: Site[Block], there: Site[Block], kept: frozenset[
         raise site.refuse(
             f"the updates of `{site.name}` depend on their order",
             hint="let its loops stand in the order of its reduce iterators, each counting up",
-            detail="only sums, products, min and max of values that do not read the result commute",
+            detail=_NOT_FREE,
         )
-    raise site.refuse(
-        f"two iterations of `{site.name}` may write one cell, and the last one counts",
-        hint=f"give {block.writes[0].buffer.name} an axis more, so that each has its own cell",
-    )
+    hint = f"give {block.writes[0].buffer.name} an axis more, so that each has its own cell"
+    raise last_counts(site, site.name, hint=hint)
 
 
 def counts_up(realize: BlockRealize, loops: list[For], told: list[IterVar]) -> bool:
@@ -106,11 +103,8 @@ def _refuse_own(
 ) -> None:
     block = unit.block
     if block is None or writes_apart(block) is not True:
-        raise site.refuse(
-            f"two iterations of `{unit.name}` may write one cell, and the last one counts",
-            unit.stmt,
-            hint="keep the order, or make the iterators that share a cell reduce iterators",
-        )
+        hint = "keep the order, or make the iterators that share a cell reduce iterators"
+        raise last_counts(site, unit.name, unit.stmt, hint=hint)
     if not unit.accumulates:
         return
     _refuse_own_reads(site, unit, block)
@@ -131,7 +125,7 @@ def _refuse_own(
             f"the updates of `{unit.name}` depend on their order",
             unit.stmt,
             hint="keep the loops of the reduction in their order",
-            detail="only sums, products, min and max of values that do not read the result commute",
+            detail=_NOT_FREE,
         )
     if not order.starts_at_init():
         raise site.refuse(
@@ -200,21 +194,7 @@ class _Order:
 def commutes(block: Block) -> bool:
     """Whether `block` only updates cells by adding, multiplying, min or max of other values."""
     updates = [s for s in walk(block.body) if isinstance(s, BufferStore)]
-    return bool(updates) and all(_is_update(store) for store in updates)
-
-
-def _is_update(store: BufferStore) -> bool:
-    value = store.value
-    if not isinstance(value, BinOp) or value.op not in COMMUTATIVE:
-        return False
-    for own, other in ((value.a, value.b), (value.b, value.a)):
-        if isinstance(own, BufferLoad) and own.buffer is store.buffer:
-            same = zip(own.indices, store.indices, strict=True)
-            reads = (n for n in walk(other) if isinstance(n, BufferLoad))
-            return all(structural_equal(a, b) for a, b in same) and all(
-                load.buffer is not store.buffer for load in reads
-            )
-    return False
+    return bool(updates) and all(update_of(store) is not None for store in updates)
 
 
 # --- between units -------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ from workbench.ir import (
 )
 from workbench.ir.places import Places, inner, places
 from workbench.schedule.domains import domain
-from workbench.schedule.site import Site
+from workbench.schedule.site import Site, named
 
 # --- who makes, who reads ------------------------------------------------------------------------
 
@@ -74,10 +74,14 @@ def producers(site: Site[Block]) -> list[BlockRealize]:
 
 def consumers(site: Site[Block]) -> list[BlockRealize]:
     """The blocks after it that read or write what it writes, as TVM's `get_consumers`."""
-    made = set(buffers_written(site.node))
     order = siblings(site)
-    after = order[order.index(site.realize) + 1 :]
-    return [r for r in after if made & {*buffers_read(r.block), *buffers_written(r.block)}]
+    return [r for r in order[order.index(site.realize) + 1 :] if used_by(site, r.block)]
+
+
+def used_by(site: Site[Block], other: Block) -> list[Buffer]:
+    """The buffers that the block writes and `other` reads or writes."""
+    uses = {*buffers_read(other), *buffers_written(other)}
+    return [buffer for buffer in buffers_written(site.node) if buffer in uses]
 
 
 def is_allocated(site: Site[Block], buffer: Buffer) -> bool:
@@ -106,14 +110,18 @@ def common_loops(where: Places, stmts: Sequence[Stmt]) -> list[For]:
     return [loop for loop in (nests[0] if nests else []) if all(loop in one for one in nests)]
 
 
+def loops_between(where: Places, loop: For, stmt: Stmt) -> list[For]:
+    """The loops inside `loop`, or beside it, that run `stmt`; outermost first."""
+    outside = [*where.all_loops_above(loop), loop]
+    return [one for one in where.all_loops_above(stmt) if one not in outside]
+
+
 def loops_from(site: Site[Block], loop: For) -> list[For]:
     """`loop` and the loops between it and the block; refused where it is not around the block."""
     loops = site.loops
     if loop not in loops:
-        ways = ", ".join(f"`{one.loop_var.name}`" for one in loops) or "none"
-        raise site.refuse(
-            "that loop is not around it", loop, site.node, hint=f"the loops around it: {ways}"
-        )
+        hint = f"the loops around it: {named(loops) or 'none'}"
+        raise site.refuse("that loop is not around it", loop, site.node, hint=hint)
     return loops[loops.index(loop) :]
 
 
@@ -144,31 +152,30 @@ def check_stage(site: Site[Block], sole: bool = True) -> None:
             direct[0],
             hint="give the block an iterator (T.axis.spatial) that is bound to it",
         )
-    for buffer in buffers_written(block):
-        others = [r for r in writers(site, buffer) if r.block is not block]
-        if sole and others:
-            raise site.refuse(
-                f"`{others[0].block.name}` writes {buffer.name} too",
-                block,
-                *others,
-                hint="move it while it is the sole writer, before decompose_reduction",
-            )
+    for buffer in buffers_written(block) if sole else ():
+        hint = "move it while it is the sole writer, before decompose_reduction"
+        check_sole_writer(site, buffer, hint)
     _check_own_reads(site)
     _check_kinds(site)
     check_starts_first(site)
 
 
+def check_sole_writer(site: Site[Block], buffer: Buffer, hint: str) -> None:
+    """Refuse a block beside which another one writes `buffer`, too."""
+    others = [r for r in writers(site, buffer) if r.block is not site.node]
+    if others:
+        why = f"`{others[0].block.name}` writes {buffer.name} too"
+        raise site.refuse(why, site.node, *others, hint=hint)
+
+
 def check_no_choice(site: Site[Block]) -> None:
     """Refuse a block that an `if` in the block that holds it may leave out."""
-    for outer in site.places.above(site.realize):
-        if isinstance(outer, BlockRealize):
-            return
-        if isinstance(outer, IfThenElse):
-            whose = "it" if site.task.endswith(f"`{site.name}`") else f"`{site.name}`"
-            raise site.refuse(
-                f"{whose} stands under an `if`",
-                hint="write the condition as T.where, or as T.if_then_else inside the block",
-            )
+    if any(isinstance(outer, IfThenElse) for outer in site.around):
+        whose = "it" if site.task.endswith(f"`{site.name}`") else f"`{site.name}`"
+        raise site.refuse(
+            f"{whose} stands under an `if`",
+            hint="write the condition as T.where, or as T.if_then_else inside the block",
+        )
 
 
 def check_no_bare_statement(site: Site[Block], only: Buffer | None = None) -> None:
@@ -199,6 +206,12 @@ def refuse_bare(site: Site[Any], bare: Unit, name: str) -> Refusal:
         detail="what a block makes and needs is known of blocks alone",
         hint='put the statement into a block of its own: with T.block("…")',
     )
+
+
+def last_counts(site: Site[Any], name: str, *at: Any, hint: str) -> Refusal:
+    """The refusal of a step that could leave another iteration of a block as a cell's last one."""
+    why = f"two iterations of `{name}` may write one cell, and the last one counts"
+    return site.refuse(why, *at, hint=hint)
 
 
 def may_be_left_out(where: Places, maker: BlockRealize, reader: BlockRealize) -> bool:

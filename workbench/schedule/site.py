@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any, Generic, TypeVar
 
 from workbench.diag import Refusal
@@ -58,6 +60,16 @@ class Site(Generic[N]):
         return self.places.loops_above(self.stmt)
 
     @property
+    def around(self) -> list[Stmt]:
+        """The statements around it inside the block that holds it, innermost first."""
+        above = self.places.above(self.stmt)
+        return list(takewhile(lambda outer: not isinstance(outer, BlockRealize), above))
+
+    def others_in(self: Site[Block], loop: For) -> list[BlockRealize]:
+        """The nearest blocks inside `loop`, without it."""
+        return [r for r in self.places.blocks_under(loop) if r is not self.realize]
+
+    @property
     def bounds(self) -> InScope:
         """The bounds of every variable that is in scope there."""
         return bounds_at(self.places, self.stmt)
@@ -73,3 +85,8 @@ class Site(Generic[N]):
     def refuse(self, why: str, *at: Any, hint: str, detail: str = "") -> Refusal:
         """The refusal that says why; it marks the nodes `at`, or else the block or loop itself."""
         return Refusal(f"Can't {self.task}: {why}", *(at or (self.node,)), hint=hint, detail=detail)
+
+
+def named(loops: Sequence[For]) -> str:
+    """The names of `loops`, "`i`, `j`", in words of a refusal."""
+    return ", ".join(f"`{loop.loop_var.name}`" for loop in loops)

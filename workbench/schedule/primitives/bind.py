@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from workbench import script
 from workbench.check import refuse_conflict
 from workbench.check.kernels import nest_of
 from workbench.check.threads import mixing, told, why_not_mixed
 from workbench.ir import THREAD_AXES, For, PrimFunc
 from workbench.ir.places import places
-from workbench.schedule.nest import constant_extent
+from workbench.schedule.nest import constant_extent, refuse_if_extent_varies
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.site import Site
 
@@ -29,12 +28,7 @@ def _check(func: PrimFunc, loop: For, thread_axis: str) -> None:
         raise site.refuse("there is no such axis", hint=f"the axes: {', '.join(THREAD_AXES)}")
     if loop.kind == "thread_binding":
         raise site.refuse(f"it is bound to {loop.thread} already", hint="undo that bind first")
-    if constant_extent(loop) is None:
-        raise site.refuse(
-            "the number of its iterations varies",
-            detail=f"it runs {script.expr_text(loop.extent)} times",
-            hint="bind a loop that runs a fixed number of times",
-        )
+    refuse_if_extent_varies(site)
     # before what this axis does not allow: where iterations conflict, no other axis helps
     refuse_conflict(
         func, loop, f"Can't {site.task}", "threads" if thread_axis[0] == "t" else "blocks"

@@ -27,10 +27,9 @@ from workbench.schedule.regions import Box
 from workbench.schedule.scope import (
     check_no_bare_statement,
     check_no_choice,
+    check_sole_writer,
     check_starts_first,
     readers,
-    siblings,
-    writers,
 )
 from workbench.schedule.site import Site
 from workbench.script.writer import string
@@ -91,7 +90,8 @@ def cache_write(
     buffer = nth_buffer(site, write_buffer_index, "writes")
     site = replace(site, task=f"cache_write {buffer.name} of `{block.name}`")
     _check_writer(site, buffer)
-    after = _after(site, buffer)
+    position = site.places.position
+    after = [r for r in readers(site, buffer) if position[r] > position[site.realize]]
     direct = _direct(site, after, consumer_blocks)
     later = [r for r in after if r not in direct]
     spot = first_reader(site, later) if later else Spot(site.scope, len(statements(site.scope)))
@@ -109,15 +109,8 @@ def _check_writer(site: Site[Block], buffer: Buffer) -> None:
     check_no_bare_statement(site, buffer)
     check_starts_first(site)
     block = site.node
-    others = [r for r in writers(site, buffer) if r.block is not block]
-    if others:
-        raise site.refuse(
-            f"`{others[0].block.name}` writes {buffer.name} too",
-            block,
-            *others,
-            hint="cache the result of a block that alone writes it; do this before "
-            "decompose_reduction",
-        )
+    hint = "cache the result of a block that alone writes it; do this before decompose_reduction"
+    check_sole_writer(site, buffer, hint)
     loads = [n for n in walk(block.body) if isinstance(n, BufferLoad) and n.buffer is buffer]
     cells = [s.indices for s in stores(block) if s.buffer is buffer]
     elsewhere = [n for n in loads if any(not same_cell(n.indices, cell) for cell in cells)]
@@ -135,12 +128,6 @@ def _check_writer(site: Site[Block], buffer: Buffer) -> None:
             detail="the new memory would begin empty",
             hint="give the block a T.init()",
         )
-
-
-def _after(site: Site[Block], buffer: Buffer) -> list[BlockRealize]:
-    """The readers of `buffer` behind the block."""
-    order = siblings(site)
-    return [r for r in readers(site, buffer) if order.index(r) > order.index(site.realize)]
 
 
 def _direct(

@@ -34,6 +34,7 @@ from workbench.schedule.scope import (
     common_loops,
     consumers,
     is_allocated,
+    loops_between,
     producers,
     region_of,
     siblings,
@@ -176,18 +177,14 @@ def _pair(
 ) -> tuple[Box, Box] | None:
     """What one iteration of the block writes of `buffer`, and what is read of it inside `loop`."""
     where = site.places
-    outside = [*where.all_loops_above(loop), loop]
     wanted: Box | None = None
     for reader in readers:
         region = region_of(reader.block.reads, buffer)
         if region is None:
             continue
-        known = bounds_at(where, reader)
-        inner = known.of(
-            one
-            for one in where.all_loops_above(reader)
-            if one not in outside or _sees_all(buffer, one)
-        )
+        known, inside = bounds_at(where, reader), loops_between(where, loop, reader)
+        around = where.all_loops_above(reader)
+        inner = known.of(one for one in around if one in inside or _sees_all(buffer, one))
         box = touched(region, reader, inner, known)
         wanted = box if wanted is None else arith.union_regions(wanted, box, dom)
     made = region_of(site.node.writes, buffer)

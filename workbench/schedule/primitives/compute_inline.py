@@ -24,14 +24,13 @@ from workbench.ir import (
     walk,
 )
 from workbench.ir.places import places
-from workbench.schedule.bindings import conjuncts
 from workbench.schedule.crossing import check_leaves
 from workbench.schedule.domains import bounds_at, domain
 from workbench.schedule.feeding import check_fed
 from workbench.schedule.inlining import inlined, inverse, only_store, without_block
-from workbench.schedule.moving import check_is_step, check_not_overwritten
+from workbench.schedule.moving import check_is_step, check_not_overwritten, limits
 from workbench.schedule.primitive import Edit, primitive
-from workbench.schedule.regions import covers_domain, stays_in_domain
+from workbench.schedule.regions import covers_domain
 from workbench.schedule.scope import check_stage, consumers
 from workbench.schedule.site import Site
 
@@ -112,9 +111,7 @@ def compute_inline(func: PrimFunc, block: Block) -> Edit:
 
 
 def _check_runs_everywhere(site: Site[Block]) -> None:
-    dom = site.bounds
-    limits = conjuncts(site.realize.predicate)
-    if not all(stays_in_domain(c, site.realize, dom) for c in limits):
+    if limits(site.realize, site.bounds):
         raise site.refuse(
             "it runs only where its T.where holds",
             hint="write the condition inside the block, as T.if_then_else",

@@ -29,7 +29,7 @@ from workbench.schedule.domains import bindings, domain, joined
 from workbench.schedule.inlining import only_store, tidied, with_regions
 from workbench.schedule.nest import fresh_nest, iter_var, nest, resized
 from workbench.schedule.primitive import Edit, primitive
-from workbench.schedule.scope import check_stage, loop_choices, loops_from
+from workbench.schedule.scope import check_stage, last_counts, loop_choices, loops_from
 from workbench.schedule.site import Site
 
 
@@ -84,7 +84,7 @@ def decompose_padding(func: PrimFunc, block: Block, loop: For) -> Edit:
     plain = Site(func, block, f"decompose_padding `{block.name}`")
     site = plain.at(loop)
     loops = loops_from(site, loop)
-    others = [r for r in site.places.blocks_under(loop) if r is not site.realize]
+    others = site.others_in(loop)
     if others:
         raise site.refuse(
             f"`{others[0].block.name}` is in that loop too",
@@ -105,11 +105,8 @@ def _check_each_once(site: Site[Block], loops: list[For]) -> None:
     turning = {one.loop_var for one in loops}
     still = (v for v, value in bindings(site.realize).items() if not variables(value) & turning)
     if writes_apart(site.node, frozenset(still)) is not True:
-        raise site.refuse(
-            f"two iterations of `{site.name}` may write one cell, and the last one counts",
-            hint=f"give {site.node.writes[0].buffer.name} an axis more, so that each iteration has "
-            "its own cell",
-        )
+        hint = f"give {site.node.writes[0].buffer.name} an axis more, so that each iteration has "
+        raise last_counts(site, site.name, hint=f"{hint}its own cell")
 
 
 def _padding(site: Site[Block]) -> Padding:

@@ -36,13 +36,13 @@ from workbench.schedule.factoring import (
 from workbench.schedule.nest import nest
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.scope import (
-    buffers_read,
     buffers_written,
     check_stage,
     loop_choices,
     loops_from,
+    used_by,
 )
-from workbench.schedule.site import Site
+from workbench.schedule.site import Site, named
 
 
 @primitive(group="blocks", choices=loop_choices)
@@ -91,11 +91,10 @@ def decompose_reduction(func: PrimFunc, block: Block, loop: For) -> Edit:
     inner = loops_from(site, loop)
     check_stage(plain)
     _check_outer(site, loop)
-    names = ", ".join(f"`{one.loop_var.name}`" for one in inner)
     check_one_to_one(
         site,
         inner,
-        f"the loops {names}",
+        f"the loops {named(inner)}",
         "pick a loop further in, so that every turn of the outer ones starts again",
     )
     _check_early(site, inner)
@@ -127,9 +126,7 @@ def _check_early(site: Site[Block], inner: list[For]) -> None:
     where, block = site.places, site.node
     assert block.init is not None
     starts = {n.buffer for n in walk(block.init) if isinstance(n, BufferLoad)}
-    for other in where.blocks_under(inner[0]):
-        if other is site.realize:
-            continue
+    for other in site.others_in(inner[0]):
         made = [b for b in buffers_written(other.block) if b in starts]
         if made:
             raise site.refuse(
@@ -138,8 +135,7 @@ def _check_early(site: Site[Block], inner: list[For]) -> None:
                 other,
                 hint=f"move `{other.block.name}` out of the loop first, or name a loop further in",
             )
-        uses = {*buffers_read(other.block), *buffers_written(other.block)}
-        used = [b for b in buffers_written(block) if b in uses]
+        used = used_by(site, other.block)
         if used and where.position[other] < where.position[site.realize]:
             raise site.refuse(
                 f"`{other.block.name}` uses {used[0].name} ahead of it in that loop",

@@ -16,10 +16,10 @@ from workbench.schedule.bindings import replace_loops
 from workbench.schedule.nest import (
     constant_extent,
     counting_type,
+    counts_by,
     most_turns,
     perfect_nest,
     refuse_if_taken,
-    uses,
 )
 from workbench.schedule.primitive import Edit, Key, primitive
 from workbench.schedule.site import Site
@@ -42,7 +42,7 @@ def _check(func: PrimFunc, *loops: For, preserve_unit_iters: bool = True) -> Non
                 + (names or "no loop alone"),
             )
     for outer, inner in combinations(loops, 2):
-        if uses(inner.extent, outer) or uses(inner.min, outer):
+        if counts_by(inner, outer):
             raise _pair(func, outer, inner).refuse(
                 f"how often `{inner.loop_var.name}` runs depends on `{outer.loop_var.name}`",
                 outer,

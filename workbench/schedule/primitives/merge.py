@@ -30,7 +30,7 @@ from workbench.schedule.feeding import check_fed
 from workbench.schedule.nest import constant_extent, nest
 from workbench.schedule.primitive import Edit, Key, primitive
 from workbench.schedule.scope import buffers_read, buffers_written, refuse_bare
-from workbench.schedule.site import Site
+from workbench.schedule.site import Site, named
 
 
 def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, tuple[For, ...]]]:
@@ -93,8 +93,7 @@ def merge(func: PrimFunc, *loops: For) -> Edit:
             *loops,
             hint="name two or more, in the order of the program",
         )
-    names = ", ".join(f"`{one.loop_var.name}`" for one in loops)
-    site = Site(func, loops[0], f"merge {names}")
+    site = Site(func, loops[0], f"merge {named(loops)}")
     chains = _chains(site, loops)
     _check_equal(site, chains)
     tops = [chain[0] for chain in chains]
@@ -119,8 +118,8 @@ def _chains(site: Site[For], loops: tuple[For, ...]) -> list[list[For]]:
     nests = [[*where.loops_above(one), one] for one in loops]
     common = [one for one in nests[0] if all(one in nest for nest in nests)]
     chains = [[one for one in nest if one not in common] for nest in nests]
-    for chain, named in zip(chains, loops, strict=True):
-        if where.scope(named) is not site.scope or not chain:
+    for chain, last in zip(chains, loops, strict=True):
+        if where.scope(last) is not site.scope or not chain:
             raise site.refuse(
                 "they are not in nests of their own in one block",
                 *loops,

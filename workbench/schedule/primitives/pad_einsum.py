@@ -170,7 +170,7 @@ def _loops(site: Site[Block], sizes: _Sizes) -> list[For]:
             "the loops around it may leave out cells",
             hint="the copies hold only what it writes: pad a block that runs for all its domain",
         )
-    others = [r for r in site.places.blocks_under(loops[0]) if r is not realize]
+    others = site.others_in(loops[0])
     if others:
         shared = next(one for one in reversed(loops) if others[0] in site.places.blocks_under(one))
         raise site.refuse(

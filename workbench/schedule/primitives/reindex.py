@@ -128,11 +128,8 @@ def _check_alone(site: Site[Block], target: Buffer, reading: bool) -> None:
     """Refuse where another block in its loops makes what is copied ahead, or uses what is later."""
     others = [
         r
-        for r in (site.places.blocks_under(site.loops[0]) if site.loops else [])
-        if r is not site.realize
-        and (
-            target in buffers_written(r.block) or (target in buffers_read(r.block) and not reading)
-        )
+        for r in (site.others_in(site.loops[0]) if site.loops else [])
+        if target in buffers_written(r.block) or (target in buffers_read(r.block) and not reading)
     ]
     if others:
         raise site.refuse(

@@ -8,7 +8,7 @@ from workbench import script
 from workbench.diag import Refusal
 from workbench.ir import For, PrimFunc
 from workbench.ir.places import places
-from workbench.schedule.nest import nest, perfect_nest, uses
+from workbench.schedule.nest import counts_by, nest, perfect_nest
 from workbench.schedule.order import refuse_unless_any_order
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.site import Site
@@ -29,7 +29,7 @@ def _check(func: PrimFunc, *ordered_loops: For) -> None:
     after = _reordered(chain, ordered_loops)
     for place, outer in enumerate(after):
         for inner in after[:place]:
-            if uses(inner.extent, outer) or uses(inner.min, outer):
+            if counts_by(inner, outer):
                 a, b = inner.loop_var.name, outer.loop_var.name
                 raise Site(func, inner, f"reorder `{a}` outside `{b}`").refuse(
                     f"how often `{a}` runs depends on `{b}`",

@@ -14,11 +14,9 @@ from workbench.ir import (
     BlockRealize,
     BufferLoad,
     BufferRegion,
-    Const,
     For,
     IfThenElse,
     PrimFunc,
-    Range,
     Var,
     stores,
     substitute,
@@ -42,6 +40,7 @@ from workbench.schedule.moving import (
     placed,
     position,
 )
+from workbench.schedule.nest import is_one
 from workbench.schedule.order import refuse_other_updates
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import Box, contains, relaxed, touched
@@ -51,13 +50,14 @@ from workbench.schedule.scope import (
     check_stage,
     common_loops,
     consumers,
+    loops_between,
     producers,
     readers,
     region_of,
     siblings,
     starts_first,
 )
-from workbench.schedule.site import Site
+from workbench.schedule.site import Site, named
 
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
@@ -229,7 +229,6 @@ def _needed(
 ) -> dict[Var, Need]:
     """The values of each iterator, of those in `run`, for which what is read is made in `loop`."""
     where, block = site.places, site.node
-    outside = [*where.all_loops_above(loop), loop]
     pairs: list[tuple[Box, Box]] = []
     fed: list[tuple[BufferRegion, BlockRealize]] = []
     for buffer in buffers_read(block):
@@ -240,7 +239,7 @@ def _needed(
             if region is None:
                 continue
             known = bounds_at(where, maker)
-            inner = known.of(one for one in where.all_loops_above(maker) if one not in outside)
+            inner = known.of(loops_between(where, loop, maker))
             pairs.append((mine.region, touched(region, maker, inner, known)))
             fed.append((mine, maker))
     dom = bounds_at(where, loop.body)
@@ -266,22 +265,21 @@ def _check_of_turn(
     One that runs in another turn too may be the last one there, and use what that turn makes.
     """
     dom = site.bounds
-    shared = [one.loop_var for one in common_loops(site.places, (site.realize, loop))]
-    both = [v for v in shared if len(set(dom[v])) > 1]
+    shared = common_loops(site.places, (site.realize, loop))
+    both = [one for one in shared if len(set(dom[one.loop_var])) > 1]
     kept = {
         var
         for var, value in fixed_values(site, loop).items()
         if needed[var].size == 1 and arith.equal(needed[var].low, value)
     }
     for var, value in bindings(site.realize).items():
-        moving = [v.name for v in both if v in variables(value)]
+        moving = [one for one in both if one.loop_var in variables(value)]
         if moving and not (var in kept or _same_in_turns(site, loop, makers)):
             raise site.refuse(
                 f"no cell that it reads tells which {var.name} to run it for",
                 site.node,
                 loop,
-                hint="let what it reads have an axis for "
-                + ", ".join(f"`{name}`" for name in moving),
+                hint=f"let what it reads have an axis for {named(moving)}",
             )
 
 
@@ -318,7 +316,7 @@ def _check_together(
     dom: Bounds,
 ) -> None:
     """Refuse a block that reads, in one iteration, cells that may be made in different ones."""
-    several = [r for r in read.region if not _is_one(r) and variables(r.min)]
+    several = [r for r in read.region if not is_one(r.extent) and variables(r.min)]
     if not several:
         return
     inner = {Var("n", v.dtype): (0, need.size - 1) for v, need in needed.items()}
@@ -331,10 +329,6 @@ def _check_together(
             maker,
             hint=f"move `{maker.block.name}` to `{site.name}` instead, with compute_at",
         )
-
-
-def _is_one(r: Range) -> bool:
-    return isinstance(r.extent, Const) and r.extent.value == 1
 
 
 def _check_turns_agree(site: Site[Block], there: Site[Block]) -> None:

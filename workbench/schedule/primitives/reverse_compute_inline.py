@@ -40,7 +40,6 @@ from workbench.schedule.moving import iterations_run
 from workbench.schedule.order import counts_up
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.scope import (
-    buffers_read,
     buffers_written,
     check_stage,
     common_loops,
@@ -48,6 +47,7 @@ from workbench.schedule.scope import (
     is_allocated,
     producers,
     siblings,
+    used_by,
 )
 from workbench.schedule.site import Site
 
@@ -127,7 +127,7 @@ def _check_passed(site: Site[Block], feeder: BlockRealize, buffer: Buffer) -> No
             feeder,
             hint=f"give {buffer.name} an axis more, so that each iteration has its own cell",
         )
-    used = _used(site, feeder)
+    used = used_by(site, feeder.block)
     if used:
         raise site.refuse(
             f"`{feeder.block.name}` uses {used[0].name} before it is stored",
@@ -152,12 +152,6 @@ def _check_last(site: Site[Block], feeder: Site[Block], solved: dict[Var, Expr])
             hint=f"give {block.writes[0].buffer.name} an axis more, so that each iteration has "
             "its own cell",
         )
-
-
-def _used(site: Site[Block], other: BlockRealize) -> list[Buffer]:
-    """The buffers that the block writes and `other` uses."""
-    uses = {*buffers_read(other.block), *buffers_written(other.block)}
-    return [buffer for buffer in buffers_written(site.node) if buffer in uses]
 
 
 def _feeder(site: Site[Block]) -> BlockRealize:
@@ -198,7 +192,7 @@ def _check_plain(site: Site[Block], feeder: BlockRealize, buffer: Buffer) -> Non
         )
     order = siblings(site)
     for other in order[order.index(feeder) + 1 : order.index(site.realize)]:
-        used = _used(site, other)
+        used = used_by(site, other.block)
         if used:
             raise site.refuse(
                 f"`{other.block.name}`, between the two, uses {used[0].name}",

@@ -27,6 +27,7 @@ from workbench.schedule.nest import (
     constant_extent,
     counting_type,
     divisors,
+    is_one,
     most_turns,
     nest,
     refuse_factors,
@@ -151,7 +152,7 @@ def split(
     index: Expr = const(0, dtype)
     for part, size in zip(parts, sizes, strict=True):
         index = index * size + part
-    units = frozenset(p for p, s in zip(parts, sizes, strict=True) if _is_one(s))
+    units = frozenset(p for p, s in zip(parts, sizes, strict=True) if is_one(s))
     dropped = frozenset() if preserve_unit_iters else units
     body = loop.body
     turns = constant_extent(loop)
@@ -163,7 +164,3 @@ def split(
     new = nest([replace(loop, loop_var=p, min=const(0, dtype), extent=s, kind="serial")
                 for p, s in zip(parts, sizes, strict=True)], body)  # fmt: skip
     return Edit(places(func).replace(loop, new), parts, {var: parts})
-
-
-def _is_one(size: Expr) -> bool:
-    return isinstance(size, Const) and size.value == 1
