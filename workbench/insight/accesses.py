@@ -58,6 +58,16 @@ def accesses(program: PrimFunc | Kernel) -> tuple[Access, ...]:
     return _CACHE[program]
 
 
+def kind_of(access: Access) -> str:
+    """What it does, in a word: "read" or "write"."""
+    return "write" if access.writes else "read"
+
+
+def at_first(access: Access, *roles: str) -> dict[Var, int]:
+    """Its loops of these `roles` at number 0: what the first block does, or its first thread."""
+    return {loop.var: 0 for loop in access.loops if loop.role in roles}
+
+
 def _of_kernel(kernel: Kernel) -> Iterator[Access]:
     sizes = dict(zip(THREAD_AXES, (*kernel.grid, *kernel.block), strict=True))
     axes = {axis: _axis(var, axis, sizes[axis]) for axis, var in kernel.axes}

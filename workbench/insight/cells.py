@@ -11,7 +11,7 @@ import numpy as np
 
 from workbench.insight.accesses import Access
 from workbench.insight.page import Region
-from workbench.insight.spread import Group, Spread, spread, value
+from workbench.insight.spread import Group, Spread, holding, spread
 from workbench.ir import Buffer, Ramp, Var
 
 MOST = 1 << 22  # combinations of loop values that are still looked at one by one
@@ -97,7 +97,7 @@ def touched(access: Access, fixed: Mapping[Var, int]) -> Touched:
         if group.dims:
             visits *= number
             parts.append((group.dims, columns))
-    accesses *= _rest(of, fixed, groups)
+    accesses *= rest(of, fixed, groups)
     return Touched(access.buffer, tuple(parts) if accesses else (), accesses, visits, exact)
 
 
@@ -108,10 +108,10 @@ def executions(access: Access, fixed: Mapping[Var, int] | None = None) -> int:
     groups = of.groups(known, only_guards=True)
     for group in groups:
         number *= _enumerate(access, of, known, group)[0]
-    return number * _rest(of, known, groups)
+    return number * rest(of, known, groups)
 
 
-def _rest(of: Spread, fixed: Mapping[Var, int], groups: Iterable[Group]) -> int:
+def rest(of: Spread, fixed: Mapping[Var, int], groups: Iterable[Group]) -> int:
     """How many values the running digits take that no group depends on."""
     inside = {digit for group in groups for digit in group.digits}
     return prod(digit.size for digit in of.free(fixed) if digit not in inside)
@@ -127,13 +127,9 @@ def _enumerate(
         ends = tuple(np.unique([0, access.buffer.shape[d] - 1]) for d in group.dims)
         return prod(shape), ends, False
     values = of.values(ordered, fixed)
-    keep = None
-    for guard in group.guards:
-        passed = np.asarray(value(guard, of.variables(values)), dtype=bool)
-        keep = passed if keep is None else keep & passed
-    number = prod(shape)
-    if keep is not None:
-        keep = np.broadcast_to(keep, shape)
+    number, keep = prod(shape), None
+    if group.guards:
+        keep = holding(group.guards, of.variables(values), shape)
         number = int(keep.sum())
     found = [of.index(d, values) for d in group.dims]
     ramp = access.indices[0]
@@ -149,8 +145,7 @@ def _chosen(column: Any, keep: Any, shape: tuple[int, ...], alone: bool) -> Any:
     """The values of one dimension where the guards hold, flat; repeats may be left out if alone."""
     if keep is None:
         return (column if alone else np.broadcast_to(column, shape)).reshape(-1)
-    full = np.broadcast_shapes(shape, keep.shape)
-    return np.broadcast_to(column, full)[np.broadcast_to(keep, full)]
+    return np.broadcast_to(column, shape)[np.broadcast_to(keep, shape)]
 
 
 def _distinct(buffer: Buffer, dims: list[int], columns: list[Any]) -> tuple[Any, ...]:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from workbench.insight.accesses import Access, accesses
+from workbench.insight.accesses import Access, kind_of
 from workbench.insight.page import Kind, Table
-from workbench.insight.warps import IDLE, distinct, first_row, lane_bytes, requests, text_of
+from workbench.insight.warps import IDLE, all_requests, distinct, first_row, lane_bytes, text_of
 from workbench.ir import Kernel
 
 SECTOR = 32  # bytes; what device memory and the caches of NVIDIA's GPUs move at once
@@ -53,13 +53,7 @@ def coalescing(kernels: Sequence[Kernel], warp: int = 32) -> Coalescing:
 
     Arrays are taken to start at a multiple of 32 bytes, as allocations do.
     """
-    found = tuple(
-        request
-        for kernel in kernels
-        for access in accesses(kernel)
-        if access.buffer.scope == "global"
-        and (request := _request(kernel, access, warp)) is not None
-    )
+    found = tuple(_request(*asked) for asked in all_requests(kernels, "global", warp))
     rows = tuple(
         (r.buffer, r.access, r.text, round(r.sectors, 2), round(r.ideal, 2), round(r.efficiency, 3))
         for r in found
@@ -68,10 +62,7 @@ def coalescing(kernels: Sequence[Kernel], warp: int = 32) -> Coalescing:
     return Coalescing(found, _caption(found), Table(columns, rows))
 
 
-def _request(kernel: Kernel, access: Access, warp: int) -> Request | None:
-    table = requests(kernel, access, warp)
-    if table is None or not len(table):
-        return None
+def _request(kernel: Kernel, access: Access, table: Any) -> Request:
     width = lane_bytes(access)
     sectors = distinct(_sectors(table, width))
     needed = distinct(table) * width  # lanes that read one element share its bytes
@@ -79,7 +70,7 @@ def _request(kernel: Kernel, access: Access, warp: int) -> Request | None:
     return Request(
         kernel.name,
         access.buffer.name,
-        "write" if access.writes else "read",
+        kind_of(access),
         text_of(access),
         first_row(table),
         width,

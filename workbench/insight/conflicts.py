@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from workbench.insight.accesses import Access, accesses
+from workbench.insight.accesses import Access, kind_of
 from workbench.insight.page import Kind, Table
-from workbench.insight.warps import IDLE, first_row, lane_bytes, requests, text_of
+from workbench.insight.warps import IDLE, all_requests, first_row, lane_bytes, text_of
 from workbench.ir import Kernel
 
 BANKS, WORD = 32, 4  # banks, and bytes that one bank serves at once (all NVIDIA GPUs since Maxwell)
@@ -49,28 +49,20 @@ class Conflicts:
 
 def conflicts(kernels: Sequence[Kernel], warp: int = 32) -> Conflicts:
     """How the first block's warps of `warp` lanes meet in the banks of shared memory."""
-    found = tuple(
-        use
-        for kernel in kernels
-        for access in accesses(kernel)
-        if access.buffer.scope == "shared" and (use := _use(kernel, access, warp)) is not None
-    )
+    found = tuple(_use(*asked) for asked in all_requests(kernels, "shared", warp))
     rows = tuple((u.buffer, u.access, u.text, u.degree, round(u.average, 2)) for u in found)
     columns = ("buffer", "access", "where", "conflict degree", "on average")
     return Conflicts(found, _caption(found), Table(columns, rows))
 
 
-def _use(kernel: Kernel, access: Access, warp: int) -> BankUse | None:
-    table = requests(kernel, access, warp)
-    if table is None or not len(table):
-        return None
+def _use(kernel: Kernel, access: Access, table: Any) -> BankUse:
     width = lane_bytes(access)
     degrees = _degrees(table, width)
     banks = tuple(None if a is None else a // WORD % BANKS for a in first_row(table))
     return BankUse(
         kernel.name,
         access.buffer.name,
-        "write" if access.writes else "read",
+        kind_of(access),
         text_of(access),
         banks,
         width,

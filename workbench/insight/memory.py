@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 from workbench.access.accesses import by_buffer
-from workbench.insight.accesses import Access, accesses
+from workbench.insight.accesses import Access, accesses, at_first
 from workbench.insight.cells import Touched, box_around, executions, touched, union
 from workbench.insight.names import count_text
 from workbench.insight.page import Kind, Point, Table
@@ -123,17 +123,16 @@ def _level(scope: str, uses: Sequence[BufferUse], target: Target | None) -> Leve
     )
 
 
-def one_owner(access: Access, scope: str) -> dict[Var, int]:
+def _one_owner(access: Access, scope: str) -> dict[Var, int]:
     """The axes that stand still while one owner is looked at: the first block, the first thread."""
-    roles = {"local": ("block", "thread")}.get(scope, ("block",))
-    return {loop.var: 0 for loop in access.loops if loop.role in roles}
+    return at_first(access, "block", *(["thread"] if scope == "local" else []))
 
 
 def _use(func: PrimFunc, buffer: Buffer, found: list[Access]) -> BufferUse:
     size = dtypes.itemsize(buffer.type)
     loads = sum(executions(a) for a in found if not a.writes)
     stores = sum(executions(a) for a in found if a.writes)
-    mine = [touched(a, one_owner(a, buffer.scope)) for a in found]
+    mine = [touched(a, _one_owner(a, buffer.scope)) for a in found]
     read = [t for t, a in zip(mine, found, strict=True) if not a.writes]
     held = prod(buffer.shape) if buffer.scope == "global" else _held(found, buffer.scope)
     reuse = sum(t.accesses for t in read) / max(union(read)[2], 1) if read else 0.0
@@ -148,7 +147,7 @@ def _held(found: list[Access], scope: str) -> int:
     """What one owner holds at a time: each turn of a loop around all accesses holds anew."""
     around = [{loop.var for loop in a.loops if loop.role in ("serial", "reduce")} for a in found]
     turn = dict.fromkeys(set.intersection(*around), 0)
-    return _box(touched(a, {**one_owner(a, scope), **turn}) for a in found)
+    return _box(touched(a, {**_one_owner(a, scope), **turn}) for a in found)
 
 
 def _box(parts: Iterable[Touched]) -> int:

@@ -10,8 +10,8 @@ import numpy as np
 
 from workbench.access.accesses import by_buffer
 from workbench.arith import reads_memory
-from workbench.insight.accesses import Access, accesses
-from workbench.insight.cells import MOST, touched
+from workbench.insight.accesses import Access, accesses, at_first
+from workbench.insight.cells import MOST, rest, touched
 from workbench.insight.names import count_text, point_text
 from workbench.insight.page import Kind, Point, Table
 from workbench.insight.spread import holding, spread
@@ -88,7 +88,7 @@ def _reuse(buffer: Buffer, found: list[Access]) -> Reuse | None:
 
 def _even(access: Access) -> Reuse | None:
     """The answer where different iterations load different cells, without counting; else None."""
-    found = touched(access, {loop.var: 0 for loop in access.loops if loop.role == "block"})
+    found = touched(access, at_first(access, "block"))
     if not found.exact or found.cells != found.visits:
         return None
     times = found.accesses // found.cells
@@ -100,11 +100,11 @@ def _even(access: Access) -> Reuse | None:
 
 def _loads(access: Access) -> tuple[Any, int] | None:
     """The cells that the first block loads, with repeats, and how often all that happens."""
-    fixed = {loop.var: 0 for loop in access.loops if loop.role == "block"}
     if any(reads_memory(e) for e in (*access.indices, *access.guards)):
         return None
-    of = spread(access)
-    digits = {digit for group in of.groups(fixed) for digit in group.digits}
+    of, fixed = spread(access), at_first(access, "block")
+    groups = of.groups(fixed)
+    digits = {digit for group in groups for digit in group.digits}
     ordered = [digit for digit in of.free(fixed) if digit in digits]
     shape = tuple(digit.size for digit in ordered)
     if prod(shape) > MOST:
@@ -116,7 +116,7 @@ def _loads(access: Access) -> tuple[Any, int] | None:
     keep = holding(access.guards, of.variables(values), shape)
     cells = np.broadcast_to(flat, shape)[keep]
     inside = (cells >= 0) & (cells < prod(access.buffer.shape))
-    return cells[inside], prod(digit.size for digit in of.free(fixed) if digit not in digits)
+    return cells[inside], rest(of, fixed, groups)
 
 
 def _caption(buffers: tuple[Reuse, ...]) -> str:

@@ -8,7 +8,7 @@ from numbers import Integral
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from workbench.insight.accesses import Access, Loop, accesses
+from workbench.insight.accesses import Access, Loop, accesses, kind_of
 from workbench.insight.cells import Touched, touched, union
 from workbench.insight.names import count_text, region_text
 from workbench.insight.page import Kind, Point, Region, Table
@@ -152,17 +152,13 @@ def _of_steps(
         loop = next(key for key in steps if key in around[deeper] - own)
         when = f"{'before' if place < deeper else 'after'} the loop over {loop}"
         told = outside.setdefault(access.buffer, {})
-        before = told.get(kind := _kind(access))
+        before = told.get(kind := kind_of(access))
         told[kind] = when if before in (None, when) else f"before and {when}"
-    done = {(access.buffer, _kind(access)) for access in inside}
+    done = {(access.buffer, kind_of(access)) for access in inside}
     for buffer, told in outside.items():
         for kind in [kind for kind in told if (buffer, kind) in done]:
             del told[kind]
     return inside, outside
-
-
-def _kind(access: Access) -> str:
-    return "write" if access.writes else "read"
 
 
 def _copies(found: Sequence[Access]) -> dict[str, str]:
@@ -170,7 +166,7 @@ def _copies(found: Sequence[Access]) -> dict[str, str]:
     stages: dict[str, dict[str, set[Buffer]]] = {}
     for access in found:
         stage = stages.setdefault(access.stage, {"read": set(), "write": set()})
-        stage[_kind(access)].add(access.buffer)
+        stage[kind_of(access)].add(access.buffer)
     pairs = [(*of["read"], *of["write"]) for of in stages.values()
              if (len(of["read"]), len(of["write"])) == (1, 1)]  # fmt: skip
     return {a.name: b.name for a, b in pairs if a is not b and a.shape == b.shape}
@@ -247,7 +243,7 @@ def _touches(
     for access in found:
         part = touched(access, fixed)
         if part.accesses:
-            parts.setdefault((access.stage, _kind(access)), []).append(part)
+            parts.setdefault((access.stage, kind_of(access)), []).append(part)
     made = {(stage, kind): _touch(stage, kind, of) for (stage, kind), of in parts.items()}
     totals = []
     for kind in ("read", "write"):

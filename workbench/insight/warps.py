@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from workbench import script
 from workbench.arith import reads_memory
-from workbench.insight.accesses import Access
+from workbench.insight.accesses import Access, accesses, at_first
 from workbench.insight.spread import along_axes, holding, value, width
 from workbench.ir import BufferLoad, BufferStore, Expr, Kernel, Ramp, Var, dtypes, free_vars
 
@@ -28,10 +29,10 @@ def requests(kernel: Kernel, access: Access, warp: int) -> Any:
     exprs = (base, *access.guards)
     if any(reads_memory(e) for e in exprs):
         return None
-    fixed, extents = _ranges(kernel, access, exprs)
+    extents = _extents(access, exprs)
     threads = _threads(kernel)
     shape = (*extents.values(), prod(kernel.block))
-    env: dict[Var, Any] = {var: np.int64(n) for var, n in fixed.items()}
+    env: dict[Var, Any] = {var: np.int64(n) for var, n in at_first(access, "block").items()}
     env |= zip(extents, along_axes(shape), strict=False)
     env |= threads  # along the last axis
     address = np.broadcast_to(np.asarray(value(base, env)), shape).astype(np.int64)
@@ -43,18 +44,29 @@ def requests(kernel: Kernel, access: Access, warp: int) -> Any:
     return table[(table != IDLE).any(axis=1)]
 
 
-def _ranges(
-    kernel: Kernel, access: Access, exprs: tuple[Expr, ...]
-) -> tuple[dict[Var, int], dict[Var, int]]:
-    """The first block's index, and the loops to run over with how far."""
+def all_requests(
+    kernels: Sequence[Kernel], scope: str, warp: int
+) -> Iterator[tuple[Kernel, Access, Any]]:
+    """The accesses of `kernels` to memory of that `scope`, each with its requests, if it has any.
+
+    One whose index is read from memory is left out.
+    """
+    for kernel in kernels:
+        for access in accesses(kernel):
+            table = requests(kernel, access, warp) if access.buffer.scope == scope else None
+            if table is not None and len(table):
+                yield kernel, access, table
+
+
+def _extents(access: Access, exprs: tuple[Expr, ...]) -> dict[Var, int]:
+    """The loops to run over, with how far."""
     used = {v for e in exprs for v in free_vars(e)}
-    fixed = {loop.var: 0 for loop in access.loops if loop.role == "block"}
     extents: dict[Var, int] = {}
     room = MOST_ROWS
     for loop in reversed([x for x in access.loops if x.role == "serial" and x.var in used]):
         extents[loop.var] = max(1, min(loop.extent, room))
         room //= extents[loop.var]
-    return fixed, dict(reversed(extents.items()))
+    return dict(reversed(extents.items()))
 
 
 def _threads(kernel: Kernel) -> dict[Var, Any]:
