@@ -131,10 +131,10 @@ def _written(prim: Primitive, finder: Finder, args: tuple[Any, ...], kwargs: dic
         (prim.check or prim.apply)(call.func, *call.args, **call.kwargs)
     except Refusal:
         return ""
-    return f"sch.{prim.name}({call_text(*shown(args, kwargs))})"
+    return f"sch.{prim.name}({as_given(args, kwargs)})"
 
 
-def shown(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def as_given(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     """Arguments as the caller wrote them, handles by their names."""
 
     def name(value: Any) -> Any:
@@ -142,7 +142,8 @@ def shown(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...
             return Ref("loop", 0, name=value.name)
         return [name(v) for v in value] if isinstance(value, (list, tuple)) else value
 
-    return tuple(name(a) for a in args), {key: name(value) for key, value in kwargs.items()}
+    named = {key: name(value) for key, value in kwargs.items()}
+    return call_text(tuple(name(a) for a in args), named)
 
 
 def _value(
@@ -157,7 +158,7 @@ def _value(
             return _place(param, finder, value)
         raise Refusal(
             f"Can't {prim.name}: {param.name} takes a list, not {_repr(value)}",
-            hint=f"write {param.name}=[{call_text(*shown((value,), {}))}]",
+            hint=f"write {param.name}=[{as_given((value,), {})}]",
         )
     data = _plain(value)
     if not _counts(data):

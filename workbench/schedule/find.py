@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from workbench.diag import Refusal
 from workbench.ir import Block, BlockRealize, For, PrimFunc
 from workbench.ir.places import places
 from workbench.schedule.handles import BlockHandle, Handle, LoopHandle
-from workbench.schedule.history import HistoryNode
+from workbench.schedule.history import HistoryNode, has
 from workbench.schedule.primitive import Key
 from workbench.schedule.step import value_text
 from workbench.script.writer import string
@@ -77,14 +78,8 @@ class Finder:
                 hint=(f"name a block in it too, {ways}, or " if ways else "")
                 + "pass a handle from get_loops()",
             )
-        self._tell_if_gone(name)
-        names = ", ".join(dict.fromkeys(v.name for v in known.loops)) or "none"
-        raise Refusal(
-            f"Can't {self.task} `{name}`: {self.func.name} has no loop of that name",
-            *known.loops.values(),
-            detail=f"its loops: {names}",
-            hint="pass the name of one of its loops, or a handle from get_loops()",
-        )
+        names = dict.fromkeys(v.name for v in known.loops)
+        raise self._no_such(name, "loop", names, [*known.loops.values()], "get_loops()")
 
     def _named_block(self, name: str) -> Block:
         blocks = [realize.block for realize in places(self.func).blocks.values()]
@@ -97,29 +92,32 @@ class Finder:
                 *found,
                 hint="pass the handle of the one that you mean, from sch.get_blocks()",
             )
+        there = blocks[1:]  # all but the root
+        raise self._no_such(name, "block", [b.name for b in there], there, "get_block()")
+
+    def _no_such(
+        self, name: str, kind: str, names: Iterable[str], at: Sequence[For | Block], source: str
+    ) -> Refusal:
+        """The refusal of a name that is none of the `names` of all loops, or blocks, `at`."""
         self._tell_if_gone(name)
-        names = ", ".join(b.name for b in blocks[1:]) or "none"
-        raise Refusal(
-            f"Can't {self.task} `{name}`: {self.func.name} has no block of that name",
-            *blocks[1:],
-            detail=f"its blocks: {names}",
-            hint="pass the name of one of its blocks, or a handle from get_block()",
+        return Refusal(
+            f"Can't {self.task} `{name}`: {self.func.name} has no {kind} of that name",
+            *at,
+            detail=f"its {kind}s: {', '.join(names) or 'none'}",
+            hint=f"pass the name of one of its {kind}s, or a handle from {source}",
         )
 
     def _holder(self, handle: Handle) -> PrimFunc:
         """The function that has the loop or block of `handle` now."""
-        for func in self.node.mod.functions:
-            known = places(func)
-            if handle.key in (known.loops if isinstance(handle, LoopHandle) else known.blocks):
-                self._same_history(handle)
-                return func
         self._same_history(handle)
+        for func in self.node.mod.functions:
+            if has(func, handle.key):
+                return func
         raise self._why_gone(handle)
 
     def _same_history(self, handle: Handle) -> None:
         if handle.history is not self.node.history:
             kind = handle.kind
-            same = [stmt for stmt in _statements(self.node) if handle.name == _name_of(stmt)]
             again = (
                 f"sch.get_block({string(handle.name)})"
                 if kind == "block"
@@ -127,7 +125,7 @@ class Finder:
             )
             raise Refusal(
                 f"Can't {self.task} `{handle.name}`: that {kind} belongs to another schedule",
-                *same,
+                *_named(self.node, handle.name),
                 detail=f"a handle is good for one schedule and its forks, even where the other "
                 f"one has a {kind} of the same name",
                 hint=f"get this schedule's own: {again}",
@@ -148,14 +146,14 @@ class Finder:
     def _tell_if_gone(self, name: str) -> None:
         """Refuse with the step that took the last loop or block of that name, if one did."""
         for node in reversed(self.node.path()):
-            for key in _named(node.parent, name) if node.parent else []:
+            for key in map(_key_of, _named(node.parent, name) if node.parent else []):
                 if key in node.became or not node.holds(key):
                     raise self._gone(name, node, node.became.get(key, ()))
                 raise self._gone(name, node, (key,))  # it has another name now
 
     def _gone(self, name: str, node: HistoryNode, made: tuple[Key, ...]) -> Refusal:
         assert node.step is not None and node.parent is not None
-        became = ", ".join(_name_in(node, key) for key in made)
+        became = ", ".join(name_in(node.mod.functions, key) for key in made)
         fate = f"made it {became}" if became else "took it away"
         start = f"Can't {self.task} `{name}`: step {node.id}, "  # as the lab numbers it
         longest = 119 - len(f"{start}, {fate}")
@@ -170,18 +168,18 @@ class Finder:
         )
 
 
-def _statements(node: HistoryNode) -> list[For | BlockRealize]:
-    return [stmt for func in node.mod.functions for stmt in places(func).order]
+def _statements(functions: Iterable[PrimFunc]) -> list[For | BlockRealize]:
+    return [stmt for func in functions for stmt in places(func).order]
 
 
-def _named(node: HistoryNode, name: str) -> list[Key]:
+def _named(node: HistoryNode, name: str) -> list[For | BlockRealize]:
     """The loops and blocks of that name in the program of `node`."""
-    return [_key_of(stmt) for stmt in _statements(node) if _name_of(stmt) == name]
+    return [stmt for stmt in _statements(node.mod.functions) if _name_of(stmt) == name]
 
 
-def _name_in(node: HistoryNode, key: Key) -> str:
-    """What a loop or block is called in the program of `node`."""
-    return next((_name_of(s) for s in _statements(node) if _key_of(s) is key), "?")
+def name_in(functions: Iterable[PrimFunc], key: Key) -> str:
+    """What a loop or block is called in the one of `functions` that has it."""
+    return next((_name_of(s) for s in _statements(functions) if _key_of(s) is key), "?")
 
 
 def _key_of(stmt: For | BlockRealize) -> Key:

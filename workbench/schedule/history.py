@@ -42,6 +42,7 @@ class HistoryNode:
         self.mod = mod
         self.func_name = func_name
         self.result = edit.result if edit else None
+        self.keys = edit.keys if edit else ()
         self.became: Mapping[Key, tuple[Key, ...]] = edit.became if edit else {}
         self.mark = ""
         self.depth: int = parent.depth + 1 if parent else 0  # how many steps lead here
@@ -79,7 +80,7 @@ class HistoryNode:
 
     def holds(self, key: Key) -> bool:
         """Whether the program has the loop or block."""
-        return any(_has(func, key) for func in self.mod.functions)
+        return any(has(func, key) for func in self.mod.functions)
 
     def first_with(self, key: Key) -> HistoryNode:
         """The first node on the way here from which on every program has the loop or block."""
@@ -216,15 +217,15 @@ class History:
 
     def __repr__(self) -> str:
         lines = []
-        for node, depth in _outline(self.root, 0):
+        for node, depth in _outline(self.root):
             mark = f"  {string(node.mark)}" if node.mark else ""
             lines.append(f"{node.id:>3} {'  ' * depth}{node.label}{mark}")
         return "\n".join(lines)
 
 
-def _outline(node: HistoryNode, depth: int) -> Iterator[tuple[HistoryNode, int]]:
+def _outline(root: HistoryNode) -> Iterator[tuple[HistoryNode, int]]:
     """The tree with branches indented: an only child stays at the depth of its parent."""
-    stack = [(node, depth)]
+    stack = [(root, 0)]
     while stack:
         node, depth = stack.pop()
         yield node, depth
@@ -244,6 +245,7 @@ def _likeness(verb: str, func: PrimFunc) -> tuple[str, int]:
     return verb, hash(tuple(rows))
 
 
-def _has(func: PrimFunc, key: Key) -> bool:
+def has(func: PrimFunc, key: Key) -> bool:
+    """Whether `func` has the loop or block."""
     known = places(func)
     return (key in known.blocks) if isinstance(key, BlockId) else (key in known.loops)

@@ -38,6 +38,13 @@ class Edit:
     result: Key | tuple[Key, ...] | None = None
     became: Mapping[Key, tuple[Key, ...]] = field(default_factory=dict)
 
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """The loops and blocks of `result`, be it one or several."""
+        if self.result is None:
+            return ()
+        return self.result if isinstance(self.result, tuple) else (self.result,)
+
 
 @dataclass(frozen=True, slots=True)
 class Example:

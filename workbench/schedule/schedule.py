@@ -11,14 +11,14 @@ from typing import Any
 
 from workbench import script
 from workbench.diag import Refusal
-from workbench.ir import DEEPEST, BlockRealize, For, IRModule, PrimFunc, is_text, too_deep
+from workbench.ir import DEEPEST, Block, BlockRealize, For, IRModule, PrimFunc, is_text, too_deep
 from workbench.ir.places import places
 from workbench.schedule import file, primitive
 from workbench.schedule.actions import Verdict, verdicts
-from workbench.schedule.arguments import Call, bind, shown
+from workbench.schedule.arguments import Call, as_given, bind
 from workbench.schedule.control import check_control, check_declared, check_domains
 from workbench.schedule.errors import ScheduleError, UnknownVerb
-from workbench.schedule.find import Finder
+from workbench.schedule.find import Finder, name_in
 from workbench.schedule.handles import BlockHandle, Handle, LoopHandle
 from workbench.schedule.history import History, HistoryNode
 from workbench.schedule.left_out import LEFT_OUT
@@ -26,7 +26,7 @@ from workbench.schedule.nest import check_depth
 from workbench.schedule.primitive import Edit, Key
 from workbench.schedule.scope import consumers, producers
 from workbench.schedule.site import Site
-from workbench.schedule.step import Ref, Step, Value, call_text, value_text
+from workbench.schedule.step import Ref, Step, Value, value_text
 from workbench.schedule.trace import Trace, known_primitive, locate, map_refs, refer
 
 
@@ -248,7 +248,7 @@ class Schedule:
                 twin = self.history.twin(self._node, step, edit.func)
                 node = twin or self._add(step, func, edit)
         except Refusal as refusal:
-            asked = f"sch.{verb}({call_text(*shown(args, kwargs))})"
+            asked = f"sch.{verb}({as_given(args, kwargs)})"
             raise as_error(refusal, func, asked) from None
         self._move(node)
         return self._handles(node.result)
@@ -259,9 +259,8 @@ class Schedule:
         def plain(value: Any) -> Value:
             if isinstance(value, tuple):
                 return tuple(plain(v) for v in value)
-            target = getattr(value, "id", None)  # a block's identity
-            if target is not None:
-                return refer(self._node, call.func, places(call.func).blocks[target])
+            if isinstance(value, Block):
+                return refer(self._node, call.func, places(call.func).realize(value))
             return refer(self._node, call.func, value) if isinstance(value, For) else value
 
         args = tuple(plain(value) for value in call.args)
@@ -272,7 +271,7 @@ class Schedule:
         functions = tuple(edit.func if f is func else f for f in self.mod.functions)
         mod = replace(self.mod, functions=functions)
         single = edit.result is not None and not isinstance(edit.result, tuple)
-        made = tuple(_key_name(edit.func, key) for key in _keys(edit.result))
+        made = tuple(name_in([edit.func], key) for key in edit.keys)
         told = replace(step, made=made, single=single, alone=len(functions) == 1)
         return self.history.add(self._node, told, mod, edit)
 
@@ -292,8 +291,7 @@ class Schedule:
         for verb in verbs or ():
             if verb not in primitive.REGISTRY:
                 raise _unknown(str(verb))
-        finder = Finder(self._node, self.func, "list actions at")
-        func, node = self._ask(finder, "actions", finder.either, place)
+        func, node = self._ask("actions", "list actions at", Finder.either, place)
         return verdicts(func, node, verbs)
 
     # --- questions -------------------------------------------------------------------------------
@@ -301,8 +299,7 @@ class Schedule:
     def get_block(self, name: str, func_name: str | None = None) -> BlockHandle:
         """The block called `name`."""
         func = self.func if func_name is None else self._function(func_name, "get_block")
-        finder = Finder(self._node, func, "find")
-        _, block = self._ask(finder, "get_block", finder.block, name)
+        _, block = self._ask("get_block", "find", Finder.block, name, func)
         return BlockHandle(self.history, block.id)
 
     def get_blocks(self, name: str | None = None) -> list[BlockHandle]:
@@ -312,43 +309,43 @@ class Schedule:
 
     def get_loops(self, block: BlockHandle | str) -> list[LoopHandle]:
         """The loops around `block`, outermost first, inside the block that holds it."""
-        finder = Finder(self._node, self.func, "get the loops of")
-        func, node = self._ask(finder, "get_loops", finder.block, block)
-        known = places(func)
-        loops = known.loops_above(known.realize(node))
-        return [LoopHandle(self.history, loop.loop_var) for loop in loops]
+        func, node = self._ask("get_loops", "get the loops of", Finder.block, block)
+        return [LoopHandle(self.history, loop.loop_var) for loop in Site(func, node, "").loops]
 
     def get_child_blocks(self, block_or_loop: Handle | str) -> list[BlockHandle]:
         """The blocks directly inside a block or a loop, in program order."""
-        finder = Finder(self._node, self.func, "get the blocks in")
-        func, node = self._ask(finder, "get_child_blocks", finder.either, block_or_loop)
-        known = places(func)
-        stmt = node if isinstance(node, For) else known.realize(node)
-        return self._blocks(known.blocks_under(stmt))
+        func, node = self._ask(
+            "get_child_blocks", "get the blocks in", Finder.either, block_or_loop
+        )
+        return self._blocks(places(func).blocks_under(Site(func, node, "").stmt))
 
     def get_producers(self, block: BlockHandle | str) -> list[BlockHandle]:
         """The blocks before `block` that write what it reads or writes, in program order."""
-        finder = Finder(self._node, self.func, "get the producers of")
-        func, node = self._ask(finder, "get_producers", finder.block, block)
-        return self._blocks(producers(Site(func, node, finder.task)))
+        func, node = self._ask("get_producers", "get the producers of", Finder.block, block)
+        return self._blocks(producers(Site(func, node, "")))
 
     def get_consumers(self, block: BlockHandle | str) -> list[BlockHandle]:
         """The blocks after `block` that read or write what it writes, in program order."""
-        finder = Finder(self._node, self.func, "get the consumers of")
-        func, node = self._ask(finder, "get_consumers", finder.block, block)
-        return self._blocks(consumers(Site(func, node, finder.task)))
+        func, node = self._ask("get_consumers", "get the consumers of", Finder.block, block)
+        return self._blocks(consumers(Site(func, node, "")))
 
     def _blocks(self, realizes: Iterable[BlockRealize]) -> list[BlockHandle]:
         return [BlockHandle(self.history, realize.block.id) for realize in realizes]
 
     def _ask(
-        self, finder: Finder, verb: str, find: Callable[[Any], tuple[PrimFunc, Any]], value: Any
+        self,
+        method: str,
+        task: str,
+        find: Callable[[Finder, Any], tuple[PrimFunc, Any]],
+        value: Any,
+        func: PrimFunc | None = None,
     ) -> tuple[PrimFunc, Any]:
-        """What `find` finds for `value`, its refusal told as ScheduleError."""
+        """What `find` finds for `value`, in `func` for a name; refused as ScheduleError."""
+        finder = Finder(self._node, func or self.func, task)
         try:
-            return find(value)
+            return find(finder, value)
         except Refusal as refusal:
-            asked = f"sch.{verb}({call_text(*shown((value,), {}))})"
+            asked = f"sch.{method}({as_given((value,), {})})"
             raise as_error(refusal, finder.func, asked) from None
 
     def __repr__(self) -> str:
@@ -382,18 +379,6 @@ def as_error(refusal: Refusal, func: PrimFunc, asked: str) -> ScheduleError:
     where = script.mark_nodes(func, refusal.at) if refusal.at else ""
     return ScheduleError(
         refusal.headline, asked=asked, where=where, detail=refusal.detail, hint=refusal.hint
-    )
-
-
-def _keys(result: Key | tuple[Key, ...] | None) -> tuple[Key, ...]:
-    return result if isinstance(result, tuple) else () if result is None else (result,)
-
-
-def _key_name(func: PrimFunc, key: Key) -> str:
-    known = places(func)
-    return next(
-        (r.block.name for block, r in known.blocks.items() if block is key),
-        getattr(key, "name", ""),
     )
 
 

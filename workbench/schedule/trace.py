@@ -80,9 +80,8 @@ def refer(node: HistoryNode, func: PrimFunc, target: For | BlockRealize) -> Ref:
     key: Key = target.loop_var if isinstance(target, For) else target.block.id
     first = node.first_with(key)
     born = first.depth
-    results = first.result if isinstance(first.result, tuple) else (first.result,)
     home = places(first.mod[func.name])
-    out = results.index(key) if key in results else None
+    out = first.keys.index(key) if key in first.keys else None
     if isinstance(target, BlockRealize):
         old = home.blocks[target.block.id]
         name = old.block.name
@@ -115,8 +114,7 @@ def locate(ref: Ref, path: Sequence[HistoryNode], func_name: str) -> Key | None:
         return None
     node = path[ref.step]
     if ref.out is not None:
-        results = node.result if isinstance(node.result, tuple) else (node.result,)
-        return results[ref.out] if ref.out < len(results) else None
+        return node.keys[ref.out] if ref.out < len(node.keys) else None
     known = places(node.mod[func_name])
     if ref.kind == "block":
         blocks = [key for key, r in known.blocks.items() if r.block.name == ref.block]
