@@ -28,14 +28,8 @@ from workbench.schedule.moving import nest_needed, within
 from workbench.schedule.nest import inserted, iter_var, statements
 from workbench.schedule.primitive import Edit
 from workbench.schedule.regions import Box, exact
-from workbench.schedule.scope import (
-    buffers_read,
-    buffers_written,
-    common_loops,
-    reallocate,
-    region_of,
-)
-from workbench.schedule.site import Site
+from workbench.schedule.scope import common_loops, reallocate, region_of
+from workbench.schedule.site import Site, buffers_read, buffers_written
 
 
 class Spot(NamedTuple):

@@ -16,15 +16,13 @@ from workbench.schedule.domains import bounds_at, moved_by
 from workbench.schedule.following import makes_alongside
 from workbench.schedule.regions import Box, contains, exact, touched
 from workbench.schedule.scope import (
-    buffers_read,
     common_loops,
     counted_from,
     may_be_left_out,
     region_of,
     starts_first,
-    writers,
 )
-from workbench.schedule.site import Site
+from workbench.schedule.site import Site, buffers_read
 
 
 def check_fed(
@@ -44,7 +42,7 @@ def check_fed(
     """
     where = reader.places
     for buffer in buffers_read(reader.node) if only is None else [only]:
-        for maker in writers(reader, buffer):
+        for maker in reader.writers(buffer):
             if maker is reader.realize:
                 continue
             flow = _Flow(site, where, maker, reader.realize, buffer)

@@ -32,14 +32,8 @@ from workbench.schedule.inlining import domain_conditions, inverse
 from workbench.schedule.moving import fixed_values
 from workbench.schedule.nest import is_one, serial_nest
 from workbench.schedule.regions import exact, one_to_one
-from workbench.schedule.scope import (
-    buffers_read,
-    buffers_written,
-    common_loops,
-    loops_between,
-    region_of,
-)
-from workbench.schedule.site import Site
+from workbench.schedule.scope import common_loops, loops_between, region_of
+from workbench.schedule.site import Site, buffers_read, buffers_written
 
 Cell = tuple[Expr, ...]
 Nest = tuple[Stmt, tuple[Var, ...]]

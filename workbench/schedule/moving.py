@@ -40,15 +40,8 @@ from workbench.schedule.regions import (
     stays_in_domain,
     width,
 )
-from workbench.schedule.scope import (
-    buffers_read,
-    buffers_written,
-    common_loops,
-    is_allocated,
-    last_counts,
-    siblings,
-)
-from workbench.schedule.site import Site, named
+from workbench.schedule.scope import common_loops, last_counts
+from workbench.schedule.site import Site, buffers_read, buffers_written, named
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +112,7 @@ def position(
 
 def check_not_overwritten(site: Site[Block], until: BlockRealize, hint: str = "") -> None:
     """Refuse where a buffer that the block reads is written behind it, up to the block `until`."""
-    order = siblings(site)
+    order = site.siblings
     for other in order[order.index(site.realize) + 1 : order.index(until) + 1]:
         hit = [b for b in buffers_read(site.node) if b in buffers_written(other.block)]
         if hit:
@@ -134,7 +127,7 @@ def check_not_overwritten(site: Site[Block], until: BlockRealize, hint: str = ""
 def check_is_step(site: Site[Block], buffers: Iterable[Buffer], hint: str) -> None:
     """Refuse where one of `buffers` is seen outside the block that holds this one."""
     for buffer in buffers:
-        if not is_allocated(site, buffer):
+        if not site.is_allocated(buffer):
             raise site.refuse(
                 f"{buffer.name} is a result of the program, not a step on the way", hint=hint
             )

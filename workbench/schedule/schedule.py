@@ -24,7 +24,6 @@ from workbench.schedule.history import History, HistoryNode
 from workbench.schedule.left_out import LEFT_OUT
 from workbench.schedule.nest import check_depth
 from workbench.schedule.primitive import Edit, Key
-from workbench.schedule.scope import consumers, producers
 from workbench.schedule.site import Site
 from workbench.schedule.step import Ref, Step, Value, value_text
 from workbench.schedule.trace import Trace, known_primitive, locate, map_refs, refer
@@ -322,12 +321,12 @@ class Schedule:
     def get_producers(self, block: BlockHandle | str) -> list[BlockHandle]:
         """The blocks before `block` that write what it reads or writes, in program order."""
         func, node = self._ask("get_producers", "get the producers of", Finder.block, block)
-        return self._blocks(producers(Site(func, node, "")))
+        return self._blocks(Site(func, node, "").producers)
 
     def get_consumers(self, block: BlockHandle | str) -> list[BlockHandle]:
         """The blocks after `block` that read or write what it writes, in program order."""
         func, node = self._ask("get_consumers", "get the consumers of", Finder.block, block)
-        return self._blocks(consumers(Site(func, node, "")))
+        return self._blocks(Site(func, node, "").consumers)
 
     def _blocks(self, realizes: Iterable[BlockRealize]) -> list[BlockHandle]:
         return [BlockHandle(self.history, realize.block.id) for realize in realizes]

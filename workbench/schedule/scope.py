@@ -1,4 +1,4 @@
-"""Which block makes what another one reads, and what a block must be like to be moved."""
+"""The memory and the loops that blocks share, and what a block must be like to be moved."""
 
 from __future__ import annotations
 
@@ -32,69 +32,9 @@ from workbench.ir import (
 )
 from workbench.ir.places import Places, inner, places
 from workbench.schedule.domains import domain
-from workbench.schedule.site import Site, named
+from workbench.schedule.site import Site, buffers_read, buffers_written, named
 
-# --- who makes, who reads ------------------------------------------------------------------------
-
-
-def buffers_written(block: Block) -> list[Buffer]:
-    """The buffers that `block` writes, in the order in which it declares them."""
-    return list(dict.fromkeys(region.buffer for region in block.writes))
-
-
-def buffers_read(block: Block) -> list[Buffer]:
-    """The buffers that `block` reads, in the order in which it declares them."""
-    return list(dict.fromkeys(region.buffer for region in block.reads))
-
-
-def siblings(site: Site[Block]) -> list[BlockRealize]:
-    """The blocks directly in the block that holds it, itself included, in program order."""
-    return site.places.blocks_under(site.scope)
-
-
-def writers(site: Site[Block], buffer: Buffer) -> list[BlockRealize]:
-    """The blocks beside it, or it, that write `buffer`, in program order."""
-    return site.places.writers_under(site.scope, buffer)
-
-
-def readers(site: Site[Block], buffer: Buffer) -> list[BlockRealize]:
-    """The blocks beside it, without it, that read `buffer`, in program order."""
-    return [
-        r for r in siblings(site) if r.block is not site.node and buffer in buffers_read(r.block)
-    ]
-
-
-def producers(site: Site[Block]) -> list[BlockRealize]:
-    """The blocks before it that write what it reads or writes, as TVM's `get_producers`."""
-    needed = {*buffers_read(site.node), *buffers_written(site.node)}
-    order = siblings(site)
-    before = order[: order.index(site.realize)]
-    return [r for r in before if needed & set(buffers_written(r.block))]
-
-
-def consumers(site: Site[Block]) -> list[BlockRealize]:
-    """The blocks after it that read or write what it writes, as TVM's `get_consumers`."""
-    order = siblings(site)
-    return [r for r in order[order.index(site.realize) + 1 :] if used_by(site, r.block)]
-
-
-def used_by(site: Site[Block], other: Block) -> list[Buffer]:
-    """The buffers that the block writes and `other` reads or writes."""
-    uses = {*buffers_read(other), *buffers_written(other)}
-    return [buffer for buffer in buffers_written(site.node) if buffer in uses]
-
-
-def is_allocated(site: Site[Block], buffer: Buffer) -> bool:
-    """Whether `buffer` lives inside the block that holds it: nobody outside sees it."""
-    return buffer in site.scope.block.alloc_buffers
-
-
-def home(site: Site[Block], buffer: Buffer) -> BlockRealize | None:
-    """The block around it, near or far, in which `buffer` lives; None for an argument."""
-    for outer in site.places.above(site.realize):
-        if isinstance(outer, BlockRealize) and buffer in outer.block.alloc_buffers:
-            return outer
-    return None
+# --- the memory and the loops around -------------------------------------------------------------
 
 
 def reallocate(func: PrimFunc, scope: BlockRealize, buffers: Iterable[Buffer]) -> PrimFunc:
@@ -162,7 +102,7 @@ def check_stage(site: Site[Block], sole: bool = True) -> None:
 
 def check_sole_writer(site: Site[Block], buffer: Buffer, hint: str) -> None:
     """Refuse a block beside which another one writes `buffer`, too."""
-    others = [r for r in writers(site, buffer) if r.block is not site.node]
+    others = [r for r in site.writers(buffer) if r.block is not site.node]
     if others:
         why = f"`{others[0].block.name}` writes {buffer.name} too"
         raise site.refuse(why, site.node, *others, hint=hint)

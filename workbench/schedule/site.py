@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import Any, Generic, TypeVar
 
 from workbench.diag import Refusal
-from workbench.ir import Block, BlockId, BlockRealize, For, PrimFunc, Stmt
+from workbench.ir import Block, BlockId, BlockRealize, Buffer, For, PrimFunc, Stmt
 from workbench.ir.places import Places, places
 from workbench.schedule.domains import InScope, bounds_at
 
@@ -70,6 +70,49 @@ class Site(Generic[N]):
         return [r for r in self.places.blocks_under(loop) if r is not self.realize]
 
     @property
+    def siblings(self: Site[Block]) -> list[BlockRealize]:
+        """The blocks directly in the block that holds it, itself included, in program order."""
+        return self.places.blocks_under(self.scope)
+
+    def writers(self: Site[Block], buffer: Buffer) -> list[BlockRealize]:
+        """The blocks beside it, or it, that write `buffer`, in program order."""
+        return self.places.writers_under(self.scope, buffer)
+
+    def readers(self: Site[Block], buffer: Buffer) -> list[BlockRealize]:
+        """The blocks beside it, without it, that read `buffer`, in program order."""
+        others = [r for r in self.siblings if r is not self.realize]
+        return [r for r in others if buffer in buffers_read(r.block)]
+
+    @property
+    def producers(self: Site[Block]) -> list[BlockRealize]:
+        """The blocks before it that write what it reads or writes, as TVM's `get_producers`."""
+        needed = {*buffers_read(self.node), *buffers_written(self.node)}
+        before = self.siblings[: self.siblings.index(self.realize)]
+        return [r for r in before if needed & set(buffers_written(r.block))]
+
+    @property
+    def consumers(self: Site[Block]) -> list[BlockRealize]:
+        """The blocks after it that read or write what it writes, as TVM's `get_consumers`."""
+        after = self.siblings[self.siblings.index(self.realize) + 1 :]
+        return [r for r in after if self.used_by(r.block)]
+
+    def used_by(self: Site[Block], other: Block) -> list[Buffer]:
+        """The buffers that the block writes and `other` reads or writes."""
+        uses = {*buffers_read(other), *buffers_written(other)}
+        return [buffer for buffer in buffers_written(self.node) if buffer in uses]
+
+    def is_allocated(self, buffer: Buffer) -> bool:
+        """Whether `buffer` lives inside the block that holds it: nobody outside sees it."""
+        return buffer in self.scope.block.alloc_buffers
+
+    def home(self, buffer: Buffer) -> BlockRealize | None:
+        """The block around it, near or far, in which `buffer` lives; None for an argument."""
+        for outer in self.places.above(self.stmt):
+            if isinstance(outer, BlockRealize) and buffer in outer.block.alloc_buffers:
+                return outer
+        return None
+
+    @property
     def bounds(self) -> InScope:
         """The bounds of every variable that is in scope there."""
         return bounds_at(self.places, self.stmt)
@@ -90,3 +133,13 @@ class Site(Generic[N]):
 def named(loops: Sequence[For]) -> str:
     """The names of `loops`, "`i`, `j`", in words of a refusal."""
     return ", ".join(f"`{loop.loop_var.name}`" for loop in loops)
+
+
+def buffers_written(block: Block) -> list[Buffer]:
+    """The buffers that `block` writes, in the order in which it declares them."""
+    return list(dict.fromkeys(region.buffer for region in block.writes))
+
+
+def buffers_read(block: Block) -> list[Buffer]:
+    """The buffers that `block` reads, in the order in which it declares them."""
+    return list(dict.fromkeys(region.buffer for region in block.reads))

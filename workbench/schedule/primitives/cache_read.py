@@ -24,17 +24,8 @@ from workbench.schedule.copies import check_copied
 from workbench.schedule.feeding import check_fed
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import Box
-from workbench.schedule.scope import (
-    buffers_read,
-    buffers_written,
-    check_no_bare_statement,
-    check_no_choice,
-    is_allocated,
-    region_of,
-    siblings,
-    writers,
-)
-from workbench.schedule.site import Site
+from workbench.schedule.scope import check_no_bare_statement, check_no_choice, region_of
+from workbench.schedule.site import Site, buffers_read, buffers_written
 
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
@@ -87,7 +78,7 @@ def cache_read(
     buffer = nth_buffer(site, read_buffer_index, "reads")
     site = replace(site, task=f"cache_read {buffer.name} for `{block.name}`")
     check_no_bare_statement(site, buffer)
-    makers = writers(site, buffer)
+    makers = site.writers(buffer)
     if len(makers) > 1:
         raise site.refuse(
             f"{len(makers)} blocks write it",
@@ -101,7 +92,7 @@ def cache_read(
         check_no_choice(maker)
         spot = first_reader(maker, targets)
         box = _box(site, maker, buffer, spot)
-        if spot.loops or is_allocated(site, buffer):
+        if spot.loops or site.is_allocated(buffer):
             ends = written_ends(maker.node, buffer)
     else:
         for target in targets:
@@ -131,7 +122,7 @@ def _targets(
 ) -> list[BlockRealize]:
     """The blocks that are to read the copy, in program order."""
     wanted = {b.id for b in chosen} if chosen else None
-    order = siblings(site)
+    order = site.siblings
     reading = [r for r in order if buffer in buffers_read(r.block)]
     found = [
         r
@@ -184,7 +175,7 @@ def _given(site: Site[Block], buffer: Buffer) -> Box:
 
 def _box(site: Site[Block], maker: Site[Block], buffer: Buffer, spot: Spot) -> Box:
     """What there is to copy at `spot`, behind `maker`."""
-    if not spot.loops and not is_allocated(site, buffer):
+    if not spot.loops and not site.is_allocated(buffer):
         return _given(site, buffer)
     box = box_written(maker, buffer, spot.loops)
     if box is None:

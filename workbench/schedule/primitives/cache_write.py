@@ -29,7 +29,6 @@ from workbench.schedule.scope import (
     check_no_choice,
     check_sole_writer,
     check_starts_first,
-    readers,
 )
 from workbench.schedule.site import Site
 from workbench.script.writer import string
@@ -91,7 +90,7 @@ def cache_write(
     site = replace(site, task=f"cache_write {buffer.name} of `{block.name}`")
     _check_writer(site, buffer)
     position = site.places.position
-    after = [r for r in readers(site, buffer) if position[r] > position[site.realize]]
+    after = [r for r in site.readers(buffer) if position[r] > position[site.realize]]
     direct = _direct(site, after, consumer_blocks)
     later = [r for r in after if r not in direct]
     spot = first_reader(site, later) if later else Spot(site.scope, len(statements(site.scope)))

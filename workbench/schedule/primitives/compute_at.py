@@ -27,20 +27,8 @@ from workbench.schedule.moving import (
 from workbench.schedule.order import refuse_other_updates
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import Box, covers_domain, touched
-from workbench.schedule.scope import (
-    buffers_read,
-    buffers_written,
-    check_stage,
-    common_loops,
-    consumers,
-    is_allocated,
-    loops_between,
-    producers,
-    region_of,
-    siblings,
-    writers,
-)
-from workbench.schedule.site import Site
+from workbench.schedule.scope import check_stage, common_loops, loops_between, region_of
+from workbench.schedule.site import Site, buffers_read, buffers_written
 
 # How far a thread sees: memory of a scope is filled for all threads that share it, so the loops
 # bound to those threads count as running, wherever they stand. Global memory is left as it is.
@@ -117,9 +105,9 @@ def compute_at(
         "every reader",
         "its readers share no loop: move one to the other, or give each its cache_read",
     )
-    last = max(site.places.blocks_under(loop), key=siblings(site).index)
+    last = max(site.places.blocks_under(loop), key=site.siblings.index)
     check_not_overwritten(site, last, f", or leave `{block.name}` ahead of it")
-    at = position(site, loop, producers(site), readers, index)
+    at = position(site, loop, site.producers, readers, index)
     dom = bounds_at(site.places, loop.body)
     pairs = [_pair(site, loop, buffer, readers, dom) for buffer in buffers_written(block)]
     fixed = fixed_by_refilling(site, loop)
@@ -137,7 +125,7 @@ def _readers(site: Site[Block]) -> list[BlockRealize]:
     """The blocks that read what the block writes; refused where there is none."""
     hint = "move the blocks that it reads, or move it with reverse_compute_at"
     check_is_step(site, buffers_written(site.node), hint)
-    found = consumers(site)
+    found = site.consumers
     if not found:
         raise site.refuse(
             "no block after it reads what it makes",
@@ -163,8 +151,8 @@ def _check_partial(site: Site[Block], there: Site[Block], realize: BlockRealize)
         )
     body = there.scope.block.body
     for buffer in buffers_read(block):
-        makers = writers(there, buffer)
-        if is_allocated(there, buffer) and not makes_all(
+        makers = there.writers(buffer)
+        if there.is_allocated(buffer) and not makes_all(
             there.places, body, makers, there.realize, buffer
         ):
             raise site.refuse(

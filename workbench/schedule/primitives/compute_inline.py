@@ -31,7 +31,7 @@ from workbench.schedule.inlining import inlined, inverse, only_store, without_bl
 from workbench.schedule.moving import check_is_step, check_not_overwritten, limits
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import covers_domain
-from workbench.schedule.scope import check_stage, consumers
+from workbench.schedule.scope import check_stage
 from workbench.schedule.site import Site
 
 
@@ -73,7 +73,7 @@ def compute_inline(func: PrimFunc, block: Block) -> Edit:
     buffer = store.buffer
     hint = "put it into the block that feeds it, with reverse_compute_inline"
     check_is_step(site, [buffer], hint)
-    readers = consumers(site)
+    readers = site.consumers
     if readers:  # else nobody misses it
         check_not_overwritten(site, readers[-1])
     _check_runs_everywhere(site)

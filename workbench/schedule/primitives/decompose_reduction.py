@@ -35,14 +35,8 @@ from workbench.schedule.factoring import (
 )
 from workbench.schedule.nest import nest
 from workbench.schedule.primitive import Edit, primitive
-from workbench.schedule.scope import (
-    buffers_written,
-    check_stage,
-    loop_choices,
-    loops_from,
-    used_by,
-)
-from workbench.schedule.site import Site, named
+from workbench.schedule.scope import check_stage, loop_choices, loops_from
+from workbench.schedule.site import Site, buffers_written, named
 
 
 @primitive(group="blocks", choices=loop_choices)
@@ -135,7 +129,7 @@ def _check_early(site: Site[Block], inner: list[For]) -> None:
                 other,
                 hint=f"move `{other.block.name}` out of the loop first, or name a loop further in",
             )
-        used = used_by(site, other.block)
+        used = site.used_by(other.block)
         if used and where.position[other] < where.position[site.realize]:
             raise site.refuse(
                 f"`{other.block.name}` uses {used[0].name} ahead of it in that loop",

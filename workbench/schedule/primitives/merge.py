@@ -29,8 +29,8 @@ from workbench.schedule.domains import bounds_at
 from workbench.schedule.feeding import check_fed
 from workbench.schedule.nest import constant_extent, nest
 from workbench.schedule.primitive import Edit, Key, primitive
-from workbench.schedule.scope import buffers_read, buffers_written, refuse_bare
-from workbench.schedule.site import Site, named
+from workbench.schedule.scope import refuse_bare
+from workbench.schedule.site import Site, buffers_read, buffers_written, named
 
 
 def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, tuple[For, ...]]]:

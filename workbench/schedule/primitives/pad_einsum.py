@@ -35,15 +35,8 @@ from workbench.schedule.inlining import with_regions
 from workbench.schedule.nest import iter_var, nest, nest_over, resized
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import covers_domain
-from workbench.schedule.scope import (
-    buffers_read,
-    buffers_written,
-    check_stage,
-    check_stores,
-    reallocate,
-    writers,
-)
-from workbench.schedule.site import Site
+from workbench.schedule.scope import check_stage, check_stores, reallocate
+from workbench.schedule.site import Site, buffers_read, buffers_written
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +120,7 @@ def pad_einsum(func: PrimFunc, block: Block, padding: list[int]) -> Edit:
     for buffer in grown:
         own = all(isinstance(index, Var) for index in cells[buffer])  # no cell beside those read
         if buffer in buffers_read(block) and not (own and reads_always(site, buffer)):
-            (filled,) = writers(site.after(padded, block.id), copies[buffer])
+            (filled,) = site.after(padded, block.id).writers(copies[buffer])
             check_copied(site, site.after(padded, filled.block.id), buffer)
     return Edit(padded)
 

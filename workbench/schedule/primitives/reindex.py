@@ -35,15 +35,8 @@ from workbench.schedule.moving import check_whole
 from workbench.schedule.nest import nest_over
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import one_to_one
-from workbench.schedule.scope import (
-    buffers_read,
-    buffers_written,
-    check_no_bare_statement,
-    check_stage,
-    check_stores,
-    reallocate,
-)
-from workbench.schedule.site import Site
+from workbench.schedule.scope import check_no_bare_statement, check_stage, check_stores, reallocate
+from workbench.schedule.site import Site, buffers_read, buffers_written
 
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:

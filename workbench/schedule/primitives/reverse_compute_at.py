@@ -45,19 +45,13 @@ from workbench.schedule.order import refuse_other_updates
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import Box, contains, relaxed, touched
 from workbench.schedule.scope import (
-    buffers_read,
-    buffers_written,
     check_stage,
     common_loops,
-    consumers,
     loops_between,
-    producers,
-    readers,
     region_of,
-    siblings,
     starts_first,
 )
-from workbench.schedule.site import Site, named
+from workbench.schedule.site import Site, buffers_read, buffers_written, named
 
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
@@ -135,7 +129,7 @@ def reverse_compute_at(
     _check_reads_inside(site, makers)
     _check_made_in_turn(site, loop, makers)
     run = iterations_run(site)
-    at = position(site, loop, makers, consumers(site), index)
+    at = position(site, loop, makers, site.consumers, index)
     nest = following(site, loop, makers, run)
     if nest is not None:
         edit = placed(site, loop, at, *nest)
@@ -147,14 +141,14 @@ def reverse_compute_at(
     refuse_other_updates(site, there, kept_values(there, fixed_values(site, loop)))
     check_leaves(site, there)
     check_fed(site, there, finished=_places_by_data(block))
-    for reader in consumers(there):
+    for reader in there.consumers:
         check_fed(site, site.after(edit.func, reader.block.id))
     return edit
 
 
 def _makers(site: Site[Block]) -> list[BlockRealize]:
     """The blocks that make what the block reads; refused where there is none."""
-    makers = producers(site)
+    makers = site.producers
     if not makers:
         raise site.refuse(
             "no block ahead of it makes what it reads",
@@ -210,11 +204,11 @@ def _places_by_data(block: Block) -> bool:
 
 def _check_read_before(site: Site[Block], loop: For) -> None:
     """Refuse where a block that the block would overtake reads what it overwrites."""
-    order = siblings(site)
+    order = site.siblings
     start = min(order.index(r) for r in site.places.blocks_under(loop))
     passed = order[start : order.index(site.realize)]
     for buffer in buffers_written(site.node):
-        hit = [r for r in readers(site, buffer) if r in passed]
+        hit = [r for r in site.readers(buffer) if r in passed]
         if hit:
             raise site.refuse(
                 f"`{hit[0].block.name}` still reads the old {buffer.name}",

@@ -39,17 +39,8 @@ from workbench.schedule.inlining import (
 from workbench.schedule.moving import iterations_run
 from workbench.schedule.order import counts_up
 from workbench.schedule.primitive import Edit, primitive
-from workbench.schedule.scope import (
-    buffers_written,
-    check_stage,
-    common_loops,
-    consumers,
-    is_allocated,
-    producers,
-    siblings,
-    used_by,
-)
-from workbench.schedule.site import Site
+from workbench.schedule.scope import check_stage, common_loops
+from workbench.schedule.site import Site, buffers_written
 
 
 @primitive(group="blocks")
@@ -113,7 +104,7 @@ def reverse_compute_inline(func: PrimFunc, block: Block) -> Edit:
     _check_turn(site, feeder, there)
     check_leaves(site, there)
     check_fed(site, there)
-    for reader in consumers(there):
+    for reader in there.consumers:
         check_fed(site, site.after(changed, reader.block.id))
     return Edit(changed, None, {block.id: (feeder.block.id,), **dict.fromkeys(gone, ())})
 
@@ -127,7 +118,7 @@ def _check_passed(site: Site[Block], feeder: BlockRealize, buffer: Buffer) -> No
             feeder,
             hint=f"give {buffer.name} an axis more, so that each iteration has its own cell",
         )
-    used = used_by(site, feeder.block)
+    used = site.used_by(feeder.block)
     if used:
         raise site.refuse(
             f"`{feeder.block.name}` uses {used[0].name} before it is stored",
@@ -156,7 +147,7 @@ def _check_last(site: Site[Block], feeder: Site[Block], solved: dict[Var, Expr])
 
 def _feeder(site: Site[Block]) -> BlockRealize:
     """The one block that makes what the block reads."""
-    feeders = producers(site)
+    feeders = site.producers
     if len(feeders) != 1:
         names = ", ".join(f"`{r.block.name}`" for r in feeders)
         raise site.refuse(
@@ -166,7 +157,7 @@ def _feeder(site: Site[Block]) -> BlockRealize:
             hint="it goes into the one block that feeds it; put others into it with compute_inline",
         )
     feeder = feeders[0]
-    others = [r for r in consumers(replace(site, node=feeder.block)) if r is not site.realize]
+    others = [r for r in replace(site, node=feeder.block).consumers if r is not site.realize]
     if others:
         raise site.refuse(
             f"`{others[0].block.name}` reads what `{feeder.block.name}` makes too",
@@ -178,7 +169,7 @@ def _feeder(site: Site[Block]) -> BlockRealize:
 
 
 def _check_plain(site: Site[Block], feeder: BlockRealize, buffer: Buffer) -> None:
-    if not is_allocated(site, buffer):
+    if not site.is_allocated(buffer):
         raise site.refuse(
             f"{buffer.name} is a result of the program and must be stored",
             feeder,
@@ -190,9 +181,9 @@ def _check_plain(site: Site[Block], feeder: BlockRealize, buffer: Buffer) -> Non
             "it runs only where its T.where holds",
             hint="inline before splitting its loops by factors that do not divide them",
         )
-    order = siblings(site)
+    order = site.siblings
     for other in order[order.index(feeder) + 1 : order.index(site.realize)]:
-        used = used_by(site, other.block)
+        used = site.used_by(other.block)
         if used:
             raise site.refuse(
                 f"`{other.block.name}`, between the two, uses {used[0].name}",

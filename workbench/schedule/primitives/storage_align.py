@@ -11,7 +11,6 @@ from workbench.schedule.caching import nth_buffer
 from workbench.schedule.nest import annotated
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.primitives.cache_write import copy_instead
-from workbench.schedule.scope import home
 from workbench.schedule.site import Site
 
 KEY = "buffer_dim_align"  # TVM's name, which lowering reads
@@ -85,7 +84,7 @@ def storage_align(
 
 def _checked(site: Site[Block], buffer: Buffer, axis: int, factor: int, offset: int) -> int:
     """`axis` counted from the first, once all is found fit."""
-    if home(site, buffer) is None:
+    if site.home(buffer) is None:
         raise site.refuse(
             "it is an argument, whose rows the caller has laid out",
             hint=copy_instead(site, buffer, "shared"),

@@ -26,7 +26,7 @@ from workbench.schedule.domains import domain
 from workbench.schedule.inlining import inlined
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import one_to_one
-from workbench.schedule.scope import bare_statements, home, reallocate, refuse_bare
+from workbench.schedule.scope import bare_statements, reallocate, refuse_bare
 from workbench.schedule.site import Site
 
 
@@ -85,7 +85,7 @@ def transform_layout(
     site = Site(func, block, f"transform_layout `{block.name}`")
     target, _ = named_buffer(site, buffer)
     site = replace(site, task=f"transform_layout {target.name} of `{block.name}`")
-    scope = home(site, target)
+    scope = site.home(target)
     if scope is None:
         raise site.refuse(
             "it is an argument, which the caller has laid out",
