@@ -21,7 +21,7 @@ from workbench.ir import (
     rewrite,
     walk,
 )
-from workbench.lower.shrink_buffers import WindowFinder, common_loops, stands_still
+from workbench.lower.shrink_buffers import WindowFinder, common_loops, stands_still, with_buffers
 from workbench.script.writer import string
 from workbench.target import Target
 
@@ -40,12 +40,7 @@ def double_buffers(kernel: Kernel, target: Target) -> Kernel:
     finder = WindowFinder(kernel)
     turns = {b: _turn(kernel, finder, b, asked[b], found[b]) for b in asked}
     doubled = {b: replace(b, shape=(2, *b.shape), strides=_strides(b)) for b in asked}
-    return replace(
-        kernel,
-        allocs=tuple(doubled.get(b, b) for b in kernel.allocs),
-        views=tuple((doubled.get(held, held), whole) for held, whole in kernel.views),
-        body=rewrite(kernel.body, _Doubler(doubled, turns).visit),
-    )
+    return with_buffers(kernel, doubled, rewrite(kernel.body, _Doubler(doubled, turns).visit))
 
 
 def takes_turns(access: Access[For], loop: For) -> bool:

@@ -57,8 +57,7 @@ class _Dropper:
                 kept = [done for done in map(self.statement, stmts) if done is not None]
                 return seq(*kept) if kept else None
             case BufferStore(buffer, value, indices):
-                done = tuple(self.index(i) for i in indices)
-                return BufferStore(buffer, self.value(value), done)
+                return BufferStore(buffer, self.value(value), self.indices(indices))
         raise TypeError(f"{type(stmt).__name__} cannot stand in a program")
 
     def _once(self, loop: For) -> Stmt | None:
@@ -102,7 +101,7 @@ class _Dropper:
         """A value, its indices and conditions as short as bounds allow, its arithmetic kept."""
         match e:
             case BufferLoad(buffer, indices):
-                return BufferLoad(buffer, tuple(self.index(i) for i in indices))
+                return BufferLoad(buffer, self.indices(indices))
             case Call("if_then_else", (condition, yes, no)) | Select(condition, yes, no):
                 return self._choice(e, condition, yes, no)
             case _:
@@ -118,6 +117,6 @@ class _Dropper:
         done = condition, self._where(condition).value(yes), self.value(no)
         return replace(e, args=done) if isinstance(e, Call) else Select(*done)
 
-    def index(self, index: Expr) -> Expr:
-        """An index as short as bounds allow."""
-        return self.simplifier.simplify(index)
+    def indices(self, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        """Indices as short as bounds allow."""
+        return tuple(map(self.simplifier.simplify, indices))

@@ -27,6 +27,7 @@ from workbench.ir import (
     walk,
 )
 from workbench.lower.known_bounds import known_bounds
+from workbench.lower.shrink_buffers import with_buffers
 from workbench.target import Target
 
 INT32_MAX = 2**31 - 1
@@ -38,11 +39,7 @@ def flatten_buffers(kernel: Kernel, target: Target) -> Kernel:
     Only values that a program stores are computed in the type that it says, and wrap around in it.
     """
     flatter = _Flatter(kernel)
-    body = rewrite(kernel.body, flatter.visit)
-    params = tuple(flatter.flat[b] for b in kernel.params)
-    allocs = tuple(flatter.flat[b] for b in kernel.allocs)
-    views = tuple((flatter.flat[held], whole) for held, whole in kernel.views)
-    return replace(kernel, params=params, allocs=allocs, views=views, body=body)
+    return with_buffers(kernel, flatter.flat, rewrite(kernel.body, flatter.visit))
 
 
 def strides(buffer: Buffer) -> tuple[int, ...]:

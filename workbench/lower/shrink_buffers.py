@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -35,6 +35,7 @@ from workbench.ir import (
     Kernel,
     Node,
     Range,
+    Stmt,
     Var,
     attrs_dict,
     binary,
@@ -64,10 +65,16 @@ def shrink_buffers(kernel: Kernel, target: Target) -> Kernel:
     finder = WindowFinder(kernel)
     windows = {b: finder.window(b, found[b], padding.get(b, {})) for b in kernel.allocs}
     body = rewrite(kernel.body, _Shifter(windows, finder.simplifier).visit)
+    return with_buffers(kernel, {b: window.buffer for b, window in windows.items()}, body)
+
+
+def with_buffers(kernel: Kernel, new: Mapping[Buffer, Buffer], body: Stmt) -> Kernel:
+    """`kernel` with other buffers in the place of the keys of `new`, and a body that uses them."""
     return replace(
         kernel,
-        allocs=tuple(windows[b].buffer for b in kernel.allocs),
-        views=tuple((windows[new].buffer if new in windows else new, b) for new, b in kernel.views),
+        params=tuple(new.get(b, b) for b in kernel.params),
+        allocs=tuple(new.get(b, b) for b in kernel.allocs),
+        views=tuple((new.get(held, held), whole) for held, whole in kernel.views),
         body=body,
     )
 
