@@ -16,7 +16,6 @@ from workbench.arith.normal import Normal
 from workbench.ir import (
     TRUE,
     BinOp,
-    Block,
     BlockRealize,
     Const,
     Expr,
@@ -62,17 +61,12 @@ def _realize(stmt: BlockRealize, values: Mapping[Var, Expr], units: frozenset[Va
     changed = any(a is not b for a, b in zip(bound, stmt.iter_values, strict=True))
     block = stmt.block
     if any(var in values for var in free_vars(block)):  # a block may read a loop around it
-        block = _substitute_block(block, values)
+        block = substitute(block, values)
     if not changed and predicate is stmt.predicate and block is stmt.block:
         return stmt
     if changed or predicate is not stmt.predicate:
         bound = simplify_bindings(bound, predicate, units)
     return replace(stmt, iter_values=bound, predicate=predicate, block=block)
-
-
-def _substitute_block(block: Block, values: Mapping[Var, Expr]) -> Block:
-    new = substitute(block, values)
-    return replace(new, id=block.id)
 
 
 def guarded(stmt: Stmt, condition: Expr) -> Stmt:

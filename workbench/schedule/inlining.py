@@ -31,7 +31,7 @@ from workbench.ir import (
 from workbench.ir.places import places
 from workbench.schedule.moving import removed
 from workbench.schedule.scope import reallocate
-from workbench.schedule.site import Site
+from workbench.schedule.site import Site, with_block
 
 T = TypeVar("T", bound=Node)
 
@@ -197,9 +197,8 @@ def without_block(
     for realize in places(func).blocks.values():  # a block may declare what it does not read
         if any(region.buffer is buffer for region in realize.block.reads):
             reads = tuple(region for region in realize.block.reads if region.buffer is not buffer)
-            old = places(func).blocks[realize.block.id]
-            new = replace(old, block=replace(old.block, reads=reads))
-            func = places(func).replace(old, new)
+            now = places(func).realize(realize.block).block
+            func = with_block(func, replace(now, reads=reads))
     return func, gone
 
 

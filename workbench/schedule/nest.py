@@ -31,7 +31,7 @@ from workbench.ir import (
     seq,
 )
 from workbench.ir.places import inner, places
-from workbench.schedule.site import Site
+from workbench.schedule.site import Site, with_block
 from workbench.script.writer import string
 
 MOST_LOOPS = 100
@@ -244,9 +244,5 @@ def annotated(
     func: PrimFunc, target: Block | For, annotations: tuple[tuple[str, Data], ...]
 ) -> PrimFunc:
     """`func` with the annotations of a loop or block replaced."""
-    known = places(func)
-    if isinstance(target, For):
-        return known.replace(target, replace(target, annotations=annotations))
-    realize = known.realize(target)
-    block = replace(target, annotations=annotations)
-    return known.replace(realize, replace(realize, block=block))
+    new = replace(target, annotations=annotations)
+    return with_block(func, new) if isinstance(new, Block) else places(func).replace(target, new)

@@ -32,16 +32,15 @@ from workbench.ir import (
 )
 from workbench.ir.places import Places, inner, places
 from workbench.schedule.domains import domain
-from workbench.schedule.site import Site, buffers_read, buffers_written, named
+from workbench.schedule.site import Site, buffers_read, buffers_written, named, with_block
 
 # --- the memory and the loops around -------------------------------------------------------------
 
 
 def reallocate(func: PrimFunc, scope: BlockRealize, buffers: Iterable[Buffer]) -> PrimFunc:
     """`func` with `buffers` as all that live in the block that was realised by `scope`."""
-    now = places(func).blocks[scope.block.id]
-    block = replace(now.block, alloc_buffers=tuple(buffers))
-    return places(func).replace(now, replace(now, block=block))
+    now = places(func).realize(scope.block).block
+    return with_block(func, replace(now, alloc_buffers=tuple(buffers)))
 
 
 def common_loops(where: Places, stmts: Sequence[Stmt]) -> list[For]:

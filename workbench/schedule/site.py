@@ -130,6 +130,12 @@ class Site(Generic[N]):
         return Refusal(f"Can't {self.task}: {why}", *(at or (self.node,)), hint=hint, detail=detail)
 
 
+def with_block(func: PrimFunc, block: Block) -> PrimFunc:
+    """`func` with `block` in the place of the one that has its identity."""
+    now = places(func).realize(block)
+    return places(func).replace(now, replace(now, block=block))
+
+
 def named(loops: Sequence[For]) -> str:
     """The names of `loops`, "`i`, `j`", in words of a refusal."""
     return ", ".join(f"`{loop.loop_var.name}`" for loop in loops)

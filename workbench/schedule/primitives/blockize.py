@@ -245,7 +245,7 @@ def _inner_realize(
     iterators = tuple(iter_var(inner[p.var], p.size, p.iterator.kind) for p in kept)
     known = {inner[p.var]: (0, p.size - 1) for p in kept}
     changed = tidied(substitute(replace(block, iter_vars=()), values), known)
-    small = replace(changed, iter_vars=iterators, id=block.id)
+    small = replace(changed, iter_vars=iterators)
     return BlockRealize(tuple(p.inner for p in kept), predicate, small)
 
 

@@ -14,7 +14,6 @@ from workbench.ir import (
     BufferLoad,
     Expr,
     For,
-    IterVar,
     PrimFunc,
     Stmt,
     Var,
@@ -36,7 +35,7 @@ from workbench.schedule.factoring import (
 from workbench.schedule.nest import nest
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.scope import check_stage, loop_choices, loops_from
-from workbench.schedule.site import Site, buffers_written, named
+from workbench.schedule.site import Site, buffers_written, named, with_block
 
 
 @primitive(group="blocks", choices=loop_choices)
@@ -93,9 +92,8 @@ def decompose_reduction(func: PrimFunc, block: Block, loop: For) -> Edit:
     )
     _check_early(site, inner)
     check_first_terms(site, inner)
-    started, predicate = _start(site, inner)
-    init_nest, new = _init(site.realize, started, inner, predicate)
-    func = site.places.replace(site.realize, replace(site.realize, block=_update(block)))
+    init_nest, new = _init(site.realize, inner, _start(site, inner))
+    func = with_block(func, _update(block))
     now = places(func).loops[loop.loop_var]
     return Edit(places(func).replace(now, seq(init_nest, now)), new)
 
@@ -143,8 +141,8 @@ def _check_early(site: Site[Block], inner: list[For]) -> None:
                 check_carries_nothing(site, one)
 
 
-def _start(site: Site[Block], inner: list[For]) -> tuple[list[IterVar], Expr]:
-    """The iterators that the init uses, and what is left of the predicate for it."""
+def _start(site: Site[Block], inner: list[For]) -> Expr:
+    """What is left of the predicate for the init."""
     dropped = {one.loop_var for one in inner} - moved_by(site.realize, "spatial")
     dom = site.bounds
     first: dict[Var, Expr] = {v: const(dom[v][0], v.type) for v in dropped}
@@ -154,13 +152,12 @@ def _start(site: Site[Block], inner: list[For]) -> tuple[list[IterVar], Expr]:
             check_grows(site, condition, dropped)
             condition = arith.simplify(substitute(condition, first), dom)
         predicate = both(predicate, condition)
-    return [it for it in site.node.iter_vars if it.kind == "spatial"], predicate
+    return predicate
 
 
-def _init(
-    realize: BlockRealize, started: list[IterVar], inner: list[For], predicate: Expr
-) -> tuple[Stmt, BlockId]:
+def _init(realize: BlockRealize, inner: list[For], predicate: Expr) -> tuple[Stmt, BlockId]:
     """The init as a block under copies of the loops that it needs, and that block's identity."""
+    started = [it for it in realize.block.iter_vars if it.kind == "spatial"]
     init = init_block(realize.block, started, "", realize.block.annotations)
     bound = bindings(realize)
     values = tuple(bound[it.var] for it in started)

@@ -36,7 +36,7 @@ from workbench.schedule.nest import nest_over
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import one_to_one
 from workbench.schedule.scope import check_no_bare_statement, check_stage, check_stores, reallocate
-from workbench.schedule.site import Site, buffers_read, buffers_written
+from workbench.schedule.site import Site, buffers_read, buffers_written, with_block
 
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
@@ -107,8 +107,7 @@ def reindex(func: PrimFunc, block: Block, buffer: list[str | int] | str) -> Edit
     shape = tuple(domain(block)[it.var][1] + 1 for it in used)
     copy = Buffer(f"{target.name}_reindex", shape, target.type, target.scope)
     stage, new = _stage(target[indices], copy, used, reading)
-    through = replace(site.realize, block=_through(block, target, copy, used))
-    now = site.after(site.places.replace(site.realize, through), block.id)
+    now = site.after(with_block(func, _through(block, target, copy, used)), block.id)
     nest: Stmt = next(iter(now.loops), now.realize)
     func = now.places.replace(nest, seq(stage, nest) if reading else seq(nest, stage))
     func = reallocate(func, site.scope, (*site.scope.block.alloc_buffers, copy))
