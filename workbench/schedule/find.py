@@ -200,10 +200,9 @@ def loop_name(func: PrimFunc, loop: For) -> str:
     if sum(var.name == name for var in known.loops) == 1:
         return name
     for realize in known.blocks_under(loop):
-        block = realize.block.name
         same = [other for other in known.loops_above(realize) if other.loop_var.name == name]
-        if len(same) == 1 and sum(r.block.name == block for r in known.blocks.values()) == 1:
-            return f"{block}.{name}"
+        if len(same) == 1 and has_own_name(func, realize.block):
+            return f"{realize.block.name}.{name}"
     return name
 
 

@@ -40,7 +40,7 @@ from workbench.schedule.regions import (
     stays_in_domain,
     width,
 )
-from workbench.schedule.scope import common_loops, last_counts
+from workbench.schedule.scope import common_loops, last_counts, loops_between
 from workbench.schedule.site import Site, buffers_read, buffers_written, named
 
 
@@ -231,7 +231,8 @@ def check_unguarded(site: Site[Block], realize: BlockRealize | None = None) -> N
 
 def fixed_values(site: Site[Block], loop: For) -> dict[Var, Expr]:
     """The values of the block's iterators that the loops around both it and `loop` decide."""
-    both = _around_both(site, loop)
+    own = site.places.all_loops_above(site.realize)
+    both = {one.loop_var for one in site.places.all_loops_above(loop) if one in own}
     return {
         var: value
         for var, value in bindings(site.realize).items()
@@ -243,11 +244,6 @@ def kept_values(there: Site[Block], fixed: Mapping[Var, Expr]) -> frozenset[Var]
     """The iterators of the block, `there` after a step, that still have their `fixed` values."""
     values = bindings(there.realize)
     return frozenset(v for v, value in fixed.items() if arith.equal(values[v], value, there.bounds))
-
-
-def _around_both(site: Site[Block], loop: For) -> set[Var]:
-    own = site.places.all_loops_above(site.realize)
-    return {one.loop_var for one in site.places.all_loops_above(loop) if one in own}
 
 
 def fixed_by_refilling(site: Site[Block], loop: For) -> dict[Var, Expr]:
@@ -264,13 +260,9 @@ def fixed_by_refilling(site: Site[Block], loop: For) -> dict[Var, Expr]:
     if writes_apart(block, frozenset(fixed)) is not True:
         hint = f"move it inside the loops that fill {block.writes[0].buffer.name} anew"
         raise last_counts(site, block.name, hint=f"{hint}, or give that an axis more")
-    both = _around_both(site, loop)
-    around = site.places.all_loops_above(realize)
-    own = arith.loop_bounds(around)
-    inner = {v: ends for v, ends in own.items() if v not in both}
-    varies = any(one.loop_var not in both and not runs_fixed(one) for one in around)
-    if varies or not covers_domain(
-        realize, inner, [var for var in domain(block) if var not in fixed]
+    inner = loops_between(site.places, loop, realize)
+    if not all(map(runs_fixed, inner)) or not covers_domain(
+        realize, arith.loop_bounds(inner), [var for var in domain(block) if var not in fixed]
     ):
         raise _not_whole(site)
     return fixed
@@ -440,30 +432,29 @@ def nest_needed(
     `guard`, on the block's iterators, holds there too.
     """
     loops: dict[Var, int] = {}
-    values: list[Expr] = []
-    for iterator in block.iter_vars:
-        need = needed[iterator.var]
+    values: dict[Var, Expr] = {}
+    for var in (iterator.var for iterator in block.iter_vars):
+        need = needed[var]
+        values[var] = need.low
         if keep_unit_loops or need.size != 1:
-            var = Var(f"ax{len(loops)}", iterator.var.dtype)
-            loops[var] = need.size
-            values.append(need.low + var)
-        else:
-            values.append(need.low)
-    dom = {**dom, **{var: (0, size - 1) for var, size in loops.items()}}
+            axis = Var(f"ax{len(loops)}", var.dtype)
+            loops[axis] = need.size
+            values[var] = need.low + axis
+    dom = {**dom, **{axis: (0, size - 1) for axis, size in loops.items()}}
     predicate: Expr = TRUE
     ends: list[Expr] = []
-    bound = dict(zip((it.var for it in block.iter_vars), values, strict=True))
-    for iterator, value in zip(block.iter_vars, values, strict=True):
-        need = needed[iterator.var]
+    for var, value in values.items():
+        need = needed[var]
         if need.at_least is not None:
             ends.append(binary("<=", need.at_least, value))
         if need.below is not None:
             ends.append(value < need.below)
     for condition in (*ends, *conjuncts(guard)):
-        there = substitute(condition, bound)
+        there = substitute(condition, values)
         if not arith.prove(there, dom):
             predicate = binary("and", predicate, arith.simplify(there, dom))
-    return serial_nest(loops, BlockRealize(tuple(values), predicate, block)), tuple(loops)
+    realize = BlockRealize(tuple(values.values()), predicate, block)
+    return serial_nest(loops, realize), tuple(loops)
 
 
 def removed(func: PrimFunc, realize: BlockRealize) -> tuple[PrimFunc, tuple[Var, ...]]:

@@ -235,9 +235,9 @@ def refuse_factors(site: Site[For], factors: Sequence[int | None], example: str)
         raise site.refuse(
             "only one factor can be None, to be worked out", hint="give all factors but one"
         )
-    if any(f < 1 for f in given):
-        bad = next(f for f in given if f < 1)
-        raise site.refuse(f"the factor {bad} is not positive", hint="factors count from 1")
+    bad = [f for f in given if f < 1]
+    if bad:
+        raise site.refuse(f"the factor {bad[0]} is not positive", hint="factors count from 1")
 
 
 def annotated(

@@ -136,10 +136,10 @@ def _check_numbers(site: Site[Block], padding: list[int]) -> None:
             f"it has {len(block.iter_vars)} iterators, and {len(padding)} numbers were given",
             hint=f"give a number for each of {names}; 1 leaves an iterator as it is",
         )
-    if any(by < 1 for by in padding):
-        bad = next(by for by in padding if by < 1)
+    bad = [by for by in padding if by < 1]
+    if bad:
         raise site.refuse(
-            f"{bad} is not positive",
+            f"{bad[0]} is not positive",
             hint="1 leaves an iterator as it is, 16 rounds it up to a multiple of 16",
         )
 
