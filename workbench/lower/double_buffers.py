@@ -21,7 +21,7 @@ from workbench.ir import (
     rewrite,
     walk,
 )
-from workbench.lower.shrink_buffers import WindowFinder, common_loops, stands_still, with_buffers
+from workbench.lower.shrink_buffers import WindowFinder, common_loops, with_buffers
 from workbench.script.writer import string
 from workbench.target import Target
 
@@ -38,7 +38,7 @@ def double_buffers(kernel: Kernel, target: Target) -> Kernel:
         return kernel
     found = by_buffer(accesses(kernel.body))
     finder = WindowFinder(kernel)
-    turns = {b: _turn(kernel, finder, b, asked[b], found[b]) for b in asked}
+    turns = {b: _turn(finder, b, asked[b], found[b]) for b in asked}
     doubled = {b: replace(b, shape=(2, *b.shape), strides=_strides(b)) for b in asked}
     return with_buffers(kernel, doubled, rewrite(kernel.body, _Doubler(doubled, turns).visit))
 
@@ -67,9 +67,7 @@ def _asked(kernel: Kernel) -> Iterator[tuple[Buffer, Block]]:
         yield block.writes[which].buffer, block
 
 
-def _turn(
-    kernel: Kernel, finder: WindowFinder, buffer: Buffer, block: Block, found: list[Access[For]]
-) -> For:
+def _turn(finder: WindowFinder, buffer: Buffer, block: Block, found: list[Access[For]]) -> For:
     """The loop in whose iterations the copies are used in turn."""
     task = f"Can't double-buffer {buffer.name}"
     if buffer.scope != "shared":
@@ -85,9 +83,7 @@ def _turn(
             block.id,
             hint="move the copy into a loop with compute_at, or take the note off",
         )
-    still = {loop.loop_var for loop in around}
-    still |= {var for axis, var in kernel.axes if stands_still(axis, buffer)}
-    if not finder.written_first(found, still):
+    if not finder.written_first(found, finder.still(buffer, around)):
         raise Refusal(
             f"{task}: an iteration of `{around[-1].loop_var.name}` may read what another one wrote",
             block.id,

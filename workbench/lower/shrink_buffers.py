@@ -97,8 +97,7 @@ class WindowFinder:
     def window(self, buffer: Buffer, found: Sequence[Access[For]], padding: Padding) -> _Window:
         """The part of `buffer` that the accesses `found`, which are all there are, need."""
         around = common_loops(found)
-        still = {loop.loop_var for loop in around}
-        still |= {var for axis, var in self.axes if stands_still(axis, buffer)}
+        still = self.still(buffer, around)
         while True:
             box = self._box(found, still)
             moving = {v for r in box for v in free_vars(r.min)} & {loop.loop_var for loop in around}
@@ -113,6 +112,12 @@ class WindowFinder:
             shape.append(size if most is None or whole else most)
         strides = _padded_strides(shape, padding) if padding else ()
         return _Window(replace(buffer, shape=tuple(shape), strides=strides), tuple(start))
+
+    def still(self, buffer: Buffer, around: Sequence[For]) -> set[Var]:
+        """What keeps its value in a turn of the loops `around`, for all that share `buffer`."""
+        own = buffer.scope == "local"
+        place = {var for axis, var in self.axes if own or axis.startswith("blockIdx")}
+        return place | {loop.loop_var for loop in around}
 
     def _box(self, found: Sequence[Access[For]], still: Collection[Var]) -> Box:
         """The box that all of `found` touch together while the variables in `still` stand still."""
@@ -169,10 +174,6 @@ class WindowFinder:
         )
         own = store.variables() - {*still}
         return runs_for(store, elsewhere, own, store.buffer.shape, known)
-
-
-def stands_still(axis: str, buffer: Buffer) -> bool:
-    return axis.startswith("blockIdx") or buffer.scope == "local"
 
 
 def common_loops(found: Sequence[Access[For]]) -> tuple[For, ...]:
