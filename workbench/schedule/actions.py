@@ -92,16 +92,14 @@ def _option(
     prim: Primitive, func: PrimFunc, place: For | Block, kwargs: Mapping[str, Any]
 ) -> Option:
     """Whether `prim` takes these arguments: its check's word, or that of a trial run."""
-    rest = tuple(kwargs.get(p.name, ()) for p in prim.params if p.many)
-    named = {name: value for name, value in kwargs.items() if all(
-        name != p.name for p in prim.params if p.many)}  # fmt: skip
+    many, named = prim.spread(kwargs)
     shown = {name: _shown(func, value) for name, value in kwargs.items()}
     for node in _places(tuple(kwargs.values())):
         if not has_own_name(func, node):
             why_not = f"Can't {prim.name} here: `{_shown(func, node)}` is the name of several"
             return Option(shown, why_not, "pass handles, from get_loops() or get_blocks()")
     try:
-        (prim.check or prim.apply)(func, place, *(v for many in rest for v in many), **named)
+        (prim.check or prim.apply)(func, place, *many, **named)
     except Refusal as refusal:
         return Option(shown, shortened(refusal.headline), refusal.hint)
     return Option(shown)

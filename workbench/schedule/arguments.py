@@ -250,7 +250,6 @@ def _usage(prim: Primitive, finder: Finder, place: Any) -> str:
 
 def _example(prim: Primitive, func: PrimFunc, place: For | Block, choice: Mapping[str, Any]) -> str:
     """The call at `place` with the arguments that `actions` tells, loops and blocks by name."""
-    many = [name for p in prim.params if p.many for name in choice.get(p.name, ())]
-    kwargs = {p.name: choice[p.name] for p in prim.params if not p.many and p.name in choice}
+    many, kwargs = prim.spread(choice)
     name = loop_name(func, place) if isinstance(place, For) else place.name
     return f"sch.{prim.name}({call_text((name, *many), kwargs)})"

@@ -109,6 +109,12 @@ class Primitive:
         """The argument that says where: the first one."""
         return self.params[0]
 
+    def spread(self, choice: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments of one of its choices: those given by position, and those by name."""
+        many = [value for p in self.params if p.many for value in choice.get(p.name, ())]
+        named = [p.name for p in self.params if not p.many]
+        return many, {name: choice[name] for name in named if name in choice}
+
 
 REGISTRY: dict[str, Primitive] = {}
 """Every primitive by name, in the order of the file names; filled by `discover`."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from workbench.access.made import made_there
 from workbench.access.units import same_cell, writes_apart
 from workbench.arith import bounds, simplify
+from workbench.diag import Refusal
 from workbench.ir import (
     TRUE,
     Block,
@@ -112,12 +113,7 @@ def reverse_compute_inline(func: PrimFunc, block: Block) -> Edit:
 def _check_passed(site: Site[Block], feeder: BlockRealize, buffer: Buffer) -> None:
     """Refuse where what the block stores is used between its feeder's place and its own."""
     if writes_apart(feeder.block) is not True:
-        raise site.refuse(
-            f"two iterations of `{feeder.block.name}` may write one cell of {buffer.name}, and "
-            "the last one counts",
-            feeder,
-            hint=f"give {buffer.name} an axis more, so that each iteration has its own cell",
-        )
+        raise _last_counts(site, f"`{feeder.block.name}`", buffer, feeder)
     used = site.used_by(feeder.block)
     if used:
         raise site.refuse(
@@ -137,12 +133,15 @@ def _check_last(site: Site[Block], feeder: Site[Block], solved: dict[Var, Expr])
     fused = BlockRealize(tuple(values), TRUE, block)
     ways = ((site.realize, site.loops), (fused, feeder.loops))
     if not all(counts_up(realize, loops, [*block.iter_vars]) for realize, loops in ways):
-        raise site.refuse(
-            f"two iterations of it may write one cell of {block.writes[0].buffer.name}, and "
-            "the last one counts",
-            hint=f"give {block.writes[0].buffer.name} an axis more, so that each iteration has "
-            "its own cell",
-        )
+        raise _last_counts(site, "it", block.writes[0].buffer, block)
+
+
+def _last_counts(site: Site[Block], who: str, buffer: Buffer, at: Block | BlockRealize) -> Refusal:
+    return site.refuse(
+        f"two iterations of {who} may write one cell of {buffer.name}, and the last one counts",
+        at,
+        hint=f"give {buffer.name} an axis more, so that each iteration has its own cell",
+    )
 
 
 def _feeder(site: Site[Block]) -> BlockRealize:
