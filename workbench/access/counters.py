@@ -10,10 +10,11 @@ sum.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from workbench import arith
-from workbench.arith import conjuncts
+from workbench.arith import conjuncts, joined
 from workbench.ir import (
     TRUE,
     BinOp,
@@ -22,7 +23,6 @@ from workbench.ir import (
     Expr,
     Node,
     Var,
-    binary,
     const,
     rebuild,
     substitute,
@@ -32,35 +32,25 @@ from workbench.ir import (
 Bounds: TypeAlias = dict[Var, tuple[int, int]]
 
 
-def counted(realize: BlockRealize, inner: Bounds) -> tuple[list[Expr], Bounds, Expr]:
-    """The values of the iterators with one variable for each counter that the predicate stops.
+def counted(realize: BlockRealize, inner: Bounds) -> tuple[BlockRealize, Bounds]:
+    """`realize` told by one variable for each counter that its predicate stops, and its bounds.
 
     ``T.where(a * 128 + b < 130)`` with `a` and `b` in `inner` says that the two loops count to
-    130. The three results are the values, the bounds with that counter, and what is left of the
-    predicate.
+    130. What is left of the predicate is that of the result.
     """
-    return with_counters(realize.iter_values, realize.predicate, inner)[:3]
-
-
-def with_counters(
-    values: Sequence[Expr], predicate: Expr, inner: Bounds
-) -> tuple[list[Expr], Bounds, Expr, set[Var]]:
-    """`values`, bounds and what is left of `predicate` as by `counted`, and what counters replace.
-
-    A counter's value tells those of all that it replaces.
-    """
-    counts, inner, left, replaced = stopped(values, conjuncts(predicate), inner)
-    kept: Expr = TRUE
-    for condition in left:
-        kept = condition if kept is TRUE else binary("and", kept, condition)
-    return counts, inner, kept, replaced
+    values, inner, left, _ = stopped(realize.iter_values, conjuncts(realize.predicate), inner)
+    return replace(realize, iter_values=tuple(values), predicate=joined(left)), inner
 
 
 def stopped(
     values: Sequence[Expr], conditions: Iterable[Expr], inner: Bounds
-) -> tuple[list[Expr], Bounds, list[Expr], set[Var]]:
-    """As `with_counters`, of conditions that all hold."""
-    values, replaced = list(values), set[Var]()
+) -> tuple[list[Expr], Bounds, list[Expr], dict[Var, Expr]]:
+    """`values`, bounds and what is left of `conditions`, with a variable for each stopped counter.
+
+    The last result is what each counts, in the loops of `inner`; its value tells those of all of
+    them, which are used no more.
+    """
+    values, counters = list(values), dict[Var, Expr]()
     waiting, left = list(conditions), list[Expr]()
     while waiting:
         condition, *waiting = waiting
@@ -71,12 +61,27 @@ def stopped(
             changed = [put(e, expr, counter) for e in (*values, *left, *waiting)]
             now = {v for e in changed for v in variables(e)}
             if counter in now and not variables(expr) & now:
-                inner, replaced = {**inner, counter: (0, stop - 1)}, replaced | variables(expr)
+                inner = {v: ends for v, ends in inner.items() if v not in variables(expr)}
+                inner[counter] = 0, stop - 1
+                counters[counter] = substitute(expr, counters)
                 values, left = changed[: len(values)], []
                 waiting = changed[len(values) :]  # with those before: they may count the counter
                 continue
         left.append(condition)
-    return values, inner, left, replaced
+    return values, inner, left, counters
+
+
+def one_to_one(values: Sequence[Expr], inner: Bounds, dom: Bounds, predicate: Expr = TRUE) -> bool:
+    """Whether it is proved that no two assignments of `inner` give the same `values`.
+
+    `dom` bounds the other variables, which stay as they are.
+    """
+    values, inner, left, _ = stopped(values, conjuncts(predicate), inner)
+    used = {v for value in values for v in variables(value)}
+    outer = {v: ends for v, ends in dom.items() if v in used and v not in inner}
+    known = {**outer, **inner}
+    held = joined(c for c in left if variables(c) <= known.keys())
+    return arith.is_injective([*outer, *values], known, held) is True
 
 
 def _counter(condition: Expr, inner: Bounds) -> tuple[Expr, int] | None:
@@ -167,14 +172,10 @@ def in_turn(realize: BlockRealize, dom: Bounds) -> tuple[list[Expr], Bounds] | N
     `dom` are the loops around, outermost first. None where some count together, but not in the
     order in which they run.
     """
-    conditions = {c: _counter(c, dom) for c in conjuncts(realize.predicate)}
-    values, dom, left = counted(realize, dom)
-    stopped = [one[0] for c, one in conditions.items() if one and c not in conjuncts(left)]
-    sources = [*stopped, *_tangles(values)]
-    counters = [one for one in sources if count_of(one, dom) is not None]
-    if not all(_runs_in_order(one, dom) for one in counters):
-        return None
-    return untangled(values, dom)
+    values, found, _, counters = stopped(realize.iter_values, conjuncts(realize.predicate), dom)
+    sources = [one for one in _tangles(values) if count_of(one, found) is not None]
+    together = [*counters.values(), *(substitute(one, counters) for one in sources)]
+    return untangled(values, found) if all(_runs_in_order(e, dom) for e in together) else None
 
 
 def _runs_in_order(counter: Expr, dom: Bounds) -> bool:

@@ -8,13 +8,14 @@ from itertools import combinations_with_replacement, islice, product
 from workbench import arith
 from workbench.access.accesses import Access
 from workbench.access.cells import at_most, disjoint, lags
+from workbench.access.counters import one_to_one
 from workbench.access.made import made_there
 from workbench.access.units import (
     Bounds,
     Unit,
     keeps_apart,
     opened,
-    told,
+    separate,
     units,
     writes_apart,
 )
@@ -64,7 +65,7 @@ def _instances_apart(loop: For, unit: Unit, dom: Bounds) -> bool:
     loops = {v: dom[v] for v in used if v in dom}
     if loop.loop_var not in loops or len(loops) < len(used):
         return False
-    return arith.is_injective(spatial, loops, unit.predicate) is True
+    return one_to_one(spatial, loops, {}, unit.predicate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +232,8 @@ def _told_apart(
         return False
     sides = zip(here.indices, here.sizes, there.indices, there.sizes, strict=True)
     for index, size, mine, less in sides:
-        one, other = told(index, size, unit, loop, dom), told(mine, less, user, loop, dom)
+        one = separate(index, size, unit, loop, dom)
+        other = separate(mine, less, user, loop, dom)
         if one is None or other is None or not arith.equal(one.moving, other.moving, dom):
             continue
         dom_of = {loop.loop_var: dom[loop.loop_var]}

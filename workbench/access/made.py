@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 from workbench import arith
 from workbench.access.accesses import Access
 from workbench.access.cells import all_made, of_unit
-from workbench.access.counters import stopped, untangled, variables
+from workbench.access.counters import one_to_one, stopped, untangled, variables
 from workbench.access.facts import fact, facts, follows, positive
 from workbench.access.units import Bounds, Box, Unit, inside, same_cell, touched, units
 from workbench.ir import (
@@ -94,10 +94,7 @@ _filled: WeakKeyDictionary[Stmt, dict[object, list[Filled]]] = WeakKeyDictionary
 def filled(unit: Unit, buffer: Buffer, dom: Bounds) -> list[Filled]:
     """The boxes of `buffer` of which `unit` writes every cell, while its own loops run.
 
-    Why no cell is left out: what moves in the indices are counters 0, 1, 2, …, loops or sums of
-    loops that a condition stops; no two of their turns are at one cell; and there are as many turns
-    as the box around all of them has cells. A block that may not store all that it declares has
-    none.
+    A block that may not store all that it declares has none.
     """
     if unit.block and not writes_all(unit.block, buffer):
         return []
@@ -120,29 +117,34 @@ def _whole(access: Access[For], dom: Bounds) -> Filled | None:
         return None
     conditions = [one for guard in access.guards for one in positive(guard)]
     mins, own, left, _ = stopped(access.indices, conditions, own)
-    outer = {v: ends for v, ends in dom.items() if v not in own}
+    box = whole_box(mins, access.sizes, own, dom)
+    if box is None:
+        return None
+    return Filled(box, replace(access, indices=tuple(mins), guards=tuple(left)), own)
+
+
+def whole_box(corner: Sequence[Expr], sizes: Sequence[int], own: Bounds, dom: Bounds) -> Box | None:
+    """The box around the boxes of `sizes` at `corner` as `own` run, if they leave no cell out.
+
+    `dom` bounds the other variables, which stay as they are. Why no cell is left out: what moves in
+    the indices are counters 0, 1, 2, …, loops or sums of loops that a condition stops; no two of
+    their turns are at one cell; and there are as many turns as the box has cells.
+    """
+    mins, digits = untangled(corner, own)
+    one = tuple(Range(low, const(n, low.dtype)) for low, n in zip(mins, sizes, strict=True))
     try:
-        first = arith.region_of(mins, own, None, outer)
+        box = arith.relax(one, digits, None, dom)
     except ValueError:  # no ends are known
         return None
-    box = tuple(
-        Range(low.min, arith.simplify(low.extent + (size - 1), {**outer, **own}))
-        for low, size in zip(first, access.sizes, strict=True)
-    )
-    stopped_access = replace(access, indices=tuple(mins), guards=tuple(left))
-    mins, digits = untangled(mins, own)
     used = {v for low in mins for v in variables(low)}
     moving = {v: ends for v, ends in digits.items() if v in used and ends[0] < ends[1]}
     turns = prod(high - low + 1 for low, high in moving.values())
     extents = [int(r.extent.value) for r in box if isinstance(r.extent, Const)]
-    if len(extents) < len(box) or prod(extents) != turns * prod(access.sizes):
+    if len(extents) < len(box) or prod(extents) != turns * prod(sizes):
         return None
-    if not all(_in_steps(*pair, moving) for pair in zip(mins, access.sizes, strict=True)):
+    if not all(_in_steps(*pair, moving) for pair in zip(mins, sizes, strict=True)):
         return None
-    still = {v: ends for v, ends in outer.items() if v in used}
-    if moving and arith.is_injective([*still, *mins], {**still, **moving}) is not True:
-        return None
-    return Filled(box, stopped_access, own)
+    return box if one_to_one(mins, moving, dom) else None
 
 
 def _in_steps(low: Expr, size: int, moving: Bounds) -> bool:

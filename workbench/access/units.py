@@ -267,7 +267,7 @@ def _writes_apart(block: Block, fixed: frozenset[Var]) -> bool | arith.Counterex
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Parts:
     """An index as `moving` with one loop, in steps of `step`, and more from `first` to `last`."""
 
     moving: Expr
@@ -276,10 +276,11 @@ class Told:
     last: int
 
 
-def told(index: Expr, size: int, unit: Unit, loop: For, dom: Bounds) -> Told | None:
-    """What `size` indices from `index` on tell of the iteration of `loop`; None: not that way.
+def separate(index: Expr, size: int, unit: Unit, loop: For, dom: Bounds) -> Parts | None:
+    """Part what moves with `loop` from the rest of `size` indices from `index` on.
 
-    What stands still in the loop, of the loops around it, is part of `moving`.
+    None where no part tells the iteration. What stands still in the loop, of the loops around it,
+    is part of `moving`.
     """
     below = unit.loops[unit.loops.index(loop) + 1 :] if loop in unit.loops else unit.loops
     moving_too = {other.loop_var for other in below}
@@ -299,7 +300,7 @@ def told(index: Expr, size: int, unit: Unit, loop: For, dom: Bounds) -> Told | N
     span = arith.bounds(rest, dom)
     if not factors or size <= 0 or span is None:
         return None
-    return Told(moving, gcd(*factors), span[0], span[1] + size - 1)
+    return Parts(moving, gcd(*factors), span[0], span[1] + size - 1)
 
 
 def keeps_apart(cell: Cell, sizes: tuple[int, ...], unit: Unit, loop: For, dom: Bounds) -> bool:
@@ -311,7 +312,7 @@ def keeps_apart(cell: Cell, sizes: tuple[int, ...], unit: Unit, loop: For, dom: 
     """
     if loop.loop_var not in dom:
         return False
-    found = (told(index, size, unit, loop, dom) for index, size in zip(cell, sizes, strict=True))
+    found = (separate(*pair, unit, loop, dom) for pair in zip(cell, sizes, strict=True))
     tells = [one.moving for one in found if one and one.last - one.first < one.step]
     return bool(tells) and arith.is_injective(tells, {loop.loop_var: dom[loop.loop_var]}) is True
 
@@ -357,13 +358,13 @@ def _touched(stmt: Stmt, buffer: Buffer, kind: str) -> Box | None:
             continue
         ends = arith.loop_bounds(unit.loops)
         for cell, sizes in unit.cells(buffer, kind):
-            first = arith.region_of(cell, ends, buffer.shape)
-            box = tuple(
-                Range(low.min, low.extent + (size - 1))
+            one = tuple(
+                Range(low, const(size, low.dtype))
                 if size > 0
-                else Range(const(0, low.min.dtype), const(whole, low.min.dtype))
-                for low, size, whole in zip(first, sizes, buffer.shape, strict=True)
+                else Range(const(0, low.dtype), const(whole, low.dtype))
+                for low, size, whole in zip(cell, sizes, buffer.shape, strict=True)
             )
+            box = arith.relax(one, ends, buffer.shape)
             found = box if found is None else arith.union_regions(found, box, ends)
     return found
 

@@ -8,13 +8,14 @@ from workbench.arith.prove import (
     bounds,
     conjuncts,
     equal,
+    joined,
     linear,
     loop_bounds,
     narrow,
     prove,
     reads_memory,
 )
-from workbench.arith.region import access_regions, region_of, union_regions
+from workbench.arith.region import access_regions, region_of, relax, union_regions
 from workbench.arith.simplify import Simplifier, simplify
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "equal",
     "evaluate",
     "is_injective",
+    "joined",
     "linear",
     "loop_bounds",
     "narrow",
@@ -37,6 +39,7 @@ __all__ = [
     "ranges_of",
     "reads_memory",
     "region_of",
+    "relax",
     "simplify",
     "union_regions",
 ]

@@ -6,7 +6,19 @@ from collections.abc import Collection, Iterable
 
 from workbench.arith.canonical import REASONED, Bounds, Sum
 from workbench.arith.simplify import Simplifier
-from workbench.ir import BinOp, BufferLoad, Const, Expr, For, Not, Var, free_vars, walk
+from workbench.ir import (
+    TRUE,
+    BinOp,
+    BufferLoad,
+    Const,
+    Expr,
+    For,
+    Not,
+    Var,
+    binary,
+    free_vars,
+    walk,
+)
 
 
 def bounds(e: Expr, dom: Bounds) -> tuple[int, int] | None:
@@ -95,6 +107,14 @@ def conjuncts(condition: Expr) -> list[Expr]:
     if isinstance(condition, BinOp) and condition.op == "and":
         return [*conjuncts(condition.a), *conjuncts(condition.b)]
     return [] if isinstance(condition, Const) and condition.value is True else [condition]
+
+
+def joined(conditions: Iterable[Expr]) -> Expr:
+    """One condition that holds where all of `conditions` do."""
+    found: Expr = TRUE
+    for condition in conditions:
+        found = binary("and", found, condition)
+    return found
 
 
 def narrow(dom: Bounds, cond: Expr) -> dict[Var, tuple[int, int]]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from workbench.arith.canonical import Bounds, Digit, Sum
 from workbench.arith.cost import cost
 from workbench.arith.prove import loop_bounds, reads_memory
-from workbench.arith.simplify import Simplifier
+from workbench.arith.simplify import Simplifier, simplify
 from workbench.ir import (
     BinOp,
     Block,
@@ -61,6 +61,24 @@ def region_of(
             ends = const(0, index.dtype), const(shape[axis] - 1, index.dtype)
         box.append(_range(*ends, relaxer.known))
     return tuple(box)
+
+
+def relax(
+    box: Box, inner: Bounds, shape: Sequence[int] | None = None, outer: Bounds | None = None
+) -> Box:
+    """The smallest box around `box` while the variables of `inner` take all their values.
+
+    As `region_of`, which does so for single cells.
+    """
+    first = region_of([r.min for r in box], inner, shape, outer)
+    known = {**(outer or {}), **inner}
+    if all(isinstance(r.extent, Const) for r in box):
+        return tuple(
+            Range(low.min, simplify(low.extent + (r.extent - 1), known))
+            for low, r in zip(first, box, strict=True)
+        )
+    last = region_of([_last(r) for r in box], inner, shape, outer)
+    return union_regions(first, last, known)
 
 
 def union_regions(a: Box, b: Box, dom: Bounds | None = None) -> Box:
@@ -266,10 +284,7 @@ def _add(
 
 
 def _add_region(boxes: dict[Buffer, Box], region: BufferRegion, inner: Bounds) -> None:
-    shape = region.buffer.shape
-    first = region_of([r.min for r in region.region], inner, shape)
-    last = region_of([_last(r) for r in region.region], inner, shape)
-    _merge(boxes, region.buffer, union_regions(first, last), inner)
+    _merge(boxes, region.buffer, relax(region.region, inner, region.buffer.shape), inner)
 
 
 def _merge(boxes: dict[Buffer, Box], buffer: Buffer, box: Box, inner: Bounds) -> None:

@@ -27,7 +27,7 @@ from workbench.ir import (
     walk,
 )
 from workbench.ir.places import inner, places
-from workbench.schedule.domains import joined, runs_fixed
+from workbench.schedule.domains import runs_fixed
 
 
 def check_control(func: PrimFunc) -> None:
@@ -117,7 +117,7 @@ def _outside(block: Block, access: Access[For], declared: list[BufferRegion]) ->
     for one in declared:
         sides = zip(access.indices, one.region, strict=True)
         box = [end for k, r in sides for end in (k >= r.min, k < r.min + r.extent)]
-        left_out.append(Not(joined(box)))
+        left_out.append(Not(arith.joined(box)))
     return _first(access.indices, [*access.guards, *turns, *left_out], dom)
 
 

@@ -7,9 +7,8 @@ from collections.abc import Iterable
 from workbench import arith
 from workbench.access.counters import Bounds, variables
 from workbench.diag import Refusal
-from workbench.ir import TRUE, Block, BlockRealize, Const, Expr, For, Stmt, Var
+from workbench.ir import Block, BlockRealize, Const, Expr, For, Stmt, Var
 from workbench.ir.places import Places
-from workbench.schedule.bindings import both
 
 
 def bindings(realize: BlockRealize) -> dict[Var, Expr]:
@@ -22,14 +21,6 @@ def moved_by(realize: BlockRealize, kind: str) -> set[Var]:
     """The variables that the values of a block's iterators of a kind are made of."""
     pairs = zip(realize.block.iter_vars, realize.iter_values, strict=True)
     return {v for it, value in pairs if it.kind == kind for v in variables(value)}
-
-
-def joined(conditions: Iterable[Expr]) -> Expr:
-    """One condition that holds where all of `conditions` do."""
-    found: Expr = TRUE
-    for condition in conditions:
-        found = both(found, condition)
-    return found
 
 
 def domain(block: Block) -> Bounds:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from workbench import arith
-from workbench.access.counters import counted, variables
+from workbench.access.counters import counted, one_to_one, variables
 from workbench.access.units import same_cell
 from workbench.diag import Refusal
 from workbench.ir import (
@@ -29,7 +29,7 @@ from workbench.ir import (
 from workbench.schedule.bindings import conjuncts
 from workbench.schedule.domains import moved_by
 from workbench.schedule.nest import refuse_if_one_varies
-from workbench.schedule.regions import in_iterators, one_to_one, stays_in_domain
+from workbench.schedule.regions import in_iterators, stays_in_domain
 from workbench.schedule.site import Site, named
 
 _START = {"+": 0, "*": 1, "min": None, "max": None}  # None: any start may be taken many times
@@ -178,11 +178,10 @@ def check_first_terms(site: Site[Block], inner: Sequence[For]) -> None:
     What stops a counter does: it cuts off the largest digits.
     """
     dom = site.bounds
-    values, loops, left = counted(site.realize, dom.of(inner))
-    plain = replace(site.realize, iter_values=tuple(values), predicate=TRUE)
+    plain, loops = counted(site.realize, dom.of(inner))
     both_told = moved_by(plain, "spatial") & moved_by(plain, "reduce") & set(loops)
     terms = {it.var for it in site.node.iter_vars if it.kind == "reduce"}
-    for condition in conjuncts(left):
+    for condition in conjuncts(plain.predicate):
         if not variables(condition) & both_told:
             continue
         if not stays_in_domain(condition, plain, {**dom, **loops}):

@@ -8,13 +8,13 @@ from workbench import arith
 from workbench.access.counters import Bounds
 from workbench.access.iterations import feeds
 from workbench.access.made import sure_units, writes_all
-from workbench.access.units import units
+from workbench.access.units import inside, units
 from workbench.diag import Refusal
 from workbench.ir import Block, BlockRealize, Buffer, For, Stmt
 from workbench.ir.places import Places
 from workbench.schedule.domains import bounds_at, moved_by
 from workbench.schedule.following import makes_alongside
-from workbench.schedule.regions import Box, contains, exact, touched
+from workbench.schedule.regions import Box, exact, touched
 from workbench.schedule.scope import (
     common_loops,
     counted_from,
@@ -142,7 +142,7 @@ class _Flow:
         if not self.loops:
             return
         made, wanted, dom = self._in_one_iteration()
-        if made is not None and contains(made, wanted, self.buffer.shape, dom):
+        if made is not None and inside(wanted, made, self.buffer.shape, dom):
             return
         left_out = may_be_left_out(self.where, self.maker, self.reader)
         if left_out or not makes_alongside(self.where, self.maker, self.reader, self.buffer):

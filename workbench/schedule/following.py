@@ -8,7 +8,7 @@ of its iterators is solved for from the cell that is made.
 from __future__ import annotations
 
 from workbench import arith
-from workbench.access.counters import Bounds, counted, untangled, variables
+from workbench.access.counters import Bounds, counted, one_to_one, untangled, variables
 from workbench.access.made import writes_all
 from workbench.ir import (
     Block,
@@ -27,11 +27,11 @@ from workbench.ir import (
 )
 from workbench.ir.places import Places
 from workbench.schedule.bindings import conjuncts
-from workbench.schedule.domains import bindings, bounds_at, domain, joined, moved_by
+from workbench.schedule.domains import bindings, bounds_at, domain, moved_by
 from workbench.schedule.inlining import domain_conditions, inverse
 from workbench.schedule.moving import fixed_values
 from workbench.schedule.nest import is_one, serial_nest
-from workbench.schedule.regions import exact, one_to_one
+from workbench.schedule.regions import exact
 from workbench.schedule.scope import common_loops, loops_between, region_of
 from workbench.schedule.site import Site, buffers_read, buffers_written
 
@@ -102,7 +102,7 @@ def _nest_like(
     values |= {v: here(e) for v, e in solved.items()}
     conditions = [here(c) for c in (*conjuncts(maker.predicate), *asked)]
     realize = BlockRealize(
-        tuple(values[it.var] for it in block.iter_vars), joined(conditions), block
+        tuple(values[it.var] for it in block.iter_vars), arith.joined(conditions), block
     )
     if any(values[it.var].dtype != it.var.dtype for it in block.iter_vars):
         return None
@@ -128,12 +128,11 @@ def _made_once(where: Places, loop: For, maker: BlockRealize, made: Cell) -> boo
     used = {v for e in made for v in variables(substitute(e, bindings(maker)))}
     if any(v not in used and low < high for v, (low, high) in dom.items()) or used & summed:
         return False
-    values, dom, left = counted(maker, dom)
-    bound = dict(zip((it.var for it in maker.block.iter_vars), values, strict=True))
-    cells, dom = untangled([substitute(e, bound) for e in made], dom)
-    now = {v for e in (*cells, left) for v in variables(e)}
+    plain, dom = counted(maker, dom)
+    cells, dom = untangled([substitute(e, bindings(plain)) for e in made], dom)
+    now = {v for e in (*cells, plain.predicate) for v in variables(e)}
     return not now & summed and one_to_one(
-        cells, {v: ends for v, ends in dom.items() if v in now}, {}, left
+        cells, {v: ends for v, ends in dom.items() if v in now}, {}, plain.predicate
     )
 
 

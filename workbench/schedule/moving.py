@@ -28,7 +28,7 @@ from workbench.ir import (
 )
 from workbench.ir.places import places
 from workbench.schedule.bindings import conjuncts
-from workbench.schedule.domains import bindings, bounds_at, domain, joined, moved_by, runs_fixed
+from workbench.schedule.domains import bindings, bounds_at, domain, moved_by, runs_fixed
 from workbench.schedule.nest import inserted, serial_nest, statements
 from workbench.schedule.primitive import Edit
 from workbench.schedule.regions import (
@@ -186,10 +186,10 @@ def guard_of_terms(site: Site[Block]) -> tuple[BlockRealize, Expr]:
         about_terms = summed & variables(condition) and variables(told) <= mine
         if about_terms and starts_all(told, site.node):
             kept[condition] = told
-    rest = joined(c for c in conjuncts(realize.predicate) if c not in kept)
+    rest = arith.joined(c for c in conjuncts(realize.predicate) if c not in kept)
     without = replace(realize, predicate=rest)
     check_unguarded(site, without)
-    return without, joined(kept.values())
+    return without, arith.joined(kept.values())
 
 
 def limits(realize: BlockRealize, dom: Bounds) -> list[Expr]:
@@ -205,8 +205,7 @@ def check_unguarded(site: Site[Block], realize: BlockRealize | None = None) -> N
     realize, dom = realize or site.realize, site.bounds
     if not limits(realize, dom):
         return
-    values, loops, left = counted(realize, dom.of(site.loops))
-    plain = replace(realize, iter_values=tuple(values), predicate=left)
+    plain, loops = counted(realize, dom.of(site.loops))
     summed = moved_by(plain, "reduce")
     if any(summed & variables(condition) for condition in limits(plain, {**dom, **loops})):
         raise site.refuse(

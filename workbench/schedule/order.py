@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from workbench import arith
+from workbench.access.counters import one_to_one
 from workbench.access.iterations import feeds
 from workbench.access.units import Bounds, Unit, same_cell, units, writes_apart
 from workbench.ir import (
@@ -22,7 +23,6 @@ from workbench.ir import (
 )
 from workbench.schedule.domains import bindings
 from workbench.schedule.factoring import update_of
-from workbench.schedule.regions import one_to_one
 from workbench.schedule.scope import last_counts, starts_first
 from workbench.schedule.site import Site
 

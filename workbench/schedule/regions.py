@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import replace
-from math import prod
 from typing import TypeAlias
 from weakref import WeakKeyDictionary
 
 from workbench import arith
-from workbench.access.counters import Bounds, counted, put, untangled, variables, with_counters
-from workbench.access.made import writes_all
+from workbench.access.counters import Bounds, counted, put, variables
+from workbench.access.made import whole_box, writes_all
 from workbench.ir import (
-    TRUE,
     BinOp,
     Block,
     BlockRealize,
-    BufferLoad,
     BufferRegion,
     Const,
     Expr,
     Range,
     Var,
-    binary,
     substitute,
-    walk,
 )
 from workbench.schedule.bindings import conjuncts
 from workbench.schedule.domains import bindings, domain
@@ -38,30 +33,9 @@ def touched(region: BufferRegion, realize: BlockRealize, inner: Bounds, dom: Bou
 
     `inner` and `dom` (every variable around) are bounds of loop variables.
     """
-    values, inner, _ = counted(realize, inner)
-    return relaxed(BufferRegion(region.buffer, _told_by(values, region, realize)), inner, dom)
-
-
-def _told_by(values: Sequence[Expr], region: BufferRegion, realize: BlockRealize) -> Box:
-    """`region` with `values` for the block's iterators."""
-    names = (iterator.var for iterator in realize.block.iter_vars)
-    bound = dict(zip(names, values, strict=True))
-    return tuple(substitute(r, bound) for r in region.region)
-
-
-def relaxed(region: BufferRegion, inner: Bounds, dom: Bounds) -> Box:
-    """The smallest box that holds `region` while `inner` vary; `dom` bounds other variables."""
-    outer = {v: ends for v, ends in dom.items() if v not in inner}
-    shape = region.buffer.shape
-    first = arith.region_of([r.min for r in region.region], inner, shape, outer)
-    dom = {**outer, **inner}
-    if all(isinstance(r.extent, Const) for r in region.region):
-        return tuple(
-            Range(low.min, arith.simplify(low.extent + (r.extent - 1), dom))
-            for low, r in zip(first, region.region, strict=True)
-        )
-    ends = [r.min + r.extent - 1 for r in region.region]
-    return arith.union_regions(first, arith.region_of(ends, inner, shape, outer), dom)
+    plain, inner = counted(realize, inner)
+    told = substitute(region, bindings(plain))
+    return arith.relax(told.region, inner, region.buffer.shape, dom)
 
 
 def exact(region: BufferRegion, realize: BlockRealize, inner: Bounds, dom: Bounds) -> Box | None:
@@ -86,31 +60,18 @@ def _exact_box(
 ) -> Box | None:
     if not writes_all(realize.block, region.buffer):
         return None
-    values, inner, predicate = counted(realize, inner)
+    plain, inner = counted(realize, inner)
     known = {**dom, **inner}
-    plain = replace(realize, iter_values=tuple(values), predicate=TRUE)
     naming = _only(plain, _naming(region, domain(realize.block)))
-    left = [c for c in conjuncts(predicate) if not stays_in_domain(c, naming, known)]
+    left = [c for c in conjuncts(plain.predicate) if not stays_in_domain(c, naming, known)]
     reduced = [it.var for it in realize.block.iter_vars if it.kind == "reduce"]
     terms = _only(plain, [*(it.var for it in naming.block.iter_vars), *reduced])
     if not all(starts_all(in_iterators(c, terms), terms.block) for c in left):
         return None
     if left and not starts_first(plain, inner, any_order=True):
         return None
-    ranges = _told_by(values, region, realize)
-    widths = [width(r, known) for r in ranges]
-    box = touched(region, plain, inner, dom)
-    mins, varying = untangled([r.min for r in ranges], inner)
-    varying = _moving(mins, varying)
-    if not varying:
-        return box
-    cells = prod(high - low + 1 for low, high in varying.values()) * prod(widths)
-    sizes = [r.extent.value for r in box if isinstance(r.extent, Const)]
-    if len(sizes) < len(box) or prod(int(s) for s in sizes) != cells:
-        return None
-    if not all(_apart(low, varying, w) for low, w in zip(mins, widths, strict=True)):
-        return None
-    return box if one_to_one(mins, varying, dom) else None
+    ranges = substitute(region, bindings(plain)).region
+    return whole_box([r.min for r in ranges], [width(r, known) for r in ranges], inner, dom)
 
 
 def _naming(region: BufferRegion, ends: Bounds) -> set[Var]:
@@ -146,11 +107,11 @@ def runs_over(realize: BlockRealize, loops: Bounds) -> Bounds | None:
 
     None where that is not proved.
     """
-    values, loops, predicate = counted(realize, loops)
-    counts = replace(realize, iter_values=tuple(values))
-    if any(isinstance(n, BufferLoad) for value in values for n in walk(value)):
+    plain, loops = counted(realize, loops)
+    values = plain.iter_values
+    if any(map(arith.reads_memory, values)):
         return None  # data decide what runs
-    if not all(stays_in_domain(c, counts, loops) for c in conjuncts(predicate)):
+    if not all(stays_in_domain(c, plain, loops) for c in conjuncts(plain.predicate)):
         return None
     found: Bounds = {}
     for (var, (low, high)), value in zip(domain(realize.block).items(), values, strict=True):
@@ -162,64 +123,8 @@ def runs_over(realize: BlockRealize, loops: Bounds) -> Bounds | None:
             found[var] = low, high
         else:
             return None
-    return found if _reaches_all(values, loops) else None
-
-
-def _reaches_all(values: list[Expr], loops: Bounds) -> bool:
-    """Whether `values` take every combination within the box around them."""
-    varying = _moving(values, loops)
-    if not varying:
-        return True
-    values, varying = untangled(values, varying)
-    varying = _moving(values, varying)
-    sizes = [r.extent for r in arith.region_of(values, varying)]
-    if not all(isinstance(s, Const) for s in sizes):
-        return False
-    cells = prod(high - low + 1 for low, high in varying.values())
-    whole = prod(int(s.value) for s in sizes if isinstance(s, Const)) == cells
-    return whole and one_to_one(values, varying, loops)
-
-
-def _moving(values: Sequence[Expr], dom: Bounds) -> Bounds:
-    """The bounds of the variables that `values` are made of and that take more than one value."""
-    used = {v for value in values for v in variables(value)}
-    return {v: ends for v, ends in dom.items() if v in used and ends[0] < ends[1]}
-
-
-def one_to_one(values: Sequence[Expr], inner: Bounds, dom: Bounds, predicate: Expr = TRUE) -> bool:
-    """Whether it is proved that no two assignments of `inner` give the same `values`.
-
-    `dom` bounds the other variables, which stay as they are.
-    """
-    values, inner, predicate, replaced = with_counters(values, predicate, inner)
-    inner = {v: ends for v, ends in inner.items() if v not in replaced}
-    used = {v for value in values for v in variables(value)}
-    outer = {v: ends for v, ends in dom.items() if v in used and v not in inner}
-    known: Expr = TRUE
-    for condition in conjuncts(predicate):
-        if variables(condition) <= {*inner, *outer}:
-            known = binary("and", known, condition)
-    return arith.is_injective([*outer, *values], {**outer, **inner}, known) is True
-
-
-def _apart(low: Expr, inner: Bounds, size: int) -> bool:
-    """Whether `low` moves in whole steps of `size` as `inner` vary."""
-    if size == 1:
-        return True
-    found = arith.linear(low, inner)
-    return found is not None and all(c % size == 0 for c in found[0].values())
-
-
-def contains(outer: Box, inner: Box, shape: tuple[int, ...], dom: Bounds) -> bool:
-    """Whether the box `inner` is proved to be inside `outer`, but for cells outside `shape`."""
-    return all(
-        (arith.prove(a.min <= b.min, dom) or arith.prove(a.min <= 0, dom))
-        and (
-            arith.prove(b.min + b.extent <= a.min + a.extent, dom)
-            or arith.prove(a.min + a.extent >= size, dom)
-        )
-        for a, b, size in zip(outer, inner, shape, strict=True)
-    )
+    every = whole_box(values, [1] * len(values), loops, loops)
+    return None if every is None else found
 
 
 def stays_in_domain(condition: Expr, realize: BlockRealize, dom: Bounds) -> bool:

@@ -26,7 +26,7 @@ from workbench.ir import (
     walk,
 )
 from workbench.schedule.bindings import both, conjuncts
-from workbench.schedule.domains import bounds_at, domain, joined
+from workbench.schedule.domains import bounds_at, domain
 from workbench.schedule.factoring import (
     check_first_terms,
     check_one_to_one,
@@ -36,7 +36,6 @@ from workbench.schedule.factoring import (
 from workbench.schedule.inlining import tidied
 from workbench.schedule.nest import fresh_nest, iter_var, nest, perfect_nest, refuse_if_one_varies
 from workbench.schedule.primitive import Edit, primitive
-from workbench.schedule.regions import relaxed
 from workbench.schedule.scope import check_stage
 from workbench.schedule.site import Site
 
@@ -267,7 +266,10 @@ def _outer_block(
         update = replace(block, init=None, reads=(*block.writes, *block.reads))
         small = replace(small, block=update)
     reads, writes = (
-        tuple(BufferRegion(r.buffer, relaxed(r, inner, dom)) for r in regions)
+        tuple(
+            BufferRegion(r.buffer, arith.relax(r.region, inner, r.buffer.shape, dom))
+            for r in regions
+        )
         for regions in (block.reads, block.writes)
     )
     return Block(f"{block.name}_o", iterators, reads, writes, nest(loops, small), init)
@@ -286,5 +288,5 @@ def _init(small: BlockRealize, loops: list[For]) -> Stmt:
     moved = {v for _, value in kept for v in variables(value)}
     held = (c for c in conjuncts(small.predicate) if variables(c) <= moved)
     made = init_block(block, [it for it, _ in kept], "_init", ())
-    stmt = BlockRealize(tuple(value for _, value in kept), joined(held), made)
+    stmt = BlockRealize(tuple(value for _, value in kept), arith.joined(held), made)
     return fresh_nest([loop for loop in loops if loop.loop_var in moved], stmt)[0]

@@ -25,7 +25,7 @@ from workbench.ir import (
     substitute,
 )
 from workbench.schedule.bindings import conjuncts
-from workbench.schedule.domains import bindings, domain, joined
+from workbench.schedule.domains import bindings, domain
 from workbench.schedule.inlining import only_store, tidied, with_regions
 from workbench.schedule.nest import fresh_nest, iter_var, nest, resized
 from workbench.schedule.primitive import Edit, primitive
@@ -124,7 +124,7 @@ def _padding(site: Site[Block]) -> Padding:
             )
     ends = domain(site.node)
     parts = conjuncts(condition)
-    mine = joined(c for c in parts if variables(c) & set(ends))
+    mine = arith.joined(c for c in parts if variables(c) & set(ends))
     asked = [c for c in parts if not variables(c) & set(ends)]
     single = all(len(variables(c)) == 1 and not arith.reads_memory(c) for c in parts)
     box = arith.narrow(ends, mine)
@@ -167,7 +167,7 @@ def _copied(realize: BlockRealize, loops: list[For], padding: Padding, dom: Boun
         if not whole:
             limits += [binary("<=", low, value), value < high + 1]
     limits = [c for c in (*limits, *padding.asked) if not arith.prove(c, dom)]
-    predicate = joined((*limits, *conjuncts(realize.predicate)))
+    predicate = arith.joined((*limits, *conjuncts(realize.predicate)))
     return nest(
         resized(loops, short), BlockRealize(tuple(values), predicate, _inside(block, padding))
     )

@@ -24,7 +24,7 @@ from workbench.ir import (
 )
 from workbench.ir.places import places
 from workbench.schedule.bindings import conjuncts
-from workbench.schedule.domains import bindings, bounds_at, joined
+from workbench.schedule.domains import bindings, bounds_at
 from workbench.schedule.nest import (
     constant_extent,
     refuse_factors,
@@ -144,7 +144,7 @@ def _tidied(part: For, outer: Bounds) -> Stmt:
     def change(node: Node) -> Node:
         if not isinstance(node, BlockRealize):
             return node
-        predicate = joined(c for c in conjuncts(node.predicate) if not arith.prove(c, dom))
+        predicate = arith.joined(c for c in conjuncts(node.predicate) if not arith.prove(c, dom))
         if node.block.init is not None and _starts_earlier(node, dom):
             again = replace(node.block, init=None, reads=(*node.block.writes, *node.block.reads))
             node = replace(node, block=again)

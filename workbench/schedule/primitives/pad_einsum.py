@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from workbench import arith
 from workbench.access.counters import variables
 from workbench.access.units import same_cell
 from workbench.ir import (
@@ -29,7 +30,7 @@ from workbench.ir import (
     walk,
 )
 from workbench.schedule.copies import check_copied, reads_always
-from workbench.schedule.domains import domain, joined
+from workbench.schedule.domains import domain
 from workbench.schedule.factoring import sum_of
 from workbench.schedule.inlining import with_regions
 from workbench.schedule.nest import iter_var, nest, nest_over, resized
@@ -282,7 +283,7 @@ def _filled(buffer: Buffer, copy: Buffer, cell: tuple[Expr, ...], sizes: _Sizes)
     """The loops that copy what is there into `copy`, and zeros around it."""
     axes = _axes(buffer)
     # a choice may keep the block from cells that the buffer does not have
-    inside = joined(
+    inside = arith.joined(
         axis < min(sizes.now[index], size)
         for axis, index, size in zip(axes, cell, buffer.shape, strict=True)
         if isinstance(index, Var) and sizes.grows(index)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from workbench import arith
-from workbench.access.counters import Bounds, variables
+from workbench.access.counters import Bounds, one_to_one, variables
 from workbench.access.units import same_cell
 from workbench.ir import (
     Block,
@@ -34,7 +34,6 @@ from workbench.schedule.domains import bounds_at, domain
 from workbench.schedule.moving import check_whole
 from workbench.schedule.nest import nest_over
 from workbench.schedule.primitive import Edit, primitive
-from workbench.schedule.regions import one_to_one
 from workbench.schedule.scope import check_no_bare_statement, check_stage, check_stores, reallocate
 from workbench.schedule.site import Site, buffers_read, buffers_written, with_block
 

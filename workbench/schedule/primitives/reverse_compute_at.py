@@ -8,7 +8,7 @@ from typing import Any
 from workbench import arith
 from workbench.access.counters import Bounds, variables
 from workbench.access.iterations import apart
-from workbench.access.units import units, writes_apart
+from workbench.access.units import inside, units, writes_apart
 from workbench.ir import (
     Block,
     BlockRealize,
@@ -43,7 +43,7 @@ from workbench.schedule.moving import (
 from workbench.schedule.nest import is_one
 from workbench.schedule.order import refuse_other_updates
 from workbench.schedule.primitive import Edit, primitive
-from workbench.schedule.regions import Box, contains, relaxed, touched
+from workbench.schedule.regions import Box, touched
 from workbench.schedule.scope import (
     check_stage,
     common_loops,
@@ -315,8 +315,8 @@ def _check_together(
         return
     inner = {Var("n", v.dtype): (0, need.size - 1) for v, need in needed.items()}
     values = {v: need.low + n for (v, need), n in zip(needed.items(), inner, strict=True)}
-    there = BufferRegion(read.buffer, tuple(substitute(r, values) for r in read.region))
-    if not contains(made, relaxed(there, inner, dom), read.buffer.shape, {**dom, **inner}):
+    wanted = arith.relax(substitute(read, values).region, inner, read.buffer.shape, dom)
+    if not inside(wanted, made, read.buffer.shape, {**dom, **inner}):
         raise site.refuse(
             f"it reads several cells of {read.buffer.name} at once, some not made yet",
             site.node,

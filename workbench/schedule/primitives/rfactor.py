@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from workbench import arith
 from workbench.access.counters import variables
 from workbench.ir import (
     Block,
@@ -27,7 +28,7 @@ from workbench.ir import (
 from workbench.ir.places import places, with_child
 from workbench.schedule.bindings import conjuncts
 from workbench.schedule.crossing import check_carries_nothing
-from workbench.schedule.domains import bindings, joined, moved_by
+from workbench.schedule.domains import bindings, moved_by
 from workbench.schedule.factoring import (
     Sum,
     check_partial,
@@ -190,7 +191,7 @@ def _final(realize: BlockRealize, loop: For, total: Sum, parts: Buffer, at: int)
     # loops that run the block for nothing stay, too
     left = (c for c in conjuncts(realize.predicate) if not variables(c) & gone)
     values = (loop.loop_var, *(bound[it.var] for it in spatial))
-    return BlockRealize(values, joined(left), with_regions(block))
+    return BlockRealize(values, arith.joined(left), with_regions(block))
 
 
 def _outer(site: Site[Block], loop: For, loops: list[For], last: BlockRealize) -> Stmt:

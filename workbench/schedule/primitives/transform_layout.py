@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 from workbench import arith
-from workbench.access.counters import Bounds
+from workbench.access.counters import Bounds, one_to_one
 from workbench.ir import (
     Block,
     Buffer,
@@ -25,7 +25,6 @@ from workbench.schedule.caching import named_buffer
 from workbench.schedule.domains import domain
 from workbench.schedule.inlining import inlined
 from workbench.schedule.primitive import Edit, primitive
-from workbench.schedule.regions import one_to_one
 from workbench.schedule.scope import bare_statements, reallocate, refuse_bare
 from workbench.schedule.site import Site
 
