@@ -27,8 +27,10 @@ from workbench.ir import (
     Range,
     Stmt,
     Var,
+    binary,
     const,
     free_vars,
+    structural_equal,
     substitute,
     walk,
 )
@@ -46,7 +48,7 @@ def made_there(
     """Whether `maker` is proved to write every cell of `buffer` that `user` reads, or writes.
 
     Both for fixed values of the variables around; `same` maps some of the user's to the maker's.
-    First by boxes, whatever their sizes; then by every cell, where there are few.
+    First by boxes, whatever their sizes, and turn by turn; then by every cell, where there are few.
     """
     needed = touched(user, buffer, kind)
     if needed is None:
@@ -66,7 +68,38 @@ def made_there(
         return True
     sure = [unit for unit in writers if not unit.block or writes_all(unit.block, buffer)]
     made = [one for unit in sure for one in of_unit(unit, buffer, "write", {})]
+    if all(any(alongside(one, use, dom) for one in made) for use in uses):
+        return True
     return all_made(uses, made, buffer.shape, dom) is True
+
+
+def alongside(made: Access[For], use: Access[For], dom: Bounds) -> bool:
+    """Whether the loops of both count alike, and each turn of `use` is at the cell of `made` there.
+
+    So they may go through cells that are no box. A loop of `made` that moves no index is taken to
+    be at its start: one iteration is enough.
+    """
+    same: dict[Var, Expr] = {}
+    theirs, moving = [loop.loop_var for loop in use.loops], made.cell_variables()
+    for loop in made.loops:
+        var, ends = loop.loop_var, dom.get(loop.loop_var)
+        if ends is None or not isinstance(loop.min, Const) or not isinstance(loop.extent, Const):
+            return False
+        if ends[0] == ends[1] or var not in moving:
+            same[var] = const(ends[0], var.type)
+        elif theirs and dom.get(theirs[0]) == (0, ends[1] - ends[0]):
+            same[var] = theirs.pop(0) + ends[0]
+        else:
+            return False
+    known = [arith.simplify(one, dom) for guard in use.guards for one in arith.conjuncts(guard)]
+    asked = [substitute(one, same) for guard in made.guards for one in arith.conjuncts(guard)]
+    for index, at in zip(made.indices, use.indices, strict=True):
+        asked.append(binary("==", substitute(index, same), at))
+    return {*made.sizes, *use.sizes} <= {1} and all(
+        not arith.reads_memory(one)
+        and (arith.prove(one, dom) or any(structural_equal(one, k) for k in known))
+        for one in (arith.simplify(goal, dom) for goal in asked)
+    )
 
 
 def _boxes(stmt: Stmt, buffer: Buffer, kind: str, same: dict[Var, Expr]) -> Iterator[Access[For]]:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from workbench import arith
 from workbench.access.counters import Bounds
 from workbench.access.iterations import feeds
-from workbench.access.made import sure_units, writes_all
+from workbench.access.made import made_there, sure_units, writes_all
 from workbench.access.units import inside, units
 from workbench.diag import Refusal
 from workbench.ir import Block, BlockRealize, Buffer, For, Stmt
 from workbench.ir.places import Places
 from workbench.schedule.domains import bounds_at, moved_by
-from workbench.schedule.following import makes_alongside
+from workbench.schedule.nest import nest
 from workbench.schedule.regions import Box, exact, touched
 from workbench.schedule.scope import (
     common_loops,
@@ -144,8 +144,7 @@ class _Flow:
         made, wanted, dom = self._in_one_iteration()
         if made is not None and inside(wanted, made, self.buffer.shape, dom):
             return
-        left_out = may_be_left_out(self.where, self.maker, self.reader)
-        if left_out or not makes_alongside(self.where, self.maker, self.reader, self.buffer):
+        if may_be_left_out(self.where, self.maker, self.reader) or not self._makes_alongside():
             inmost = self.loops[-1].loop_var.name
             raise self.refuse(
                 f"{self.buffer.name} too early",
@@ -153,6 +152,21 @@ class _Flow:
                 hint=f"let it be read outside `{inmost}`, or move `{self.maker.block.name}` to its "
                 "reader with compute_at",
             )
+
+    def _makes_alongside(self) -> bool:
+        """Whether, in one iteration of the common loops, the maker makes each cell that is read.
+
+        What others write does not count: the value must be the maker's.
+        """
+        inmost = self.loops[-1]
+        below = list(units(inmost.body))
+        nests = []
+        for realize in (self.maker, self.reader):
+            (unit,) = (one for one in below if one.stmt is realize)
+            nests.append(nest(unit.loops, realize))
+        loops = [loop for unit in below for loop in unit.loops]
+        dom = {**bounds_at(self.where, inmost.body), **arith.loop_bounds(loops)}
+        return made_there(nests[0], nests[1], self.buffer, dom)
 
     def _in_one_iteration(self) -> tuple[Box | None, Box, Bounds]:
         """What is surely written and what is read in one iteration of the common loops."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from workbench import arith
 from workbench.access.counters import Bounds, counted, one_to_one, untangled, variables
-from workbench.access.made import writes_all
 from workbench.ir import (
     Block,
     BlockRealize,
@@ -20,9 +19,7 @@ from workbench.ir import (
     For,
     Stmt,
     Var,
-    binary,
     const,
-    structural_equal,
     substitute,
 )
 from workbench.ir.places import Places
@@ -134,45 +131,3 @@ def _made_once(where: Places, loop: For, maker: BlockRealize, made: Cell) -> boo
     return not now & summed and one_to_one(
         cells, {v: ends for v, ends in dom.items() if v in now}, {}, plain.predicate
     )
-
-
-def makes_alongside(
-    where: Places, maker: BlockRealize, reader: BlockRealize, buffer: Buffer
-) -> bool:
-    """Whether, in the loops around both, `maker` makes each cell that `reader` reads of `buffer`.
-
-    It is proved where the loops of both count alike and a pair of iterations touches one cell.
-    """
-    read = _one_cell(region_of(reader.block.reads, buffer))
-    made = _one_cell(region_of(maker.block.writes, buffer))
-    if read is None or made is None or not writes_all(maker.block, buffer):
-        return False
-    common, summed = common_loops(where, (maker, reader)), moved_by(maker, "reduce")
-    dom = bounds_at(where, reader)
-    theirs = [one for one in where.loops_above(reader) if one not in common]
-    own: dict[Var, Expr] = {}
-    for one in where.loops_above(maker):
-        if one in common or one.loop_var in summed:
-            continue
-        ends = arith.loop_bounds([one]).get(one.loop_var)
-        if ends is None or not isinstance(one.extent, Const):
-            return False
-        if ends[0] == ends[1]:
-            own[one.loop_var] = const(ends[0], one.loop_var.type)
-            continue
-        if not theirs or set(dom[theirs[0].loop_var]) != {0, ends[1] - ends[0]}:
-            return False
-        own[one.loop_var] = theirs.pop(0).loop_var + ends[0]
-
-    def here(e: Expr, realize: BlockRealize) -> Expr:
-        return arith.simplify(substitute(substitute(e, bindings(realize)), own), dom)
-
-    known = [arith.simplify(c, dom) for c in conjuncts(reader.predicate)]
-
-    def holds(condition: Expr) -> bool:
-        asked = arith.simplify(condition, dom)
-        return any(structural_equal(asked, k) for k in known) or arith.prove(asked, dom)
-
-    pairs = [(here(a, maker), here(b, reader)) for a, b in zip(made, read, strict=True)]
-    same = all(arith.equal(a, b, dom) or holds(binary("==", a, b)) for a, b in pairs)
-    return same and all(holds(here(c, maker)) for c in conjuncts(maker.predicate))
