@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from workbench import arith
-from workbench.access.counters import Bounds
 from workbench.access.iterations import feeds
 from workbench.access.made import made_there, sure_units, writes_all
-from workbench.access.units import inside, units
+from workbench.access.units import units
 from workbench.diag import Refusal
 from workbench.ir import Block, BlockRealize, Buffer, For, Stmt
 from workbench.ir.places import Places
 from workbench.schedule.domains import bounds_at, moved_by
 from workbench.schedule.nest import nest
-from workbench.schedule.regions import Box, exact, touched
 from workbench.schedule.scope import (
     common_loops,
     counted_from,
@@ -141,10 +139,8 @@ class _Flow:
         """Refuse where cells would be read that the maker writes in another iteration."""
         if not self.loops:
             return
-        made, wanted, dom = self._in_one_iteration()
-        if made is not None and inside(wanted, made, self.buffer.shape, dom):
-            return
-        if may_be_left_out(self.where, self.maker, self.reader) or not self._makes_alongside():
+        left_out = may_be_left_out(self.where, self.maker, self.reader)
+        if left_out or not self._makes_alone():
             inmost = self.loops[-1].loop_var.name
             raise self.refuse(
                 f"{self.buffer.name} too early",
@@ -153,38 +149,13 @@ class _Flow:
                 "reader with compute_at",
             )
 
-    def _makes_alongside(self) -> bool:
-        """Whether, in one iteration of the common loops, the maker makes each cell that is read.
+    def _makes_alone(self) -> bool:
+        """Whether the maker writes all that is read in one iteration of the common loops.
 
         What others write does not count: the value must be the maker's.
         """
-        inmost = self.loops[-1]
-        below = list(units(inmost.body))
-        nests = []
-        for realize in (self.maker, self.reader):
-            (unit,) = (one for one in below if one.stmt is realize)
-            nests.append(nest(unit.loops, realize))
-        loops = [loop for unit in below for loop in unit.loops]
-        dom = {**bounds_at(self.where, inmost.body), **arith.loop_bounds(loops)}
-        return made_there(nests[0], nests[1], self.buffer, dom)
-
-    def _in_one_iteration(self) -> tuple[Box | None, Box, Bounds]:
-        """What is surely written and what is read in one iteration of the common loops."""
-        common = self.loops
-        boxes: list[Box | None] = []
-        outer: Bounds = {}
-        for realize in (self.maker, self.reader):
-            making = realize is self.maker
-            dom = bounds_at(self.where, realize)
-            inner = dom.of(loop for loop in self.where.loops_above(realize) if loop not in common)
-            outer = {v: ends for v, ends in dom.items() if v not in inner}
-            regions = realize.block.writes if making else realize.block.reads
-            region = region_of(regions, self.buffer)
-            assert region is not None
-            if making and may_be_left_out(self.where, self.maker, self.reader):
-                boxes.append(None)
-                continue
-            measure = exact if making else touched
-            boxes.append(measure(region, realize, inner, outer))
-        assert boxes[1] is not None
-        return boxes[0], boxes[1], outer
+        body = self.loops[-1].body
+        ways = {unit.stmt: unit.loops for unit in units(body)}
+        maker, reader = (nest(ways[r], r) for r in (self.maker, self.reader))
+        inside = arith.loop_bounds([loop for way in ways.values() for loop in way])
+        return made_there(maker, reader, self.buffer, {**bounds_at(self.where, body), **inside})

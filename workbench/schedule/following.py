@@ -29,7 +29,7 @@ from workbench.schedule.inlining import domain_conditions, inverse
 from workbench.schedule.moving import fixed_values
 from workbench.schedule.nest import is_one, serial_nest
 from workbench.schedule.regions import exact
-from workbench.schedule.scope import common_loops, loops_between, region_of
+from workbench.schedule.scope import loops_between, region_of
 from workbench.schedule.site import Site, buffers_read, buffers_written
 
 Cell = tuple[Expr, ...]
