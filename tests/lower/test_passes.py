@@ -275,3 +275,17 @@ def main(n: T.Buffer((4,), "int32"), C: T.Buffer((4,), "int32")):
     c = np.full(4, 7, "int32")
     kernel.emulate(np.arange(4, dtype="int32"), c)
     assert c.tolist() == [7, 7, 7, 7]
+
+
+def test_both_values_of_a_select_are_made_whatever_its_condition():
+    func = script.parse("""
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), C: T.Buffer((9,), "float32")):
+    for i in T.thread_binding(9, thread="threadIdx.x"):
+        with T.block("C"):
+            vi = T.axis.spatial(9, i)
+            C[vi] = T.Select(vi > 0, A[T.max(vi, 1) - 1], T.float32(0))
+""")
+    a, c = np.arange(1, 9, dtype="float32"), np.zeros(9, "float32")
+    wb.build(func).emulate(a, c)
+    assert c.tolist() == [0, *a]

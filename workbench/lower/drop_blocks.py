@@ -110,12 +110,13 @@ class _Dropper:
     def _part(self, node: Node) -> Node:
         return self.value(node) if isinstance(node, Expr) else node
 
-    def _choice(self, e: Expr, condition: Expr, yes: Expr, no: Expr) -> Expr:
+    def _choice(self, e: Call | Select, condition: Expr, yes: Expr, no: Expr) -> Expr:
         condition = self.condition(condition)
         if isinstance(condition, Const):
             return self.value(yes if condition.value else no)
-        done = condition, self._where(condition).value(yes), self.value(no)
-        return replace(e, args=done) if isinstance(e, Call) else Select(*done)
+        if isinstance(e, Select):  # it makes both, whatever the condition
+            return Select(condition, self.value(yes), self.value(no))
+        return replace(e, args=(condition, self._where(condition).value(yes), self.value(no)))
 
     def indices(self, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
         """Indices as short as bounds allow."""
