@@ -94,7 +94,7 @@ def labs(folder: Path) -> Iterator[Lab]:
 
 def message(rng: random.Random, lab: Lab) -> Any:
     """What the page of `lab` could send: the state that it changes, or a request."""
-    made = lab.pages[str(lab.at)]
+    made = lab.session.page
     places = [place["key"] for place in made["offers"].get(lab.place, {}).get("places", ())]
     if rng.random() < 0.4 or lab.place not in places:
         nodes = range(-1, len(lab.history) + 1)
@@ -164,9 +164,8 @@ def fault(lab: Lab, sent: Any) -> str:
     except Exception as error:
         return f"raised {type(error).__name__}: {str(error)[:200]}"
     took = time.process_time() - began
-    if lab._running is not None:
-        lab._on_message(None, {"do": "stop"}, [])
-        lab._running.join()
+    lab._on_message(None, {"do": "stop"}, [])
+    lab.jobs.wait()
     if lab.status["kind"] == "failed":
         return lab.status["text"][:300]
     if took > SECONDS:
@@ -177,18 +176,18 @@ def fault(lab: Lab, sent: Any) -> str:
 def untrue(lab: Lab) -> str:
     """What a lab shows that is not so; "" where all is."""
     node = lab.history[lab.at]
-    made = lab.pages.get(str(lab.at))
+    made = lab.session.state.get(f"page_{lab.at}")
     view = read_view(lab.view)
     if lab.cursor.node is not node or made is None:
         return f"stands at {lab.cursor.node.id} and shows {lab.at}"
-    if made["names"] != lab._desk.names(node.func).about:
+    if made["names"] != lab.session.desk.names(node.func).about:
         return f"shows another program under {lab.at}"
     if view.program not in made["texts"] or not made["pictures"]:
         return f"has no {view.program} under {lab.at}"
-    here = lab._desk.places(node.func)
+    here = lab.session.desk.places(node.func)
     if (lab.place if lab.place in here else "") not in made["offers"]:
         return f"offers nothing at {lab.place!r}"
-    if lab.against >= 0 and f"{lab.against}:{lab.at}" not in lab.compares:
+    if lab.against >= 0 and lab.session.comparison is None:
         return f"compares {lab.against} with {lab.at} and shows nothing of it"
     json.dumps([made, lab.status, lab.view, lab.setup, lab.answers], allow_nan=False)
     return ""

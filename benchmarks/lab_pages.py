@@ -53,7 +53,7 @@ def faults(lab: Lab, panes: tuple[str, ...] = MACHINE_PANES) -> Iterator[str]:
     pairs = [(n.parent.id, n.id) for n in lab.history if n.parent is not None] or [(0, 0)]
     for machine in panes:
         for at, against in (*pairs, *(pair[::-1] for pair in pairs)):
-            left = lab.pages[str(lab.at)]
+            left = lab.session.page
             view = {
                 "program": PROGRAM_PANES[(at + against) % len(PROGRAM_PANES)],
                 "machine": machine,

@@ -12,7 +12,7 @@ from tests.browser.jupyter import ROOT
 from tests.browser.test_lab import shoot
 from tests.lessons.test_lessons import run_cells
 from workbench.widgets import static_form
-from workbench.widgets.widget import TRAITS
+from workbench.widgets.session import SHOWN
 
 pytestmark = pytest.mark.browser
 
@@ -83,5 +83,5 @@ def shown(lab: wb.widgets.Lab) -> dict[str, object]:
     for machine in ("who", "memory", "tiles"):
         lab.view = {**lab.view, "machine": machine}
     state = lab.get_state()
-    kept = {name for name in state if name in TRAITS or name.startswith(("page_", "compare_"))}
+    kept = {name for name in state if name in SHOWN or name.startswith(("page_", "compare_"))}
     return {name: state[name] for name in kept} | {"setup": {**lab.setup, "offline": True}}

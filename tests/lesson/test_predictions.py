@@ -81,14 +81,14 @@ def test_a_verdict_stays_on_the_path_and_is_not_given_on_a_branch():
     window_steps(sch)
     lab = wb.lab(sch, question=lesson.question("window_cached"))
     assert sch.node.mark == "cooperative"
-    assert lab.pages[str(lab.at)]["verdict"]["text"] == "16,640 times"
+    assert lab.session.page["verdict"]["text"] == "16,640 times"
     sch = add_bound([2, 4])
     sch.goto(0)
     lab = wb.lab(sch, question=lesson.question("vector_2_4"))
     bind_both(lab, "[4, 2]")
-    assert lab.at == 6 and lab.pages["6"]["verdict"] is None
+    assert lab.at == 6 and lab.page_6["verdict"] is None
     lab.at = 3
-    assert lab.pages["3"]["verdict"]["text"] == "block 1, thread 1"
+    assert lab.page_3["verdict"]["text"] == "block 1, thread 1"
 
 
 def test_it_is_undecided_until_block_and_thread_are_bound():

@@ -259,12 +259,12 @@ def test_the_matmuls_as_a_learner_clicks_them(where, clicks, monkeypatch):
     here = made[-1]
     for name, verb, args in steps:
         here.place = place_of(here, name)
-        offers = here.pages[str(here.at)]["offers"][here.place]
+        offers = here.session.page["offers"][here.place]
         assert verb in [v["name"] for v in offers["verbs"] if v["offered"]], (verb, here.place)
         message = {"do": "apply", "verb": verb, "place": here.place, "args": args}
         here._on_message(None, message, None)
         assert "error" not in here.status, here.status
-    verdict = here.pages[str(here.at)]["verdict"]
+    verdict = here.session.page["verdict"]
     assert here.setup["question"]["choices"][verdict["truth"]] == answer
 
 
@@ -278,7 +278,7 @@ def test_an_answer_stays_as_it_was_at_the_program_asked_about(monkeypatch):
     for mark, verdict in (("start", None), ("local", "4 times"), ("fetched", "4 times")):
         sch.goto(mark)
         lab = wb.widgets.Lab(sch, question=question)
-        found = lab.pages[str(lab.at)]["verdict"]
+        found = lab.session.page["verdict"]
         assert (found and found["text"]) == verdict, mark
 
 
@@ -317,7 +317,7 @@ def test_what_was_done_in_every_lab_comes_back_in_another_session(tmp_path: Path
 
 def place_of(lab: wb.widgets.Lab, name: str) -> str:
     """The key of the first loop or block of that name in the program."""
-    names = lab.pages[str(lab.at)]["names"]
+    names = lab.session.page["names"]
     return next(k for k, v in names.items() if v["name"] == name and v["kind"] != "buffer")
 
 

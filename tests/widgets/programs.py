@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench import script
 from workbench.ir import PrimFunc
 from workbench.schedule import Schedule
-from workbench.widgets import Lab
+
+if TYPE_CHECKING:
+    from workbench.widgets import Lab
 
 ADD = """
 @T.prim_func
@@ -36,7 +38,7 @@ def parse(text: str) -> PrimFunc:
 
 def key(lab: Lab, name: str, kind: str = "loop") -> str:
     """The key of the loop, block or buffer called `name` on the page that is shown."""
-    names = lab.pages[str(lab.at)]["names"]
+    names = lab.session.page["names"]
     (found,) = [k for k, about in names.items() if (about["name"], about["kind"]) == (name, kind)]
     return found
 

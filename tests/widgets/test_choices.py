@@ -30,7 +30,7 @@ def own_page(lab: Lab) -> dict[str, Any]:
     cursor = lab.cursor.fork()
     cursor.goto(lab.at)
     view = {k: v for k, v in lab.view.items() if k in View.__dataclass_fields__}
-    desk = Desk(keys=lab._desk.keys, lines=lab._desk.lines)
+    desk = Desk(keys=lab.session.desk.keys, lines=lab.session.desk.lines)
     return page(cursor, View(**{**view, "place": lab.place}), desk)
 
 
@@ -51,12 +51,12 @@ def test_the_page_is_that_of_its_program_in_whatever_order_it_is_chosen(order: t
         each.set_state({name: {"against": 5, **chosen}[name]})
     for lab in (one, each):
         assert (lab.at, lab.against, lab.cursor.node.id) == (2, 5, 2)
-        made, own = lab.pages["2"], own_page(lab)
+        made, own = lab.page_2, own_page(lab)
         for part in ("names", "buffers", "notes"):
             assert made[part] == own[part], part
         for part in ("texts", "pictures", "offers"):
             assert own[part].items() <= made[part].items(), part
-        assert "5:2" in lab.compares
+        assert lab.session.comparison is lab.session.state["compare_5_2"]
 
 
 def test_several_traits_set_by_a_cell_are_followed_like_a_message():
@@ -65,8 +65,8 @@ def test_several_traits_set_by_a_cell_are_followed_like_a_message():
         lab.view = {**lab.view, "program": "loops"}
         lab.place = key(lab, "ax0_0")
         lab.at = 1
-    assert lab.pages["1"]["names"] == own_page(lab)["names"]
-    assert "loops" in lab.pages["1"]["texts"]
+    assert lab.page_1["names"] == own_page(lab)["names"]
+    assert "loops" in lab.page_1["texts"]
 
 
 def test_code_that_moves_the_cursor_does_not_move_what_is_shown():
@@ -75,7 +75,7 @@ def test_code_that_moves_the_cursor_does_not_move_what_is_shown():
     lab.cursor.goto("bound")
     lab.view = {**lab.view, "program": "loops"}
     assert lab.cursor.node.id == lab.at == 0
-    assert lab.pages["0"]["names"] == own_page(lab)["names"]
+    assert lab.page_0["names"] == own_page(lab)["names"]
     lab.cursor.goto("bound")
     send(lab, do="apply", verb="split", place=lab.place, args={"factors": "[None, 64]"})
     assert lab.history[lab.at].parent is lab.history.root
@@ -167,7 +167,7 @@ def test_the_attack_sees_a_page_of_another_program_and_what_is_run(tmp_path: Pat
     lab = wb.lab(Schedule(parse(ADD)))
     bind_both(lab)
     assert lab_messages.untrue(lab) == ""
-    lab.pages["3"] = lab.pages["0"]
+    lab.session.state["page_3"] = lab.session.state["page_0"]
     assert lab_messages.untrue(lab) == "shows another program under 3"
     lab._on_message = lambda *_: exec(lab_messages.CODE)
     try:

@@ -115,11 +115,11 @@ def test_a_step_in_one_function_of_a_module_is_compared_with_that_function():
     sch.bind("j", "threadIdx.x")
     lab = wb.lab(sch)
     lab.against = 1
-    for made in (lab.pages["2"]["texts"]["tensorir"], lab.compares["1:2"]["text"]):
+    for made in (lab.page_2["texts"]["tensorir"], lab.compare_1_2["text"]):
         assert [row[0] for row in made["diff"]].count("~") == 1
         assert not {"+", "-"} & {row[0] for row in made["diff"]}
-    assert "It was “time step 3”." in lab.pages["2"]["pictures"]["who:C"]["caption"]
-    assert {shown["picture"]["kind"] for shown in lab.compares["1:2"]["pictures"]} == {"emulated"}
+    assert "It was “time step 3”." in lab.page_2["pictures"]["who:C"]["caption"]
+    assert {shown["picture"]["kind"] for shown in lab.compare_1_2["pictures"]} == {"emulated"}
     assert lab.status["text"] == 'Step 2, bind(j, "threadIdx.x").'
-    assert lab.place in lab._desk.places(lab.history[2].func)
+    assert lab.place in lab.session.desk.places(lab.history[2].func)
     assert lab.run()["ok"] is True

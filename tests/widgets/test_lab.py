@@ -32,7 +32,7 @@ ASKED = "who computes C[5] after split and both binds"
 
 
 def shown(lab: Lab) -> dict:
-    return lab.pages[str(lab.at)]
+    return lab.session.page
 
 
 def test_a_click_sends_its_own_page_and_no_other(monkeypatch: pytest.MonkeyPatch):
@@ -50,7 +50,9 @@ def test_a_click_sends_its_own_page_and_no_other(monkeypatch: pytest.MonkeyPatch
     sent.clear()
     lab.against = 0
     assert [name for name in sent if name.startswith(("page_", "compare_"))] == ["compare_0_4"]
-    assert lab.get_state()["page_1"] == lab.pages["1"], "a page that is opened anew gets all"
+    assert lab.get_state()["page_1"] == lab.session.state["page_1"], (
+        "a page that is opened anew gets all"
+    )
 
 
 def test_clicking_takes_steps_in_the_history_but_moves_no_other_cursor():
@@ -95,7 +97,7 @@ def test_going_to_a_node_shows_its_page_and_announces_it():
         lab.status["text"]
         == "Step 1, split(i, factors=[2, 4]): i (8×) became i_0 (2×) and i_1 (4×)."
     )
-    assert lab.cursor.node.id == 1 and "1" in lab.pages
+    assert lab.cursor.node.id == 1 and "page_1" in lab.session.state
 
 
 def test_a_node_that_is_not_there_is_not_gone_to():
@@ -224,7 +226,7 @@ def test_a_stopped_run_has_no_result():
 
     def stop_at_once(change):
         if change.new.get("kind") == "running" and "done" in change.new:
-            lab._runner.stop.set()
+            lab.jobs.runner.stop.set()
 
     lab.observe(stop_at_once, names="status")
     result = lab.run()
@@ -238,7 +240,7 @@ def test_stop_counts_from_the_click_on_run():
     lab = add_lab(reference=lambda a, b, c: send(lab, do="stop"))  # before the first block runs
     bind_both(lab)
     send(lab, do="run")
-    lab._running.join()
+    lab.jobs.wait()
     assert lab.status["text"] == "Stopped: not every block has run, so there is no result."
     assert shown(lab)["run"]["ok"] is None
 
@@ -270,7 +272,7 @@ def test_two_nodes_are_compared():
     window_steps(sch)
     lab = wb.lab(sch)
     lab.against = sch.history.find("bound").id
-    made = lab.compares[f"{lab.against}:{lab.at}"]
+    made = lab.session.comparison
     assert "1,040" in made["table"] and "3,072" in made["table"]
     lab.against = 99
     assert lab.against == -1

@@ -139,7 +139,7 @@ def test_the_value_of_a_note_is_typed():
     lab = wb.lab(Schedule(parse(ADD)))
     lab.view = {**lab.view, "more": True}
     lab.place = key(lab, "i")
-    offers = lab.pages["0"]["offers"][lab.place]["verbs"]
+    offers = lab.page_0["offers"][lab.place]["verbs"]
     (annotate,) = [verb for verb in offers if verb["name"] == "annotate"]
     kinds = [(f["name"], f["kind"], f["string"], f["required"]) for f in annotate["fields"]]
     assert kinds == [("ann_key", "text", "all", True), ("ann_val", "text", "some", True)]

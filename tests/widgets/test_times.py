@@ -102,8 +102,8 @@ def test_a_lab_and_a_cell_use_the_gpu_at_once():
         a, b, c = (array + k for array in given)
         kernel(a, b, c)
         assert (c == 2 * a).all()
-        lab._running.join()
-        result = lab.pages[str(lab.at)]["run"]
+        lab.jobs.wait()
+        result = lab.session.page["run"]
         assert result["ok"] is True and "measured on Fake GPU" in result["times"]
 
 
@@ -197,8 +197,7 @@ def test_two_nodes_are_timed_by_turns_on_a_gpu(fake_gpu: None, monkeypatch):
     lab.at = 1
     bind_both_other(lab)
     lab.against = other
-    pair = f"{other}:{lab.at}"
-    assert lab.compares[pair]["times"] == {"offer": True, "text": ""}
+    assert lab.session.comparison["times"] == {"offer": True, "text": ""}
     order = []
     seconds = cycle((2e-6, 3e-6))
 
@@ -208,16 +207,16 @@ def test_two_nodes_are_timed_by_turns_on_a_gpu(fake_gpu: None, monkeypatch):
 
     monkeypatch.setattr(built.Built, "time", taken)
     send(lab, do="time")
-    lab._running.join()
+    lab.jobs.wait()
     assert [order.index(one) for one in order] == [0, 1] * times.ROUNDS
-    measured = lab.compares[pair]["measured"]
+    measured = lab.session.comparison["measured"]
     assert measured["text"] == (
         '5 bind(i_0, "threadIdx.x") takes 1.5 times as long as 3 bind(i_1, "threadIdx.x") '
         "on Fake GPU: measured in one run, 5 times by turns, ratios from 1.5 to 1.5."
     )
     assert "<td>6 µs</td>" in plain(measured["table"])
     lab.view = {**lab.view, "machine": "memory"}  # what was measured outlives a look elsewhere
-    assert lab.compares[pair]["measured"] == measured
+    assert lab.session.comparison["measured"] == measured
 
 
 def bind_both_other(lab: Lab) -> None:
@@ -229,7 +228,7 @@ def bind_both_other(lab: Lab) -> None:
 
 def test_a_comparison_that_is_stopped_has_no_ratio(fake_gpu: None, monkeypatch):
     lab = double_lab()
-    runner = lab._runner
+    runner = lab.jobs.runner
     monkeypatch.setattr(built.Built, "time", lambda self, *a, **k: timing(kind="measured"))
     func = lab.cursor.func
 
@@ -248,7 +247,7 @@ def test_a_gpu_that_fails_in_a_comparison_is_told(fake_gpu: None, monkeypatch):
     lab = double_lab()
     monkeypatch.setattr(built.Built, "time", fail)
     func = lab.cursor.func
-    told = lab._runner.time_both(func, func, ("a", "b"), lambda done, of: None)
+    told = lab.jobs.runner.time_both(func, func, ("a", "b"), lambda done, of: None)
     assert told["text"] == "Can't run main_kernel on Fake GPU: it broke."
     assert told["refusal"]["hint"] == "look"
 
@@ -260,7 +259,7 @@ def test_without_a_gpu_a_comparison_says_that_there_is_no_time():
     lab.against = lab.at
     lab.at = 1
     bind_both_other(lab)
-    assert lab.compares[f"3:{lab.at}"]["times"] == {
+    assert lab.session.comparison["times"] == {
         "offer": False,
         "text": "No times are shown: no NVIDIA driver is installed here, "
         "and none were recorded of both programs on one device.",

@@ -16,24 +16,24 @@ def whole(
 ) -> dict[str, Any]:
     """Traits: every page of the history of `cursor`, and what each step changed.
 
-    `known` are pages by their node, "3", which saves work, and comparisons by their two, "0:3".
+    Of the traits that are `known`, pages save work, and comparisons stay beside those of steps.
     """
-    compares = {pair: made for pair, made in known.items() if ":" in pair}
+    compares = {name: made for name, made in known.items() if name.startswith(compare_trait(""))}
     pages = {}
     for node in cursor.history:
         cursor.goto(node)
-        made = page(cursor, view, desk, known.get(str(node.id)))
+        name = page_trait(str(node.id))
+        made = page(cursor, view, desk, known.get(name))
         for each in every_view(panes):
             made = page(cursor, each, desk, made)
         for each in every_choice(made):
             made = page(cursor, each, desk, made)
-        pages[str(node.id)] = {**made, "offers": {}}
+        pages[name] = {**made, "offers": {}}
         if node.parent is not None:
-            pair = f"{node.parent.id}:{node.id}"
+            pair = compare_trait(f"{node.parent.id}:{node.id}")
             found = comparison(node.parent, node, view, desk)
             compares[pair] = {**compares.get(pair, {}), **found}
-    traits = {page_trait(key): made for key, made in pages.items()}
-    return traits | {compare_trait(pair): made for pair, made in compares.items()}
+    return pages | compares
 
 
 def page_trait(node: str) -> str:

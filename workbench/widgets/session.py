@@ -1,0 +1,414 @@
+"""A lab's session: where it stands, what it shows, and what each request of a browser does.
+
+All of it is plain data and pure functions of the history: no widget, no thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from secrets import token_hex
+from typing import Any, Protocol
+
+from workbench.diag import Fail
+from workbench.ir import BlockId, Var
+from workbench.schedule import Schedule
+from workbench.schedule.history import HistoryNode
+from workbench.schedule.primitive import REGISTRY
+from workbench.schedule.write_whole import write_whole
+from workbench.widgets import offers, saved, static_form
+from workbench.widgets.asked import chosen, part, typed
+from workbench.widgets.compare import comparison, functions, title
+from workbench.widgets.page import Desk, page, said, tree, verdicts
+from workbench.widgets.question import Question, along
+from workbench.widgets.run import Progress, Runner
+from workbench.widgets.setup import device_text, known, question_data, split_panes
+from workbench.widgets.texts import refusal
+from workbench.widgets.view import View, read_view
+from workbench.widgets.whole import compare_trait, page_trait, whole
+
+SHOWN = ("setup", "tree", "lines", "at", "against", "place", "view", "status", "answers")
+"""What a browser gets besides pages and comparisons."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What takes long: how it is done, how its session learns how far it is, and what came out."""
+
+    work: Callable[[Runner, Progress], dict[str, Any]]
+    tell: Progress
+    done: Callable[[dict[str, Any]], None]
+    failed: Callable[[Exception], None]
+
+
+class Jobs(Protocol):
+    """Where what takes long is done, one at a time."""
+
+    def begin(self, job: Job) -> None:
+        """Start `job`. Raises Fail while another is under way."""
+
+    def stop(self) -> None:
+        """Let the job that is under way end soon, without a result."""
+
+
+class Session:
+    """A view of a schedule's history with a cursor of its own.
+
+    `state` is all that a browser shows, under the names of its traits. `at` is the node, `against`
+    the one it is compared with (-1: none), `place` the key of the chosen loop or block; each page
+    and each comparison stands by itself, as `page_3` and `compare_0_3`. What a request changes is
+    in `changes()`; what it raises becomes the status.
+    """
+
+    def __init__(
+        self,
+        schedule: Schedule,
+        jobs: Jobs,
+        *,
+        actions: Sequence[str] | None = None,
+        panes: Sequence[str] | None = None,
+        question: Question | None = None,
+        autosave: str | Path | None = None,
+    ) -> None:
+        known(actions, REGISTRY, "action")
+        program, machine = split_panes(panes)
+        self.cursor = schedule.fork()
+        self.history = schedule.history
+        self.desk = Desk(actions, along(question, self.history))
+        file = autosave or self.history.kept_in
+        self.kept = saved.kept(file, self.history) if file else None
+        self.state: dict[str, Any] = {}
+        self._changed: dict[str, Any] = {}
+        self._jobs = jobs
+        here = self.cursor.node
+        self._put(
+            setup={
+                "own": token_hex(8),  # names the page without a script
+                "title": f"Lab: {schedule.func.name}",
+                "panes": {"program": program, "machine": machine},
+                "question": question_data(question),
+                "device": device_text(),
+                "resume": self._offer(),
+            },
+            view={"program": program["first"][0], "machine": machine["first"][0]},
+            at=here.id,
+            against=-1,
+            place=self._useful(list(self.desk.places(here.func))),
+            answers=dict(self.history.answers),
+        )
+        self._say(self._with_moved(said(here)))
+        self._show()
+
+    # --- what is shown ---------------------------------------------------------------------------
+
+    @property
+    def at(self) -> int:
+        """The number of the node that is shown."""
+        return int(self.state["at"])
+
+    @property
+    def page(self) -> dict[str, Any]:
+        """The page of the node that is shown."""
+        return self._page(self.at)
+
+    @property
+    def comparison(self) -> dict[str, Any] | None:
+        """What is shown of the two nodes that are compared."""
+        return self.state.get(compare_trait(f"{self.state['against']}:{self.at}"))
+
+    @property
+    def view(self) -> View:
+        """The open panes, with what is chosen in them, and the place."""
+        return read_view(self.state["view"], self.state["place"])
+
+    def changes(self) -> dict[str, Any]:
+        """What of `state` has changed since this was called last."""
+        found, self._changed = self._changed, {}
+        return found
+
+    def _put(self, **values: Any) -> None:
+        for name, value in values.items():
+            if name not in self.state or self.state[name] != value:
+                self.state[name] = self._changed[name] = value
+
+    def _say(self, text: str, kind: str = "ready", **more: Any) -> None:
+        self._put(status={"kind": kind, "text": text, **more})
+
+    def _page(self, node: int) -> dict[str, Any]:
+        return self.state[page_trait(str(node))]
+
+    def _show(self) -> None:
+        """Make what the open panes need of the program that the cursor is at."""
+        node, view, against = self.cursor.node, self.view, self.state["against"]
+        name, pair = page_trait(str(node.id)), compare_trait(f"{against}:{node.id}")
+        made = {name: page(self.cursor, view, self.desk, self.state.get(name))}
+        if against >= 0:
+            compared = comparison(self.history[against], node, view, self.desk)
+            measured = self.state.get(pair, {}).get("measured")
+            made[pair] = {**compared, "measured": measured}
+        self._put(tree=tree(self.history), lines=list(self.desk.lines.all), **made)
+
+    def _guard(self, act: Callable[[], None]) -> None:
+        """Do `act`; what it raises is shown in the lab, where the learner looks."""
+        try:
+            act()
+        except Exception as error:
+            self.failed(error)
+
+    def failed(self, error: Exception) -> None:
+        """Show what was raised: a refusal, or a fault of ours."""
+        if isinstance(error, Fail):
+            self._say(error.headline, "refused", error=refusal(error))
+            return
+        told = {
+            "headline": f"The lab failed: {type(error).__name__}: {error}",
+            "hint": "this is a fault of the workbench; the history is kept, other steps work",
+        }
+        self._say(told["headline"], "failed", error=told)
+
+    # --- what is chosen --------------------------------------------------------------------------
+
+    def choose(self, state: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Take what a browser chose, of what it may choose, and return that; None: refused."""
+        try:
+            taken = chosen(state, self.state["view"])
+        except Fail as fail:
+            self.failed(fail)
+            return None
+        self.follow(taken)
+        return taken
+
+    def follow(self, taken: Mapping[str, Any]) -> None:
+        """Show what was chosen, in whatever order: the node first, then a place of its program."""
+        self._put(**taken)
+        self._guard(self._follow)
+
+    def _follow(self) -> None:
+        if not 0 <= self.at < len(self.history):
+            self._put(at=self.cursor.node.id)
+        if not -1 <= self.state["against"] < len(self.history):
+            self._put(against=-1)
+        if self.cursor.node.id != self.at:
+            self.cursor.goto(self.history[self.at])
+            self._say(said(self.cursor.node))
+            self._save()
+            places = self.desk.places(self.cursor.node.func)
+            if self.state["place"] not in places:
+                self._put(place=self._useful(list(places)))
+        self._show()
+
+    def stepped(self) -> None:
+        """A cell or the lab itself made a node or marked one, or what was saved is taken up."""
+        self._put(tree=tree(self.history), answers=dict(self.history.answers))
+        self._offer_again()
+
+    # --- what is asked for -----------------------------------------------------------------------
+
+    def ask(self, message: Mapping[str, Any]) -> None:
+        """Do what a message of the browser asks for under "do", with what else stands in it."""
+        self._guard(lambda: self._ask(message))
+
+    def _ask(self, message: Mapping[str, Any]) -> None:
+        acts: dict[str, Callable[[], None]] = {
+            "look": self.look,
+            "apply": lambda: self.apply(message),
+            "answer": lambda: self.answer(part(message, "name", str), part(message, "choice", int)),
+            "run": self.run,
+            "time": self.time,
+            "stop": self.stop,
+            "resume": self.resume,
+            "forget": self.forget,
+        }
+        do = part(message, "do", str)
+        if do not in acts:
+            raise Fail(
+                f"Can't do {do[:40]!r}: a lab has no such request",
+                hint=f"there are: {', '.join(acts)}",
+            )
+        acts[do]()
+
+    def look(self) -> None:
+        """Show what is chosen, again."""
+        self._follow()
+
+    def apply(self, message: Mapping[str, Any]) -> None:
+        """Apply the "verb" at the "place" with the texts of its form, "args"."""
+        thing = self.desk.keys.thing(part(message, "place", str))
+        if not isinstance(thing, (Var, BlockId)):
+            raise Fail("Can't apply a step: no loop or block is chosen", hint="click one")
+        verb = part(message, "verb", str)
+        if verb not in REGISTRY:
+            raise Fail(
+                f"Can't apply {verb[:40]!r}: there is no primitive of that name",
+                hint="choose one of those that are offered",
+            )
+
+        def choices() -> Sequence[Mapping[str, Any]]:
+            found = verdicts(self.cursor, message["place"], self.desk, [verb])
+            return [choice for verdict in found for choice in verdict.choices]
+
+        rest, named = offers.arguments(REGISTRY[verb], typed(message), choices)
+        self.cursor.goto(self.history[self.at])  # the program that is seen, wherever code went
+        self.cursor.apply(verb, self.history.handle(thing), *rest, **named)
+        node = self.cursor.node
+        self._say(said(node))
+        self._put(place=self._next_place(node, thing), at=node.id)
+        self._show()
+        self._save()
+
+    def _next_place(self, node: HistoryNode, old: Var | BlockId) -> str:
+        """Where one goes on: at what the step made, where one was, or where there is an offer."""
+        made = node.result if isinstance(node.result, tuple) else (node.result,)
+        things = [
+            t for t in (*made, *node.became.get(old, ()), old) if t is not None and node.holds(t)
+        ]
+        keys = [self.desk.keys.of(thing) for thing in things]
+        return self._useful([*keys, *self.desk.places(node.func)])
+
+    def _useful(self, keys: Sequence[str]) -> str:
+        """The first of the places at which an offered verb is possible; else the first."""
+        for key in keys if self.desk.offered is not None else ():
+            if any(v.possible for v in verdicts(self.cursor, key, self.desk, self.desk.offered)):
+                return key
+        return keys[0] if keys else ""
+
+    def answer(self, name: str, choice: int) -> None:
+        """Take the choice of that number as the answer to the question `name`."""
+        question = self.desk.question
+        if question is None or name != question.name or not 0 <= choice < len(question.choices):
+            raise Fail("Can't take the answer: the lab asks no such question", hint="choose one")
+        self.history.answers[name] = question.choices[choice]
+        self._put(answers=dict(self.history.answers))
+        self._offer_again()
+        self._say(f"You say: {question.choices[choice]}.")
+        self._save()
+
+    # --- what takes long -------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Run the program that is shown."""
+        node = self.history[self.at]
+        start = self.history.root.mod[node.func_name]
+
+        def done(result: dict[str, Any]) -> None:
+            self._put(**{page_trait(str(node.id)): {**self._page(node.id), "run": result}})
+            self._say(result["text"])
+
+        self._begin(
+            f"Running step {node.id}",
+            "blocks",
+            lambda runner, progress: runner.run(node.func, start, progress),
+            done,
+        )
+
+    def time(self) -> None:
+        """Time the node that is shown and the one it is compared with, by turns."""
+        pair = compare_trait(f"{self.state['against']}:{self.at}")
+        if pair not in self.state:
+            raise Fail("Can't time both: nothing is compared", hint="choose a node to compare with")
+        a, b = self.history[self.state["against"]], self.history[self.at]
+
+        def done(result: dict[str, Any]) -> None:
+            self._put(**{pair: {**self.state[pair], "measured": result}})
+            self._say(result["text"])
+
+        self._begin(
+            f"Timing {a.id} and {b.id}",
+            "rounds",
+            lambda runner, progress: runner.time_both(
+                *functions(a, b), (title(a), title(b)), progress
+            ),
+            done,
+        )
+
+    def _begin(
+        self,
+        what: str,
+        unit: str,
+        work: Callable[[Runner, Progress], dict[str, Any]],
+        done: Callable[[dict[str, Any]], None],
+    ) -> None:
+        def tell(number: int, of: int) -> None:
+            self._say(f"{what}: {number} of {of} {unit}", "running", done=number, of=of)
+
+        self._jobs.begin(Job(work, tell, done, self.failed))
+        self._say(f"{what} …", "running")
+
+    def stop(self) -> None:
+        """Stop what takes long."""
+        self._jobs.stop()
+        if self.state["status"]["kind"] == "running":
+            self._put(status={**self.state["status"], "text": "Stopping …"})
+
+    # --- what is kept ----------------------------------------------------------------------------
+
+    def resume(self) -> None:
+        """Take up the work of an earlier session, where it stood."""
+        if self.kept is None:
+            raise Fail("Can't go on from there: this lab has no file", hint="use autosave=…")
+        self.kept.take_up(self.cursor)
+        self._put(at=self.cursor.node.id)
+        self._say(said(self.cursor.node))
+        self._save()
+        self._follow()
+
+    def forget(self) -> None:
+        """Offer the work of an earlier session no more."""
+        if self.kept is not None:
+            self.kept.forget()
+
+    def save(self, path: str | Path) -> None:
+        """Write the whole history and the answers to `path`; `wb.load` reads it.
+
+        Raises NotWritten, an OSError, where that fails; ScheduleError for a file of something else.
+        """
+        if self.kept is not None and Path(path).resolve() == self.kept.path:
+            self.kept.write(self.cursor)  # beside what it holds
+        else:
+            self.cursor.save(path)
+
+    def _save(self) -> None:
+        """Keep the steps in the lab's file; as long as that fails, each step says so."""
+        if self.kept is None:
+            return
+        status, moved = self.state["status"], self.kept.moved
+        text = status["text"]
+        try:
+            self.kept.write(self.cursor)
+            told = text if self.kept.moved == moved else self._with_moved(text)
+        except Fail as fail:
+            told = f"{text} {fail.headline} Your steps are in memory only."
+        self._put(status={**status, "text": told})
+
+    def _with_moved(self, text: str) -> str:
+        """`text`, and where steps are kept if not in the file that was asked for."""
+        return f"{text} {self.kept.moved}" if self.kept and self.kept.moved else text
+
+    def _offer(self) -> dict[str, str] | None:
+        text = self.kept.offer(self.history) if self.kept is not None else None
+        return {"text": text} if text else None
+
+    def _offer_again(self) -> None:
+        """The offer counts what is not done yet; there is none once all is."""
+        self._put(setup={**self.state["setup"], "resume": self._offer()})
+
+    # --- without a browser's script, without Python ----------------------------------------------
+
+    def still(self) -> str:
+        """What is shown as HTML that needs no script."""
+        return static_form.still(self.cursor.node, self.view, self.state, static_form.LAST_PAGE)
+
+    def to_html(self, path: str | Path) -> None:
+        """Write one offline page that still steps through every program of the history.
+
+        Raises NotWritten, an OSError, where that fails; what was at `path` is then as it was.
+        """
+        state = {name: self.state[name] for name in SHOWN}
+        setup = state["setup"]
+        state |= whole(self.cursor.fork(), self.view, self.desk, setup["panes"], self.state)
+        state |= {"lines": self.desk.lines.all, "tree": tree(self.history)}
+        state["setup"] = {**setup, "offline": True, "own": "page"}  # the only lab on it
+        node, note = self.history[self.at], static_form.WITHOUT_SCRIPT
+        still = static_form.still(node, self.view, state, note)
+        write_whole(path, static_form.offline_page(setup["title"], state, still))
