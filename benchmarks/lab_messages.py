@@ -102,7 +102,7 @@ def message(rng: random.Random, lab: Lab) -> Any:
         state["place"] = rng.choice([*made["names"], *places, ""])
         return {"state": {k: state[k] for k in rng.sample(list(state), rng.randint(1, 4))}}
     if rng.random() < 0.3:
-        do = rng.choice(["look", "answer", "run", "time", "stop", "resume", "forget"])
+        do = rng.choice(["look", "answer", "run", "time", "stop", "resume", "forget", "write"])
         return {"do": do, "name": "who computes C[5] after split and both binds", "choice": 1}
     verbs = [v for v in made["offers"][lab.place]["verbs"] if v["verdict"] == "possible"]
     verb = rng.choice(verbs) if verbs else {"name": rng.choice(list(REGISTRY)), "fields": ()}
@@ -110,7 +110,8 @@ def message(rng: random.Random, lab: Lab) -> Any:
         field["name"]: rng.choice([o["value"] for o in field.get("options", ())] or [""])
         for field in verb["fields"]
     }
-    return {"do": "apply", "verb": verb["name"], "place": lab.place, "args": args}
+    do = rng.choice(["apply", "apply", "write"])
+    return {"do": do, "verb": verb["name"], "place": lab.place, "args": args}
 
 
 def view(rng: random.Random, made: dict[str, Any]) -> dict[str, Any]:

@@ -57,7 +57,7 @@ def faults(lab: Lab, panes: tuple[str, ...] = MACHINE_PANES) -> Iterator[str]:
             view = {
                 "program": PROGRAM_PANES[(at + against) % len(PROGRAM_PANES)],
                 "machine": machine,
-                "buffer": left["buffers"][-1],
+                "buffer": left["buffers"][-1]["name"],
                 "select": {axis["key"]: axis["extent"] - 1 for axis in left.get("axes", ())},
                 "more": False,
             }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -72,7 +73,7 @@ def test_a_page_is_saved_while_two_programs_are_compared(tmp_path: Path):
 
 
 def test_the_first_sliders_of_a_saved_page_stop_at_all_at_both_ends_and_beside_the_first(tiled):
-    stops = {axis["key"]: axis["stops"] for axis in axes_of(tiled.func)}
+    stops = {axis["key"]: values(axis) for axis in axes_of(tiled.func)}
     assert list(stops.items())[:5] == [
         ("blockIdx.x", [-1, 0, 1]),
         ("blockIdx.y", [-1, 0, 1]),
@@ -81,7 +82,12 @@ def test_the_first_sliders_of_a_saved_page_stop_at_all_at_both_ends_and_beside_t
         ("i_2_init", [-1]),
     ]
     assert stops["k_0"] == [-1]
-    assert axes_of(matmul(SMALL))[0]["stops"] == [-1, 0, 1, 7]
+    assert values(axes_of(matmul(SMALL))[0]) == [-1, 0, 1, 7]
+
+
+def values(axis: dict[str, Any]) -> list[int]:
+    """Where the slider of an axis stops in a saved page."""
+    return [stop["value"] for stop in axis["stops"]]
 
 
 def test_the_sliders_of_a_saved_page_have_a_picture_at_each_stop(tmp_path: Path):
@@ -93,9 +99,11 @@ def test_the_sliders_of_a_saved_page_have_a_picture_at_each_stop(tmp_path: Path)
     for made in pages:
         for moved in made["axes"]:
             for stop in moved["stops"]:
-                at = {axis["key"]: axis["start"] for axis in made["axes"]} | {moved["key"]: stop}
-                chosen = ",".join(f"{key}={value}" for key, value in at.items() if value >= 0)
-                assert f"tiles:{chosen}" in made["pictures"], chosen
+                at = {axis["key"]: axis["start"] for axis in made["axes"]}
+                at[moved["key"]] = stop["value"]
+                assert made["pictures"][stop["picture"]]["at"] == at
+        for name in made["shown"].values():
+            assert name in made["pictures"]
 
 
 MODULE = f"""

@@ -153,10 +153,12 @@ def test_the_call_that_a_form_shows_names_its_place(name: str):
     made = page(sch, View(), desk)
     for key, label in desk.places(sch.func).items():
         made = page(sch, View(place=key, more=True), desk, made)
-        shown = [verb["place"] for verb in made["offers"][key]["verbs"] if "place" in verb]
-        assert shown
-        for text in shown:
-            place = ast.parse(text, mode="eval").body
+        calls = [verb["call"] for verb in made["offers"][key]["verbs"] if "call" in verb]
+        assert calls
+        for text in calls:
+            call = ast.parse(text.replace("…", "None"), mode="eval").body
+            assert isinstance(call, ast.Call)
+            place = call.args[0]
             assert isinstance(place, ast.Constant)
             assert label.split(" ", 1)[1].startswith(place.value)
 

@@ -10,11 +10,13 @@ import pytest
 
 import workbench as wb
 from tests.schedule import programs
-from tests.widgets.programs import ADD, WINDOW, apply, key, parse, window_steps
+from tests.widgets.programs import ADD, WINDOW, apply, key, parse, send, window_steps
 from workbench import script
 from workbench.schedule import Schedule
+from workbench.schedule.primitive import REGISTRY
 from workbench.widgets import Lab
 from workbench.widgets.names import place_text
+from workbench.widgets.offers import call
 from workbench.widgets.page import Desk, View, page
 
 
@@ -43,47 +45,41 @@ STARTS = {
 }
 
 
-def offered(sch: Schedule) -> Iterator[dict[str, Any]]:
-    """Every verb that is possible at a place, for all places."""
+def offered(sch: Schedule) -> Iterator[tuple[dict[str, Any], str]]:
+    """Every verb that is possible at a place, for all places, which are given as in a call."""
     desk = Desk()
     for place in desk.places(sch.func):
         made = page(sch, View(place=place, more=True), desk)
-        yield from (v for v in made["offers"][place]["verbs"] if v["verdict"] == "possible")
+        for verb in made["offers"][place]["verbs"]:
+            if verb["verdict"] == "possible":
+                yield verb, place_text(sch.func, desk.keys.thing(place))
 
 
-def texts(field: dict[str, Any]) -> list[str]:
-    """What the field may hold, as the call shows it."""
-    if field["kind"] == "choice":
-        return [o["text"] if field["many"] else f"{field['name']}={o['text']}"
-                for o in field["options"]]  # fmt: skip
-    return [f"{field['name']}={field['value']}"] if field["value"] else []
+def calls(verb: dict[str, Any], place: str) -> list[str]:
+    """The calls of a form of at most one field, with each of its options."""
+    given = [{f["name"]: o["value"]} for f in verb["fields"] for o in f["options"]]
+    return [call(REGISTRY[verb["name"]], place, args) for args in given or [{}]]
 
 
 @pytest.mark.parametrize("start", STARTS)
 def test_the_call_that_a_form_shows_is_taken_as_it_stands(start: str):
     sch = STARTS[start]()
     seen = set()
-    for verb in offered(sch):
-        if len(verb["fields"]) > 1 or any(not texts(field) for field in verb["fields"]):
+    for verb, place in offered(sch):
+        if len(verb["fields"]) > 1 or "…" in verb["call"]:
             continue  # of several fields, not all go together; an empty one is to be filled in
-        for given in texts(verb["fields"][0]) if verb["fields"] else [""]:
-            call = f"sch.{verb['name']}({', '.join(filter(None, [verb['place'], given]))})"
-            exec(call, {"sch": sch.fork()})
+        assert verb["call"] == calls(verb, place)[0]
+        for text in calls(verb, place):
+            exec(text, {"sch": sch.fork()})
             seen.add(verb["name"])
     assert len(seen) > 4
     assert seen & {"fuse", "reorder", "split", "bind"}
 
 
 def test_a_list_of_loops_is_shown_loop_by_loop():
-    sch = window()
-    shown = [
-        (verb["place"], option["text"])
-        for verb in offered(sch)
-        for field in verb["fields"]
-        if verb["name"] == "fuse" and field["many"]
-        for option in field["options"]
-    ]
-    assert all(not text.startswith("[") for _, text in shown)
+    forms = [form for form in offered(product()) if form[0]["name"] in ("fuse", "reorder")]
+    shown = [text for form in forms for text in calls(*form)]
+    assert shown and all(", [" not in text for text in shown)
     two = Schedule(script.parse(programs.SAME_NAME))
     desk = Desk()
     places = [place_text(two.func, desk.keys.thing(k)) for k in desk.places(two.func)]
@@ -141,6 +137,37 @@ def test_the_value_of_a_note_is_typed():
     lab.place = key(lab, "i")
     offers = lab.page_0["offers"][lab.place]["verbs"]
     (annotate,) = [verb for verb in offers if verb["name"] == "annotate"]
-    kinds = [(f["name"], f["kind"], f["string"], f["required"]) for f in annotate["fields"]]
-    assert kinds == [("ann_key", "text", "all", True), ("ann_val", "text", "some", True)]
+    assert [(f["name"], f["kind"]) for f in annotate["fields"]] == [
+        ("ann_key", "text"),
+        ("ann_val", "text"),
+    ]
+    assert annotate["call"] == 'sch.annotate("i", ann_key=…, ann_val=…)'
     json.dumps(offers)
+
+
+@pytest.mark.parametrize(
+    ("typed", "text"),
+    [
+        ({"ann_key": "note", "ann_val": "4"}, 'ann_key="note", ann_val=4'),
+        ({"ann_key": "4", "ann_val": "[1, 2]"}, 'ann_key="4", ann_val=[1, 2]'),
+        ({"ann_key": "'note'", "ann_val": "it's"}, "ann_key='note', ann_val=\"it's\""),
+        ({"ann_key": "", "ann_val": "[1,"}, 'ann_key=…, ann_val="[1,"'),
+    ],
+)
+def test_the_call_is_written_as_it_is_read(typed: dict[str, str], text: str):
+    lab = wb.lab(Schedule(parse(ADD)))
+    send(lab, do="write", verb="annotate", place=lab.place, args=typed)
+    shown = f'sch.annotate("i", {text})'
+    assert lab.call == {"verb": "annotate", "place": lab.place, "args": typed, "text": shown}
+    if "…" not in text:
+        send(lab, do="apply", verb="annotate", place=lab.place, args=typed)
+        by_call = Schedule(parse(ADD))
+        exec(shown, {"sch": by_call})
+        assert lab.cursor.trace.steps == by_call.trace.steps
+
+
+def test_what_cannot_be_read_is_shown_as_it_is_typed():
+    lab = wb.lab(Schedule(parse(ADD)))
+    send(lab, do="write", verb="split", place=lab.place, args={"factors": "[2,"})
+    assert lab.call["text"] == 'sch.split("i", factors=[2,)'
+    assert "error" not in lab.status

@@ -1,4 +1,4 @@
-"""The browser's part: one module without imports, every file in it, small enough to read."""
+"""The browser's part: modules that import one another, and one without imports made of them."""
 
 from __future__ import annotations
 
@@ -12,17 +12,44 @@ import pytest
 from workbench.widgets import static
 
 FOLDER = Path(static.__file__).parent
+MODULES = sorted(path.name for path in FOLDER.glob("*.js"))
+DECLARED = re.compile(r"^(?:export )?(?:async )?(?:function|class|const|let) (\w+)", re.MULTILINE)
+EXPORTED = re.compile(r"^export (?:async )?(?:function|class|const|let) (\w+)", re.MULTILINE)
+IMPORTS = re.compile(r'^import \{ ([^}]*) \} from "\./([\w.]+)";$', re.MULTILINE)
 
 
-def test_every_file_is_part_of_the_module():
-    files = {path.name for path in FOLDER.glob("*.js")}
-    assert files == {*static.MODULES, "offline.js"}
+def text(name: str) -> str:
+    return (FOLDER / name).read_text()
+
+
+def test_every_file_is_part_of_a_module():
     assert {path.name for path in FOLDER.glob("*.css")} == {*static.STYLES, *static.STILL}
+    needed = {other for name in MODULES for other in static.imported(name)}
+    assert set(MODULES) - needed == {"widget.js", "offline.js"}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_module_imports_what_it_uses_and_nothing_else(name: str):
+    code = re.sub(r"^\s*(//|/?\*).*$", "", text(name), flags=re.MULTILINE)
+    given = {n for names, _ in IMPORTS.findall(code) for n in names.split(", ")}
+    assert len(re.findall(r"^import\b", code, re.MULTILINE)) == len(IMPORTS.findall(code))
+    for names, other in IMPORTS.findall(code):
+        assert set(names.split(", ")) <= set(EXPORTED.findall(text(other))), other
+    rest = IMPORTS.sub("", code)
+    there = {n: other for other in MODULES if other != name for n in EXPORTED.findall(text(other))}
+    own = set(re.findall(r"\b(?:function|const|let|class) (\w+)", rest))
+    used = {n for n in there if re.search(rf"(?<!\w)(?:(?<=\.\.\.)|(?<!\.)){n}\b(?!:)", rest)} - own
+    assert used == given
+
+
+def test_one_scope_holds_all_of_them():
+    """They are joined as they stand: what two of them call alike would be one."""
+    names = [n for name in MODULES for n in DECLARED.findall(text(name))]
+    assert len(names) == len(set(names))
 
 
 def test_the_module_asks_nothing_of_the_network():
     text = static.script() + static.style() + static.still_style() + static.offline_script()
-    text = text.replace("http://www.w3.org/2000/svg", "")
     assert not re.search(r"https?://|\bfetch\(|\bimport\b|XMLHttpRequest|@import|url\(", text)
 
 

@@ -24,7 +24,7 @@ def offer(
 ) -> dict[str, Any]:
     """The place `key`, the other places, and each verb with its verdict and form.
 
-    `name` is the place as Python writes it in a call, which the forms show as they are filled in.
+    `name` is the place as Python writes it in a call, which the forms show as they are opened.
     Verbs that `offered` does not name wait under "more"; None offers all that are possible.
     `verdicts` are those of every verb with `more` or without `offered`, else of the offered ones.
     """
@@ -33,12 +33,19 @@ def offer(
     verbs.sort(key=lambda verb: (order.get(verb["name"], len(order)), not verb["offered"]))
     place = {"key": key, "label": places[key]}
     complete = more or offered is None
-    return {"place": place, "places": _places(places), "verbs": verbs, "all": complete}
+    waits = not complete or any(not verb["offered"] for verb in verbs)
+    return {
+        "place": place,
+        "places": _places(places),
+        "verbs": verbs,
+        "all": complete,
+        "more": waits,
+    }
 
 
 def no_place(places: Mapping[str, str]) -> dict[str, Any]:
     """The places to choose from, before one is chosen."""
-    return {"place": None, "places": _places(places), "verbs": [], "all": True}
+    return {"place": None, "places": _places(places), "verbs": [], "all": True, "more": False}
 
 
 def _places(places: Mapping[str, str]) -> list[dict[str, str]]:
@@ -57,7 +64,10 @@ def _verb(verdict: Verdict, place: str, offered: Sequence[str] | None) -> dict[s
     }
     if verdict.possible:
         fields = [f for f in (_field(p, verdict.choices) for p in _asked(prim)) if f]
-        made |= {"fields": fields, "place": place}
+        made |= {
+            "fields": fields,
+            "call": call(prim, place, {f["name"]: f["value"] for f in fields}),
+        }
     else:
         made["why"] = {"headline": _sentence(verdict.why_not), "hint": verdict.hint}
     return made
@@ -82,18 +92,14 @@ def _field(param: Param, choices: Sequence[Mapping[str, Any]]) -> dict[str, Any]
         "name": param.name,
         "label": param.name,
         "kind": kind,
-        "many": param.many,
-        "required": param.required,
     }
     if kind == "choice":
-        made["options"] = [
-            {"value": json.dumps(o), "label": _label(o), "text": _source(param, o)} for o in options
-        ]
+        made["options"] = [{"value": json.dumps(o), "label": _label(o)} for o in options]
         made["value"] = made["options"][0]["value"]
         return made
     made["options"] = [{"value": value_text(option)} for option in options]
-    made["string"] = _strings(param)
-    made["value"] = made["options"][0]["value"] if options else ""
+    first = made["options"][0]["value"] if options else ""
+    made["value"] = first if kind != "bool" else first == "True"
     if get_origin(param.type) is list or kind == "list":
         made["help"] = (
             "a list; None: work it out" if type(None) in _inside(param.type) else "a list"
@@ -108,27 +114,13 @@ def _kind(param: Param, options: Sequence[Any]) -> str:
     lists = any(get_origin(t) in (list, tuple) for t in types) and int not in types
     if lists and not (param.kinds or param.many):
         return "list"
-    named = param.kinds or param.many or any(get_origin(t) is Literal for t in types)
-    if options and (named or all(isinstance(o, str) for o in options)):
+    if options and (_named(param) or all(isinstance(o, str) for o in options)):
         return "choice"
     return "int" if int in types and str not in types else "text"
 
 
 def _inside(declared: Any) -> tuple[Any, ...]:
     return tuple(m for arg in get_args(declared) for m in members(arg))
-
-
-def _strings(param: Param) -> str:
-    """Whether the argument is a text ("all"), may be one ("some"), or is none ("")."""
-    types = members(param.type)
-    return "all" if types == (str,) else "some" if str in types else ""
-
-
-def _source(param: Param, option: Any) -> str:
-    """An option as Python writes it in a call; those of `*loops` one after the other."""
-    if param.many and isinstance(option, (list, tuple)):
-        return ", ".join(map(value_text, option))
-    return value_text(option)
 
 
 def _label(option: Any) -> str:
@@ -141,6 +133,31 @@ def _distinct(values: Sequence[Any]) -> list[Any]:
         if value not in found:
             found.append(value)
     return found
+
+
+def call(prim: Primitive, place: str, given: Mapping[str, str | bool]) -> str:
+    """The call that a form makes at `place`, as Python writes it; … is still to be typed."""
+    written = [
+        text if param.many else f"{param.name}={text}"
+        for param in _asked(prim)
+        if param.name in given and (text := _written(param, given[param.name]))
+    ]
+    return f"sch.{prim.name}({', '.join([place, *written])})"
+
+
+def _written(param: Param, given: str | bool) -> str:
+    """What is in a field as Python writes it; "" where it is left out."""
+    if given == "":
+        return "…" if param.required else ""
+    try:
+        value = _read(param, given)
+    except _UNREADABLE:
+        return str(given)
+    if param.many and isinstance(value, list):
+        return ", ".join(map(value_text, value))
+    if isinstance(value, str):  # one that is typed with its quotes keeps them
+        return str(given) if value != given and given != json.dumps(value) else value_text(value)
+    return value_text(value) if _named(param) else str(given)
 
 
 def arguments(
@@ -157,7 +174,7 @@ def arguments(
             continue
         try:
             value = _read(param, given[param.name])
-        except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        except _UNREADABLE:
             raise _unreadable(prim, param, given[param.name], choices()) from None
         if param.many:
             rest.extend(value if isinstance(value, list) else [value])
@@ -177,16 +194,25 @@ def _unreadable(
     )
 
 
+_UNREADABLE = (ValueError, SyntaxError, TypeError, RecursionError, MemoryError)
+
+
+def _named(param: Param) -> bool:
+    """Whether the options of an argument are names of something, which a form sends as JSON."""
+    literal = any(get_origin(t) is Literal for t in members(param.type))
+    return bool(param.kinds) or param.many or literal
+
+
 def _read(param: Param, value: Any) -> Any:
     """One argument from what the browser sent, which is a text but for check boxes."""
     if not isinstance(value, str):
         return value
     types = members(param.type)
-    if param.kinds or param.many or any(get_origin(t) is Literal for t in types):
+    if _named(param):
         return _from_json(value)
     try:
         read = ast.literal_eval(value.strip())
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+    except _UNREADABLE:
         if str in types:
             return value
         raise

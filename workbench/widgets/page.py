@@ -19,8 +19,9 @@ from workbench.widgets import offers
 from workbench.widgets.build import build
 from workbench.widgets.memo import memo
 from workbench.widgets.names import Keys, Names, names_of, place_text, places_of
-from workbench.widgets.pictures import axes_of, picture_name, picture_pane, written
+from workbench.widgets.pictures import axes_of, picture_name, picture_pane, who_name, written
 from workbench.widgets.question import Question
+from workbench.widgets.question import Verdict as Answer
 from workbench.widgets.text import Lines
 from workbench.widgets.texts import text_pane
 from workbench.widgets.view import View
@@ -51,17 +52,31 @@ _rows: WeakKeyDictionary[HistoryNode, dict[str, Any]] = WeakKeyDictionary()
 
 
 def tree(history: History) -> list[dict[str, Any]]:
-    """The nodes of the history with what made them and what each is called."""
-    return [_row(node) for node in history]
+    """The nodes in reading order: each with what follows it first, then its branches, set in."""
+    rows: list[dict[str, Any]] = []
+    waiting = [(history.root, 0)]
+    while waiting:
+        node, indent = waiting.pop()
+        rows.append(_row(node, indent))
+        below = [(child, indent + _is_branch(child)) for child in node.children]
+        waiting.extend(reversed(below))
+    return rows
 
 
-def _row(node: HistoryNode) -> dict[str, Any]:
-    """What the tree says of a node; only its mark changes."""
+def _is_branch(node: HistoryNode) -> bool:
+    """Whether another step was taken before it where it starts."""
+    return node.parent is not None and node is not node.parent.children[0]
+
+
+def _row(node: HistoryNode, indent: int) -> dict[str, Any]:
+    """What the tree says of a node; of that, only its mark changes."""
     row, mark = _rows.get(node), visible(node.mark)
     if row is None or row["mark"] != mark:
         row = _rows[node] = {
             "id": node.id,
             "parent": node.parent.id if node.parent else None,
+            "indent": indent,
+            "branch": _is_branch(node),
             "label": node.label,
             "mark": mark,
             "said": said(node),
@@ -117,6 +132,7 @@ def page(
     if view.machine == "tiles":
         made["axes"] = axes_of(node.func)
     picture = picture_name(node.func, view)
+    made["shown"] = {**made["shown"], view.machine: picture}
     if picture and picture not in made["pictures"]:
         asked = desk.question.cell if desk.question else None
         made["pictures"] = {
@@ -134,13 +150,12 @@ def page(
 
 def _base(node: HistoryNode, desk: Desk) -> dict[str, Any]:
     """What every page has, whichever panes are open."""
-    buffers = written(node.func)
     return {
         "names": desk.names(node.func).about,
-        "buffers": buffers,
-        "buffer": buffers[0] if buffers else "",
+        "buffers": [{"name": name, "picture": who_name(name)} for name in written(node.func)],
         "texts": {},
         "pictures": {},
+        "shown": {},
         "offers": {},
         "notes": notes(node.func),
         "verdict": _verdict(node, desk.question),
@@ -174,7 +189,16 @@ def _verdict(node: HistoryNode, question: Question | None) -> dict[str, Any] | N
         return None
     known = verdict.truth in question.choices
     truth = question.choices.index(verdict.truth) if known else None
-    return {"truth": truth, "text": verdict.truth, "why": verdict.why}
+    told = [_told_of(choice, verdict) for choice in question.choices]
+    return {"truth": truth, "text": verdict.truth, "why": verdict.why, "told": told}
+
+
+def _told_of(choice: str, verdict: Answer) -> list[str]:
+    """What is told, in bold and not, to who gave that answer."""
+    if choice == verdict.truth:
+        return ["✓ You were right. ", ""]
+    said = f"You said “{choice}”; the program says “{verdict.truth}”."
+    return ["✕ It came out differently. ", said]
 
 
 def _offer(
@@ -209,7 +233,7 @@ def every_view(panes: Mapping[str, Any]) -> Iterable[View]:
 def every_choice(made: Mapping[str, Any]) -> Iterable[View]:
     """The buffers of the who picture, and each slider of the tiling picture at its stops."""
     for buffer in made["buffers"]:
-        yield View(machine="who", buffer=buffer)
+        yield View(machine="who", buffer=buffer["name"])
     for axis in made["axes"]:
-        for value in axis["stops"]:
-            yield View(machine="tiles", select={axis["key"]: value})
+        for stop in axis["stops"]:
+            yield View(machine="tiles", select={axis["key"]: stop["value"]})

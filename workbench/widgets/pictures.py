@@ -49,10 +49,20 @@ def axes_of(func: PrimFunc) -> list[dict[str, Any]]:
     """What the sliders of the tiling picture select; `start` is where each stands, -1 at "all".
 
     Blocks, threads and the steps of sums are `main`: the others wait behind them. In a saved page
-    a slider has its `stops` alone, which for most is where it stands. There are no axes where
-    there is no tiling picture; the picture itself tells why.
+    a slider has its `stops` alone, which for most is where it stands, each with the picture that
+    it leads to. There are no axes where there is no tiling picture; the picture itself tells why.
     """
-    return memo(func, "axes", lambda: _axes_of(func))
+
+    def make() -> list[dict[str, Any]]:
+        axes = _axes_of(func)
+        for axis in axes:
+            axis["stops"] = [
+                {"value": value, "picture": tiles_name(axes, {axis["key"]: value})}
+                for value in axis["stops"]
+            ]
+        return axes
+
+    return memo(func, "axes", make)
 
 
 def _axes_of(func: PrimFunc) -> list[dict[str, Any]]:
@@ -89,10 +99,15 @@ def picture_name(func: PrimFunc, view: View) -> str:
     if view.machine == "who":
         buffers = written(func)
         shown = view.buffer if view.buffer in buffers else next(iter(buffers), "")
-        return f"who:{shown}" if shown else ""
+        return who_name(shown) if shown else ""
     if view.machine == "tiles":
         return tiles_name(axes_of(func), view.select)
     return view.machine
+
+
+def who_name(buffer: str) -> str:
+    """The picture of who computes the cells of `buffer`."""
+    return f"who:{buffer}"
 
 
 def tiles_name(axes: Sequence[Mapping[str, Any]], select: Mapping[str, int]) -> str:
@@ -136,7 +151,8 @@ def picture_pane(
 ) -> dict[str, Any]:
     """The picture `name`: "who:C", "memory", or "tiles:blockIdx.x=3,k_0=4".
 
-    Cells that differ from those of `before` are marked; `asked` is ringed.
+    Cells that differ from those of `before` are marked; `asked` is ringed. A tiling picture says
+    where each slider is `at` that leads to it.
     """
     kind, *rest = name.split(":")
     try:
@@ -144,7 +160,9 @@ def picture_pane(
             return draw.plain(_who(func, rest[0], asked, before))
         if kind == "memory":
             return draw.plain(draw.memory_picture(memory_of(func)))
-        return draw.plain(_tiles(func, selection_of(name)))
+        select = selection_of(name)
+        at = {axis["key"]: select.get(axis["key"], -1) for axis in axes_of(func)}
+        return {**draw.plain(_tiles(func, select)), "at": at}
     except Fail as fail:
         return {"refusal": refusal(fail)}
 

@@ -20,15 +20,18 @@ from workbench.schedule.write_whole import write_whole
 from workbench.widgets import offers, saved, static_form
 from workbench.widgets.asked import chosen, part, typed
 from workbench.widgets.compare import comparison, functions, title
+from workbench.widgets.names import place_text
 from workbench.widgets.page import Desk, page, said, tree, verdicts
 from workbench.widgets.question import Question, along
 from workbench.widgets.run import Progress, Runner
-from workbench.widgets.setup import device_text, known, question_data, split_panes
+from workbench.widgets.setup import LABELS, device_text, known, question_data, said_of, split_panes
 from workbench.widgets.texts import refusal
 from workbench.widgets.view import View, read_view
 from workbench.widgets.whole import compare_trait, page_trait, whole
 
-SHOWN = ("setup", "tree", "lines", "at", "against", "place", "view", "status", "answers")
+SHOWN = (
+    *("setup", "tree", "lines", "at", "against", "place", "view", "status", "answers", "call"),
+)
 """What a browser gets besides pages and comparisons."""
 
 
@@ -87,6 +90,7 @@ class Session:
                 "own": token_hex(8),  # names the page without a script
                 "title": f"Lab: {schedule.func.name}",
                 "panes": {"program": program, "machine": machine},
+                "labels": LABELS,
                 "question": question_data(question),
                 "device": device_text(),
                 "resume": self._offer(),
@@ -96,6 +100,7 @@ class Session:
             against=-1,
             place=self._useful(list(self.desk.places(here.func))),
             answers=dict(self.history.answers),
+            call={},
         )
         self._say(self._with_moved(said(here)))
         self._show()
@@ -133,7 +138,8 @@ class Session:
                 self.state[name] = self._changed[name] = value
 
     def _say(self, text: str, kind: str = "ready", **more: Any) -> None:
-        self._put(status={"kind": kind, "text": text, **more})
+        here = {"step": True} if kind == "ready" and self.at else {}  # not of the start
+        self._put(status={"kind": kind, "text": text, **here, **more})
 
     def _page(self, node: int) -> dict[str, Any]:
         return self.state[page_trait(str(node))]
@@ -213,6 +219,7 @@ class Session:
         acts: dict[str, Callable[[], None]] = {
             "look": self.look,
             "apply": lambda: self.apply(message),
+            "write": lambda: self.write(message),
             "answer": lambda: self.answer(part(message, "name", str), part(message, "choice", int)),
             "run": self.run,
             "time": self.time,
@@ -234,15 +241,7 @@ class Session:
 
     def apply(self, message: Mapping[str, Any]) -> None:
         """Apply the "verb" at the "place" with the texts of its form, "args"."""
-        thing = self.desk.keys.thing(part(message, "place", str))
-        if not isinstance(thing, (Var, BlockId)):
-            raise Fail("Can't apply a step: no loop or block is chosen", hint="click one")
-        verb = part(message, "verb", str)
-        if verb not in REGISTRY:
-            raise Fail(
-                f"Can't apply {verb[:40]!r}: there is no primitive of that name",
-                hint="choose one of those that are offered",
-            )
+        thing, verb = self._step_of(message)
 
         def choices() -> Sequence[Mapping[str, Any]]:
             found = verdicts(self.cursor, message["place"], self.desk, [verb])
@@ -252,10 +251,31 @@ class Session:
         self.cursor.goto(self.history[self.at])  # the program that is seen, wherever code went
         self.cursor.apply(verb, self.history.handle(thing), *rest, **named)
         node = self.cursor.node
-        self._say(said(node))
         self._put(place=self._next_place(node, thing), at=node.id)
+        self._say(said(node))
         self._show()
         self._save()
+
+    def _step_of(self, message: Mapping[str, Any]) -> tuple[Var | BlockId, str]:
+        """The loop or block, and the verb. Raises Fail where there is none of them."""
+        thing = self.desk.keys.thing(part(message, "place", str))
+        if not isinstance(thing, (Var, BlockId)):
+            raise Fail("Can't apply a step: no loop or block is chosen", hint="click one")
+        verb = part(message, "verb", str)
+        if verb not in REGISTRY:
+            raise Fail(
+                f"Can't apply {verb[:40]!r}: there is no primitive of that name",
+                hint="choose one of those that are offered",
+            )
+        return thing, verb
+
+    def write(self, message: Mapping[str, Any]) -> None:
+        """Tell the call that `apply` would make of the same message, as Python writes it."""
+        thing, verb = self._step_of(message)
+        func, args = self.history[self.at].func, typed(message)
+        if message["place"] in self.desk.places(func):  # else the form is of a program that was
+            text = offers.call(REGISTRY[verb], place_text(func, thing), args)
+            self._put(call={"verb": verb, "place": message["place"], "args": args, "text": text})
 
     def _next_place(self, node: HistoryNode, old: Var | BlockId) -> str:
         """Where one goes on: at what the step made, where one was, or where there is an offer."""
@@ -281,7 +301,7 @@ class Session:
         self.history.answers[name] = question.choices[choice]
         self._put(answers=dict(self.history.answers))
         self._offer_again()
-        self._say(f"You say: {question.choices[choice]}.")
+        self._say(said_of(question.choices[choice]))
         self._save()
 
     # --- what takes long -------------------------------------------------------------------------
@@ -405,10 +425,11 @@ class Session:
         Raises NotWritten, an OSError, where that fails; what was at `path` is then as it was.
         """
         state = {name: self.state[name] for name in SHOWN}
-        setup = state["setup"]
-        state |= whole(self.cursor.fork(), self.view, self.desk, setup["panes"], self.state)
+        setup, view = state["setup"], self.view
+        state |= whole(self.cursor.fork(), view, self.desk, setup["panes"], self.state)
         state |= {"lines": self.desk.lines.all, "tree": tree(self.history)}
+        state["view"] = {"program": view.program, "machine": view.machine}  # pages say the rest
         state["setup"] = {**setup, "offline": True, "own": "page"}  # the only lab on it
         node, note = self.history[self.at], static_form.WITHOUT_SCRIPT
-        still = static_form.still(node, self.view, state, note)
+        still = static_form.still(node, view, state, note)
         write_whole(path, static_form.offline_page(setup["title"], state, still))

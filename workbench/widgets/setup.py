@@ -11,6 +11,13 @@ from workbench.widgets.question import Question
 from workbench.widgets.view import MACHINE_PANES, PROGRAM_PANES
 
 PANES = {"TensorIR": "tensorir", "CUDA": "cuda", "Metal": "metal", "Code": "code"}
+LABELS = {
+    **{pane: name for name, pane in PANES.items()},
+    "loops": "plain loops",
+    "who": "who does what",
+    "memory": "memory",
+    "tiles": "tiles",
+}
 
 
 def known(given: Iterable[str] | None, there: Iterable[str], what: str) -> None:
@@ -52,8 +59,14 @@ def question_data(question: Question | None) -> dict[str, Any] | None:
         "name": question.name,
         "text": question.text,
         "choices": list(question.choices),
+        "said": [said_of(choice) for choice in question.choices],
         "todo": question.todo,
     }
+
+
+def said_of(choice: str) -> str:
+    """What is told to who gave an answer, before the program decides it."""
+    return f"You say: {choice}."
 
 
 def device_text() -> str:

@@ -16,6 +16,7 @@ from workbench.script.writer import string
 from workbench.widgets import static
 from workbench.widgets.page import said
 from workbench.widgets.pictures import picture_name, who_of, written
+from workbench.widgets.setup import said_of
 from workbench.widgets.text import Token
 from workbench.widgets.texts import printed
 from workbench.widgets.view import View
@@ -63,7 +64,7 @@ def _asked(question: Mapping[str, Any] | None, answers: Mapping[str, str]) -> It
     if given is None:
         yield f"<ul>{''.join(f'<li>○ {prose(choice)}</li>' for choice in question['choices'])}</ul>"
     else:
-        yield f"<p>You say: {prose(given)}.</p>"
+        yield f"<p>{prose(said_of(given))}</p>"
 
 
 def _program(node: HistoryNode, opened: bool) -> str:

@@ -30,22 +30,23 @@ def text_pane(
     name: str, node: HistoryNode, keys: Keys, names: Names, lines: Lines
 ) -> dict[str, Any]:
     """The pane `name` of the program of `node`; a refusal stands where there is no valid kernel."""
+    made: dict[str, Any] = {"title": "Program", "label": LABELS[name]}
     if name == "tensorir":
-        return {"label": LABELS[name], **program_lines(node.before, node.func, keys, lines)}
+        title = f"Program: what “{node.label}” changed" if node.before else "Program"
+        return {**made, "title": title, **program_lines(node.before, node.func, keys, lines)}
     if name == "loops":
         text = memo(node.func, "loops", lambda: plain_loops(node.func))
-        note = "Every loop, bound ones too, as a loop: what is computed, not who does it."
-        return {"label": LABELS[name], "lines": lines.add_text(text, names.words), "note": note}
+        return {**made, "lines": lines.add_text(text, names.words), "note": LOOPS_NOTE}
     if name == "code":
-        text = python_of(node)
-        return {"label": LABELS[name], "lines": lines.add_text(text, {}), "note": CODE_NOTE}
+        return {**made, "lines": lines.add_text(python_of(node), {}), "note": CODE_NOTE}
     try:
         text = source_of(node.func, name)
     except Fail as fail:
-        return {"label": LABELS[name], "refusal": refusal(fail)}
-    return {"label": LABELS[name], "lines": lines.add_text(text, names.words)}
+        return {**made, "refusal": refusal(fail)}
+    return {**made, "lines": lines.add_text(text, names.words)}
 
 
+LOOPS_NOTE = "Every loop, bound ones too, as a loop: what is computed, not who does it."
 CODE_NOTE = "The program and the steps as Python, for a cell of a notebook."
 
 

@@ -24,11 +24,13 @@ def whole(
         cursor.goto(node)
         name = page_trait(str(node.id))
         made = page(cursor, view, desk, known.get(name))
+        chosen = made["shown"]
         for each in every_view(panes):
             made = page(cursor, each, desk, made)
+        shown = made["shown"] | chosen
         for each in every_choice(made):
             made = page(cursor, each, desk, made)
-        pages[name] = {**made, "offers": {}}
+        pages[name] = {**made, "shown": shown, "offers": {}}
         if node.parent is not None:
             pair = compare_trait(f"{node.parent.id}:{node.id}")
             found = comparison(node.parent, node, view, desk)

@@ -47,6 +47,7 @@ class Lab(anywidget.AnyWidget):
     view = traitlets.Dict().tag(sync=True)
     status = traitlets.Dict().tag(sync=True)
     answers = traitlets.Dict().tag(sync=True)
+    call = traitlets.Dict().tag(sync=True)
 
     def __init__(
         self,

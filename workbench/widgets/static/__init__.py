@@ -1,36 +1,46 @@
-"""The browser's part of the lab: modules in one scope, joined in this order."""
+"""The browser's part of the lab: modules that a browser loads as they are, and style sheets."""
 
 from __future__ import annotations
 
+import re
 from functools import cache
+from graphlib import TopologicalSorter
 from importlib.resources import files
 
-MODULES = (
-    "dom.js",
-    "code.js",
-    "history.js",
-    "actions.js",
-    "pictures.js",
-    "program.js",
-    "questions.js",
-    "run.js",
-    "compare.js",
-    "lab.js",
-)
 STYLES = ("theme.css", "lab.css", "program.css", "pictures.css")
 STILL = ("theme.css", "pictures.css", "still.css")
+_IMPORT = re.compile(r'^import [^;]* from "\./([\w-]+\.js)";\n', re.MULTILINE)
 
 
 @cache
 def script() -> str:
-    """The lab as one JavaScript module: a widget's code cannot import beside itself."""
-    return "\n".join(_read(name) for name in MODULES)
+    """The lab as one JavaScript module: a notebook's widget cannot import beside itself."""
+    return _joined("widget.js")
 
 
 @cache
 def offline_script() -> str:
-    """The lab's module and a model that lives in the page, in place of Python."""
-    return script().replace("export default", "const widget =") + "\n" + _read("offline.js")
+    """The lab as one module, with a model that lives in the page in place of Python."""
+    return _joined("offline.js")
+
+
+def _joined(last: str) -> str:
+    """The module `last` behind those that it imports, in one scope: each name is declared once."""
+    needs: dict[str, set[str]] = {}
+    waiting = [last]
+    while waiting:
+        name = waiting.pop()
+        if name not in needs:
+            needs[name] = imported(name)
+            waiting += sorted(needs[name])
+    return "\n".join(
+        _IMPORT.sub("", _read(name)) for name in TopologicalSorter(needs).static_order()
+    )
+
+
+def imported(name: str) -> set[str]:
+    """The modules that the module `name` imports."""
+    return set(_IMPORT.findall(_read(name)))
 
 
 @cache

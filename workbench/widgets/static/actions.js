@@ -1,6 +1,9 @@
 // What can be done next at the chosen place: each verb with its verdict and a form.
 
-function actionsPane(lab) {
+import { refusalView } from "./code.js";
+import { freshId, h, oneStop, prose, spoken } from "./dom.js";
+
+export function actionsPane(lab) {
   const title = h("h3", {}, "Next step");
   const path = h("div.wb-places", { role: "group", "aria-label": "place" });
   const verbs = h("div.wb-verbs");
@@ -20,6 +23,7 @@ function actionsPane(lab) {
   const settle = oneStop(pane);
   let open = null; // the verb whose form or reason is shown
   let at = null; // the node that was drawn last
+  let showCall = () => {}; // puts the call of the open form as Python wrote it
 
   function draw() {
     const offer = lab.offer();
@@ -30,7 +34,7 @@ function actionsPane(lab) {
     title.replaceChildren("Next step", place ? h("span.wb-at", {}, ` at ${place.label}`) : "");
     path.replaceChildren(...(offer?.places ?? []).map(placeButton));
     const shown = (offer?.verbs ?? []).filter((verb) => lab.view.more || verb.offered);
-    const rest = offer?.place && (!offer.all || shown.length < offer.verbs.length || lab.view.more);
+    const rest = place && (offer.more || lab.view.more);
     verbs.replaceChildren(...shown.map(verbButton), ...(rest ? [moreButton()] : []));
     const verb = shown.find((one) => one.name === open);
     body.replaceChildren(...(verb ? verbBody(verb) : hint(offer)));
@@ -39,11 +43,11 @@ function actionsPane(lab) {
 
   /** Say what was done below the form as well; apart from `draw`, which makes a form anew. */
   function conclude() {
-    const { kind, text, error } = lab.status;
     const given = lab.question && lab.answers[lab.question.name];
-    const shown = !lab.offline && lab.at !== 0 && kind === "ready" && !error;
+    const shown = !lab.offline && lab.status.step;
     done.hidden = !shown;
-    done.replaceChildren(...(shown ? prose(`✓ ${text}`) : []));
+    done.replaceChildren(...(shown ? prose(`✓ ${lab.status.text}`) : []));
+    showCall();
     if (shown && given !== undefined && lab.page?.verdict)
       done.append(" ", h("b", {}, "Your answer is decided: see the question."));
   }
@@ -108,38 +112,30 @@ function actionsPane(lab) {
   function form(verb) {
     const fields = verb.fields.map((field) => ({ field, ...control(field) }));
     const go = h("button.wb-go", { type: "submit", disabled: lab.offline }, `apply ${verb.name}`);
-    const call = h("code.wb-call");
-    const preview = () => {
-      const given = fields.map(({ field, read }) => written(field, read())).filter(Boolean);
-      call.textContent = `sch.${verb.name}(${[verb.place, ...given].join(", ")})`;
+    const call = h("code.wb-call", {}, verb.call);
+    const asked = () => ({
+      verb: verb.name,
+      place: lab.place,
+      args: Object.fromEntries(fields.map(({ field, read }) => [field.name, read()])),
+    });
+    showCall = () => {
+      if (lab.writes(asked())) call.textContent = lab.call.text;
     };
-    preview();
+    const rewrite = () => {
+      lab.ask({ do: "write", ...asked() });
+      showCall();
+    };
     const submit = (event) => {
       event.preventDefault();
-      const args = {};
-      for (const { field, read } of fields) args[field.name] = read();
-      lab.send({ do: "apply", verb: verb.name, place: lab.place, args });
+      lab.send({ do: "apply", ...asked() });
     };
     return h(
       "form.wb-form",
-      { onsubmit: submit, oninput: preview },
+      { onsubmit: submit, oninput: rewrite },
       fields.map(({ box }) => box),
       go,
       call,
     );
-  }
-
-  /** What is in a field as Python writes it in the call; "" where it is left out. */
-  function written(field, typed) {
-    const named = (text) => (field.many ? text : `${field.name}=${text}`);
-    if (field.kind === "bool") return named(typed ? "True" : "False");
-    if (field.kind === "choice") {
-      return named(field.options.find((option) => option.value === typed).text);
-    }
-    if (typed === "") return field.required ? named("…") : "";
-    const literal =
-      field.string === "all" ? /^(["']).*\1$/ : /^[-+.\d["'(]|^(True|False|None)$/;
-    return named(field.string && !literal.test(typed) ? JSON.stringify(typed) : typed);
   }
 
   /** A labelled control for one argument; suggestions come from what the check allows. */
@@ -160,7 +156,7 @@ function actionsPane(lab) {
         ),
       );
     } else if (field.kind === "bool") {
-      input = h("input", { id, type: "checkbox", checked: field.value === true });
+      input = h("input", { id, type: "checkbox", checked: field.value });
     } else {
       const list = freshId("list");
       input = h("input", {

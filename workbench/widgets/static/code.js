@@ -1,7 +1,9 @@
 // Programs as lines of tokens, with the signs of a diff and the marks that link panes.
 
+import { h, prose } from "./dom.js";
+
 /** One line of code; `changed` lists the column spans that a diff marks. */
-function codeLine(tokens, names, changed = []) {
+export function codeLine(tokens, names, changed = []) {
   const indent = /^ */.exec(tokens.map((token) => token[1]).join(""))[0].length;
   const line = h("code.wb-text", { style: `--indent:${indent}` });
   let column = 0;
@@ -30,7 +32,7 @@ function codeLine(tokens, names, changed = []) {
 }
 
 /** `text`, which starts at `column`, cut at the edges of the changed spans. */
-function pieces(text, column, changed) {
+export function pieces(text, column, changed) {
   const inside = (at) => changed.some(([from, to]) => at >= from && at < to);
   const parts = [];
   for (let at = 0; at < text.length; at += 1) {
@@ -57,7 +59,7 @@ function gutter(sign, number) {
 }
 
 /** The rows of a diff: what went is struck through, what came or changed carries its sign. */
-function diffRows(rows, lines, names) {
+export function diffRows(rows, lines, names) {
   return rows.flatMap(([sign, leftNo, rightNo, left, right, leftWords, rightWords]) => {
     const row = (mark, kind, number, line, words) =>
       h(`div.wb-line.wb-${kind}`, {}, gutter(mark, number), codeLine(lines[line], names, words));
@@ -86,12 +88,12 @@ function plainRows(numbers, lines, names) {
 }
 
 /** The text of a pane without its diff. */
-function plainText(pane, lines) {
+export function plainText(pane, lines) {
   return pane.lines.map((line) => lines[line].map((token) => token[1]).join("")).join("\n");
 }
 
 /** Put `text` on the clipboard; whether the browser let us. */
-async function copied(text) {
+export async function copied(text) {
   try {
     await navigator.clipboard.writeText(text);
     return true;
@@ -107,7 +109,7 @@ async function copied(text) {
 }
 
 /** A text pane: code, or the refusal that stands in its place. */
-function codeView(pane, page, lines) {
+export function codeView(pane, page, lines) {
   const names = page.names;
   if (!pane) return [h("p.wb-hint", {}, "This text was not made before the page was saved.")];
   if (pane.refusal) return [refusalView(pane.refusal)];
@@ -117,7 +119,7 @@ function codeView(pane, page, lines) {
 }
 
 /** A refusal: its first line, what to do, and the rest folded. */
-function refusalView(refusal) {
+export function refusalView(refusal) {
   return h(
     "div.wb-refusal",
     {},

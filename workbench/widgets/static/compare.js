@@ -1,6 +1,11 @@
 // Two nodes side by side: what differs, the diff of the programs, pictures at one scale.
 
-function comparePane(lab) {
+import { codeView } from "./code.js";
+import { h, markup, oneStop, prose } from "./dom.js";
+import { pictureView } from "./pictures.js";
+import { timesTable } from "./run.js";
+
+export function comparePane(lab) {
   const pane = h("section.wb-pane.wb-compare", { "aria-label": "Comparison" });
   const settle = oneStop(pane);
   return { pane, draw, inputs: () => [lab.against, lab.comparison(), running()] };

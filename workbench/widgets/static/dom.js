@@ -1,9 +1,7 @@
 // Making elements, moving focus with arrows inside a pane, and keeping keys from the notebook.
 
-const SVG = "http://www.w3.org/2000/svg";
-
 /** An element: h("button.wb-go", {onclick, "aria-label": ...}, child, ...). */
-function h(kind, attrs = {}, ...kids) {
+export function h(kind, attrs = {}, ...kids) {
   const [name, ...classes] = kind.split(".");
   const el = document.createElement(name);
   if (classes.length) el.className = classes.join(" ");
@@ -17,7 +15,7 @@ function h(kind, attrs = {}, ...kids) {
 }
 
 /** Pictures and tables come as markup that Python made and escaped. */
-function markup(html) {
+export function markup(html) {
   const box = document.createElement("template");
   box.innerHTML = html;
   return box.content;
@@ -26,7 +24,7 @@ function markup(html) {
 const UNIT = /(?<=\d) (?=(?:[KMGT]?i?B(?:\/s)?|bytes?|[nµm]?s|[MG]Hz|[GT]FLOP\/s)\b)/g;
 
 /** A sentence in which `code` stands between backticks, as nodes; units stay by their numbers. */
-function prose(text) {
+export function prose(text) {
   return String(text)
     .replace(UNIT, "\u00a0")
     .split("`")
@@ -34,15 +32,15 @@ function prose(text) {
 }
 
 /** The same sentence where there can be no elements: in what is read out, in a tooltip. */
-function spoken(text) {
+export function spoken(text) {
   return String(text).replaceAll("`", "");
 }
 
-// Each lab on a page evaluates this file anew: without a part of its own, its ids would be those of
-// another lab, and a label would press that one's button.
+// Each lab on a page evaluates the modules anew: without a part of its own, its ids would be those
+// of another lab, and a label would press that one's button.
 const own = Math.random().toString(36).slice(2, 10);
 let counter = 0;
-function freshId(word) {
+export function freshId(word) {
   counter += 1;
   return `wb-${word}-${own}-${counter}`;
 }
@@ -57,7 +55,7 @@ const ON_CELLS = /^([amzy]|Backspace|Arrow.*)$/i;
  * the cell, D D deletes it; Shift and a click select cells. What is meant for our controls stops
  * here; Escape, Shift+Enter, and chords of Ctrl and Meta that do nothing to cells pass.
  */
-function guard(root) {
+export function guard(root) {
   const onKey = (event) => {
     const chord = event.ctrlKey || event.metaKey;
     const leaves = event.key === "Escape" || (chord && !ON_CELLS.test(event.key));
@@ -77,7 +75,7 @@ const STOPS = "button, [role=button], [role=tab], summary, input[type=range], in
 const TYPES = "input:not([type=range]):not([type=radio]), select, textarea";
 
 /** One tab stop for `pane`; arrows, Home and End move between the things in it. */
-function oneStop(pane) {
+export function oneStop(pane) {
   const items = () =>
     [...pane.querySelectorAll(STOPS)].filter(
       (item) => !item.disabled && item.getClientRects().length && !item.closest("form.wb-form"),
@@ -119,7 +117,7 @@ function oneStop(pane) {
 }
 
 /** Draw a pane anew and put the focus back on the thing that had it, if that is still there. */
-function keepFocus(pane, draw) {
+export function keepFocus(pane, draw) {
   const page = pane.getRootNode();
   const old = pane.contains(page.activeElement) ? page.activeElement : null;
   const who = (item) => item.dataset.f ?? [item.textContent, item.ariaLabel, item.value].join();
@@ -132,7 +130,7 @@ function keepFocus(pane, draw) {
 }
 
 /** Where an arrow leads: sideways in reading order, up and down to the nearest in the next row. */
-function neighbour(all, from, key) {
+export function neighbour(all, from, key) {
   const at = all.indexOf(from);
   if (key === "ArrowRight") return all[at + 1];
   if (key === "ArrowLeft") return all[at - 1];

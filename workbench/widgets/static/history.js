@@ -1,24 +1,8 @@
-// The history: every program reached, one button each; branches are set in.
+// The history: every program reached, one button each, in the order that Python gives.
 
-/** Nodes in reading order: first children in one column, then the branches, set in. */
-function reading(nodes) {
-  const below = new Map();
-  for (const node of nodes) {
-    if (!below.has(node.parent)) below.set(node.parent, []);
-    below.get(node.parent).push(node);
-  }
-  const rows = [];
-  const follow = (node, depth) => {
-    rows.push({ node, depth });
-    const [main, ...branches] = below.get(node.id) ?? [];
-    if (main) follow(main, depth);
-    for (const branch of branches) follow(branch, depth + 1);
-  };
-  for (const root of below.get(null) ?? []) follow(root, 0);
-  return rows;
-}
+import { h, oneStop, spoken } from "./dom.js";
 
-function historyPane(lab) {
+export function historyPane(lab) {
   const list = h("ol.wb-steps", { "aria-label": "steps, in the order they build on each other" });
   const undo = h("button", { onclick: () => lab.goto(parentOf(lab.at)) }, "↶ undo");
   const redo = h("button", { onclick: () => lab.goto(lab.redoTo(lab.at)) }, "redo ↷");
@@ -40,10 +24,10 @@ function historyPane(lab) {
     return lab.node(id)?.parent ?? null;
   }
 
-  function stepButton({ node, depth }) {
+  function stepButton(node) {
     const here = node.id === lab.at;
     const versus = node.id === lab.against;
-    const branch = depth && lab.node(node.parent) && lab.firstChild(node.parent) !== node.id;
+    const sign = here ? "▶" : versus ? "⇄" : node.branch ? "↳" : "";
     const button = h(
       "button.wb-step",
       {
@@ -53,18 +37,18 @@ function historyPane(lab) {
         "aria-current": here ? "step" : null,
         title: node.said ? spoken(node.said) : null,
       },
-      h("span.wb-here", { "aria-hidden": "true" }, here ? "▶" : versus ? "⇄" : branch ? "↳" : ""),
+      h("span.wb-here", { "aria-hidden": "true" }, sign),
       h("span.wb-step-no", {}, String(node.id)),
       h(
         "span.wb-step-text",
         {},
         node.label,
-        branch ? h("span.wb-from", {}, ` from ${node.parent}`) : null,
+        node.branch ? h("span.wb-from", {}, ` from ${node.parent}`) : null,
       ),
       node.mark && node.mark !== node.label ? h("span.wb-tag", {}, node.mark) : null,
       versus ? h("span.wb-unseen", {}, " (compared with)") : null,
     );
-    const style = `--depth:${Math.min(depth, 4)}`;
+    const style = `--depth:${Math.min(node.indent, 4)}`;
     return h("li", { style }, button, here ? null : compareButton(node, versus));
   }
 
@@ -94,7 +78,7 @@ function historyPane(lab) {
   }
 
   function draw() {
-    list.replaceChildren(...reading(lab.tree).map(stepButton));
+    list.replaceChildren(...lab.tree.map(stepButton));
     requestAnimationFrame(follow); // where it stands is known once it is laid out
     undo.disabled = !lab.shows(parentOf(lab.at));
     redo.disabled = !lab.shows(lab.redoTo(lab.at));

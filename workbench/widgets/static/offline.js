@@ -1,5 +1,7 @@
 // A saved page: the traits lie in the page, packed, and nothing answers messages.
 
+import { openLab } from "./lab.js";
+
 const packed = atob(document.getElementById("state").textContent);
 const bytes = new Blob([Uint8Array.from(packed, (c) => c.charCodeAt(0))]).stream();
 const state = await new Response(bytes.pipeThrough(new DecompressionStream("deflate"))).json();
@@ -18,4 +20,4 @@ const model = {
 };
 const el = document.getElementById("lab");
 el.replaceChildren(); // what is there is for readers without this script
-widget.render({ model, el });
+openLab({ model, el });

@@ -1,8 +1,10 @@
 // Pictures that Python drew, with captions and tables, and what chooses between them.
 
-const PICTURE_NAMES = { who: "who does what", memory: "memory", tiles: "tiles", counts: "counts" };
+import { refusalView } from "./code.js";
+import { freshId, h, markup, oneStop, prose, spoken } from "./dom.js";
+import { tabBar } from "./tabs.js";
 
-function pictureView(picture, label) {
+export function pictureView(picture, label) {
   if (!picture) return [h("p.wb-hint", {}, "This picture was not made before the page was saved.")];
   if (picture.refusal) return [refusalView(picture.refusal)];
   const words = spoken(`${label}: ${picture.caption}`);
@@ -25,7 +27,7 @@ function pictureView(picture, label) {
   ];
 }
 
-function machinePane(lab) {
+export function machinePane(lab) {
   const head = tabBar("picture", (name) => lab.show({ machine: name }));
   const controls = h("div.wb-row");
   const body = h("div.wb-body");
@@ -44,39 +46,41 @@ function machinePane(lab) {
   function draw() {
     const page = lab.page;
     if (!page) return;
-    const chosen = head.draw(lab.panes("machine"), lab.view.machine, PICTURE_NAMES, body);
-    const from = JSON.stringify([chosen, page.buffers, page.axes, lab.view.buffer]);
+    const chosen = head.draw(lab.panes("machine"), lab.view.machine, lab.setup.labels, body);
+    const name = lab.pictureName(chosen);
+    const picture = page.pictures[name];
+    const from = JSON.stringify([chosen, page.buffers, page.axes, chosen === "who" ? name : ""]);
     if (from !== drawnFrom) {
       // a slider that is being dragged stays what it is
+      sliders.length = 0;
       const make = { who: whoControls, tiles: tileControls }[chosen];
-      controls.replaceChildren(...(make ? make(page) : []));
+      controls.replaceChildren(...(make ? make(page, name) : []));
     }
     drawnFrom = from;
-    body.replaceChildren(...pictureView(lab.picture(page, chosen), PICTURE_NAMES[chosen]));
+    if (picture?.at) for (const put of sliders) put(picture.at);
+    body.replaceChildren(...pictureView(picture, lab.setup.labels[chosen]));
     settle();
   }
 
-  function whoControls(page) {
-    const buffers = page.buffers ?? [];
+  function whoControls({ buffers }, shown) {
     if (buffers.length < 2) return [];
     return [
       choice(
         "cells of",
-        buffers.map((name) => [name, name]),
-        lab.whoBuffer(page),
+        buffers.map(({ name }) => [name, name]),
+        buffers.find(({ picture }) => picture === shown)?.name,
         (name) => lab.show({ buffer: name }),
       ),
     ];
   }
 
   /** A slider for each axis, so that a block, its thread and a step are chosen together. */
-  function tileControls(page) {
-    const axes = page.axes ?? [];
-    sliders.length = 0;
+  function tileControls({ axes = [], pictures }, shown) {
+    const at = pictures[shown]?.at ?? {};
     const rest = axes.filter((axis) => !axis.main);
     const main = h("div.wb-sliders", {}, axes.filter((axis) => axis.main).map(axisSlider));
     if (!rest.length) return [main];
-    const open = rest.some((axis) => lab.selected(axis) >= 0);
+    const open = rest.some((axis) => at[axis.key] >= 0);
     const more = h("summary", {}, `other loops (${rest.length})`);
     const others = h("div.wb-sliders", {}, rest.map(axisSlider));
     return [main, h("details", { open }, more, others)];
@@ -88,6 +92,7 @@ function machinePane(lab) {
     const words = (value) => (value < 0 ? "all" : `${value} of 0…${axis.extent - 1}`);
     const saved = lab.setup.offline;
     const shown = h("output", { for: id });
+    let asked = null; // what it was dragged to, until that picture is here
     const slider = h("input", {
       id,
       type: "range",
@@ -96,26 +101,36 @@ function machinePane(lab) {
       "aria-label": axis.label,
       "data-f": `slider ${axis.key}`,
       oninput: () => {
-        const at = saved ? axis.stops[slider.value] : Number(slider.value);
-        lab.show({ select: { ...(saved ? {} : lab.view.select), [axis.key]: at } });
-        for (const put of sliders) put();
+        const value = saved ? axis.stops[slider.value].value : Number(slider.value);
+        if (!saved) asked = value;
+        tell(value);
+        lab.show({ select: { ...(saved ? {} : lab.view.select), [axis.key]: value } });
       },
     });
-    const put = () => {
-      const value = lab.selected(axis);
-      slider.value = saved ? axis.stops.indexOf(value) : value;
+    const tell = (value) => {
       shown.textContent = words(value);
       slider.setAttribute("aria-valuetext", words(value));
     };
-    put();
-    sliders.push(put);
+    sliders.push((at) => {
+      const value = at[axis.key];
+      if (asked !== null && asked !== value) return;
+      asked = null;
+      slider.value = saved ? axis.stops.findIndex((stop) => stop.value === value) : value;
+      tell(value);
+    });
     return h("label.wb-slide", {}, h("span", {}, axis.label), slider, shown);
   }
 
   return {
     pane,
     draw,
-    inputs: () => [lab.view, lab.page?.pictures, lab.page?.axes, lab.page?.buffers],
+    inputs: () => [
+      lab.view,
+      lab.page?.shown,
+      lab.page?.pictures,
+      lab.page?.axes,
+      lab.page?.buffers,
+    ],
   };
 }
 
@@ -126,47 +141,4 @@ function choice(label, options, value, change) {
     options.map(([key, name]) => h("option", { value: key, selected: key === value }, name)),
   );
   return h("label.wb-choice", {}, `${label} `, select);
-}
-
-/** Tabs; what the lesson does not name waits under "more". */
-function tabBar(label, choose) {
-  const bar = h("div.wb-tabs", { role: "tablist", "aria-label": label });
-  let more = false;
-  return { bar, draw };
-
-  function draw({ first, rest }, wanted, names, panel) {
-    const all = [...first, ...rest];
-    const chosen = all.includes(wanted) ? wanted : all[0];
-    const shown = more ? all : [...first, ...(rest.includes(chosen) ? [chosen] : [])];
-    panel.setAttribute("role", "tabpanel");
-    panel.setAttribute("aria-label", names[chosen]);
-    bar.replaceChildren(
-      ...shown.map((name) =>
-        h(
-          "button.wb-tab",
-          {
-            role: "tab",
-            "aria-selected": String(name === chosen),
-            onclick: () => choose(name),
-          },
-          names[name],
-        ),
-      ),
-    );
-    bar.hidden = all.length < 2;
-    const toggle = h(
-      "button.wb-more",
-      {
-        "aria-expanded": String(more),
-        onclick: () => {
-          more = !more;
-          draw({ first, rest }, chosen, names, panel);
-        },
-      },
-      more ? "fewer" : `more (${rest.length})`,
-    );
-    bar.parentElement.querySelector(":scope > .wb-more")?.remove();
-    if (rest.length) bar.after(toggle);
-    return chosen;
-  }
 }

@@ -1,14 +1,10 @@
 // The program: its diff against the step before; as loops, CUDA, Metal; its path as Python.
 
-const TEXT_NAMES = {
-  tensorir: "TensorIR",
-  loops: "plain loops",
-  cuda: "CUDA",
-  metal: "Metal",
-  code: "Code",
-};
+import { codeView, copied, plainText } from "./code.js";
+import { h, oneStop, prose } from "./dom.js";
+import { tabBar } from "./tabs.js";
 
-function programPane(lab) {
+export function programPane(lab) {
   const title = h("h3", {}, "Program");
   const head = tabBar("program as", (name) => lab.show({ program: name }));
   const body = h("div.wb-body");
@@ -18,13 +14,9 @@ function programPane(lab) {
   function draw() {
     const page = lab.page;
     if (!page) return;
-    const chosen = head.draw(lab.panes("program"), lab.view.program, TEXT_NAMES, body);
-    const node = lab.node(lab.at);
-    title.textContent =
-      node.parent === null || chosen !== "tensorir"
-        ? "Program"
-        : `Program: what “${node.label}” changed`;
+    const chosen = head.draw(lab.panes("program"), lab.view.program, lab.setup.labels, body);
     const text = page.texts[chosen];
+    title.textContent = text?.title ?? "Program";
     body.replaceChildren(
       ...(text?.lines && !text.refusal ? [copyButton(text)] : []),
       ...codeView(text, page, lab.lines),

@@ -1,6 +1,8 @@
 // One question before the reveal: the learner commits to an answer, the program says what is true.
 
-function questionCard(lab) {
+import { freshId, h, prose, spoken } from "./dom.js";
+
+export function questionCard(lab) {
   const card = h("section.wb-question", { "aria-label": "Prediction" });
   return { pane: card, draw, inputs: () => [lab.answers, lab.page?.verdict] };
 
@@ -53,21 +55,14 @@ function questionCard(lab) {
       return h(
         "p.wb-hint",
         {},
-        ...prose(`You say: ${question.choices[given]}. `),
-        ...(lab.offline ? [] : prose(question.todo)),
+        ...prose(question.said[given]),
+        ...(lab.offline ? [] : [" ", ...prose(question.todo)]),
       );
-    const right = verdict.truth === given;
+    const [first, rest] = verdict.told[given];
     return h(
       "div.wb-told",
       {},
-      h(
-        "p",
-        {},
-        h("b", {}, right ? "✓ You were right. " : "✕ It came out differently. "),
-        right
-          ? ""
-          : prose(`You said “${question.choices[given]}”; the program says “${verdict.text}”.`),
-      ),
+      h("p", {}, h("b", {}, first), ...prose(rest)),
       h("p", {}, h("b", {}, "Why: "), ...prose(verdict.why)),
     );
   }

@@ -1,6 +1,9 @@
 // Running the program, with progress and a way to stop, and what came out.
 
-function runPane(lab) {
+import { refusalView } from "./code.js";
+import { h, markup, oneStop, prose } from "./dom.js";
+
+export function runPane(lab) {
   const run = h("button.wb-go", { onclick: () => lab.send({ do: "run" }) }, "▶ run");
   const stop = h("button", { onclick: () => lab.send({ do: "stop" }) }, "■ stop");
   const bar = h("progress", { max: 1, "aria-label": "progress of the run" });
@@ -51,7 +54,7 @@ function folded(title, inside) {
   return h("details", {}, h("summary", {}, title), inside);
 }
 
-function timesTable(html, label) {
+export function timesTable(html, label) {
   const table = h("div.wb-table.wb-times", { role: "group", "aria-label": label });
   table.append(markup(html));
   return table;

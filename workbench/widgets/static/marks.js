@@ -1,0 +1,49 @@
+// A loop, a block or a buffer is the same thing in every pane.
+
+/** Hovering or focusing a loop, buffer or block marks it in every pane; a click pins it. */
+export function linkMarks(root, lab) {
+  let lit = "";
+  const light = (keys) => {
+    if (keys === lit) return;
+    lit = keys;
+    redraw();
+  };
+  const redraw = () => {
+    const hot = new Set(lit.split(" ").filter(Boolean));
+    const names = lab.page?.names ?? {};
+    const words = new Set([...hot].map((key) => names[key]?.name).filter(Boolean));
+    for (const el of root.querySelectorAll("[data-k]")) {
+      const keys = el.dataset.k.split(" ");
+      el.classList.toggle(
+        "wb-lit",
+        keys.some((key) => hot.has(key)),
+      );
+      el.classList.toggle("wb-pinned", keys.includes(lab.place));
+      if (el.classList.contains("wb-mark")) el.ariaPressed = String(keys.includes(lab.place));
+    }
+    for (const el of root.querySelectorAll("[data-name]")) {
+      el.classList.toggle("wb-lit", words.has(el.dataset.name));
+    }
+  };
+  const from = (event) => {
+    const mark = event.target.closest?.("[data-k]");
+    if (mark) return mark.dataset.k;
+    const drawn = event.target.closest?.("[data-name]")?.dataset.name;
+    const found = Object.entries(lab.page?.names ?? {}).find(
+      ([, about]) => about.kind === "buffer" && about.name === drawn,
+    );
+    return found?.[0] ?? "";
+  };
+  root.addEventListener("mouseover", (event) => light(from(event)));
+  root.addEventListener("mouseleave", () => light(""));
+  root.addEventListener("focusin", (event) => light(from(event)));
+  root.addEventListener("click", (event) => {
+    const mark = event.target.closest(".wb-mark");
+    const key = mark?.dataset.k.split(" ")[0];
+    if (mark) lab.choose(key);
+  });
+  root.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && lab.place) lab.choose("");
+  });
+  return redraw;
+}

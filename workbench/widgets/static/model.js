@@ -1,0 +1,143 @@
+// What the lab shows, read from the traits, and what it asks of Python.
+
+export class Lab {
+  constructor(model) {
+    this.model = model;
+    this.redo = new Map(); // node -> the child that was left last
+    this.gone = false; // whether the kernel that answers was restarted or shut down
+    this.toComparison = false; // whether a comparison was asked for and is to be shown
+  }
+
+  get setup() {
+    return this.model.get("setup");
+  }
+  get tree() {
+    return this.model.get("tree");
+  }
+  get lines() {
+    return this.model.get("lines");
+  }
+  get at() {
+    return this.model.get("at");
+  }
+  get page() {
+    return this.model.get(`page_${this.at}`);
+  }
+  get place() {
+    return this.model.get("place");
+  }
+  get view() {
+    return this.model.get("view");
+  }
+  get status() {
+    return this.model.get("status");
+  }
+  get answers() {
+    return this.model.get("answers");
+  }
+  get call() {
+    return this.model.get("call");
+  }
+  get question() {
+    return this.setup.question;
+  }
+  get offline() {
+    return this.gone || Boolean(this.setup.offline);
+  }
+  get against() {
+    const id = this.model.get("against");
+    return id < 0 ? null : id;
+  }
+
+  node(id) {
+    return this.tree.find((node) => node.id === id);
+  }
+  redoTo(id) {
+    return this.redo.get(id) ?? this.tree.find((node) => node.parent === id)?.id ?? null;
+  }
+  panes(side) {
+    return this.setup.panes[side];
+  }
+  comparison() {
+    return this.model.get(`compare_${this.against}_${this.at}`);
+  }
+
+  /** The picture that a pane shows: Python's choice, and in a saved page what is chosen there. */
+  pictureName(pane) {
+    const { buffers, axes = [], shown } = this.page;
+    if (!this.setup.offline) return shown[pane];
+    const { buffer, select = {} } = this.view;
+    const found = {
+      who: () => buffers.find(({ name }) => name === buffer),
+      tiles: () =>
+        axes
+          .filter(({ key }) => key in select)
+          .flatMap(({ key, stops }) => stops.filter(({ value }) => value === select[key]))[0],
+    }[pane]?.();
+    return found?.picture ?? shown[pane];
+  }
+
+  /** What can be done at the chosen place, as Python found it; null while nothing is chosen. */
+  offer() {
+    const offers = this.page?.offers;
+    if (!offers) return null;
+    return offers[this.place] ?? offers[""] ?? null;
+  }
+
+  set(values) {
+    for (const [name, value] of Object.entries(values)) this.model.set(name, value);
+    this.model.save_changes();
+  }
+
+  /** Whether a node can be shown: without Python only if its page is here. */
+  shows(id) {
+    if (id === null || !this.node(id)) return false;
+    return !this.offline || Boolean(this.model.get(`page_${id}`));
+  }
+
+  /** Whether the node that is shown can be compared with another: without Python if it was. */
+  compares(id) {
+    return !this.offline || Boolean(this.model.get(`compare_${id}_${this.at}`));
+  }
+
+  goto(id) {
+    if (!this.shows(id)) return;
+    const parent = this.node(this.at)?.parent;
+    if (id === parent) this.redo.set(parent, this.at);
+    this.set({ at: id });
+  }
+
+  choose(key) {
+    this.set({ place: key });
+  }
+  show(view) {
+    this.set({ view: { ...this.view, ...view } });
+  }
+  /** Whether the call that Python wrote last is that of a form. */
+  writes({ verb, place, args }) {
+    const { call } = this;
+    return (
+      call.verb === verb &&
+      call.place === place &&
+      Object.entries(args).every(([name, value]) => call.args[name] === value)
+    );
+  }
+  setCompare(id) {
+    const against = id === null || id === this.at ? -1 : id;
+    this.toComparison = against >= 0;
+    this.set({ against });
+  }
+
+  send(message) {
+    this.ask(message);
+    if (!this.gone) this.waiting?.();
+  }
+
+  ask(message) {
+    try {
+      this.model.send(message);
+    } catch {
+      this.lost(); // the notebook has no channel to Python any more
+    }
+  }
+}

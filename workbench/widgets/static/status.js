@@ -1,0 +1,52 @@
+// The bar on top: what was said last, refusals, and an offer to go on where one left off.
+
+import { refusalView } from "./code.js";
+import { h, prose } from "./dom.js";
+
+const GONE =
+  "Python is gone: the kernel was restarted or shut down. To go on, run the notebook's cells " +
+  "from the top down to this one. Until then, steps that were opened before can be looked at.";
+
+export function statusBar(lab, home) {
+  const said = h("div.wb-said", { role: "status", "aria-live": "polite" });
+  const error = h("div.wb-error", { role: "alert" });
+  const offer = h("div.wb-resume");
+  const bar = h("div.wb-status", {}, said, error, offer);
+  let timer = null;
+  let told = "";
+  lab.waiting = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      say("Python has not answered: it is busy, or no longer there. The history still steps.");
+    }, 4000);
+  };
+
+  function say(words) {
+    if (told === words) return; // what is said again would be read out again
+    told = words;
+    said.replaceChildren(...prose(words));
+  }
+
+  function draw() {
+    clearTimeout(timer);
+    const status = lab.status;
+    const now = lab.setup.offline ? lab.node(lab.at)?.said : status.text;
+    const words = lab.gone ? GONE : status.error ? "" : (now ?? ""); // the alert says it
+    say(words);
+    const place = (status.error && home()) || bar;
+    if (error.parentElement !== place) place.append(error);
+    error.hidden = !status.error || lab.gone;
+    error.replaceChildren(...(status.error ? [refusalView(status.error)] : []));
+    const resume = lab.setup.resume;
+    offer.hidden = !resume || lab.offline;
+    if (resume) {
+      offer.replaceChildren(
+        h("span", {}, prose(resume.text)),
+        h("button", { onclick: () => lab.send({ do: "resume" }) }, "go on from there"),
+        h("button", { onclick: () => lab.send({ do: "forget" }) }, "start afresh"),
+      );
+    }
+  }
+
+  return { bar, draw };
+}

@@ -1,0 +1,5 @@
+// What a notebook loads.
+
+import { openLab } from "./lab.js";
+
+export default { render: openLab };
