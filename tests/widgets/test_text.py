@@ -16,14 +16,17 @@ LINES = [
     "  C[((int)blockIdx.x) * 4 + (int)threadIdx.x] = A[i // 2];  // done",
     "a // b",
     "x = 1.5e-3f",
+    "  ",
+    "\t\"open 'text # é “…” // ?",
     "",
 ]
 
 
+@pytest.mark.parametrize("language", ["python", "cuda", "metal"])
 @pytest.mark.parametrize("line", LINES)
-def test_tokens_put_together_are_the_line(line: str):
-    marks = word_marks(line, {"i_0": "L1", "blockIdx.x": "L2", "A": "B1"})
-    assert "".join(token[1] for token in tokens(line, marks)) == line
+def test_tokens_put_together_are_the_line(line: str, language: str):
+    marks = word_marks(line, {"i_0": "L1", "blockIdx.x": "L2", "A": "B1"}, language)
+    assert "".join(token[1] for token in tokens(line, marks, language)) == line
 
 
 def test_names_are_marked_in_code_and_not_in_comments_or_texts():
@@ -42,7 +45,26 @@ def test_an_axis_is_one_word_in_c():
 
 def test_floor_division_is_no_comment():
     assert tokens("a // b", []) == [("", "a // b")]
-    assert tokens("  x;  // b", [])[-1] == ("comment", "// b")
+    assert tokens("  x;  // b", [], "cuda")[-1] == ("comment", "// b")
+
+
+@pytest.mark.parametrize(
+    ("line", "language", "bold"),
+    [
+        ("@T.prim_func", "python", []),
+        ("for i in range(8) if not None else True:", "python",
+         ["for", "in", "if", "not", "None", "else", "True"]),
+        ("extern \"C\" __global__ void f(const float4* __restrict__ A) { return; }", "cuda",
+         ["extern", "__global__", "void", "const", "float4", "__restrict__", "return"]),
+        ("kernel void f(device const float* A, uint3 threadIdx)", "metal",
+         ["kernel", "void", "device", "const", "float", "uint3"]),
+        ("#pragma unroll", "cuda", []),
+    ],
+)  # fmt: skip
+def test_words_of_the_language_are_told_by_pygments(line: str, language: str, bold: list[str]):
+    made = tokens(line, [], language)
+    assert "".join(token[1] for token in made) == line
+    assert [token[1] for token in made if token[0] == "keyword"] == bold
 
 
 def test_a_mark_inside_a_text_cuts_it():

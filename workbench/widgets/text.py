@@ -5,29 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from functools import cache, lru_cache
+from typing import Any, TypeAlias
 
 Token: TypeAlias = tuple[str, str] | tuple[str, str, str]
-"""Kind ("keyword", "comment", "string", "number" or ""), text, and the key of what it names."""
+"""Kind ("keyword", "comment", "string" or ""), text, and the key of what it names."""
 
 Mark: TypeAlias = tuple[int, int, str]
 """From a column up to another: the key of what stands there."""
 
-PYTHON = (
-    *("and", "as", "break", "class", "continue", "def", "elif", "else", "False", "for", "from"),
-    *("if", "import", "in", "None", "not", "or", "return", "True", "while", "with"),
-)
-C_LIKE = (
-    *("bool", "char", "const", "constant", "device", "double", "extern", "float", "half", "int"),
-    *("kernel", "long", "short", "sizeof", "struct", "threadgroup", "typedef", "uint"),
-    *("unsigned", "using", "void", "volatile"),
-)
-KEYWORDS = frozenset({*PYTHON, *C_LIKE})
-_TOKEN = re.compile(
-    r"""(?P<comment>\#[^\n]*|//\s[^\n]*|/\*.*?\*/)|(?P<string>"[^"\n]*"|'[^'\n]*')"""
-    r"""|(?P<word>[A-Za-z_]\w*(?:(?<=Idx)\.[xyz]\b)?)|(?P<number>\d[\w.]*)"""
-    r"""|(?P<other>[^\w"'\#/]+|.)"""
-)
+_WORD = re.compile(r"\d[\w.]*|[A-Za-z_]\w*(?:(?<=Idx)\.[xyz]\b)?")  # an axis is one word
 
 
 @dataclass
@@ -36,11 +23,11 @@ class Lines:
 
     all: list[list[Token]] = field(default_factory=list)
     _index: dict[tuple[Token, ...], int] = field(default_factory=dict)
-    _known: dict[tuple[str, tuple[Mark, ...]], int] = field(default_factory=dict)
+    _known: dict[tuple[str, tuple[Mark, ...], str], int] = field(default_factory=dict)
 
-    def add(self, line: str, marks: Iterable[Mark]) -> int:
+    def add(self, line: str, marks: Iterable[Mark], language: str = "python") -> int:
         """The number of a line with its marks, which is new or known."""
-        known = (line, tuple(marks))
+        known = (line, tuple(marks), language)
         if known not in self._known:
             key = tuple(tokens(*known))
             if key not in self._index:
@@ -49,42 +36,86 @@ class Lines:
             self._known[known] = self._index[key]
         return self._known[known]
 
-    def add_text(self, text: str, words: Mapping[str, str]) -> list[int]:
+    def add_text(self, text: str, words: Mapping[str, str], language: str = "python") -> list[int]:
         """The lines of a text whose identifiers in `words` are marked."""
-        return [self.add(line, word_marks(line, words)) for line in text.splitlines()]
+        return [
+            self.add(line, word_marks(line, words, language), language)
+            for line in text.splitlines()
+        ]
 
 
-def word_marks(line: str, words: Mapping[str, str]) -> list[Mark]:
+def word_marks(line: str, words: Mapping[str, str], language: str = "python") -> list[Mark]:
     """Where the words of a line that are names of something stand, outside its comments."""
-    return [
-        (m.start(), m.end(), words[m.group()])
-        for m in _TOKEN.finditer(line)
-        if m.lastgroup == "word" and m.group() in words
-    ]
+    found, at = [], 0
+    for kind, text in _lexed(line, language):
+        if kind not in ("comment", "string"):
+            found += [
+                (at + m.start(), at + m.end(), words[m.group()])
+                for m in _WORD.finditer(text)
+                if m.group() in words
+            ]
+        at += len(text)
+    return found
 
 
-def tokens(line: str, marks: Iterable[Mark]) -> list[Token]:
-    """A line cut into tokens, and again at the edges of its marks."""
+def tokens(line: str, marks: Iterable[Mark], language: str = "python") -> list[Token]:
+    """A line cut into Pygments' tokens, and again at the edges of its marks."""
     by_start = sorted(marks)
     made: list[Token] = []
-    for match in _TOKEN.finditer(line):
-        made.extend(_cut(match.start(), match.group(), _kind(line, match), by_start))
+    at = 0
+    for kind, text in _lexed(line, language):
+        made.extend(_cut(at, text, kind, by_start))
+        at += len(text)
     return _joined(made)
 
 
-def _kind(line: str, match: re.Match[str]) -> str:
-    kind = match.lastgroup or ""
-    if kind == "word":
-        return "keyword" if match.group() in KEYWORDS else ""
-    if kind == "comment" and match.group().startswith("//") and not _starts_comment(line, match):
-        return ""  # Python's floor division
-    return "" if kind in ("other", "number") else kind
+def _lexed(line: str, language: str) -> Sequence[tuple[str, str]]:
+    """Kinds and texts of a line, as Pygments has them."""
+    rest = line.lstrip(" ")
+    indent = line[: len(line) - len(rest)]
+    found = _without_indent(rest, language) if rest else ()
+    return [("", indent), *found] if indent else found
 
 
-def _starts_comment(line: str, match: re.Match[str]) -> bool:
-    """Whether `//` has nothing to divide before it."""
-    before = line[: match.start()].rstrip()
-    return not before or before[-1] in ";{}"
+@lru_cache(maxsize=1 << 15)  # a step leaves most lines as they were, or moves them in or out
+def _without_indent(line: str, language: str) -> Sequence[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for _, token, text in lexer(language).get_tokens_unprocessed(f"{line}\n"):
+        kind = _kind(token)
+        if found and found[-1][0] == kind:
+            found[-1] = (kind, found[-1][1] + text)
+        else:
+            found.append((kind, text))
+    kind, text = found.pop()
+    return (*found, (kind, text.removesuffix("\n"))) if text != "\n" else tuple(found)
+
+
+def _kind(token: Any) -> str:
+    """What of Pygments' many kinds has a look of its own."""
+    from pygments.token import Comment, Keyword, Operator, String
+
+    kinds = ((Comment, "comment"), (String, "string"), (Keyword, "keyword"))
+    if token is Operator.Word:
+        return "keyword"
+    return next((kind for known, kind in kinds if token in known), "")
+
+
+@cache
+def lexer(language: str) -> Any:
+    """Pygments' lexer of "python", TVMScript among it, of "cuda" or of "metal"."""
+    from pygments.lexers import CppLexer, CudaLexer, PythonLexer
+    from pygments.token import Keyword, Name
+
+    class MetalLexer(CppLexer):
+        """C++ with what Metal adds to it; Pygments has none of its own."""
+
+        added = frozenset({"kernel", "device", "constant", "threadgroup", "half", "uint", "uint3"})
+
+        def get_tokens_unprocessed(self, text: str, stack: tuple[str, ...] = ("root",)) -> Any:
+            for at, token, word in super().get_tokens_unprocessed(text, stack):
+                yield at, Keyword if token is Name and word in self.added else token, word
+
+    return {"python": PythonLexer, "cuda": CudaLexer, "metal": MetalLexer}[language]()
 
 
 def _cut(start: int, text: str, kind: str, marks: Sequence[Mark]) -> Iterable[Token]:

@@ -43,7 +43,7 @@ def text_pane(
         text = source_of(node.func, name)
     except Fail as fail:
         return {**made, "refusal": refusal(fail)}
-    return {**made, "lines": lines.add_text(text, names.words)}
+    return {**made, "lines": lines.add_text(text, names.words, name)}
 
 
 LOOPS_NOTE = "Every loop, bound ones too, as a loop: what is computed, not who does it."
