@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,36 @@ def test_the_module_asks_nothing_of_the_network():
 def test_every_colour_has_a_fallback_where_there_is_no_jupyterlab():
     for used in re.findall(r"var\(--jp-[^)]*", static.style() + static.still_style()):
         assert "," in used, used
+
+
+def styled(sheet: str) -> Iterator[str]:
+    """The classes of what the rules of a style sheet are about: the last part of each selector."""
+    text_ = re.sub(r"/\*.*?\*/", "", text(sheet), flags=re.DOTALL)
+    for _ in range(2):  # what is around or not there, one inside the other
+        text_ = re.sub(r":(?:has|not|where)\([^()]*\)", "", text_)
+    for selectors in re.findall(r"([^{};]+)\{", text_):
+        for selector in re.split(r",(?![^(]*\))", selectors):
+            about = re.split(r"[\s>+~]+(?![^(]*\))", selector.strip())[-1]
+            yield from re.findall(r"\.([\w-]+)", about)
+
+
+def test_a_class_is_styled_in_one_file():
+    sheets: dict[str, set[str]] = {}
+    for sheet in sorted({*static.STYLES, *static.STILL}):
+        for name in styled(sheet):
+            sheets.setdefault(name, set()).add(sheet)
+    assert {"wb-lab", "wb-lit", "wb-step", "wb-cell"} <= set(sheets)
+    assert {name: found for name, found in sheets.items() if len(found) > 1} == {}
+
+
+def test_a_class_that_is_styled_is_used():
+    folders = (FOLDER, FOLDER.parent, FOLDER.parents[1] / "draw")
+    code = "".join(path.read_text() for folder in folders for path in folder.glob("*.[jp][sy]"))
+    names = {name for sheet in (*static.STYLES, *static.STILL) for name in styled(sheet)}
+    kinds = {"wb-come", "wb-edit", "wb-gone", "wb-was", "wb-keyword", "wb-comment"}  # put together
+    assert {name for name in names - kinds if not re.search(rf"\b{name}\b", code)} <= {
+        "jp-OutputArea-child"
+    }
 
 
 def test_the_module_is_javascript(tmp_path: Path):

@@ -50,7 +50,7 @@ def still(node: HistoryNode, view: View, state: Mapping[str, Any], note: str) ->
         *_run(page.get("run")),
         f"<p>{note}</p>",
     ]
-    return f'<div class="wb-still" data-own="{own}">{"".join(parts)}</div>'
+    return f'<div class="wb-still wb-theme" data-own="{own}">{"".join(parts)}</div>'
 
 
 LAST_PAGE = "This is the lab's last page. To take steps, run the notebook's cells down to this one."

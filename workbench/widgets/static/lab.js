@@ -28,7 +28,7 @@ function watchWidth(root) {
 /** Draw the lab of `model` into `el`; returns how to stop following it. */
 export function openLab({ model, el }) {
   const lab = new Lab(model);
-  const root = h("div.wb-lab", {
+  const root = h("div.wb-lab.wb-theme", {
     role: "region",
     "aria-label": lab.setup.title,
     "data-own": lab.setup.own, // of this lab's page without a script, which hides while it is here
