@@ -131,24 +131,16 @@ class Lab(anywidget.AnyWidget):
     def _pass_on(self) -> None:
         """Send what changed in the session: lines before the pages that are made of them."""
         changed = self.session.changes()
+        new = {name: value for name, value in changed.items() if not self.has_trait(name)}
         with self._following():
-            self._set({name: changed[name] for name in ("tree", "lines") if name in changed})
-            for name in changed.keys() - set(SHOWN):
-                self._send_own(name, changed[name])
-            self._set({name: changed[name] for name in SHOWN if name in changed})
+            if new:
+                self.lines = self.session.state["lines"]
+                self.add_traits(**{n: traitlets.Dict(v).tag(sync=True) for n, v in new.items()})
+            with self.hold_sync():
+                for name in changed.keys() - new.keys():
+                    setattr(self, name, changed[name])
         if changed.keys() - {"status", "tree", "lines"}:
             self._renew()
-
-    def _set(self, values: Mapping[str, Any]) -> None:
-        with self.hold_sync():
-            for name, value in values.items():
-                setattr(self, name, value)
-
-    def _send_own(self, name: str, value: dict[str, Any]) -> None:
-        if self.has_trait(name):
-            setattr(self, name, value)
-        else:
-            self.add_traits(**{name: traitlets.Dict(value).tag(sync=True)})
 
     def run(self) -> Mapping[str, Any]:
         """Run the program that the lab stands at, wait for it, and return what came out."""
