@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import runpy
+from dataclasses import replace
 from pathlib import Path
 
 from tests.widgets.programs import ADD, WINDOW, parse, window_steps
 from workbench.ir import Var
+from workbench.lesson import who_computes
 from workbench.schedule import Schedule
+from workbench.widgets import Verdict
 from workbench.widgets.compare import comparison, differences
 from workbench.widgets.page import Desk, page, said, tree
 from workbench.widgets.view import View
@@ -151,6 +154,46 @@ def test_the_tree_has_branches_marks_and_sentences():
         said(sch.history[1])
         == "Step 1, split(i, factors=[2, 4]): i (8×) became i_0 (2×) and i_1 (4×)."
     )
+
+
+def test_the_tree_is_in_reading_order_with_its_branches_set_in():
+    sch = Schedule(parse(ADD))
+    for start, factors in (
+        (0, [2, 4]),
+        (0, [4, 2]),
+        (0, [8, 1]),
+        (1, None),
+        (1, [2, 2]),
+        (2, None),
+    ):
+        sch.goto(start)
+        if factors is None:
+            sch.bind("i_0", "blockIdx.x")
+        else:
+            sch.split("i" if start == 0 else "i_1", factors=factors)
+    rows = [(row["id"], row["indent"], row["branch"]) for row in tree(sch.history)]
+    assert rows == [
+        (0, 0, False),
+        (1, 0, False),
+        (4, 0, False),
+        (5, 1, True),
+        (2, 1, True),
+        (6, 1, False),
+        (3, 1, True),
+    ]
+
+
+def test_a_verdict_tells_each_answer_how_it_is():
+    asked = who_computes("C", 5, ("time step 5", "time step 4"), steps="nothing")
+    judged = replace(asked, judge=lambda func: Verdict("time step 5", "so it is written"))
+    verdict = page(Schedule(parse(ADD)), View(), Desk(question=judged))["verdict"]
+    assert verdict["truth"] == 0 and verdict["told"] == [
+        ["✓ You were right. ", ""],
+        [
+            "✕ It came out differently. ",
+            "You said “time step 4”; the program says “time step 5”.",
+        ],
+    ]
 
 
 def test_a_comparison_counts_what_differs():

@@ -156,6 +156,23 @@ def test_stop_is_said_and_gives_no_result():
     assert here.page["run"]["ok"] is None
 
 
+def test_what_is_said_of_a_step_is_told_apart_from_the_start():
+    here = session()
+    assert "step" not in here.state["status"]
+    made = step(here, "split", "i", factors="[2, 4]")
+    assert made["status"]["step"] is True
+    here.choose({"at": 0})
+    assert "step" not in here.state["status"]
+
+
+def test_a_form_of_a_program_that_was_left_has_no_call():
+    here = session()
+    place = here.state["place"]
+    step(here, "split", "i", factors="[2, 4]")
+    here.ask({"do": "write", "verb": "split", "place": place, "args": {"factors": "[4, 2]"}})
+    assert here.changes() == {} and here.state["call"] == {}
+
+
 def test_an_answer_is_kept_in_the_history():
     here = session(question=who_computes("C", 5, CHOICES, steps="split and both binds"))
     asked = here.state["setup"]["question"]["name"]

@@ -12,22 +12,19 @@ from secrets import token_hex
 from typing import Any, Protocol
 
 from workbench.diag import Fail
-from workbench.ir import BlockId, Var
 from workbench.schedule import Schedule
-from workbench.schedule.history import HistoryNode
 from workbench.schedule.primitive import REGISTRY
-from workbench.schedule.write_whole import write_whole
-from workbench.widgets import offers, saved, static_form
-from workbench.widgets.asked import chosen, part, typed
+from workbench.widgets import steps
+from workbench.widgets.asked import chosen, part
 from workbench.widgets.compare import comparison, functions, title
-from workbench.widgets.names import place_text
-from workbench.widgets.page import Desk, page, said, tree, verdicts
+from workbench.widgets.keeping import Keeping
+from workbench.widgets.page import Desk, page, said, tree
 from workbench.widgets.question import Question, along
 from workbench.widgets.run import Progress, Runner
 from workbench.widgets.setup import LABELS, device_text, known, question_data, said_of, split_panes
 from workbench.widgets.texts import refusal
 from workbench.widgets.view import View, read_view
-from workbench.widgets.whole import compare_trait, page_trait, whole
+from workbench.widgets.whole import compare_trait, page_trait
 
 SHOWN = (
     *("setup", "tree", "lines", "at", "against", "place", "view", "status", "answers", "call"),
@@ -79,8 +76,7 @@ class Session:
         self.cursor = schedule.fork()
         self.history = schedule.history
         self.desk = Desk(actions, along(question, self.history))
-        file = autosave or self.history.kept_in
-        self.kept = saved.kept(file, self.history) if file else None
+        self.keeping = Keeping(self.cursor, autosave)
         self.state: dict[str, Any] = {}
         self._changed: dict[str, Any] = {}
         self._jobs = jobs
@@ -93,16 +89,16 @@ class Session:
                 "labels": LABELS,
                 "question": question_data(question),
                 "device": device_text(),
-                "resume": self._offer(),
+                "resume": self.keeping.offer(),
             },
             view={"program": program["first"][0], "machine": machine["first"][0]},
             at=here.id,
             against=-1,
-            place=self._useful(list(self.desk.places(here.func))),
+            place=steps.useful(self.cursor, self.desk, list(self.desk.places(here.func))),
             answers=dict(self.history.answers),
             call={},
         )
-        self._say(self._with_moved(said(here)))
+        self._say(self.keeping.with_moved(said(here)))
         self._show()
 
     # --- what is shown ---------------------------------------------------------------------------
@@ -201,7 +197,7 @@ class Session:
             self._save()
             places = self.desk.places(self.cursor.node.func)
             if self.state["place"] not in places:
-                self._put(place=self._useful(list(places)))
+                self._put(place=steps.useful(self.cursor, self.desk, list(places)))
         self._show()
 
     def stepped(self) -> None:
@@ -241,57 +237,18 @@ class Session:
 
     def apply(self, message: Mapping[str, Any]) -> None:
         """Apply the "verb" at the "place" with the texts of its form, "args"."""
-        thing, verb = self._step_of(message)
-
-        def choices() -> Sequence[Mapping[str, Any]]:
-            found = verdicts(self.cursor, message["place"], self.desk, [verb])
-            return [choice for verdict in found for choice in verdict.choices]
-
-        rest, named = offers.arguments(REGISTRY[verb], typed(message), choices)
-        self.cursor.goto(self.history[self.at])  # the program that is seen, wherever code went
-        self.cursor.apply(verb, self.history.handle(thing), *rest, **named)
+        place = steps.take(self.cursor, self.history[self.at], self.desk, message)
         node = self.cursor.node
-        self._put(place=self._next_place(node, thing), at=node.id)
+        self._put(place=place, at=node.id)
         self._say(said(node))
         self._show()
         self._save()
 
-    def _step_of(self, message: Mapping[str, Any]) -> tuple[Var | BlockId, str]:
-        """The loop or block, and the verb. Raises Fail where there is none of them."""
-        thing = self.desk.keys.thing(part(message, "place", str))
-        if not isinstance(thing, (Var, BlockId)):
-            raise Fail("Can't apply a step: no loop or block is chosen", hint="click one")
-        verb = part(message, "verb", str)
-        if verb not in REGISTRY:
-            raise Fail(
-                f"Can't apply {verb[:40]!r}: there is no primitive of that name",
-                hint="choose one of those that are offered",
-            )
-        return thing, verb
-
     def write(self, message: Mapping[str, Any]) -> None:
         """Tell the call that `apply` would make of the same message, as Python writes it."""
-        thing, verb = self._step_of(message)
-        func, args = self.history[self.at].func, typed(message)
-        if message["place"] in self.desk.places(func):  # else the form is of a program that was
-            text = offers.call(REGISTRY[verb], place_text(func, thing), args)
-            self._put(call={"verb": verb, "place": message["place"], "args": args, "text": text})
-
-    def _next_place(self, node: HistoryNode, old: Var | BlockId) -> str:
-        """Where one goes on: at what the step made, where one was, or where there is an offer."""
-        made = node.result if isinstance(node.result, tuple) else (node.result,)
-        things = [
-            t for t in (*made, *node.became.get(old, ()), old) if t is not None and node.holds(t)
-        ]
-        keys = [self.desk.keys.of(thing) for thing in things]
-        return self._useful([*keys, *self.desk.places(node.func)])
-
-    def _useful(self, keys: Sequence[str]) -> str:
-        """The first of the places at which an offered verb is possible; else the first."""
-        for key in keys if self.desk.offered is not None else ():
-            if any(v.possible for v in verdicts(self.cursor, key, self.desk, self.desk.offered)):
-                return key
-        return keys[0] if keys else ""
+        call = steps.written(self.history[self.at], self.desk, message)
+        if call is not None:
+            self._put(call=call)
 
     def answer(self, name: str, choice: int) -> None:
         """Take the choice of that number as the answer to the question `name`."""
@@ -365,9 +322,7 @@ class Session:
 
     def resume(self) -> None:
         """Take up the work of an earlier session, where it stood."""
-        if self.kept is None:
-            raise Fail("Can't go on from there: this lab has no file", hint="use autosave=…")
-        self.kept.take_up(self.cursor)
+        self.keeping.take_up()
         self._put(at=self.cursor.node.id)
         self._say(said(self.cursor.node))
         self._save()
@@ -375,61 +330,12 @@ class Session:
 
     def forget(self) -> None:
         """Offer the work of an earlier session no more."""
-        if self.kept is not None:
-            self.kept.forget()
-
-    def save(self, path: str | Path) -> None:
-        """Write the whole history and the answers to `path`; `wb.load` reads it.
-
-        Raises NotWritten, an OSError, where that fails; ScheduleError for a file of something else.
-        """
-        if self.kept is not None and Path(path).resolve() == self.kept.path:
-            self.kept.write(self.cursor)  # beside what it holds
-        else:
-            self.cursor.save(path)
+        self.keeping.forget()
 
     def _save(self) -> None:
-        """Keep the steps in the lab's file; as long as that fails, each step says so."""
-        if self.kept is None:
-            return
-        status, moved = self.state["status"], self.kept.moved
-        text = status["text"]
-        try:
-            self.kept.write(self.cursor)
-            told = text if self.kept.moved == moved else self._with_moved(text)
-        except Fail as fail:
-            told = f"{text} {fail.headline} Your steps are in memory only."
-        self._put(status={**status, "text": told})
-
-    def _with_moved(self, text: str) -> str:
-        """`text`, and where steps are kept if not in the file that was asked for."""
-        return f"{text} {self.kept.moved}" if self.kept and self.kept.moved else text
-
-    def _offer(self) -> dict[str, str] | None:
-        text = self.kept.offer(self.history) if self.kept is not None else None
-        return {"text": text} if text else None
+        status = self.state["status"]
+        self._put(status={**status, "text": self.keeping.write(status["text"])})
 
     def _offer_again(self) -> None:
         """The offer counts what is not done yet; there is none once all is."""
-        self._put(setup={**self.state["setup"], "resume": self._offer()})
-
-    # --- without a browser's script, without Python ----------------------------------------------
-
-    def still(self) -> str:
-        """What is shown as HTML that needs no script."""
-        return static_form.still(self.cursor.node, self.view, self.state, static_form.LAST_PAGE)
-
-    def to_html(self, path: str | Path) -> None:
-        """Write one offline page that still steps through every program of the history.
-
-        Raises NotWritten, an OSError, where that fails; what was at `path` is then as it was.
-        """
-        state = {name: self.state[name] for name in SHOWN}
-        setup, view = state["setup"], self.view
-        state |= whole(self.cursor.fork(), view, self.desk, setup["panes"], self.state)
-        state |= {"lines": self.desk.lines.all, "tree": tree(self.history)}
-        state["view"] = {"program": view.program, "machine": view.machine}  # pages say the rest
-        state["setup"] = {**setup, "offline": True, "own": "page"}  # the only lab on it
-        node, note = self.history[self.at], static_form.WITHOUT_SCRIPT
-        still = static_form.still(node, view, state, note)
-        write_whole(path, static_form.offline_page(setup["title"], state, still))
+        self._put(setup={**self.state["setup"], "resume": self.keeping.offer()})

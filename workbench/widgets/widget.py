@@ -12,7 +12,7 @@ import traitlets
 
 from workbench.ir import IRModule, PrimFunc
 from workbench.schedule import Schedule
-from workbench.widgets import static, static_form
+from workbench.widgets import offline, static, static_form
 from workbench.widgets.asked import CHOSEN
 from workbench.widgets.inputs import check_inputs
 from workbench.widgets.jobs import Jobs
@@ -76,8 +76,7 @@ class Lab(anywidget.AnyWidget):
         super().__init__(**{name: self.session.state[name] for name in SHOWN})
         self._pass_on()
         self._unobserve = self.history.observe(self._on_step)
-        if self.session.kept is not None:
-            self.session.kept.observe(self._on_step)
+        self.session.keeping.observe(self._on_step)
         self.on_msg(self._on_message)
         self.observe(self._on_choice, names=list(CHOSEN))
 
@@ -154,14 +153,14 @@ class Lab(anywidget.AnyWidget):
 
         Raises NotWritten, an OSError, where that fails; ScheduleError for a file of something else.
         """
-        self.session.save(path)
+        self.session.keeping.save(path)
 
     def to_html(self, path: str | Path) -> None:
         """Write one offline page that still steps through every program of the history.
 
         Raises NotWritten, an OSError, where that fails; what was at `path` is then as it was.
         """
-        self.session.to_html(path)
+        offline.write_html(self.session, path)
 
     # --- the cell's outputs ----------------------------------------------------------------------
 
@@ -173,7 +172,7 @@ class Lab(anywidget.AnyWidget):
         """
         from IPython.display import publish_display_data
 
-        self._still = self.session.still()
+        self._still = offline.last_page(self.session)
         self._publish(update=False)
         bundle = self._repr_mimebundle_()
         data, meta = bundle if isinstance(bundle, tuple) else (bundle or {}, {})
@@ -181,7 +180,7 @@ class Lab(anywidget.AnyWidget):
 
     def _renew(self) -> None:
         """The page without a script follows what is shown."""
-        if self._still and self._still != (now := self.session.still()):
+        if self._still and self._still != (now := offline.last_page(self.session)):
             self._still = now
             self._publish(update=True)
 

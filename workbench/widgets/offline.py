@@ -1,0 +1,31 @@
+"""A session where no Python answers: its last page without a script, and a page that steps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from workbench.schedule.write_whole import write_whole
+from workbench.widgets.page import tree
+from workbench.widgets.session import SHOWN, Session
+from workbench.widgets.static_form import LAST_PAGE, WITHOUT_SCRIPT, offline_page, still
+from workbench.widgets.whole import whole
+
+
+def last_page(session: Session) -> str:
+    """What is shown as HTML that needs no script."""
+    return still(session.cursor.node, session.view, session.state, LAST_PAGE)
+
+
+def write_html(session: Session, path: str | Path) -> None:
+    """Write one offline page that still steps through every program of the history.
+
+    Raises NotWritten, an OSError, where that fails; what was at `path` is then as it was.
+    """
+    state = {name: session.state[name] for name in SHOWN}
+    setup, view, desk = state["setup"], session.view, session.desk
+    state |= whole(session.cursor.fork(), view, desk, setup["panes"], session.state)
+    state |= {"lines": desk.lines.all, "tree": tree(session.history)}
+    state["view"] = {"program": view.program, "machine": view.machine}  # the pages say the rest
+    state["setup"] = {**setup, "offline": True, "own": "page"}  # the only lab on it
+    without = still(session.history[session.at], view, state, WITHOUT_SCRIPT)
+    write_whole(path, offline_page(setup["title"], state, without))
