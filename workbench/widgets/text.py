@@ -90,6 +90,7 @@ def _without_indent(line: str, language: str) -> Sequence[tuple[str, str]]:
     return (*found, (kind, text.removesuffix("\n"))) if text != "\n" else tuple(found)
 
 
+@cache
 def _kind(token: Any) -> str:
     """What of Pygments' many kinds has a look of its own."""
     from pygments.token import Comment, Keyword, Operator, String
