@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
+import workbench as wb
+from tests.access.corpus import FAMILIES, program
 from tests.support.block_programs import FORK, OBLONG_MATMUL, SPREAD
 from tests.support.steps import after, walk_at_random
+from workbench.access import difference, random_data
 
 
 def test_a_sum():
@@ -138,3 +143,47 @@ for o in range(16):
 def test_random_programs_keep_their_meaning():
     taken = sum(walk_at_random(seed, "cache_write") for seed in range(20))
     assert taken > 0, "no step was taken: the walk is blind"
+
+
+def test_in_each_turn_after_which_a_block_ahead_reads():
+    text = after(
+        FAMILIES["over time"]["a reader ahead of what the turn before wrote"],
+        lambda sch: sch.cache_write("x", 0, "global"),
+    )
+    assert (
+        text
+        == """\
+x_global = T.alloc_buffer((6,))
+for i in range(5):
+    with T.block("y"):
+        vi = T.axis.spatial(5, i)
+        T.reads(x[vi])
+        T.writes(y[vi])
+        y[vi] = x[vi]
+    with T.block("x"):
+        vi = T.axis.spatial(5, i)
+        T.reads(b[vi])
+        T.writes(x_global[vi + 1])
+        x_global[vi + 1] = b[vi]
+    for ax0 in range(1):
+        with T.block("x_global"):
+            v0 = T.axis.spatial(6, i + 1 + ax0)
+            T.reads(x_global[v0])
+            T.writes(x[v0])
+            x[v0] = x_global[v0]"""
+    )
+
+
+@pytest.mark.parametrize(
+    ("family", "name", "loop"),
+    [
+        ("over time", "rows of threads, a reader ahead of what the turn before wrote", "i"),
+        ("triangular", "a triangular system", "i"),
+    ],
+)
+def test_the_copy_stays_in_the_loop_over_time(family: str, name: str, loop: str):
+    sch = wb.Schedule(program(family, name))
+    copy = sch.cache_write("x", 0, "global")
+    assert loop in [one.name for one in sch.get_loops(copy)]
+    data = random_data(program(family, name), seed=0)
+    assert difference(program(family, name), sch.func, data) == ""

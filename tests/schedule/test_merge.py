@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.access.corpus import FAMILIES
 from tests.support.block_programs import FORK, SPREAD, SUM, TWO_D, TWO_STAGES
 from tests.support.steps import after
 
@@ -190,3 +191,26 @@ def test_cells_are_overwritten_after_they_were_read():
 def test_where_a_sum_starts_and_where_it_goes_on():
     steps = (lambda sch: sch.decompose_reduction("C", "i"), lambda sch: sch.merge("i_init", "i"))
     assert "for i_init_m in range(6):" in after(SUM, *steps)
+
+
+def test_a_maker_whose_turns_all_store_the_same():
+    text = after(
+        FAMILIES["refilled"]["each turn writes the same again"], lambda sch: sch.merge("k", "h")
+    )
+    assert (
+        text
+        == """\
+e = T.alloc_buffer((4,))
+for k_m in range(4):
+    for a in range(4):
+        with T.block("e"):
+            va = T.axis.spatial(4, a)
+            T.reads(A[va])
+            T.writes(e[va])
+            e[va] = A[va] * T.float32(2)
+    with T.block("O"):
+        vh = T.axis.spatial(4, k_m)
+        T.reads(e[vh])
+        T.writes(O[vh])
+        O[vh] = e[vh]"""
+    )

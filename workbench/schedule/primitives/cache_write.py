@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from workbench.access.units import same_cell
+from workbench import arith
+from workbench.access.iterations import carries
+from workbench.access.units import same_cell, units
 from workbench.diag import Refusal
-from workbench.ir import Block, BlockRealize, Buffer, BufferLoad, PrimFunc, stores, walk
+from workbench.ir import Block, BlockRealize, Buffer, BufferLoad, For, PrimFunc, stores, walk
 from workbench.schedule.caching import (
     Spot,
     box_written,
@@ -20,6 +22,7 @@ from workbench.schedule.caching import (
     scope_choices,
     written_ends,
 )
+from workbench.schedule.domains import bounds_at
 from workbench.schedule.feeding import check_fed
 from workbench.schedule.nest import statements
 from workbench.schedule.primitive import Edit, primitive
@@ -93,7 +96,7 @@ def cache_write(
     after = [r for r in site.readers(buffer) if position[r] > position[site.realize]]
     direct = _direct(site, after, consumer_blocks)
     later = [r for r in after if r not in direct]
-    spot = first_reader(site, later) if later else Spot(site.scope, len(statements(site.scope)))
+    spot = _spot(site, buffer, later)
     box = _box(site, buffer, spot)
     copy, ends = cached(buffer, storage_scope), written_ends(block, buffer)
     through = [site.realize, *direct]
@@ -143,6 +146,29 @@ def _direct(
             )
     ids = {b.id for b in chosen or ()}
     return [r for r in later if r.block.id in ids]
+
+
+def _spot(site: Site[Block], buffer: Buffer, later: list[BlockRealize]) -> Spot:
+    """Where the copy goes: before the first of `later`, in each turn after which others read."""
+    end = Spot(site.scope, len(statements(site.scope)))
+    spot = first_reader(site, later) if later else end
+    for loop in reversed(site.loops):
+        if loop in spot.loops:
+            break
+        if _is_read_in_later_turns(site, loop, buffer):
+            around = site.loops[: site.loops.index(loop) + 1]
+            return Spot(loop, len(statements(loop)), around)
+    return spot
+
+
+def _is_read_in_later_turns(site: Site[Block], loop: For, buffer: Buffer) -> bool:
+    """Whether a block ahead may read in a turn of `loop` what the block wrote in an earlier one."""
+    where, below = site.places, list(units(loop.body))
+    inside = [one for unit in below for one in unit.loops]
+    dom = {**bounds_at(where, loop.body), **arith.loop_bounds(inside)}
+    writer = next(unit for unit in below if unit.stmt is site.realize)
+    ahead = [u for u in below[: below.index(writer)] if u.block and buffer in u.reads]
+    return any(carries(loop, writer, reader, buffer, dom) for reader in ahead)
 
 
 def copy_instead(site: Site[Block], buffer: Buffer, scope: str) -> str:

@@ -8,7 +8,9 @@ from itertools import pairwise, permutations
 
 from workbench import arith
 from workbench.access.cells import lags
-from workbench.access.units import units
+from workbench.access.counters import Bounds
+from workbench.access.iterations import apart
+from workbench.access.units import Unit, units
 from workbench.diag import Refusal
 from workbench.ir import (
     Block,
@@ -25,6 +27,7 @@ from workbench.ir import (
     substitute,
 )
 from workbench.ir.places import Places, places
+from workbench.schedule.crossing import stores_the_same
 from workbench.schedule.domains import bounds_at
 from workbench.schedule.feeding import check_fed
 from workbench.schedule.nest import constant_extent, nest
@@ -214,8 +217,11 @@ def _check_order(
                         hint="let one of the two write another buffer",
                     )
             for buffer in buffers_read(realize.block):
-                if not all(in_order(one, two, buffer) for one, two in pairs):
+                late = [one for one, two in pairs if not in_order(one, two, buffer)]
+                if late:
                     check_fed(site, site.after(changed, realize.block.id), only=buffer)
+                for maker in late:
+                    _check_for_good(site, changed, new, maker, realize, buffer)
 
 
 def _check_no_bare_statement(site: Site[For], chains: list[list[For]]) -> None:
@@ -241,18 +247,61 @@ def _in_order(
     if any(loop.kind not in ("serial", "unrolled") for loop in outside):
         return False
     for var in merged:
-        below = list(units(where.loops[var].body))
-        first, second = (
-            next((unit for unit in below if unit.block and unit.block.id is block.id), None)
-            for block in (one, other)
-        )
+        first, second = (_unit(where, var, block) for block in (one, other))
         if first is None or second is None:
             return False
-        inside = [loop for unit in below for loop in unit.loops]
-        dom = {**bounds_at(where, where.loops[var].body), **arith.loop_bounds(inside)}
+        dom = _inside(where, var)
         for mine, theirs in (("write", "read"), ("read", "write"), ("write", "write")):
             if buffer in getattr(first, f"{mine}s") and buffer in getattr(second, f"{theirs}s"):
                 turns = lags(var, (first, mine), (second, theirs), buffer, dom)
                 if turns is None or max(turns, default=0) > 0:
                     return False
     return True
+
+
+def _check_for_good(
+    site: Site[For],
+    changed: PrimFunc,
+    merged: tuple[Var, ...],
+    maker: BlockRealize,
+    reader: BlockRealize,
+    buffer: Buffer,
+) -> None:
+    """Refuse where `maker`, which is done before `reader` so far, may write again what that read.
+
+    It does not where no two turns of a merged loop write one cell, or all store the same there.
+    """
+    where = places(changed)
+    if maker is reader or buffer not in buffers_written(maker.block):
+        return
+    for var in merged:
+        unit = _unit(where, var, maker.block)
+        if unit is None or not _stays(where.loops[var], unit, _inside(where, var)):
+            raise site.refuse(
+                f"`{reader.block.name}` would read {buffer.name} too early",
+                maker,
+                reader,
+                detail=f"later turns of `{maker.block.name}` may write again what it reads",
+                hint=f"let each turn of `{maker.block.name}` write cells of its own, or leave the "
+                "loops apart",
+            )
+
+
+def _stays(loop: For, unit: Unit, dom: Bounds) -> bool:
+    """Whether no turn of `loop` changes what `unit` stored in an earlier one."""
+    changed = {buffer for other in units(loop.body) for buffer in other.writes}
+    alike = not unit.uses_itself((loop, *unit.loops)) and stores_the_same(unit, changed)
+    return alike or apart(loop, unit, dom)
+
+
+def _unit(where: Places, var: Var, block: Block) -> Unit | None:
+    """That block as a unit of one turn of the loop of `var`; None where it is further inside."""
+    below = units(where.loops[var].body)
+    return next((unit for unit in below if unit.block and unit.block.id is block.id), None)
+
+
+def _inside(where: Places, var: Var) -> Bounds:
+    """The bounds of every variable around or in the loop of `var`."""
+    body = where.loops[var].body
+    inside = [loop for unit in units(body) for loop in unit.loops]
+    return {**bounds_at(where, body), **arith.loop_bounds(inside)}
