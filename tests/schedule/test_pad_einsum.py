@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import workbench as wb
+from tests.access.corpus import FAMILIES
 from tests.support.block_programs import TWO_STAGES
 from tests.support.steps import after, walk_at_random
 
@@ -343,4 +345,41 @@ for i, j, k in T.grid(7, 6, 5):
         T.reads(C[vi, vj], A[vi, vk], B[vk, vj])
         T.writes(C[vi, vj])
         C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]"""
+    )
+
+
+def test_a_copy_inside_a_block_takes_what_that_declares():
+    text = after(
+        FAMILIES["parts"]["one column of a wider buffer"],
+        lambda sch: sch.blockize("i"),
+        lambda sch: sch.pad_einsum("c", [8]),
+        lambda sch: wb.Schedule(sch.func),  # blocks declare what they do
+    )
+    assert (
+        text
+        == """\
+with T.block("c_o"):
+    vi_o = T.axis.spatial(1, 0)
+    T.reads(A[0:6, 0])
+    T.writes(O[0:6])
+    A_pad = T.alloc_buffer((8, 3))
+    O_pad = T.alloc_buffer((8,))
+    for i0, i1 in T.grid(8, 1):
+        with T.block("A_pad"):
+            v0, v1 = T.axis.remap("SS", [i0, i1])
+            T.reads(A[v0, v1])
+            T.writes(A_pad[v0, v1])
+            A_pad[v0, v1] = T.if_then_else(v0 < 6, A[v0, v1], T.float32(0))
+    for i in range(8):
+        with T.block("c"):
+            vi_i = T.axis.spatial(8, i)
+            T.reads(A_pad[vi_i, 0])
+            T.writes(O_pad[vi_i])
+            O_pad[vi_i] = A_pad[vi_i, 0]
+    for i0 in range(6):
+        with T.block("O_pad"):
+            v0 = T.axis.spatial(6, i0)
+            T.reads(O_pad[v0])
+            T.writes(O[v0])
+            O[v0] = O_pad[v0]"""
     )

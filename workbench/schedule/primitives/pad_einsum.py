@@ -25,6 +25,7 @@ from workbench.ir import (
     Stmt,
     Var,
     const,
+    dtypes,
     seq,
     substitute_buffers,
     walk,
@@ -50,6 +51,16 @@ class _Sizes:
     def grows(self, index: Expr) -> bool:
         """Whether `index` is an iterator that is to run more often."""
         return isinstance(index, Var) and self.now[index] != self.then[index]
+
+    def read(self, index: Expr, size: int) -> int:
+        """How many cells of a dimension of that size are read at `index`."""
+        return min(self.now[index], size) if isinstance(index, Var) else 1
+
+    def filled(self, index: Expr, size: int) -> int:
+        """How many cells of that dimension a copy is to hold a value in."""
+        if isinstance(index, Var) and self.grows(index):
+            return self.then[index]
+        return self.read(index, size)
 
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[dict[str, list[int]]]:
@@ -103,6 +114,7 @@ def pad_einsum(func: PrimFunc, block: Block, padding: list[int]) -> Edit:
     then = {var: -(-now[var] // by) * by for var, by in zip(now, padding, strict=True)}
     if now == then:
         return Edit(func)
+    _check_counts(site, then)
     check_stage(site, sole=False)
     sizes = _Sizes(now, then)
     cells = _cells(site)
@@ -119,8 +131,7 @@ def pad_einsum(func: PrimFunc, block: Block, padding: list[int]) -> Edit:
     buffers = (*site.scope.block.alloc_buffers, *copies.values())
     padded = reallocate(changed, site.scope, buffers)
     for buffer in grown:
-        own = all(isinstance(index, Var) for index in cells[buffer])  # no cell beside those read
-        if buffer in buffers_read(block) and not (own and reads_always(site, buffer)):
+        if buffer in buffers_read(block) and not reads_always(site, buffer):
             (filled,) = site.after(padded, block.id).writers(copies[buffer])
             check_copied(site, site.after(padded, filled.block.id), buffer)
     return Edit(padded)
@@ -143,6 +154,17 @@ def _check_numbers(site: Site[Block], padding: list[int]) -> None:
             f"{bad[0]} is not positive",
             hint="1 leaves an iterator as it is, 16 rounds it up to a multiple of 16",
         )
+
+
+def _check_counts(site: Site[Block], then: dict[Var, int]) -> None:
+    """Refuse more turns than an iterator counts, or one of a copy, which counts in 32 bits."""
+    for var, turns in then.items():
+        dtype = min(var.type, "int32", key=lambda one: dtypes.limits(one)[1])
+        if turns > dtypes.limits(dtype)[1]:
+            raise site.refuse(
+                f"{var.name} would run {turns} times, and {dtype} does not count so far",
+                hint="give smaller numbers, such as 16",
+            )
 
 
 def _loops(site: Site[Block], sizes: _Sizes) -> list[For]:
@@ -280,16 +302,20 @@ def _copy(buffer: Buffer, cell: tuple[Expr, ...], sizes: _Sizes) -> Buffer:
 
 
 def _filled(buffer: Buffer, copy: Buffer, cell: tuple[Expr, ...], sizes: _Sizes) -> Stmt:
-    """The loops that copy what is there into `copy`, and zeros around it."""
+    """The loops that copy what is read into `copy`, and zeros behind it."""
     axes = _axes(buffer)
+    sides = list(zip(cell, buffer.shape, strict=True))
+    extents = [sizes.filled(index, size) for index, size in sides]
     # a choice may keep the block from cells that the buffer does not have
     inside = arith.joined(
-        axis < min(sizes.now[index], size)
-        for axis, index, size in zip(axes, cell, buffer.shape, strict=True)
-        if isinstance(index, Var) and sizes.grows(index)
+        axis < sizes.read(index, size)
+        for axis, (index, size) in zip(axes, sides, strict=True)
+        if sizes.grows(index)
     )
-    value = Call("if_then_else", (inside, buffer[axes], const(0, buffer.type)), buffer.type)
-    return _stage(BufferStore(copy, value, axes), copy.name, copy.shape)
+    pairs = zip(axes, cell, strict=True)
+    at = tuple(v if isinstance(i, Var) else arith.simplify(v + i) for v, i in pairs)
+    value = Call("if_then_else", (inside, buffer[at], const(0, buffer.type)), buffer.type)
+    return _stage(BufferStore(copy, value, at), copy.name, axes, extents)
 
 
 def _kept(buffer: Buffer, copy: Buffer, cell: tuple[Expr, ...], sizes: _Sizes) -> Stmt:
@@ -299,16 +325,15 @@ def _kept(buffer: Buffer, copy: Buffer, cell: tuple[Expr, ...], sizes: _Sizes) -
         for index, size in zip(cell, buffer.shape, strict=True)
     ]
     axes = _axes(buffer)
-    return _stage(BufferStore(buffer, copy[axes], axes), copy.name, extents)
+    return _stage(BufferStore(buffer, copy[axes], axes), copy.name, axes, extents)
 
 
 def _axes(buffer: Buffer) -> tuple[Var, ...]:
     return tuple(Var(f"v{k}", "int32") for k in range(len(buffer.shape)))
 
 
-def _stage(store: BufferStore, name: str, extents: Sequence[int]) -> Stmt:
-    """`store`, whose indices are iterators, under a loop for each."""
-    axes = [v for v in store.indices if isinstance(v, Var)]
+def _stage(store: BufferStore, name: str, axes: Sequence[Var], extents: Sequence[int]) -> Stmt:
+    """`store`, told by the iterators `axes`, under a loop for each."""
     iterators = tuple(iter_var(v, size) for v, size in zip(axes, extents, strict=True))
     return nest_over(with_regions(Block(name, iterators, (), (), store)), "i")
 
