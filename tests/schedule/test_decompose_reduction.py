@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import workbench as wb
+from tests.access.corpus import FAMILIES
 from tests.support.block_programs import OBLONG_MATMUL
 from tests.support.steps import after, walk_at_random
 from workbench.access import difference, random_data
@@ -202,3 +203,24 @@ def test_a_condition_on_last_terms_of_a_fused_loop(condition: str):
     sch.split(sch.fuse("i", "k"), factors=[None, 5])
     sch.decompose_reduction("C", sch.get_loops("C")[0])
     assert difference(func, sch.func, random_data(func, seed=0)) == ""
+
+
+def test_what_the_start_alone_reads_is_read_by_the_start():
+    source = FAMILIES["reductions"]["starts from an argument"]
+    text = after(source, lambda sch: sch.decompose_reduction("C", "k"))
+    assert (
+        text
+        == """\
+for i in range(4):
+    with T.block("C_init"):
+        vi = T.axis.spatial(4, i)
+        T.reads(D[vi])
+        T.writes(C[vi])
+        C[vi] = D[vi] * T.float32(2)
+    for k in range(5):
+        with T.block("C_update"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            T.reads(C[vi], A[vi, vk])
+            T.writes(C[vi])
+            C[vi] = C[vi] + A[vi, vk]"""
+    )

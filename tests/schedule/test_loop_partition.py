@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import workbench as wb
-from tests.access.corpus import program
+from tests.access.corpus import FAMILIES, program
 from tests.support.block_programs import OBLONG_MATMUL, SUM, TWO_STAGES
 from tests.support.steps import after, walk_at_random
 from workbench import access
@@ -232,3 +232,29 @@ def test_sums_of_lengths_that_data_decide():
     sch = wb.Schedule(func)
     sch.loop_partition(sch.get_loops("t")[0], [3, None])
     assert access.difference(func, sch.func, access.random_data(func, seed=0)) == ""
+
+
+def test_what_the_start_alone_reads_is_read_where_sums_begin():
+    source = FAMILIES["reductions"]["starts from an argument"]
+    text = after(source, lambda sch: sch.loop_partition("k", [2, None]))
+    assert (
+        text
+        == """\
+for i in range(4):
+    for k0 in range(2):
+        with T.block("C_k0"):
+            vi = T.axis.spatial(4, i)
+            vk = T.axis.reduce(5, k0)
+            T.reads(D[vi], A[vi, vk])
+            T.writes(C[vi])
+            with T.init():
+                C[vi] = D[vi] * T.float32(2)
+            C[vi] = C[vi] + A[vi, vk]
+    for k1 in range(2, 5):
+        with T.block("C_k1"):
+            vi = T.axis.spatial(4, i)
+            vk = T.axis.reduce(5, k1)
+            T.reads(C[vi], A[vi, vk])
+            T.writes(C[vi])
+            C[vi] = C[vi] + A[vi, vk]"""
+    )

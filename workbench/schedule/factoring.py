@@ -23,6 +23,7 @@ from workbench.ir import (
     Var,
     binary,
     const,
+    stores,
     substitute,
     walk,
 )
@@ -53,6 +54,13 @@ class Sum:
 def only_sum(site: Site[Block]) -> Sum:
     """The sum that the block makes, refused where it is no such thing or has another start."""
     found = sum_of(site.node)
+    results = dict.fromkeys(store.buffer.name for store in stores(site.node.body))
+    if len(results) > 1:
+        raise site.refuse(
+            f"`{site.name}` has {len(results)} results",
+            detail=f"it makes {', '.join(results)} at once; such reductions are not taken yet",
+            hint="let each result be made by a block of its own",
+        )
     if found is None:
         raise site.refuse(
             f"`{site.name}` is not of the form C[…] = C[…] + term",
@@ -223,6 +231,19 @@ def init_block(
         body,
         annotations=notes,
     )
+
+
+def without_init(block: Block) -> Block:
+    """`block` without its T.init(): it reads what it adds to, and not what the init alone reads."""
+    assert block.init is not None
+    starts, loaded = (
+        {region.buffer for region in arith.access_regions(part)[0]}
+        for part in (block.init, block.body)
+    )
+    reads = tuple(r for r in block.reads if r.buffer in loaded or r.buffer not in starts)
+    known = {region.buffer for region in reads}
+    again = tuple(r for r in block.writes if r.buffer in loaded - known)
+    return replace(block, init=None, reads=(*again, *reads))
 
 
 def check_partial(site: Site[Block], loop: For) -> None:

@@ -32,6 +32,7 @@ from workbench.schedule.factoring import (
     check_one_to_one,
     init_block,
     lacks_first_terms,
+    without_init,
 )
 from workbench.schedule.inlining import tidied
 from workbench.schedule.nest import fresh_nest, iter_var, nest, perfect_nest, refuse_if_one_varies
@@ -263,8 +264,7 @@ def _outer_block(
     init = None
     if block.init is not None:
         init = _init(small, loops)
-        update = replace(block, init=None, reads=(*block.writes, *block.reads))
-        small = replace(small, block=update)
+        small = replace(small, block=without_init(block))
     reads, writes = (
         tuple(
             BufferRegion(r.buffer, arith.relax(r.region, inner, r.buffer.shape, dom))

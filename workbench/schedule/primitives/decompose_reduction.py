@@ -31,6 +31,7 @@ from workbench.schedule.factoring import (
     check_grows,
     check_one_to_one,
     init_block,
+    without_init,
 )
 from workbench.schedule.nest import nest
 from workbench.schedule.primitive import Edit, primitive
@@ -93,7 +94,7 @@ def decompose_reduction(func: PrimFunc, block: Block, loop: For) -> Edit:
     _check_early(site, inner)
     check_first_terms(site, inner)
     init_nest, new = _init(site.realize, inner, _start(site, inner))
-    func = with_block(func, _update(block))
+    func = with_block(func, replace(without_init(block), name=f"{block.name}_update"))
     now = places(func).loops[loop.loop_var]
     return Edit(places(func).replace(now, seq(init_nest, now)), new)
 
@@ -166,10 +167,3 @@ def _init(realize: BlockRealize, inner: list[For], predicate: Expr) -> tuple[Stm
     renamed = {v: Var(f"{v.name}_init", v.type) for v in (one.loop_var for one in kept)}
     loops = [replace(one, loop_var=renamed[one.loop_var]) for one in kept]
     return substitute(nest(loops, BlockRealize(values, predicate, init)), renamed), init.id
-
-
-def _update(block: Block) -> Block:
-    """The block without its init: it now reads what it writes."""
-    known = {region.buffer for region in block.reads}
-    again = tuple(region for region in block.writes if region.buffer not in known)
-    return replace(block, name=f"{block.name}_update", init=None, reads=(*again, *block.reads))

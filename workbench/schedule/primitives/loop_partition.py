@@ -25,6 +25,7 @@ from workbench.ir import (
 from workbench.ir.places import places
 from workbench.schedule.bindings import conjuncts
 from workbench.schedule.domains import bindings, bounds_at
+from workbench.schedule.factoring import without_init
 from workbench.schedule.nest import (
     constant_extent,
     refuse_factors,
@@ -146,8 +147,7 @@ def _tidied(part: For, outer: Bounds) -> Stmt:
             return node
         predicate = arith.joined(c for c in conjuncts(node.predicate) if not arith.prove(c, dom))
         if node.block.init is not None and _starts_earlier(node, dom):
-            again = replace(node.block, init=None, reads=(*node.block.writes, *node.block.reads))
-            node = replace(node, block=again)
+            node = replace(node, block=without_init(node.block))
         return node if predicate is node.predicate else replace(node, predicate=predicate)
 
     return rewrite(part.body, change)
