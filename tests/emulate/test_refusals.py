@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from workbench import emulate, script
+from workbench import emulate, lower, script, target
 from workbench.emulate import EmulationError
 from workbench.ir import (
     Barrier,
@@ -104,6 +104,27 @@ def main(N: T.Buffer((4,), "int32"), C: T.Buffer((4,), "int32")):
 """
 
 
+AGAIN = """
+@T.prim_func
+def main(
+    A: T.Buffer((5,), "float32"), C: T.Buffer((4,), "float32"), B: T.Buffer((3, 5), "float32")
+):
+    for i in range(5):
+        for j in T.thread_binding(3, thread="blockIdx.x"):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vj, vi] = A[vi]
+        with T.block("C"):
+            vi = T.axis.spatial(5, i)
+            C[3] = A[vi]
+"""
+
+
+def lowered(text: str, *args: np.ndarray) -> Callable[[], object]:
+    kernels = lower.lower(program(text), target.get("cuda")).kernels
+    return lambda: emulate.run(kernels, args)
+
+
 def evaluated(text: str, *args: np.ndarray) -> Callable[[], object]:
     return lambda: emulate.evaluate(program(text), args)
 
@@ -127,6 +148,9 @@ CASES: dict[str, Callable[[], object]] = {
     "two statements write": launch(put(S, tx, A[here]), put(S, 3 - tx, A[here])),
     "one statement writes different values": launch(put(S, 0, A[here])),
     "blocks write different values": launch(put(C, tx, A[here])),
+    "blocks write again in each turn": lowered(
+        AGAIN, np.arange(5, dtype="float32"), np.zeros(4, "float32"), np.zeros((3, 5), "float32")
+    ),
     "a block reads what another writes": launch(put(C, here, A[here]), put(C, here, C[7 - here])),
     "part of a block at a barrier": launch(
         FETCH, IfThenElse(binary("<", tx, const(3, "int32")), Barrier())
@@ -265,6 +289,8 @@ def test_text(name: str):
 ALONE = {  # who comes second is another where blocks come one after the other
     "blocks write different values": "found: block 1, thread 0 writes 4.0 there and block 0 "
     "writes 0.0: which of them stays is chance",
+    "blocks write again in each turn": "found: block 1, thread 0 writes 0.0 there and block 0 "
+    "writes 4.0: which of them stays is chance",
     "a block reads what another writes": "found: block 0 reads C[4] and block 1 writes it",
 }
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations, product
+from math import prod
 
 from workbench import arith
 from workbench.access.cells import never_meet
 from workbench.access.iterations import apart
 from workbench.access.made import made_there
-from workbench.access.units import Unit, touched
+from workbench.access.units import Unit, opened, touched, units
 from workbench.check.conflict import in_any_turn
 from workbench.check.finding import Finding
 from workbench.check.kernels import Nest, touching
+from workbench.check.waste import used_variables
 from workbench.ir import (
     BlockRealize,
     Buffer,
@@ -124,6 +127,45 @@ def scratch_errors(nest: Nest) -> Iterator[Finding]:
                 if axis:
                     yield _block_error(buffer, writer, reader, axis)
                     return
+
+
+def turn_errors(nest: Nest) -> Iterator[Finding]:
+    """Cells of a global buffer that several blocks write, each in turns with values of their own.
+
+    A block that is in an earlier turn would write over what another one wrote in a later turn.
+    """
+    for unit in nest.units:
+        sharing, repeats = nest.doers(unit, "blockIdx")
+        idle = [one for one in sharing if one.loop_var not in used_variables(unit)]
+        repeats *= prod(nest.size(loop.thread or "") for loop in idle)
+        if repeats == 1 or unit.accumulates:
+            continue  # updates that all do are an error of their own
+        for part in opened(unit):
+            loop, buffer = _written_again(part), next(iter(part.writes))
+            if loop is not None and buffer.scope == "global":
+                name = loop.loop_var.name
+                yield Finding(
+                    "error",
+                    f"all {repeats} blocks would write the same cells of {buffer.name}, again as "
+                    f"`{name}` goes on",
+                    (*idle, loop, part.stmt),
+                    hint=f"give `{unit.name}` a nest of its own, or bind loops that tell its cells",
+                    detail=f"a block may be in another turn of `{name}` than those that write "
+                    "there too, and nothing orders blocks",
+                )
+                return
+
+
+def _written_again(part: Unit) -> For | None:
+    """A loop in whose turns the statement may write one cell with different values."""
+    loops = [loop for loop in part.loops if loop.thread is None]
+    dom, used = arith.loop_bounds(part.loops), used_variables(part)
+    for k, loop in enumerate(loops):
+        changed = {buffer for unit in units(loop.body) for buffer in unit.writes}
+        alike = loop.loop_var not in used and part.reads.isdisjoint(changed)
+        if not alike and not apart(loop, replace(part, loops=tuple(loops[k + 1 :])), dom):
+            return loop
+    return None
 
 
 def overwriting_errors(nest: Nest) -> Iterator[Finding]:

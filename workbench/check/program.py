@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 from workbench.access.units import Unit
 from workbench.check.conflict import Doers, refuse_conflict
 from workbench.check.finding import Finding
-from workbench.check.kernels import Nest, nests
+from workbench.check.kernels import Nest, extent_of, nests
 from workbench.check.memory import (
     crossing_errors,
     instance_errors,
@@ -16,11 +16,12 @@ from workbench.check.memory import (
     private_errors,
     scratch_errors,
     shared_bytes,
+    turn_errors,
 )
 from workbench.check.threads import axis_errors
 from workbench.check.waste import used_variables, waste
 from workbench.diag import Refusal
-from workbench.ir import For, Node, PrimFunc
+from workbench.ir import Buffer, For, Node, PrimFunc, free_vars
 from workbench.script.writer import string
 from workbench.target import Target
 
@@ -49,9 +50,9 @@ def _hazards(func: PrimFunc, number: int, nest: Nest) -> tuple[Finding, ...]:
     """
     known = _HAZARDS.setdefault(func, {})
     if number not in known:
-        found = [*_conflicts(func, nest), *_repeated_updates(nest)]
+        found = [*_conflicts(func, nest), *_repeated_updates(func, nest)]
         found += [*instance_errors(nest), *private_errors(func, nest)]
-        found += [*scratch_errors(nest), *overwriting_errors(nest)]
+        found += [*scratch_errors(nest), *turn_errors(nest), *overwriting_errors(nest)]
         known[number] = tuple(found)
     return known[number]
 
@@ -132,7 +133,7 @@ def _conflicts(func: PrimFunc, nest: Nest) -> Iterator[Finding]:
             yield Finding("error", refusal.headline, nodes, refusal.hint, refusal.detail)
 
 
-def _repeated_updates(nest: Nest) -> Iterator[Finding]:
+def _repeated_updates(func: PrimFunc, nest: Nest) -> Iterator[Finding]:
     """Updates of memory that threads or blocks share, done by all of them."""
     for unit in nest.units:
         if not unit.accumulates:
@@ -147,19 +148,37 @@ def _repeated_updates(nest: Nest) -> Iterator[Finding]:
                 for loop in idle:
                     repeats *= nest.size(loop.thread or "")
                 if repeats > 1:
-                    yield _repeated(unit, buffer.name, buffer.scope, kind, repeats, idle)
+                    yield _repeated(func, unit, buffer, kind, repeats, idle)
 
 
 def _repeated(
-    unit: Unit, buffer: str, scope: str, kind: str, repeats: int, idle: list[For]
+    func: PrimFunc, unit: Unit, buffer: Buffer, kind: str, repeats: int, idle: list[For]
 ) -> Finding:
     who = "threads" if kind == "threadIdx" else "blocks"
     axis = idle[0].thread if idle else f"{kind}.x"
     return Finding(
         "error",
-        f"all {repeats} {who} would do the same updates of {buffer} at the same time",
+        f"all {repeats} {who} would do the same updates of {buffer.name} at the same time",
         (*idle, unit.stmt),
-        hint=f"split a spatial loop of `{unit.name}` and bind its inner part to {axis}",
-        detail=f"{buffer} is in {scope} memory, which the {who} share: each update would be made "
-        f"up to {repeats} times",
+        hint=_shared_out(func, unit, buffer, axis or "", idle),
+        detail=f"{buffer.name} is in {buffer.scope} memory, which the {who} share: each update "
+        f"would be made up to {repeats} times",
     )
+
+
+def _shared_out(func: PrimFunc, unit: Unit, buffer: Buffer, axis: str, idle: list[For]) -> str:
+    """What to do with updates that all do: share the cells out, or let each have its own."""
+    used = {v for value in unit.bound("spatial") for v in free_vars(value)}
+    free = [one for one in unit.loops if one.kind == "serial" and one.loop_var in used]
+    if unit.block is None or any(extent_of(loop) != 1 for loop in free):
+        return f"split a spatial loop of `{unit.name}` and bind its inner part to {axis}"
+    if idle:
+        name = idle[0].loop_var.name
+        return f"do not bind `{name}` to {axis}: it tells no cell of {buffer.name}"
+    number = list(dict.fromkeys(r.buffer for r in unit.block.writes)).index(buffer)
+    call = f'({string(unit.name)}, {number}, "local")'
+    if buffer not in func.params:
+        return f"let each have its own {buffer.name}: sch.set_scope{call}"
+    if unit.block.init is None:
+        return f"run `{unit.name}` in loops of its own, without {axis}"
+    return f"let each sum in its own memory: sch.cache_write{call}, and move the copy behind it"

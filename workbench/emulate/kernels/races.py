@@ -112,7 +112,7 @@ class Races:
         if same.any():
             other = self.name_lane(int(writes.owners[np.argmax(same)]))
         else:
-            other = self._name_other(storage, address, owner)
+            other = self._name_other(writes, address, owner)
         written = writes.bits[lane : lane + 1].view(storage.flat.dtype)[0]
         raise report.different_values(
             writes.store,
@@ -136,18 +136,19 @@ class Races:
         extra = max(overlap.extra for overlap in overlaps) * each
         self.launch.redundant[store] = self.launch.redundant.get(store, 0) + extra
 
-    def _name_other(self, storage: Storage, address: int, owner: int) -> str:
+    def _name_other(self, writes: Writes, address: int, owner: int) -> str:
         """Who else wrote there since the last barrier, or in a block that is over."""
         block, thread = divmod(owner, self.plan.threads)
-        watch = self.watches[storage.buffer]
-        if self.plan.stands_for_all(storage.buffer):
-            other = watch.other_writer(address // storage.owners, thread)
+        buffer = writes.store.buffer  # what memory is called outside of the kernel is another
+        watch = self.watches[buffer]
+        if self.plan.stands_for_all(buffer):
+            other = watch.other_writer(address // writes.storage.owners, thread)
             assert other is not None, "the cell was written by somebody"
             return self.name_lane(block * self.plan.threads + other)
         other = watch.other_writer(address, owner)
         if other is not None:
             return self.name_lane(other)
-        shadow = self.launch.crossing[storage.buffer].shadow
+        shadow = self.launch.crossing[buffer].shadow
         before = shadow.other_writer(address, self.chunk.first + block)
         assert before is not None, "the cell was written by somebody"
         return self.launch.who.block(self.launch.numbers[before])
