@@ -158,3 +158,20 @@ def test_what_no_name_tells_apart_is_not_offered() -> None:
     assert merge.why_not == "Can't merge here: `i` is the name of several"
     assert merge.hint == "pass handles, from get_loops() or get_blocks()"
     sch.merge(sch.get_loops(first)[0], sch.get_loops(second)[0])
+
+
+def test_verbs_that_are_no_names() -> None:
+    sch = wb.Schedule(script.parse(programs.MATMUL))
+    with pytest.raises(wb.ScheduleError) as refused:
+        sch.actions("k", 5)  # type: ignore[arg-type]
+    assert str(refused.value) == (
+        "Can't list actions: verbs takes names of primitives, not a value of type int.\n"
+        'asked: sch.actions("k", 5)\n'
+        'do:    name some: verbs=["split", "bind"], or leave them out for all'
+    )
+
+
+def test_the_whole_program_is_a_place_that_steps_refuse() -> None:
+    sch = wb.Schedule(script.parse(programs.MATMUL))
+    assert {verdict.verb for verdict in sch.actions("root")} > {"compute_at", "add_unit_loop"}
+    assert sch.get_producers("root") == sch.get_consumers("root") == []

@@ -205,7 +205,7 @@ def test_a_missing_file_is_an_os_error(tmp_path: Path) -> None:
         wb.load(tmp_path / "nowhere.json")
 
 
-@pytest.mark.parametrize("path", ["/dev/null", "a\0b", "\ud800"])
+@pytest.mark.parametrize("path", ["/dev/null", "a\0b", "\ud800", None])
 def test_what_is_no_file_is_an_os_error(path: str) -> None:
     """A device may have no end, so none is read."""
     with pytest.raises(OSError, match=r"it is a device, no file|it is no path"):
@@ -219,3 +219,13 @@ NO_NAMES = {"verb": "split", "args": [], "kwargs": None, "func": "f"}
 def test_a_bad_trace_is_named_so(bad: object) -> None:
     with pytest.raises(wb.ScheduleError, match="missing or damaged"):
         trace_from_data(bad)
+
+
+def test_what_is_no_trace_is_not_taken() -> None:
+    with pytest.raises(wb.ScheduleError) as refused:
+        scheduled().take(5)  # type: ignore[arg-type]
+    assert str(refused.value) == (
+        "Can't take steps: a value of type int is no trace.\n"
+        "asked: sch.take(5)\n"
+        "do:    pass the trace of a schedule: sch.take(other.trace)"
+    )

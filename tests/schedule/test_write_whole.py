@@ -174,3 +174,17 @@ def test_a_schedule_is_not_saved_over_something_else(tmp_path: Path):
     sch.annotate(sch.get_blocks()[0], "note", 1)
     sch.save(tmp_path / "ours.json")
     assert repr(wb.load(tmp_path / "ours.json").history) == repr(sch.history)
+
+
+@pytest.mark.parametrize(
+    ("path", "what"), [("", "an empty text"), (None, "a value of type NoneType")]
+)
+def test_what_is_no_path_is_not_written(path: str, what: str):
+    sch = wb.Schedule(script.parse(programs.MATMUL))
+    with pytest.raises(NotWritten) as refused:
+        sch.save(path)
+    assert str(refused.value) == (
+        f"Can't write a file: {what} is no path.\n"
+        f"asked: a file at {what}\n"
+        'do:    give the name of a file, such as "schedule.json"'
+    )

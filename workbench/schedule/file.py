@@ -86,7 +86,7 @@ def contents(path: str | Path) -> bytes:
         if not stat.S_ISREG(kind) and not stat.S_ISDIR(kind):
             raise OSError(errno.EINVAL, "it is a device, no file", str(path))
         return Path(path).read_bytes()
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise OSError(errno.EINVAL, f"it is no path: {error}") from None
 
 

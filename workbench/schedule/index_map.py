@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from workbench.ir import Expr, as_expr, binary
+from workbench.ir import Const, Expr, as_expr, binary, dtypes
 
 _OPERATORS: dict[type[ast.operator], str] = {
     ast.Add: "+",
@@ -34,7 +34,7 @@ def parse(text: str) -> IndexMap:
     """The map that `text` says.
 
     Raises ValueError, with what is wrong, for anything but a lambda whose results are made of its
-    arguments and whole numbers by ``+ - * // %``.
+    arguments and whole numbers by ``+ - * // %``, or divides by 0.
     """
     try:
         tree = ast.parse(text.strip(), mode="eval").body
@@ -65,16 +65,30 @@ def _check(e: ast.expr, names: Sequence[str], room: int = DEEPEST) -> None:
         case ast.Name(id=name) if name in names:
             return
         case ast.Constant(value=int(value)) if not isinstance(value, bool):
+            if not dtypes.fits(value, "int64"):
+                raise ValueError("64 bits do not hold a number in it")
             return
         case ast.BinOp(left, op, right) if type(op) in _OPERATORS:
             _check(left, names, room - 1)
             _check(right, names, room - 1)
+            if isinstance(op, (ast.FloorDiv, ast.Mod)):
+                _check_divisor(right)
             return
     try:
         told = ast.unparse(e)
     except RecursionError:
         told = type(e).__name__  # too deep to be written
     raise ValueError(f"it may not hold {told!r}")
+
+
+def _check_divisor(e: ast.expr) -> None:
+    """Raise ValueError for a divisor that is 0, or that the indices say."""
+    told = ast.unparse(e)
+    if any(isinstance(node, ast.Name) for node in ast.walk(e)):
+        raise ValueError(f"it divides by {told}, and may divide by numbers alone")
+    value = _value(e, {})
+    if not isinstance(value, Const) or value.value == 0:
+        raise ValueError("it divides by 0" if told == "0" else f"it divides by {told}, which is 0")
 
 
 def _value(e: ast.expr, known: dict[str, Expr]) -> Expr:

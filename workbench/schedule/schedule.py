@@ -183,7 +183,16 @@ class Schedule:
         return schedule
 
     def take(self, trace: Trace) -> None:
-        """Take the steps of `trace` from the start of this history."""
+        """Take the steps of `trace` from the start of this history.
+
+        Raises ScheduleError where `trace` is none, and where a step is not possible.
+        """
+        if not isinstance(trace, Trace):
+            raise ScheduleError(
+                f"Can't take steps: {_a(trace)} is no trace",
+                asked=f"sch.take({value_text(trace)})",
+                hint="pass the trace of a schedule: sch.take(other.trace)",
+            )
         self._move(self.history.root)
         for number, step in enumerate(trace, 1):
             self.take_step(number, step)
@@ -287,6 +296,12 @@ class Schedule:
         Possible, with the arguments for which it is, or refused and why.
         """
         verbs = (verbs,) if isinstance(verbs, str) else verbs
+        if verbs is not None and not isinstance(verbs, Collection):
+            raise ScheduleError(
+                f"Can't list actions: verbs takes names of primitives, not {_a(verbs)}",
+                asked=f"sch.actions({as_given((place, verbs), {})})",
+                hint='name some: verbs=["split", "bind"], or leave them out for all',
+            )
         for verb in verbs or ():
             if verb not in primitive.REGISTRY:
                 raise _unknown(str(verb))
@@ -355,6 +370,10 @@ class Schedule:
         if name.startswith("_"):  # Python and IPython ask for many of these
             raise AttributeError(f"a Schedule has no {name}")
         raise _unknown(name)
+
+
+def _a(value: object) -> str:
+    return f"a value of type {type(value).__name__}"
 
 
 def _unknown(name: str) -> UnknownVerb:

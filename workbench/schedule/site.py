@@ -51,8 +51,18 @@ class Site(Generic[N]):
 
     @property
     def scope(self) -> BlockRealize:
-        """The realisation of the block that holds it."""
+        """The realisation of the block that holds it; refused for the root block."""
+        self.check_held()
         return self.places.scope(self.stmt)
+
+    def check_held(self) -> None:
+        """Refuse the root block, which is the whole program: no block holds it."""
+        if self.stmt is self.func.body:
+            blocks = [realize.block.name for realize in self.places.blocks_under(self.stmt)]
+            raise self.refuse(
+                "it is the root block, which is the whole program",
+                hint=f"name a block inside it: {', '.join(blocks) or 'there is none'}",
+            )
 
     @property
     def loops(self) -> list[For]:
@@ -72,7 +82,8 @@ class Site(Generic[N]):
     @property
     def siblings(self: Site[Block]) -> list[BlockRealize]:
         """The blocks directly in the block that holds it, itself included, in program order."""
-        return self.places.blocks_under(self.scope)
+        alone = self.stmt is self.func.body
+        return [self.realize] if alone else self.places.blocks_under(self.scope)
 
     def writers(self: Site[Block], buffer: Buffer) -> list[BlockRealize]:
         """The blocks beside it, or it, that write `buffer`, in program order."""

@@ -52,6 +52,7 @@ def replacing(path: str | Path) -> Iterator[Callable[[str | bytes], None]]:
     too: a process writes only into a part that it has locked and that still has its name. One that
     was left by a crash is empty of locks, and the next writer puts it away.
     """
+    _check_path(path)
     try:
         target = Path(os.path.realpath(path))
         _make_folder(target.parent)
@@ -77,6 +78,16 @@ def _not_written(path: str | Path, error: Exception) -> NotWritten:
     )
     told.errno, told.strerror, told.filename = number, why, str(path)
     return told
+
+
+def _check_path(path: object) -> None:
+    if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
+        what = "an empty text" if path == "" else f"a value of type {type(path).__name__}"
+        raise NotWritten(
+            f"Can't write a file: {what} is no path",
+            asked=f"a file at {what}",
+            hint='give the name of a file, such as "schedule.json"',
+        )
 
 
 def _make_folder(folder: Path) -> None:

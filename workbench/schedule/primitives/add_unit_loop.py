@@ -32,4 +32,5 @@ def add_unit_loop(func: PrimFunc, block_or_loop: Block | For) -> Edit:
                 B[vi] = A[vi]
     """
     site, unit = Site(func, block_or_loop, "add_unit_loop"), Var("u")
+    site.check_held()
     return Edit(site.places.replace(site.stmt, serial_nest({unit: 1}, site.stmt)), unit)

@@ -10,7 +10,7 @@ from math import prod
 from workbench import script
 from workbench.arith import simplify
 from workbench.diag import Refusal
-from workbench.ir import Expr, For, PrimFunc, Var, cast, const
+from workbench.ir import Expr, For, PrimFunc, Stmt, Var, cast, const, walk
 from workbench.ir.places import places
 from workbench.schedule.bindings import replace_loops
 from workbench.schedule.nest import (
@@ -22,7 +22,7 @@ from workbench.schedule.nest import (
     refuse_if_taken,
 )
 from workbench.schedule.primitive import Edit, Key, primitive
-from workbench.schedule.site import Site
+from workbench.schedule.site import Site, named
 
 
 def _check(func: PrimFunc, *loops: For, preserve_unit_iters: bool = True) -> None:
@@ -115,8 +115,22 @@ def fuse(func: PrimFunc, *loops: For, preserve_unit_iters: bool = True) -> Edit:
         inside = simplify(cast(dtype, loop.extent) * inside)
     units = frozenset(v for v in values if not preserve_unit_iters)
     body = replace_loops(loops[-1].body, values, units=units)
+    _check_runs(func, loops, body)
     new = replace(
         loops[0], loop_var=fused, min=const(0, dtype), extent=inside, kind="serial", body=body
     )
     became: dict[Key, tuple[Key, ...]] = {loop.loop_var: (fused,) for loop in loops}
     return Edit(places(func).replace(loops[0], new), fused, became)
+
+
+def _check_runs(func: PrimFunc, loops: Sequence[For], body: Stmt) -> None:
+    """Refuse where the first turn, the only one of a loop, leaves a loop inside none."""
+    turns = {n.loop_var: constant_extent(n) for n in walk(body) if isinstance(n, For)}
+    never = {var for var, count in turns.items() if count is not None and count < 1}
+    for loop in (n for n in walk(loops[-1].body) if isinstance(n, For) and n.loop_var in never):
+        raise Site(func, loops[0], f"fuse {named(loops)}").refuse(
+            f"`{loop.loop_var.name}` inside never runs",
+            loop,
+            detail=f"it runs {script.expr_text(loop.extent)} times, which comes to none",
+            hint="leave them as they are: a loop of no turns can't be written",
+        )
