@@ -23,7 +23,7 @@ from workbench.schedule.caching import (
     written_ends,
 )
 from workbench.schedule.domains import bounds_at
-from workbench.schedule.feeding import check_fed
+from workbench.schedule.feeding import check_fed, makes_all
 from workbench.schedule.nest import statements
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import Box
@@ -103,7 +103,21 @@ def cache_write(
     edit = insert_copy(site, buffer, copy, spot, box, ends, through, out=True)
     for reader in (*direct, *later):
         check_fed(site, site.after(edit.func, reader.block.id))
+    for reader in direct:
+        _check_holds_all(site, site.after(edit.func, reader.block.id), copy)
     return edit
+
+
+def _check_holds_all(site: Site[Block], reader: Site[Block], copy: Buffer) -> None:
+    """Refuse a consumer block that may read cells of `copy` that the block does not write."""
+    where, body = reader.places, reader.scope.block.body
+    if not makes_all(where, body, reader.writers(copy), reader.realize, copy):
+        raise site.refuse(
+            f"`{reader.name}`, a consumer block, may read what `{site.name}` does not write",
+            site.places.blocks[reader.node.id],
+            detail=f"{copy.name} holds what `{site.name}` writes alone",
+            hint=f"leave `{reader.name}` out of consumer_blocks: it then reads after the copy",
+        )
 
 
 def _check_writer(site: Site[Block], buffer: Buffer) -> None:
