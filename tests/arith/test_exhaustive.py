@@ -131,6 +131,16 @@ def test_injective_holds_for_every_value_of_the_other_variables(indices, dom):
             assert len(set(places)) == len(places)
 
 
+def test_what_one_index_tells_is_known_in_the_others():
+    i, j, k = Var("i"), Var("j"), Var("k")
+    for n in (4, 100_000):
+        dom = {i: (0, n - 1), j: (0, 5), k: (0, 99)}
+        assert is_injective([i, i * 4 + j], {i: dom[i], j: dom[j]}) is True
+        assert is_injective([i * 4 + j, j * 4 + k, k], dom) is True  # k tells j, and j tells i
+        assert not is_injective([i * 4 + j], {i: dom[i], j: dom[j]})
+        assert not is_injective([i * 4 + j, j * 4 + k], dom)
+
+
 def test_injective_with_a_variable_that_has_one_unknown_value():
     i, j, k = VARS
     assert is_injective([k * 4 + i], {i: (0, 7)}) is True

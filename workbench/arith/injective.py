@@ -79,25 +79,32 @@ def _shortened(ranges: dict[Var, range]) -> dict[Var, range]:
 
 
 def _proved(indices: Sequence[Expr], dom: Bounds) -> bool:
-    """Whether the indices, read as mixed-radix numbers, give back every digit of every variable."""
+    """Whether the indices, read as mixed-radix numbers, give back every digit of every variable.
+
+    A variable that is given back is known in the other indices: of ``i`` and ``i * 4 + j`` the
+    first tells `i`, so that the second tells `j`, however far it goes.
+    """
     known = Simplifier(dom)
+    sums = [known.sum_of(index) for index in indices]
+    unknown = {var for var, (low, high) in dom.items() if low != high}
     found: dict[Var, list[tuple[int, int | None]]] = {}
-    for index in indices:
-        total = known.sum_of(index)
-        moving = {
-            digit: factor
-            for digit, factor in total.digits.items()
-            if any(var in dom for var in free_vars(known.part(digit)))
-        }
-        if not _is_mixed_radix(moving, known):
-            continue
-        for digit in moving:
-            base = known.base(digit)
-            if isinstance(base, Var):
-                found.setdefault(base, []).append((digit.lower, digit.upper))
-    return all(
-        low == high or _covers(found.get(var, []), low, high) for var, (low, high) in dom.items()
-    )
+    while unknown:
+        for total in sums:
+            moving = {
+                digit: factor
+                for digit, factor in total.digits.items()
+                if not unknown.isdisjoint(free_vars(known.part(digit)))
+            }
+            if _is_mixed_radix(moving, known):
+                for digit in moving:
+                    base = known.base(digit)
+                    if isinstance(base, Var):
+                        found.setdefault(base, []).append((digit.lower, digit.upper))
+        told = {var for var in unknown if _covers(found.get(var, []), *dom[var])}
+        if not told:
+            return False
+        unknown -= told
+    return True
 
 
 def _is_mixed_radix(digits: dict[Digit, int], known: Simplifier) -> bool:
@@ -116,7 +123,7 @@ def _covers(digits: list[tuple[int, int | None]], low: int, high: int) -> bool:
     reached = 1
     for lower, upper in sorted(digits, key=lambda d: d[0]):
         if reached % lower:
-            return False
+            continue
         if upper is None:
             return True
         if upper % reached == 0:
