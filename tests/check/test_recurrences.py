@@ -382,5 +382,6 @@ def test_what_a_condition_leaves_out_is_another_iterations(
     if is_right:
         refuse_conflict(func, loop_named(func, "i"), "Can't", "blocks")
     else:
-        with pytest.raises(Refusal, match="`B` reads parts of V that another block writes in `V`"):
+        verb = "may read" if "X" in made else "reads"  # what data decide is not known
+        with pytest.raises(Refusal, match=f"`B` {verb} parts of V that another block writes in"):
             refuse_conflict(func, loop_named(func, "i"), "Can't", "blocks")

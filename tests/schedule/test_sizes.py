@@ -356,3 +356,125 @@ def test_a_loop_that_moves_nothing_is_refused_at_every_size(size):
     cut_twice(sch, "S", 2, inner=True)
     with pytest.raises(wb.ScheduleError, match="a term may be added twice"):
         sch.decompose_reduction("S", sch.get_loops("S")[0])
+
+
+WINDOW = """
+@T.prim_func
+def main(A: T.Buffer(({n} + 2,), "float32"), O: T.Buffer(({n},), "float32")):
+    P = T.alloc_buffer(({n} + 2,))
+    for h in range({n} + 2):
+        with T.block("P"):
+            v = T.axis.spatial({n} + 2, h)
+            P[v] = A[v] * T.float32(2)
+    for h in range({n}):
+        with T.block("O"):
+            v = T.axis.spatial({n}, h)
+            O[v] = {value}
+"""
+SUM = "P[v] + P[v + 1] + P[v + 2]"
+
+
+@pytest.mark.filterwarnings("ignore::workbench.ScheduleWarning")
+@pytest.mark.parametrize("n", [100, 101, 14_000, 14_003, 1_000_000])
+@pytest.mark.parametrize("scope", ["shared", "local"])
+@pytest.mark.parametrize("tile", [4, 128])
+def test_a_window_of_each_block_or_thread_is_built_at_every_size(n, scope, tile):
+    for first in (True, False):
+        sch = wb.Schedule(parse(WINDOW.format(n=n, value=SUM)))
+        sch.set_scope("P", 0, scope)
+        block, thread = sch.split(sch.get_loops("O")[0], factors=[None, tile])
+        at = block if scope == "shared" else thread
+        if first:
+            sch.compute_at("P", at)
+        sch.bind(block, "blockIdx.x")
+        sch.bind(thread, "threadIdx.x")
+        if not first:
+            sch.compute_at("P", at)
+        wb.build(sch)
+
+
+@pytest.mark.parametrize("n", [100, 101, 14_000, 14_003])
+def test_a_block_that_reads_what_only_the_next_one_makes_is_refused_at_every_size(n):
+    sch = wb.Schedule(parse(WINDOW.format(n=n, value=SUM)))
+    sch.compute_at("P", sch.split(sch.get_loops("O")[0], factors=[None, 4])[0])
+    moved = sch.func.script().replace("for ax0 in range(6)", "for ax0 in range(5)")
+    sch = wb.Schedule(parse(moved))
+    with pytest.raises(wb.ScheduleError, match="`O` reads parts of P that another block writes"):
+        sch.bind(sch.get_loops("O")[0], "blockIdx.x")
+
+
+PADDED = """
+@T.prim_func
+def main(A: T.Buffer((3, {n}, {n}), "float32"), W: T.Buffer((4, 3, 3, 3), "float32"),
+         O: T.Buffer((4, {n}, {n}), "float32")):
+    P = T.alloc_buffer((3, {n} + 2, {n} + 2))
+    for c, h, w in T.grid(3, {n} + 2, {n} + 2):
+        with T.block("P"):
+            vc, vh, vw = T.axis.remap("SSS", [c, h, w])
+            P[vc, vh, vw] = T.if_then_else(
+                1 <= vh and vh < {n} + 1 and 1 <= vw and vw < {n} + 1,
+                A[vc, vh - 1, vw - 1], T.float32(0))
+    for f, h, w, c, r, s in T.grid(4, {n}, {n}, 3, 3, 3):
+        with T.block("O"):
+            vf, vh, vw, vc, vr, vs = T.axis.remap("SSSRRR", [f, h, w, c, r, s])
+            with T.init():
+                O[vf, vh, vw] = T.float32(0)
+            O[vf, vh, vw] = O[vf, vh, vw] + P[vc, vh + vr, vw + vs] * W[vf, vc, vr, vs]
+"""
+
+
+@pytest.mark.filterwarnings("ignore::workbench.ScheduleWarning")
+@pytest.mark.parametrize("n", [8, 13, 56, 57, 224])
+def test_a_convolution_of_padded_tiles_is_built_at_every_size(n):
+    sch = wb.Schedule(parse(PADDED.format(n=n)))
+    sch.set_scope("P", 0, "shared")
+    f, h, w, *_ = sch.get_loops("O")
+    (h_0, h_1), (w_0, w_1) = sch.split(h, [None, 4]), sch.split(w, [None, 4])
+    sch.reorder(h_0, w_0, h_1, w_1)
+    sch.compute_at("P", w_0)
+    for loop, axis in ((f, "blockIdx.z"), (h_0, "blockIdx.y"), (w_0, "blockIdx.x"),
+                       (h_1, "threadIdx.y"), (w_1, "threadIdx.x")):  # fmt: skip
+        sch.bind(loop, axis)
+    wb.build(sch)
+
+
+def padded(n: int, m: int) -> wb.Schedule:
+    """A block `D` behind the copy that leaves the padding of `C` out, tile by tile."""
+    sch = wb.Schedule(
+        parse(f"""
+@T.prim_func
+def main(A: T.Buffer(({n}, {m}), "float32"), D: T.Buffer(({n}, {m}), "float32")):
+    C = T.alloc_buffer(({n}, {m}))
+    for i, j in T.grid({n}, {m}):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = A[vi, vj] + T.float32(1)
+    for i, j in T.grid({n}, {m}):
+        with T.block("D"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            D[vi, vj] = T.max(C[vi, vj], T.float32(0))
+""")
+    )
+    sch.pad_einsum("C", [16, 16])
+    i, j = sch.get_loops("C")
+    (i_0, i_1), (j_0, j_1) = sch.split(i, [None, 16]), sch.split(j, [None, 16])
+    sch.reorder(i_0, j_0, i_1, j_1)
+    sch.split(j_1, [4, 4])
+    sch.reverse_compute_at("C_pad", "j_1_0")
+    return sch
+
+
+@pytest.mark.parametrize("size", [(10, 13), (50, 37), (100, 100), (1000, 1000), (1000, 1002)])
+def test_what_follows_padding_moves_to_it_at_every_size(size):
+    padded(*size).reverse_compute_at("D", "j_1_0")
+
+
+@pytest.mark.parametrize("size", [(20, 20), (100, 100), (1000, 1000)])
+def test_what_reads_cells_that_are_left_out_stays_at_every_size(size):
+    text = padded(*size).func.script()
+    stop = size[1] // 4
+    sch = wb.Schedule(
+        parse(text.replace(f"j_0 * 4 + j_1_0 < {stop}", f"j_0 * 4 + j_1_0 < {stop - 1}"))
+    )
+    with pytest.raises(wb.ScheduleError, match="not all that it reads of C is made there"):
+        sch.reverse_compute_at("D", "j_1_0")

@@ -7,6 +7,7 @@ from math import gcd
 
 from workbench import arith
 from workbench.access.units import Bounds
+from workbench.arith.canonical import Sum
 from workbench.ir import BinOp, Const, Expr, Not, Var, dtypes
 
 _OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
@@ -57,11 +58,11 @@ def follows(goal: Expr, known: Sequence[Expr], dom: Bounds) -> bool:
     return arith.prove(goal >= 0, dom) or any(
         arith.prove(goal * scale + (scale - 1) - one * times >= 0, dom)
         for one in known
-        for scale, times in _scales(goal, one, dom)
+        for scale, times in scales(goal, one, dom)
     )
 
 
-def _scales(goal: Expr, one: Expr, dom: Bounds) -> set[tuple[int, int]]:
+def scales(goal: Expr, one: Expr, dom: Bounds) -> set[tuple[int, int]]:
     """By what to multiply `goal` and `one` so that both have a term equally often."""
     simplifier = arith.Simplifier(dom)
     mine, its = (simplifier.sum_of(e).digits for e in (goal, one))
@@ -75,11 +76,18 @@ def _scales(goal: Expr, one: Expr, dom: Bounds) -> set[tuple[int, int]]:
 def skips(gap: Expr, m: int, n: int, dom: Bounds) -> bool:
     """Whether `m` indices and `n` that begin `gap` before them are proved to have none in common.
 
-    By remainders: of what all terms are multiples of, or of the one modulo that two terms share.
+    By remainders: the terms that are multiples of a step make multiples of it, and among what the
+    others add up to there is none. Of two terms with one modulo, that is a step.
     """
-    total = arith.Simplifier(dom).sum_of(_without_modulo(gap))
-    step = gcd(*total.digits.values())
-    return step > 0 and all((total.const - common) % step for common in range(1 - m, n))
+    known = arith.Simplifier(dom)
+    total = known.sum_of(_without_modulo(gap))
+    factors = {abs(factor) for factor in total.digits.values()}
+    for step in sorted({gcd(*factors), *factors} - {0}, reverse=True):
+        others = {digit: factor for digit, factor in total.digits.items() if factor % step}
+        low, high = known.interval(Sum(others, total.const))
+        if low is not None and high is not None and (high + m - 1) // step * step <= low - n:
+            return True
+    return False
 
 
 def _without_modulo(gap: Expr) -> Expr:

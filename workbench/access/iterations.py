@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement, islice, product
 
 from workbench import arith
-from workbench.access.accesses import Access
-from workbench.access.cells import at_most, disjoint, lags
+from workbench.access.accesses import Access, Around, accesses
+from workbench.access.cells import at_most, disjoint, lags, of_unit
 from workbench.access.counters import one_to_one
 from workbench.access.made import made_there
 from workbench.access.units import (
@@ -22,11 +23,11 @@ from workbench.access.units import (
 from workbench.arith.evaluate import compiled
 from workbench.ir import (
     Buffer,
+    Const,
     Expr,
     For,
     SeqStmt,
     Stmt,
-    Var,
     free_vars,
 )
 from workbench.ir.places import inner
@@ -45,8 +46,30 @@ def apart(loop: For, unit: Unit, dom: Bounds) -> bool:
             for cell, sizes in unit.cells(buffer, "write")
         )
         or _instances_apart(loop, unit, dom)
+        or _stores_apart(loop, unit, dom)
         or _never_clash(loop, unit, dom)
     )
+
+
+def _stores_apart(loop: For, unit: Unit, dom: Bounds) -> bool:
+    """As `apart`, of the stores each for itself: the box that a block declares may hold more."""
+    parts = list(opened(unit))
+    dom = {**arith.loop_bounds([one for part in parts for one in part.loops], dom), **dom}
+    return not any(
+        _meets_another(loop, one, other, "write", buffer, dom)
+        for one, other in combinations_with_replacement(parts, 2)
+        for buffer in one.writes & other.writes & unit.writes
+        if one is not other or not _tells_turn(loop, one, dom)
+    )
+
+
+def _tells_turn(loop: For, unit: Unit, dom: Bounds) -> bool:
+    """Whether the cell of a bare store is proved to tell the turns of all loops that move it."""
+    ((cell, _),) = (box for buffer in unit.writes for box in unit.cells(buffer, "write"))
+    used = {v for index in cell for v in free_vars(index)}
+    if loop.loop_var not in used or not used <= dom.keys():
+        return False
+    return one_to_one(cell, {v: dom[v] for v in used}, {}, arith.joined(unit.holds))
 
 
 def _instances_apart(loop: For, unit: Unit, dom: Bounds) -> bool:
@@ -78,64 +101,85 @@ class Clash:
 
 
 def _never_clash(loop: For, unit: Unit, dom: Bounds) -> bool:
-    """Whether no two iterations of `loop` write one cell, all of them tried."""
-    used = used_by(unit) | {loop.loop_var}
-    if any(var not in dom for var in used) or decided_by_data(unit):
-        return False
-    if any(n < 0 for b in unit.writes for _, sizes in unit.cells(b, "write") for n in sizes):
-        return False  # a box whose size varies: which cells it has is not tried
-    few = arith.count_points(arith.ranges_of(used, dom)) <= arith.POINTS
-    return few and first_clash(loop, unit, dom) is None
+    """Whether no two iterations of `loop` write one cell of the boxes of `unit`, all of them tried.
 
-
-def used_by(unit: Unit) -> set[Var]:
-    """The variables that say which cells a unit writes, and when it runs."""
-    return {var for index in _tells(unit) for var in free_vars(index)}
-
-
-def decided_by_data(unit: Unit) -> bool:
-    """Whether what is in memory says which cells a unit writes, or when it runs."""
-    return any(map(arith.reads_memory, _tells(unit)))
-
-
-def _tells(unit: Unit) -> list[Expr]:
-    cells = [i for b in unit.writes for cell, _ in unit.cells(b, "write") for i in cell]
-    return [*cells, *unit.holds]
-
-
-def first_clash(loop: For, unit: Unit, dom: Bounds) -> Clash | None:
-    """The first two of the first iterations of `loop` that write one cell, of boxes of known size.
-
-    What was written is remembered with the turn of the loops around it, so that two iterations of
-    `loop` are compared in one turn of these only. Without a clash, none of the iterations that were
-    looked at writes what another one does: all there are, where they are at most `arith.POINTS`.
+    Not where data decide, or where the size of a box varies: which cells it has is not tried.
     """
-    inside = {other.loop_var for other in unit.loops}
-    used = [v for v in dom if v in used_by(unit) and v is not loop.loop_var]
-    around = [v for v in used if v not in inside]
-    names = [*around, loop.loop_var, *(v for v in used if v in inside)]
-    holds = [compiled(condition) for condition in unit.holds]
-    cells = [
-        (buffer, [compiled(i) for i in cell], sizes)
-        for buffer in unit.writes
-        for cell, sizes in unit.cells(buffer, "write")
-    ]
-    seen: dict[tuple[object, ...], int] = {}
+    sides = [one for buffer in unit.writes for one in of_unit(unit, buffer, "write", {})]
+    sizes = [n for buffer in unit.writes for _, box in unit.cells(buffer, "write") for n in box]
+    if any(decided_by_data(side) for side in sides) or any(size < 0 for size in sizes):
+        return False
+    used = [side.variables() | {loop.loop_var} for side in sides]
+    if any(not variables <= dom.keys() for variables in used):
+        return False
+    few = sum(arith.count_points(arith.ranges_of(one, dom)) for one in used) <= arith.POINTS
+    return few and first_clash(loop, sides, dom) is None
+
+
+def stored(unit: Unit, loop: For, dom: Bounds) -> tuple[list[Access[For]], Bounds]:
+    """The stores of `unit`, each made just where its guards hold, and the bounds of their loops.
+
+    Without those of which data, or what is not in `dom`, tell the cell or whether it is stored.
+    """
+    around = Around(loops=unit.loops, guards=unit.conditions)
+    found = [one for one in accesses(unit.stmt, around) if one.writes and one.buffer in unit.writes]
+    dom = {**arith.loop_bounds([each for one in found for each in one.loops], dom), **dom}
+    sides = [
+        replace(one, guards=(*one.guards, *(turn for each in (loop, *one.loops)
+                                            for turn in _turns(each))))
+        for one in found
+    ]  # fmt: skip
+    return [one for one in sides if one.variables() <= dom.keys() and not decided_by_data(one)], dom
+
+
+def _turns(loop: For) -> list[Expr]:
+    """What holds in the turns of a loop whose ends vary, of all values that its variable takes."""
+    if isinstance(loop.min, Const) and isinstance(loop.extent, Const):
+        return []
+    return [loop.loop_var >= loop.min, loop.loop_var < loop.min + loop.extent]
+
+
+def decided_by_data(side: Access[For]) -> bool:
+    """Whether what is in memory says which cells are touched, or when."""
+    return any(map(arith.reads_memory, (*side.indices, *side.guards)))
+
+
+def first_clash(loop: For, sides: Sequence[Access[For]], dom: Bounds) -> Clash | None:
+    """The first two of the first iterations of `loop` in which `sides` are at one cell.
+
+    Iterations of `loop` are compared in one turn of the loops around it only. Without a clash, none
+    of the iterations that were looked at touches what another one does: all there are, where they
+    are at most `arith.POINTS` for all sides together.
+    """
     most = arith.POINTS  # cut: product keeps all of each range in memory
-    ranges = {v: values[:most] for v, values in arith.ranges_of(names, dom).items()}
-    for env in islice(arith.points(ranges), most):
-        time = env[loop.loop_var]
-        if not all(test(env) for test in holds):
-            continue
-        turn = tuple(env[v] for v in around)
-        for buffer, indices, sizes in cells:
-            corner = [index(env) for index in indices]
-            for step in product(*(range(size) for size in sizes)):
-                place = tuple(c + d for c, d in zip(corner, step, strict=True))
-                before = seen.setdefault((turn, buffer, place), time)
-                if before != time:
-                    cell = ", ".join(map(str, place))
-                    return Clash(before, time, f"{buffer.name}[{cell}]")
+    used = {v: range(dom[v][0], min(dom[v][1] + 1, dom[v][0] + most)) for v in dom
+            if v is loop.loop_var or any(v in side.variables() for side in sides)}  # fmt: skip
+    inside = {each.loop_var for side in sides for each in side.loops}
+    around = {v: used[v] for v in used if v not in inside and v is not loop.loop_var}
+    ways = [
+        (side, {v: used[v] for v in used if v in inside and v in side.variables()},
+         [compiled(e) for e in side.guards], [compiled(e) for e in side.indices])
+        for side in sides
+    ]  # fmt: skip
+    left = most
+    for turn in arith.points(around):
+        seen: dict[tuple[object, ...], int] = {}
+        for time in used[loop.loop_var]:
+            for side, own, guards, indices in ways:
+                for one in islice(arith.points(own), left):
+                    left -= 1
+                    env = {**turn, loop.loop_var: time, **one}
+                    if not all(holds(env) for holds in guards):
+                        continue
+                    corner = [index(env) for index in indices]
+                    for step in product(*map(range, side.sizes)):
+                        place = tuple(c + d for c, d in zip(corner, step, strict=True))
+                        before = seen.setdefault((side.buffer, place), time)
+                        if before != time:
+                            cell = ", ".join(map(str, place))
+                            return Clash(before, time, f"{side.buffer.name}[{cell}]")
+            if left <= 0:
+                return None
     return None
 
 
@@ -234,10 +278,14 @@ def _told_apart(
     for index, size, mine, less in sides:
         one = separate(index, size, unit, loop, dom)
         other = separate(mine, less, user, loop, dom)
-        if one is None or other is None or not arith.equal(one.moving, other.moving, dom):
+        if one is None or other is None:
+            continue
+        shift = arith.simplify(one.moving - other.moving, dom)
+        if not isinstance(shift, Const):
             continue
         dom_of = {loop.loop_var: dom[loop.loop_var]}
-        reach = max(one.last, other.last) - min(one.first, other.first)
+        ahead = int(shift.value)
+        reach = max(one.last + ahead, other.last) - min(one.first + ahead, other.first)
         step = one.step if one.step == other.step else 1
         if reach < step and arith.is_injective([one.moving], dom_of) is True:
             return True

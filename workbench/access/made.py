@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 from weakref import WeakKeyDictionary
 
 from workbench import arith
-from workbench.access.accesses import Access
+from workbench.access.accesses import Access, accesses
 from workbench.access.cells import all_made, of_unit
 from workbench.access.counters import one_to_one, stopped, untangled, variables
-from workbench.access.facts import fact, facts, follows, positive
+from workbench.access.facts import fact, facts, follows, positive, scales
 from workbench.access.units import Bounds, Box, Unit, inside, same_cell, touched, units
 from workbench.ir import (
     BinOp,
@@ -29,7 +29,6 @@ from workbench.ir import (
     Var,
     binary,
     const,
-    free_vars,
     structural_equal,
     substitute,
     walk,
@@ -73,6 +72,38 @@ def made_there(
     return all_made(uses, made, buffer.shape, dom) is True
 
 
+def missed(turn: For, user: Iterable[Access[For]], buffer: Buffer, dom: Bounds) -> bool:
+    """Whether `user` is found to read a cell of `buffer` that an iteration of `turn` leaves out.
+
+    What varies around both has the same values in both; the first and the last ones of all are
+    looked at, and of the reads those that neither data nor a loop whose ends vary decide.
+    """
+    made = [
+        replace(one, guards=tuple(c for c in one.guards if not arith.reads_memory(c)))
+        for one in accesses(turn.body)
+        if one.writes and one.buffer is buffer
+    ]
+    reads = [one for one in user if not one.writes and one.buffer is buffer]
+    loops = dict.fromkeys(loop for one in (*made, *reads) for loop in one.loops)
+    varying = {loop for loop in loops if not _runs_fixed(loop)}
+    needed = [
+        one
+        for one in reads
+        if varying.isdisjoint(one.loops)
+        and not any(map(arith.reads_memory, (*one.indices, *one.guards)))
+    ]
+    first = {v: (low, min(high, low + 2)) for v, (low, high) in dom.items()}
+    last = {v: (max(low, high - 2), high) for v, (low, high) in dom.items()}
+    own = arith.loop_bounds(loops, dom)
+    return any(
+        all_made(needed, made, buffer.shape, {**few, **own}) is False for few in (first, last)
+    )
+
+
+def _runs_fixed(loop: For) -> bool:
+    return isinstance(loop.min, Const) and isinstance(loop.extent, Const)
+
+
 def alongside(made: Access[For], use: Access[For], dom: Bounds) -> bool:
     """Whether the loops of both count alike, and each turn of `use` is at the cell of `made` there.
 
@@ -83,7 +114,7 @@ def alongside(made: Access[For], use: Access[For], dom: Bounds) -> bool:
     theirs, moving = [loop.loop_var for loop in use.loops], made.cell_variables()
     for loop in made.loops:
         var, ends = loop.loop_var, dom.get(loop.loop_var)
-        if ends is None or not isinstance(loop.min, Const) or not isinstance(loop.extent, Const):
+        if ends is None or not _runs_fixed(loop):
             return False
         if ends[0] == ends[1] or var not in moving:
             same[var] = const(ends[0], var.type)
@@ -140,10 +171,7 @@ def filled(unit: Unit, buffer: Buffer, dom: Bounds) -> list[Filled]:
 
 
 def _whole(access: Access[For], dom: Bounds) -> Filled | None:
-    ends = [end for loop in access.loops for end in (loop.min, loop.extent)]
-    if not all(isinstance(end, Const) for end in ends) or any(
-        map(arith.reads_memory, access.indices)
-    ):
+    if not all(map(_runs_fixed, access.loops)) or any(map(arith.reads_memory, access.indices)):
         return None  # how often it runs varies, or where it writes
     own = {loop.loop_var: dom[loop.loop_var] for loop in access.loops if loop.loop_var in dom}
     if len(own) < len(access.loops):
@@ -233,8 +261,10 @@ def runs_for(
 
     `own` are the variables of `made` that run; any others stand still.
     """
-    if not {*made.sizes, *use.sizes} <= {1}:
+    if any(size != 1 for size in made.sizes) or not use.variables().isdisjoint(own):
         return False
+    use, within = _any_cell(use)
+    dom = {**dom, **within}
     known = facts(use.guards)
     known += [size - 1 - at for at, size in zip(use.indices, shape, strict=True)]
     for condition in (one for guard in made.guards for one in positive(guard)):
@@ -245,24 +275,35 @@ def runs_for(
     return True
 
 
+def _any_cell(use: Access[For]) -> tuple[Access[For], Bounds]:
+    """`use` at one cell of its box: a variable says which in each dimension; and their bounds."""
+    within = {
+        Var("d", index.dtype): (0, size - 1)
+        for index, size in zip(use.indices, use.sizes, strict=True)
+    }
+    indices = tuple(index + d for index, d in zip(use.indices, within, strict=True))
+    return replace(use, indices=indices, sizes=(1,) * len(indices)), within
+
+
 def _told_by_cell(
     goal: Expr, made: Access[For], use: Access[For], own: Collection[Var], dom: Bounds
 ) -> Iterator[Expr]:
-    """`goal`, a number of an iteration of `made`, as one of the cell that `use` shares with it.
+    """`goal`, a number of an iteration of `made`, as some of the cell that `use` shares with it.
 
     At that cell their indices are equal: what they differ in may be added in any multiple, and each
     index be solved for a variable that it has once. A variable that no index has is taken to be at
-    its start: one iteration is enough. Where none of `own` is left, all that write the cell agree.
+    its start: one iteration is enough. What is left of `own` may have any value: all that write the
+    cell agree. As an integer, `goal` is 0 or more where ``goal * scale > -scale``.
     """
     told = made.cell_variables()
-    solved: dict[Var, Expr] = {
-        var: const(dom[var][0], var.type) for var in own if var in dom and var not in told
-    }
-    for index, at in zip(made.indices, use.indices, strict=True):
+    start = {v: const(dom[v][0], v.type) for v in own if v in dom and v not in told}
+    solved: dict[Var, Expr] = {}
+    gaps = [at - index for index, at in zip(made.indices, use.indices, strict=True)]
+    for index, gap in zip(made.indices, gaps, strict=True):
         factors = arith.linear(index, own)
         for var, factor in factors[0].items() if factors else ():
-            if abs(factor) == 1 and var not in solved:
-                solved[var] = var + (at - index) * factor
+            if abs(factor) == 1 and var not in solved and var not in start:
+                solved[var] = var + gap * factor
                 break
     sizes = {
         int(node.b.value)
@@ -270,13 +311,15 @@ def _told_by_cell(
         for node in walk(index)
         if isinstance(node, BinOp) and node.op in ("//", "%") and isinstance(node.b, Const)
     }
-    for multiples in product((0, 1, *sizes), repeat=len(made.indices)):
+    goal = substitute(goal, start)
+    for multiples in product((0, 1, *sizes), repeat=len(gaps)):
         more = goal
-        for multiple, index, at in zip(multiples, made.indices, use.indices, strict=True):
-            more = more + (index - at) * multiple
-        more = arith.simplify(substitute(more, solved), dom)
-        if set(own).isdisjoint(free_vars(more)):
-            yield more
+        for multiple, gap in zip(multiples, gaps, strict=True):
+            more = more - gap * multiple
+        yield arith.simplify(substitute(more, solved), dom)
+    for gap in gaps:
+        for scale, times in scales(goal, gap, dom):
+            yield arith.simplify(goal * scale + (scale - 1) - gap * times, dom)
 
 
 # --- what a block surely writes -------------------------------------------------------------------

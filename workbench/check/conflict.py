@@ -8,18 +8,19 @@ from itertools import combinations
 from typing import Literal, TypeAlias
 
 from workbench import arith, script
+from workbench.access.accesses import accesses
 from workbench.access.cells import lags
 from workbench.access.iterations import (
     Clash,
     apart,
     carries,
     carries_own,
-    decided_by_data,
     feeds,
     first_clash,
-    used_by,
+    stored,
     written_together,
 )
+from workbench.access.made import missed
 from workbench.access.units import (
     Bounds,
     Cell,
@@ -189,10 +190,11 @@ def _spatial_loops(unit: Unit, loop: For) -> list[Var]:
 
 def _example(loop: For, unit: Unit, dom: Bounds) -> Clash | None:
     """Two iterations of `loop` that write one cell; other loops start afresh in both."""
-    if any(var not in dom for var in used_by(unit) | {loop.loop_var}) or decided_by_data(unit):
-        return None  # an iterator of a block around says where, and has no one value
+    if loop.loop_var not in dom:
+        return None
+    sides, dom = stored(unit, loop, dom)
     start = {var: (low, low) for var, (low, _) in dom.items() if var is not loop.loop_var}
-    return first_clash(loop, unit, {**dom, **start}) or first_clash(loop, unit, dom)
+    return first_clash(loop, sides, {**dom, **start}) or first_clash(loop, sides, dom)
 
 
 # --- from one unit to another --------------------------------------------------------------------
@@ -226,9 +228,12 @@ def _refuse_flow(
     ):
         return
     load = next(n for n in reader.loads if n.buffer is buffer)
-    one = doers[:-1] if doers != "threads" else "thread"
+    one = doers[:-1]
+    mine = {id(load) for load in reader.loads}
+    sure = missed(loop, (a for a in accesses(loop.body) if id(a.node) in mine), buffer, dom)
+    verb = "reads" if sure else "may read"
     raise Refusal(
-        f"{task}: `{reader.name}` reads parts of {buffer.name} that another {one} writes in "
+        f"{task}: `{reader.name}` {verb} parts of {buffer.name} that another {one} writes in "
         f"`{writers[0].name}`",
         loop,
         load,
@@ -239,14 +244,18 @@ def _refuse_flow(
             if doers == "threads" and buffer.scope == "local"
             else "give each block its own loop nest, so that one ends before the next begins"
         ),
-        detail=(
-            f"{buffer.name} is in local memory, which is one thread's own"
-            if buffer.scope == "local"
-            else "threads wait for each other after all their writes, not after each one's"
-            if _wait(buffer, doers)
-            else f"{buffer.name} is in {buffer.scope} memory, where no {doers} wait for others"
-        ),
+        detail=_why_not_there(buffer, doers)
+        if sure
+        else f"not proved: that each {one} writes all that it reads there",
     )
+
+
+def _why_not_there(buffer: Buffer, doers: Doers) -> str:
+    if buffer.scope == "local":
+        return f"{buffer.name} is in local memory, which is one thread's own"
+    if _wait(buffer, doers):
+        return "threads wait for each other after all their writes, not after each one's"
+    return f"{buffer.name} is in {buffer.scope} memory, where no {doers} wait for others"
 
 
 def _refuse_overwriting(

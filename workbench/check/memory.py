@@ -8,9 +8,10 @@ from itertools import combinations, product
 from math import prod
 
 from workbench import arith
+from workbench.access.accesses import Around, accesses
 from workbench.access.cells import never_meet
 from workbench.access.iterations import apart
-from workbench.access.made import made_there
+from workbench.access.made import made_there, missed
 from workbench.access.units import Unit, opened, touched, units
 from workbench.check.conflict import in_any_turn
 from workbench.check.finding import Finding
@@ -61,12 +62,12 @@ def private_errors(func: PrimFunc, nest: Nest) -> Iterator[Finding]:
         writers = [u for u in nest.units if buffer in u.writes]
         readers = [u for u in nest.units if buffer in u.reads]
         for writer, reader in product(writers, readers):
-            axis = _foreign(nest, writer, reader, buffer, kinds)
+            axis, verb = _foreign(nest, writer, reader, buffer, kinds)
             if axis.startswith("threadIdx"):
-                yield _fetch_error(buffer, writer, reader, axis)
+                yield _fetch_error(buffer, writer, reader, axis, verb)
                 return
             if axis:
-                yield _own_error(buffer, writer, reader, axis)
+                yield _own_error(buffer, writer, reader, axis, verb)
                 return
 
 
@@ -123,9 +124,9 @@ def scratch_errors(nest: Nest) -> Iterator[Finding]:
                 )
                 return
             for reader in readers:
-                axis = _foreign(nest, writer, reader, buffer, ("blockIdx",))
+                axis, verb = _foreign(nest, writer, reader, buffer, ("blockIdx",))
                 if axis:
-                    yield _block_error(buffer, writer, reader, axis)
+                    yield _block_error(buffer, writer, reader, axis, verb)
                     return
 
 
@@ -212,10 +213,10 @@ def _out_of_step(nest: Nest, one: Unit, other: Unit, buffer: Buffer) -> str:
     return ""
 
 
-def _own_error(buffer: Buffer, writer: Unit, reader: Unit, axis: str) -> Finding:
+def _own_error(buffer: Buffer, writer: Unit, reader: Unit, axis: str, verb: str) -> Finding:
     return Finding(
         "error",
-        f"`{reader.name}` reads cells of {buffer.name} that only other blocks write",
+        f"`{reader.name}` {verb} cells of {buffer.name} that only other blocks write",
         (writer.stmt, reader.stmt),
         hint=f"bind a loop around both `{writer.name}` and `{reader.name}` to {axis}",
         detail=f"each block has a {buffer.name} of its own in {buffer.scope} memory, and "
@@ -223,21 +224,21 @@ def _own_error(buffer: Buffer, writer: Unit, reader: Unit, axis: str) -> Finding
     )
 
 
-def _block_error(buffer: Buffer, writer: Unit, reader: Unit, axis: str) -> Finding:
+def _block_error(buffer: Buffer, writer: Unit, reader: Unit, axis: str, verb: str) -> Finding:
     return Finding(
         "error",
-        f"`{reader.name}` reads cells of {buffer.name} that other blocks write in the same kernel",
+        f"`{reader.name}` {verb} cells of {buffer.name} that other blocks write in the same kernel",
         (writer.stmt, reader.stmt),
         hint=f"give `{reader.name}` its own nest of loops: it then runs when the first is done",
         detail=f"`{writer.name}` spreads {buffer.name} over {axis}, and nothing orders blocks",
     )
 
 
-def _fetch_error(buffer: Buffer, writer: Unit, reader: Unit, axis: str) -> Finding:
+def _fetch_error(buffer: Buffer, writer: Unit, reader: Unit, axis: str, verb: str) -> Finding:
     load = next(n for n in reader.loads if n.buffer is buffer)
     return Finding(
         "error",
-        f"`{reader.name}` reads cells of {buffer.name} that other threads hold in registers",
+        f"`{reader.name}` {verb} cells of {buffer.name} that other threads hold in registers",
         (writer.stmt, load),
         hint=f'share it: sch.set_scope({string(writer.name)}, 0, "shared")',
         detail=f"local memory is one thread's own; `{writer.name}` gives each its part over {axis}",
@@ -250,8 +251,11 @@ def _foreign(
     reader: Unit,
     buffer: Buffer,
     kinds: Sequence[str],
-) -> str:
-    """The axis over which `writer` spreads what one thread of `reader` needs; "" for none."""
+) -> tuple[str, str]:
+    """The axis over which `writer` spreads what one thread of `reader` needs; "" for none.
+
+    And what to say of it: that `reader` reads such cells, or that it may, where it is not proved.
+    """
     for loop in (loop for kind in kinds for loop in nest.doers(writer, kind)[0]):
         other = next((o for o in reversed(reader.loops) if o.thread == loop.thread), None)
         if other is loop:
@@ -263,8 +267,9 @@ def _foreign(
         reads = other.body if other else _outside(reader, loop)
         same: dict[Var, Expr] = {other.loop_var: loop.loop_var} if other else {}
         if not made_there(loop.body, reads, buffer, nest.dom, same):
-            return loop.thread
-    return ""
+            sure = missed(loop, accesses(reads, Around(values=same)), buffer, nest.dom)
+            return loop.thread, "reads" if sure else "may read"
+    return "", ""
 
 
 def _outside(reader: Unit, loop: For) -> Stmt:
