@@ -9,11 +9,12 @@ import pytest
 
 import workbench as wb
 from benchmarks.matmuls import blocking, matmul
-from tests.widgets.programs import ADD, WINDOW, bind_both, parse, window_steps
+from tests.widgets.programs import ADD, WINDOW, bind_both, parse, send, window_steps
 from workbench import lesson
 from workbench.diag import Fail
 from workbench.schedule import Schedule
 from workbench.widgets import Question
+from workbench.widgets.question import NOT_SURE
 
 CHOICES = ("block 1, thread 1", "block 2, thread 1", "time step 5")
 
@@ -55,6 +56,28 @@ def test_a_lessons_question_is_answered_by_the_program_asked_about_and_by_no_oth
     )
 
 
+@pytest.mark.parametrize(("name", "factors"), [("vector_2_4", [2, 4]), ("vector_4_2", [4, 2])])
+def test_each_wrong_choice_is_told_when_it_would_be_right(name: str, factors: list[int]):
+    """Of the lessons' other questions, tests/lessons has the programs."""
+    question = lesson.question(name)
+    verdict = question.judge(add_bound(factors).func)
+    assert verdict is not None
+    for choice in question.choices:
+        head, said = verdict.told(choice)
+        if choice == verdict.truth:
+            assert (head, said) == ("✓ You were right.", "")
+        elif choice == NOT_SURE:
+            assert (head, said) == (f"The program says “{verdict.truth}”.", "")
+        else:
+            assert f"“{choice}” would be right " in said, said
+    first, (rows, columns) = question.choices[0], factors
+    other = [1, 8] if rows == 2 else [2, 4]
+    assert verdict.told(first)[1] == (
+        f"You said “{first}”; the program says “block {5 // columns}, thread 1”. "
+        f"“{first}” would be right after split(i, {other})."
+    )
+
+
 def test_two_loops_that_change_places_are_another_program():
     sch = Schedule(parse(ADD))
     i_0, i_1 = sch.split("i", factors=[4, 2])
@@ -89,6 +112,21 @@ def test_a_verdict_stays_on_the_path_and_is_not_given_on_a_branch():
     assert lab.at == 6 and lab.page_6["verdict"] is None
     lab.at = 3
     assert lab.page_3["verdict"]["text"] == "block 1, thread 1"
+
+
+def test_an_answer_stays_once_a_program_has_decided_it():
+    """Also where one goes back to the start and answers again."""
+    lab = wb.lab(Schedule(parse(ADD)), question=lesson.question("vector_2_4"))
+    name = lab.setup["question"]["name"]
+    for choice in (3, 0):
+        send(lab, do="answer", name=name, choice=choice)
+    bind_both(lab, "[2, 4]")
+    lab.at = 0
+    send(lab, do="answer", name=name, choice=1)
+    assert lab.status["error"]["headline"] == (
+        "Can't change the answer: a program of the history has decided it."
+    )
+    assert lab.answers == lab.history.answers == {name: "block 0, thread 5"}
 
 
 def test_it_is_undecided_until_block_and_thread_are_bound():
@@ -173,7 +211,7 @@ def test_a_number_that_no_choice_has_is_said_without_an_explanation():
 
 
 def test_the_lessons_questions_have_names():
-    assert lesson.question("window_bound").choices == ("once", "3 times", "128 times")
+    assert lesson.question("window_bound").choices == ("once", "3 times", "130 times", "not sure")
     with pytest.raises(Fail) as refused:
         lesson.question("window")
     assert str(refused.value).splitlines()[0] == "Can't find the question 'window'."

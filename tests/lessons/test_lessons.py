@@ -17,6 +17,7 @@ from nbclient import NotebookClient
 import workbench as wb
 import workbench.lesson
 from workbench.widgets import Lab, Question
+from workbench.widgets.question import NOT_SURE
 
 ROOT = Path(__file__).parents[2]
 LESSONS = sorted((ROOT / "lessons").glob("[0-9]*.ipynb"))
@@ -190,6 +191,9 @@ def test_each_question_is_decided_by_the_steps_it_asks_for(path: Path, monkeypat
         assert "choose" in question.todo or question.judge(start.func) is None, question.text
         found.append(verdicts[0].truth if verdicts else "")
         assert not verdicts or verdicts[0].truth in question.choices
+        for verdict in verdicts[:1]:
+            wrong = set(question.choices) - {verdict.truth, NOT_SURE}
+            assert wrong <= set(verdict.wrong), (question.text, wrong - set(verdict.wrong))
     assert found == ANSWERS[path.name]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from math import prod
 from typing import Literal
 
@@ -21,8 +22,29 @@ from workbench.ir import (
     walk,
 )
 from workbench.widgets import Question, Verdict
+from workbench.widgets.question import NOT_SURE
 
 Judge = Callable[[PrimFunc], Verdict | None]
+Measure = Callable[[PrimFunc], str]
+"""A number or a name that a program decides, in the words of the choices."""
+Others = Callable[[], Mapping[str, PrimFunc]]
+"""Programs for which other choices are true, by the words that end "… would be right"."""
+Slips = Callable[[PrimFunc], Mapping[str, str]]
+"""Choices that no other program makes true: what each of them is, of the program asked about."""
+
+
+def would_be_right(measure: Measure, others: Mapping[str, PrimFunc]) -> dict[str, str]:
+    """What `measure` finds for each of the `others`: "“3 times” would be right without a copy."."""
+    found: dict[str, str] = {}
+    for words, func in others.items():
+        found.setdefault(measure(func), words)
+    return {choice: f"“{choice}” would be right {words}." for choice, words in found.items()}
+
+
+def _wrong(measure: Measure, others: Others | None, slips: Slips | None) -> Slips:
+    """What is said of the choices that are not true, worked out once it is needed."""
+    known = cache(lambda: would_be_right(measure, others()) if others else {})
+    return lambda func: {**known(), **(slips(func) if slips else {})}
 
 
 def nests(func: PrimFunc) -> dict[str, str]:
@@ -62,30 +84,49 @@ def who_computes(
     *,
     steps: str,
     asked: Mapping[str, str] | None = None,
+    others: Others | None = None,
+    slips: Slips | None = None,
 ) -> Question:
     """Ask which block and thread compute one cell of `buffer` after `steps`.
 
     The program decides it as soon as it binds both a block's and a thread's axis; with `asked`,
     only the program that has just these `nests`. Choices are written as pictures label cells:
-    "block 1, thread 1".
+    "block 1, thread 1". `others` and `slips` say what is true of the wrong ones.
     """
     index = tuple(int(k) for k in (cell if isinstance(cell, Iterable) else (cell,)))
     name = f"{buffer}[{', '.join(map(str, index))}]"
+    wrong = _wrong(lambda func: who_is(func, buffer, index), others, slips)
 
     def judge(func: PrimFunc) -> Verdict | None:
-        found = next((c for c in insight.who(func, buffer).cells if c.index == index), None)
+        found = _cell(func, buffer, index)
         if found is None or found.block is None or found.thread is None:
             return None
-        return Verdict(found.label, _why(func, buffer, found))
+        return Verdict(found.label, _why(func, buffer, found), wrong(func))
 
     return Question(
         name=f"who computes {name} after {steps}",
         text=f"after {steps}, who computes {name}?",
-        choices=choices,
+        choices=(*choices, NOT_SURE),
         judge=_of(asked, judge),
         todo=_todo(f"apply {steps}, and watch {name}", asked),
         cell=(buffer, index),
     )
+
+
+def who_is(func: PrimFunc, buffer: str, index: tuple[int, ...]) -> str:
+    """Who computes the cell, as pictures label it."""
+    found = _cell(func, buffer, index)
+    return found.label if found else ""
+
+
+def why_who(func: PrimFunc, buffer: str, index: tuple[int, ...]) -> str:
+    """Why it is who computes the cell: the index of the store, read with the loops' values."""
+    found = _cell(func, buffer, index)
+    return _why(func, buffer, found) if found else ""
+
+
+def _cell(func: PrimFunc, buffer: str, index: tuple[int, ...]) -> Cell | None:
+    return next((c for c in insight.who(func, buffer).cells if c.index == index), None)
 
 
 def _why(func: PrimFunc, buffer: str, cell: Cell) -> str:
@@ -153,33 +194,44 @@ def how_many_loads(
     threads: int = 1,
     stage: str | None = None,
     asked: Mapping[str, str] | None = None,
+    others: Others | None = None,
+    slips: Slips | None = None,
 ) -> Question:
     """Ask how often an element of `buffer` is loaded, or how often one block loads from it.
 
     The program decides it once it binds `threads` loops to threadIdx.x and, where `stage` is
     given, has a block of that name under a bound loop; with `asked`, only the program that has just
-    these `nests`. `why` explains numbers that may come out.
+    these `nests`. `why` explains numbers that may come out, `others` and `slips` wrong choices.
     """
+    wrong = _wrong(lambda func: load_times(func, buffer, by), others, slips)
 
     def judge(func: PrimFunc) -> Verdict | None:
         nodes = list(walk(func.body))
         bound = sum(isinstance(n, For) and n.thread == "threadIdx.x" for n in nodes)
         if bound != threads or (stage is not None and stage not in _stages(func)):
             return None
-        loads = loads_of(func, buffer)
-        of = _blocks(func) if by == "block" else _cells(func, buffer)
-        number = round(loads / of)
-        truth = f"about {times(number)}" if by == "block" and loads % of else times(number)
-        told = f"{_loaded(buffer, loads, of, by)}. {why.get(number, '')}"
-        return Verdict(truth, told.rstrip())
+        loads, of = loads_of(func, buffer), _of_each(func, buffer, by)
+        told = f"{_loaded(buffer, loads, of, by)}. {why.get(round(loads / of), '')}"
+        return Verdict(load_times(func, buffer, by), told.rstrip(), wrong(func))
 
     return Question(
         name=f"loads of {buffer} after {steps}",
         text=text,
-        choices=tuple(map(times, choices)),
+        choices=(*map(times, choices), NOT_SURE),
         judge=_of(asked, judge),
         todo=_todo(steps, asked),
     )
+
+
+def load_times(func: PrimFunc, buffer: str, by: Literal["element", "block"]) -> str:
+    """How often an element of `buffer` is loaded, or one block loads from it, in words."""
+    loads, of = loads_of(func, buffer), _of_each(func, buffer, by)
+    about = "about " if by == "block" and loads % of else ""
+    return f"{about}{times(round(loads / of))}"
+
+
+def _of_each(func: PrimFunc, buffer: str, by: Literal["element", "block"]) -> int:
+    return _blocks(func) if by == "block" else _cells(func, buffer)
 
 
 def times(number: int) -> str:
@@ -222,13 +274,16 @@ def how_often_used(
     axes: tuple[str, ...] = ("threadIdx.x",),
     stage: str | None = None,
     asked: Mapping[str, str] | None = None,
+    others: Others | None = None,
+    slips: Slips | None = None,
 ) -> Question:
     """Ask how often the first thread (or the first block) reads each element of `buffer` it needs.
 
     The program decides it once loops are bound to all of `axes` and, where `stage` is given, it
     has a block of that name under a bound loop; with `asked`, only the program that has just these
-    `nests`. `why` explains numbers that may come out.
+    `nests`. `why` explains numbers that may come out, `others` and `slips` wrong choices.
     """
+    wrong = _wrong(lambda func: use_times(func, buffer, by), others, slips)
 
     def judge(func: PrimFunc) -> Verdict | None:
         if not _bound(func) >= set(axes) or (stage is not None and stage not in _stages(func)):
@@ -236,18 +291,23 @@ def how_often_used(
         reads, cells = _reads_of_one(func, buffer, by)
         if not cells:
             return None
-        number = round(reads / cells)
         who = f"the first {by} reads {cells:,} elements of {buffer}, {reads:,} times in all"
-        told = f"{who}. {why.get(number, '')}"
-        return Verdict(times(number), told.rstrip())
+        told = f"{who}. {why.get(round(reads / cells), '')}"
+        return Verdict(times(round(reads / cells)), told.rstrip(), wrong(func))
 
     return Question(
         name=f"uses of {buffer} by a {by} after {steps}",
         text=text,
-        choices=tuple(map(times, choices)),
+        choices=(*map(times, choices), NOT_SURE),
         judge=_of(asked, judge),
         todo=_todo(steps, asked),
     )
+
+
+def use_times(func: PrimFunc, buffer: str, by: Literal["block", "thread"]) -> str:
+    """How often the first block or thread reads each element of `buffer` it needs, in words."""
+    reads, cells = _reads_of_one(func, buffer, by)
+    return times(round(reads / cells)) if cells else ""
 
 
 def _bound(func: PrimFunc) -> set[str | None]:

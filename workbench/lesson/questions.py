@@ -5,8 +5,19 @@ A lesson's cell names its question only, so that nobody reads the answer with th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from workbench.diag import Fail
-from workbench.lesson.predict import how_many_loads, how_often_used, who_computes
+from workbench.ir import PrimFunc
+from workbench.lesson.predict import (
+    Others,
+    how_many_loads,
+    how_often_used,
+    loads_of,
+    times,
+    who_computes,
+)
+from workbench.lesson.programs import bound, elementwise, fetched, product, tiled, window
 from workbench.widgets import Question
 
 
@@ -29,12 +40,99 @@ LOCAL = {
 }
 SHARED = "ax0_ax1_fused_0 1, ax0_ax1_fused_1 4 threadIdx.x, ax0_ax1_fused_2 4"
 
+
+def eight(*factors: tuple[int | None, int]) -> Others:
+    """Lesson 1's vector after other splits, and before any."""
+
+    def made() -> Mapping[str, PrimFunc]:
+        start = elementwise(8)
+        others = {f"after split(i, {list(f)})": bound(start, f) for f in factors}
+        return {**others, "before any loop is bound": start}
+
+    return made
+
+
+def windows() -> Mapping[str, PrimFunc]:
+    """Lesson 2's programs, and what each of them is."""
+    start = window(1024, 3)
+    return {
+        "if no block kept a copy: three loads for each of its outputs": bound(start, (None, 128)),
+        "if every thread fetched all that its block needs": fetched(start, 128, together=False),
+        "if the threads of a block fetched each cell once, together": fetched(start, 128),
+    }
+
+
+def rounds(func: PrimFunc) -> Mapping[str, str]:
+    """Two slips on the rounds in which lesson 2's threads fetch."""
+    threads, cells = 128, loads_of(func, "A") // 8
+    carriers = -(-cells // threads) * threads
+    return {
+        times(threads): f"{threads} is one cell for each thread: the outputs of {threads} threads "
+        f"need {cells} cells.",
+        times(carriers): f"{carriers} is how often the two loops run together; where they are past "
+        f"the last of the {cells} cells, `T.where` lets nothing be loaded.",
+    }
+
+
+def small(*tiles: int) -> dict[str, PrimFunc]:
+    """Lesson 3's product by square tiles for each thread, in blocks of 2 x 2 threads."""
+    return {f"with {v} x {v} outputs for a thread": tiled(MATMUL, (v, v), (2, 2), 2) for v in tiles}
+
+
+def bound_tiles() -> Mapping[str, PrimFunc]:
+    """Lesson 3's product by threads that keep what they load for one k."""
+    kept = {
+        f"with {v} x {v} outputs for a thread that keeps what it loads": tiled(
+            MATMUL, (v, v), (2, 2), 2, copies="local"
+        )
+        for v in (2, 4)
+    }
+    whole = tiled(MATMUL, (2, 2), (4, 4), 4, copies="together")
+    return {**kept, "if the threads of one block fetched each element once, together": whole}
+
+
+def blocks_of(*sides: int) -> Others:
+    """Lesson 4's product with other blocks of outputs."""
+    return lambda: {
+        f"with {n} x {n} outputs for a block": tiled(MATMUL, (1, 1), (n, n), 4) for n in sides
+    }
+
+
+def fetches() -> Mapping[str, PrimFunc]:
+    """Lesson 4's two ways to fetch a tile of A."""
+    return {
+        "if the threads of a block fetched each element once, together": tiled(
+            MATMUL, (2, 2), (2, 2), 4, copies="together"
+        ),
+        "if every thread fetched the whole tile": tiled(MATMUL, (2, 2), (2, 2), 4, copies="each"),
+    }
+
+
+def tile_of_a_block(func: PrimFunc) -> Mapping[str, str]:
+    """Two slips on what lesson 4's block of 4 x 4 outputs fetches, in two steps of k_0."""
+    step = 4 * 4
+    return {
+        times(step): f"{step} is one tile of 4 x 4, and a block fetches one in each of the 2 steps "
+        "of `k_0`.",
+        times(2 * step // 4): f"{2 * step // 4} counts instructions: each loads four elements.",
+    }
+
+
+def both_inputs(func: PrimFunc) -> Mapping[str, str]:
+    """A slip on the loads of lesson 3's first program."""
+    both = (loads_of(func, "A") + loads_of(func, "B")) // 64
+    return {times(both): f"{both} counts the loads of A and of B together."}
+
+
+MATMUL = product(8, 8, 8)
+
 VECTOR_ADD = {
     "vector_2_4": who_computes(
         "C",
         5,
         ("block 0, thread 5", "block 1, thread 1", "block 5, thread 0", "time step 5"),
         steps=f"split(i, [2, 4]), {BINDS}",
+        others=eight((1, 8), (8, 1)),
         asked={"C": "i_0 2 blockIdx.x, i_1 4 threadIdx.x"},
     ),
     "vector_4_2": who_computes(
@@ -42,6 +140,7 @@ VECTOR_ADD = {
         5,
         ("block 1, thread 1", "block 2, thread 1", "block 5, thread 0", "block 1, thread 2"),
         steps=f"split(i, [4, 2]), {BINDS}",
+        others=eight((2, 4), (8, 1), (None, 3)),
         asked={"C": "i_0 4 blockIdx.x, i_1 2 threadIdx.x"},
     ),
 }
@@ -50,8 +149,9 @@ WINDOW_SUM = {
     "window_bound": how_many_loads(
         "A",
         "with one thread for each output, how often is an inner element of A loaded?",
-        (1, 3, 128),
+        (1, 3, 130),
         by="element",
+        others=windows,
         steps="split i by [None, 128] and bind both loops",
         why={
             3: "Each of the 1024 threads loads its own three, whatever its neighbours have loaded: "
@@ -64,6 +164,7 @@ WINDOW_SUM = {
         "after cache_read and compute_at under i_1, how often does one block load from A?",
         (130, 384, 16_640),
         by="block",
+        others=windows,
         steps="apply cache_read (A, shared) to block C, and compute_at of A_shared to i_1",
         stage="A_shared",
         why={
@@ -79,6 +180,8 @@ WINDOW_SUM = {
         "block load from A?",
         (128, 130, 256, 384),
         by="block",
+        others=windows,
+        slips=rounds,
         steps="split ax0 by [None, 128] and bind ax0_1 to threadIdx.x",
         threads=2,
         why={
@@ -93,8 +196,10 @@ LOCAL_BLOCKING = {
     "matmul_bound": how_many_loads(
         "A",
         "with one thread for each output, how often is each element of A loaded?",
-        (1, 2, 8, 64),
+        (1, 2, 8, 16),
         by="element",
+        others=bound_tiles,
+        slips=both_inputs,
         steps="bind i to threadIdx.y and j to threadIdx.x",
         why={
             8: "A[0, 0] is wanted for all of row 0, C[0, 0] to C[0, 7]: eight threads, and each of "
@@ -107,6 +212,10 @@ LOCAL_BLOCKING = {
         "after the four binds, how often does one thread use each element of A that it needs?",
         (1, 2, 4, 8),
         by="thread",
+        others=lambda: {
+            **small(1, 4),
+            "with all outputs for one thread": tiled(MATMUL, (8, 8), (1, 1), 2),
+        },
         steps="bind i_0 and j_0 to blockIdx.y and blockIdx.x, i_1 and j_1 to threadIdx.y and "
         "threadIdx.x",
         axes=("threadIdx.x", "threadIdx.y"),
@@ -128,6 +237,7 @@ SHARED_BLOCKING = {
         "how often does one block read each element of A that it needs?",
         (1, 2, 4, 8),
         by="block",
+        others=blocks_of(1, 2, 8),
         steps="go to the step marked local, and in the picture of the tiles choose block (0, 0), "
         "then one thread after the other",
         stage="C_local",
@@ -141,8 +251,10 @@ SHARED_BLOCKING = {
     "matmul_fetched": how_many_loads(
         "A",
         "after cache_read and compute_at under k_0, how often does one block load from A?",
-        (32, 64, 128),
+        (16, 32, 128),
         by="block",
+        others=fetches,
+        slips=tile_of_a_block,
         steps="apply cache_read (A, shared) to block C, and compute_at of A_shared to k_0",
         stage="A_shared",
         why={
@@ -156,6 +268,8 @@ SHARED_BLOCKING = {
         "after fuse, split by [None, 4, 4] and bind, how often does one block load from A?",
         (8, 16, 32, 128),
         by="block",
+        others=fetches,
+        slips=tile_of_a_block,
         steps="fuse ax0 and ax1, split by [None, 4, 4], vectorize the last, bind the middle loop",
         threads=2,
         stage="A_shared",

@@ -21,7 +21,6 @@ from workbench.widgets.memo import memo
 from workbench.widgets.names import Keys, Names, names_of, place_text, places_of
 from workbench.widgets.pictures import axes_of, picture_name, picture_pane, who_name, written
 from workbench.widgets.question import Question
-from workbench.widgets.question import Verdict as Answer
 from workbench.widgets.text import Lines
 from workbench.widgets.texts import text_pane
 from workbench.widgets.view import View
@@ -189,16 +188,8 @@ def _verdict(node: HistoryNode, question: Question | None) -> dict[str, Any] | N
         return None
     known = verdict.truth in question.choices
     truth = question.choices.index(verdict.truth) if known else None
-    told = [_told_of(choice, verdict) for choice in question.choices]
+    told = [[f"{head} ", said] for head, said in map(verdict.told, question.choices)]
     return {"truth": truth, "text": verdict.truth, "why": verdict.why, "told": told}
-
-
-def _told_of(choice: str, verdict: Answer) -> list[str]:
-    """What is told, in bold and not, to who gave that answer."""
-    if choice == verdict.truth:
-        return ["✓ You were right. ", ""]
-    said = f"You said “{choice}”; the program says “{verdict.truth}”."
-    return ["✕ It came out differently. ", said]
 
 
 def _offer(

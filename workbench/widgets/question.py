@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 from workbench.ir import PrimFunc
 from workbench.schedule.history import History
 
+NOT_SURE = "not sure"  # the last choice of every question, and as good as any other
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The true answer, in the words of the choices (though it may be none of them), and why."""
+    """The true answer, in the words of the choices (though it may be none of them), and why.
+
+    `wrong` says of other choices when they would be true.
+    """
 
     truth: str
     why: str
+    wrong: Mapping[str, str] = field(default_factory=dict)
+
+    def told(self, choice: str) -> tuple[str, str]:
+        """What is said to one who chose it: the outcome, and what there is to say of the choice."""
+        if choice == self.truth:
+            return "✓ You were right.", ""
+        if choice == NOT_SURE:
+            return f"The program says “{self.truth}”.", ""
+        said = f"You said “{choice}”; the program says “{self.truth}”."
+        return "✕ It came out differently.", f"{said} {self.wrong.get(choice, '')}".rstrip()
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question with its choices.
+    """One question with its choices, the last of them NOT_SURE.
 
     `judge` looks at a program and gives the verdict, or None while the program does not decide it
     yet. `name` is the key of the learner's answer in the saved history; `cell` is the cell of a
@@ -48,3 +63,8 @@ def along(question: Question | None, history: History) -> Question | None:
         return next((v for node in path if (v := judge(node.func)) is not None), None)
 
     return replace(question, judge=first)
+
+
+def decided(question: Question, history: History) -> bool:
+    """Whether a program of `history` decides the question: then it is too late for a prediction."""
+    return any(question.judge(node.func) is not None for node in history)

@@ -19,7 +19,7 @@ from workbench.widgets.asked import chosen, part
 from workbench.widgets.compare import comparison, functions, title
 from workbench.widgets.keeping import Keeping
 from workbench.widgets.page import Desk, page, said, tree
-from workbench.widgets.question import Question, along
+from workbench.widgets.question import Question, along, decided
 from workbench.widgets.run import Progress, Runner
 from workbench.widgets.setup import LABELS, device_text, known, question_data, said_of, split_panes
 from workbench.widgets.texts import refusal
@@ -255,6 +255,11 @@ class Session:
         question = self.desk.question
         if question is None or name != question.name or not 0 <= choice < len(question.choices):
             raise Fail("Can't take the answer: the lab asks no such question", hint="choose one")
+        if name in self.history.answers and decided(question, self.history):
+            raise Fail(
+                "Can't change the answer: a program of the history has decided it",
+                hint="your first answer is kept, for you to compare",
+            )
         self.history.answers[name] = question.choices[choice]
         self._put(answers=dict(self.history.answers))
         self._offer_again()

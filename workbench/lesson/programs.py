@@ -1,0 +1,136 @@
+"""Programs that questions are about, and schedules of them: what is asked, and what is not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from workbench import script
+from workbench.ir import PrimFunc
+from workbench.schedule import Schedule
+
+
+def elementwise(length: int, formula: str = "A[v] + B[v]", output: str = "C") -> PrimFunc:
+    """Each cell of the output from those of the inputs in the formula."""
+    names = [name for name in "ABX" if f"{name}[" in formula]
+    params = ", ".join(f'{name}: T.Buffer(({length},), "float32")' for name in (*names, output))
+    return _parsed(
+        f"def main({params}):",
+        f"    for i in range({length}):",
+        f'        with T.block("{output}"):',
+        f"            v = T.axis.spatial({length}, i)",
+        f"            {output}[v] = {formula}",
+    )
+
+
+def window(outputs: int, width: int, stride: int = 1) -> PrimFunc:
+    """Each output the sum of `width` neighbours, `stride` cells on from those of the one before."""
+    cells = (outputs - 1) * stride + max(width, stride)
+    first = "v" if stride == 1 else f"v * {stride}"
+    terms = (f"A[{first} + {k}]" if k else f"A[{first}]" for k in range(width))
+    return _parsed(
+        f'def main(A: T.Buffer(({cells},), "float32"), B: T.Buffer(({outputs},), "float32")):',
+        f"    for i in range({outputs}):",
+        '        with T.block("C"):',
+        f"            v = T.axis.spatial({outputs}, i)",
+        f"            B[v] = {' + '.join(terms)}",
+    )
+
+
+def product(
+    rows: int, columns: int, summed: int, *, term: str = "A[vi, vk] * B[vk, vj]"
+) -> PrimFunc:
+    """A matrix of sums of `term`; with B[vj, vk] in it, B lies the other way."""
+    b = (columns, summed) if "B[vj" in term else (summed, columns)
+    return _parsed(
+        f'def main(A: T.Buffer(({rows}, {summed}), "float32"), B: T.Buffer({b}, "float32"),',
+        f'         C: T.Buffer(({rows}, {columns}), "float32")):',
+        f"    for i, j, k in T.grid({rows}, {columns}, {summed}):",
+        '        with T.block("C"):',
+        '            vi, vj, vk = T.axis.remap("SSR", [i, j, k])',
+        "            with T.init():",
+        "                C[vi, vj] = T.float32(0)",
+        f"            C[vi, vj] = C[vi, vj] + {term}",
+    )
+
+
+def _parsed(*lines: str) -> PrimFunc:
+    func = script.parse("\n".join(("@T.prim_func", *lines)))
+    assert isinstance(func, PrimFunc)
+    return func
+
+
+def bound(
+    func: PrimFunc,
+    factors: Sequence[int | None],
+    axes: tuple[str, str] = ("blockIdx.x", "threadIdx.x"),
+) -> PrimFunc:
+    """The only loop split in two and bound."""
+    return _bound(func, factors, axes).func
+
+
+def _bound(func: PrimFunc, factors: Sequence[int | None], axes: tuple[str, str]) -> Schedule:
+    sch = Schedule(func)
+    for loop, axis in zip(sch.split("i", factors=list(factors)), axes, strict=True):
+        sch.bind(loop, axis)
+    return sch
+
+
+def fetched(func: PrimFunc, threads: int, *, together: bool = True) -> PrimFunc:
+    """A window's inputs in shared memory, fetched by all threads together or by each for itself."""
+    sch = _bound(func, (None, threads), ("blockIdx.x", "threadIdx.x"))
+    fetch = sch.cache_read("C", 0, "shared")
+    sch.compute_at(fetch, "i_1")
+    if together:
+        _, inner = sch.split(sch.get_loops(fetch)[-1], factors=[None, threads])
+        sch.bind(inner, "threadIdx.x")
+    return sch.func
+
+
+def one_each(func: PrimFunc) -> PrimFunc:
+    """A product with a thread for each output, all in one block."""
+    sch = Schedule(func)
+    sch.bind("i", "threadIdx.y")
+    sch.bind("j", "threadIdx.x")
+    return sch.func
+
+
+def tiled(
+    func: PrimFunc,
+    tile: tuple[int, int],
+    threads: tuple[int, int],
+    depth: int,
+    *,
+    copies: str = "",
+) -> PrimFunc:
+    """A product by tiles of outputs, their sums in registers.
+
+    `copies` says what becomes of A and B: "" nothing, "local": each thread keeps what it loads
+    for one k; "each": each thread fetches the block's whole tile of A to shared memory;
+    "together": the threads fetch both tiles together. With the last two a block's threads have one
+    number.
+    """
+    sch = Schedule(func)
+    block = sch.get_block("C")
+    write_back = sch.cache_write(block, 0, "local")
+    i, j, k = sch.get_loops(block)
+    i_0, i_1, i_2 = sch.split(i, factors=[None, threads[0], tile[0]])
+    j_0, j_1, j_2 = sch.split(j, factors=[None, threads[1], tile[1]])
+    k_0, k_1 = sch.split(k, factors=[None, depth])
+    sch.reorder(i_0, j_0, i_1, j_1, k_0, k_1, i_2, j_2)
+    sch.reverse_compute_at(write_back, j_1)
+    sch.bind(i_0, "blockIdx.y")
+    sch.bind(j_0, "blockIdx.x")
+    if copies in ("", "local"):
+        sch.bind(i_1, "threadIdx.y")
+        sch.bind(j_1, "threadIdx.x")
+    else:
+        sch.bind(sch.fuse(i_1, j_1), "threadIdx.x")
+    for which in {"": (), "each": (0,)}.get(copies, (0, 1)):
+        fetch = sch.cache_read(block, which, "local" if copies == "local" else "shared")
+        sch.compute_at(fetch, k_1 if copies == "local" else k_0)
+        if copies == "together":
+            cells = sch.fuse(*sch.get_loops(fetch)[-2:])
+            _, inner = sch.split(cells, factors=[None, threads[0] * threads[1]])
+            sch.bind(inner, "threadIdx.x")
+    sch.decompose_reduction(block, k_0)
+    return sch.func
