@@ -6,12 +6,14 @@ from workbench.lesson.compare import Comparison, compare
 from workbench.lesson.exercise import Exercise, Goal, exercise
 from workbench.lesson.predict import how_many_loads, how_often_used, loads_of, who_computes
 from workbench.lesson.questions import question
+from workbench.lesson.quiz import Quiz, quiz
 from workbench.lesson.report import Report
 
 __all__ = [
     "Comparison",
     "Exercise",
     "Goal",
+    "Quiz",
     "Report",
     "begin",
     "check_result",
@@ -21,5 +23,6 @@ __all__ = [
     "how_often_used",
     "loads_of",
     "question",
+    "quiz",
     "who_computes",
 ]

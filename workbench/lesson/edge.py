@@ -38,6 +38,22 @@ def _storing(func: PrimFunc) -> int:
     )
 
 
+def idle_threads(func: PrimFunc) -> int:
+    """How many threads store nothing to global memory."""
+    return sum(prod(k.grid) * prod(k.block) for k in kernels(func)) - _storing(func)
+
+
+def fetching_again(func: PrimFunc) -> int:
+    """How many threads of the first block load more than one element of global memory."""
+    return sum(
+        sum(executions(load, thread) for load in loads) > 1
+        for kernel in kernels(func)
+        for loads, _ in [_global(kernel)]
+        for thread in _threads(kernel)
+        if not any(thread[var] for axis, var in kernel.axes if axis.startswith("block"))
+    )
+
+
 def edge_first(hint: str, each: float, cells: int) -> Callable[[PrimFunc], str]:
     """`hint`, after what the edge costs; without it where the edge alone misses the goal.
 

@@ -38,6 +38,19 @@ def counts(func: PrimFunc) -> Counts:
     return insight.counts(kernels(func))
 
 
+def blocks(func: PrimFunc) -> int:
+    """The blocks of all launches."""
+    return sum(prod(kernel.grid) for kernel in kernels(func))
+
+
+def shared_bytes(func: PrimFunc) -> int:
+    """The most shared memory that a block of a launch takes."""
+    return max(
+        sum(prod(b.shape) * dtypes.itemsize(b.type) for b in k.allocs if b.scope == "shared")
+        for k in kernels(func)
+    )
+
+
 def threads_between(least: int, most: int, multiple: int) -> Measure:
     """Threads of a block within limits, and whole warps."""
 
@@ -105,10 +118,7 @@ def at_most_shared(most: int) -> Measure:
     """Little shared memory for each block."""
 
     def found(func: PrimFunc) -> tuple[bool, str]:
-        used = max(
-            sum(prod(b.shape) * dtypes.itemsize(b.type) for b in k.allocs if b.scope == "shared")
-            for k in kernels(func)
-        )
+        used = shared_bytes(func)
         return used <= most, f"{used:,} bytes"
 
     why = (

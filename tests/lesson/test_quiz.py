@@ -1,0 +1,104 @@
+"""The quizzes: answers computed, wrong ones explained, the first one kept."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from workbench import lesson
+from workbench.diag import Fail
+from workbench.lesson import record
+from workbench.lesson.quiz import Quiz
+from workbench.lesson.quizzes import QUIZZES
+from workbench.widgets.question import NOT_SURE
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+TRUTHS = {
+    "01_end": ["block 3, thread 1", "28 threads", "11 blocks"],
+    "02_begin": ["block 2, thread 5", "256 threads"],
+    "02_end": ["66 times", "4 threads", "520 times"],
+    "03_begin": ["10 threads", "1,088 times"],
+    "03_end": ["2 times", "30 elements", "4 x 4"],
+    "04_begin": ["8 threads", "4 times"],
+    "04_end": ["64 times", "8 times", "384 bytes"],
+}
+
+
+@pytest.mark.parametrize("name", QUIZZES)
+def test_each_question_has_its_answer_and_says_when_others_are_right(name: str):
+    """Worked out by hand here, by the program there; the last quiz of a lesson has CUDA to read."""
+    items = QUIZZES[name][1]()
+    assert [i.verdict.truth for i in items] == TRUTHS[name]
+    assert len(items) == (3 if name.endswith("end") else 2)
+    assert "CUDA" in [i.shown for i in items]
+    for i in items:
+        assert i.choices[-1] == NOT_SURE and 4 <= len(set(i.choices)) == len(i.choices) <= 5
+        assert set(i.verdict.wrong) == set(i.choices) - {i.verdict.truth, NOT_SURE}
+        assert ("__global__" in i.code) == (i.shown == "CUDA")
+        assert i.verdict.why[-1] == "." and i.verdict.truth not in i.text
+
+
+def test_an_answer_is_told_kept_and_stays(here: Path):
+    shown = lesson.quiz("01_end")
+    assert shown.given == [None, None, None]
+    send(shown, item=1, choice=0)
+    assert shown.given[0] is None and shown.given[1]["choice"] == 0
+    assert shown.given[1]["told"].startswith(
+        "<p><b>✕ It came out differently.</b> You said “0 threads”; the program says “28 threads”. "
+        "“0 threads” would be right with 25 threads in a block.</p><p><b>Why:</b> 4 blocks of 32 "
+    )
+    send(shown, item=1, choice=2)
+    assert shown.given[1]["choice"] == 0
+    kept = json.loads((here / "my-work" / "01_vector_add_record.json").read_text())
+    assert kept["quiz"]["01_end 2"] == {
+        "text": "How many threads of this launch have nothing to do?",
+        "answer": "0 threads",
+        "right": False,
+    }
+    again = lesson.quiz("01_end")
+    assert again.given == shown.given and "You: 0). ✕ It came out" in repr(again)
+    assert "○ 28 threads" in again._still()
+
+
+def send(view, **message: object) -> None:
+    view._handle_custom_msg({"do": "answer", **message}, [])
+
+
+@pytest.mark.parametrize("message", [{"item": 9, "choice": 0}, {"item": 0, "choice": -1}, {}])
+def test_what_no_page_sends_changes_nothing(message: dict[str, int]):
+    shown = lesson.quiz("02_begin")
+    send(shown, **message)
+    assert shown.given == [None, None]
+    assert shown.heading.startswith("Can")
+
+
+def test_an_answer_that_cannot_be_kept_is_told_all_the_same(here: Path):
+    (here / "my-work").write_text("a file, no folder")
+    name, made = "02_begin", QUIZZES["02_begin"][1]
+    quiz = Quiz(name, made(), record.file_of("02_window_sum"))
+    first, second = quiz.answer(0, len(quiz.items[0].choices) - 1)
+    assert first and second is None and first["head"] == "The program says “block 2, thread 5”."
+    assert first["why"].endswith("(The answer could not be kept: my-work is a file, no folder.)")
+
+
+def test_a_record_that_is_none_is_taken_for_empty(here: Path):
+    file = record.file_of("01_vector_add")
+    record.note(file, "points", "odd_vector", {"points": 3, "of": 4})
+    assert record.read(file) == {"quiz": {}, "points": {"odd_vector": {"points": 3, "of": 4}}}
+    for text in ("no JSON", "[]", '{"format": "another"}'):
+        file.write_text(text)
+        assert record.read(file) == {"quiz": {}, "points": {}}
+
+
+def test_a_quiz_that_is_not_there():
+    with pytest.raises(Fail) as refused:
+        lesson.quiz("05_end")
+    assert str(refused.value).splitlines()[0] == "Can't find the quiz '05_end'."

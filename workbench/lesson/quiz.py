@@ -1,0 +1,101 @@
+"""quiz: questions on programs that are new, each answered once; the first answer is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from workbench.diag import Fail
+from workbench.lesson import record
+from workbench.lesson.quizzes import QUIZZES, Item
+
+
+@dataclass(frozen=True, eq=False)
+class Quiz:
+    """The questions of one place in a lesson, and the answers kept in `file`."""
+
+    name: str
+    items: Sequence[Item]
+    file: Path
+
+    @property
+    def heading(self) -> str:
+        """What they are."""
+        count = {2: "Two", 3: "Three"}[len(self.items)]
+        if self.name.endswith("_begin"):
+            return f"{count} questions on the lessons before. Nothing is graded."
+        return f"{count} questions on programs that you have not seen. Nothing is graded."
+
+    @property
+    def given(self) -> list[dict[str, Any] | None]:
+        """What was answered to each question, and its outcome; None where nothing was."""
+        kept = record.read(self.file)["quiz"]
+        return [self._given(k, kept.get(self._key(k))) for k in range(len(self.items))]
+
+    def _key(self, k: int) -> str:
+        return f"{self.name} {k + 1}"
+
+    def _given(self, k: int, kept: Any) -> dict[str, Any] | None:
+        item = self.items[k]
+        if not isinstance(kept, dict) or kept.get("answer") not in item.choices:
+            return None
+        verdict, answer = item.verdict, kept["answer"]
+        head, said = verdict.told(answer)
+        told = {"head": head, "said": said, "why": verdict.why}
+        places = {"choice": item.choices.index(answer), "truth": item.choices.index(verdict.truth)}
+        return {**places, **told}
+
+    def answer(self, item: int, choice: int) -> list[dict[str, Any] | None]:
+        """Answer a question by its number and that of a choice, from 0; then all that is `given`.
+
+        The first answer stays. Where it cannot be kept, what is given says so.
+        """
+        asked = self.items[item]
+        answer = asked.choices[choice]
+        kept = {"text": asked.text, "answer": answer, "right": answer == asked.verdict.truth}
+        try:
+            record.note(self.file, "quiz", self._key(item), kept, first=True)
+        except OSError as error:
+            told = self.given
+            now = self._given(item, kept)
+            if told[item] is None and now is not None:
+                lost = f"{now['why']} (The answer could not be kept: {error.strerror or error}.)"
+                told[item] = {**now, "why": lost}
+            return told
+        return self.given
+
+    def __repr__(self) -> str:
+        lines = [self.heading]
+        for k, (item, given) in enumerate(zip(self.items, self.given, strict=True), 1):
+            lines += ["", f"{k}. {item.text}", "", *(f"    {x}" for x in item.code.splitlines())]
+            lines += [f"  {n}) {choice}" for n, choice in enumerate(item.choices)]
+            if given:
+                said = f"{given['head']} {given['said']} Why: {given['why']}"
+                lines += [f"  You: {given['choice']}). {said}"]
+        return "\n".join(lines)
+
+
+def quiz(name: str) -> Any:
+    """The questions of that name ("01_end"), to be answered in the notebook.
+
+    Where widgets are not installed, a Quiz: printed, it is the questions, and `answer` takes one.
+    Raises Fail for a name that there is not.
+    """
+    if name not in QUIZZES:
+        raise Fail(f"Can't find the quiz {name!r}", hint=f"there are: {', '.join(QUIZZES)}")
+    lesson, made = QUIZZES[name]
+    found = Quiz(name, made(), record.file_of(lesson))
+    try:
+        view = import_module("workbench.widgets.quiz")  # loads anywidget: heavy
+    except ModuleNotFoundError as missing:
+        if missing.name not in ("anywidget", "traitlets"):
+            raise
+        return found
+    asked = [
+        {"text": i.text, "shown": i.shown, "code": i.code, "choices": i.choices}
+        for i in found.items
+    ]
+    return view.QuizView(found.heading, asked, found.given, found.answer, repr(found))

@@ -1,0 +1,431 @@
+"""Questions on programs that no lesson has shown: two at a lesson's begin, three at its end.
+
+Choices are what the measure finds for the program and for others like it, so that the answer and
+what is said of each wrong one are computed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from workbench.ir import PrimFunc
+from workbench.lesson.edge import fetching_again, idle_threads
+from workbench.lesson.goals import blocks, counts, kernels, shared_bytes
+from workbench.lesson.predict import (
+    Measure,
+    load_times,
+    loads_of,
+    times,
+    use_times,
+    who_is,
+    why_who,
+    would_be_right,
+)
+from workbench.lesson.programs import bound, elementwise, fetched, product, tiled, window
+from workbench.runtime.build import build
+from workbench.script import show
+from workbench.widgets.question import NOT_SURE, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One question on the `code` that stands with it, in the language `shown`."""
+
+    text: str
+    shown: str
+    code: str
+    choices: tuple[str, ...]
+    verdict: Verdict
+
+
+def item(
+    text: str,
+    func: PrimFunc,
+    measure: Measure,
+    why: Callable[[PrimFunc], str],
+    others: Mapping[str, PrimFunc],
+    *,
+    seen: PrimFunc | None = None,
+    cuda: bool = False,
+) -> Item:
+    """A question about `func`, shown as TensorIR, as CUDA, or as the program `seen` before it.
+
+    `others` are programs that make other choices right, by the words that say so.
+    """
+    code = build(func, "cuda").source if cuda else show(seen or func)
+    return asked(text, code, measure(func), why(func), would_be_right(measure, others), cuda=cuda)
+
+
+def asked(
+    text: str, code: str, truth: str, why: str, wrong: Mapping[str, str], *, cuda: bool = False
+) -> Item:
+    """A question whose choices are the truth and what is `wrong`, each with what is said of it."""
+    choices = sorted({truth, *wrong}, key=_number)
+    verdict = Verdict(truth, why, {choice: wrong[choice] for choice in wrong if choice != truth})
+    return Item(text, "CUDA" if cuda else "TensorIR", code, (*choices, NOT_SURE), verdict)
+
+
+def _number(choice: str) -> list[int]:
+    """By the numbers in it; "once" is 1."""
+    found = re.findall(r"\d+", choice.replace(",", ""))
+    return [int(number) for number in found] or [1]
+
+
+EXCHANGED = ("threadIdx.x", "blockIdx.x")
+
+
+def who_item(start: PrimFunc, factors: tuple[int | None, int], cell: int, *more: int) -> Item:
+    """Who computes a cell of Y, after other splits, with the axes exchanged, before any step."""
+    func, (buffer,) = bound(start, factors), "Y"
+    others = {f"with {n} threads in a block": bound(start, (None, n)) for n in more}
+    others["if the two axes were exchanged"] = bound(start, factors, EXCHANGED)
+    return item(
+        f"Who computes {buffer}[{cell}]?",
+        func,
+        lambda func: who_is(func, buffer, (cell,)),
+        lambda func: why_who(func, buffer, (cell,)),
+        others,
+    )
+
+
+def launched(func: PrimFunc) -> int:
+    """The threads of all blocks."""
+    return sum(prod(kernel.grid) * prod(kernel.block) for kernel in kernels(func))
+
+
+def sizes(func: PrimFunc) -> str:
+    """ "4 blocks of 32 threads are 128"."""
+    (kernel,) = kernels(func)
+    grid, block = prod(kernel.grid), prod(kernel.block)
+    return f"{grid} blocks of {block} threads are {grid * block:,}"
+
+
+def with_threads(start: PrimFunc, *numbers: int) -> dict[str, PrimFunc]:
+    """The loop of `start` bound with other numbers of threads."""
+    return {f"with {n} threads in a block": bound(start, (None, n)) for n in numbers}
+
+
+# --- on lesson 1 ----------------------------------------------------------------------------------
+
+
+def end_1() -> Sequence[Item]:
+    """On splits, binds and edges."""
+    double = elementwise(24, "A[v] * T.float32(2)", "Y")
+    hundred, thousand = elementwise(100, "A[v] + X[v]", "Y"), elementwise(1000, "A[v]", "Y")
+    steps = bound(thousand, (None, 96))
+    return (
+        who_item(double, (6, 4), 13, 6, 8),
+        item(
+            "How many threads of this launch have nothing to do?",
+            bound(hundred, (None, 32)),
+            lambda func: f"{idle_threads(func)} threads",
+            lambda func: (
+                f"{sizes(func)}, and there are 100 cells: the condition in the text lets "
+                f"the last {idle_threads(func)} do nothing."
+            ),
+            with_threads(hundred, 25, 40, 48),
+            cuda=True,
+        ),
+        item(
+            "This program is split by [None, 96]; the outer loop is bound to blockIdx.x, the inner "
+            "one to threadIdx.x. How many blocks are there?",
+            steps,
+            lambda func: f"{blocks(func)} blocks",
+            lambda func: f"{sizes(func)}, enough for 1,000; one block less would be too few.",
+            {
+                "after a split by [96, None]": bound(thousand, (96, None)),
+                **with_threads(thousand, 100, 64),
+            },
+            seen=thousand,
+        ),
+    )
+
+
+def begin_2() -> Sequence[Item]:
+    """On lesson 1: who does what, and how many there are."""
+    square = elementwise(200, "A[v] * A[v]", "Y")
+    return (
+        who_item(elementwise(40, "A[v] - X[v]", "Y"), (None, 16), 37, 8, 20),
+        item(
+            "How many threads does this launch start, in all blocks together?",
+            bound(square, (None, 64)),
+            lambda func: f"{launched(func)} threads",
+            lambda func: f"{sizes(func)}. Those past the 200 cells start, too, and do nothing.",
+            with_threads(square, 50, 32, 96),
+            cuda=True,
+        ),
+    )
+
+
+# --- on lesson 2 ----------------------------------------------------------------------------------
+
+
+def by_block(func: PrimFunc) -> str:
+    """How often one block loads from A."""
+    return load_times(func, "A", "block")
+
+
+def alone(start: PrimFunc, threads: int, *, also: int) -> dict[str, PrimFunc]:
+    """A window with no copy, with a copy by each thread, by all together, and in other blocks."""
+    return {
+        "if there were no copy": bound(start, (None, threads)),
+        "if each thread fetched all that its block needs": fetched(start, threads, together=False),
+        "if the threads of a block fetched together": fetched(start, threads),
+        f"with {also} threads in a block that fetch together": fetched(start, also),
+    }
+
+
+def end_2() -> Sequence[Item]:
+    """On copies in shared memory, and who makes them."""
+    strided, five, three = window(256, 4, 2), window(512, 5), window(512, 3)
+    return (
+        item(
+            "How often does one block load from A?",
+            fetched(strided, 32),
+            by_block,
+            lambda func: (
+                "the copy's inner loop is bound to the threads, so each cell is fetched "
+                f"once: {by_block(func)}. Outputs begin two cells apart, and the last reads four."
+            ),
+            alone(strided, 32, also=64),
+        ),
+        item(
+            "How many threads of a block load from A twice?",
+            fetched(five, 64),
+            lambda func: f"{fetching_again(func)} threads",
+            lambda func: (
+                "64 outputs need 68 cells. Each thread fetches one in the first round; "
+                f"the condition lets the first {fetching_again(func)} fetch another."
+            ),
+            {f"with a window of {n}": fetched(window(512, n), 64) for n in (3, 9, 17)},
+            cuda=True,
+        ),
+        item(
+            "In this program, blocks of 128 threads are to fetch A together. How often do all "
+            "blocks together load from A then?",
+            fetched(three, 128),
+            lambda func: times(loads_of(func, "A")),
+            lambda func: (
+                f"4 blocks, and {by_block(func)} for each: its own 128 cells, and two "
+                "that its neighbour fetches as well."
+            ),
+            alone(three, 128, also=64),
+            seen=three,
+        ),
+    )
+
+
+def begin_3() -> Sequence[Item]:
+    """On lessons 1 and 2."""
+    edge, short = elementwise(150, "A[v] + X[v]", "Y"), window(128, 3)
+    return (
+        item(
+            "How many threads of this launch have nothing to do?",
+            bound(edge, (None, 32)),
+            lambda func: f"{idle_threads(func)} threads",
+            lambda func: f"{sizes(func)}, for 150 cells.",
+            with_threads(edge, 25, 64, 48, 40),
+            cuda=True,
+        ),
+        item(
+            "How often does one block load from A?",
+            fetched(short, 32, together=False),
+            by_block,
+            lambda func: (
+                "the loop over the cells of the copy stands inside the loop over threads "
+                "and is not bound: each of the 32 threads copies all 34."
+            ),
+            alone(short, 32, also=64),
+        ),
+    )
+
+
+# --- on lesson 3 ----------------------------------------------------------------------------------
+
+
+def uses(buffer: str) -> Measure:
+    """How often one thread uses each element of `buffer`."""
+    return lambda func: use_times(func, buffer, "thread")
+
+
+def with_tiles(
+    start: PrimFunc, *tiles: tuple[int, int], threads: tuple[int, int], copies: str = ""
+) -> dict[str, PrimFunc]:
+    """A product with other tiles of outputs for a thread."""
+    return {
+        f"with {r} x {c} outputs for a thread": tiled(start, (r, c), threads, 2, copies=copies)
+        for r, c in tiles
+    }
+
+
+def by_thread(func: PrimFunc) -> str:
+    """How many elements one thread loads from global memory."""
+    return f"{counts(func).traffic[0].loads // launched(func)} elements"
+
+
+def end_3() -> Sequence[Item]:
+    """On tiles of outputs, in a product with B the other way around."""
+    start = product(12, 12, 6, term="A[vi, vk] * B[vj, vk]")
+    wide = product(64, 64, 16, term="A[vi, vk] * B[vj, vk]")
+    return (
+        item(
+            "How often does one thread use each element of A that it needs?",
+            tiled(start, (3, 2), (2, 3), 2),
+            uses("A"),
+            lambda func: (
+                "the thread has 3 rows of 2 outputs, and an element of A belongs to one "
+                f"row: {uses('A')(func)}. An element of B belongs to one column: {uses('B')(func)}."
+            ),
+            with_tiles(start, (2, 3), (1, 1), (3, 6), threads=(2, 1)),
+        ),
+        item(
+            "How many elements of A and B does one thread load from global memory, in all?",
+            tiled(start, (2, 3), (3, 2), 2, copies="local"),
+            by_thread,
+            lambda func: (
+                "for each of the 6 steps of k, 2 elements of A and 3 of B go to local "
+                "memory; the products read them there."
+            ),
+            {
+                "if it loaded both for each of its products": tiled(start, (2, 3), (3, 2), 2),
+                **with_tiles(start, (1, 1), (3, 3), threads=(2, 2), copies="local"),
+            },
+            cuda=True,
+        ),
+        best_tile(wide, ((1, 16), (2, 8), (4, 4)), (2, 2)),
+    )
+
+
+def best_tile(start: PrimFunc, tiles: Sequence[tuple[int, int]], threads: tuple[int, int]) -> Item:
+    """Which of the tiles for a thread loads fewest elements of `start` for each output."""
+    loads = {
+        f"{r} x {c}": counts(tiled(start, (r, c), threads, 2, copies="local")).loads_per_output
+        for r, c in tiles
+    }
+    truth = min(loads, key=lambda tile: loads[tile] or 0)
+    told = {tile: f"{tile} loads {each:g} elements for each output" for tile, each in loads.items()}
+    return asked(
+        "Each thread of this product is to compute 16 outputs, and to keep what it loads for one "
+        "k. Which tile, in rows x columns, loads fewest elements for each output?",
+        show(start),
+        truth,
+        f"r x c outputs take r elements of A and c of B for one k: {'; '.join(told.values())}.",
+        {tile: f"{said}, {truth} loads {loads[truth]:g}." for tile, said in told.items()},
+    )
+
+
+def begin_4() -> Sequence[Item]:
+    """On lessons 2 and 3."""
+    nine, start = window(320, 9), product(16, 16, 8)
+    return (
+        item(
+            "How many threads of a block load from A twice?",
+            fetched(nine, 40),
+            lambda func: f"{fetching_again(func)} threads",
+            lambda func: (
+                f"40 outputs need 48 cells: one for each thread, and {fetching_again(func)} more."
+            ),
+            {f"with a window of {n}": fetched(window(320, n), 40) for n in (3, 5, 17)},
+            cuda=True,
+        ),
+        item(
+            "How often does one thread use each element of B that it needs?",
+            tiled(start, (4, 2), (2, 2), 2),
+            uses("B"),
+            lambda func: (
+                "an element of B belongs to one column of outputs, and the thread has "
+                f"4 in each: {uses('B')(func)}. Of A, {uses('A')(func)}."
+            ),
+            with_tiles(start, (2, 4), (1, 1), (8, 2), threads=(2, 2)),
+        ),
+    )
+
+
+# --- on lesson 4 ----------------------------------------------------------------------------------
+
+
+def waits(func: PrimFunc) -> str:
+    """At how many barriers one block waits."""
+    found = counts(func)
+    return times(found.barriers // found.blocks)
+
+
+def bytes_each(func: PrimFunc) -> str:
+    """The shared memory of a block."""
+    return f"{shared_bytes(func):,} bytes"
+
+
+def end_4() -> Sequence[Item]:
+    """On tiles in shared memory, in a product with B the other way around."""
+    start = product(16, 16, 16, term="A[vi, vk] * B[vj, vk]")
+    long = product(16, 16, 24, term="A[vi, vk] * B[vj, vk]")
+    tile, threads = (2, 2), (2, 4)
+    depths = {
+        f"with {depth} steps of k in a tile": tiled(long, tile, threads, depth, copies="together")
+        for depth in (4, 8, 12)
+    }
+    return (
+        item(
+            "How often does one block load from A?",
+            tiled(start, tile, threads, 4, copies="together"),
+            by_block,
+            lambda func: (
+                "its outputs lie in 4 rows of A, each 16 long, and the threads fetch each "
+                f"element once: {by_block(func)}."
+            ),
+            {
+                "if each thread fetched the whole tile": tiled(
+                    start, tile, threads, 4, copies="each"
+                ),
+                "if each thread kept what it loads itself": tiled(
+                    start, tile, threads, 4, copies="local"
+                ),
+                "with 8 rows of outputs for a block": tiled(
+                    start, tile, (4, 4), 4, copies="together"
+                ),
+            },
+        ),
+        item(
+            "How often does a block wait at a barrier, in all?",
+            tiled(long, tile, threads, 6, copies="together"),
+            waits,
+            lambda func: (
+                "the loop over k_0 has 4 turns, and two barriers in each: all have "
+                "fetched, all have read."
+            ),
+            depths,
+            cuda=True,
+        ),
+        item(
+            "Blocks of this product are to have 8 x 16 outputs, with tiles of A and of B in shared "
+            "memory, 4 steps of k at a time. How much shared memory does a block take?",
+            tiled(long, (2, 2), (4, 8), 4, copies="together"),
+            bytes_each,
+            lambda func: (
+                "4 steps of k for 8 rows and 16 columns are 4 x 24 numbers, of 4 bytes each."
+            ),
+            {
+                f"with {rows} x {columns} outputs and {depth} steps of k": tiled(
+                    long, (2, 2), (rows // 2, columns // 2), depth, copies="together"
+                )
+                for rows, columns, depth in ((8, 8, 4), (8, 16, 8), (4, 4, 4))
+            },
+            seen=long,
+        ),
+    )
+
+
+Made = Callable[[], Sequence[Item]]
+QUIZZES: Mapping[str, tuple[str, Made]] = {
+    "01_end": ("01_vector_add", end_1),
+    "02_begin": ("02_window_sum", begin_2),
+    "02_end": ("02_window_sum", end_2),
+    "03_begin": ("03_local_blocking", begin_3),
+    "03_end": ("03_local_blocking", end_3),
+    "04_begin": ("04_shared_blocking", begin_4),
+    "04_end": ("04_shared_blocking", end_4),
+}
+"""The lesson that asks them, and what makes them."""

@@ -1,0 +1,109 @@
+"""Questions on programs that stand beside them, in a notebook: each is answered once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+from importlib.resources import files
+from secrets import token_hex
+from typing import Any
+
+import anywidget
+import traitlets
+
+from workbench.diag import Fail, prose
+from workbench.widgets import static
+from workbench.widgets.asked import part
+
+
+class QuizView(anywidget.AnyWidget):
+    """The questions that are `asked`, and what was `given`: None, or an answer with its outcome.
+
+    Each of `asked` has a text, its choices, and the code it is about; `answer` takes the number of
+    a question and of a choice, and returns all that is given after it. Texts may have `code`.
+    """
+
+    _esm = (files(static.__name__) / "quiz.js").read_text(encoding="utf-8")
+    _css = (files(static.__name__) / "quiz.css").read_text(encoding="utf-8")
+
+    own = traitlets.Unicode().tag(sync=True)
+    heading = traitlets.Unicode().tag(sync=True)
+    asked: Any = traitlets.List().tag(sync=True)
+    given: Any = traitlets.List().tag(sync=True)
+
+    def __init__(
+        self,
+        heading: str,
+        asked: Sequence[Mapping[str, Any]],
+        given: Sequence[Mapping[str, Any] | None],
+        answer: Callable[[int, int], Sequence[Mapping[str, Any] | None]],
+        text: str,
+    ) -> None:
+        self._answer, self._text = answer, text
+        super().__init__(
+            own=token_hex(8),
+            heading=prose(heading),
+            asked=[_marked(item) for item in asked],
+            given=list(map(_told, given)),
+        )
+        self.on_msg(self._on_message)
+
+    def _on_message(self, _: object, message: Mapping[str, Any], __: object) -> None:
+        try:
+            self._take(part(message, "item", int), part(message, "choice", int))
+        except Fail as fail:  # what no page of ours sends
+            self.heading = prose(fail.headline)
+
+    def _take(self, item: int, choice: int) -> None:
+        if not 0 <= item < len(self.asked) or not 0 <= choice < len(self.asked[item]["choices"]):
+            raise Fail("Can't take the answer: there is no such question", hint="choose one")
+        self.given = list(map(_told, self._answer(item, choice)))
+
+    def _ipython_display_(self, **_: Any) -> None:
+        """The questions as HTML, which stays in the notebook, and the view that hides it."""
+        from IPython.display import publish_display_data
+
+        publish_display_data({"text/plain": repr(self), "text/html": self._still()})
+        bundle = self._repr_mimebundle_()
+        data, meta = bundle if isinstance(bundle, tuple) else (bundle or {}, {})
+        publish_display_data({**data, "text/plain": "", "text/html": ""}, meta)
+
+    def _still(self) -> str:
+        """The questions without a script; where the view is shown, this hides itself."""
+        cell = ".jp-OutputArea-child:has(.wb-quiz-still)"
+        hides = (
+            f'body:has(.wb-quiz[data-own="{self.own}"]) .wb-quiz-still[data-own="{self.own}"],'
+            f"{cell}:has(+ .jp-OutputArea-child .wb-quiz),"
+            f"{cell} + .jp-OutputArea-child:not(:has(.wb-quiz)){{display:none}}"
+        )
+        items = "".join(
+            f"<p><b>{number}.</b> {item['text']}</p><pre>{escape(item['code'])}</pre>"
+            f"<ul>{''.join(f'<li>○ {choice}</li>' for choice in item['choices'])}</ul>"
+            for number, item in enumerate(self.asked, 1)
+        )
+        note = "To answer, run the notebook's cells down to this one."
+        return (
+            f'<style>{hides}</style><div class="wb-quiz-still" data-own="{self.own}">'
+            f"<p>{self.heading}</p>{items}<p>{note}</p></div>"
+        )
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def _marked(item: Mapping[str, Any]) -> dict[str, Any]:
+    """The question as the browser shows it: sentences as markup, the code as it is."""
+    return {
+        "text": prose(item["text"]),
+        "shown": item["shown"],
+        "code": item["code"],
+        "choices": [prose(choice) for choice in item["choices"]],
+    }
+
+
+def _told(given: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if given is None:
+        return None
+    head, said, why = (prose(given[key]) for key in ("head", "said", "why"))
+    told = f"<p><b>{head}</b> {said}</p><p><b>Why:</b> {why}</p>"
+    return {"choice": given["choice"], "truth": given["truth"], "told": told}

@@ -1,0 +1,68 @@
+// Questions on programs that stand beside them: each is answered once, and Python says what is true.
+
+function make(kind, attrs = {}, ...kids) {
+  const [name, ...classes] = kind.split(".");
+  const el = document.createElement(name);
+  el.className = classes.join(" ");
+  for (const [key, value] of Object.entries(attrs)) el[key] = value;
+  el.append(...kids);
+  return el;
+}
+
+/** Sentences come as markup that Python made and escaped. */
+const said = (kind, markup) => make(kind, { innerHTML: markup });
+
+/** What is typed here is not for JupyterLab, where arrows leave the cell and D D deletes it. */
+function keep(event) {
+  const passes = event.key === "Escape" || event.ctrlKey || event.metaKey;
+  if (!passes && !(event.shiftKey && event.key === "Enter")) event.stopPropagation();
+}
+
+function render({ model, el }) {
+  const root = make("section.wb-quiz", { ariaLabel: model.get("heading") });
+  root.dataset.own = model.get("own");
+  root.addEventListener("keydown", keep);
+  const parts = model.get("asked").map((item, k) => question(model, item, k));
+  root.append(said("p.wb-quiz-head", model.get("heading")), ...parts.map((part) => part.box));
+  el.append(root);
+  const draw = () => parts.forEach((part) => part.draw());
+  model.on("change:given", draw);
+  draw();
+  return () => model.off("change:given", draw);
+}
+
+function question(model, item, k) {
+  const group = `wb-quiz-${Math.random().toString(36).slice(2)}`;
+  const inputs = item.choices.map((_, j) =>
+    make("input", {
+      type: "radio",
+      name: group,
+      onchange: () => model.send({ do: "answer", item: k, choice: j }),
+    }),
+  );
+  const labels = item.choices.map((choice, j) =>
+    make("label", {}, inputs[j], said("span", choice)),
+  );
+  const told = make("div.wb-quiz-told");
+  told.setAttribute("aria-live", "polite");
+  const box = make(
+    "div.wb-quiz-item",
+    {},
+    said("p.wb-quiz-ask", `<b>${k + 1}.</b> ${item.text}`),
+    make("pre", { textContent: item.code, tabIndex: 0, role: "region", ariaLabel: item.shown }),
+    make("fieldset", {}, said("legend", item.text), ...labels),
+    told,
+  );
+  const draw = () => {
+    const answer = model.get("given")[k];
+    inputs.forEach((input, j) => {
+      input.disabled = Boolean(answer);
+      input.checked = answer?.choice === j;
+      labels[j].classList.toggle("wb-quiz-true", answer?.truth === j);
+    });
+    if (told.innerHTML !== (answer?.told ?? "")) told.innerHTML = answer?.told ?? "";
+  };
+  return { box, draw };
+}
+
+export default { render };
