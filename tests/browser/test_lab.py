@@ -30,7 +30,7 @@ def shoot(target: Page | Locator, name: str) -> None:
         target.screenshot(path=str(Path(folder) / f"{name}.png"))
 
 
-def first_lab(page: Page, notebook: str = "01_vector_add.ipynb", cells: int = 2) -> Locator:
+def first_lab(page: Page, notebook: str = "01_vector_add.ipynb", cells: int = 3) -> Locator:
     panel = run_cells(page, notebook, cells)
     lab = panel.locator(".wb-lab").first
     lab.scroll_into_view_if_needed()
@@ -242,7 +242,7 @@ def test_branches_compare_and_more(lab_page: Page):
 
 
 def test_a_comparison_and_the_step_shown_come_into_view(lab_page: Page):
-    first_lab(lab_page, "04_shared_blocking.ipynb", 4)
+    first_lab(lab_page, "04_shared_blocking.ipynb", 6)
     lab = lab_page.locator(".wb-lab", has_text="decompose_reduction").first
     lab.scroll_into_view_if_needed()
     here = lab.locator(".wb-step[aria-current]")
@@ -265,7 +265,7 @@ def test_a_restarted_kernel_is_told(lab_page: Page):
     lab.get_by_role("button", name="undo").click()
     expect(cell(lab, "C[5]")).to_contain_text("time step 1")
     shoot(lab, "kernel-gone")
-    again = run_cells(lab_page, "01_vector_add.ipynb", 2).locator(".wb-lab").first
+    again = run_cells(lab_page, "01_vector_add.ipynb", 3).locator(".wb-lab").first
     expect(again.locator(".wb-run .wb-go")).to_be_visible()
 
 
@@ -311,7 +311,7 @@ def test_a_form_shows_the_call_that_it_makes(lab_page: Page):
 
 
 def test_labs_of_one_page_do_not_share_their_answers(lab_page: Page):
-    first_lab(lab_page, "01_vector_add.ipynb", 5)
+    first_lab(lab_page, "01_vector_add.ipynb", 6)
     first, second = (lab_page.locator(".wb-lab").nth(k) for k in (0, 1))
     first.locator(".wb-answer", has_text="time step 5").click()
     expect(first.locator(".wb-question")).to_contain_text("You say: time step 5.")
@@ -322,7 +322,7 @@ def test_labs_of_one_page_do_not_share_their_answers(lab_page: Page):
 
 
 def test_lesson_2_shows_tiles_that_follow_the_slider(lab_page: Page):
-    lab = first_lab(lab_page, "02_window_sum.ipynb", 7)
+    lab = first_lab(lab_page, "02_window_sum.ipynb", 9)
     lab = lab_page.locator(".wb-lab").nth(2)
     lab.scroll_into_view_if_needed()
     lab.get_by_role("tab", name="tiles").click()

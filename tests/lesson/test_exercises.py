@@ -14,6 +14,7 @@ from tests.lesson.test_compare import TWO
 from tests.widgets.programs import bind_both
 from workbench import lesson, script
 from workbench.diag import Fail
+from workbench.lesson import record
 from workbench.lesson.edge import loads_without_output
 from workbench.lesson.exercise import NAMES, RESULT
 from workbench.lesson.goals import at_most_barriers
@@ -34,13 +35,13 @@ def one_block(sch: Schedule) -> None:
 
 def cached(sch: Schedule) -> None:
     bound(sch, [None, 128])
-    block = sch.get_block("B")
+    block = sch.get_block("C")
     sch.compute_at(sch.cache_read(block, 0, "shared"), sch.get_loops(block)[-1])
 
 
 def whole_cache(sch: Schedule) -> None:
     bound(sch, [None, 128])
-    sch.cache_read(sch.get_block("B"), 0, "shared")
+    sch.cache_read(sch.get_block("C"), 0, "shared")
 
 
 def product(sch: Schedule, rows: tuple, columns: tuple, *, keep: str = "", depth: int = 0) -> None:
@@ -178,14 +179,61 @@ WRONG: list[tuple[str, str, Callable[[Schedule], None], str]] = [
 ]
 
 
+@pytest.mark.parametrize("variant", [1, 2, 3, 4])
 @pytest.mark.parametrize("name", NAMES)
-def test_the_solution_reaches_every_goal(name: str):
-    exercise = lesson.exercise(name)
+def test_the_solution_reaches_every_goal(name: str, variant: int):
+    exercise = lesson.exercise(name, variant=variant)
     mine = exercise.schedule()
     exercise.solution(mine)
     report = exercise.check(mine)
     assert report, str(report)
     assert str(report).startswith(f"Solved: {exercise.name}. All ")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_variants_ask_the_same_of_other_programs(name: str):
+    """The solution of one is no solution of another that has other goals or sizes."""
+    variants = [lesson.exercise(name, variant=k) for k in (1, 2, 3, 4)]
+    assert len({script.show(v.program) + v.task for v in variants}) == 4
+    assert len({v.key for v in variants}) == 4 and variants[0].key == name
+    assert {v.points for v in variants} == {variants[0].points}
+    with pytest.raises(Fail) as refused:
+        lesson.exercise(name, variant=5)
+    assert str(refused.value) == (
+        f"Can't find variant 5 of {name!r}: there are 4.\ndo:    ask for 1 to 4"
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_hints_go_from_a_question_to_a_step_and_not_to_the_solution(name: str):
+    exercise = lesson.exercise(name)
+    assert len(exercise.hints) == 3 and "?" in exercise.hint(1)
+    factors = re.findall(r"factors=(\[None, [\d, ]+\])", exercise.show_solution())
+    assert factors and not [f for f in factors for hint in exercise.hints if f in hint]
+
+
+def test_solutions_can_be_switched_off(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("WORKBENCH_CLASS", "1")
+    with pytest.raises(Fail) as refused:
+        lesson.exercise("odd_vector").show_solution()
+    assert str(refused.value) == (
+        "Can't show the solution: solutions are switched off here (WORKBENCH_CLASS=1).\n"
+        "do:    ask for a hint: exercise.hint(1)"
+    )
+
+
+def test_the_most_points_are_kept_where_the_lesson_keeps_its_work(tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    exercise = lesson.exercise("odd_vector", variant=2)
+    mine = exercise.schedule()
+    exercise.solution(mine)
+    exercise.check(mine)
+    assert not list(tmp_path.iterdir()), "a grader's folder stays as it is"
+    (tmp_path / "my-work").mkdir()
+    exercise.check(mine)
+    exercise.check(exercise.schedule())
+    kept = record.read(record.file_of("01_vector_add"))["points"]
+    assert kept == {"odd_vector 2": {"points": 4, "of": 4}}
 
 
 @pytest.mark.parametrize("name", NAMES)

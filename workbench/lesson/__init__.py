@@ -8,13 +8,16 @@ from workbench.lesson.predict import how_many_loads, how_often_used, loads_of, w
 from workbench.lesson.questions import question
 from workbench.lesson.quiz import Quiz, quiz
 from workbench.lesson.report import Report
+from workbench.lesson.review import Progress, Review, progress, review
 
 __all__ = [
     "Comparison",
     "Exercise",
     "Goal",
+    "Progress",
     "Quiz",
     "Report",
+    "Review",
     "begin",
     "check_result",
     "compare",
@@ -22,7 +25,9 @@ __all__ = [
     "how_many_loads",
     "how_often_used",
     "loads_of",
+    "progress",
     "question",
     "quiz",
+    "review",
     "who_computes",
 ]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
 from workbench.diag import Fail
 from workbench.ir import PrimFunc
+from workbench.lesson import record
 from workbench.lesson.checking import check_result
 from workbench.lesson.goals import Measure
 from workbench.lesson.report import Report, Row
@@ -33,10 +36,12 @@ class Goal:
 class Exercise:
     """A task on `program`; `solution` takes the steps of one answer on a schedule of it.
 
-    `lesson` is the stem of the notebook that asks for it. Printed, it is its task and its goals.
+    `lesson` is the stem of the notebook that asks for it, `key` what its points are kept under.
+    Printed, it is its task and its goals.
     """
 
     name: str
+    key: str
     lesson: str
     task: str
     program: PrimFunc
@@ -73,8 +78,22 @@ class Exercise:
         First whether it computes the same, then the other goals; a wrong result is worth nothing.
         Of a schedule that stands at its start the steps are graded that a lab of the exercise has
         kept in its file. The report is a number from 0 to `points`, and says which steps were
-        graded. Raises and warns of nothing: what is wrong stands in the report.
+        graded; where the lesson has a my-work folder, the most points are kept there. Raises and
+        warns of nothing: what is wrong stands in the report.
         """
+        report = self._checked(work)
+        self._keep(report)
+        return report
+
+    def _keep(self, report: Report) -> None:
+        file = record.file_of(self.lesson)
+        with suppress(OSError, Fail):  # a grader's folder may be closed
+            if file.parent.is_dir():
+                before = record.read(file)["points"].get(self.key, {}).get("points", 0)
+                kept = {"points": max(int(report), before), "of": self.points}
+                record.note(file, "points", self.key, kept)
+
+    def _checked(self, work: object) -> Report:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # on stderr, it would cost all points
@@ -115,7 +134,12 @@ class Exercise:
         return self.hints[number - 1]
 
     def show_solution(self) -> str:
-        """The steps of one solution, as Python."""
+        """The steps of one solution, as Python. Raises Fail where WORKBENCH_CLASS is 1."""
+        if os.environ.get("WORKBENCH_CLASS") == "1":
+            raise Fail(
+                "Can't show the solution: solutions are switched off here (WORKBENCH_CLASS=1)",
+                hint="ask for a hint: exercise.hint(1)",
+            )
         schedule = self.schedule()
         self.solution(schedule)
         return f"mine = exercise.schedule()\n{as_code(schedule.trace)}"
@@ -136,11 +160,20 @@ def _row(goal: Goal, func: PrimFunc) -> Row:
     return Row(aim, ok, found, goal.measure.why if ok else hint)
 
 
-def exercise(name: str) -> Exercise:
-    """The exercise of that name. Raises Fail for a name that there is not."""
+def exercise(name: str, variant: int = 1) -> Exercise:
+    """The exercise of that name; others with the same goals on other sizes are its variants.
+
+    Raises Fail for a name or a variant that there is not.
+    """
     if name not in NAMES:
         raise Fail(f"Can't find the exercise {name!r}", hint=f"there are: {', '.join(NAMES)}")
-    found = import_module(f"workbench.lesson.exercises.{name}").EXERCISE
+    variants = import_module(f"workbench.lesson.exercises.{name}").EXERCISES
+    if variant not in range(1, len(variants) + 1):
+        raise Fail(
+            f"Can't find variant {variant} of {name!r}: there are {len(variants)}",
+            hint=f"ask for 1 to {len(variants)}",
+        )
+    found = variants[variant - 1](name if variant == 1 else f"{name} {variant}")
     assert isinstance(found, Exercise)
     return found
 

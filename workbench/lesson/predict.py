@@ -330,6 +330,31 @@ def _reads_of_one(func: PrimFunc, buffer: str, by: Literal["block", "thread"]) -
     return sum(t.accesses for t in read), sum(t.cells for t in read)
 
 
+def how_many(
+    name: str,
+    text: str,
+    choices: tuple[str, ...],
+    measure: Measure,
+    *,
+    steps: str,
+    why: str,
+    asked: Mapping[str, str],
+    others: Others,
+) -> Question:
+    """Ask for what `measure` finds of the program that has just the nests `asked`.
+
+    `why` explains it, `others` make the wrong choices right.
+    """
+    wrong = _wrong(measure, others, None)
+    return Question(
+        name=f"{name} after {steps}",
+        text=text,
+        choices=(*choices, NOT_SURE),
+        judge=_of(asked, lambda func: Verdict(measure(func), why, wrong(func))),
+        todo=_todo(steps, asked),
+    )
+
+
 def loads_of(func: PrimFunc, buffer: str) -> int:
     """How many elements the whole program loads from `buffer`, counted by its meaning."""
     levels = insight.memory(func).levels

@@ -9,30 +9,30 @@ from workbench.ir import PrimFunc
 from workbench.schedule import Schedule
 
 
-def elementwise(length: int, formula: str = "A[v] + B[v]", output: str = "C") -> PrimFunc:
+def elementwise(length: int, formula: str = "A[vi] + B[vi]", output: str = "C") -> PrimFunc:
     """Each cell of the output from those of the inputs in the formula."""
     names = [name for name in "ABX" if f"{name}[" in formula]
     params = ", ".join(f'{name}: T.Buffer(({length},), "float32")' for name in (*names, output))
     return _parsed(
-        f"def main({params}):",
+        f"def vector({params}):",
         f"    for i in range({length}):",
         f'        with T.block("{output}"):',
-        f"            v = T.axis.spatial({length}, i)",
-        f"            {output}[v] = {formula}",
+        f"            vi = T.axis.spatial({length}, i)",
+        f"            {output}[vi] = {formula}",
     )
 
 
 def window(outputs: int, width: int, stride: int = 1) -> PrimFunc:
     """Each output the sum of `width` neighbours, `stride` cells on from those of the one before."""
     cells = (outputs - 1) * stride + max(width, stride)
-    first = "v" if stride == 1 else f"v * {stride}"
+    first = "vi" if stride == 1 else f"vi * {stride}"
     terms = (f"A[{first} + {k}]" if k else f"A[{first}]" for k in range(width))
     return _parsed(
-        f'def main(A: T.Buffer(({cells},), "float32"), B: T.Buffer(({outputs},), "float32")):',
+        f'def window(A: T.Buffer(({cells},), "float32"), B: T.Buffer(({outputs},), "float32")):',
         f"    for i in range({outputs}):",
         '        with T.block("C"):',
-        f"            v = T.axis.spatial({outputs}, i)",
-        f"            B[v] = {' + '.join(terms)}",
+        f"            vi = T.axis.spatial({outputs}, i)",
+        f"            B[vi] = {' + '.join(terms)}",
     )
 
 
@@ -42,7 +42,7 @@ def product(
     """A matrix of sums of `term`; with B[vj, vk] in it, B lies the other way."""
     b = (columns, summed) if "B[vj" in term else (summed, columns)
     return _parsed(
-        f'def main(A: T.Buffer(({rows}, {summed}), "float32"), B: T.Buffer({b}, "float32"),',
+        f'def product(A: T.Buffer(({rows}, {summed}), "float32"), B: T.Buffer({b}, "float32"),',
         f'         C: T.Buffer(({rows}, {columns}), "float32")):',
         f"    for i, j, k in T.grid({rows}, {columns}, {summed}):",
         '        with T.block("C"):',

@@ -9,15 +9,17 @@ from collections.abc import Mapping
 
 from workbench.diag import Fail
 from workbench.ir import PrimFunc
+from workbench.lesson.goals import blocks, counts
 from workbench.lesson.predict import (
     Others,
+    how_many,
     how_many_loads,
     how_often_used,
     loads_of,
     times,
     who_computes,
 )
-from workbench.lesson.programs import bound, elementwise, fetched, product, tiled, window
+from workbench.lesson.programs import bound, elementwise, fetched, one_each, product, tiled, window
 from workbench.widgets import Question
 
 
@@ -124,6 +126,49 @@ def both_inputs(func: PrimFunc) -> Mapping[str, str]:
     return {times(both): f"{both} counts the loads of A and of B together."}
 
 
+def thousand() -> Mapping[str, PrimFunc]:
+    """Lesson 1's vector of 1024 after other splits."""
+    start = elementwise(1024)
+    splits: tuple[tuple[int | None, int | None], ...] = ((128, None), (None, 256), (None, 1))
+    return {f"after split(i, {list(f)})": bound(start, f) for f in splits}
+
+
+def other_windows() -> Mapping[str, PrimFunc]:
+    """Lesson 2's window in blocks of other sizes, and without a copy."""
+    start = window(1024, 3)
+    others = {f"with {n} threads in a block": fetched(start, n) for n in (32, 128)}
+    return {**others, "if no block kept a copy": bound(start, (None, 64))}
+
+
+def nearer() -> Mapping[str, PrimFunc]:
+    """Lesson 3's product with its sums, then A and B, nearer to the threads."""
+    return {
+        "if the sum stayed in a register": tiled(MATMUL, (1, 1), (8, 8), 1),
+        "if the threads of one block fetched each element once, together": tiled(
+            MATMUL, (2, 2), (4, 4), 4, copies="together"
+        ),
+        "with 2 x 2 outputs for a thread that keeps what it loads": tiled(
+            MATMUL, (2, 2), (2, 2), 2, copies="local"
+        ),
+    }
+
+
+def kept() -> Mapping[str, PrimFunc]:
+    """Lesson 3's product without the copies of A and B, and with other tiles."""
+    return {
+        "with the sums in global memory, one output for a thread": one_each(MATMUL),
+        "without the copies: a load for each of two factors, for each product": tiled(
+            MATMUL, (2, 2), (2, 2), 2
+        ),
+        "with 4 x 4 outputs for a thread": tiled(MATMUL, (4, 4), (2, 2), 2, copies="local"),
+    }
+
+
+def loads_each(func: PrimFunc) -> str:
+    """The loads of global memory for each output, in words."""
+    return f"{counts(func).loads_per_output:g} elements"
+
+
 MATMUL = product(8, 8, 8)
 
 VECTOR_ADD = {
@@ -142,6 +187,16 @@ VECTOR_ADD = {
         steps=f"split(i, [4, 2]), {BINDS}",
         others=eight((2, 4), (8, 1), (None, 3)),
         asked={"C": "i_0 4 blockIdx.x, i_1 2 threadIdx.x"},
+    ),
+    "vector_1024": how_many(
+        "blocks",
+        "after split(i, [None, 128]) and both binds, how many blocks are there?",
+        ("4 blocks", "8 blocks", "128 blocks", "1,024 blocks"),
+        lambda func: f"{blocks(func):,} blocks",
+        steps=f"apply split(i, [None, 128]), {BINDS}",
+        why="1024 elements in blocks of 128 threads: `None` worked out to 1024 / 128.",
+        asked={"C": PER_THREAD},
+        others=thousand,
     ),
 }
 
@@ -190,6 +245,21 @@ WINDOW_SUM = {
         },
         asked={"C": PER_THREAD, "A_shared": f"{PER_THREAD}, ax0_0 2, ax0_1 128 threadIdx.x"},
     ),
+    "window_64": how_many(
+        "loads of all blocks",
+        "with 64 threads in a block that fetch together, how often do all blocks together load "
+        "from A?",
+        ("1,040 times", "1,056 times", "1,088 times", "3,072 times"),
+        lambda func: times(loads_of(func, "A")),
+        steps="take the same steps with 64 in place of 128",
+        why="16 blocks fetch 66 cells each: the two at the edge are fetched by the neighbour, too. "
+        "Twice as many blocks, twice as many edges.",
+        asked={
+            "C": "i_0 16 blockIdx.x, i_1 64 threadIdx.x",
+            "A_shared": "i_0 16 blockIdx.x, i_1 64 threadIdx.x, ax0_0 2, ax0_1 64 threadIdx.x",
+        },
+        others=other_windows,
+    ),
 }
 
 LOCAL_BLOCKING = {
@@ -206,6 +276,39 @@ LOCAL_BLOCKING = {
             "them loads it for itself."
         },
         asked={"C": "i 8 threadIdx.y, j 8 threadIdx.x, k 8"},
+    ),
+    "matmul_loads": how_many(
+        "loads",
+        "after decompose_reduction, how many elements does the kernel load from global memory for "
+        "each output?",
+        ("2 elements", "8 elements", "16 elements", "24 elements"),
+        loads_each,
+        steps="apply decompose_reduction to block C, with the loop k",
+        why="8 of A, 8 of B, and 8 of C: the sum itself lies in global memory. Each step loads it, "
+        "adds, and stores it again.",
+        asked={
+            "C_init": "i 8 threadIdx.y, j 8 threadIdx.x",
+            "C_update": "i 8 threadIdx.y, j 8 threadIdx.x, k 8",
+        },
+        others=nearer,
+    ),
+    "matmul_kept": how_many(
+        "loads",
+        "after both copies, how many elements does the kernel load from global memory for each "
+        "output?",
+        ("4 elements", "8 elements", "16 elements", "24 elements"),
+        loads_each,
+        steps="apply cache_read (A, local) to block C and compute_at of A_local to k_1, then the "
+        "same for B",
+        why="for one k, 2 elements of A and 2 of B serve 4 products: one load for each product in "
+        "place of two, and each output has 8 products.",
+        asked={
+            "C": f"{OWN_TILE}, k_0 4, k_1 2, i_2 2, j_2 2",
+            "C_local": f"{OWN_TILE}, ax0 2, ax1 2",
+            "A_local": f"{OWN_TILE}, k_0 4, k_1 2, ax0 2",
+            "B_local": f"{OWN_TILE}, k_0 4, k_1 2, ax0 2",
+        },
+        others=kept,
     ),
     "matmul_tiled": how_often_used(
         "A",
@@ -281,4 +384,10 @@ SHARED_BLOCKING = {
     ),
 }
 
+LESSONS: dict[str, dict[str, Question]] = {
+    "01_vector_add": VECTOR_ADD,
+    "02_window_sum": WINDOW_SUM,
+    "03_local_blocking": LOCAL_BLOCKING,
+    "04_shared_blocking": SHARED_BLOCKING,
+}
 QUESTIONS: dict[str, Question] = VECTOR_ADD | WINDOW_SUM | LOCAL_BLOCKING | SHARED_BLOCKING

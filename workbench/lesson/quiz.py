@@ -24,6 +24,8 @@ class Quiz:
     @property
     def heading(self) -> str:
         """What they are."""
+        if len(self.items) == 1:
+            return "Predict, before you run the next cell. Nothing is graded."
         count = {2: "Two", 3: "Three"}[len(self.items)]
         if self.name.endswith("_begin"):
             return f"{count} questions on the lessons before. Nothing is graded."
@@ -86,16 +88,16 @@ def quiz(name: str) -> Any:
     """
     if name not in QUIZZES:
         raise Fail(f"Can't find the quiz {name!r}", hint=f"there are: {', '.join(QUIZZES)}")
-    lesson, made = QUIZZES[name]
-    found = Quiz(name, made(), record.file_of(lesson))
+    asked = QUIZZES[name]
+    found = Quiz(name, asked.made(), record.file_of(asked.lesson))
     try:
         view = import_module("workbench.widgets.quiz")  # loads anywidget: heavy
     except ModuleNotFoundError as missing:
         if missing.name not in ("anywidget", "traitlets"):
             raise
         return found
-    asked = [
+    shown = [
         {"text": i.text, "shown": i.shown, "code": i.code, "choices": i.choices}
         for i in found.items
     ]
-    return view.QuizView(found.heading, asked, found.given, found.answer, repr(found))
+    return view.QuizView(found.heading, shown, found.given, found.answer, repr(found))

@@ -113,8 +113,8 @@ def with_threads(start: PrimFunc, *numbers: int) -> dict[str, PrimFunc]:
 
 def end_1() -> Sequence[Item]:
     """On splits, binds and edges."""
-    double = elementwise(24, "A[v] * T.float32(2)", "Y")
-    hundred, thousand = elementwise(100, "A[v] + X[v]", "Y"), elementwise(1000, "A[v]", "Y")
+    double = elementwise(24, "A[vi] * T.float32(2)", "Y")
+    hundred, thousand = elementwise(100, "A[vi] + X[vi]", "Y"), elementwise(1000, "A[vi]", "Y")
     steps = bound(thousand, (None, 96))
     return (
         who_item(double, (6, 4), 13, 6, 8),
@@ -146,9 +146,9 @@ def end_1() -> Sequence[Item]:
 
 def begin_2() -> Sequence[Item]:
     """On lesson 1: who does what, and how many there are."""
-    square = elementwise(200, "A[v] * A[v]", "Y")
+    square = elementwise(200, "A[vi] * A[vi]", "Y")
     return (
-        who_item(elementwise(40, "A[v] - X[v]", "Y"), (None, 16), 37, 8, 20),
+        who_item(elementwise(40, "A[vi] - X[vi]", "Y"), (None, 16), 37, 8, 20),
         item(
             "How many threads does this launch start, in all blocks together?",
             bound(square, (None, 64)),
@@ -220,7 +220,7 @@ def end_2() -> Sequence[Item]:
 
 def begin_3() -> Sequence[Item]:
     """On lessons 1 and 2."""
-    edge, short = elementwise(150, "A[v] + X[v]", "Y"), window(128, 3)
+    edge, short = elementwise(150, "A[vi] + X[vi]", "Y"), window(128, 3)
     return (
         item(
             "How many threads of this launch have nothing to do?",
@@ -259,6 +259,11 @@ def with_tiles(
         f"with {r} x {c} outputs for a thread": tiled(start, (r, c), threads, 2, copies=copies)
         for r, c in tiles
     }
+
+
+def loads_each(func: PrimFunc) -> str:
+    """The loads of global memory for each output."""
+    return f"{counts(func).loads_per_output:g} loads"
 
 
 def by_thread(func: PrimFunc) -> str:
@@ -317,6 +322,57 @@ def best_tile(start: PrimFunc, tiles: Sequence[tuple[int, int]], threads: tuple[
     )
 
 
+def real_3() -> Sequence[Item]:
+    """What threads with tiles load, at lesson 3's real size."""
+    start = product(1024, 1024, 1024)
+    return (
+        item(
+            "Each thread takes 8 x 8 outputs, in blocks of 8 x 8 threads, and keeps what it loads "
+            "for one k. How many loads of A and B does that make for each output of this product?",
+            tiled(start, (8, 8), (8, 8), 4, copies="local"),
+            loads_each,
+            lambda func: (
+                "for one k, 8 elements of A and 8 of B serve 64 outputs: 16 / 64 for each "
+                "of them, and k has 1024 steps."
+            ),
+            {
+                "without tiles, and with the sum in a register": tiled(start, (1, 1), (8, 8), 4),
+                "with 4 x 4 outputs for a thread": tiled(
+                    start, (4, 4), (16, 16), 4, copies="local"
+                ),
+                "if the block's 64 threads fetched together": tiled(
+                    start, (8, 8), (8, 8), 4, copies="together"
+                ),
+            },
+            seen=start,
+        ),
+    )
+
+
+def edge_3() -> Sequence[Item]:
+    """What lesson 3's tiles cost over the edge."""
+    start = product(8, 8, 8)
+    return (
+        item(
+            "Each thread takes 2 x 2 outputs and keeps what it loads for one k. Blocks of 3 x 3 "
+            "threads are to cover these 8 x 8 outputs: four blocks of 6 x 6. With 2 x 2 threads it "
+            "was 8 loads for each output. How many now?",
+            tiled(start, (2, 2), (3, 3), 2, copies="local"),
+            loads_each,
+            lambda func: (
+                "a thread right of the last column has no outputs; but the copy to A_local asks "
+                "for the row only, and is made for nothing. Below the last row, B_local is."
+            ),
+            {
+                "if the tile were 4 x 4": tiled(start, (4, 4), (2, 2), 2, copies="local"),
+                "if the tiles divided the matrix": tiled(start, (2, 2), (2, 2), 2, copies="local"),
+                "if it loaded both for each of its products": tiled(start, (2, 2), (3, 3), 2),
+            },
+            seen=start,
+        ),
+    )
+
+
 def begin_4() -> Sequence[Item]:
     """On lessons 2 and 3."""
     nine, start = window(320, 9), product(16, 16, 8)
@@ -347,6 +403,33 @@ def begin_4() -> Sequence[Item]:
 # --- on lesson 4 ----------------------------------------------------------------------------------
 
 
+def real_4() -> Sequence[Item]:
+    """What a block of 64 x 64 outputs loads, at lesson 4's real size."""
+    start, tile = product(1024, 1024, 1024), (8, 8)
+    return (
+        item(
+            "Blocks of 64 x 64 outputs fetch tiles of A and of B together. How many loads of "
+            "global memory does that make for each output of this product?",
+            tiled(start, tile, (8, 8), 8, copies="together"),
+            loads_each,
+            lambda func: (
+                "for one k a block fetches 64 elements of A and 64 of B, for 64 x 64 "
+                "outputs: 2 / 64 for each of them, and k has 1024 steps."
+            ),
+            {
+                "if each thread kept its own 8 x 8 tile's rows and columns": tiled(
+                    start, tile, (8, 8), 8, copies="local"
+                ),
+                "with blocks of 128 x 128 outputs": tiled(
+                    start, tile, (16, 16), 8, copies="together"
+                ),
+                "if every product loaded both of its factors": tiled(start, tile, (8, 8), 8),
+            },
+            seen=start,
+        ),
+    )
+
+
 def waits(func: PrimFunc) -> str:
     """At how many barriers one block waits."""
     found = counts(func)
@@ -356,6 +439,24 @@ def waits(func: PrimFunc) -> str:
 def bytes_each(func: PrimFunc) -> str:
     """The shared memory of a block."""
     return f"{shared_bytes(func):,} bytes"
+
+
+def small_blocks(start: PrimFunc) -> Item:
+    """How much shared memory a block takes."""
+    return item(
+        "Blocks of this product are to have 8 x 16 outputs, with tiles of A and of B in shared "
+        "memory, 4 steps of k at a time. How much shared memory does a block take?",
+        tiled(start, (2, 2), (4, 8), 4, copies="together"),
+        bytes_each,
+        lambda func: "4 steps of k for 8 rows and 16 columns are 4 x 24 numbers, of 4 bytes each.",
+        {
+            f"with {rows} x {columns} outputs and {depth} steps of k": tiled(
+                start, (2, 2), (rows // 2, columns // 2), depth, copies="together"
+            )
+            for rows, columns, depth in ((8, 8, 4), (8, 16, 8), (4, 4, 4))
+        },
+        seen=start,
+    )
 
 
 def end_4() -> Sequence[Item]:
@@ -399,33 +500,28 @@ def end_4() -> Sequence[Item]:
             depths,
             cuda=True,
         ),
-        item(
-            "Blocks of this product are to have 8 x 16 outputs, with tiles of A and of B in shared "
-            "memory, 4 steps of k at a time. How much shared memory does a block take?",
-            tiled(long, (2, 2), (4, 8), 4, copies="together"),
-            bytes_each,
-            lambda func: (
-                "4 steps of k for 8 rows and 16 columns are 4 x 24 numbers, of 4 bytes each."
-            ),
-            {
-                f"with {rows} x {columns} outputs and {depth} steps of k": tiled(
-                    long, (2, 2), (rows // 2, columns // 2), depth, copies="together"
-                )
-                for rows, columns, depth in ((8, 8, 4), (8, 16, 8), (4, 4, 4))
-            },
-            seen=long,
-        ),
+        small_blocks(long),
     )
 
 
-Made = Callable[[], Sequence[Item]]
-QUIZZES: Mapping[str, tuple[str, Made]] = {
-    "01_end": ("01_vector_add", end_1),
-    "02_begin": ("02_window_sum", begin_2),
-    "02_end": ("02_window_sum", end_2),
-    "03_begin": ("03_local_blocking", begin_3),
-    "03_end": ("03_local_blocking", end_3),
-    "04_begin": ("04_shared_blocking", begin_4),
-    "04_end": ("04_shared_blocking", end_4),
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The quiz of one place: the lesson that asks it, how many questions, and what makes them."""
+
+    lesson: str
+    count: int
+    made: Callable[[], Sequence[Item]]
+
+
+QUIZZES: Mapping[str, Asked] = {
+    "01_end": Asked("01_vector_add", 3, end_1),
+    "02_begin": Asked("02_window_sum", 2, begin_2),
+    "02_end": Asked("02_window_sum", 3, end_2),
+    "03_begin": Asked("03_local_blocking", 2, begin_3),
+    "03_real": Asked("03_local_blocking", 1, real_3),
+    "03_edge": Asked("03_local_blocking", 1, edge_3),
+    "03_end": Asked("03_local_blocking", 3, end_3),
+    "04_begin": Asked("04_shared_blocking", 2, begin_4),
+    "04_real": Asked("04_shared_blocking", 1, real_4),
+    "04_end": Asked("04_shared_blocking", 3, end_4),
 }
-"""The lesson that asks them, and what makes them."""

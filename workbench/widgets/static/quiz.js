@@ -1,4 +1,4 @@
-// Questions on programs that stand beside them: each is answered once, and Python says what is true.
+// Questions on programs that stand beside them: each is answered once, and told by Python.
 
 function make(kind, attrs = {}, ...kids) {
   const [name, ...classes] = kind.split(".");

@@ -1,0 +1,185 @@
+"""review and progress: what a learner answered and reached, read from the files in my-work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from workbench.diag import Fail, prose
+from workbench.lesson import record
+from workbench.lesson.exercise import NAMES, exercise
+from workbench.lesson.questions import LESSONS
+from workbench.lesson.quizzes import QUIZZES
+from workbench.schedule import Schedule
+from workbench.schedule.file import contents, parsed
+from workbench.schedule.load import from_data
+from workbench.widgets import Question
+from workbench.widgets.question import along
+
+MIME = "application/vnd.workbench.review+json"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The first answer to a question of a lab or a quiz; `right` is None where none can say yet."""
+
+    where: str
+    question: str
+    answer: str
+    right: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What was answered in a lesson, and the most points of its exercises with what there are.
+
+    In a notebook it is a table, and what a teacher's script reads.
+    """
+
+    lesson: str
+    answers: tuple[Answer, ...] = ()
+    points: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """It as plain data."""
+        return asdict(self)
+
+    @property
+    def rows(self) -> list[tuple[str, str, str]]:
+        """What is told of each answer and exercise: what it is, what was said, how it came out."""
+        signs = {True: "✓", False: "✕", None: "·"}
+        told = [(a.question, a.answer, signs[a.right]) for a in self.answers]
+        scores = [
+            (f"exercise {key}", f"{n} of {of} points", signs[n == of])
+            for key, (n, of) in self.points.items()
+        ]
+        return told + scores
+
+    def __repr__(self) -> str:
+        if not self.rows:
+            return f"{self.lesson}: nothing answered and nothing checked yet."
+        return "\n".join(f"{sign} {what}: {said}" for what, said, sign in self.rows)
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        head = ("question", "your first answer", "")
+        html = table(head, self.rows) if self.rows else f"<p>{escape(repr(self))}</p>"
+        return {"text/plain": repr(self), "text/html": html, MIME: self.data}
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Rows as an HTML table; the first cell of each is its head."""
+    heads = "".join(f'<th scope="col">{prose(cell)}</th>' for cell in head)
+    body = "".join(
+        f'<tr><th scope="row">{prose(first)}</th>'
+        + "".join(f"<td>{prose(cell)}</td>" for cell in rest)
+        + "</tr>"
+        for first, *rest in rows
+    )
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def review(lesson: str, folder: Path | None = None) -> Review:
+    """What was answered and reached in the lesson whose notebook lies in `folder` (default: here).
+
+    Raises Fail for a lesson that there is not.
+    """
+    if lesson not in LESSONS:
+        raise Fail(f"Can't find the lesson {lesson!r}", hint=f"there are: {', '.join(LESSONS)}")
+    kept = record.read(record.file_of(lesson, folder))
+    quiz = [
+        Answer(f"quiz {key}", str(part["text"]), str(part["answer"]), bool(part["right"]))
+        for key, part in kept["quiz"].items()
+        if isinstance(part, dict) and part.keys() >= {"text", "answer", "right"}
+    ]
+    points = {
+        key: (int(part["points"]), int(part["of"]))
+        for key, part in kept["points"].items()
+        if isinstance(part, dict) and part.keys() >= {"points", "of"}
+    }
+    return Review(lesson, (*_in_labs(lesson, folder or Path.cwd()), *quiz), points)
+
+
+def _in_labs(lesson: str, folder: Path) -> Iterator[Answer]:
+    """The predictions that the labs of a lesson have kept, judged by the steps kept with them."""
+    asked = {question.name: question for question in LESSONS[lesson].values()}
+    for file in sorted((folder / record.WORK).glob(f"{lesson}*.json")):
+        for answers, schedule in _histories(file):
+            for name, answer in answers.items():
+                if name in asked:
+                    yield Answer("lab", name, answer, _right(asked[name], answer, schedule))
+
+
+def _histories(file: Path) -> Iterator[tuple[Mapping[str, str], Schedule]]:
+    """The histories in a file that labs have kept, with their answers; none where it is no such."""
+    with suppress(OSError, Fail):
+        data = parsed(contents(file))
+        if data is None or "nodes" not in data:
+            return
+        for part in (data, *data.get("others", ())):
+            yield part["answers"], from_data({**data, **part, "others": []})
+
+
+def _right(question: Question, answer: str, schedule: Schedule) -> bool | None:
+    judge = along(question, schedule.history)
+    assert judge is not None
+    verdicts = (judge.judge(node.func) for node in schedule.history)
+    return next((answer == verdict.truth for verdict in verdicts if verdict), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The reviews of all lessons, fit to show."""
+
+    reviews: tuple[Review, ...]
+
+    @property
+    def rows(self) -> list[tuple[str, ...]]:
+        """For each lesson: predictions in labs, questions on new programs, points."""
+        return [
+            (
+                r.lesson.replace("_", " "),
+                f"{_count(r, 'lab')} of {len(LESSONS[r.lesson])}",
+                f"{_count(r, 'quiz')} of {_asked(r.lesson)}",
+                _points(r),
+            )
+            for r in self.reviews
+        ]
+
+    def __repr__(self) -> str:
+        lines = [HEAD, *self.rows]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        return "\n".join(
+            "  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip()
+            for line in lines
+        )
+
+    def _repr_html_(self) -> str:
+        return table(HEAD, self.rows)
+
+
+HEAD = ("lesson", "predictions made", "questions answered", "exercise")
+
+
+def _count(found: Review, where: str) -> int:
+    return sum(answer.where.startswith(where) for answer in found.answers)
+
+
+def _asked(lesson: str) -> int:
+    """The questions of a lesson's quizzes."""
+    return sum(quiz.count for quiz in QUIZZES.values() if quiz.lesson == lesson)
+
+
+def _points(found: Review) -> str:
+    (asked,) = (made for name in NAMES if (made := exercise(name)).lesson == found.lesson)
+    most, of = found.points.get(asked.key, (0, asked.points))
+    return f"{most} of {of} points"
+
+
+def progress() -> Progress:
+    """How far one is in each of the lessons whose notebooks lie here."""
+    return Progress(tuple(map(review, LESSONS)))
