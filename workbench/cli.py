@@ -77,9 +77,10 @@ def _port(text: str) -> int:
 
 
 def lab_command(folder: Path, port: int | None, browser: bool) -> list[str]:
-    """The call that opens JupyterLab on the first lesson in `folder`."""
+    """The call that opens JupyterLab on the map in `folder`, or on the first of its lessons."""
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder.resolve()}"]
     lessons = sorted(path.name for path in folder.glob("*.ipynb"))
+    lessons.sort(key=lambda name: name != "index.ipynb")
     if lessons:
         command.append(f"--LabApp.default_url=/lab/tree/{lessons[0]}")
     if port is not None:

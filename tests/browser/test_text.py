@@ -16,7 +16,7 @@ from workbench.widgets.session import SHOWN
 
 pytestmark = pytest.mark.browser
 
-LESSONS = sorted((ROOT / "lessons").glob("[0-9]*.ipynb"))
+LESSONS = sorted((ROOT / "lessons").glob("0[1-9]*.ipynb"))
 WIDTHS = (360, 829, 949)
 
 FAULTS = r"""() => {

@@ -72,6 +72,13 @@ def test_lab_opens_the_first_lesson(lessons: Path, tmp_path: Path, monkeypatch):
     ]
 
 
+def test_lab_opens_the_map_where_there_is_one(lessons: Path, tmp_path: Path):
+    (lessons / "index.ipynb").write_text("map")
+    list(cli.copy_lessons(tmp_path))
+    command = cli.lab_command(tmp_path, None, browser=True)
+    assert "--LabApp.default_url=/lab/tree/index.ipynb" in command
+
+
 def test_lab_in_a_container_without_a_browser(tmp_path: Path, monkeypatch):
     monkeypatch.setattr("os.geteuid", lambda: 0, raising=False)
     assert cli.lab_command(tmp_path, 8899, browser=False)[3:] == [

@@ -62,7 +62,7 @@ def test_an_answer_is_told_kept_and_stays(here: Path):
     }
     again = lesson.quiz("01_end")
     assert again.given == shown.given and "You: 0). ✕ It came out" in repr(again)
-    assert "○ 28 threads" in again._still()
+    assert "○ 28 threads" in again.still()
 
 
 def send(view, **message: object) -> None:

@@ -385,6 +385,7 @@ SHARED_BLOCKING = {
 }
 
 LESSONS: dict[str, dict[str, Question]] = {
+    "00_gpu": {},
     "01_vector_add": VECTOR_ADD,
     "02_window_sum": WINDOW_SUM,
     "03_local_blocking": LOCAL_BLOCKING,

@@ -11,9 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from workbench.insight.names import count_text
 from workbench.ir import PrimFunc
 from workbench.lesson.edge import fetching_again, idle_threads
 from workbench.lesson.goals import blocks, counts, kernels, shared_bytes
+from workbench.lesson.machine import Machine, idle_lanes, length, start_of, stays
 from workbench.lesson.predict import (
     Measure,
     load_times,
@@ -106,6 +108,103 @@ def sizes(func: PrimFunc) -> str:
 def with_threads(start: PrimFunc, *numbers: int) -> dict[str, PrimFunc]:
     """The loop of `start` bound with other numbers of threads."""
     return {f"with {n} threads in a block": bound(start, (None, n)) for n in numbers}
+
+
+# --- on lesson 0: a machine in small -------------------------------------------------------------
+
+
+def starts(text: str, code: str, block: int, of: int, has: Machine, *more: Machine) -> Item:
+    """When a block starts; `more` are machines on which other choices are right."""
+    wrong = {
+        start_of(block, of, other): f"“{start_of(block, of, other)}” would be right {_on(other)}."
+        for other in more
+    }
+    stay = stays(of, has)[block]
+    places = has.multiprocessors * has.room
+    rounds = count_text(block // places, "round")
+    why = (
+        f"there is room for {places} blocks at a time, and a round takes {has.steps} steps. Block "
+        f"{block} finds room after {rounds}, on multiprocessor {stay.multiprocessor}."
+    )
+    return asked(text, code, start_of(block, of, has), why, wrong, cuda=True)
+
+
+def _on(machine: Machine) -> str:
+    each = "one block" if machine.room == 1 else f"{machine.room} blocks"
+    count = machine.multiprocessors
+    return f"on {count} multiprocessor{'s' if count > 1 else ''} with room for {each} each"
+
+
+def header(length: int, threads: int) -> str:
+    """The first lines of a launch's CUDA."""
+    source = build(bound(elementwise(length), (None, threads)), "cuda").source
+    return "\n".join(source.splitlines()[:4])
+
+
+def gpu_0() -> Sequence[Item]:
+    """When a block begins that finds no room at first."""
+    return (
+        starts(
+            "Two multiprocessors have room for one block each, and a block takes 4 time steps. "
+            "When does block 4 of this launch start? (The first two start at time 0.)",
+            header(512, 64),
+            4,
+            8,
+            Machine(2),
+            Machine(1),
+            Machine(2, room=2),
+            Machine(8),
+        ),
+    )
+
+
+def end_0() -> Sequence[Item]:
+    """On queues, groups of 32, and the last blocks of a launch."""
+    threads = 80
+    others = {
+        idle_lanes(n): f"“{idle_lanes(n)}” would be right of {n} threads." for n in (96, 70, 65)
+    }
+    lanes = "a warp has 32 lanes, and 80 threads take three warps: 96 lanes."
+    has, blocks = Machine(4), 17
+    lengths = {
+        length(n, m): f"“{length(n, m)}” would be right {words}."
+        for n, m, words in (
+            (16, has, "of 16 blocks"),
+            (blocks, Machine(17), "if all blocks had room at once"),
+            (blocks, Machine(1), "on one multiprocessor"),
+        )
+    }
+    tail = "16 blocks fill four multiprocessors four times; block 16 is alone in a fifth round."
+    return (
+        starts(
+            "Three multiprocessors have room for one block each, and a block takes 4 time steps. "
+            "When does block 4 start?",
+            header(256, 32),
+            4,
+            8,
+            Machine(3),
+            Machine(2),
+            Machine(8),
+            Machine(1),
+        ),
+        asked(
+            "How many lanes of a block's warps have no thread to run?",
+            header(800, threads),
+            idle_lanes(threads),
+            lanes,
+            others,
+            cuda=True,
+        ),
+        asked(
+            "Four multiprocessors have room for one block each, and a block takes 4 steps. How "
+            "long does this launch take?",
+            header(17 * 64, 64),
+            length(blocks, has),
+            tail,
+            lengths,
+            cuda=True,
+        ),
+    )
 
 
 # --- on lesson 1 ----------------------------------------------------------------------------------
@@ -514,6 +613,8 @@ class Asked:
 
 
 QUIZZES: Mapping[str, Asked] = {
+    "00_gpu": Asked("00_gpu", 1, gpu_0),
+    "00_end": Asked("00_gpu", 3, end_0),
     "01_end": Asked("01_vector_add", 3, end_1),
     "02_begin": Asked("02_window_sum", 2, begin_2),
     "02_end": Asked("02_window_sum", 3, end_2),

@@ -4,29 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
-from importlib.resources import files
-from secrets import token_hex
 from typing import Any
 
-import anywidget
 import traitlets
 
 from workbench.diag import Fail, prose
-from workbench.widgets import static
 from workbench.widgets.asked import part
+from workbench.widgets.small import Small, read
 
 
-class QuizView(anywidget.AnyWidget):
+class QuizView(Small):
     """The questions that are `asked`, and what was `given`: None, or an answer with its outcome.
 
     Each of `asked` has a text, its choices, and the code it is about; `answer` takes the number of
     a question and of a choice, and returns all that is given after it. Texts may have `code`.
     """
 
-    _esm = (files(static.__name__) / "quiz.js").read_text(encoding="utf-8")
-    _css = (files(static.__name__) / "quiz.css").read_text(encoding="utf-8")
+    _esm = read("keep.js", "quiz.js")
+    _css = read("quiz.css")
+    kind = "quiz"
 
-    own = traitlets.Unicode().tag(sync=True)
     heading = traitlets.Unicode().tag(sync=True)
     asked: Any = traitlets.List().tag(sync=True)
     given: Any = traitlets.List().tag(sync=True)
@@ -41,7 +38,6 @@ class QuizView(anywidget.AnyWidget):
     ) -> None:
         self._answer, self._text = answer, text
         super().__init__(
-            own=token_hex(8),
             heading=prose(heading),
             asked=[_marked(item) for item in asked],
             given=list(map(_told, given)),
@@ -59,33 +55,14 @@ class QuizView(anywidget.AnyWidget):
             raise Fail("Can't take the answer: there is no such question", hint="choose one")
         self.given = list(map(_told, self._answer(item, choice)))
 
-    def _ipython_display_(self, **_: Any) -> None:
-        """The questions as HTML, which stays in the notebook, and the view that hides it."""
-        from IPython.display import publish_display_data
-
-        publish_display_data({"text/plain": repr(self), "text/html": self._still()})
-        bundle = self._repr_mimebundle_()
-        data, meta = bundle if isinstance(bundle, tuple) else (bundle or {}, {})
-        publish_display_data({**data, "text/plain": "", "text/html": ""}, meta)
-
-    def _still(self) -> str:
-        """The questions without a script; where the view is shown, this hides itself."""
-        cell = ".jp-OutputArea-child:has(.wb-quiz-still)"
-        hides = (
-            f'body:has(.wb-quiz[data-own="{self.own}"]) .wb-quiz-still[data-own="{self.own}"],'
-            f"{cell}:has(+ .jp-OutputArea-child .wb-quiz),"
-            f"{cell} + .jp-OutputArea-child:not(:has(.wb-quiz)){{display:none}}"
-        )
+    def inner(self) -> str:
+        """The questions with their choices."""
         items = "".join(
             f"<p><b>{number}.</b> {item['text']}</p><pre>{escape(item['code'])}</pre>"
             f"<ul>{''.join(f'<li>○ {choice}</li>' for choice in item['choices'])}</ul>"
             for number, item in enumerate(self.asked, 1)
         )
-        note = "To answer, run the notebook's cells down to this one."
-        return (
-            f'<style>{hides}</style><div class="wb-quiz-still" data-own="{self.own}">'
-            f"<p>{self.heading}</p>{items}<p>{note}</p></div>"
-        )
+        return f"<p>{self.heading}</p>{items}<p>To answer, run the cells down to this one.</p>"
 
     def __repr__(self) -> str:
         return self._text

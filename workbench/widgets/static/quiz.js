@@ -12,12 +12,6 @@ function make(kind, attrs = {}, ...kids) {
 /** Sentences come as markup that Python made and escaped. */
 const said = (kind, markup) => make(kind, { innerHTML: markup });
 
-/** What is typed here is not for JupyterLab, where arrows leave the cell and D D deletes it. */
-function keep(event) {
-  const passes = event.key === "Escape" || event.ctrlKey || event.metaKey;
-  if (!passes && !(event.shiftKey && event.key === "Enter")) event.stopPropagation();
-}
-
 function render({ model, el }) {
   const root = make("section.wb-quiz", { ariaLabel: model.get("heading") });
   root.dataset.own = model.get("own");

@@ -1,0 +1,164 @@
+"""A GPU in small, as a model: which block runs on which multiprocessor, and when.
+
+Blocks are handed out in the order of their numbers, each to the multiprocessor that has room
+first; one that has room never waits. A real GPU promises no order, and its blocks take as long as
+their loads do: the model is for the idea that a launch is a queue, and measures nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from importlib import import_module
+from typing import Any
+
+WARP = 32  # threads that run in step
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """So many multiprocessors, with room for so many blocks each; a block takes `steps`."""
+
+    multiprocessors: int = 2
+    room: int = 1
+    steps: int = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """A block's stay on a multiprocessor, in one of its places, from `start` up to `end`."""
+
+    block: int
+    multiprocessor: int
+    place: int
+    start: int
+    end: int
+
+
+def stays(blocks: int, machine: Machine) -> list[Stay]:
+    """When and where each of `blocks` runs."""
+    places = [(0, p, m) for p in range(machine.room) for m in range(machine.multiprocessors)]
+    heapify(places)
+    found = []
+    for block in range(blocks):
+        start, place, multiprocessor = heappop(places)
+        end = start + machine.steps
+        found.append(Stay(block, multiprocessor, place, start, end))
+        heappush(places, (end, place, multiprocessor))
+    return found
+
+
+def start_of(block: int, blocks: int, machine: Machine) -> str:
+    """When a block starts, in words."""
+    return f"time {stays(blocks, machine)[block].start}"
+
+
+def length(blocks: int, machine: Machine) -> str:
+    """How long the launch takes, in words."""
+    return f"{max(stay.end for stay in stays(blocks, machine))} steps"
+
+
+def warps(threads: int) -> list[tuple[int, int]]:
+    """The first and last thread of each warp of a block."""
+    return [(k, min(k + WARP, threads) - 1) for k in range(0, threads, WARP)]
+
+
+def idle_lanes(threads: int) -> str:
+    """How many lanes of a block's warps have no thread, in words."""
+    return f"{len(warps(threads)) * WARP - threads} lanes"
+
+
+def gpu(blocks: int = 8, threads: int = 64, **machine: int) -> Any:
+    """A player of a launch of so many blocks of `threads` on a `Machine`, in small.
+
+    Where widgets are not installed, its sentences, one for each time.
+    """
+    has = Machine(**machine)
+    drawn = frames(blocks, threads, has)
+    room = "room for one block each" if has.room == 1 else f"room for {has.room} blocks each"
+    name = f"{blocks} blocks of {threads} threads on {has.multiprocessors} multiprocessors, {room}"
+    try:
+        player = import_module("workbench.widgets.player")  # loads anywidget: heavy
+    except ModuleNotFoundError as missing:
+        if missing.name not in ("anywidget", "traitlets"):
+            raise
+        return "\n".join([name, *(sentence for _, sentence in drawn)])
+    return player.Player(name, drawn)
+
+
+# --- the picture ----------------------------------------------------------------------------------
+
+WIDE, HIGH, GAP = 96, 34, 10  # of a block on a multiprocessor, in pixels
+
+
+def frames(blocks: int, threads: int, machine: Machine) -> list[tuple[str, str]]:
+    """The machine at each time, drawn as SVG, with one sentence that says the same."""
+    runs = stays(blocks, machine)
+    last = max(stay.end for stay in runs)
+    return [(_frame(runs, threads, machine, t), _told(runs, t)) for t in range(last + 1)]
+
+
+def _told(runs: Sequence[Stay], t: int) -> str:
+    waiting, running, done = _sorted(runs, t)
+    said = [
+        f"{word} {', '.join(str(stay.block) for stay in group)}"
+        for word, group in (("running", running), ("waiting", waiting), ("done", done))
+        if group
+    ]
+    return f"Time {t}: blocks {'; '.join(said)}."
+
+
+def _sorted(runs: Sequence[Stay], t: int) -> tuple[list[Stay], list[Stay], list[Stay]]:
+    """Who waits, runs, and is done at time `t`."""
+    waiting = [stay for stay in runs if t < stay.start]
+    running = [stay for stay in runs if stay.start <= t < stay.end]
+    return waiting, running, [stay for stay in runs if stay.end <= t]
+
+
+def _frame(runs: Sequence[Stay], threads: int, machine: Machine, t: int) -> str:
+    waiting, running, done = _sorted(runs, t)
+    parts = [_text(4, 16, f"time {t}", bold=True)]
+    parts += _queue(waiting, 30, "waiting")
+    lines = warps(threads)
+    tall = HIGH + 18 * len(lines)
+    wide = machine.room * (WIDE + GAP) + GAP
+    for m in range(machine.multiprocessors):
+        x, y = 4 + m * (wide + 2 * GAP), 84
+        parts += [_text(x, y - 4, f"multiprocessor {m}"), _box(x, y, wide, tall + 2 * GAP)]
+        for stay in running:
+            if stay.multiprocessor == m:
+                parts += _running(x + GAP + stay.place * (WIDE + GAP), y + GAP, tall, stay, lines)
+    bottom = 84 + tall + 2 * GAP + 14
+    parts += _queue(done, bottom, "done")
+    width = max(machine.multiprocessors * (wide + 2 * GAP), 80 + len(runs) * 34)
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{bottom + 34}" '
+    return f'{head}viewBox="0 0 {width} {bottom + 34}" aria-hidden="true">{"".join(parts)}</svg>'
+
+
+def _queue(group: Sequence[Stay], y: int, word: str) -> list[str]:
+    parts = [_text(4, y + 18, word)]
+    for k, stay in enumerate(group):
+        parts += [_box(74 + k * 34, y, 28, 26), _text(82 + k * 34, y + 18, str(stay.block))]
+    return parts
+
+
+def _running(x: int, y: int, tall: int, stay: Stay, lines: Sequence[tuple[int, int]]) -> list[str]:
+    """A block with its warps."""
+    parts = [_box(x, y, WIDE, tall, fill=True), _text(x + 6, y + 18, f"block {stay.block}")]
+    for k, (first, last) in enumerate(lines):
+        parts.append(_text(x + 6, y + 40 + k * 18, f"warp {k}: {first}–{last}"))
+    return parts
+
+
+def _box(x: int, y: int, width: int, height: int, fill: bool = False) -> str:
+    shade = 'fill="currentColor" fill-opacity="0.12"' if fill else 'fill="none"'
+    return (
+        f'<rect x="{x}" y="{y}" width="{width}" height="{height}" rx="4" {shade} '
+        'stroke="currentColor" stroke-opacity="0.6"/>'
+    )
+
+
+def _text(x: int, y: int, text: str, bold: bool = False) -> str:
+    weight = ' font-weight="600"' if bold else ""
+    return f'<text x="{x}" y="{y}" font-size="12" fill="currentColor"{weight}>{text}</text>'

@@ -1,0 +1,53 @@
+"""What the small views of a lesson share: a form without a script that stays in the notebook."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from secrets import token_hex
+from typing import Any
+
+import anywidget
+import traitlets
+
+from workbench.widgets import static
+
+
+def read(*names: str) -> str:
+    """Files of the browser's part, joined."""
+    folder = files(static.__name__)
+    return "\n".join((folder / name).read_text(encoding="utf-8") for name in names)
+
+
+class Small(anywidget.AnyWidget):
+    """A view whose elements have the class `wb-kind`, and `data-own` where it is shown."""
+
+    kind = ""
+    own = traitlets.Unicode().tag(sync=True)
+
+    def __init__(self, **traits: Any) -> None:
+        super().__init__(own=token_hex(8), **traits)
+
+    def inner(self) -> str:
+        """It as HTML without a script."""
+        raise NotImplementedError
+
+    def _ipython_display_(self, **_: Any) -> None:
+        """The form without a script, which stays in the notebook, and the view that hides it."""
+        from IPython.display import publish_display_data
+
+        publish_display_data({"text/plain": repr(self), "text/html": self.still()})
+        bundle = self._repr_mimebundle_()
+        data, meta = bundle if isinstance(bundle, tuple) else (bundle or {}, {})
+        publish_display_data({**data, "text/plain": "", "text/html": ""}, meta)
+
+    def still(self) -> str:
+        """`inner`, hidden where the view is shown; a view's error is hidden where it is not."""
+        view, own = f".wb-{self.kind}", f'[data-own="{self.own}"]'
+        cell = f".jp-OutputArea-child:has({view}-still)"
+        hides = (
+            f"body:has({view}{own}) {view}-still{own},"
+            f"{cell}:has(+ .jp-OutputArea-child {view}),"
+            f"{cell} + .jp-OutputArea-child:not(:has({view})){{display:none}}"
+        )
+        box = f'<div class="wb-{self.kind}-still" data-own="{self.own}">'
+        return f"<style>{hides}</style>{box}{self.inner()}</div>"
