@@ -104,7 +104,9 @@ def put(stem: str, folder: Path) -> Path:
 def cut(path: Path) -> None:
     """Leave of a lesson the cells that its exercise needs."""
     notebook = nbformat.read(path, as_version=4)
-    notebook.cells = [c for c in notebook.cells if c.id.startswith(("setup", "exercise"))]
+    notebook.cells = [
+        c for c in notebook.cells if c.id.startswith(("setup", "imports", "exercise"))
+    ]
     nbformat.write(notebook, path)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -99,3 +100,16 @@ def test_a_quiz_that_is_not_there():
     with pytest.raises(Fail) as refused:
         lesson.quiz("05_end")
     assert str(refused.value).splitlines()[0] == "Can't find the quiz '05_end'."
+
+
+@pytest.mark.parametrize("missing", ["anywidget", "traitlets"])
+def test_where_no_widgets_are_there_is_text(missing: str, monkeypatch: pytest.MonkeyPatch):
+    """As where notebooks are graded: an answer is taken by a call."""
+    for name in ("workbench.widgets.quiz", "workbench.widgets.small", "workbench.widgets.player"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setitem(sys.modules, missing, None)
+    quiz = lesson.quiz("02_begin")
+    assert isinstance(quiz, Quiz) and "1. Who computes Y[37]?" in repr(quiz)
+    given, _ = quiz.answer(0, 0)
+    assert given and given["head"] == "✕ It came out differently."
+    assert repr(lesson.gpu(blocks=2)).splitlines()[1] == "Time 0: blocks running 0, 1."

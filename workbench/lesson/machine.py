@@ -69,6 +69,16 @@ def idle_lanes(threads: int) -> str:
     return f"{len(warps(threads)) * WARP - threads} lanes"
 
 
+@dataclass(frozen=True, repr=False)
+class Told:
+    """A text that a notebook shows as it is."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+
 def gpu(blocks: int = 8, threads: int = 64, **machine: int) -> Any:
     """A player of a launch of so many blocks of `threads` on a `Machine`, in small.
 
@@ -83,7 +93,7 @@ def gpu(blocks: int = 8, threads: int = 64, **machine: int) -> Any:
     except ModuleNotFoundError as missing:
         if missing.name not in ("anywidget", "traitlets"):
             raise
-        return "\n".join([name, *(sentence for _, sentence in drawn)])
+        return Told("\n".join([name, *(sentence for _, sentence in drawn)]))
     return player.Player(name, drawn)
 
 

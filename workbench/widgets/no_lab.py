@@ -12,6 +12,10 @@ class NoLab:
     def __init__(self, schedule: Schedule) -> None:
         self.cursor = schedule.fork()
 
+    def to_html(self, _: object) -> NoLab:
+        """Writes nothing, and says why."""
+        return self
+
     def __repr__(self) -> str:
         return (
             "No lab here: anywidget is not installed (pip install anywidget, and restart the "
