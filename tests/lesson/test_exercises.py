@@ -18,6 +18,7 @@ from workbench.lesson import record
 from workbench.lesson.edge import loads_without_output
 from workbench.lesson.exercise import NAMES, RESULT
 from workbench.lesson.goals import at_most_barriers
+from workbench.runtime import recorded
 from workbench.schedule import Schedule
 
 
@@ -35,13 +36,13 @@ def one_block(sch: Schedule) -> None:
 
 def cached(sch: Schedule) -> None:
     bound(sch, [None, 128])
-    block = sch.get_block("C")
+    block = sch.get_block("B")
     sch.compute_at(sch.cache_read(block, 0, "shared"), sch.get_loops(block)[-1])
 
 
 def whole_cache(sch: Schedule) -> None:
     bound(sch, [None, 128])
-    sch.cache_read(sch.get_block("C"), 0, "shared")
+    sch.cache_read(sch.get_block("B"), 0, "shared")
 
 
 def product(sch: Schedule, rows: tuple, columns: tuple, *, keep: str = "", depth: int = 0) -> None:
@@ -469,3 +470,11 @@ def test_a_kernel_without_barriers_does_not_hide_those_of_another():
     sch.bind(inner, "threadIdx.x")
     ok, found = at_most_barriers(1).found(sch.func)
     assert not ok and found == "4 for each block"
+
+
+@pytest.mark.parametrize("name", NAMES[:3])  # no time of the last is recorded
+def test_without_a_gpu_the_solution_has_a_recorded_time(name: str):
+    """Found by the program's text: one that is written otherwise loses its times."""
+    mine = lesson.exercise(name).schedule()
+    lesson.exercise(name).solution(mine)
+    assert recorded.times(mine.func)

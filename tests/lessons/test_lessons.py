@@ -260,6 +260,16 @@ def test_each_question_is_decided_by_the_steps_it_asks_for(path: Path, monkeypat
     assert found == ANSWERS[path.name]
 
 
+@pytest.mark.parametrize("path", LESSONS, ids=name)
+def test_nothing_above_a_question_gives_its_answer(path: Path):
+    """In what is seen without opening a fold; a lesson's own lab asks in the order of ANSWERS."""
+    cells = nbformat.read(path, as_version=4).cells
+    asking = [k for k, cell in enumerate(cells) if "question=lesson.question(" in cell.source]
+    for k, truth in zip(asking, ANSWERS[path.name], strict=True):
+        above = "\n".join(re.sub(FOLD, "", c.source, flags=re.S) for c in cells[: k + 2])
+        assert not truth or truth not in above, (cells[k].id, truth)
+
+
 def run_cells(path: Path, last: str = "") -> dict[str, object]:
     """The names that a lesson's cells make, to the `last`; whole runs and files left out."""
     scope: dict[str, object] = {"__name__": "lesson"}

@@ -14,7 +14,7 @@ def elementwise(length: int, formula: str = "A[vi] + B[vi]", output: str = "C") 
     names = [name for name in "ABX" if f"{name}[" in formula]
     params = ", ".join(f'{name}: T.Buffer(({length},), "float32")' for name in (*names, output))
     return _parsed(
-        f"def vector({params}):",
+        f"def add({params}):",
         f"    for i in range({length}):",
         f'        with T.block("{output}"):',
         f"            vi = T.axis.spatial({length}, i)",
@@ -30,7 +30,7 @@ def window(outputs: int, width: int, stride: int = 1) -> PrimFunc:
     return _parsed(
         f'def window(A: T.Buffer(({cells},), "float32"), B: T.Buffer(({outputs},), "float32")):',
         f"    for i in range({outputs}):",
-        '        with T.block("C"):',
+        '        with T.block("B"):',
         f"            vi = T.axis.spatial({outputs}, i)",
         f"            B[vi] = {' + '.join(terms)}",
     )
@@ -78,7 +78,7 @@ def _bound(func: PrimFunc, factors: Sequence[int | None], axes: tuple[str, str])
 def fetched(func: PrimFunc, threads: int, *, together: bool = True) -> PrimFunc:
     """A window's inputs in shared memory, fetched by all threads together or by each for itself."""
     sch = _bound(func, (None, threads), ("blockIdx.x", "threadIdx.x"))
-    fetch = sch.cache_read("C", 0, "shared")
+    fetch = sch.cache_read("B", 0, "shared")
     sch.compute_at(fetch, "i_1")
     if together:
         _, inner = sch.split(sch.get_loops(fetch)[-1], factors=[None, threads])
