@@ -26,17 +26,12 @@ function render({ model, el }) {
 }
 
 function question(model, item, k) {
-  const group = `wb-quiz-${Math.random().toString(36).slice(2)}`;
-  const inputs = item.choices.map((_, j) =>
-    make("input", {
-      type: "radio",
-      name: group,
-      onchange: () => model.send({ do: "answer", item: k, choice: j }),
-    }),
-  );
-  const labels = item.choices.map((choice, j) =>
-    make("label", {}, inputs[j], said("span", choice)),
-  );
+  // buttons: an arrow moves between radio buttons by choosing, and the first answer stays
+  const buttons = item.choices.map((choice, j) => {
+    const button = said("button", choice);
+    button.addEventListener("click", () => model.send({ do: "answer", item: k, choice: j }));
+    return button;
+  });
   const told = make("div.wb-quiz-told");
   told.setAttribute("aria-live", "polite");
   const box = make(
@@ -44,15 +39,15 @@ function question(model, item, k) {
     {},
     said("p.wb-quiz-ask", `<b>${k + 1}.</b> ${item.text}`),
     make("pre", { textContent: item.code, tabIndex: 0, role: "region", ariaLabel: item.shown }),
-    make("fieldset", {}, said("legend", item.text), ...labels),
+    make("div.wb-quiz-choices", { role: "group", ariaLabel: `answers to ${k + 1}` }, ...buttons),
     told,
   );
   const draw = () => {
     const answer = model.get("given")[k];
-    inputs.forEach((input, j) => {
-      input.disabled = Boolean(answer);
-      input.checked = answer?.choice === j;
-      labels[j].classList.toggle("wb-quiz-true", answer?.truth === j);
+    buttons.forEach((button, j) => {
+      button.disabled = Boolean(answer);
+      button.ariaPressed = String(answer?.choice === j);
+      button.classList.toggle("wb-quiz-true", answer?.truth === j);
     });
     if (told.innerHTML !== (answer?.told ?? "")) told.innerHTML = answer?.told ?? "";
   };

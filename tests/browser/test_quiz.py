@@ -1,0 +1,41 @@
+"""The small views of the lessons in JupyterLab: a quiz and a player, by mouse and keyboard."""
+
+from __future__ import annotations
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from tests.browser.jupyter import run_cells
+from tests.browser.test_lab import AXE, shoot
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_quiz_is_answered_once_and_the_player_plays(lab_page: Page):
+    panel = run_cells(lab_page, "00_gpu.ipynb", 4)
+    quiz, player = panel.locator(".wb-quiz").first, panel.locator(".wb-player").first
+    expect(panel.locator(".wb-quiz-still").first).to_be_hidden()
+    expect(panel.locator(".wb-player-still").first).to_be_hidden()
+
+    told = quiz.locator(".wb-quiz-told")
+    quiz.get_by_role("button", name="time 0").focus()
+    lab_page.keyboard.press("ArrowDown")  # in JupyterLab's own hands it would leave the cell
+    lab_page.keyboard.press("Tab")
+    expect(told).to_be_empty()
+    lab_page.keyboard.press("Enter")
+    expect(told).to_contain_text("“time 4” would be right on 2 multiprocessors with room for 2")
+    expect(quiz.get_by_role("button", name="time 8")).to_be_disabled()
+    expect(quiz.locator(".wb-quiz-true")).to_have_text("time 8")
+
+    player.get_by_label("time").focus()
+    for _ in range(5):
+        lab_page.keyboard.press("ArrowRight")
+    expect(player).to_contain_text("Time 5: blocks running 2, 3; waiting 4, 5, 6, 7; done 0, 1.")
+    player.get_by_role("button", name="play").click()  # reduced motion: a step at a press
+    expect(player).to_contain_text("Time 6: ")
+    for view in (".wb-quiz", ".wb-player"):
+        found = Axe().run(lab_page, context=view, options=AXE)
+        assert found.violations_count == 0, found.generate_report()
+    quiz.scroll_into_view_if_needed()
+    shoot(lab_page, "lesson-0")
