@@ -89,7 +89,7 @@ def gpu(blocks: int = 8, threads: int = 64, **machine: int) -> Any:
     room = "room for one block each" if has.room == 1 else f"room for {has.room} blocks each"
     name = f"{blocks} blocks of {threads} threads on {has.multiprocessors} multiprocessors, {room}"
     try:
-        player = import_module("workbench.widgets.player")  # loads anywidget: heavy
+        player = import_module("workbench.widgets.small.player")  # loads anywidget: heavy
     except ModuleNotFoundError as missing:
         if missing.name not in ("anywidget", "traitlets"):
             raise

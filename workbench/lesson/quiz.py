@@ -91,7 +91,7 @@ def quiz(name: str) -> Any:
     asked = QUIZZES[name]
     found = Quiz(name, asked.made(), record.file_of(asked.lesson))
     try:
-        view = import_module("workbench.widgets.quiz")  # loads anywidget: heavy
+        view = import_module("workbench.widgets.small.quiz")  # loads anywidget: heavy
     except ModuleNotFoundError as missing:
         if missing.name not in ("anywidget", "traitlets"):
             raise

@@ -1,4 +1,4 @@
-"""What the small views of a lesson share: a form without a script that stays in the notebook."""
+"""Small views of the lessons, each with its own script, and what they share."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from typing import Any
 import anywidget
 import traitlets
 
-from workbench.widgets import static
-
 
 def read(*names: str) -> str:
-    """Files of the browser's part, joined."""
-    folder = files(static.__name__)
+    """Files of the browser's part, joined: a widget's code cannot import beside itself."""
+    folder = files(__name__)
     return "\n".join((folder / name).read_text(encoding="utf-8") for name in names)
 
 
 class Small(anywidget.AnyWidget):
-    """A view whose elements have the class `wb-kind`, and `data-own` where it is shown."""
+    """A view with a form without a script, which stays in the notebook.
+
+    Its elements have the class `wb-kind`, and `data-own` where it is shown.
+    """
 
     kind = ""
     own = traitlets.Unicode().tag(sync=True)

@@ -1,0 +1,42 @@
+"""The scripts of the small views: each a module by itself that asks nothing of the network."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from workbench.widgets import small
+from workbench.widgets.small.player import Player
+from workbench.widgets.small.quiz import QuizView
+
+FOLDER = Path(small.__file__).parent
+
+
+def test_every_file_is_part_of_a_view():
+    files = {path.name for path in FOLDER.iterdir() if path.suffix in (".js", ".css")}
+    assert files == {"keep.js", "quiz.js", "quiz.css", "player.js", "player.css"}
+
+
+@pytest.mark.parametrize("name", ["quiz", "player"])
+def test_a_view_is_one_module_and_asks_nothing_of_the_network(name: str, tmp_path: Path):
+    script, style = small.read("keep.js", f"{name}.js"), small.read(f"{name}.css")
+    assert not re.search(r"https?://|\bfetch\(|\bimport\b|XMLHttpRequest|url\(", script + style)
+    assert all("," in used for used in re.findall(r"var\(--jp-[^)]*", style))
+    node = shutil.which("node")
+    if node is not None:
+        (tmp_path / "view.mjs").write_text(script)
+        subprocess.run([node, "--check", tmp_path / "view.mjs"], check=True)
+
+
+def test_what_is_shown_without_a_script_is_text():
+    """Whatever stands in it; sentences are marked up by Python, code is not."""
+    asked = [{"text": "`<b>`?", "shown": "CUDA", "code": "a < b", "choices": ["<i>", "not sure"]}]
+    quiz = QuizView("<h1>", asked, [None], lambda *_: [None], "told")
+    assert "<code>&lt;b&gt;</code>" in quiz.still() and "a &lt; b" in quiz.still()
+    assert "<i>" not in quiz.still() and "<h1>" not in quiz.still() and repr(quiz) == "told"
+    player = Player("<p>", [("<svg/>", "a < b")])
+    assert "<summary>&lt;p&gt;</summary><ul><li>a &lt; b</li>" in player.still()
