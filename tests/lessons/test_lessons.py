@@ -36,7 +36,9 @@ STRICT = """
 import sys, warnings
 sys.path.insert(0, {root!r})
 warnings.simplefilter("error")
-for package in ("anywidget", "ipykernel", "ipywidgets", "jupyter_client", "traitlets"):
+for package in (
+    "anywidget", "ipykernel", "ipywidgets", "jupyter_client", "matplotlib", "traitlets"
+):
     warnings.filterwarnings("ignore", category=DeprecationWarning, module=package)
 """
 
