@@ -338,7 +338,7 @@ def test_lesson_2_shows_tiles_that_follow_the_slider(lab_page: Page):
     )
     expect(slider).to_be_focused()
     lab.get_by_role("tab", name="memory").click()
-    expect(lab.locator(".wb-machine")).to_contain_text("one for each block")
+    expect(lab.locator(".wb-machine")).to_contain_text("shared memory")
     lab.locator(".wb-actions .wb-more").click()
     lab.locator(".wb-verb.wb-cannot").first.click()
     expect(lab.locator(".wb-action .wb-headline")).to_contain_text("Can't")

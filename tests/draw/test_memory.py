@@ -1,11 +1,9 @@
-"""The memory picture: arrows for all that is loaded, over no box and no text, with no ids."""
+"""The memory picture: straight lanes through places inside places, over no buffer."""
 
 from __future__ import annotations
 
 import random
-import re
-import xml.etree.ElementTree as ElementTree
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import pytest
 
@@ -13,12 +11,12 @@ import workbench as wb
 from benchmarks.matmuls import blocking, blocking_with_shared, matmul
 from tests.support.gpu_programs import parsed, window_steps
 from workbench import draw, insight
-from workbench.draw.svg import width_of
+from workbench.draw.colours import ROLES
+from workbench.draw.memory import lanes_of, thickness
+from workbench.draw.scene import Path, Rect, Scene
+from workbench.draw.svg import svg
 from workbench.insight import BufferUse, Flow, Level, Memory, Table
 from workbench.ir import PrimFunc
-
-Rect = tuple[float, float, float, float]
-Spot = tuple[float, float]
 
 
 def naive(size: int = 8) -> PrimFunc:
@@ -88,117 +86,105 @@ MEMORIES = [pytest.param(lambda make=make: insight.memory(make()), id=name)
 MEMORIES += [pytest.param(lambda seed=seed: some_memory(seed), id=str(seed)) for seed in range(40)]
 
 
-def elements(strip: str, name: str, kind: str = "") -> list[ElementTree.Element]:
-    tree = ElementTree.fromstring(strip)
-    found = (e for e in tree.iter() if e.tag.endswith("}" + name))
-    return [e for e in found if kind in e.get("class", "").split() or not kind]
+def drawn(memory: Memory, before: Memory | None = None) -> list[Scene]:
+    return list(draw.memory_picture(memory, before).strips)
 
 
-def number(element: ElementTree.Element, *names: str) -> tuple[float, ...]:
-    return tuple(float(element.get(name, "0")) for name in names)
+def rects(scene: Scene, *roles: str) -> list[Rect]:
+    return [s for s in scene.shapes if isinstance(s, Rect) and s.role in roles]
 
 
-def texts(strip: str) -> list[Rect]:
-    """The boxes of all words, without the numbers of the arrows and the legend below them."""
-    made = []
-    last = max(y + h for _, y, _, h in boxes(strip, "wb-soft"))
-    for element in elements(strip, "text"):
-        x, y = number(element, "x", "y")
-        label, kind = element.text or "", element.get("class", "")
-        if y > last or (kind == "wb-strong" and label.isdigit()):
-            continue
-        wide = width_of(label, kind)
-        left = {"start": x, "middle": x - wide / 2}[element.get("text-anchor", "start")]
-        made.append((left, y - 9, wide, 11))
-    return made
+def meet(a: Rect, b: Rect) -> bool:
+    apart = a.x + a.width <= b.x or b.x + b.width <= a.x
+    return not (apart or a.y + a.height <= b.y or b.y + b.height <= a.y)
 
 
-def boxes(strip: str, kind: str) -> list[Rect]:
-    return [number(e, "x", "y", "width", "height") for e in elements(strip, "rect", kind)]
-
-
-def corners(path: ElementTree.Element) -> list[Spot]:
-    numbers = list(map(float, re.findall(r"-?[\d.]+", path.get("d", ""))))
-    return list(zip(numbers[::2], numbers[1::2], strict=True))
-
-
-def crosses(a: Spot, b: Spot, rect: Rect) -> bool:
-    x, y, wide, high = rect
-    (x0, x1), (y0, y1) = sorted((a[0], b[0])), sorted((a[1], b[1]))
-    return x0 < x + wide and x1 > x and y0 < y + high and y1 > y
+def inside(a: Rect, b: Rect) -> bool:
+    return (b.x < a.x and a.x + a.width < b.x + b.width
+            and b.y < a.y and a.y + a.height < b.y + b.height)  # fmt: skip
 
 
 @pytest.mark.parametrize("make", MEMORIES)
-def test_arrows_cross_no_box_and_no_text(make):
-    memory = make()
-    (strip,) = draw.memory_picture(memory).strips
-    lines, heads = elements(strip, "path", "wb-arrow"), elements(strip, "path", "wb-head")
-    assert len(lines) == len(heads) == len(memory.flows)
-    obstacles = boxes(strip, "wb-chip") + texts(strip)
-    for line in lines:
-        spots = corners(line)
-        for a, b in pairwise(spots):
-            assert a[0] == b[0] or a[1] == b[1], "arrows turn at right angles"
-            assert not any(crosses(a, b, rect) for rect in obstacles), strip
-    for x, y in (number(e, "cx", "cy") for e in elements(strip, "circle")):
-        assert not any(crosses((x - 7, y - 7), (x + 7, y + 7), rect) for rect in obstacles)
-    width = float(re.search(r'width="([\d.]+)"', strip)[1])
-    assert all(0 < x < width for e in [*lines, *heads] for x, _ in corners(e))
+def test_no_band_meets_a_buffer_or_another_band(make):
+    for scene in drawn(make()):
+        bands, chips = rects(scene, "read", "write"), rects(scene, "chip")
+        heads = [s for s in scene.shapes if isinstance(s, Path) and s.role == "head"]
+        assert len(bands) == len(heads)
+        boxes = [*chips, *rects(scene, "box")]
+        assert not any(meet(a, b) for a in bands for b in boxes)
+        assert not any(meet(a, b) for a, b in combinations(bands, 2))
+        assert not any(meet(a, b) for a, b in combinations(boxes, 2))
+        for head in heads:
+            (tip, *_) = head.lines[0]
+            ends = {box.y for box in boxes} | {box.y + box.height for box in boxes}
+            assert tip[1] in ends, "its head ends at what it joins"
 
 
 @pytest.mark.parametrize("make", MEMORIES)
-def test_arrows_end_at_the_boxes_that_they_join(make):
+def test_places_lie_inside_each_other_and_hold_their_buffers(make):
     memory = make()
-    (strip,) = draw.memory_picture(memory).strips
-    names = re.findall(r'<g data-name="([^"]*)"', strip)
-    chips = dict(zip(names, boxes(strip, "wb-chip"), strict=True))
-    lines, heads = elements(strip, "path", "wb-arrow"), elements(strip, "path", "wb-head")
-    for flow, line, head in zip(memory.flows, lines, heads, strict=True):
-        for name, (x, y) in ((flow.source, corners(line)[0]), (flow.target, corners(head)[0])):
-            left, top, wide, high = chips[name]
-            assert left < x < left + wide and y in (top, top + high)
+    for scene in drawn(memory):
+        places = rects(scene, "room")
+        assert len(places) == len(memory.levels)
+        assert all(inside(b, a) for a, b in pairwise(places))
+        level = {use.buffer: k for k, one in enumerate(memory.levels) for use in one.buffers}
+        for chip in rects(scene, "chip"):
+            k = level[chip.of.buffer]
+            assert inside(chip, places[k])
+            assert not any(meet(chip, deeper) for deeper in places[k + 1 :])
+    names = [chip.of.buffer for scene in drawn(memory) for chip in rects(scene, "chip")]
+    assert sorted(names) == sorted(level), "each buffer once"
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_lines_of_a_program_do_not_lie_on_each_other(name: str):
-    (strip,) = draw.memory_picture(insight.memory(PROGRAMS[name]())).strips
-    pieces = []
-    for k, line in enumerate(elements(strip, "path", "wb-arrow")):
-        spots = corners(line)
-        pieces += [(k, a, b) for a, b in pairwise(spots)]
-    for k, a, b in pieces:
-        for j, c, d in pieces:
-            along = 0 if a[1] == b[1] == c[1] == d[1] else 1 if a[0] == b[0] == c[0] == d[0] else -1
-            if j <= k or along < 0:
-                continue
-            (low, high), (start, end) = sorted((a[along], b[along])), sorted((c[along], d[along]))
-            assert high < start or end < low, strip
+@pytest.mark.parametrize("make", MEMORIES)
+def test_all_that_is_loaded_and_stored_is_in_a_band(make):
+    memory = make()
+    bands = [band for lane in lanes_of(memory) for band in lane.bands]
+    for use in memory.levels[0].buffers:
+        for load, size in ((True, use.load_bytes), (False, use.store_bytes)):
+            moved = [b.bytes for b in bands if (b.buffer, b.load) == (use.buffer, load)]
+            flows = [f for f in memory.flows if use.buffer == (f.source if load else f.target)]
+            assert sum(moved) == size or (size < sum(f.bytes for f in flows) and moved)
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_numbers_of_a_program_stand_clear_of_other_lines(name: str):
-    (strip,) = draw.memory_picture(insight.memory(PROGRAMS[name]())).strips
-    middles = [number(e, "cx", "cy") for e in elements(strip, "circle")]
-    lines = [corners(e) for e in elements(strip, "path", "wb-arrow")]
-    for k, (x, y) in enumerate(middles):
-        around = (x - 8, y - 8, 16, 16)
-        others = [pair for j, line in enumerate(lines) if j != k for pair in pairwise(line)]
-        assert not any(crosses(a, b, around) for a, b in others), strip
-        assert all(max(abs(x - a), abs(y - b)) > 15 for a, b in middles[:k])
+def test_copies_share_the_lane_of_what_they_copy():
+    lanes = [[use.buffer for use in lane.uses] for lane in lanes_of(insight.memory(shared()))]
+    assert lanes == [["A", "A_shared"], ["B", "B_shared"], ["C", "C_local"]]
+    (scene,) = drawn(insight.memory(shared()))
+    middles: dict[str, set[float]] = {}
+    for band in rects(scene, "read", "write"):
+        middles.setdefault(band.of.buffer[0], set()).add(round(band.x + band.width / 2, 3))
+    assert len(middles["A"]) == len(middles["B"]) == 1, "straight"
 
 
-def test_what_is_updated_in_place_has_an_arrow_and_a_line():
-    (strip,) = draw.memory_picture(insight.memory(naive())).strips
-    words = [e.text for e in elements(strip, "text")]
-    assert "① C, updated in place: 512 elements, 2 KiB" in words
-    assert "② A → C: 512 elements, 2 KiB" in words
-    assert len(elements(strip, "path", "wb-arrow")) == 3
-    (strip,) = draw.memory_picture(insight.memory(shared())).strips
-    words = [e.text for e in elements(strip, "text")]
-    assert "③ C_local, in place: 1,073,741,824 elements, 4 GiB" in words
+def test_bytes_and_loads_of_a_cell_are_printed_on_the_bands():
+    (scene,) = drawn(insight.memory(shared()))
+    assert {"↓ 64 MiB", "× 1", "↓ 4 GiB", "× 64", "× 1,025", "↑ 4 MiB"} <= set(scene.words)
+    wide = {band.of.buffer: band.width for band in rects(scene, "read")}
+    assert wide["A_shared"] - wide["A"] == 6, "64 times as many bytes are six px"
+    fills = {band.of.buffer: band.role for band in rects(scene, *ROLES) if "heat" in band.role}
+    assert fills == {"A": "heat-0", "B": "heat-0", "A_shared": "heat-3", "B_shared": "heat-3",
+                     "C_local": "heat-6"}  # fmt: skip
+
+
+def test_the_step_before_is_hatched_on_the_same_lane():
+    now, before = insight.memory(shared()), insight.memory(naive(1024))
+    (scene,) = drawn(now, before)
+    ghosts = rects(scene, "ghost")
+    assert [ghost.of.buffer for ghost in ghosts] == ["A", "B", "C"]
+    assert [round(ghost.width) for ghost in ghosts] == [round(thickness(4 << 30))] * 3
+    assert scene.words.count("was 4 GiB") == 3
+    assert not rects(drawn(now, now)[0], "ghost"), "nothing changed"
+
+
+def test_what_is_updated_in_place_is_loaded_and_stored():
+    (scene,) = drawn(insight.memory(naive()))
+    assert {"↓ 2 KiB", "↑ 2.2 KiB"} <= set(scene.words)
+    ways = [band.role for band in rects(scene, "read", "write") if band.of.buffer == "C"]
+    assert ways == ["read", "write"]
 
 
 def test_nothing_is_referred_to_by_an_id():
     """The first element with an id may stand in a hidden tab; what refers to it would vanish."""
-    (strip,) = draw.memory_picture(insight.memory(shared())).strips
-    assert "url(" not in strip and ' id="' not in strip and "href" not in strip
+    text = "".join(map(svg, drawn(insight.memory(shared()), insight.memory(naive(1024)))))
+    assert "url(" not in text and ' id="' not in text and "href" not in text

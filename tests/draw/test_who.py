@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-import xml.etree.ElementTree as ElementTree
-from itertools import pairwise, product
+from itertools import groupby, pairwise, product
 
 import pytest
 
 import workbench as wb
 from benchmarks.matmuls import blocking, matmul, naive
+from tests.support.gpu_programs import VECTOR_ADD, add_in_blocks, parsed
 from workbench import draw, insight
 from workbench.draw import Picture
-from workbench.draw.svg import width_of
+from workbench.draw.scene import Rect, Words, width_of
 from workbench.draw.who import labels_of
 from workbench.insight import Cell, Table, Who
 from workbench.ir import PrimFunc
@@ -33,16 +33,17 @@ def drawn(func: PrimFunc) -> Picture:
 
 def cells(picture: Picture) -> dict[str, tuple[str, list[str]]]:
     """Each cell by its name: its colour, and the words in it."""
-    found = {}
-    for strip in picture.strips:
-        for group in ElementTree.fromstring(strip).iter("{http://www.w3.org/2000/svg}g"):
-            rect = next(e for e in group if e.tag.endswith("rect"))
-            room = float(rect.get("width", "0"))
-            texts = [e for e in group if e.tag.endswith("text")]
-            assert all(width_of(e.text, e.get("class", "")) <= room for e in texts)
-            assert all("…" not in e.text for e in texts), "words are never cut"
-            colour = re.search(r"wb-u\d|wb-box", rect.get("class", ""))[0]
-            found[group.get("data-cell")] = (colour, [e.text for e in texts])
+    found: dict[str, tuple[str, list[str]]] = {}
+    for scene in picture.strips:
+        for of, group in groupby(scene.shapes, lambda shape: shape.of):
+            if not of.cells:
+                continue
+            shapes = list(group)
+            (box,) = (s for s in shapes if isinstance(s, Rect) and s.width > 20)
+            texts = [s for s in shapes if isinstance(s, Words)]
+            assert all(width_of(s.label, s.role) <= box.width for s in texts)
+            assert all("…" not in s.label for s in texts), "words are never cut"
+            found[of.told.split(":")[0]] = (box.role, [s.label for s in texts])
     return found
 
 
@@ -50,8 +51,8 @@ def test_sixty_four_cells_each_say_when():
     picture = drawn(matmul(8))
     found = cells(picture)
     assert len(found) == 64
-    assert found["C[0, 5]"][1] == ["C[0, 5]", "t 40–47"]
-    assert found["C[7, 7]"][1] == ["C[7, 7]", "t 504–511"]
+    assert found["C[0, 5]"][1] == ["[0, 5]", "t 40", "–47"]
+    assert found["C[7, 7]"][1] == ["[7, 7]", "t 504", "–511"]
     assert picture.across == 2 and len(picture.strips) == 16
     assert picture.caption == (
         "C[0, 5] is computed in time steps 40 to 47. “t 40–47” stands for time steps 40 to 47."
@@ -61,18 +62,19 @@ def test_sixty_four_cells_each_say_when():
 @pytest.mark.parametrize("func", [matmul(8), matmul(5, 3, 4), blocks(2), blocks(4, 1)])
 def test_strips_fit_a_phone_and_a_line_is_a_row(func: PrimFunc):
     picture = drawn(func)
-    sizes = {float(re.search(r'width="([\d.]+)"', strip)[1]) for strip in picture.strips}
-    assert len(sizes) == 1 and max(sizes) < PHONE
+    line = picture.strips[: picture.across]
+    assert max(strip.width for strip in line) < PHONE
     rows = insight.who(func).shape[0]
     assert len(picture.strips) == rows * picture.across
-    assert f"max-width: {max(sizes) * picture.across:g}px" in draw.picture_html(draw.plain(picture))
+    across = sum(strip.width for strip in line)
+    assert f"max-width: {across + 1:g}px" in draw.picture_html(draw.plain(picture))
     spots, (width, _) = picture.spots()
-    assert len({y for _, y in spots}) == rows and width == max(sizes) * picture.across + 12
+    assert len({y for _, y in spots}) == rows and width == across + 12
 
 
 def test_short_words_are_explained_by_the_cell_of_the_caption():
     picture = drawn(blocks(2))
-    assert cells(picture)["C[0, 5]"][1] == ["C[0, 5]", "b 1,0", "th 0,0", "t 37"]
+    assert cells(picture)["C[0, 5]"][1] == ["[0, 5]", "b 1,0", "th 0,0", "t 37"]
     assert picture.caption == (
         "C[0, 5] is computed by block (x=1, y=0), thread (x=0, y=0), at time step 37. "
         "“b 1,0” stands for block (x=1, y=0); “th 0,0” stands for thread (x=0, y=0); "
@@ -103,19 +105,71 @@ def test_neighbours_among_many_blocks_differ():
             assert other != colours[f"C[{y}, {x}]"]
 
 
+def test_gaps_are_where_the_block_changes_and_nowhere_else():
+    for func, gaps in ((matmul(8), 0), (blocks(2), 1), (blocks(4, 1), 3)):
+        picture = drawn(func)
+        boxes, at = [], 0.0
+        for strip in picture.strips[: picture.across]:
+            boxes += [at + s.x for s in strip.shapes if isinstance(s, Rect) and s.width == 44]
+            at += strip.width
+        steps = [round(b - a) for a, b in pairwise(boxes)]
+        assert (steps.count(46), steps.count(56)) == (7 - gaps, gaps)
+        high = [strip.height for strip in picture.strips[:: picture.across]]
+        assert high.count(max(high)) == (gaps or 8)
+
+
+def test_threads_that_compute_nothing_are_empty_frames():
+    sch = wb.Schedule(parsed(VECTOR_ADD.replace("1024", "10")))
+    i_0, i_1 = sch.split("i", [None, 4])
+    sch.bind(i_0, "blockIdx.x")
+    sch.bind(i_1, "threadIdx.x")
+    who = insight.who(sch.func)
+    assert [idle.label for idle in who.idle] == ["block 2, thread 2", "block 2, thread 3"]
+    picture = draw.who_picture(who)
+    boxes = [s for strip in picture.strips for s in strip.shapes if s.role == "idle"]
+    assert [(box.of.block, box.of.thread) for box in boxes] == [
+        ((2, 0, 0), (2, 0, 0)), ((2, 0, 0), (3, 0, 0))
+    ]  # fmt: skip
+    assert picture.caption.endswith("2 threads compute no cell of C.")
+    assert not insight.who(add_in_blocks(4, 8)).idle
+
+
+def test_time_is_grey_with_a_clock_and_threads_have_no_hue():
+    boxes = {role for role, _ in cells(drawn(matmul(8))).values()}
+    assert boxes == {"time"}
+    strip = drawn(matmul(8)).strips[0]
+    clocks = [s for s in strip.shapes if isinstance(s, Rect) and s.role == "clock"]
+    assert len(clocks) == 4, "one a cell"
+    sch = wb.Schedule(parsed(VECTOR_ADD.replace("1024", "8")))
+    sch.bind("i", "threadIdx.x")
+    assert {role for role, _ in cells(drawn(sch.func)).values()} == {"thread"}
+
+
+def test_the_frame_of_the_chosen_cell_is_whole_and_seen():
+    who = insight.who(matmul(8))
+    picture = draw.who_picture(who, {(0, 5): "other"}, asked=(0, 5))
+    (strip,) = (s for s in picture.strips if any(x.role == "asked" for x in s.shapes))
+    (box,) = (s for s in strip.shapes if s.of.cells == ((0, 1, 1), (5, 1, 1)) and s.role == "time")
+    for role in ("asked", "new"):
+        (frame,) = (s for s in strip.shapes if s.role == role)
+        assert box.x < frame.x and frame.x + frame.width < box.x + box.width
+        assert box.y < frame.y and frame.y + frame.height < box.y + box.height
+
+
 def test_groups_all_use_words_of_one_length():
     picture = drawn(matmul(60, 48, 40))
-    words = [e.text for s in picture.strips for e in ElementTree.fromstring(s).iter()
-             if e.get("class") == "wb-strong"]  # fmt: skip
+    words = [s.label for strip in picture.strips for s in strip.shapes if s.role == "strong"]
     assert words[:2] == ["t 0–1919", "t 1920–3839"]
     assert picture.caption.endswith("“t 0–1919” stands for time steps 0 to 1919.")
-    assert "time steps 1920 to 3839: C[1, 0:48]" in picture.strips[1], "told to who points at it"
+    assert picture.strips[1].shapes[0].of.told == "time steps 1920 to 3839: C[1, 0:48]", (
+        "told to who points at it"
+    )
 
 
 def test_blocks_of_a_large_buffer_differ_from_those_beside_them():
     sch = naive(wb.Schedule(matmul(64)), 8)
     strips = drawn(sch.func).strips[:16]
-    colours = [re.search(r"wb-u\d", strip)[0] for strip in strips]
+    colours = [strip.shapes[0].role for strip in strips]
     assert all(a != b for a, b in pairwise(colours))
     assert all(a != b for a, b in zip(colours, colours[8:], strict=False)), "one above the other"
 
@@ -128,4 +182,4 @@ def test_what_fits_in_no_way_is_left_out():
     picture = draw.who_picture(who)
     ((_, words),) = cells(picture).values()
     assert words == ["[0]", "block 1"]
-    assert long in picture.strips[0], "told to who points at the cell"
+    assert long in picture.strips[0].shapes[0].of.told, "told to who points at the cell"

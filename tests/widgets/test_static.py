@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from workbench.draw.colours import ROLES, WORDS
 from workbench.widgets import static
 
 FOLDER = Path(static.__file__).parent
@@ -75,7 +76,7 @@ def test_a_class_is_styled_in_one_file():
     for sheet in sorted({*static.STYLES, *static.STILL}):
         for name in styled(sheet):
             sheets.setdefault(name, set()).add(sheet)
-    assert {"wb-lab", "wb-lit", "wb-step", "wb-cell"} <= set(sheets)
+    assert {"wb-lab", "wb-lit", "wb-step", "wb-chip"} <= set(sheets)
     assert {name: found for name, found in sheets.items() if len(found) > 1} == {}
 
 
@@ -84,6 +85,7 @@ def test_a_class_that_is_styled_is_used():
     code = "".join(path.read_text() for folder in folders for path in folder.glob("*.[jp][sy]"))
     names = {name for sheet in (*static.STYLES, *static.STILL) for name in styled(sheet)}
     kinds = {"wb-come", "wb-edit", "wb-gone", "wb-was", "wb-keyword", "wb-comment"}  # put together
+    kinds |= {f"wb-{role}" for role in (*ROLES, *WORDS)}
     assert {name for name in names - kinds if not re.search(rf"\b{name}\b", code)} <= {
         "jp-OutputArea-child"
     }

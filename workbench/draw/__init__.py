@@ -1,16 +1,32 @@
-"""Plain data to pictures: SVG and HTML text, and matplotlib figures where asked for."""
+"""Plain data to pictures: scenes of shapes, written as SVG and HTML or as matplotlib figures."""
 
+from workbench.draw.colours import ROLES
 from workbench.draw.figure import figure
 from workbench.draw.memory import memory_picture
 from workbench.draw.picture import Picture, picture_html, plain, standalone_svg, table_html
-from workbench.draw.tiles import tiles_picture
+from workbench.draw.pictures import PICTURES, Source, picture_of
+from workbench.draw.scene import Form, Path, Rect, Scene, Stands, Words, placed
+from workbench.draw.tiles import LEVELS, levels_of, tiles_picture
 from workbench.draw.who import who_picture
 
 __all__ = [
+    "LEVELS",
+    "PICTURES",
+    "Form",
+    "ROLES",
+    "Path",
     "Picture",
+    "Rect",
+    "Scene",
+    "Source",
+    "Stands",
+    "Words",
     "figure",
+    "levels_of",
     "memory_picture",
     "picture_html",
+    "picture_of",
+    "placed",
     "plain",
     "standalone_svg",
     "table_html",

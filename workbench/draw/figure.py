@@ -1,21 +1,21 @@
-"""A picture as a matplotlib figure: the strips' shapes drawn with the style of a single file."""
+"""A picture as a matplotlib figure, in the colours of the table."""
 
 from __future__ import annotations
 
-import re
-import xml.etree.ElementTree as ElementTree
 from typing import TYPE_CHECKING, Any
 
-from workbench.draw.picture import MARGIN, STYLE, Picture
+from workbench.draw.colours import LIGHT, ROLES, WORDS, Look, Mix
+from workbench.draw.hatch import hatch
+from workbench.draw.picture import MARGIN, Picture
+from workbench.draw.scene import FONT, MONO, Path, Rect, Scene, Words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 DPI = 96.0  # a CSS px is 1/96 inch: shapes and letters keep their proportions
-CAPTION = 34.0  # px below the strips
-
-Style = dict[str, str]
+POINT = 0.75  # of a px
+LINE = 18.0  # px of a line of the caption
 _PLAIN_TEXT: Any = {"parse_math": False}  # a name may hold the sign that formulas stand between
 
 
@@ -26,94 +26,82 @@ def figure(picture: Picture) -> Figure:
     """
     from matplotlib.figure import Figure
 
-    trees = [ElementTree.fromstring(strip) for strip in picture.strips]
     spots, (width, bottom) = picture.spots()
-    height = bottom + CAPTION
+    caption = picture.caption_lines(width)
+    height = bottom + LINE * len(caption) + MARGIN
     made = Figure(figsize=(width / DPI, height / DPI), dpi=DPI)
     axes = made.add_axes((0.0, 0.0, 1.0, 1.0))
     axes.set_xlim(0, width)
     axes.set_ylim(height, 0)  # y grows downwards, as in SVG
     axes.set_axis_off()
-    for tree, (x, y) in zip(trees, spots, strict=True):
-        _draw(axes, tree, x, y)
-    axes.text(MARGIN, bottom + 4, picture.caption, fontsize=8, va="top", wrap=True, **_PLAIN_TEXT)
+    for scene, (x, y) in zip(picture.strips, spots, strict=True):
+        _draw(axes, scene, x, y)
+    for k, line in enumerate(caption):
+        _write(axes, Words(line, MARGIN, bottom + LINE * (k + 0.75), anchor="start"), 0, 0, 0)
     return made
 
 
-def _draw(axes: Axes, tree: ElementTree.Element, x: float, y: float) -> None:
-    from matplotlib.patches import Circle, PathPatch, Rectangle
-    from matplotlib.path import Path
-
-    for element in tree.iter():
-        style = _style(element)
-        paint: Any = {"facecolor": style["fill"], "edgecolor": style["stroke"]}
-        match element.tag.rpartition("}")[2]:
-            case "rect":
-                corner = (x + _number(element, "x"), y + _number(element, "y"))
-                size = (_number(element, "width"), _number(element, "height"))
-                wide = float(style["stroke-width"])
-                axes.add_patch(Rectangle(corner, *size, linewidth=wide * 0.75, **paint))
-            case "circle":
-                middle = (x + _number(element, "cx"), y + _number(element, "cy"))
-                axes.add_patch(Circle(middle, _number(element, "r"), zorder=3, **paint))
-            case "text":
-                _write(axes, element, x, y, style)
-            case "path" if element.get("class", "") in ("wb-arrow", "wb-head"):
-                axes.add_patch(PathPatch(Path(_points(element, x, y)), zorder=2, **paint))
+def _draw(axes: Axes, scene: Scene, x: float, y: float) -> None:
+    for order, shape in enumerate(scene.shapes):
+        match shape:
+            case Words():
+                _write(axes, shape, x, y, order)
+            case Path():
+                _path(axes, shape, x, y, order)
+            case Rect():
+                _rect(axes, shape, x, y, order)
 
 
-def _write(axes: Axes, element: ElementTree.Element, x: float, y: float, style: Style) -> None:
+def _rect(axes: Axes, rect: Rect, x: float, y: float, order: int) -> None:
+    from matplotlib.patches import FancyBboxPatch, Rectangle
+
+    look = ROLES[rect.role]
+    corner = (x + rect.x, y + rect.y)
+    if rect.round:
+        style: Any = f"round,pad=0,rounding_size={rect.round:g}"
+        box: Any = FancyBboxPatch(
+            corner, rect.width, rect.height, boxstyle=style, **_paint(look, order)
+        )
+    else:
+        box = Rectangle(corner, rect.width, rect.height, **_paint(look, order))
+    axes.add_patch(box)
+    if look.hatch:
+        _path(axes, hatch(rect), x, y, order)
+
+
+def _path(axes: Axes, path: Path, x: float, y: float, order: int) -> None:
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path as Lines
+
+    spots = [(x + a, y + b) for line in path.lines for a, b in line]
+    codes = [Lines.MOVETO if k == 0 else Lines.LINETO for line in path.lines
+             for k in range(len(line))]  # fmt: skip
+    axes.add_patch(PathPatch(Lines(spots, codes), **_paint(ROLES[path.role], order)))
+
+
+def _paint(look: Look, order: int) -> dict[str, Any]:
+    dash = (0, tuple(part / look.wide for part in look.dash))  # matplotlib's are in line widths
+    return {
+        "facecolor": _hex(look.fill), "edgecolor": _hex(look.stroke), "zorder": order,
+        "linewidth": look.wide * POINT, "linestyle": dash if look.dash else "-",
+    }  # fmt: skip
+
+
+def _hex(mix: Mix | None) -> str:
+    return "none" if mix is None else mix.hex(LIGHT)
+
+
+def _write(axes: Axes, words: Words, x: float, y: float, order: int) -> None:
     anchors = {"middle": "center", "start": "left", "end": "right"}
     axes.text(
-        x + _number(element, "x"),
-        y + _number(element, "y"),
-        element.text or "",
-        fontsize=7.5,
-        ha=anchors[element.get("text-anchor", "start")],
-        family="monospace" if "monospace" in style["font-family"] else "sans-serif",
-        weight="bold" if style["font-weight"] == "600" else "normal",
-        color=style["fill"],
-        zorder=4,
+        x + words.x,
+        y + words.y,
+        words.label,
+        fontsize=FONT * POINT,
+        ha=anchors[words.anchor],
+        family="monospace" if words.role in MONO else "sans-serif",
+        weight="bold" if words.role in (*MONO, "strong") else "normal",
+        color=_hex(WORDS[words.role].fill),
+        zorder=order,
         **_PLAIN_TEXT,
     )
-
-
-def _points(element: ElementTree.Element, x: float, y: float) -> list[tuple[float, float]]:
-    """The corners of an arrow or of its head."""
-    numbers = list(map(float, re.findall(r"-?[\d.]+", element.get("d", ""))))
-    return [(x + a, y + b) for a, b in zip(numbers[::2], numbers[1::2], strict=True)]
-
-
-def _number(element: ElementTree.Element, name: str) -> float:
-    return float(element.get(name, "0"))
-
-
-_PLAIN: Style = {
-    "fill": "none",
-    "stroke": "none",
-    "stroke-width": "1",
-    "font-family": "sans-serif",
-    "font-weight": "400",
-}
-
-
-def _style(element: ElementTree.Element) -> Style:
-    """What the style sheet of a single file says of the element's classes."""
-    made = dict(_PLAIN, fill="#1f2328") if element.tag.endswith("text") else dict(_PLAIN)
-    for name in element.get("class", "").split():
-        made |= {k: v for k, v in _RULES.get(name, {}).items() if k in made}
-    return made
-
-
-def _rules() -> dict[str, Style]:
-    """The style sheet as classes and what each sets."""
-    made: dict[str, Style] = {}
-    for selectors, body in re.findall(r"([^{}]+)\{([^}]*)\}", STYLE):
-        pairs = dict(part.split(":", 1) for part in body.split(";") if ":" in part)
-        rule = {key.strip(): value.strip() for key, value in pairs.items()}
-        for selector in selectors.split(","):
-            made.setdefault(selector.strip().lstrip("."), {}).update(rule)
-    return made
-
-
-_RULES = _rules()

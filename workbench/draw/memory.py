@@ -1,174 +1,327 @@
-"""The memory-hierarchy picture: which buffer lives where, and what crosses between the levels."""
+"""The memory picture: places inside places, and a straight lane of data for each buffer."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby, pairwise
+from math import log2
 
 from workbench.diag import size_text
+from workbench.draw.colours import heat, times_each
 from workbench.draw.picture import Picture
-from workbench.draw.routes import TRACK, Box, Link, Route, Rows, number_spot, points, routes, tracks
-from workbench.draw.svg import fit, longest, picture, rect, tag, text, width_of
-from workbench.insight import BufferUse, Flow, Level, Memory
+from workbench.draw.scene import (
+    Rect,
+    Scene,
+    Shape,
+    Stands,
+    Words,
+    fit,
+    path,
+    standing,
+    width_of,
+)
+from workbench.insight import BufferUse, Level, Memory
 
-WIDTH = 330.0
-CHIPS = 126.0  # px; where the boxes begin, right of what is said of their level
-CHIP, CHIP_HEIGHT, APART = 58.0, 34.0, 8.0
-PORT = 10.0  # px of a box's edge for each arrow
-PAD, GAP = 7.0, 10.0
-LINE, LEGEND = 13.0, 17.0
-HEAD = 5.0  # px; how long an arrowhead is
+PLACES = 104.0  # px; what is said of a place stands left of its lanes
+LANE, INSET = 72.0, 4.0  # px of a lane; how far a place lies inside the one around it
+MOST = 3  # lanes beside each other: so many fit a phone
+CHIP, GAP, L2, LINE = 36.0, 66.0, 16.0, 15.0
+SAID = 54.0  # px; the height of what is said of a place
+HEAD, WORK = 7.0, 24.0  # px; the heights of an arrowhead and of where data is used
+THINNEST, THICKEST = 3.0, 30.0  # px of a band
 
-NAMES = {
-    "global": ("global memory",),
-    "shared": ("shared memory",),
-    "local": ("registers", "(local memory)"),
+PLACE_WORDS = {
+    "global": ("device", "global memory"),
+    "shared": ("block", "shared memory"),
+    "local": ("thread", "registers"),
 }
-OWNERS = {
-    "grid": "one for all blocks",
-    "block": "one for each block",
-    "thread": "one for each thread",
-}
-DIGITS = "①②③④⑤⑥⑦⑧⑨"
-NOTHING = "no buffer here"
+LEGEND = (
+    "A px wider: twice the bytes.  Hatched: the step before.",
+    "×: how often one block (thread) loads each cell.",
+)
 
 
 @dataclass(frozen=True, slots=True)
-class _Band:
-    """A level with its boxes in rows; `words` stand left of them, with their styles."""
+class Band:
+    """Data on its way in a lane, between two of its buffers or a buffer and where it is used.
 
-    words: Sequence[tuple[str, str]]
-    rows: Sequence[Sequence[Box]]
+    `far` and `near` number the buffers of the lane from the device on; what is used comes after
+    the last. `load` is data on its way to a thread. `reuse` is loads of a cell by one owner, 0.0
+    of stores. `before` are the bytes of the step before, None where they are the same.
+    """
 
-    def row_height(self) -> float:
-        """A lone row is as high as the words beside it."""
-        beside = LINE * len(self.words) - 4 if len(self.rows) == 1 else 0.0
-        return max(CHIP_HEIGHT, beside)
+    buffer: str
+    stages: str
+    far: int
+    near: int
+    load: bool
+    bytes: int
+    reuse: float
+    before: int | None
 
 
-def memory_picture(memory: Memory) -> Picture:
-    """Levels from far to near with their buffers, and a numbered arrow for each flow."""
-    known = {use.buffer for level in memory.levels for use in level.buffers}
-    flows = [f for f in memory.flows if f.source in known and f.target in known]
-    links = [(flow.source, flow.target) for flow in flows]
-    bands = [_band(k, level, memory.levels, links) for k, level in enumerate(memory.levels)]
-    made = routes([row for band in bands for row in band.rows], links, WIDTH - 4)
-    rows, edges, y = _heights(bands, made)
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """A buffer with its copies nearer to the threads, and at which level each lies."""
+
+    uses: tuple[BufferUse, ...]
+    levels: tuple[int, ...]
+    bands: tuple[Band, ...]
+
+    def column(self, band: Band) -> int:
+        """Which part of the lane it runs in: past copies that it does not go through, beside them.
+
+        What starts nearest to the thread runs nearest to the copies, so that no band meets a
+        buffer but those that it joins.
+        """
+        if band.near == band.far + 1:
+            return 0
+        passing = {b.far for b in self.bands if b.near != b.far + 1}
+        return 1 + sorted(passing, reverse=True).index(band.far)
+
+    @property
+    def columns(self) -> int:
+        return 1 + max((self.column(band) for band in self.bands), default=0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Where each level lies: the top of its place, and its buffers from `top` to `bottom`."""
+
+    places: tuple[float, ...]
+    tops: tuple[float, ...]
+    bottoms: tuple[float, ...]
+    work: float
+
+    @property
+    def end(self) -> float:
+        return self.work + WORK + INSET * (len(self.places) + 1)
+
+
+def memory_picture(memory: Memory, before: Memory | None = None) -> Picture:
+    """The places of a device inside each other, and what each buffer's data does between them.
+
+    A buffer and its copies share a lane. A band is as wide as the logarithm of its bytes, and
+    filled by how often each cell is loaded; that of the step `before` is hatched.
+    """
+    rows = _rows(memory.levels)
+    strips = tuple(_strip(memory, lanes, rows) for lanes in _side_by_side(lanes_of(memory, before)))
+    return Picture(strips, memory.caption, memory.table, memory.kind)
+
+
+def lanes_of(memory: Memory, before: Memory | None = None) -> list[Lane]:
+    """The buffers that are copies of each other, together, and what moves in each lane."""
     uses = {use.buffer: use for level in memory.levels for use in level.buffers}
-    boxes = [
-        _band_drawn(band, *edge) for band, edge in zip(bands, edges, strict=True)
-    ] + [
-        _box(uses.get(box.name), box, top)
-        for row, top in zip((r for band in bands for r in band.rows), rows.tops, strict=True)
-        for box in row
+    depth = {use.buffer: k for k, level in enumerate(memory.levels) for use in level.buffers}
+    chains = {name: [name] for name in uses}
+    for source, target in _copies(memory):
+        both = sorted(chains[source] + chains[target], key=lambda name: depth[name])
+        if chains[source] is not chains[target] and len({depth[n] for n in both}) == len(both):
+            for name in both:
+                chains[name] = both
+    lanes = {id(chain): chain for chain in chains.values()}.values()
+    return [
+        Lane(tuple(uses[n] for n in names), tuple(depth[n] for n in names),
+             tuple(_bands(memory, [uses[n] for n in names], before)))
+        for names in lanes
     ]  # fmt: skip
-    arrows = [_arrow(points(route, rows)) for route in made]
-    numbers = [_number(k, *number_spot(route, made, rows)) for k, route in enumerate(made)]
-    legend = [_legend(k, flow, y + LEGEND * (k + 0.8)) for k, flow in enumerate(flows)]
-    height = y + LEGEND * len(flows) + 6
-    drawing = picture(WIDTH, height, *boxes, *arrows, *numbers, *legend)
-    return Picture((drawing,), memory.caption, memory.table, memory.kind)
 
 
-def _band(number: int, level: Level, levels: Sequence[Level], links: Sequence[Link]) -> _Band:
-    """The words of a level and its boxes, with room beside them for the arrows that pass."""
-    name = NAMES.get(level.scope, (level.scope,))
-    of = f" of {size_text(level.capacity)}" if level.capacity else ""
-    used = f"{size_text(level.used)}{of}" if level.used else "unused"
-    words = [(name[0], "wb-strong"), *((more, "") for more in name[1:])]
-    words += [(OWNERS.get(level.owner, level.owner), ""), (used, "wb-muted")]
-    if not level.buffers:
-        return _Band(words, [[Box("", CHIPS, width_of(NOTHING))]])
-    level_of = {use.buffer: k for k, one in enumerate(levels) for use in one.buffers}
-    ends = [sorted((level_of[a], level_of[b])) for a, b in links]
-    passing = sum(low < number < high for low, high in ends)
-    widths = [_chip_width(use, links) for use in level.buffers]
-    if sum(widths) + APART * len(widths) > WIDTH - CHIPS:  # in several rows: beside each other too
-        passing += sum(number in pair for pair in ends)
-    room = max(WIDTH - CHIPS - 6 - PORT * passing, (WIDTH - CHIPS) * 0.63)
-    rows: list[list[Box]] = [[]]
-    x = CHIPS
-    for use, width in zip(level.buffers, widths, strict=True):
-        if rows[-1] and x + width > CHIPS + room:
-            rows.append([])
-            x = CHIPS
-        rows[-1].append(Box(use.buffer, x, width))
-        x += width + APART
-    return _Band(words, rows)
+def _copies(memory: Memory) -> Iterator[tuple[str, str]]:
+    """What blocks that read one buffer put into another place."""
+    for flow in memory.flows:
+        alone = [f for f in memory.flows if f.stage == flow.stage] == [flow]
+        if alone and flow.source_scope != flow.target_scope:
+            yield flow.source, flow.target
 
 
-def _chip_width(use: BufferUse, links: Sequence[Link]) -> float:
-    ends = sum(link.count(use.buffer) for link in links)
-    wanted = max(width_of(use.buffer, "wb-cell-name") + 8, CHIP, PORT * (ends + 1))
-    return min(wanted, (WIDTH - CHIPS) * 0.75)
+def _bands(memory: Memory, uses: Sequence[BufferUse], before: Memory | None) -> Iterator[Band]:
+    """What is moved from copy to copy, then what is used of each and stored to it otherwise."""
+    loads = {use.buffer: use.load_bytes for use in uses}
+    stores = {use.buffer: use.store_bytes for use in uses}
+    old = _changes(uses, before)
+
+    def band(use: BufferUse, far: int, near: int, load: bool, size: int, stages: str) -> Band:
+        """With the bytes of the step before, told at the first of a buffer's bands."""
+        reuse = use.reuse if load else 0.0
+        was = old.pop((use.buffer, load), None)
+        return Band(use.buffer, stages, far, near, load, size, reuse, was)
+
+    for far, (outer, inner) in enumerate(pairwise(uses)):
+        for source, target in ((outer, inner), (inner, outer)):
+            flows = [f for f in memory.flows
+                     if (f.source, f.target) == (source.buffer, target.buffer)]  # fmt: skip
+            size = sum(flow.bytes for flow in flows)
+            if size:
+                loads[source.buffer] -= size
+                stores[target.buffer] -= size
+                stages = ", ".join(flow.stage for flow in flows)
+                yield band(source if source is outer else target, far, far + 1,
+                           source is outer, size, stages)  # fmt: skip
+    for far, use in enumerate(uses):
+        for load, size in ((True, loads[use.buffer]), (False, stores[use.buffer])):
+            ends = [f.stage for f in memory.flows if use.buffer == (f.source if load else f.target)]
+            if size > 0:
+                yield band(use, far, len(uses), load, size, ", ".join(dict.fromkeys(ends)))
 
 
-def _heights(
-    bands: Sequence[_Band], made: Sequence[Route]
-) -> tuple[Rows, list[tuple[float, float]], float]:
-    """Where the rows of boxes lie, the edges of the bands, and where the drawing ends."""
-    tops, bottoms, lines, edges = [], [], [], []
-    y, row = 2.0, 0
-    for band in bands:
-        top = y
-        y += PAD
-        for k in range(len(band.rows)):
-            last = k == len(band.rows) - 1
-            tops.append(y)
-            bottoms.append(y + CHIP_HEIGHT)
-            y += band.row_height()
-            if last:
-                y = max(y + PAD, top + LINE * len(band.words) + 6)
-                edges.append((top, y))
-            lines.append(y + (TRACK / 2 + 1))
-            needed = tracks(made, row) * TRACK
-            y += max(needed + 8, GAP) if last or needed else APART
-            row += 1
-    return Rows(tops, bottoms, lines), edges, y
+def _changes(uses: Sequence[BufferUse], before: Memory | None) -> dict[tuple[str, bool], int]:
+    """The bytes loaded (True) and stored of each buffer before, where these were others."""
+    then = {u.buffer: u for level in (before.levels if before else ()) for u in level.buffers}
+    return {
+        (use.buffer, load): old
+        for use in uses
+        if (was := then.get(use.buffer)) is not None
+        for load, old, new in (
+            (True, was.load_bytes, use.load_bytes),
+            (False, was.store_bytes, use.store_bytes),
+        )
+        if old not in (0, new)
+    }
 
 
-def _band_drawn(band: _Band, top: float, bottom: float) -> str:
-    words = [
-        text(fit(words, CHIPS - 12, kind), 8, top + LINE * (k + 1), kind, "start")
-        for k, (words, kind) in enumerate(band.words)
+def _side_by_side(lanes: Iterable[Lane]) -> list[list[Lane]]:
+    """As many lanes in a strip as a phone shows."""
+    strips: list[list[Lane]] = [[]]
+    for lane in lanes:
+        if strips[-1] and sum(one.columns for one in strips[-1]) + lane.columns > MOST:
+            strips.append([])
+        strips[-1].append(lane)
+    return strips
+
+
+def _rows(levels: Sequence[Level]) -> _Rows:
+    """Room for what is said of each place, for its buffers, and for the bands between them."""
+    places, tops, bottoms = [1.0], [8.0], [8.0 + CHIP]
+    for level in levels[1:]:
+        behind = L2 + 10 if len(places) == 1 else 8.0
+        places.append(max(bottoms[-1] + behind, places[-1] + SAID + (behind - 8)))
+        tops.append(max(bottoms[-1] + GAP, places[-1] + 8))
+        bottoms.append(tops[-1] + CHIP if level.buffers else bottoms[-1])
+    work = max(bottoms[-1] + GAP, places[-1] + SAID)
+    return _Rows(tuple(places), tuple(tops), tuple(bottoms), work)
+
+
+def _strip(memory: Memory, lanes: Sequence[Lane], rows: _Rows) -> Scene:
+    room = max(sum(lane.columns for lane in lanes), MOST) * LANE
+    wide = PLACES + room + INSET * len(rows.places)
+    shapes = _places(memory, rows, wide)
+    stages = ", ".join(_work(memory))
+    shapes += [
+        Words("work", 14, rows.work + 16, "strong", "start"),
+        Rect(PLACES, rows.work, room, WORK, "box", Stands(statement=stages), 3),
+        Words(fit(stages, room - 8, "code"), PLACES + room / 2, rows.work + 16, "code"),
     ]
-    return rect(1, top, WIDTH - 2, bottom - top, "wb-soft", rx=4) + "".join(words)
+    x = PLACES
+    for lane in lanes:
+        shapes += _lane(lane, x, rows)
+        x += LANE * lane.columns
+    shapes += [Words(words, 2, rows.end + LINE * (k + 1), "muted", "start")
+               for k, words in enumerate(LEGEND)]  # fmt: skip
+    return Scene(wide, rows.end + LINE * len(LEGEND) + 6, tuple(shapes))
 
 
-def _box(use: BufferUse | None, box: Box, y: float) -> str:
-    if use is None:
-        return text(NOTHING, box.x, y + 20, "wb-muted", "start")
-    middle = box.x + box.width / 2
-    return tag(
-        "g",
-        {"data-name": use.buffer},
-        rect(box.x, y, box.width, CHIP_HEIGHT, "wb-box wb-chip", rx=3),
-        text(fit(use.buffer, box.width - 4, "wb-cell-name"), middle, y + 14, "wb-cell-name"),
-        text(size_text(use.bytes), middle, y + 28, "wb-muted"),
+def _work(memory: Memory) -> dict[str, None]:
+    """The blocks that use data: all but those that only copy, if there are others."""
+    copied = set(_copies(memory))
+    using = dict.fromkeys(f.stage for f in memory.flows if (f.source, f.target) not in copied)
+    return using or dict.fromkeys(flow.stage for flow in memory.flows)
+
+
+def _places(memory: Memory, rows: _Rows, wide: float) -> list[Shape]:
+    """Each place inside the one around it, with its words; the cache lies in the device."""
+    shapes: list[Shape] = []
+    for k, (level, top) in enumerate(zip(memory.levels, rows.places, strict=True)):
+        x, bottom = 1 + INSET * k, rows.end - INSET * (k + 1)
+        shapes.append(Rect(x, top, wide - 2 * x, bottom - top, "room", round=5))
+        owner, name = PLACE_WORDS.get(level.scope, (level.owner, level.scope))
+        of = f" of {size_text(level.capacity)}" if level.capacity else ""
+        used = f"{size_text(level.used)}{of}" if level.used else "unused"
+        said = ((owner, "strong"), (name, "words"), (used, "muted"))
+        left, room = x + 5, PLACES - x
+        shapes += [Words(fit(words, room, role), left, top + LINE * (j + 1), role, "start")
+                   for j, (words, role) in enumerate(said)]  # fmt: skip
+    y = rows.places[1] - L2 - 4 if len(rows.places) > 1 else rows.bottoms[0] + 10
+    shapes += [
+        Rect(5, y, wide - 10, L2, "soft", round=3),
+        Words("L2 cache", 10, y + 12, "muted", "start"),
+    ]
+    return shapes
+
+
+def _lane(lane: Lane, x: float, rows: _Rows) -> list[Shape]:
+    """Its bands, what is said of them over these, and its buffers."""
+    shapes: list[Shape] = []
+    said: list[Shape] = []
+    for key, ways in groupby(sorted(lane.bands, key=_route), key=_route):
+        far, near = key
+        low = rows.bottoms[lane.levels[far]]
+        high = rows.tops[lane.levels[near]] if near < len(lane.uses) else rows.work
+        both = list(ways)
+        middle = x + LANE * (lane.column(both[0]) + 0.5)
+        y = low + (HEAD + 3 if len(both) > 1 else 5)
+        for band in both:
+            aside = LANE / 4 * (-1 if band.load else 1) if len(both) > 1 else 0.0
+            shapes += _band(band, middle + aside, low, high)
+            label = _label(band, middle, y + (0 if band.load or len(both) > 1 else HEAD))
+            said += label
+            y += LINE * sum(isinstance(shape, Words) for shape in label)
+    for k, (use, level) in enumerate(zip(lane.uses, lane.levels, strict=True)):
+        columns = 1 + max((lane.column(b) for b in lane.bands if b.far == k), default=0)
+        said += _chip(use, x + 3, LANE * columns - 6, rows.tops[level])
+    return shapes + said
+
+
+def _route(band: Band) -> tuple[int, int]:
+    return band.far, band.near
+
+
+def thickness(size: int) -> float:
+    """How many px wide a band of so many bytes is, the same in all pictures."""
+    return min(max(log2(size) - 4, THINNEST), THICKEST) if size > 0 else THINNEST
+
+
+def _band(band: Band, middle: float, low: float, high: float) -> list[Shape]:
+    """From `low` to `high`, with its head where the data arrives."""
+    wide = thickness(band.bytes)
+    point, back = (high, high - HEAD) if band.load else (low, low + HEAD)
+    y = low if band.load else back
+    length = high - low - HEAD
+    shapes: list[Shape] = [
+        Rect(middle - wide / 2, y, wide, length, heat(band.reuse) if band.load else "stored"),
+        Rect(middle - wide / 2, y, wide, length, "read" if band.load else "write"),
+        path("head", ((middle, point), (middle - wide / 2 - 4, back),
+                      (middle + wide / 2 + 4, back))),
+    ]  # fmt: skip
+    if band.before is not None:
+        was = thickness(band.before)
+        shapes.append(Rect(middle - was / 2, y, was, length, "ghost"))
+    way = f"{band.buffer}: {band.bytes:,} bytes {'loaded' if band.load else 'stored'}"
+    return standing(Stands(band.buffer, statement=band.stages, told=way), shapes)
+
+
+def _label(band: Band, x: float, y: float) -> list[Shape]:
+    """Its bytes on it, how often each cell is loaded, what it was."""
+    lines = [(f"{'↓' if band.load else '↑'} {size_text(band.bytes)}", "words")]
+    if band.load:
+        lines.append((times_each(band.reuse), "strong"))
+    if band.before is not None:
+        lines.append((f"was {size_text(band.before)}", "muted"))
+    wide = max(width_of(words, role) for words, role in lines) + 4
+    tall = LINE * len(lines) - 1
+    shapes: list[Shape] = [Rect(x - wide / 2, y, wide, tall, "label", round=3)]
+    shapes += [
+        Words(words, x, y + LINE * (k + 1) - 4, role) for k, (words, role) in enumerate(lines)
+    ]
+    return standing(Stands(band.buffer, statement=band.stages), shapes)
+
+
+def _chip(use: BufferUse, x: float, wide: float, y: float) -> list[Shape]:
+    middle = x + wide / 2
+    shapes = (
+        Rect(x, y, wide, CHIP, "chip", round=3),
+        Words(fit(use.buffer, wide - 4, "name"), middle, y + 15, "name"),
+        Words(size_text(use.bytes), middle, y + 30, "muted"),
     )
-
-
-def _arrow(corners: list[tuple[float, float]]) -> str:
-    """A line with a head of its own: one that is named by an id is lost where the id is hidden."""
-    *_, (_, before), (x, y) = corners
-    back = -HEAD if y > before else HEAD
-    line = "L".join(f"{a:g} {b:g}" for a, b in [*corners[:-1], (x, y + back)])
-    head = f"M{x:g} {y:g}L{x - 4:g} {y + back * 1.4:g}L{x + 4:g} {y + back * 1.4:g}z"
-    return tag("path", {"d": f"M{line}", "class": "wb-arrow"}) + tag(
-        "path", {"d": head, "class": "wb-head"}
-    )
-
-
-def _number(order: int, x: float, y: float) -> str:
-    return tag("circle", {"cx": x, "cy": y, "r": 7.5, "class": "wb-box"}) + text(
-        str(order + 1), x, y + 4, "wb-strong"
-    )
-
-
-def _legend(order: int, flow: Flow, y: float) -> str:
-    number = DIGITS[order] if order < len(DIGITS) else f"({order + 1})"
-    ways = [f"{flow.source} → {flow.target}"]
-    if flow.source == flow.target:
-        ways = [f"{flow.source}, updated in place", f"{flow.source}, in place"]
-    forms = [f"{number} {way}: {flow.count:,} elements, {size_text(flow.bytes)}" for way in ways]
-    return text(longest(forms, WIDTH - 8) or fit(forms[-1], WIDTH - 8), 6, y, "", "start")
+    return standing(Stands(use.buffer), shapes)

@@ -1,42 +1,65 @@
-"""Two-dimensional buffers as sheets: what nested selections touch, and a product's three linked."""
+"""Buffers as sheets of cells: what nested selections touch, and a product's three linked."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import lcm
+from typing import NamedTuple
 
-from workbench.draw.svg import rect, tag, text, width_of
-from workbench.insight import Region, Tile, Tiles, Touch
+from workbench.draw.colours import heat
+from workbench.draw.scene import (
+    Form,
+    Rect,
+    Shape,
+    Stands,
+    Words,
+    path,
+    sliding,
+    width_of,
+)
+from workbench.insight import Digit, Region, Tile, Tiles, Touch
 
 WIDTH, LEFT = 330.0, 6.0  # px of a strip, and where it begins
-SIDE = 132.0  # px; the longest side of a sheet
-LEAST = 12.0  # px; the shortest side
-SEEN = 3.0  # px; nothing is drawn narrower
+SIDE = 140.0  # px; the longest side of a sheet of a product
+BAR, LONG = 24.0, 318.0  # px; the height of a row of cells, and the longest side of a lone sheet
+LEAST = 8.0  # px; the shortest side of a sheet, where true proportions would have less
+SEEN = 6.0  # px; nothing is drawn smaller, and what is smaller at a deeper level not at all
 APART = 3.0  # px; cells closer than that are drawn as one box
-MOST_BOXES = 64
+MOST_BOXES = 16
 GRID = 32  # cells a side up to which each is drawn
-TITLE = 16.0
+TITLE = 17.0
+ARROWS = {"read": "↗", "write": "↘", "both": "↗"}
 
-Span = tuple[int, int]  # first cell and how many
+Steps = tuple[tuple[Digit, int], ...]
+
+
+class Span(NamedTuple):
+    """Cells of a dimension: the first, how many, and by how many these move with each axis."""
+
+    first: int
+    cells: int
+    moves: Steps = ()
+
+
 Frame = tuple[Span, Span]  # rows and columns that a sheet shows
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """One of the nested selections, outermost first: "block (3, 2)", "thread 5", "k_0 = 4"."""
+    """One of the nested selections, outermost first: of a "block", a "thread", a "step"."""
 
-    label: str
+    name: str
     tiles: Tiles
-
-    @property
-    def by(self) -> str:
-        """Who or when: "by thread 5", "at k_0 = 4"."""
-        return f"{'at' if self.label.split()[1] == '=' else 'by'} {self.label}"
 
     def tile(self, buffer: str) -> Tile | None:
         """What the selection touches of `buffer`."""
         return next((t for t in self.tiles.tiles if t.buffer == buffer), None)
+
+    @property
+    def select(self) -> dict[str, int]:
+        """The axes that are chosen."""
+        return {a.key: a.selected for a in self.tiles.axes if a.selected is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,166 +120,196 @@ def _follow(buffer: str, moves: Mapping[str, str]) -> str:
 
 
 def frame_of(tile: Tile) -> Frame:
-    """The rows and columns of the smallest box around all that is touched."""
-    regions = [touch.region[-2:] for touch in tile.touches]
-    if not regions:
-        return (0, tile.shape[-2]), (0, tile.shape[-1])
-    rows, columns = (_around([region[d] for region in regions]) for d in (0, 1))
+    """The rows and columns of the smallest box around all that is touched, else of all."""
+    if not tile.touches:
+        return whole(tile)
+    rows, columns = (_around([_span(touch, dim) for touch in tile.touches]) for dim in (-2, -1))
     return rows, columns
 
 
-def _around(spans: Sequence[tuple[int, int, int]]) -> Span:
-    low = min(start for start, _, _ in spans)
-    high = max(start + (count - 1) * step + 1 for start, count, step in spans)
-    return low, high - low
+def whole(tile: Tile) -> Frame:
+    """All rows and columns of a buffer; one row where it has one dimension."""
+    rows, columns = (1, 1, *tile.shape)[-2:]
+    return Span(0, rows), Span(0, columns)
 
 
-def _join(a: Span, b: Span) -> Span:
-    low = min(a[0], b[0])
-    return low, max(a[0] + a[1], b[0] + b[1]) - low
+def _span(touch: Touch, dim: int) -> Span:
+    start, count, step = region_of(touch)[dim]
+    return Span(start, (count - 1) * step + 1, moves_of(touch)[dim])
 
 
-def product(
-    trio: Trio, levels: Sequence[Level], y: float, around: Tiles | None = None
-) -> tuple[str, float]:
-    """The three sheets, shared dimensions in line, from `y` on; with where they end.
-
-    `around` cuts them to what it touches.
-    """
-    m, n, k = _spans(trio, around)
-    scale = SIDE / max(m[1], n[1]) if around else SIDE / max(m[1], n[1], k[1])
-    high, wide = (max(span[1] * scale, LEAST) for span in (m, n))
-    deep = min(max(k[1] * scale, LEAST), SIDE)
-    names = [tile.buffer for tile in trio.tiles]
-    x1 = LEFT + max(deep, width_of(names[0], "wb-strong")) + 18
-    y1 = y + TITLE + deep + 10 + TITLE
-    left = Sheet(x1 - 18 - deep, y1, deep, high, (m, k))
-    top = Sheet(x1, y + TITLE, wide, deep, (k, n))
-    result = Sheet(x1, y1, wide, high, (m, n))
-    parts = [_guides(left, top, result, trio, levels[0])]
-    for sheet, name in zip((left, top, result), names, strict=True):
-        at = x1 - 18 - width_of(name, "wb-strong") if sheet is left and deep < 60 else sheet.x
-        title = text(name, max(at, LEFT), sheet.y - 5, "wb-strong", "start")
-        shown = [title, sheet.drawn(name, levels)]
-        element = told(name, levels[-1], sheet is result)
-        if element is not None:
-            shown.append(sheet.dot([start for start, _, _ in element.region]))
-        parts.append(tag("g", {"data-name": name}, *shown))
-    return "".join(parts), y1 + high + 4
+def region_of(touch: Touch) -> Region:
+    """The cells in the last two dimensions; what has fewer lies in row 0."""
+    return ((0, 1, 1), (0, 1, 1), *touch.region)[-2:]
 
 
-def told(buffer: str, level: Level, result: bool) -> Touch | None:
-    """The touch that words tell of: writes of the result, reads of what goes into it."""
-    tile = level.tile(buffer)
-    if tile is None:
-        return None
-    return tile.write if result else tile.read
+def moves_of(touch: Touch) -> tuple[Steps, Steps]:
+    """How they move; as if they did not, where no such form is known: see `Tiles.slides`."""
+    rows, columns = ((), (), *(touch.moves or ((),) * len(touch.region)))[-2:]
+    return rows, columns
 
 
-def _spans(trio: Trio, around: Tiles | None) -> tuple[Span, Span, Span]:
-    """Rows of the result, its columns, and the steps of the sum, as far as they are shown."""
-    if around is None:
-        (rows, columns), inner = trio.result.shape, trio.left.shape[1]
-        return (0, rows), (0, columns), (0, inner)
-    found = {tile.buffer: frame_of(tile) for tile in around.tiles}
-    left, top, result = (found[tile.buffer] for tile in trio.tiles)
-    return _join(left[0], result[0]), _join(top[1], result[1]), _join(left[1], top[0])
+def _around(spans: Sequence[Span]) -> Span:
+    low = min(span.first for span in spans)
+    high = max(span.first + span.cells for span in spans)
+    return Span(low, high - low, spans[0].moves)
 
 
-def _guides(left: Sheet, top: Sheet, result: Sheet, trio: Trio, outer: Level) -> str:
-    """Lines that carry the rows and columns of the outermost selection from sheet to sheet."""
-    tile = outer.tile(trio.result.buffer)
-    if tile is None or not tile.touches:
-        return ""
-    rows, columns = frame_of(tile)
-    lines = []
-    for row in (rows[0], rows[0] + rows[1]):
-        y = result.at(0, row)
-        lines.append(f"M{left.x + left.width:g} {y:g}H{result.x:g}")
-    for column in (columns[0], columns[0] + columns[1]):
-        x = result.at(1, column)
-        lines.append(f"M{x:g} {top.y + top.height:g}V{result.y:g}")
-    return tag("path", {"d": "".join(lines), "class": "wb-arrow wb-guide"})
+def steady(tiles: Sequence[Tile]) -> bool:
+    """Whether all that is touched of each buffer moves alike: then a frame around it does, too."""
+    return all(len({moves_of(touch) for touch in tile.touches}) < 2 for tile in tiles)
 
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A rectangle of the drawing that shows the cells of a frame."""
+    """A rectangle of the drawing that shows the cells of a frame, drawn for the selection `at`."""
 
     x: float
     y: float
     width: float
     height: float
     frame: Frame
+    at: Mapping[str, int]
 
-    def at(self, dim: int, cell: int) -> float:
-        """Where the edge before `cell` lies; rows are dimension 0."""
-        first, count = self.frame[dim]
+    def edge(self, dim: int, cell: int, moves: Steps) -> Form:
+        """Where the edge before `cell` lies, which moves with the axes; rows are dimension 0."""
+        first, cells, along = self.frame[dim]
         start, size = (self.y, self.height) if dim == 0 else (self.x, self.width)
-        return start + min(max((cell - first) / count, 0.0), 1.0) * size
+        steps = dict(moves)
+        for digit, step in along:
+            steps[digit] = steps.get(digit, 0) - step
+        unit = size / cells
+        terms = tuple((digit, step * unit) for digit, step in steps.items() if step)
+        moved = sum(factor * digit.of(self.at) for digit, factor in terms)
+        return Form(start + (cell - first) * unit - moved, terms, start, start + size)
 
-    def drawn(self, buffer: str, levels: Sequence[Level]) -> str:
-        """The sheet with what each of the nested selections touches."""
-        parts = [rect(self.x, self.y, self.width, self.height, "wb-soft")]
-        for outward, level in zip(range(len(levels) - 1, -1, -1), levels, strict=True):
-            tile = level.tile(buffer)
-            for access, region in regions(tile.touches if tile else ()):
-                kind = f"wb-{access}" + (f"-{min(outward, 2)}" if outward else "")
-                parts += [rect(*box, kind) for box in self._boxes(region)]
-        return "".join([*parts, self._grid()])
+    def ground(self, buffer: str, touch: Touch | None = None) -> Rect:
+        """All of it: of a selection that is enlarged, filled by how often it touches a cell."""
+        role = "soft" if touch is None else heat(touch.accesses / touch.cells)
+        return Rect(self.x, self.y, self.width, self.height, role, Stands(buffer))
 
-    def dot(self, cell: Sequence[int]) -> str:
-        """A mark on one cell."""
-        x, y = (
-            (self.at(dim, cell[dim - 2]) + self.at(dim, cell[dim - 2] + 1)) / 2 for dim in (1, 0)
-        )
-        return tag("circle", {"cx": x, "cy": y, "r": 1.8, "class": "wb-dot"})
-
-    def _grid(self) -> str:
-        (_, rows), (_, columns) = self.frame
+    def grid(self) -> list[Shape]:
+        """Lines between cells, where they are large enough to be seen."""
+        rows, columns = (span.cells for span in self.frame)
         if max(rows, columns) > GRID or min(self.width / columns, self.height / rows) < 4:
-            return ""
-        lines = [f"M{self.x:g} {self.y + self.height * k / rows:g}h{self.width:g}"
+            return []
+        x, y, wide, high = self.x, self.y, self.width, self.height
+        lines = [((x, y + high * k / rows), (x + wide, y + high * k / rows))
                  for k in range(1, rows)]  # fmt: skip
-        lines += [f"M{self.x + self.width * k / columns:g} {self.y:g}v{self.height:g}"
+        lines += [((x + wide * k / columns, y), (x + wide * k / columns, y + high))
                   for k in range(1, columns)]  # fmt: skip
-        return tag("path", {"d": "".join(lines), "class": "wb-grid"})
+        return [path("grid", *lines)] if lines else []
 
-    def _boxes(self, region: Region) -> list[tuple[float, float, float, float]]:
-        """Where the cells of a region lie, those that touch each other as one box."""
-        rows, columns = (self._runs(dim, region[dim - 2]) for dim in (0, 1))
+    def seen(self, touch: Touch) -> bool:
+        """Whether its box is large enough to be drawn as it is."""
+        spans = [_span(touch, dim) for dim in (0, 1)]
+        units = self.height / self.frame[0].cells, self.width / self.frame[1].cells
+        return all(s.cells * unit >= min(SEEN, unit * f.cells)
+                   for s, unit, f in zip(spans, units, self.frame, strict=True))  # fmt: skip
+
+    def touched(self, buffer: str, tile: Tile, role: str = "") -> list[Rect]:
+        """What is touched: a fill by how often, and an outline by how; or all in one `role`."""
+        shapes = []
+        for kind, touch, region in regions(tile):
+            of = self._cells(buffer, touch, region)
+            roles = (role,) if role else (heat(touch.accesses / touch.cells), kind)
+            for edges in self._boxes(region, moves_of(touch)):
+                shapes += [replace(sliding(edges, self.at, one), of=of) for one in roles]
+        return shapes
+
+    def _cells(self, buffer: str, touch: Touch, region: Region) -> Stands:
+        """The cells of a region, which the last two dimensions of the touch hold."""
+        cells = (*touch.region[:-2], *region[-len(touch.region) :]) if touch.region else ()
+        moves = touch.moves or ((),) * len(cells)
+        starts = tuple(
+            Form(start - sum(step * digit.of(self.at) for digit, step in steps), steps)
+            for (start, _, _), steps in zip(cells, moves, strict=True)
+        )
+        known = any(moves)
+        return Stands(buffer, cells, starts if known else (), statement=touch.stage)
+
+    def label(self, words: str, tile: Tile) -> list[Shape]:
+        """`words` on the first box of what is touched, else beside it, if there is room."""
+        found = regions(tile)
+        wide, high = width_of(words, "strong") + 4, 15.0
+        if not found or wide > self.width or self.height < high:
+            return []
+        _, touch, region = found[-1]
+        left, top, right, bottom = self._boxes(region, moves_of(touch))[0]
+        on = right.base - left.base >= wide and bottom.base - top.base >= high + 4
+        beside = (left.base + right.base - wide) / 2
+        below = (top.base + bottom.base - high) / 2
+        if not on and self.height < 3 * high:
+            beside = right.base + 3
+        elif not on:
+            below = bottom.base + 3
+        x = _clipped(left, beside, self.x, self.x + self.width - wide)
+        down = _clipped(top, below, self.y, self.y + self.height - high)
+        edges = (x, down, _plus(x, wide), _plus(down, high))
+        slide = (_plus(x, wide / 2), _plus(down, 12)) if x.terms or down.terms else None
+        at = x.at(self.at) + wide / 2, down.at(self.at) + 12
+        return [sliding(edges, self.at, "label"), Words(words, *at, "strong", slide=slide)]
+
+    def _boxes(
+        self, region: Region, moves: tuple[Steps, Steps]
+    ) -> list[tuple[Form, Form, Form, Form]]:
+        """The edges of the cells of a region, of those that touch each other as one box."""
+        rows, columns = (self._runs(dim, region[dim], moves[dim]) for dim in (0, 1))
         if len(rows) * len(columns) > MOST_BOXES:
             rows, columns = ([(runs[0][0], runs[-1][1])] for runs in (rows, columns))
-        return [(x0, y0, x1 - x0, y1 - y0) for y0, y1 in rows for x0, x1 in columns]
+        return [(x0, y0, x1, y1) for y0, y1 in rows for x0, x1 in columns]
 
-    def _runs(self, dim: int, span: tuple[int, int, int]) -> list[tuple[float, float]]:
+    def _runs(self, dim: int, span: tuple[int, int, int], moves: Steps) -> list[tuple[Form, Form]]:
         start, count, step = span
-        size = (self.height if dim == 0 else self.width) / self.frame[dim][1]
+        size = (self.height if dim == 0 else self.width) / self.frame[dim].cells
         if step == 1 or count > MOST_BOXES or (step - 1) * size < APART:
             ends = [(start, start + (count - 1) * step + 1)]
         else:
             ends = [(start + k * step, start + k * step + 1) for k in range(count)]
-        return [self._seen(dim, self.at(dim, low), self.at(dim, high)) for low, high in ends]
+        return [self._wide(dim, *(self.edge(dim, cell, moves) for cell in pair)) for pair in ends]
 
-    def _seen(self, dim: int, low: float, high: float) -> tuple[float, float]:
+    def _wide(self, dim: int, low: Form, high: Form) -> tuple[Form, Form]:
         """Not narrower than can be seen, and inside the sheet."""
         start, size = (self.y, self.height) if dim == 0 else (self.x, self.width)
-        if high - low < SEEN:
-            low = min(max((low + high - SEEN) / 2, start), start + size - SEEN)
-            high = low + SEEN
-        return low, high
+        least = min(SEEN, size)
+        if high.base - low.base >= least:
+            return low, high
+        base = (low.base + high.base - least) / 2
+        return (Form(base, low.terms, start, start + size - least),
+                Form(base + least, low.terms, start + least, start + size))  # fmt: skip
 
 
-def regions(touches: Sequence[Touch]) -> list[tuple[str, Region]]:
-    """What is read, what is written, and over them what is both; each region once."""
-    read, written = ({t.region[-2:] for t in touches if t.access == kind}
-                     for kind in ("read", "write"))  # fmt: skip
-    shared = [tuple(map(_common, a, b)) for a in read for b in written]
-    both = {tuple(spans) for spans in shared if all(count for _, count, _ in spans)}
+def _clipped(form: Form, base: float, low: float, high: float) -> Form:
+    return Form(base, form.terms, low, high)
+
+
+def _plus(form: Form, more: float) -> Form:
+    return Form(form.base + more, form.terms, form.low + more, form.high + more)
+
+
+def regions(tile: Tile) -> list[tuple[str, Touch, Region]]:
+    """What is read, what is written, and over them what is both; each region once.
+
+    Of what moves apart with other selections, these have other cells in common, or none: it is
+    drawn over each other.
+    """
+    found: dict[tuple[str, Region], Touch] = {}
+    for touch in tile.touches:
+        total = (tile.read if touch.access == "read" else tile.write) or touch
+        same = region_of(total) == region_of(touch)
+        found.setdefault((touch.access, region_of(touch)), total if same else touch)
+    reads = {region: touch for (kind, region), touch in found.items() if kind == "read"}
+    writes = {region: touch for (kind, region), touch in found.items() if kind == "write"}
+    both: dict[Region, Touch] = {}
+    for a, touch in reads.items():
+        for b in writes:
+            shared = tuple(map(_common, a, b))
+            if moves_of(touch) == moves_of(writes[b]) and all(count for _, count, _ in shared):
+                both[shared] = touch
     return [
-        *(("read", region) for region in sorted(read - both)),
-        *(("write", region) for region in sorted(written - both)),
-        *(("both", region) for region in sorted(both)),
+        *(("read", reads[region], region) for region in sorted(reads.keys() - both.keys())),
+        *(("write", writes[region], region) for region in sorted(writes.keys() - both.keys())),
+        *(("both", both[region], region) for region in sorted(both)),
     ]
 
 

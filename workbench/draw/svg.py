@@ -1,26 +1,35 @@
-"""SVG as text: elements, escaped labels, and the sizes that every picture shares."""
+"""A scene as SVG text, coloured by the classes of its roles."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from html import escape
+from itertools import groupby
 
 from workbench.diag import visible
-from workbench.insight import Region
+from workbench.draw.colours import ROLES
+from workbench.draw.hatch import hatch
+from workbench.draw.scene import NOTHING, Path, Scene, Shape, Stands, Words, moving, slices
 
-FONT = 11  # px; the smallest text of a picture at its natural size
 
-# Widths in parts of an em: those of DejaVu Sans, which is wider than most system fonts.
-_EM = 20.5
-_LETTERS = {
-    "ijl'": 6, "I": 6, " ,./:;|\\": 7, "ft()[]-·": 8, "r\"*`!": 9, "_–“”": 11, "csz?": 11,
-    "kvxyLF": 12, "aegohnpqubdETPSJ$0123456789YZ{}": 13, "ABCKRVX": 14, "GDHNOQU&": 16,
-    "+<=>~^#→×": 17, "wM": 18, "%mW@…": 20,
-}  # fmt: skip
-_WIDTHS = {letter: wide for letters, wide in _LETTERS.items() for letter in letters}
-_OTHER, _MONO, _BOLD = 20, 0.605, 1.12
-MONO = ("wb-cell-name", "wb-code-text")
+def svg(scene: Scene, label: str | None = None) -> str:
+    """A drawing of the scene's size; without a label it is hidden from screen readers."""
+    hidden = {"aria-hidden": "true"} if label is None else {"role": "img", "aria-label": label}
+    wide, high = map(_number, (scene.width, scene.height))
+    size = {"width": wide, "height": high, "viewBox": f"0 0 {wide} {high}"}
+    return tag("svg", {"xmlns": "http://www.w3.org/2000/svg", **size, **hidden}, drawn(scene))
+
+
+def drawn(scene: Scene) -> str:
+    """What is in the drawing; shapes that stand for one thing are one group.
+
+    Those that slide have a number, by which `slides` tells where to.
+    """
+    numbered = enumerate(scene.shapes)
+    return "".join(
+        _group(of, "".join(_shape(shape, k if moving(shape) else None) for k, shape in shapes))
+        for of, shapes in groupby(numbered, lambda pair: pair[1].of)
+    )
 
 
 def tag(name: str, attributes: dict[str, object] | None = None, *children: str) -> str:
@@ -32,63 +41,57 @@ def tag(name: str, attributes: dict[str, object] | None = None, *children: str) 
     return f"<{name}{given}>{''.join(children)}</{name}>"
 
 
-def text(label: str, x: float, y: float, kind: str = "", anchor: str = "middle") -> str:
-    """A label whose baseline starts, ends or is centred at (x, y)."""
-    where: dict[str, object] = {"x": x, "y": y, "text-anchor": anchor, "class": kind or None}
-    return tag("text", where, _escaped(label))
+def _group(of: Stands, inside: str) -> str:
+    if of == NOTHING:
+        return inside
+    about: dict[str, object] = {
+        "data-name": of.buffer or None,
+        "data-cell": f"{of.buffer}[{slices(of.cells)}]" if _still_cell(of) else None,
+        "data-cells": slices(of.cells) or None,
+        "data-block": _point(of.block),
+        "data-thread": _point(of.thread),
+        "data-loops": ", ".join(f"{name}={value}" for name, value in of.loops) or None,
+        "data-statement": of.statement or None,
+    }
+    title = tag("title", None, _escaped(of.told)) if of.told else ""
+    return tag("g", about, inside, title)
 
 
-def rect(x: float, y: float, width: float, height: float, kind: str, **more: object) -> str:
-    """A box; `kind` is its CSS class."""
-    size: dict[str, object] = {"x": x, "y": y, "width": width, "height": height, "class": kind}
-    return tag("rect", {**size, **more})
+def _still_cell(of: Stands) -> bool:
+    """Whether it is one cell, the same for all selections."""
+    return bool(of.cells) and not of.starts and all(count == 1 for _, count, _ in of.cells)
 
 
-def picture(width: float, height: float, *children: str, label: str | None = None) -> str:
-    """A drawing of a natural size in px; without a label it is hidden from screen readers."""
-    hidden = {"aria-hidden": "true"} if label is None else {"role": "img", "aria-label": label}
-    size = {"width": width, "height": height, "viewBox": f"0 0 {_number(width)} {_number(height)}"}
-    return tag("svg", {"xmlns": "http://www.w3.org/2000/svg", **size, **hidden}, *children)
+def _point(point: tuple[int, ...] | None) -> str | None:
+    return None if point is None else ",".join(map(str, point))
 
 
-def title(words: str) -> str:
-    """What a mouse that rests on the element is told."""
-    return tag("title", None, _escaped(words))
+def _shape(shape: Shape, number: int | None) -> str:
+    match shape:
+        case Words():
+            return _words(shape, number)
+        case Path():
+            return _path(shape)
+    box: dict[str, object] = {
+        "x": shape.x, "y": shape.y, "width": shape.width, "height": shape.height,
+        "class": f"wb-{shape.role}", "rx": shape.round or None,
+        "data-slide": number,
+    }  # fmt: skip
+    lines = hatch(shape) if ROLES[shape.role].hatch else None
+    return tag("rect", box) + (_path(lines) if lines else "")
 
 
-@lru_cache(4096)
-def width_of(label: str, kind: str = "") -> float:
-    """How many px `label` takes in the style `kind`, at most, in a common font."""
-    if kind in MONO:
-        return len(label) * _MONO * FONT
-    wide = sum(_WIDTHS.get(letter, _OTHER) for letter in label) * FONT / _EM
-    return wide * _BOLD if kind == "wb-strong" else wide
+def _words(words: Words, number: int | None) -> str:
+    where: dict[str, object] = {
+        "x": words.x, "y": words.y, "text-anchor": words.anchor, "class": f"wb-{words.role}",
+        "data-slide": number,
+    }  # fmt: skip
+    return tag("text", where, _escaped(words.label))
 
 
-def fit(label: str, width: float, kind: str = "") -> str:
-    """`label`, cut with an ellipsis where it is wider than `width` px."""
-    if width_of(label, kind) <= width:
-        return label
-    cut = next((n for n in range(len(label) - 1, 1, -1)
-                if width_of(label[:n] + "…", kind) <= width), 1)  # fmt: skip
-    return label[:cut] + "…"
-
-
-def longest(forms: Sequence[str], width: float, kind: str = "") -> str:
-    """The first of `forms`, the longest first, that is not wider than `width`; "" if none is."""
-    return next((form for form in forms if width_of(form, kind) <= width), "")
-
-
-def slices(region: Region) -> str:
-    """The cells of a region as one writes them in Python, without the name: 128:256, 0."""
-    return ", ".join(_slice(*dim) for dim in region)
-
-
-def _slice(start: int, count: int, step: int) -> str:
-    if count == 1:
-        return str(start)
-    stop = start + (count - 1) * step + 1
-    return f"{start}:{stop}" + (f":{step}" if step != 1 else "")
+def _path(path: Path) -> str:
+    lines = ["L".join(f"{_number(x)} {_number(y)}" for x, y in line) for line in path.lines]
+    return tag("path", {"d": "".join(f"M{line}" for line in lines), "class": f"wb-{path.role}"})
 
 
 def _attribute(value: object) -> str:

@@ -2,89 +2,149 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import prod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
+from workbench.draw.colours import times_each
 from workbench.draw.picture import Picture
+from workbench.draw.scene import (
+    Form,
+    Rect,
+    Scene,
+    Shape,
+    Stands,
+    Words,
+    fit,
+    standing,
+    width_of,
+    worded,
+)
 from workbench.draw.sheets import (
+    ARROWS,
+    BAR,
+    LEAST,
     LEFT,
-    SEEN,
+    LONG,
     SIDE,
+    TITLE,
     WIDTH,
+    Frame,
     Level,
     Sheet,
+    Span,
     Trio,
     copies,
     frame_of,
-    product,
     regions,
-    told,
+    steady,
     trio_of,
+    whole,
 )
-from workbench.draw.svg import fit, picture, rect, slices, tag, text, width_of
-from workbench.insight import Axis, Tile, Tiles, Touch, times_text
+from workbench.insight import Axis, Digit, Tile, Tiles, Touch
 
-TRACK = 318.0
-BAR = 20.0
 LINE = 16.0
-MARKS = 64  # more cells that lie apart would run into each other
-ZOOM = 4  # a block's part of a sheet that is smaller than one in so many is also drawn large
-VERBS = {"read": "reads", "write": "writes"}
-DONE = {"read": "is read", "write": "is written"}
+GUTTER = 18.0  # px between the sheets of a product
+DONE = {"read": "read", "write": "written"}
+LEVELS = ("whole", "block", "thread", "registers")
+"""How near the picture is: all of the buffers, what a block touches, a thread, its registers."""
 
 
 def tiles_picture(
-    tiles: Tiles, outer: Sequence[Tiles] = (), around: Tiles | None = None
+    tiles: Tiles,
+    outer: Sequence[Tiles] = (),
+    around: Tiles | None = None,
+    level: str | None = None,
+    before: Tiles | None = None,
 ) -> Picture:
     """What a selection reads and writes of each buffer, inside what wider selections do.
 
-    `outer` are the selections around it, the widest first, such as the block of a thread. The
-    three matrices of a product stand together, and again, enlarged to what `around` (default: the
-    widest) touches, where the products are taken from copies or a block's part is small.
+    `outer` are the selections around it, the widest first, such as the block of a thread; `around`
+    is what the block touches in the chosen steps (default: the widest). The three matrices of a
+    product stand together. `level` is one of those that `levels_of` names (default: the whole,
+    and the block). What the widest selection touched in the step `before` is hatched.
     """
-    levels = _levels([*outer, tiles])
-    legend, y = _legend(levels)
-    trio = trio_of(tiles)
-    if trio is None:
-        return Picture(
-            (picture(WIDTH, y, legend), *(_tile(tile, levels) for tile in tiles.tiles)),
-            tiles.caption, tiles.table, tiles.kind,
-        )  # fmt: skip
-    sheets, y = product(trio, levels, y)
-    told, y = _words(trio.tiles, trio, levels, y)
-    strips = [picture(WIDTH, y, legend, sheets, told)]
-    inner, near = copies(trio, tiles), around or levels[0].tiles
-    if _worth_a_closer_look(trio, inner, near):
-        note = text(
-            fit(f"enlarged: {_selected(_chosen(near))}", WIDTH - 8), LEFT, 13, "wb-muted", "start"
-        )
-        sheets, y = product(inner, levels, 18, near)
-        new = [tile for tile in inner.tiles if tile not in trio.tiles]
-        told, y = _words(new, inner, levels, y)
-        strips.append(picture(WIDTH, y, note, sheets, told))
-    drawn = {tile.buffer for tile in (*trio.tiles, *inner.tiles)}
-    strips += [_tile(tile, levels) for tile in tiles.tiles if tile.buffer not in drawn]
-    return Picture(tuple(strips), tiles.caption, tiles.table, tiles.kind)
+    views = _views(_levels([*outer, tiles]), around or (*outer, tiles)[0], before)
+    names = [view.level for view in views]
+    if level is not None and level not in names:
+        raise ValueError(f"there is no level {level!r} here; there are: {', '.join(names)}")
+    shown = [v for v in views if v.level == level] or views[:2]
+    selections = (tiles, around or tiles, *outer)
+    slides = all(one.slides for one in selections)
+    slides = slides and all(steady(view.enlarged) for view in shown)
+    strips = tuple(_strip(view, views) for view in shown)
+    if not slides:
+        strips = tuple(_still(strip) for strip in strips)
+    axes = tuple((a.key, a.extent) for a in tiles.axes if a.selected is not None)
+    return Picture(strips, tiles.caption, tiles.table, tiles.kind, slides=axes if slides else None)
 
 
-def _worth_a_closer_look(trio: Trio, inner: Trio, near: Tiles) -> bool:
-    found = {tile.buffer: tile for tile in near.tiles}
-    if not all(found[tile.buffer].touches for tile in inner.tiles):
-        return False
-    if not any(axis.role == "block" for axis in _chosen(near)):
-        return False
-    (_, rows), (_, columns) = frame_of(found[inner.result.buffer])
-    whole = trio.result.shape
-    return inner != trio or rows * ZOOM < whole[0] or columns * ZOOM < whole[1]
+@dataclass(frozen=True, slots=True)
+class _View:
+    """A strip of the picture: `near` is what it shows enlarged, None where it shows all.
+
+    `levels` are the selections drawn in it, outermost first.
+    """
+
+    level: str
+    near: Level | None
+    levels: tuple[Level, ...]
+    trio: Trio | None
+    alone: tuple[Tile, ...]
+    before: Tiles | None = None
+
+    @property
+    def enlarged(self) -> list[Tile]:
+        """What its frames are around."""
+        drawn = (*(self.trio.tiles if self.trio else ()), *self.alone)
+        found = [self.near.tile(tile.buffer) for tile in drawn] if self.near else []
+        return [tile for tile in found if tile is not None]
+
+
+def levels_of(tiles: Tiles) -> list[str]:
+    """The levels that a selection has, the farthest first."""
+    roles = {axis.role for axis in _chosen(tiles)}
+    registers = any(t.scope == "local" and t.touches for t in tiles.tiles)
+    has = ("block" in roles, "thread" in roles, "thread" in roles and registers)
+    return ["whole", *(name for name, there in zip(LEVELS[1:], has, strict=True) if there)]
+
+
+def _views(levels: Sequence[Level], around: Tiles, before: Tiles | None) -> list[_View]:
+    inner = levels[-1].tiles
+    names = levels_of(inner)
+    trio = trio_of(inner)
+    bound = any(axis.role in ("block", "thread") for axis in inner.axes)
+    far = [t for t in inner.tiles if t.scope == "global" or not bound]
+    made = [_View("whole", None, tuple(levels), trio, _others(far, trio), before)]
+    for name in names[1:]:
+        near = Level("block", around) if name == "block" else Level("thread", inner)
+        deeper = (Level("thread", inner),) if name == "block" and "thread" in names else ()
+        of = [t for t in near.tiles.tiles if t.touches]
+        of = [t for t in of if t.scope == "local"] if name == "registers" else of
+        own = copies(trio, inner) if trio and name != "registers" else None
+        linked = own if own and {t.buffer for t in own.tiles} <= {t.buffer for t in of} else None
+        rest = [t for t in of if t.scope != "local" or linked is None]
+        if linked and trio:  # what was copied is drawn where it was copied to
+            rest = list(_others(rest, trio))
+        made.append(_View(name, near, deeper, linked, _others(rest, linked)))
+    return made
+
+
+def _others(tiles: Sequence[Tile], trio: Trio | None) -> tuple[Tile, ...]:
+    linked = {tile.buffer for tile in trio.tiles} if trio else set()
+    return tuple(tile for tile in tiles if tile.buffer not in linked)
 
 
 def _levels(selections: Sequence[Tiles]) -> list[Level]:
+    """Each selection by what it chooses more than those around it."""
     levels: list[Level] = []
     known: set[str] = set()
     for tiles in selections:
-        new = [a for a in _chosen(tiles) if a.key not in known]
-        known |= {axis.key for axis in new}
-        levels.append(Level(_selected(new) or "the whole program", tiles))
+        new = {a.role for a in _chosen(tiles) if a.key not in known}
+        known |= {axis.key for axis in _chosen(tiles)}
+        names = [role for role in ("block", "thread") if role in new]
+        step = bool(new - {"block", "thread"})
+        name = "step" if step else names[-1] if names else "whole program"
+        levels.append(Level(name, tiles))
     return levels
 
 
@@ -92,165 +152,268 @@ def _chosen(tiles: Tiles) -> list[Axis]:
     return [axis for axis in tiles.axes if axis.selected is not None]
 
 
-def _selected(axes: Sequence[Axis]) -> str:
-    """The selection in words: "block (3, 2)", "thread 5", "k_0 = 4"."""
-    parts = []
-    for role in ("block", "thread"):
-        chosen = {axis.key[-1]: axis.selected for axis in axes if axis.role == role}
-        if chosen:
-            values = ", ".join(str(chosen.get(x, "all")) for x in "xyz" if x in chosen)
-            parts.append(f"{role} ({values})" if len(chosen) > 1 else f"{role} {values}")
-    parts += [f"{a.key} = {a.selected}" for a in axes if a.role not in ("block", "thread")]
-    return ", ".join(parts)
+def _strip(view: _View, views: Sequence[_View]) -> Scene:
+    inner = views[0].levels[-1].tiles
+    shapes, y = _crumbs(view, [v.level for v in views], inner)
+    legend, y = _legend(y)
+    shapes += legend
+    if view.trio is not None:
+        drawn, y = _product(view, view.trio, y)
+        shapes += drawn
+        for tile in view.trio.tiles:
+            words, y = _words(view, tile, y)
+            shapes += words
+        y += 6
+    for tile in view.alone:
+        drawn, y = _lone(view, tile, y)
+        shapes += drawn
+        words, y = _words(view, tile, y)
+        shapes += words
+    return Scene(WIDTH, y + 4, tuple(shapes))
 
 
-def _legend(levels: Sequence[Level]) -> tuple[str, float]:
-    """Which shade is which selection, which colour reads and writes; and where that ends."""
-    entries = [
-        (f"-{min(outward, 2)}" * bool(outward), level.label)
-        for outward, level in zip(range(len(levels) - 1, -1, -1), levels, strict=True)
-    ]
-    parts, x, y = [], LEFT, 2.0
-    both = [("both", "reads and writes")] if _any_both(levels) else []
-    for shade, label in [*entries, ("read", "reads"), ("write", "writes"), *both]:
-        label = fit(label, WIDTH - 50)
-        wide = 26 + 12 + width_of(label)
+def _still(scene: Scene) -> Scene:
+    """The scene for this selection alone."""
+    shapes: list[Shape] = []
+    for shape in scene.shapes:
+        shape = replace(shape, of=replace(shape.of, starts=())) if shape.of.starts else shape
+        if isinstance(shape, Rect):
+            shape = replace(shape, slide=None)
+        elif isinstance(shape, Words):
+            shape = replace(shape, slide=None, parts=())
+        shapes.append(shape)
+    return replace(scene, shapes=tuple(shapes))
+
+
+def _crumbs(view: _View, names: Sequence[str], inner: Tiles) -> tuple[list[Shape], float]:
+    """The levels in a line, each with what is chosen of it; the one that is shown stands out."""
+    at = Level("", inner).select
+    said: list[tuple[str, list[str | Form]]] = []
+    for name in names:
+        role = "thread" if name == "registers" else name
+        axes = [axis for axis in _chosen(inner) if axis.role == role and name != "registers"]
+        said.append((name, [name, *_values(axes)]))
+    steps = [axis for axis in _chosen(inner) if axis.role not in ("block", "thread")]
+    shapes: list[Shape] = []
+    x, y = LEFT, 14.0
+    for name, parts in said:
+        first = not shapes
+        full: tuple[str | Form, ...] = (*(() if first else ("› ",)), *parts)
+        role = "strong" if name == view.level else "muted"
+        wide = width_of(worded(full, _last(inner)), role) + 6
         if x + wide > WIDTH:
-            x, y = LEFT, y + 18
-        if shade in ("read", "write", "both"):
-            parts.append(rect(x, y + 1, 20, 10, f"wb-{shade}"))
-        else:
-            parts += [rect(x + 10 * k, y + 1, 10, 10, f"wb-{access}{shade}")
-                      for k, access in enumerate(VERBS)]  # fmt: skip
-        parts.append(text(label, x + 26, y + 10, "", "start"))
+            x, y = LEFT, y + LINE
+        shapes.append(_told(full, x, y, role, at))
         x += wide
-    return "".join(parts), y + 18
+    for axis in steps:
+        full = (f"{axis.key} = ", _value(axis))
+        wide = width_of(worded(full, _last(inner))) + 10
+        if x + wide > WIDTH:
+            x, y = LEFT, y + LINE
+        shapes.append(_told(full, x + 4, y, "words", at))
+        x += wide
+    return shapes, y + 8
 
 
-def _any_both(levels: Sequence[Level]) -> bool:
-    return any(
-        kind == "both"
-        for level in levels
-        for tile in level.tiles.tiles
-        if len(tile.shape) > 1
-        for kind, _ in regions(tile.touches)
+def _values(axes: Sequence[Axis]) -> Iterator[str | Form]:
+    """What is chosen of a block or thread: " (3, 2)", " 5"."""
+    for k, axis in enumerate(axes):
+        yield ", " if k else " (" if len(axes) > 1 else " "
+        yield _value(axis)
+    yield ")" if len(axes) > 1 else ""
+
+
+def _value(axis: Axis) -> Form:
+    return Form(0, ((Digit(axis.key, 1, axis.extent), 1),))
+
+
+def _last(tiles: Tiles) -> dict[str, int]:
+    """The selection whose numbers are the widest: words must fit for all."""
+    return {axis.key: axis.extent - 1 for axis in tiles.axes}
+
+
+def _told(parts: Sequence[str | Form], x: float, y: float, role: str, at: dict[str, int]) -> Words:
+    fixed = all(isinstance(part, str) for part in parts)
+    return Words(worded(parts, at), x, y, role, "start", parts=() if fixed else tuple(parts))
+
+
+def _legend(y: float) -> tuple[list[Shape], float]:
+    """How reads and writes are drawn, and that the fill is how often."""
+    shapes: list[Shape] = []
+    x = LEFT
+    for role, label in (("read", "↗ reads"), ("write", "↘ writes"), ("both", "both")):
+        shapes += [Rect(x + 1, y + 1, 18, 10, role), Words(label, x + 24, y + 10, anchor="start")]
+        x += 30 + width_of(label)
+    shapes += [Rect(x + 8 * k, y + 1, 8, 10, f"heat-{3 * k}") for k in range(3)]
+    shapes.append(Words("× times", x + 29, y + 10, anchor="start"))
+    return shapes, y + 20
+
+
+def _product(view: _View, trio: Trio, y: float) -> tuple[list[Shape], float]:
+    """The three sheets in true proportions, shared dimensions in line, and where they end."""
+    m, n, k = _spans(view, trio)
+    scale = SIDE / max(m.cells, n.cells, k.cells)
+    high, wide, deep = (max(span.cells * scale, LEAST) for span in (m, n, k))
+    named = [_title(view, tile) for tile in trio.tiles]
+    x1 = LEFT + max(deep, width_of(named[0], "strong")) + GUTTER
+    y1 = y + TITLE + deep + 8 + TITLE
+    at = _at(view)
+    places = (
+        Sheet(x1 - GUTTER - deep, y1, deep, high, (m, k), at),
+        Sheet(x1, y + TITLE, wide, deep, (k, n), at),
+        Sheet(x1, y1, wide, high, (m, n), at),
     )
+    shapes = _corridors(view, trio, places)
+    for tile, sheet, title in zip(trio.tiles, places, named, strict=True):
+        aside = sheet.width - width_of(title, "strong") if sheet is places[0] else 0.0
+        shapes += _sheet(view, tile, sheet, title, max(sheet.x + aside, LEFT))
+    return shapes, y1 + high + 8
 
 
-def _words(
-    told_of: Sequence[Tile], trio: Trio, levels: Sequence[Level], y: float
-) -> tuple[str, float]:
-    """How often one element of each sheet is read or written by each of the selections."""
-    lines = [line for tile in told_of for line in _reuse(tile, levels, tile is trio.result)]
-    drawn = [
-        text(words, LEFT + indent, y + 12 + LINE * k, kind, "start")
-        for k, (words, indent, kind) in enumerate(lines)
-    ]
-    return "".join(drawn), y + LINE * len(lines) + 8
+def _at(view: _View) -> dict[str, int]:
+    """The selection that the view is drawn for."""
+    levels = [*view.levels, *((view.near,) if view.near else ())]
+    return {key: value for level in levels for key, value in level.select.items()}
 
 
-def _reuse(tile: Tile, levels: Sequence[Level], result: bool) -> list[tuple[str, float, str]]:
-    counts = [(touch, level.by) for level in levels if (touch := told(tile.buffer, level, result))]
-    if not counts:
-        return [(f"{tile.buffer} is not touched by this selection", 0.0, "wb-muted")]
-    touch = counts[-1][0]
-    cell = f"{tile.buffer}[{', '.join(str(start) for start, _, _ in touch.region)}]"
-    if not all(t.even for t, _ in counts):
-        cell = f"A cell of {tile.buffer}"
-    told_by = [
-        f"{_times(t)} {by}"
-        for k, (t, by) in enumerate(counts)
-        if k == 0 or _times(t) != _times(counts[k - 1][0])
-    ]
-    inner = levels[-1].tile(tile.buffer)
-    told_by += [when for kind, when in (inner.outside if inner else ()) if kind == touch.access]
-    lines = [(f"{cell} ({tile.scope}) {DONE[touch.access]}", 0.0, "wb-strong")]
-    row, *rest = told_by
-    for count in rest:
-        if width_of(f"{row}, {count}") > WIDTH - 20:
-            lines.append((row + ",", 12.0, ""))
-            row = count
-        else:
-            row += f", {count}"
-    return [*lines, (fit(row, WIDTH - 20), 12.0, "")]
+def _spans(view: _View, trio: Trio) -> tuple[Span, Span, Span]:
+    """Rows of the result, its columns, and the steps of the sum, as far as they are shown."""
+    left, top, result = (_frame(view, tile) for tile in trio.tiles)
+    return _join(result[0], left[0]), _join(result[1], top[1]), _join(left[1], top[0])
 
 
-def _times(touch: Touch) -> str:
-    if touch.even:
-        number = touch.accesses // touch.cells
-        return "once" if number == 1 else f"{number:,} times"
-    return f"{touch.reuse:.3g} times on average"
+def _frame(view: _View, tile: Tile) -> Frame:
+    found = view.near.tile(tile.buffer) if view.near else None
+    return frame_of(found) if found else whole(tile)
 
 
-def _tile(tile: Tile, levels: Sequence[Level]) -> str:
-    title = text(
-        f"{tile.buffer} ({tile.scope}), {_shape(tile.shape)}", LEFT, 14, "wb-strong", "start"
-    )
-    flat = len(tile.shape) < 2
-    height = BAR if flat else _map_size(tile.shape)[1]
-    body = _track(tile, levels) if flat else _map(tile, levels)
-    told_of = [touch_text(tile.buffer, t) for t in (tile.read, tile.write) if t is not None]
-    told_of += [f"{'read' if kind == 'read' else 'written'} {when}" for kind, when in tile.outside]
-    words = [
-        text(fit(line, WIDTH - 8), LEFT, 24 + height + LINE * (k + 1), "", "start")
-        for k, line in enumerate(told_of)
-    ]
-    if not told_of:
-        words = [text("not touched by this selection", LEFT, 40 + height, "wb-muted", "start")]
-    total = 24 + height + LINE * len(words) + 10
-    return picture(WIDTH, total, tag("g", {"data-name": tile.buffer}, title, body, *words))
+def _join(a: Span, b: Span) -> Span:
+    low = min(a.first, b.first)
+    return Span(low, max(a.first + a.cells, b.first + b.cells) - low, a.moves)
+
+
+def _corridors(view: _View, trio: Trio, places: Sequence[Sheet]) -> list[Shape]:
+    """Shades that carry the rows and columns of the widest selection from sheet to sheet."""
+    left, top, result = places
+    tile = view.levels[0].tile(trio.result.buffer) if view.levels else None
+    if tile is None or not tile.touches:
+        return []
+    shapes: list[Shape] = []
+    for box in result.touched(tile.buffer, tile, "corridor")[:1]:
+        x0, y0, x1, y1 = box.slide or tuple(
+            Form(v) for v in (box.x, box.y, box.x + box.width, box.y + box.height)
+        )
+        across = (Form(left.x + left.width), y0, Form(result.x), y1)
+        down = (x0, Form(top.y + top.height), x1, Form(result.y))
+        for edges in (across, down):
+            a, b, c, d = (edge.at(result.at) for edge in edges)
+            moving = edges if any(edge.terms for edge in edges) else None
+            shapes.append(Rect(a, b, c - a, d - b, "corridor", slide=moving))
+    return shapes
+
+
+def _lone(view: _View, tile: Tile, y: float) -> tuple[list[Shape], float]:
+    """One buffer in true proportions; a row of cells is a bar."""
+    frame = _frame(view, tile)
+    rows, columns = (span.cells for span in frame)
+    scale = min(LONG / columns, SIDE / rows) if rows > 1 else LONG / columns
+    high = max(rows * scale, LEAST) if rows > 1 else BAR
+    sheet = Sheet(LEFT, y + TITLE, max(columns * scale, LEAST), high, frame, _at(view))
+    return _sheet(view, tile, sheet, _title(view, tile), LEFT), y + TITLE + high + 4
+
+
+def _title(view: _View, tile: Tile) -> str:
+    """Its name, and its shape; of a selection that is enlarged, how often it touches a cell."""
+    near = view.near.tile(tile.buffer) if view.near else None
+    if near is None:
+        return f"{tile.buffer} {_shape(tile.shape)}"
+    return f"{tile.buffer} {_often(near)}"
+
+
+def _often(tile: Tile) -> str:
+    """How the widest of what is touched is touched, and how often each cell."""
+    found = regions(tile)
+    if not found:
+        return ""
+    kind, touch, _ = found[-1]
+    return f"{ARROWS[kind]} {times_each(touch.accesses / touch.cells)}"
 
 
 def _shape(shape: tuple[int, ...]) -> str:
-    return " × ".join(map(str, shape)) + (" elements" if len(shape) < 2 else "")
+    return "×".join(map(str, shape)) or "1"
 
 
-def touch_text(buffer: str, touch: Touch) -> str:
-    """One touch in words: "reads A[128:258]: 130 cells, 384 times in all"."""
-    within = "" if touch.exact else " (within this box)"
-    cells = "1 cell" if touch.cells == 1 else f"{touch.cells:,} cells"
-    where = f"{buffer}[{slices(touch.region)}]{within}"
-    return f"{VERBS.get(touch.access, touch.access)} {where}: {cells}{times_text(touch)}"
+def _sheet(view: _View, tile: Tile, sheet: Sheet, title: str, at: float) -> list[Shape]:
+    """The sheet and what each selection touches of it, with how often the widest does."""
+    name = tile.buffer
+    near = view.near.tile(name) if view.near else None
+    found = [t for level in view.levels if (t := level.tile(name)) and t.touches]
+    first = found[:1] if near is None else []
+    drawn = [*first, *(_seen(sheet, t) for t in found[len(first) :])]
+    drawn = [t for k, t in enumerate(drawn) if _differ(t, drawn[k - 1] if k else near)]
+    shapes: list[Shape] = [Words(title, at, sheet.y - 5, "strong", "start"), sheet.ground(name)]
+    for one in (*((near,) if near else ()), *drawn):
+        shapes += sheet.touched(name, one)
+    shapes += sheet.grid()
+    then = next((t for t in view.before.tiles if t.buffer == name), None) if view.before else None
+    if then and then.shape == tile.shape and drawn and _differ(then, drawn[0]):
+        shapes += sheet.touched(name, then, "ghost")
+    for one in drawn[:1]:
+        shapes += sheet.label(_often(one), one)
+    return standing(Stands(name), shapes)
 
 
-def _track(tile: Tile, levels: Sequence[Level]) -> str:
-    """A one-dimensional buffer as a bar, cell by cell where the cells are few."""
-    extent = prod(tile.shape)
-    unit = TRACK / max(extent, 1)
-    parts = [rect(LEFT, 22, TRACK, BAR, "wb-soft")]
-    if extent <= 32:
-        lines = "".join(f"M{LEFT + unit * k:g} 22v{BAR:g}" for k in range(1, extent))
-        parts.append(tag("path", {"d": lines, "class": "wb-grid"}))
-    for outward, level in zip(range(len(levels) - 1, -1, -1), levels, strict=True):
-        found = level.tile(tile.buffer)
-        touches = [t for t in (found.read, found.write) if t] if found else []
-        for touch in touches:
-            start, count, step = touch.region[0] if touch.region else (0, 1, 1)
-            top, high = (22.0, BAR) if len(touches) == 1 else _lane(touch)
-            runs = (
-                [(start, count)]
-                if step == 1
-                else [(start + k * step, 1) for k in range(min(count, MARKS))]
-            )
-            kind = f"wb-{touch.access}" + (f"-{min(outward, 2)}" if outward else "")
-            parts += [rect(LEFT + unit * a, top, max(unit * n, SEEN), high, kind) for a, n in runs]
-    return "".join(parts)
+def _seen(sheet: Sheet, tile: Tile) -> Tile:
+    """With what is large enough to be drawn as it is; the rest is for a deeper level."""
+    return replace(tile, touches=tuple(filter(sheet.seen, tile.touches)))
 
 
-def _lane(touch: Touch) -> tuple[float, float]:
-    """Reads in the upper half of the bar, writes in the lower, so that both are seen."""
-    return (22.0, BAR / 2) if touch.access == "read" else (22.0 + BAR / 2, BAR / 2)
+def _differ(a: Tile, b: Tile | None) -> bool:
+    """Whether they are touched in other cells: what lies over the same ones would hide it."""
+    return b is None or {t.region for t in a.touches} != {t.region for t in b.touches}
 
 
-def _map_size(shape: tuple[int, ...]) -> tuple[float, float]:
-    rows, columns = shape[-2:]
-    scale = SIDE / max(rows, columns)
-    return max(columns * scale, 16.0), max(rows * scale, 16.0)
+def _words(view: _View, tile: Tile, y: float) -> tuple[list[Shape], float]:
+    """How often one cell of a buffer is read and written by each of the selections."""
+    levels = [*((view.near,) if view.near else ()), *view.levels]
+    last = levels[-1].tile(tile.buffer)
+    lines: list[str] = []
+    for access in ("read", "write"):
+        told: list[str] = []
+        before = ""
+        for level in levels:
+            found = level.tile(tile.buffer)
+            touch = (found.read if access == "read" else found.write) if found else None
+            if touch is not None and _times(touch) != before:
+                before = _times(touch)
+                told.append(f"{before} by the {level.name}")
+        told += [when for kind, when in (last.outside if last else ()) if kind == access]
+        if told:
+            lines += _rows(f"{tile.buffer} is {DONE[access]}", told)
+    kind = "words" if lines else "muted"
+    lines = lines or [f"{tile.buffer} is not touched by this selection"]
+    shapes: list[Shape] = [
+        Words(fit(words, WIDTH - 8), LEFT, y + 12 + LINE * k, kind, "start", Stands(tile.buffer))
+        for k, words in enumerate(lines)
+    ]
+    return shapes, y + LINE * len(lines) + 2
 
 
-def _map(tile: Tile, levels: Sequence[Level]) -> str:
-    """The last two dimensions of a buffer as a sheet; the others are in the words below."""
-    width, height = _map_size(tile.shape)
-    rows, columns = tile.shape[-2:]
-    sheet = Sheet(LEFT, 22, width, height, ((0, rows), (0, columns)))
-    return sheet.drawn(tile.buffer, levels)
+def _rows(head: str, told: Sequence[str]) -> list[str]:
+    """The counts, in as few lines as hold them."""
+    rows = [head]
+    for k, count in enumerate(told):
+        apart = ", " if k else " "
+        if width_of(f"{rows[-1]}{apart}{count},") > WIDTH - 8:
+            rows[-1] += apart.strip()
+            rows.append(f"    {count}")
+        else:
+            rows[-1] += apart + count
+    return rows
+
+
+def _times(touch: Touch) -> str:
+    if touch.even or touch.accesses == touch.cells:
+        number = touch.accesses // touch.cells
+        return "once" if number == 1 else f"{number:,} times"
+    return f"{touch.reuse:.3g} times on average"

@@ -8,13 +8,13 @@ from workbench.insight.occupancy import Limit, Occupancy, occupancy
 from workbench.insight.page import KIND_WORDS, Kind, Point, Region, Table
 from workbench.insight.redundancy import Redundancy, Reuse, redundancy
 from workbench.insight.roofline import Roofline, roofline
-from workbench.insight.tiles import Axis, Tile, Tiles, Touch, tiles, times_text
-from workbench.insight.who import Cell, Group, Who, who
+from workbench.insight.tiles import Axis, Digit, Tile, Tiles, Touch, tiles, times_text
+from workbench.insight.who import Cell, Group, Idle, Who, who
 
 __all__ = [
     "KIND_WORDS", "Axis", "BankUse", "BufferUse", "Cell", "Coalescing", "Conflicts", "Counts",
-    "Flow", "Group", "Kind", "Level", "Limit", "Memory", "Occupancy", "Point", "Redundancy",
-    "Region", "Request", "Reuse", "Roofline", "Table", "Tile", "Tiles", "Touch", "Traffic", "Who",
-    "coalescing", "conflicts", "counts", "memory", "occupancy", "redundancy", "roofline", "tiles",
-    "times_text", "who",
+    "Digit", "Flow", "Group", "Idle", "Kind", "Level", "Limit", "Memory", "Occupancy", "Point",
+    "Redundancy", "Region", "Request", "Reuse", "Roofline", "Table", "Tile", "Tiles", "Touch",
+    "Traffic", "Who", "coalescing", "conflicts", "counts", "memory", "occupancy", "redundancy",
+    "roofline", "tiles", "times_text", "who",
 ]  # fmt: skip

@@ -132,7 +132,7 @@ def _enumerate(
         keep = holding(group.guards, of.variables(values), shape)
         number = int(keep.sum())
     found = [of.index(d, values) for d in group.dims]
-    ramp = access.indices[0]
+    ramp = access.indices[0] if access.indices else None
     if group.dims and isinstance(ramp, Ramp):
         found = [column[..., None] + ramp.stride * np.arange(ramp.lanes) for column in found]
         shape = (*shape, ramp.lanes)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
 from workbench.insight.accesses import Access, Loop, accesses, kind_of
 from workbench.insight.cells import Touched, touched, union
 from workbench.insight.names import count_text, region_text
 from workbench.insight.page import Kind, Point, Region, Table
+from workbench.insight.spread import spread
 from workbench.ir import Buffer, PrimFunc, Var, free_vars
 
 
@@ -30,6 +31,22 @@ class Axis:
     selected: int | None
 
 
+class Digit(NamedTuple):
+    """A number that an axis' value has: value // stride % size. Of all of it, stride is 1."""
+
+    axis: str
+    stride: int
+    size: int
+
+    def of(self, select: Mapping[str, int]) -> int:
+        """The number for the values in `select`."""
+        return select[self.axis] // self.stride % self.size
+
+
+Moves: TypeAlias = tuple[tuple[tuple[Digit, int], ...], ...]
+"""For each dimension, the digits of axes that cells move with, and by how many with each step."""
+
+
 @dataclass(frozen=True, slots=True)
 class Touch:
     """The cells of one buffer that the selection reads, or writes (`access`).
@@ -37,7 +54,9 @@ class Touch:
     `region` holds exactly these cells where `exact`, else it is the smallest box around them.
     `accesses` counts the loads or stores, `cells` the distinct cells; `reuse` is their ratio.
     `even` says that each cell is surely touched as often as every other. `stage` names the block,
-    or all blocks that the numbers are of.
+    or all blocks that the numbers are of. `moves` says, for each dimension, by how many cells the
+    region moves with a step of each digit of a chosen axis, all else staying as it is; it is None
+    where other values of these axes change more than that.
     """
 
     stage: str
@@ -48,6 +67,7 @@ class Touch:
     accesses: int
     reuse: float
     even: bool = False
+    moves: Moves | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,21 +93,26 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """The tiling picture for one selection."""
+    """The tiling picture for one selection.
+
+    With other values of the chosen axes all is the same where `slides`, but that each touch moves
+    as its `moves` say.
+    """
 
     axes: tuple[Axis, ...]
     tiles: tuple[Tile, ...]
     caption: str
     table: Table
     kind: Kind = "emulated"
+    slides: bool = False
 
 
 def tiles(func: PrimFunc, select: Mapping[str, int | Sequence[int]] | None = None) -> Tiles:
     """What the selection touches of each buffer of `func`; what is not selected runs over all.
 
     What stands outside a loop is no part of a selected step of it. `select` maps an axis' key to
-    its value; "block" and "thread" take (x, y, z). Raises ValueError for an axis that the program
-    does not have, or a value outside it.
+    its value; "block" and "thread" take (x, y, z), or a number: x, or the one axis that is bound.
+    Raises ValueError for an axis that the program does not have, or a value outside it.
     """
     found, keys, moved, copies, written = _parts(func)
     chosen = _chosen(keys, select or {})
@@ -105,12 +130,17 @@ def tiles(func: PrimFunc, select: Mapping[str, int | Sequence[int]] | None = Non
         groups.setdefault(access.buffer, [])
     for access in inside:
         groups[access.buffer].append(access)
+    names = {loop.var: key for key in chosen for loop in keys[key]}
+    parts = {access: touched(access, fixed) for access in inside}
     result = tuple(
-        Tile(b.name, b.scope, b.shape, *_touches(of, fixed), tuple(outside.get(b, {}).items()),
-             moved.get(b, ()), copies.get(b.name, ""))
+        Tile(b.name, b.scope, b.shape, *_touches(of, parts, names),
+             tuple(outside.get(b, {}).items()), moved.get(b, ()), copies.get(b.name, ""))
         for b, of in groups.items()
     )  # fmt: skip
-    return Tiles(axes, result, _caption(func, axes, result, written), _table(result))
+    touches = [t for tile in result for t in (*tile.touches, tile.read, tile.write) if t]
+    slides = _steady(found, keys, chosen) and all(t.moves is not None for t in touches)
+    slides = slides and all(part.accesses for part in parts.values())
+    return Tiles(axes, result, _caption(func, axes, result, written), _table(result), slides=slides)
 
 
 class _Parts(NamedTuple):
@@ -218,32 +248,83 @@ def _keys(found: Sequence[Access]) -> dict[str, list[Loop]]:
 def _chosen(
     keys: Mapping[str, list[Loop]], select: Mapping[str, int | Sequence[int]]
 ) -> dict[str, int]:
+    """The axes that are chosen and their values; `block` and `thread` take (x, y, z)."""
     wanted: dict[str, int] = {}
     for name, value in select.items():
-        if name in ("block", "thread") and isinstance(value, Iterable):
-            axes = [f"{name}Idx.{axis}" for axis in "xyz"]
-            wanted.update({a: v for a, v in zip(axes, value, strict=False) if a in keys})
-        else:
-            assert isinstance(value, Integral)
-            wanted[name] = int(value)
+        if not isinstance(value, Iterable):
+            value = (value,)
+        if not value or not all(isinstance(number, Integral) for number in value):
+            raise ValueError(f"{name} takes a whole number, not {select[name]!r}; 0 is the first")
+        axes = [f"{name}Idx.{axis}" for axis in "xyz"] if name in ("block", "thread") else [name]
+        bound = [axis for axis in axes if axis in keys]
+        if len(value) == 1 and len(bound) == 1:
+            axes = bound  # block=3 where only blockIdx.y is bound
+        if len(value) > len(axes):
+            raise ValueError(f"{name} takes {len(axes)} numbers at most, not {len(value)}; x, y, z")
+        given = {a: int(v) for a, v in zip(axes, value, strict=False)}
+        wanted |= {a: v for a, v in given.items() if a in keys or v or not bound}
     for key, number in wanted.items():
         if key not in keys:
-            raise ValueError(f"the program has no axis {key!r}; it has: {', '.join(keys)}")
+            has = f"it has: {', '.join(keys)}" if keys else "it has no loops"
+            raise ValueError(f"the program has no axis {key!r}; {has}")
         extent = max(loop.extent for loop in keys[key])
         if not 0 <= number < extent:
-            raise ValueError(f"{key} runs from 0 to {extent - 1}, not to {number}")
+            raise ValueError(
+                f"{key} runs from 0 to {extent - 1}, not to {number}; choose one of these values"
+            )
     return wanted
 
 
+def _steady(
+    found: Sequence[Access], keys: Mapping[str, list[Loop]], chosen: Mapping[str, int]
+) -> bool:
+    """Whether each access takes part for all values of the chosen axes, or for none."""
+    for key in chosen:
+        extent = max(loop.extent for loop in keys[key])
+        shared = keys[key][0].role in ("block", "thread")
+        for access in found:
+            own = [loop.extent for loop in access.loops if loop in keys[key]]
+            if own != [extent] and (own or shared):
+                return False
+    return True
+
+
+def _moves(access: Access, part: Touched, names: Mapping[Var, str]) -> Moves | None:
+    """By how much the cells of `part` move with the chosen axes `names`; None: not just that.
+
+    An index that is a sum of a part without these axes and of multiples of their digits moves by
+    these multiples. A condition that asks for one of them may hold elsewhere for another value.
+    """
+    of = spread(access)
+    told = [*of.guards, *(expr for form in of.forms for expr, _ in form.rest)]
+    if not part.exact or any(of.reads_memory):
+        return None
+    if any(v in names for expr in told for v in free_vars(expr)):
+        return None
+    moves = []
+    for form in of.forms:
+        steps: list[tuple[Digit, int]] = []
+        for var, name in names.items():
+            digits = [d for d in of.cut.of.get(var, ()) if d.size > 1]
+            factors = {form.terms.get(d, 0) / d.stride for d in digits}
+            if len(factors) == 1 and (factor := factors.pop()).is_integer():
+                steps.append((Digit(name, 1, of.extents[var]), int(factor)))
+            else:
+                steps += [(Digit(name, d.stride, d.size), form.terms.get(d, 0)) for d in digits]
+        moves.append(tuple((digit, step) for digit, step in steps if step))
+    return tuple(moves)
+
+
 def _touches(
-    found: Sequence[Access], fixed: Mapping[Var, int]
+    found: Sequence[Access], known: Mapping[Access, Touched], names: Mapping[Var, str]
 ) -> tuple[tuple[Touch, ...], Touch | None, Touch | None]:
     """What each block reads and writes, and all reads and all writes."""
-    parts: dict[tuple[str, str], list[Touched]] = {}
+    parts: dict[tuple[str, str], list[tuple[Touched, Moves | None]]] = {}
     for access in found:
-        part = touched(access, fixed)
+        part = known[access]
         if part.accesses:
-            parts.setdefault((access.stage, kind_of(access)), []).append(part)
+            group = parts.setdefault((access.stage, kind_of(access)), [])
+            group.append((part, _moves(access, part, names)))
     made = {(stage, kind): _touch(stage, kind, of) for (stage, kind), of in parts.items()}
     totals = []
     for kind in ("read", "write"):
@@ -254,12 +335,16 @@ def _touches(
     return tuple(made.values()), totals[0], totals[1]
 
 
-def _touch(stage: str, kind: str, parts: Sequence[Touched]) -> Touch:
+def _touch(stage: str, kind: str, found: Sequence[tuple[Touched, Moves | None]]) -> Touch:
+    """All that `found` touches; it moves if all of it moves alike."""
+    parts = [part for part, _ in found]
+    moves = {moves for _, moves in found}
     number = sum(part.accesses for part in parts)
     region, exact, cells = union(parts)
     # parts that each touch as many cells as all together touch the same ones
     even = cells in (1, number) or all(p.exact and p.visits == p.cells == cells for p in parts)
-    return Touch(stage, kind, region, exact, cells, number, number / cells, even)
+    return Touch(stage, kind, region, exact, cells, number, number / cells, even,
+                 moves.pop() if len(moves) == 1 else None)  # fmt: skip
 
 
 def _caption(

@@ -76,6 +76,16 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
+class Idle:
+    """A thread that computes no cell; `label` and `forms` as those of a cell."""
+
+    label: str
+    block: Point | None
+    thread: Point | None
+    forms: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Who:
     """The who-does-what picture of one buffer.
 
@@ -83,7 +93,8 @@ class Who:
     of a small buffer (`whole`), else those of the first corner. `groups` cover the whole buffer:
     one a block where blocks are bound, else one a thread, else one a stretch of time; `left_out`
     groups are not listed. `zoom` are the threads of the first block, where both are bound;
-    `zoom_left_out` of them are not listed.
+    `zoom_left_out` of them are not listed. `idle` are the threads that compute no cell of a
+    small buffer; `idle_left_out` of them are not listed.
     """
 
     buffer: str
@@ -99,6 +110,8 @@ class Who:
     table: Table
     kind: Kind = "emulated"
     zoom_left_out: int = 0
+    idle: tuple[Idle, ...] = ()
+    idle_left_out: int = 0
 
     def told(self, cell: Cell) -> str:
         """One sentence on who computes `cell`."""
@@ -122,9 +135,10 @@ def who(func: PrimFunc, buffer: str | None = None) -> Who:
     caption = _told(name, shown, axes.labels) if shown else f"Nothing of {name} is computed."
     whole = prod(store.buffer.shape) <= MOST_CELLS
     table = _table(name, cells, groups, whole)
+    idle, idle_left_out = _idle(store, axes) if whole else ((), 0)
     return Who(
         name, store.buffer.scope, store.buffer.shape, axes.labels, whole, cells, groups, left_out,
-        zoom, caption, table, "emulated", zoom_left_out,
+        zoom, caption, table, "emulated", zoom_left_out, idle, idle_left_out,
     )  # fmt: skip
 
 
@@ -259,6 +273,31 @@ def _cells(store: Access, axes: _Axes) -> tuple[Cell, ...]:
         everywhere = tuple(values.get(var, 0) for var in order)
         found.setdefault(tuple(int(c[at]) for c in columns), []).append(everywhere)
     return tuple(_cell(index, found[index], order, axes) for index in sorted(found))
+
+
+def _idle(store: Access, axes: _Axes) -> tuple[tuple[Idle, ...], int]:
+    """The threads, in the order of their numbers, for which the store runs with no loop value."""
+    units = [*axes.blocks, *axes.threads]
+    serial = [v for v, n in axes.extents.items() if n > 1 and v not in {u.var for u in units}]
+    guarded = {v for guard in store.guards for v in free_vars(guard)}
+    within = [v for v in serial if v in guarded]  # the others run whatever their value is
+    sizes = [u.extent for u in units] + [axes.extents[v] for v in within]
+    if not units or not guarded or prod(sizes) > MOST_LANES:
+        return (), 0
+    env: dict[Var, Any] = dict.fromkeys(axes.extents, np.int64(0))
+    env |= zip([*(u.var for u in units), *within], along_axes(sizes), strict=True)
+    runs = holding(store.guards, env, tuple(sizes)).any(axis=tuple(range(len(units), len(sizes))))
+    found = []
+    for lane in np.argwhere(~runs)[:MOST_CELLS].tolist():
+        at = {unit.var: value for unit, value in zip(units, lane, strict=True)}
+        block, thread = axes.place(at, axes.blocks), axes.place(at, axes.threads)
+        forms = tuple(
+            unit_forms(unit, place, axes.bound[unit])
+            for unit, place in (("block", block), ("thread", thread))
+            if place is not None
+        )
+        found.append(Idle(", ".join(part[0] for part in forms), block, thread, forms))
+    return tuple(found), int((~runs).sum()) - len(found)
 
 
 def _corner(shape: Point) -> Point:

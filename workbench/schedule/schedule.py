@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench import script
 from workbench.diag import Refusal
@@ -27,6 +27,9 @@ from workbench.schedule.primitive import Edit, Key
 from workbench.schedule.site import Site
 from workbench.schedule.step import Ref, Step, Value, value_text
 from workbench.schedule.trace import Trace, known_primitive, locate, map_refs, refer
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class Schedule:
@@ -110,6 +113,38 @@ class Schedule:
         after = self._node if b is None else self.history.find(b)
         before = (after.parent or after) if a is None else self.history.find(a)
         script.print_diff(before.mod[after.func_name], after.func)
+
+    def figure(
+        self,
+        picture: str,
+        *,
+        buffer: str | None = None,
+        level: str | None = None,
+        before: str | int | HistoryNode | None = None,
+        **select: int | Sequence[int],
+    ) -> Figure:
+        """Draw the program: "who" computes what, the "memory" it uses, or the "tiles" it touches.
+
+        `buffer` is the one whose cells "who" shows (default: the last output). `select` chooses
+        what "tiles" shows: `block` and `thread`, each a number or (x, y, z), and loops by name;
+        `level` how near: "whole", "block", "thread", "registers" (default: the first two).
+        What differs from `before`, a mark or node number, is marked. Raises ScheduleError for a
+        picture, buffer, axis, value or level that there is not, ImportError without matplotlib.
+        """
+        from workbench import draw
+
+        then = None if before is None else self.history.find(before).mod[self._func_name]
+        try:
+            drawn = draw.picture_of(
+                self.func, picture, buffer=buffer, select=select, level=level, before=then
+            )
+        except ValueError as error:
+            found, _, hint = str(error).partition("; ")
+            options = {"buffer": buffer, "level": level, "before": before, **select}
+            given = {name: value for name, value in options.items() if value is not None}
+            asked = f"sch.figure({as_given((picture,), given)})"
+            raise ScheduleError(f"Can't draw it: {found}", asked=asked, hint=hint) from None
+        return draw.figure(drawn)
 
     # --- the history -----------------------------------------------------------------------------
 

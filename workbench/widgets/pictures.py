@@ -7,8 +7,6 @@ from typing import Any
 
 from workbench import draw, insight
 from workbench.diag import Fail
-from workbench.draw import Picture
-from workbench.draw.who import labels_of
 from workbench.insight import Memory, Tiles, Who
 from workbench.ir import PrimFunc, stores
 from workbench.widgets.memo import memo
@@ -29,7 +27,7 @@ def memory_of(func: PrimFunc) -> Memory:
     return memo(func, "memory", lambda: insight.memory(func))
 
 
-def tiles_of(func: PrimFunc, select: Mapping[str, int]) -> Tiles:
+def tiles_of(func: PrimFunc, select: Mapping[str, int | Sequence[int]]) -> Tiles:
     """What the selection touches of each buffer."""
     return memo(func, f"tiles {sorted(select.items())}", lambda: insight.tiles(func, select))
 
@@ -126,19 +124,6 @@ def selection_of(name: str) -> dict[str, int]:
     return {key: int(value) for key, _, value in pairs}
 
 
-def _tiles(func: PrimFunc, select: Mapping[str, int]) -> Picture:
-    """The selection inside its block, its thread; enlarged to what the block has in that step."""
-    roles = {axis.key: axis.role for axis in tiles_of(func, {}).axes}
-    blocks = {k: v for k, v in select.items() if roles[k] == "block"}
-    threads = {k: v for k, v in select.items() if roles[k] == "thread"}
-    steps = {k: v for k, v in select.items() if k not in blocks and k not in threads}
-    outer = [blocks, blocks | threads, blocks | threads | steps]
-    wider = [s for k, s in enumerate(outer[:-1]) if s and s != outer[k + 1]]
-    return draw.tiles_picture(
-        tiles_of(func, select), [tiles_of(func, s) for s in wider], tiles_of(func, blocks | steps)
-    )
-
-
 def _axis_label(role: str, key: str) -> str:
     return f"{ROLES.get(role, role)} ({key})"
 
@@ -154,28 +139,34 @@ def picture_pane(
     Cells that differ from those of `before` are marked; `asked` is ringed. A tiling picture says
     where each slider is `at` that leads to it.
     """
-    kind, *rest = name.split(":")
+    kind, _, shown = name.partition(":")
+    cell = asked[1] if asked and (kind, asked[0]) == ("who", shown) else None
+    select = selection_of(name) if kind == "tiles" else None
     try:
-        if kind == "who":
-            return draw.plain(_who(func, rest[0], asked, before))
-        if kind == "memory":
-            return draw.plain(draw.memory_picture(memory_of(func)))
-        select = selection_of(name)
-        at = {axis["key"]: select.get(axis["key"], -1) for axis in axes_of(func)}
-        return {**draw.plain(_tiles(func, select)), "at": at}
+        made = draw.plain(
+            draw.picture_of(
+                func, kind, buffer=shown if kind == "who" else None, select=select,
+                before=before, asked=cell, source=_KEPT,
+            )
+        )  # fmt: skip
     except Fail as fail:
         return {"refusal": refusal(fail)}
+    if select is None:
+        return made
+    return {**made, "at": {axis["key"]: select.get(axis["key"], -1) for axis in axes_of(func)}}
 
 
-def _who(
-    func: PrimFunc,
-    buffer: str,
-    asked: tuple[str, tuple[int, ...]] | None,
-    before: PrimFunc | None,
-) -> Picture:
-    now = who_of(func, buffer)
-    labels: dict[tuple[int, ...], str] = {}
-    if before is not None and buffer in written(before):
-        labels = labels_of(who_of(before, buffer))
-    cell = asked[1] if asked and asked[0] == buffer else None
-    return draw.who_picture(now, labels, cell)
+class _Kept(draw.Source):
+    """The data of pictures, worked out once a program."""
+
+    def who(self, func: PrimFunc, buffer: str | None) -> Who:
+        return who_of(func, buffer) if buffer else super().who(func, buffer)
+
+    def memory(self, func: PrimFunc) -> Memory:
+        return memory_of(func)
+
+    def tiles(self, func: PrimFunc, select: Mapping[str, int | Sequence[int]]) -> Tiles:
+        return tiles_of(func, dict(select))
+
+
+_KEPT = _Kept()

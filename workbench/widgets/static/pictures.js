@@ -2,6 +2,7 @@
 
 import { refusalView } from "./code.js";
 import { freshId, h, markup, oneStop, prose, spoken } from "./dom.js";
+import { slideTo, slidesTo } from "./scene.js";
 import { tabBar } from "./tabs.js";
 
 export function pictureView(picture, label) {
@@ -42,6 +43,7 @@ export function machinePane(lab) {
   const settle = oneStop(pane);
   const sliders = []; // functions that put each where it stands
   let drawnFrom = "";
+  let wanted = {}; // where sliders were dragged to, until that picture is here
 
   function draw() {
     const page = lab.page;
@@ -53,13 +55,22 @@ export function machinePane(lab) {
     if (from !== drawnFrom) {
       // a slider that is being dragged stays what it is
       sliders.length = 0;
+      wanted = {};
       const make = { who: whoControls, tiles: tileControls }[chosen];
       controls.replaceChildren(...(make ? make(page, name) : []));
     }
     drawnFrom = from;
     if (picture?.at) for (const put of sliders) put(picture.at);
     body.replaceChildren(...pictureView(picture, lab.setup.labels[chosen]));
+    if (picture?.slides) slide(picture);
     settle();
+  }
+
+  /** Shows at once what was chosen, where the shapes know it; Python's picture follows. */
+  function slide({ slides, at }) {
+    const chosen = Object.entries({ ...at, ...wanted }).filter(([, value]) => value >= 0);
+    const select = Object.fromEntries(chosen);
+    if (slidesTo(slides, select)) slideTo([...body.querySelectorAll("svg")], slides, select);
   }
 
   function whoControls({ buffers }, shown) {
@@ -92,7 +103,6 @@ export function machinePane(lab) {
     const words = (value) => (value < 0 ? "all" : `${value} of 0…${axis.extent - 1}`);
     const saved = lab.setup.offline;
     const shown = h("output", { for: id });
-    let asked = null; // what it was dragged to, until that picture is here
     const slider = h("input", {
       id,
       type: "range",
@@ -102,7 +112,7 @@ export function machinePane(lab) {
       "data-f": `slider ${axis.key}`,
       oninput: () => {
         const value = saved ? axis.stops[slider.value].value : Number(slider.value);
-        if (!saved) asked = value;
+        if (!saved) wanted[axis.key] = value;
         tell(value);
         lab.show({ select: { ...(saved ? {} : lab.view.select), [axis.key]: value } });
       },
@@ -113,8 +123,8 @@ export function machinePane(lab) {
     };
     sliders.push((at) => {
       const value = at[axis.key];
-      if (asked !== null && asked !== value) return;
-      asked = null;
+      if ((wanted[axis.key] ?? value) !== value) return;
+      delete wanted[axis.key];
       slider.value = saved ? axis.stops.findIndex((stop) => stop.value === value) : value;
       tell(value);
     });

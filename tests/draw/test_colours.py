@@ -1,0 +1,102 @@
+"""The table of colours: what is read stands out, in light and dark; no hue says two things."""
+
+from __future__ import annotations
+
+from colorsys import rgb_to_hls
+from itertools import combinations, pairwise
+from pathlib import Path
+
+import pytest
+
+from workbench.draw.colours import (
+    BLOCKS,
+    DARK,
+    HEATS,
+    LIGHT,
+    ROLES,
+    WORDS,
+    Theme,
+    heat,
+    style_sheet,
+)
+
+DRAW = Path(__file__).parents[2] / "workbench" / "draw"
+STATIC = Path(__file__).parents[2] / "workbench" / "widgets" / "static"
+FILLED = [role for role, look in ROLES.items() if look.fill]
+BEHIND_NO_WORDS = {"head"}  # small marks in the colour of words
+
+
+def parts(colour: str) -> tuple[float, float, float]:
+    return tuple(int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5))
+
+
+def light_of(colour: str) -> float:
+    """The relative luminance of WCAG 2."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts(colour)]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(a: str, b: str) -> float:
+    high, low = sorted((light_of(a), light_of(b)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.fixture(params=[LIGHT, DARK], ids=["light", "dark"])
+def theme(request: pytest.FixtureRequest) -> Theme:
+    return request.param
+
+
+def test_words_can_be_read_on_all_that_is_filled(theme):
+    for role in set(FILLED) - BEHIND_NO_WORDS:
+        ground = ROLES[role].fill.hex(theme)
+        assert contrast(ground, WORDS["words"].fill.hex(theme)) >= 4.5, role
+        quiet = contrast(ground, WORDS["muted"].fill.hex(theme))
+        assert quiet >= 4.5 or role.startswith("heat"), role
+
+
+def test_edges_stand_out_from_the_paper(theme):
+    for role, look in ROLES.items():
+        if look.stroke and role != "grid":
+            assert contrast(look.stroke.hex(theme), theme["paper"]) >= 3.0, role
+
+
+def test_reads_and_writes_have_no_hue_and_differ_in_pattern(theme):
+    for role in ("read", "write", "both", "thread", "time", "clock", "ghost", "idle"):
+        for mix in (ROLES[role].fill, ROLES[role].stroke):
+            assert mix is None or len(set(parts(mix.hex(theme)))) == 1, f"{role} is grey"
+    assert len({ROLES[role].dash for role in ("read", "write", "both")}) == 3
+    assert [role for role, look in ROLES.items() if look.hatch] == ["ghost"]
+
+
+def test_heat_is_one_hue_that_grows(theme):
+    fills = [ROLES[f"heat-{k}"].fill.hex(theme) for k in range(HEATS)]
+    far = [contrast(fill, theme["paper"]) for fill in fills]
+    assert all(a < b for a, b in pairwise(far)) and far[-1] > 2.3
+    hues = [rgb_to_hls(*parts(fill))[0] * 360 for fill in fills[2:]]
+    assert max(hues) - min(hues) < 12
+
+
+def test_blocks_differ_from_each_other(theme):
+    fills = [parts(ROLES[f"block-{k}"].fill.hex(theme)) for k in range(len(BLOCKS))]
+    for a, b in combinations(fills, 2):
+        assert sum(abs(x - y) for x, y in zip(a, b, strict=True)) > 0.06
+
+
+def test_the_numbers_of_the_lesson_do_not_look_the_same():
+    """384 loads of 130 cells, 16,640 of them, 130 of them; and the bare counts."""
+    assert len({heat(loads / 130) for loads in (384, 16_640, 130)}) == 3
+    assert len({heat(loads) for loads in (384, 16_640, 130)}) == 3
+    assert [heat(times) for times in (0, 1, 2, 4, 5, 1e12)] == [
+        *("heat-0", "heat-0", "heat-1", "heat-1", "heat-2", "heat-9")
+    ]
+
+
+def test_each_role_is_drawn():
+    code = "".join(path.read_text() for path in DRAW.glob("*.py") if path.name != "colours.py")
+    alone = {role for role in ROLES if not role[-1].isdigit()} - {"alarm"}  # faults have no picture
+    assert {role for role in alone if f'"{role}"' not in code and f"wb-{role}" not in code} == set()
+
+
+def test_the_lab_has_the_table():
+    """Made with `python -c "from workbench.draw.colours import *; print(style_sheet())"`."""
+    assert style_sheet() in (STATIC / "pictures.css").read_text()

@@ -1,0 +1,115 @@
+"""sch.figure: a program's pictures as matplotlib figures, and what it says where there is none."""
+
+from __future__ import annotations
+
+import pytest
+
+import workbench as wb
+from benchmarks.matmuls import blocking_with_shared, matmul
+from workbench import ScheduleError
+
+pytest.importorskip("matplotlib")
+
+
+@pytest.fixture(scope="module")
+def sch() -> wb.Schedule:
+    made = wb.Schedule(matmul(64))
+    made.mark("start")
+    return blocking_with_shared(made, 2, 2, 4, 4, 8)
+
+
+def texts(figure) -> list[str]:
+    return [text.get_text() for text in figure.axes[0].texts]
+
+
+def test_each_picture_is_a_figure(sch):
+    assert "A_shared" in texts(sch.figure("memory"))
+    assert any(line.startswith("C[0, 5] is computed by") for line in texts(sch.figure("who")))
+    assert "A_shared[0:8" not in texts(sch.figure("who", buffer="A_shared"))
+    tiles = texts(sch.figure("tiles", block=(1, 2), thread=3, k_0=4))
+    assert any("block (1, 2)" in line for line in tiles)
+
+
+def test_the_step_before_is_in_it(sch):
+    assert not any(line.startswith("was ") for line in texts(sch.figure("memory")))
+    assert any(line.startswith("was ") for line in texts(sch.figure("memory", before="start")))
+
+
+@pytest.mark.parametrize(
+    "picture, given, said",
+    [
+        (
+            "tile",
+            {},
+            """\
+Can't draw it: there is no picture 'tile'.
+asked: sch.figure("tile")
+do:    there are: who, memory, tiles""",
+        ),
+        (
+            "tiles",
+            {"block": (1, 2), "q": 3},
+            """\
+Can't draw it: the program has no axis 'q'.
+asked: sch.figure("tiles", block=[1, 2], q=3)
+do:    it has: blockIdx.x, blockIdx.y, threadIdx.x, """,
+        ),
+        (
+            "tiles",
+            {"k_0": 8},
+            """\
+Can't draw it: k_0 runs from 0 to 7, not to 8.
+asked: sch.figure("tiles", k_0=8)
+do:    choose one of these values""",
+        ),
+        (
+            "tiles",
+            {"k_0": "1"},
+            """\
+Can't draw it: k_0 takes a whole number, not '1'.
+asked: sch.figure("tiles", k_0="1")
+do:    """,
+        ),
+        (
+            "tiles",
+            {"block": (1, 2, 0, 0)},
+            """\
+Can't draw it: block takes 3 numbers at most, not 4.
+asked: sch.figure("tiles", block=[1, 2, 0, 0])
+do:    """,
+        ),
+        (
+            "who",
+            {"buffer": "A"},
+            """\
+Can't draw it: the program writes no buffer 'A'.
+asked: sch.figure("who", buffer="A")
+do:    it writes: """,
+        ),
+        (
+            "memory",
+            {"buffer": "A"},
+            """\
+Can't draw it: 'memory' shows all buffers, not one.
+asked: sch.figure("memory", buffer="A")
+do:    leave `buffer` out""",
+        ),
+        (
+            "who",
+            {"k_0": 1},
+            """\
+Can't draw it: 'who' shows all of the program.
+asked: sch.figure("who", k_0=1)
+do:    leave k_0 out""",
+        ),
+    ],
+)
+def test_what_there_is_not_is_told_in_words(sch, picture, given, said):
+    with pytest.raises(ScheduleError) as told:
+        sch.figure(picture, **given)
+    assert str(told.value).startswith(said)
+
+
+def test_a_mark_that_there_is_not(sch):
+    with pytest.raises(ScheduleError, match="nowhere"):
+        sch.figure("memory", before="nowhere")

@@ -1,0 +1,230 @@
+"""The tiling picture: true proportions, four levels, how often each cell is touched."""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+
+import pytest
+
+import workbench as wb
+from benchmarks.matmuls import blocking, blocking_with_shared, matmul, naive
+from tests.support.gpu_programs import parsed, window_steps
+from workbench import draw, insight
+from workbench.draw.scene import Rect, Scene, Words, width_of
+from workbench.draw.sheets import MOST_BOXES, SEEN, regions
+from workbench.insight import Table, Tile, Tiles, Touch
+from workbench.ir import PrimFunc
+
+
+def blocked(size: int) -> PrimFunc:
+    sch = wb.Schedule(matmul(size))
+    return blocking_with_shared(sch, 8, 8, 8, 8, 8).func
+
+
+def kept() -> PrimFunc:
+    return blocking(wb.Schedule(matmul(64)), 2, 2, 4, 4, 4, keep=True).func
+
+
+def one_thread_a_cell() -> PrimFunc:
+    return naive(wb.Schedule(matmul(16)), 4).func
+
+
+def tall() -> PrimFunc:
+    """A product whose sums are far longer than its sides."""
+    return naive(wb.Schedule(matmul(32, 48, 2048)), 4).func
+
+
+def view(func: PrimFunc, level: str = "whole", **select: object) -> Scene:
+    (scene,) = draw.picture_of(func, "tiles", select=select, level=level).strips
+    return scene
+
+
+def rects(scene: Scene, buffer: str, *roles: str) -> list[Rect]:
+    return [s for s in scene.shapes
+            if isinstance(s, Rect) and s.of.buffer == buffer and s.role in roles]  # fmt: skip
+
+
+def test_a_product_is_three_linked_sheets_with_nested_selections():
+    scene = view(one_thread_a_cell(), block=(1, 2), thread=(2, 1), k=5)
+    assert [word for word in scene.words if "×" not in word][:7] == [
+        *("whole", "› block (1, 2)", "› thread (2, 1)", "k = 5", "↗ reads", "↘ writes", "both")
+    ]
+    assert "A is read 4 times by the block, once by the thread" in scene.words
+    assert "C is written 17 times by the block, once by the step" in scene.words
+    (row, *_), (column, *_) = rects(scene, "A", "read"), rects(scene, "B", "read")
+    tile, *_ = rects(scene, "C", "both")
+    assert (row.y, row.height) == (tile.y, tile.height), "rows of A and of C stand in line"
+    assert (column.x, column.width) == (tile.x, tile.width), "so do columns of B and of C"
+
+
+def test_a_small_part_of_large_matrices_is_enlarged_where_it_is_copied_to():
+    func, chosen = blocked(1024), {"block": (3, 2), "thread": 21, "k_0": 40}
+    strips = draw.picture_of(func, "tiles", select=chosen).strips
+    assert len(strips) == 2, "the whole, and the block"
+    words = strips[1].words
+    assert {"A_shared ↗ × 64", "B_shared ↗ × 64", "C_local ↗ × 8"} <= set(words)
+    assert "A_shared is read 64 times by the block," in words
+    (sheet,) = rects(strips[1], "C_local", "soft")
+    assert sheet.width == sheet.height == 140.0, "the block's tile fills the enlarged sheet"
+
+
+def test_levels_are_those_of_the_selection():
+    func = kept()
+    inner = insight.tiles(func, {"block": (1, 2), "thread": (1, 1)})
+    assert draw.levels_of(inner) == ["whole", "block", "thread", "registers"]
+    assert draw.levels_of(insight.tiles(func, {"block": (1, 2)})) == ["whole", "block"]
+    assert draw.levels_of(insight.tiles(func, {})) == ["whole"]
+    scene = view(func, "registers", block=(1, 2), thread=(1, 1))
+    assert {s.of.buffer for s in scene.shapes} - {""} == {"A_local", "B_local", "C_local"}
+    strong = [s.label for s in scene.shapes if isinstance(s, Words) and s.role == "strong"]
+    assert strong[0] == "› registers", "where one stands in the line of levels"
+    with pytest.raises(ValueError, match="no level 'thread' here; there are: whole, block"):
+        view(func, "thread", block=(1, 2))
+
+
+def every_view(func: PrimFunc, **select: object) -> list[Scene]:
+    inner = insight.tiles(func, select)
+    return [view(func, level, **select) for level in draw.levels_of(inner)]
+
+
+VIEWS = [
+    *every_view(blocked(1024), block=(3, 2), thread=21, k_0=40),
+    *every_view(blocked(64), block=(0, 0), thread=5),
+    *every_view(one_thread_a_cell(), block=(1, 2), thread=(2, 1), k=5),
+    *every_view(kept(), block=(1, 2), thread=(1, 1)),
+    *every_view(tall(), block=(1, 2), thread=(2, 1)),
+    *[scene for f in window_steps().values() for scene in every_view(f, block=1, thread=5)],
+]
+
+
+@pytest.mark.parametrize("scene", VIEWS)
+def test_a_tile_is_never_a_sliver_nor_a_wall(scene: Scene):
+    boxes = [s for s in scene.shapes if isinstance(s, Rect) and s.of.buffer]
+    outlines = [s for s in boxes if s.role in ("read", "write", "both")]
+    assert outlines and all(min(s.width, s.height) >= SEEN - 1e-9 for s in outlines)
+    for buffer in {s.of.buffer for s in outlines}:
+        assert sum(s.of.buffer == buffer for s in outlines) <= 4 * MOST_BOXES
+    sheets = {s.of.buffer: s for s in boxes if s.role == "soft"}
+    for shape in outlines:
+        sheet = sheets[shape.of.buffer]
+        assert sheet.x <= shape.x + 1e-6 and sheet.y <= shape.y + 1e-6
+        assert shape.x + shape.width <= sheet.x + sheet.width + 1e-6
+        assert shape.y + shape.height <= sheet.y + sheet.height + 1e-6
+
+
+@pytest.mark.parametrize("scene", VIEWS)
+def test_words_fit_the_strip(scene: Scene):
+    for words in (s for s in scene.shapes if isinstance(s, Words)):
+        wide = width_of(words.label, words.role)
+        left = words.x - {"start": 0.0, "middle": wide / 2}[words.anchor]
+        assert left >= 0 and left + wide <= scene.width + 1, words.label
+        assert 8 < words.y < scene.height
+
+
+def test_sheets_have_true_proportions():
+    scene = view(tall(), block=(1, 2))
+    a, b = (rects(scene, name, "soft")[0] for name in "AB")
+    assert a.width / a.height == pytest.approx(140 / 8), "32 rows of 2,048 would not be seen"
+    scene = view(blocked(128), "block", block=(0, 0), k_0=1)
+    a, b, c = (rects(scene, n, "soft")[0] for n in ("A_shared", "B_shared", "C_local"))
+    assert (a.height / a.width, b.width / b.height, c.width / c.height) == (8, 8, 1)
+
+
+def test_loads_of_a_cell_are_printed_and_do_not_look_the_same():
+    """384 loads of 130 cells, 16,640, and 130."""
+    steps = window_steps()
+    seen = {}
+    for name, buffer in (("bound", "A"), ("shared", "A"), ("cooperative", "A")):
+        scene = view(steps[name], block=1)
+        fills = [s.role for s in rects(scene, buffer, *draw.ROLES) if "heat" in s.role]
+        seen[name] = fills[-1], next(w for w in scene.words if w.startswith("↗ ×"))
+    assert seen == {
+        "bound": ("heat-1", "↗ × 2.95"),
+        "shared": ("heat-4", "↗ × 128"),
+        "cooperative": ("heat-0", "↗ × 1"),
+    }
+
+
+def test_the_step_before_is_hatched_where_it_was():
+    sch = wb.Schedule(matmul(64))
+    wide = naive(sch.fork(), 8).func
+    small = naive(sch.fork(), 4).func
+    picture = draw.picture_of(small, "tiles", select={"block": (1, 1)}, before=wide, level="whole")
+    (ghost,) = rects(picture.strips[0], "C", "ghost")
+    (now,) = rects(picture.strips[0], "C", "both")
+    assert ghost.width == 2 * now.width
+    same = draw.picture_of(small, "tiles", select={"block": (1, 1)}, before=small, level="whole")
+    assert not rects(same.strips[0], "C", "ghost")
+
+
+def test_matrices_that_no_sum_links_stand_alone():
+    tiles = insight.tiles(matmul(16), {"i": 3})
+    alone = Tiles(tiles.axes[:2], tiles.tiles, tiles.caption, tiles.table)
+    linked, apart = (draw.tiles_picture(one).strips[0] for one in (tiles, alone))
+    x = {name: rects(apart, name, "soft")[0].x for name in "ABC"}
+    assert len(set(x.values())) == 1, "below each other"
+    assert rects(linked, "A", "soft")[0].x < rects(linked, "C", "soft")[0].x
+
+
+def test_cells_that_lie_apart_are_drawn_apart_until_they_are_too_many():
+    for count, boxes in ((2, 2), (8, 8), (64, 1)):
+        touch = Touch("A", "read", ((0, count, 8), (0, 4, 1)), True, 8, 8, 1.0)
+        tile = Tile("A", "global", (8 * count, 16), (touch,))
+        tiles = Tiles((), (tile,), "Rows.", Table((), ()))
+        assert len(rects(draw.tiles_picture(tiles).strips[0], "A", "read")) == boxes
+
+
+def tile(buffer: str, *touches: Touch) -> Tile:
+    found = {touch.access: touch for touch in touches}
+    return Tile(buffer, "global", (8, 8), touches, found.get("read"), found.get("write"))
+
+
+def test_what_is_read_and_written_has_an_outline_of_its_own():
+    read = Touch("S", "read", ((0, 4, 1), (0, 8, 1)), True, 32, 32, 1.0, True)
+    write = Touch("C", "write", ((2, 4, 1), (0, 8, 2)), True, 32, 32, 1.0, True)
+    both = Tiles((), (tile("S", read, write),), "One.", Table((), ()))
+    (scene,) = draw.tiles_picture(both).strips
+    (sheet,) = rects(scene, "S", "soft")
+    cell = sheet.height / 8
+    assert len(rects(scene, "S", "read")) == 1
+    found = {(box.y - sheet.y, box.height) for box in rects(scene, "S", "both")}
+    assert found == {(2 * cell, 2 * cell)}, "rows 2 and 3"
+
+
+def test_spans_share_the_cells_of_both():
+    for a, b in product(((0, 4, 1), (2, 5, 2), (1, 3, 3), (9, 1, 1)), repeat=2):
+        one, other = (set(range(s, s + n * step, step)) for s, n, step in (a, b))
+        touches = [Touch("", kind, (span, (0, 1, 1)), True, 1, 1, 1.0)
+                   for kind, span in (("read", a), ("write", b))]  # fmt: skip
+        found = regions(tile("S", *touches))
+        shared = [region[0] for kind, _, region in found if kind == "both"]
+        got = {s + k * step for s, n, step in shared for k in range(n)}
+        assert got == one & other
+
+
+def test_a_write_after_the_steps_is_told_but_not_drawn_as_done():
+    scene = view(blocked(1024), block=(0, 0), k_0=5)
+    said = " ".join(scene.words)
+    assert re.search("C is written once by the block, +after the loop over k_0", said)
+    assert len(rects(scene, "C", "write")) == 1
+
+
+def test_what_is_not_touched_says_so():
+    tiles = Tiles((), (Tile("D", "global", (4, 4), ()),), "None.", Table((), ()))
+    assert "D is not touched by this selection" in draw.tiles_picture(tiles).strips[0].words
+
+
+def test_a_program_with_a_sum_in_no_buffer_of_two_dimensions():
+    func = parsed("""
+@T.prim_func
+def main(A: T.Buffer((4, 8, 16), "float32"), B: T.Buffer((), "float32")):
+    for i, j, k in T.grid(4, 8, 16):
+        with T.block("B"):
+            vi, vj, vk = T.axis.remap("RRR", [i, j, k])
+            with T.init():
+                B[()] = T.float32(0)
+            B[()] = B[()] + A[vi, vj, vk]
+""")
+    scene = view(func, i=2)
+    assert {s.of.buffer for s in scene.shapes} >= {"A", "B"}

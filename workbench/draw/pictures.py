@@ -1,0 +1,101 @@
+"""The pictures of a program by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from workbench import insight
+from workbench.draw.memory import memory_picture
+from workbench.draw.picture import Picture
+from workbench.draw.tiles import tiles_picture
+from workbench.draw.who import labels_of, who_picture
+from workbench.insight import Memory, Tiles, Who
+from workbench.ir import PrimFunc, stores
+
+Select = Mapping[str, int | Sequence[int]]
+
+PICTURES = ("who", "memory", "tiles")
+
+
+def picture_of(
+    func: PrimFunc,
+    name: str,
+    *,
+    buffer: str | None = None,
+    select: Select | None = None,
+    level: str | None = None,
+    before: PrimFunc | None = None,
+    asked: tuple[int, ...] | None = None,
+    source: Source | None = None,
+) -> Picture:
+    """The picture `name` of `func`: one of `PICTURES`.
+
+    "who" shows the cells of `buffer` (default: the last output), that at `asked` ringed; "tiles"
+    what `select` chooses, as `insight.tiles` takes it, at a `level` of `tiles_picture`. What
+    differs from the program `before` is marked. `source` gives the data of programs, where it is
+    kept. Raises ValueError for another name, and for a buffer, axis, value or level that the
+    program does not have.
+    """
+    data = source or Source()
+    if name not in PICTURES:
+        raise ValueError(f"there is no picture {name!r}; there are: {', '.join(PICTURES)}")
+    if buffer is not None and name != "who":
+        raise ValueError(f"{name!r} shows all buffers, not one; leave `buffer` out")
+    if level is not None and name != "tiles":
+        raise ValueError(f"{name!r} has no levels; leave `level` out")
+    if select and name != "tiles":
+        raise ValueError(f"{name!r} shows all of the program; leave {', '.join(select)} out")
+    if name == "who":
+        labels = {}
+        if before is not None:
+            written = [store.buffer.name for store in stores(before.body)]
+            shown = data.who(func, buffer).buffer
+            labels = labels_of(data.who(before, shown)) if shown in written else {}
+        return who_picture(data.who(func, buffer), labels, asked)
+    if name == "memory":
+        return memory_picture(data.memory(func), data.memory(before) if before else None)
+    return _tiles(func, select or {}, level, before, data.tiles)
+
+
+class Source:
+    """Where the data of pictures comes from: worked out anew each time."""
+
+    def who(self, func: PrimFunc, buffer: str | None) -> Who:
+        """Who computes each cell of `buffer`."""
+        return insight.who(func, buffer)
+
+    def memory(self, func: PrimFunc) -> Memory:
+        """Which buffer lives where."""
+        return insight.memory(func)
+
+    def tiles(self, func: PrimFunc, select: Select) -> Tiles:
+        """What the selection touches."""
+        return insight.tiles(func, select)
+
+
+def _tiles(
+    func: PrimFunc,
+    select: Select,
+    level: str | None,
+    before: PrimFunc | None,
+    tiles: Callable[[PrimFunc, Select], Tiles],
+) -> Picture:
+    """The selection inside its block, its thread; enlarged to what the block has in that step."""
+    axes = tiles(func, select).axes
+    chosen = {a.key: a.selected for a in axes if a.selected is not None}
+    roles = {axis.key: axis.role for axis in axes}
+    blocks = {k: v for k, v in chosen.items() if roles[k] == "block"}
+    threads = {k: v for k, v in chosen.items() if roles[k] == "thread"}
+    steps = {k: v for k, v in chosen.items() if k not in blocks and k not in threads}
+    outer = [blocks, blocks | threads, blocks | threads | steps]
+    wider = [s for k, s in enumerate(outer[:-1]) if s and s != outer[k + 1]]
+    widest = wider[0] if wider else chosen
+    then = None
+    if before is not None:
+        extents = {axis.key: axis.extent for axis in tiles(before, {}).axes}
+        if all(value < extents.get(key, 0) for key, value in widest.items()):
+            then = tiles(before, widest)
+    return tiles_picture(
+        tiles(func, chosen), [tiles(func, s) for s in wider], tiles(func, blocks | steps),
+        level, then,
+    )  # fmt: skip

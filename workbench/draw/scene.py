@@ -1,0 +1,227 @@
+"""A picture as data: rectangles, paths and words, each with a role and what it stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import inf
+from typing import TypeAlias
+
+from workbench.insight import Digit, Point, Region
+
+FONT = 12  # px; the smallest words of a picture at its natural size
+
+# Widths in parts of an em: those of DejaVu Sans, which is wider than most system fonts.
+_EM = 20.5
+_LETTERS = {
+    "ijl'": 6, "I": 6, " ,./:;|\\": 7, "ft()[]-·": 8, "r\"*`!": 9, "_–“”": 11, "csz?": 11,
+    "kvxyLF": 12, "aegohnpqubdETPSJ$0123456789YZ{}": 13, "ABCKRVX": 14, "GDHNOQU&": 16,
+    "+<=>~^#→×›": 17, "wM": 18, "%mW@…": 20,
+}  # fmt: skip
+_WIDTHS = {letter: wide for letters, wide in _LETTERS.items() for letter in letters}
+_OTHER, _MONO, _BOLD = 20, 0.605, 1.12
+MONO = ("name", "code")
+
+Spot: TypeAlias = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A number for each selection: base + the sum of factor · digit, not outside low to high.
+
+    `terms` pairs digits of axes, mostly all of an axis, with factors.
+    """
+
+    base: float
+    terms: tuple[tuple[Digit, float], ...] = ()
+    low: float = -inf
+    high: float = inf
+
+    def at(self, select: Mapping[str, int]) -> float:
+        """Its value for a selection, which has a value for each axis of the terms."""
+        total = self.base + sum(factor * digit.of(select) for digit, factor in self.terms)
+        return min(max(total, self.low), self.high)
+
+
+@dataclass(frozen=True, slots=True)
+class Stands:
+    """What a shape stands for: as much of this as it has.
+
+    `cells` are a region of `buffer`, which begins at `starts` for other selections; `block` and
+    `thread` are (x, y, z); `loops` pairs loops with their values; `statement` names a block of the
+    program; `told` says it in words.
+    """
+
+    buffer: str = ""
+    cells: Region = ()
+    starts: tuple[Form, ...] = ()
+    block: Point | None = None
+    thread: Point | None = None
+    loops: tuple[tuple[str, int], ...] = ()
+    statement: str = ""
+    told: str = ""
+
+
+NOTHING = Stands()
+
+
+@dataclass(frozen=True, slots=True)
+class Rect:
+    """A rectangle, px from the scene's upper left corner; `round` is the radius of its corners.
+
+    `slide` are its edges for other selections: left, top, right, bottom.
+    """
+
+    x: float
+    y: float
+    width: float
+    height: float
+    role: str
+    of: Stands = NOTHING
+    round: float = 0.0
+    slide: tuple[Form, Form, Form, Form] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """Straight lines from spot to spot; filled where its role says so."""
+
+    lines: tuple[tuple[Spot, ...], ...]
+    role: str
+    of: Stands = NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A line of words whose baseline starts, ends or is centred (`anchor`) at (x, y).
+
+    For other selections `slide` is where, and `parts` are the words, with forms for their numbers.
+    """
+
+    label: str
+    x: float
+    y: float
+    role: str = "words"
+    anchor: str = "middle"
+    of: Stands = NOTHING
+    slide: tuple[Form, Form] | None = None
+    parts: tuple[str | Form, ...] = ()
+
+
+Shape: TypeAlias = Rect | Path | Words
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A drawing of a natural size in px; what comes later lies above what comes before."""
+
+    width: float
+    height: float
+    shapes: tuple[Shape, ...]
+
+    @property
+    def words(self) -> list[str]:
+        """All that is written in it, in drawing order."""
+        return [shape.label for shape in self.shapes if isinstance(shape, Words)]
+
+
+def moving(shape: Shape) -> bool:
+    """Whether it is elsewhere, or says something else, for other selections."""
+    if isinstance(shape, Path):
+        return False
+    return shape.slide is not None or (isinstance(shape, Words) and bool(shape.parts))
+
+
+def placed(scene: Scene, select: Mapping[str, int]) -> Scene:
+    """The scene with what slides where another selection has it."""
+    return replace(scene, shapes=tuple(_placed(shape, select) for shape in scene.shapes))
+
+
+def _placed(shape: Shape, select: Mapping[str, int]) -> Shape:
+    if shape.of.starts:
+        pairs = zip(shape.of.starts, shape.of.cells, strict=True)
+        cells = tuple((round(start.at(select)), n, step) for start, (_, n, step) in pairs)
+        shape = replace(shape, of=replace(shape.of, cells=cells))
+    if isinstance(shape, Rect) and shape.slide is not None:
+        left, top, right, bottom = (edge.at(select) for edge in shape.slide)
+        return replace(shape, x=left, y=top, width=right - left, height=bottom - top)
+    if isinstance(shape, Words) and shape.parts:
+        shape = replace(shape, label=worded(shape.parts, select))
+    if isinstance(shape, Words) and shape.slide is not None:
+        x, y = (form.at(select) for form in shape.slide)
+        return replace(shape, x=x, y=y)
+    return shape
+
+
+def worded(parts: Sequence[str | Form], select: Mapping[str, int]) -> str:
+    """Words with the numbers that their forms have for a selection."""
+    return "".join(p if isinstance(p, str) else f"{p.at(select):.0f}" for p in parts)
+
+
+def sliding(edges: tuple[Form, Form, Form, Form], select: Mapping[str, int], role: str) -> Rect:
+    """A rectangle where `select` has it, which slides with other selections."""
+    left, top, right, bottom = (edge.at(select) for edge in edges)
+    slide = edges if any(edge.terms for edge in edges) else None
+    return Rect(left, top, right - left, bottom - top, role, slide=slide)
+
+
+def standing(of: Stands, shapes: Iterable[Shape]) -> list[Shape]:
+    """`shapes`, those that stand for nothing else yet standing for `of`."""
+    return [replace(s, of=of) if s.of is NOTHING else s for s in shapes]
+
+
+def path(role: str, *lines: Sequence[Spot]) -> Path:
+    """Lines that each go from spot to spot."""
+    return Path(tuple(map(tuple, lines)), role)
+
+
+def dot(x: float, y: float, radius: float, role: str) -> Rect:
+    """A disc around (x, y)."""
+    return Rect(x - radius, y - radius, 2 * radius, 2 * radius, role, round=radius)
+
+
+@lru_cache(4096)
+def width_of(label: str, role: str = "words") -> float:
+    """How many px `label` takes in the style of `role`, at most, in a common font."""
+    if role in MONO:
+        return len(label) * _MONO * FONT
+    wide = sum(_WIDTHS.get(letter, _OTHER) for letter in label) * FONT / _EM
+    return wide * _BOLD if role == "strong" else wide
+
+
+def fit(label: str, width: float, role: str = "words") -> str:
+    """`label`, cut with an ellipsis where it is wider than `width` px."""
+    if width_of(label, role) <= width:
+        return label
+    cut = next((n for n in range(len(label) - 1, 1, -1)
+                if width_of(label[:n] + "…", role) <= width), 1)  # fmt: skip
+    return label[:cut] + "…"
+
+
+def longest(forms: Sequence[str], width: float, role: str = "words") -> str:
+    """The first of `forms`, the longest first, that is not wider than `width`; "" if none is."""
+    return next((form for form in forms if width_of(form, role) <= width), "")
+
+
+def cell_parts(of: Stands) -> list[str | Form]:
+    """`slices` of the cells, with forms for the numbers that other selections change."""
+    parts: list[str | Form] = []
+    for start, (_, count, step) in zip(of.starts, of.cells, strict=True):
+        parts += [", "] if parts else []
+        stop = replace(start, base=start.base + (count - 1) * step + 1)
+        parts += [start] if count == 1 else [start, ":", stop]
+        parts += [f":{step}"] if count > 1 and step != 1 else []
+    return parts
+
+
+def slices(region: Region) -> str:
+    """The cells of a region as one writes them in Python, without the name: 128:256, 0."""
+    return ", ".join(_slice(*dim) for dim in region)
+
+
+def _slice(start: int, count: int, step: int) -> str:
+    if count == 1:
+        return str(start)
+    stop = start + (count - 1) * step + 1
+    return f"{start}:{stop}" + (f":{step}" if step != 1 else "")
