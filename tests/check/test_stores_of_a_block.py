@@ -216,3 +216,18 @@ def test_random_stores_are_judged_as_their_cells_say():
                 assert tuple(map(int, told.groups())) in wrong, f"{seed}: {refusal.headline}"
             else:
                 assert not wrong, f"{seed}: `{name}` of {stores}"
+
+
+def test_sums_that_reach_over_to_the_next_iteration_s_cells():
+    sch = wb.Schedule(
+        parsed("""
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((20,), "float32")):
+    for i, k in T.grid(5, 4):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            B[vi * 2 + vk] = B[vi * 2 + vk] + A[vi]
+""")
+    )
+    with pytest.raises(wb.ScheduleError, match=r"blocks i=0 and i=1 would both update B\[2\]"):
+        sch.bind("i", "blockIdx.x")

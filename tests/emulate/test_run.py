@@ -7,6 +7,7 @@ import threading
 import numpy as np
 import pytest
 
+import workbench as wb
 from tests.support import kernel_machine
 from tests.support.gpu_programs import add_in_blocks, blocked_matmul, parsed, window_steps
 from tests.support.random_kernels import random_kernel
@@ -154,3 +155,19 @@ def test_counts_are_those_of_the_machine():
 def _depends_on_data(kernel: Kernel) -> bool:
     guards = [guard for access in accesses(kernel) for guard in access.guards]
     return any(isinstance(node, BufferLoad) for guard in guards for node in walk(guard))
+
+
+def test_a_loop_that_never_runs():
+    func = parsed("""
+@T.prim_func
+def main(A: T.Buffer((6,), "float32"), O: T.Buffer((6,), "float32")):
+    for t in T.thread_binding(3, thread="threadIdx.x"):
+        for i in range(1):
+            for j in range(i):
+                with T.block("O"):
+                    vt, vj = T.axis.remap("SS", [t, j])
+                    O[vt] = A[vj]
+""")
+    o = np.full(6, 7, "float32")
+    wb.build(func).emulate(np.zeros(6, "float32"), o)
+    assert (o == 7).all()

@@ -36,6 +36,7 @@ EXPLAINED: tuple[Explanation, ...] = (
         "Proofs instead of forms", "decompose_padding", "", r"wrt padding|constrained by a padding"
     ),
     Explanation("Loops in T.init()", "*", "", r"it != self_->stmt2ref.end\(\)"),
+    Explanation("Loops in T.init()", "cache_write", r"its T\.init\(\) starts cells of"),
     Explanation(
         "Parts without blocks around them",
         "loop_partition",
@@ -82,6 +83,9 @@ EXPLAINED: tuple[Explanation, ...] = (
         r"^Can't .* `\w+`: `\w+` is in that loop too",
     ),
     Explanation("Padding in blocks in blocks", "pad_einsum", r"at other cells than iterators name"),
+    Explanation(
+        "Padding in blocks in blocks", "decompose_padding", r"an iterator of a block around"
+    ),
     Explanation(
         "Inlining into blocks in blocks", "reverse_compute_inline", r"into `\w+_o`: it does more"
     ),

@@ -193,6 +193,7 @@ def test_a_verdict_tells_each_answer_how_it_is():
             "✕ It came out differently. ",
             "You said “time step 4”; the program says “time step 5”.",
         ],
+        ["The program says “time step 5”. ", ""],  # of "not sure"
     ]
 
 

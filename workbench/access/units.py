@@ -243,10 +243,11 @@ def _writes_apart(block: Block, fixed: frozenset[Var]) -> bool | arith.Counterex
     dom: Bounds = {}
     for it in block.iter_vars:
         ends = arith.bounds(it.dom.min, {}), arith.bounds(it.dom.min + it.dom.extent - 1, {})
-        if it.kind == "spatial" and it.var not in fixed:
+        if it.var not in fixed:
             if ends[0] is None or ends[1] is None:
                 return False
             dom[it.var] = (ends[0][0], ends[1][1])
+    spatial = {it.var for it in block.iter_vars if it.kind == "spatial"} & dom.keys()
     for region in block.writes:
         inside: Bounds = {}
         cell: list[Expr] = []
@@ -257,9 +258,13 @@ def _writes_apart(block: Block, fixed: frozenset[Var]) -> bool | arith.Counterex
             step = Var(f"d{axis}", box.min.dtype)
             inside |= {step: (0, size - 1)} if size > 1 else {}
             cell.append(box.min + step if size > 1 else box.min)
-        found = arith.is_injective(cell, {**dom, **inside})
-        if found is not True:
-            return found
+        moving = spatial.union(*(free_vars(box.min) for box in region.region)) & dom.keys()
+        found = arith.is_injective(cell, {**{v: dom[v] for v in moving}, **inside})
+        if isinstance(found, arith.Counterexample):
+            a, b = found.first, found.second
+            return found if any(a[v] != b[v] for v in spatial) else False  # of one iteration
+        if not found:
+            return False
     return True
 
 

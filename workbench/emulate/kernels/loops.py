@@ -66,6 +66,8 @@ def _is_independent(loop: For, threads: dict[Var, int]) -> bool:
             if not has_constant_bounds(node):
                 return False
             inner[node.loop_var] = count_turns(node)
+    if 0 in inner.values():
+        return False  # what never runs takes no lanes
     written = {store.buffer for store in stores(loop)}
     return all(_stays_apart(loop, buffer, inner, threads) for buffer in written)
 

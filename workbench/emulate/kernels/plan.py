@@ -123,7 +123,8 @@ class Plan:
         self.at: dict[Digit, int] = {}
         self._place_axes()
         self.access = {site: self._describe(site) for site in sites}
-        self.lanes_per_block = self.threads * max(map(self._loop_lanes, self.around), default=1)
+        most = max(map(self._loop_lanes, self.around), default=1)
+        self.lanes_per_block = self.threads * max(1, most)  # a loop may run no times
         self.uniform = not self._blocks_part_ways()
         self.own_bytes = sum(self._own_bytes(b) for b in kernel.allocs)
 

@@ -10,7 +10,17 @@ from workbench import arith
 from workbench.access.iterations import carries
 from workbench.access.units import same_cell, units
 from workbench.diag import Refusal
-from workbench.ir import Block, BlockRealize, Buffer, BufferLoad, For, PrimFunc, stores, walk
+from workbench.ir import (
+    Block,
+    BlockRealize,
+    Buffer,
+    BufferLoad,
+    For,
+    PrimFunc,
+    SeqStmt,
+    stores,
+    walk,
+)
 from workbench.schedule.caching import (
     Spot,
     box_written,
@@ -128,8 +138,8 @@ def _check_writer(site: Site[Block], buffer: Buffer) -> None:
     hint = "cache the result of a block that alone writes it; do this before decompose_reduction"
     check_sole_writer(site, buffer, hint)
     loads = [n for n in walk(block.body) if isinstance(n, BufferLoad) and n.buffer is buffer]
-    cells = [s.indices for s in stores(block) if s.buffer is buffer]
-    elsewhere = [n for n in loads if any(not same_cell(n.indices, cell) for cell in cells)]
+    done = [s.indices for s in stores(block.body) if s.buffer is buffer]
+    elsewhere = [n for n in loads if any(not same_cell(n.indices, cell) for cell in done)]
     if elsewhere:
         raise site.refuse(
             f"it reads other cells of {buffer.name} than it writes",
@@ -137,6 +147,13 @@ def _check_writer(site: Site[Block], buffer: Buffer) -> None:
             elsewhere[0],
             detail="the new memory would not hold them",
             hint="read them from another buffer",
+        )
+    started = [s.indices for s in stores(block.init or SeqStmt(())) if s.buffer is buffer]
+    if any(not same_cell(n.indices, cell) for n in loads for cell in started):
+        raise site.refuse(
+            f"its T.init() starts cells of {buffer.name} in loops of its own",
+            detail="the new memory may begin without a cell that is summed in",
+            hint="take this step before blockize",
         )
     if loads and block.init is None:
         raise site.refuse(

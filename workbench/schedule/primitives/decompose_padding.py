@@ -126,6 +126,12 @@ def _padding(site: Site[Block]) -> Padding:
     parts = conjuncts(condition)
     mine = arith.joined(c for c in parts if variables(c) & set(ends))
     asked = [c for c in parts if not variables(c) & set(ends)]
+    around = [v for c in parts if c not in asked for v in variables(c) if v not in ends]
+    if around:
+        raise site.refuse(
+            f"its condition also goes by `{around[0].name}`, an iterator of a block around",
+            hint="take this step before blockize",
+        )
     single = all(len(variables(c)) == 1 and not arith.reads_memory(c) for c in parts)
     box = arith.narrow(ends, mine)
     empty = any(low > high for low, high in box.values())

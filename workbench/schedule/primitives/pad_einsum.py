@@ -27,6 +27,7 @@ from workbench.ir import (
     const,
     dtypes,
     seq,
+    stores,
     substitute_buffers,
     walk,
 )
@@ -124,14 +125,16 @@ def pad_einsum(func: PrimFunc, block: Block, padding: list[int]) -> Edit:
     _check_divisions(site)
     grown = [b for b in cells if any(map(sizes.grows, cells[b]))]
     copies = {b: _copy(b, cells[b], sizes) for b in grown}
-    ahead = [_filled(b, copies[b], cells[b], sizes) for b in grown if b in buffers_read(block)]
+    started = {s.buffer for s in stores(block.init)} if block.init else set()  # before its reads
+    needed = [b for b in grown if b in buffers_read(block) and b not in started]
+    ahead = [_filled(b, copies[b], cells[b], sizes) for b in needed]
     behind = [_kept(b, copies[b], cells[b], sizes) for b in grown if b in buffers_written(block)]
     grown_nest = _grown(site.realize, loops, copies, sizes)
     changed = site.places.replace(loops[0], seq(*ahead, grown_nest, *behind))
     buffers = (*site.scope.block.alloc_buffers, *copies.values())
     padded = reallocate(changed, site.scope, buffers)
-    for buffer in grown:
-        if buffer in buffers_read(block) and not reads_always(site, buffer):
+    for buffer in needed:
+        if not reads_always(site, buffer):
             (filled,) = site.after(padded, block.id).writers(copies[buffer])
             check_copied(site, site.after(padded, filled.block.id), buffer)
     return Edit(padded)

@@ -156,7 +156,9 @@ def _feeder(site: Site[Block]) -> BlockRealize:
             hint="it goes into the one block that feeds it; put others into it with compute_inline",
         )
     feeder = feeders[0]
-    others = [r for r in replace(site, node=feeder.block).consumers if r is not site.realize]
+    made = replace(site, node=feeder.block)
+    beside = [r for r in site.siblings if r is not feeder and r is not site.realize]
+    others = [r for r in beside if made.used_by(r.block)]
     if others:
         raise site.refuse(
             f"`{others[0].block.name}` reads what `{feeder.block.name}` makes too",
