@@ -25,6 +25,7 @@ from workbench.ir import (
     binary,
     const,
     substitute,
+    walk,
 )
 from workbench.ir.places import places
 from workbench.schedule.bindings import conjuncts
@@ -434,6 +435,7 @@ def nest_needed(
     values: dict[Var, Expr] = {}
     for var in (iterator.var for iterator in block.iter_vars):
         need = needed[var]
+        _check_divides(block, need.low, dom)
         values[var] = need.low
         if keep_unit_loops or need.size != 1:
             axis = Var(f"ax{len(loops)}", var.dtype)
@@ -454,6 +456,20 @@ def nest_needed(
             predicate = binary("and", predicate, arith.simplify(there, dom))
     realize = BlockRealize(tuple(values.values()), predicate, block)
     return serial_nest(loops, realize), tuple(loops)
+
+
+def _check_divides(block: Block, value: Expr, dom: Bounds) -> None:
+    """Refuse an iterator of `block` told by a division that a guard had kept away from 0."""
+    for node in walk(value):
+        match node:
+            case BinOp("//" | "%", _, divisor):
+                ends = arith.bounds(divisor, dom)
+                if ends is None or ends[0] <= 0 <= ends[1]:
+                    raise Refusal(
+                        f"Can't move `{block.name}`: to tell what is needed there may divide by 0",
+                        block,
+                        hint="leave it outside the loops where a guard keeps that division away",
+                    )
 
 
 def removed(func: PrimFunc, realize: BlockRealize) -> tuple[PrimFunc, tuple[Var, ...]]:
