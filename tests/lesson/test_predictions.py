@@ -13,7 +13,7 @@ from tests.widgets.programs import ADD, WINDOW, bind_both, parse, send, window_s
 from workbench import lesson
 from workbench.diag import Fail
 from workbench.schedule import Schedule
-from workbench.widgets import Question
+from workbench.widgets import Lab, Question
 from workbench.widgets.question import NOT_SURE
 
 CHOICES = ("block 1, thread 1", "block 2, thread 1", "time step 5")
@@ -99,15 +99,21 @@ def test_a_copy_beside_the_threads_does_not_answer_for_one_inside():
         assert (verdict is not None) == decided
 
 
+def answer(lab: Lab) -> None:
+    send(lab, do="answer", name=lab.setup["question"]["name"], choice=0)
+
+
 def test_a_verdict_stays_on_the_path_and_is_not_given_on_a_branch():
     sch = Schedule(parse(WINDOW))
     window_steps(sch)
     lab = wb.lab(sch, question=lesson.question("window_cached"))
     assert sch.node.mark == "cooperative"
+    answer(lab)
     assert lab.session.page["verdict"]["text"] == "16,640 times"
     sch = add_bound([2, 4])
     sch.goto(0)
     lab = wb.lab(sch, question=lesson.question("vector_2_4"))
+    answer(lab)
     bind_both(lab, "[4, 2]")
     assert lab.at == 6 and lab.page_6["verdict"] is None
     lab.at = 3

@@ -97,7 +97,7 @@ def test_pages_show_names_as_text(name: str):
         assert not scripts_of(text)
     for strip in [s for s in strings_of(made["pictures"]) if s.startswith("<svg")]:
         ElementTree.fromstring(strip)
-    assert len(static_form.summary(sch.node).splitlines()) == 8
+    assert len(static_form.summary(sch.node, desk).splitlines()) == 8
 
 
 def strings_of(value: object) -> list[str]:

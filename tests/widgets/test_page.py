@@ -186,7 +186,8 @@ def test_the_tree_is_in_reading_order_with_its_branches_set_in():
 def test_a_verdict_tells_each_answer_how_it_is():
     asked = who_computes("C", 5, ("time step 5", "time step 4"), steps="nothing")
     judged = replace(asked, judge=lambda func: Verdict("time step 5", "so it is written"))
-    verdict = page(Schedule(parse(ADD)), View(), Desk(question=judged))["verdict"]
+    desk = Desk(question=judged, answers={judged.name: "time step 4"})
+    verdict = page(Schedule(parse(ADD)), View(), desk)["verdict"]
     assert verdict["truth"] == 0 and verdict["told"] == [
         ["✓ You were right. ", ""],
         [

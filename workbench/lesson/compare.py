@@ -5,29 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from math import prod
 from typing import Any
 
 from workbench import insight
 from workbench.diag import Fail, prose
 from workbench.insight import Counts
-from workbench.ir import PrimFunc, dtypes
-from workbench.runtime import Built, DeviceError, Timing
+from workbench.ir import PrimFunc
+from workbench.runtime import DeviceError, Timing
 from workbench.schedule import Schedule
 from workbench.widgets.build import build
+from workbench.widgets.costs import COSTS, EXACT, costs_of, shared_bytes, threads_in_each
 from workbench.widgets.times import roof
 
-COLUMNS = (
-    "",
-    "blocks",
-    "threads in each",
-    "global loads an output",
-    "shared loads an output",
-    "shared bytes a block",
-    "barriers a block",
-    "time",
-    "of the roof",
-)
+COLUMNS = ("", *COSTS, "time", "of the roof")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +44,9 @@ class Row:
 
     def _counted(self) -> tuple[str, ...]:
         if self.counts is None:
-            return ("",) * 6
-        counts, blocks = self.counts, max(self.counts.blocks, 1)
-        outputs = counts.traffic[0].loads / (counts.loads_per_output or 1)
-        return (
-            f"{counts.blocks:,}",
-            " and ".join(f"{size:,}" for size in dict.fromkeys(self.threads)),
-            f"{counts.loads_per_output:,.4g}",
-            f"{counts.traffic[1].loads / (outputs or 1):,.4g}",
-            f"{self.shared_bytes:,}",
-            f"{counts.barriers / blocks:,.4g}",
-        )
+            return ("",) * len(COSTS)
+        costs = costs_of(self.counts, self.threads, self.shared_bytes)
+        return tuple(costs[name].text for name in COSTS)
 
     def _timed(self) -> tuple[str, str]:
         if self.timing is None:
@@ -147,8 +129,7 @@ def _row(name: str, program: Schedule | PrimFunc, arrays: Sequence[Any]) -> Row:
     except Fail as fail:
         return Row(name, note="no kernel", why=fail.headline)
     counts = insight.counts(built.kernels)
-    threads = tuple(prod(kernel.block) for kernel in built.kernels)
-    row = Row(name, counts, threads, max(_shared_bytes(built)))
+    row = Row(name, counts, threads_in_each(built), shared_bytes(built))
     if not arrays:
         return row
     try:
@@ -159,15 +140,8 @@ def _row(name: str, program: Schedule | PrimFunc, arrays: Sequence[Any]) -> Row:
     return replace(row, timing=timing, roof=roof(built, timing.device))
 
 
-def _shared_bytes(built: Built) -> list[int]:
-    return [
-        sum(prod(b.shape) * dtypes.itemsize(b.type) for b in kernel.allocs if b.scope == "shared")
-        for kernel in built.kernels
-    ]
-
-
 def _notes(rows: Sequence[Row]) -> tuple[str, ...]:
-    notes = ["Counts are exact, from the kernels."]
+    notes = [EXACT]
     timings = [row.timing for row in rows if row.timing]
     sources = dict.fromkeys(f"{t.kind} on {t.device}, {t.date}" for t in timings)
     notes += [f"Times: {source}." for source in sources]

@@ -10,9 +10,10 @@ from workbench.insight import Counts, Table
 from workbench.ir import PrimFunc
 from workbench.schedule.history import HistoryNode
 from workbench.widgets.build import build
+from workbench.widgets.hidden import MARK, UNTIL
 from workbench.widgets.memo import memo
-from workbench.widgets.page import Desk
-from workbench.widgets.pictures import memory_of, picture_name, picture_pane
+from workbench.widgets.page import Desk, shown_costs, shown_picture
+from workbench.widgets.pictures import memory_of, picture_name
 from workbench.widgets.texts import program_lines
 from workbench.widgets.view import View
 
@@ -23,19 +24,22 @@ def comparison(a: HistoryNode, b: HistoryNode, view: View, desk: Desk) -> dict[s
     Each picture is chosen for its own program: the other may have other axes and buffers.
     """
     one, other = functions(a, b)
+    shown = not desk.hides("counts", one, other)
     text = {"label": "what changed", **program_lines(one, other, desk.keys, desk.lines)}
     names = {**desk.names(one).about, **desk.names(other).about}
-    shown = [
-        {"title": title(node), "picture": picture_pane(picture, func, None, before)}
+    pictures = [
+        {"title": title(node), "picture": shown_picture(picture, desk, func, None, before)}
         for node, func, before in ((a, one, None), (b, other, one))
         if (picture := picture_name(func, view))
     ]
     return {
         "names": names,
         "text": text,
-        "table": draw.table_html(differences(a, b)),
+        "table": draw.table_html(differences(a, b) if shown else _hidden(a, b)),
+        "costs": shown_costs(desk, one, other),
         "times": _timing(one, other),
-        "pictures": shown,
+        "pictures": pictures,
+        "open": desk.open,
     }
 
 
@@ -77,7 +81,16 @@ def differences(a: HistoryNode, b: HistoryNode) -> Table:
         for name in dict.fromkeys([*left, *right])
         for before, after in [(left.get(name, none), right.get(name, none))]
     ]
-    return Table(("counted", title(a), title(b), "change"), (*rows, *_times(one, other)))
+    return Table(_heads(a, b), (*rows, *_times(one, other)))
+
+
+def _heads(a: HistoryNode, b: HistoryNode) -> tuple[str, ...]:
+    return "counted", title(a), title(b), "change"
+
+
+def _hidden(a: HistoryNode, b: HistoryNode) -> Table:
+    """What stands in the place of the differences while they would answer the question."""
+    return Table(_heads(a, b), ((UNTIL, *[MARK] * 3),))
 
 
 def _times(a: PrimFunc, b: PrimFunc) -> list[tuple[str, str, str, str]]:

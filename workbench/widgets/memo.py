@@ -25,3 +25,8 @@ def memo(func: PrimFunc, name: Hashable, make: Callable[[], R]) -> R:
     if isinstance(found, Fail):
         raise found.with_traceback(None)
     return found
+
+
+def is_known(func: PrimFunc, name: Hashable) -> bool:
+    """Whether that was made, or refused, already."""
+    return name in _known.get(func, {})

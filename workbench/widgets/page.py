@@ -17,6 +17,8 @@ from workbench.schedule.actions import Verdict
 from workbench.schedule.history import History, HistoryNode
 from workbench.widgets import offers
 from workbench.widgets.build import build
+from workbench.widgets.costs import hidden_strip, strip
+from workbench.widgets.hidden import PICTURE, UNTIL, Told, tells
 from workbench.widgets.memo import memo
 from workbench.widgets.names import Keys, Names, names_of, place_text, places_of
 from workbench.widgets.pictures import axes_of, picture_name, picture_pane, who_name, written
@@ -28,10 +30,18 @@ from workbench.widgets.view import View
 
 @dataclass
 class Desk:
-    """What the pages of one lab share: keys, lines, what is offered, the question."""
+    """What the pages of one lab share: keys, lines, what is offered, the question, the costs.
+
+    `answers` are those of the history, `results` what runs came to, by the number of the node;
+    `slow` says that counting the costs of a program has taken long.
+    """
 
     offered: Sequence[str] | None = None
     question: Question | None = None
+    costs: Sequence[str] | None = None
+    answers: Mapping[str, str] = field(default_factory=dict)
+    results: dict[int, dict[str, Any]] = field(default_factory=dict)
+    slow: bool = False
     owner: object = field(default_factory=object)  # of what is remembered for this lab alone
     keys: Keys = field(default_factory=Keys)
     lines: Lines = field(default_factory=Lines)
@@ -45,6 +55,17 @@ class Desk:
         return memo(
             func, ("places", self.owner), lambda: places_of(func, self.keys, self.names(func))
         )
+
+    @property
+    def open(self) -> bool:
+        """Whether a question is asked that has no answer yet."""
+        asked = self.question
+        return asked is not None and self.answers.get(asked.name) not in asked.choices
+
+    def hides(self, what: Told, *funcs: PrimFunc | None) -> bool:
+        """Whether the open question would be answered by what is told of one of the programs."""
+        asked = self.question if self.open else None
+        return asked is not None and any(f and tells(asked, f, what) for f in funcs)
 
 
 _rows: WeakKeyDictionary[HistoryNode, dict[str, Any]] = WeakKeyDictionary()
@@ -120,23 +141,24 @@ def page(
 ) -> dict[str, Any]:
     """The page of the program that `cursor` stands at: what `view` shows, added to what is `known`.
 
-    Only panes that are open are made; those made before are kept.
+    Only panes that are open are made; those made before are kept, until the question is answered.
     """
     node = cursor.node
-    made = dict(known) if known else _base(node, desk)
+    made = dict(known) if known and known["open"] == desk.open else _base(node, desk)
     names = desk.names(node.func)
     if view.program not in made["texts"]:
         pane = text_pane(view.program, node, desk.keys, names, desk.lines)
         made["texts"] = {**made["texts"], view.program: pane}
     if view.machine == "tiles":
-        made["axes"] = axes_of(node.func)
+        hidden = desk.hides("counts", node.func, node.before)
+        made["axes"] = [] if hidden else axes_of(node.func)
     picture = picture_name(node.func, view)
     made["shown"] = {**made["shown"], view.machine: picture}
     if picture and picture not in made["pictures"]:
         asked = desk.question.cell if desk.question else None
         made["pictures"] = {
             **made["pictures"],
-            picture: picture_pane(picture, node.func, asked, node.before),
+            picture: shown_picture(picture, desk, node.func, asked, node.before),
         }
     where = desk.places(node.func)
     chosen = view.place if view.place in where else ""
@@ -144,11 +166,44 @@ def page(
     if known_offer is None or (view.more and not known_offer["all"]):
         found = _offer(cursor, chosen, where, desk, view.more)
         made["offers"] = {**made["offers"], chosen: found}
-    return made
+    made["costs"] = shown_costs(desk, node.before, node.func)
+    return made | ran(node, desk)
+
+
+def shown_picture(
+    name: str,
+    desk: Desk,
+    func: PrimFunc,
+    asked: tuple[str, tuple[int, ...]] | None,
+    before: PrimFunc | None,
+) -> dict[str, Any]:
+    """The picture, unless the question is open and it would tell."""
+    if desk.hides("who" if name.startswith(who_name("")) else "counts", func, before):
+        return PICTURE
+    return picture_pane(name, func, asked, before)
+
+
+def shown_costs(desk: Desk, before: PrimFunc | None, after: PrimFunc) -> dict[str, Any]:
+    """The strip of costs, unless the question is open and they would tell."""
+    if desk.hides("counts", before, after):
+        return hidden_strip(desk.costs)
+    return strip(before, after, desk.costs, desk.slow)
+
+
+def ran(node: HistoryNode, desk: Desk) -> dict[str, Any]:
+    """What the run of the program came to, where it was run; what it counted may be hidden."""
+    result = desk.results.get(node.id)
+    if result is None:
+        return {}
+    if desk.hides("counts", node.func):
+        told = {name: result[name] for name in ("ok", "text", "refusal") if name in result}
+        return {"run": {**told, "notes": [UNTIL]}}
+    return {"run": result}
 
 
 def _base(node: HistoryNode, desk: Desk) -> dict[str, Any]:
     """What every page has, whichever panes are open."""
+    wasted = notes(node.func)
     return {
         "names": desk.names(node.func).about,
         "buffers": [{"name": name, "picture": who_name(name)} for name in written(node.func)],
@@ -156,8 +211,9 @@ def _base(node: HistoryNode, desk: Desk) -> dict[str, Any]:
         "pictures": {},
         "shown": {},
         "offers": {},
-        "notes": notes(node.func),
-        "verdict": _verdict(node, desk.question),
+        "notes": [UNTIL] if wasted and desk.hides("counts", node.func) else wasted,
+        "verdict": None if desk.open else _verdict(node, desk.question),
+        "open": desk.open,
     }
 
 

@@ -6,9 +6,11 @@ All of it is plain data and pure functions of the history: no widget, no thread.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
+from time import perf_counter
 from typing import Any, Protocol
 
 from workbench.diag import Fail
@@ -17,8 +19,9 @@ from workbench.schedule.primitive import REGISTRY
 from workbench.widgets import steps
 from workbench.widgets.asked import chosen, part
 from workbench.widgets.compare import comparison, functions, title
+from workbench.widgets.costs import check_costs, count
 from workbench.widgets.keeping import Keeping
-from workbench.widgets.page import Desk, page, said, tree
+from workbench.widgets.page import Desk, page, ran, said, tree
 from workbench.widgets.question import Question, along, decided
 from workbench.widgets.run import Progress, Runner
 from workbench.widgets.setup import LABELS, device_text, known, question_data, said_of, split_panes
@@ -30,6 +33,8 @@ SHOWN = (
     *("setup", "tree", "lines", "at", "against", "place", "view", "status", "answers", "call"),
 )
 """What a browser gets besides pages and comparisons."""
+
+SLOW = 0.3  # seconds of counting, after which a learner is asked first: meanwhile no click is done
 
 
 @dataclass(frozen=True)
@@ -69,13 +74,16 @@ class Session:
         actions: Sequence[str] | None = None,
         panes: Sequence[str] | None = None,
         question: Question | None = None,
+        costs: Sequence[str] | None = None,
         autosave: str | Path | None = None,
     ) -> None:
         known(actions, REGISTRY, "action")
+        check_costs(costs)
         program, machine = split_panes(panes)
         self.cursor = schedule.fork()
         self.history = schedule.history
-        self.desk = Desk(actions, along(question, self.history))
+        asked = along(question, self.history)
+        self.desk = Desk(actions, asked, costs, self.history.answers)
         self.keeping = Keeping(self.cursor, autosave)
         self.state: dict[str, Any] = {}
         self._changed: dict[str, Any] = {}
@@ -203,6 +211,8 @@ class Session:
     def stepped(self) -> None:
         """A cell or the lab itself made a node or marked one, or what was saved is taken up."""
         self._put(tree=tree(self.history), answers=dict(self.history.answers))
+        if self.page["open"] != self.desk.open:  # what was saved has the answer
+            self._show()
         self._offer_again()
 
     # --- what is asked for -----------------------------------------------------------------------
@@ -216,6 +226,7 @@ class Session:
             "look": self.look,
             "apply": lambda: self.apply(message),
             "write": lambda: self.write(message),
+            "count": self.count,
             "answer": lambda: self.answer(part(message, "name", str), part(message, "choice", int)),
             "run": self.run,
             "time": self.time,
@@ -250,6 +261,18 @@ class Session:
         if call is not None:
             self._put(call=call)
 
+    def count(self) -> None:
+        """Count what the strip shows: of the program that is shown, and of what it is beside."""
+        node, against = self.history[self.at], self.state["against"]
+        before = functions(self.history[against], node)[0] if against >= 0 else node.before
+        begun = perf_counter()
+        for func in (before, node.func):
+            if func is not None and not self.desk.hides("counts", before, node.func):
+                with suppress(Fail):  # the strip tells why
+                    count(func)
+        self.desk.slow |= perf_counter() - begun > SLOW
+        self._show()
+
     def answer(self, name: str, choice: int) -> None:
         """Take the choice of that number as the answer to the question `name`."""
         question = self.desk.question
@@ -262,6 +285,7 @@ class Session:
             )
         self.history.answers[name] = question.choices[choice]
         self._put(answers=dict(self.history.answers))
+        self._show()
         self._offer_again()
         self._say(said_of(question.choices[choice]))
         self._save()
@@ -274,7 +298,9 @@ class Session:
         start = self.history.root.mod[node.func_name]
 
         def done(result: dict[str, Any]) -> None:
-            self._put(**{page_trait(str(node.id)): {**self._page(node.id), "run": result}})
+            self.desk.results[node.id] = result
+            shown = ran(node, self.desk)
+            self._put(**{page_trait(str(node.id)): {**self._page(node.id), **shown}})
             self._say(result["text"])
 
         self._begin(

@@ -14,7 +14,7 @@ from workbench.diag import prose, visible
 from workbench.schedule.history import HistoryNode
 from workbench.script.writer import string
 from workbench.widgets import static
-from workbench.widgets.page import said
+from workbench.widgets.page import Desk, said
 from workbench.widgets.pictures import picture_name, who_of, written
 from workbench.widgets.setup import said_of
 from workbench.widgets.text import Token
@@ -23,11 +23,12 @@ from workbench.widgets.view import View
 from workbench.widgets.whole import page_trait
 
 
-def summary(node: HistoryNode) -> str:
+def summary(node: HistoryNode, desk: Desk) -> str:
     """The lab in a few lines: the path, where it stands, and who computes what."""
     steps = [f"  {n.id} {n.label}" + (f"  {string(n.mark)}" if n.mark else "") for n in node.path()]
     lines = [f"Lab: {visible(node.func.name)}, {len(node.history)} programs", *steps, said(node)]
-    lines += [who_of(node.func, buffer).caption for buffer in written(node.func)[:1]]
+    if not desk.hides("who", node.func):
+        lines += [who_of(node.func, buffer).caption for buffer in written(node.func)[:1]]
     return "\n".join(lines)
 
 
@@ -47,6 +48,7 @@ def still(node: HistoryNode, view: View, state: Mapping[str, Any], note: str) ->
         *_text(view.program, page, state["lines"]),
         *(f"<p><b>Note:</b> {prose(note)}</p>" for note in page["notes"]),
         *_picture(page["pictures"].get(picture_name(node.func, view))),
+        *_costs(page["costs"]),
         *_run(page.get("run")),
         f"<p>{note}</p>",
     ]
@@ -91,6 +93,13 @@ def _picture(pane: Mapping[str, Any] | None) -> Iterator[str]:
         yield _refused(pane["refusal"])
     elif pane is not None:
         yield draw.picture_html(pane)
+
+
+def _costs(strip: Mapping[str, Any]) -> Iterator[str]:
+    """The costs as sentences; nothing where they were not counted."""
+    if strip["rows"]:
+        said = "".join(f"<li>{prose(row['said'])}</li>" for row in strip["rows"])
+        yield f"<ul>{said}</ul><p>{prose(strip['text'])}</p>"
 
 
 def _run(result: Mapping[str, Any] | None) -> Iterator[str]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
+from workbench.diag import Fail
 from workbench.schedule import Schedule
 from workbench.widgets.compare import comparison
+from workbench.widgets.costs import count
 from workbench.widgets.page import Desk, every_choice, every_view, page
 from workbench.widgets.view import View
 
@@ -16,12 +19,20 @@ def whole(
 ) -> dict[str, Any]:
     """Traits: every page of the history of `cursor`, and what each step changed.
 
-    Of the traits that are `known`, pages save work, and comparisons stay beside those of steps.
+    Of the traits that are `known`, pages save work, and comparisons stay beside those of steps,
+    but for those from before the question was answered.
     """
-    compares = {name: made for name, made in known.items() if name.startswith(compare_trait(""))}
+    compares = {
+        name: made
+        for name, made in known.items()
+        if name.startswith(compare_trait("")) and made["open"] == desk.open
+    }
     pages = {}
     for node in cursor.history:
         cursor.goto(node)
+        if not desk.hides("counts", node.func, node.before):
+            with suppress(Fail):  # the strip tells why
+                count(node.func)
         name = page_trait(str(node.id))
         made = page(cursor, view, desk, known.get(name))
         chosen = made["shown"]

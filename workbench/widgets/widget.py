@@ -58,6 +58,7 @@ class Lab(anywidget.AnyWidget):
         inputs: Mapping[str, Any] | None = None,
         reference: Callable[..., object] | None = None,
         question: Question | None = None,
+        costs: Sequence[str] | None = None,
         autosave: str | Path | None = None,
     ) -> None:
         check_inputs(inputs, reference, schedule.mod)
@@ -68,6 +69,7 @@ class Lab(anywidget.AnyWidget):
             actions=actions,
             panes=panes,
             question=question,
+            costs=costs,
             autosave=autosave,
         )
         self.cursor, self.history = self.session.cursor, self.session.history
@@ -197,7 +199,7 @@ class Lab(anywidget.AnyWidget):
         super().close()
 
     def __repr__(self) -> str:
-        return static_form.summary(self.cursor.node)
+        return static_form.summary(self.cursor.node, self.session.desk)
 
 
 def lab(
@@ -208,6 +210,7 @@ def lab(
     inputs: Mapping[str, Any] | None = None,
     reference: Callable[..., object] | None = None,
     question: Question | None = None,
+    costs: Sequence[str] | None = None,
     autosave: str | Path | None = None,
 ) -> Lab:
     """A lab over `schedule`'s history, with its own cursor; a program gets a schedule of its own.
@@ -215,13 +218,15 @@ def lab(
     `actions` and `panes` name what is offered at once ("split"; "TensorIR", "loops", "CUDA",
     "Metal", "Code", "who", "memory", "tiles"), panes in that order; the rest is under "more".
     `inputs` (arrays by parameter name) and `reference` (a function that writes the expected
-    outputs) are for running; `question` is asked first. With `autosave`, a path, every step is
+    outputs) are for running; `question` is asked first, and what would answer it is hidden until
+    it is. `costs` names at most four counts of `lesson.compare` to show ("global loads an output"),
+    by default those that matter most to the program. With `autosave`, a path, every step is
     kept in that file beside what it holds, and a later lab offers to go on from there; on an
     exercise's schedule that is so without it, too. A file that holds something else is left alone,
     and another beside it used.
 
-    Raises Fail for an action, a pane or an input that there is not, for an array that does not fit
-    its parameter, and where `autosave` is no path.
+    Raises Fail for an action, a pane, a cost or an input that there is not, for more than four
+    costs, for an array that does not fit its parameter, and where `autosave` is no path.
     """
     if not isinstance(schedule, Schedule):
         schedule = Schedule(schedule)
@@ -232,5 +237,6 @@ def lab(
         inputs=inputs,
         reference=reference,
         question=question,
+        costs=costs,
         autosave=autosave,
     )

@@ -2,6 +2,7 @@
 
 import { actionsPane } from "./actions.js";
 import { comparePane } from "./compare.js";
+import { costStrip } from "./costs.js";
 import { guard, h, keepFocus } from "./dom.js";
 import { historyPane } from "./history.js";
 import { linkMarks } from "./marks.js";
@@ -41,6 +42,7 @@ export function openLab({ model, el }) {
     historyPane(lab),
     programPane(lab),
     machinePane(lab),
+    costStrip(lab),
     actions,
     runPane(lab),
     comparePane(lab),

@@ -1,0 +1,117 @@
+"""The questions of lessons 1 to 4, each on a history whose programs decide it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from html import unescape
+from typing import Any
+
+from benchmarks.matmuls import blocking, blocking_with_shared, matmul
+from tests.widgets.programs import ADD, WINDOW, parse, send, window_steps
+from workbench.ir import PrimFunc
+from workbench.lesson import loads_of
+from workbench.lesson.questions import QUESTIONS
+from workbench.schedule import Schedule
+from workbench.widgets import Lab, Question, Verdict
+from workbench.widgets.page import every_choice, every_view
+
+PROGRAM = ("tensorir", "loops", "cuda", "metal", "code")
+
+
+def added(factors: list[int]) -> Schedule:
+    sch = Schedule(parse(ADD))
+    i_0, i_1 = sch.split("i", factors=factors)
+    sch.bind(i_0, "blockIdx.x")
+    sch.bind(i_1, "threadIdx.x")
+    return sch
+
+
+def histories() -> Iterator[Schedule]:
+    yield added([2, 4])
+    yield added([4, 2])
+    window = Schedule(parse(WINDOW))
+    window_steps(window)
+    yield window
+    bound = Schedule(matmul(8))
+    bound.bind("i", "threadIdx.y")
+    bound.bind("j", "threadIdx.x")
+    yield bound
+    yield blocking(Schedule(matmul(8)), 2, 2, 2, 2, 2)
+    yield blocking_with_shared(Schedule(matmul(8)), 2, 2, 2, 2, 4)
+
+
+def decided() -> dict[str, tuple[Schedule, int, Verdict]]:
+    """By question: a history, the first program of it that decides it, and what that says."""
+    found: dict[str, tuple[Schedule, int, Verdict]] = {}
+    for sch in histories():
+        for name, question in QUESTIONS.items():
+            for node in sch.history:
+                verdict = question.judge(node.func)
+                if verdict is not None:
+                    found.setdefault(name, (sch, node.id, verdict))
+    return found
+
+
+DECIDED = decided()
+
+
+def answers_of(question: Question, func: PrimFunc, truth: str) -> re.Pattern[str]:
+    """The true answer as a lab would write it, and numbers that come to the same."""
+    if question.cell is not None:
+        block, thread = truth.split(", ")
+        return re.compile(rf"\b{block}\b|\b{thread}\b")
+    number = truth.removesuffix(" times")
+    loads = loads_of(func, "A")
+    words = [rf"{number} times", rf"× {number}\b", rf"x {number}\b"]
+    words += [rf"{n}\b" for n in {f"{loads:,}", str(loads)} if loads > 100]
+    return re.compile("|".join(rf"(?<![\d,.]){word}" for word in words))
+
+
+def look_everywhere(lab: Lab) -> None:
+    """Open each pane of each program, beside the one before it, counted."""
+    for node in lab.history:
+        lab.at = node.id
+        lab.against = node.parent.id if node.parent else -1
+        send(lab, do="count")
+        views = [*every_view(lab.setup["panes"]), *every_choice({"axes": [], **lab.session.page})]
+        for view in views:
+            lab.view = {"program": view.program, "machine": view.machine, "buffer": view.buffer,
+                        "select": dict(view.select)}  # fmt: skip
+            if view.machine == "tiles":
+                for one in every_choice({**lab.session.page, "buffers": []}):
+                    lab.view = {**lab.view, "select": dict(one.select)}
+
+
+def told(state: Mapping[str, Any]) -> str:
+    """All that a browser gets but the question, the programs' own texts and the names in them."""
+    own = {"lines", "tree", "setup"}
+    pages = [_without(made) for name, made in state.items() if name not in own]
+    return plain(" ".join(strings(pages)))
+
+
+def plain(markup: str) -> str:
+    """Its text; time steps, which every cell has while nothing is bound, are no counts."""
+    text = " ".join(unescape(re.sub(r"<[^>]*>", " ", markup)).split())
+    return re.sub(r"\bt(?:ime steps?)? [\d,]+(?:(?:–| to )[\d,]+)?", "", text)
+
+
+def _without(made: Any) -> Any:
+    if not isinstance(made, Mapping) or ("texts" not in made and "text" not in made):
+        return made
+    return {k: v for k, v in made.items() if k not in ("texts", "text", "names", "buffers")}
+
+
+def strings(data: Any) -> Iterator[str]:
+    """Every text and number in plain data, what markup has for those who hear it among them."""
+    if isinstance(data, Mapping):
+        for name, value in data.items():
+            yield str(name)
+            yield from strings(value)
+    elif isinstance(data, (list, tuple)):
+        for value in data:
+            yield from strings(value)
+    else:
+        text = str(data)
+        yield " ".join(re.findall(r'(?:aria-label|title|data-\w+)="([^"]*)"', text))
+        yield text

@@ -1,0 +1,114 @@
+"""Until a question is answered, nothing that a lab shows or sends tells the answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import workbench as wb
+from tests.support.saved_page import saved_state
+from tests.widgets.open_questions import (
+    DECIDED,
+    answers_of,
+    look_everywhere,
+    told,
+)
+from tests.widgets.programs import WINDOW, parse, send, window_steps
+from workbench import lesson
+from workbench.lesson.questions import QUESTIONS
+from workbench.schedule import Schedule
+from workbench.widgets import Lab, offline
+from workbench.widgets.hidden import PICTURE, UNTIL
+
+EVERY = ["TensorIR", "loops", "CUDA", "Metal", "Code", "who", "memory", "tiles"]
+
+
+def opened(name: str) -> Lab:
+    """A lab at the program that decides the question, which nobody has answered."""
+    sch, node, _ = DECIDED[name]
+    sch.history.answers.clear()
+    sch.goto(sch.history[node])
+    return wb.lab(sch, question=QUESTIONS[name], panes=EVERY)
+
+
+def test_each_question_has_its_program():
+    assert set(DECIDED) == set(QUESTIONS)
+
+
+@pytest.mark.parametrize("name", DECIDED)
+def test_the_answer_is_nowhere_before_it_is_given_and_there_after(name: str, tmp_path: Path):
+    sch, node, verdict = DECIDED[name]
+    lab = opened(name)
+    lab.run()
+    answer = answers_of(QUESTIONS[name], sch.history[node].func, verdict.truth)
+    look_everywhere(lab)
+    lab.at = node
+    found = answer.search(told(lab.session.state))
+    assert not found, (found, told(lab.session.state)[found.start() - 200 : found.end() + 99])
+    lab.to_html(tmp_path / "lab.html")
+    assert not answer.search(told(saved_state(tmp_path / "lab.html")))
+    assert not answer.search(repr(lab).split("\n")[-1])
+
+    send(lab, do="answer", name=QUESTIONS[name].name, choice=0)
+    assert lab.session.page["verdict"]["text"] == verdict.truth
+    look_everywhere(lab)
+    assert answer.search(told({**lab.session.state, "answers": {}}))
+    shown = "".join(map(str, lab.session.state.values()))
+    assert UNTIL not in shown
+
+
+def test_every_place_shows_a_question_mark():
+    lab = opened("window_cached")
+    lab.run()
+    for machine in ("who", "memory", "tiles"):
+        lab.view = {**lab.view, "machine": machine}
+        page = lab.session.page
+        assert page["pictures"][page["shown"][machine]] == PICTURE
+    page = lab.session.page
+    assert page["axes"] == [] and page["verdict"] is None
+    assert page["run"] == {"ok": True, "text": page["run"]["text"], "notes": [UNTIL]}
+    assert {(row["before"], row["after"]) for row in page["costs"]["rows"]} == {("?", "?")}
+    assert PICTURE["caption"].startswith("?") and UNTIL.startswith("?")
+    lab.against = 0
+    compared = lab.session.comparison
+    assert "?" in compared["table"] and compared["costs"]["rows"][0]["after"] == "?"
+    assert [one["picture"] for one in compared["pictures"]] == [PICTURE, PICTURE]
+    assert UNTIL in offline.last_page(lab.session)
+
+
+def test_a_note_is_hidden_too():
+    sch = Schedule(parse(WINDOW))
+    outer, inner = sch.split("i", factors=[None, 4])
+    sch.bind(outer, "threadIdx.x")
+    sch.vectorize(inner)
+    question = lesson.question("window_bound")
+    lab = wb.lab(sch, question=question)
+    assert lab.session.page["notes"] == [UNTIL]
+    send(lab, do="answer", name=question.name, choice=1)
+    assert lab.session.page["notes"][0].startswith("`i_1` runs cell by cell")
+
+
+def test_who_is_told_before_anything_is_bound():
+    lab = opened("vector_2_4")
+    lab.at = 1
+    assert "time step 5" in lab.session.page["pictures"]["who:C"]["caption"]
+    lab.at = 2
+    assert lab.session.page["pictures"]["who:C"] == PICTURE
+    assert repr(lab).splitlines()[-1] == 'Step 2, bind(i_0, "blockIdx.x").'
+
+
+def test_an_answer_that_was_saved_opens_what_it_opened(tmp_path: Path):
+    def lab() -> Lab:
+        sch = Schedule(parse(WINDOW))
+        window_steps(sch)
+        question = lesson.question("window_cooperative")
+        return wb.lab(sch, question=question, autosave=tmp_path / "steps.json")
+
+    first = lab()
+    assert first.session.page["verdict"] is None
+    send(first, do="answer", name=lesson.question("window_cooperative").name, choice=2)
+    again = lab()
+    assert again.session.page["verdict"] is None
+    send(again, do="resume")
+    assert again.session.page["verdict"]["text"] == "130 times"

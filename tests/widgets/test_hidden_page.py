@@ -1,0 +1,90 @@
+"""In a browser: the strip of costs, and pages on which an open question is answered nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect, sync_playwright
+
+import workbench as wb
+from tests.browser.jupyter import CHROMIUM_ARGS
+from tests.widgets.open_questions import DECIDED, answers_of, plain
+from tests.widgets.programs import WINDOW, parse, window_steps
+from workbench.lesson.questions import QUESTIONS
+from workbench.schedule import Schedule
+
+pytestmark = pytest.mark.browser
+
+# All that is seen and heard but the question and what the learner made: the program, its steps.
+READ = """() => {
+  const page = document.documentElement.cloneNode(true);
+  const own = ".wb-question, .wb-program, .wb-history, .wb-status, .wb-listing, script, style";
+  for (const part of page.querySelectorAll(own)) part.remove();
+  const names = ["aria-label", "title", "alt", "aria-valuetext", "data-cell"];
+  const said = (el) => names.map((name) => el.getAttribute(name) ?? "");
+  return [page.textContent, ...[...page.querySelectorAll("*")].flatMap(said)].join(" ");
+}"""
+
+
+@pytest.fixture(scope="module")
+def page(chromium: str) -> Iterator[Page]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_ARGS)
+        yield browser.new_page(viewport={"width": 1200, "height": 900})
+        browser.close()
+
+
+def read_all(page: Page, steps: set[int]) -> str:
+    """What those steps say in every picture, and the last one beside the step before."""
+    found = []
+    for step in sorted(steps):
+        page.locator(".wb-step").nth(step).click()
+        for tab in range(page.locator(".wb-machine .wb-tab").count()):
+            page.locator(".wb-machine .wb-tab").nth(tab).click()
+            found.append(page.evaluate(READ))
+    beside = page.get_by_role("button", name="compare with the step before")
+    if beside.is_enabled():
+        beside.click()
+        found.append(page.evaluate(READ))
+    return plain(" ".join(found))
+
+
+@pytest.mark.parametrize("name", DECIDED)
+def test_an_open_question_is_answered_nowhere_on_its_page(name: str, page: Page, tmp_path: Path):
+    sch, node, verdict = DECIDED[name]
+    question = QUESTIONS[name]
+    answer = answers_of(question, sch.history[node].func, verdict.truth)
+    texts = {}
+    for given in ("open", "answered"):
+        sch.history.answers.clear()
+        if given == "answered":
+            sch.history.answers[question.name] = question.choices[0]
+        lab = wb.lab(sch, question=question, panes=["who", "memory", "tiles"])
+        lab.run()
+        lab.to_html(tmp_path / f"{given}.html")
+        page.goto((tmp_path / f"{given}.html").as_uri())
+        expect(page.locator(".wb-lab .wb-picture").first).to_be_visible()
+        texts[given] = read_all(page, {0, node - 1, node, len(sch.history) - 1})
+    assert not answer.search(texts["open"]) and "? Hidden until" in texts["open"]
+    assert answer.search(texts["answered"]) and "? Hidden until" not in texts["answered"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_costs_stand_in_a_line(scheme: str, page: Page, tmp_path: Path):
+    sch = Schedule(parse(WINDOW))
+    window_steps(sch)
+    wb.lab(sch, costs=["global loads an output", "barriers a block"]).to_html(tmp_path / "c.html")
+    page.emulate_media(color_scheme=scheme)
+    page.goto((tmp_path / "c.html").as_uri())
+    costs = page.locator(".wb-costs li")
+    expect(costs).to_have_count(2)
+    expect(costs.first.locator("[aria-hidden]")).to_have_text(
+        "global loads an output 130 → 1.016 ▼"
+    )
+    expect(costs.first).to_contain_text("130 before, 1.016 now, less")
+    assert costs.first.bounding_box()["y"] == costs.last.bounding_box()["y"]
+    found = Axe().run(page, context=".wb-costs")
+    assert found.violations_count == 0, found.generate_report()

@@ -1,0 +1,165 @@
+"""What a program costs, counted from its kernels: a strip of at most four, before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from workbench import insight
+from workbench.diag import Fail
+from workbench.insight import Counts
+from workbench.ir import PrimFunc, dtypes
+from workbench.runtime import Built
+from workbench.widgets.build import build
+from workbench.widgets.hidden import MARK, UNTIL
+from workbench.widgets.memo import is_known, memo
+from workbench.widgets.setup import known
+
+COSTS = (
+    "blocks",
+    "threads in each",
+    "global loads an output",
+    "shared loads an output",
+    "shared bytes a block",
+    "barriers a block",
+)
+WEIGHT = (*COSTS[2:], *COSTS[:2])  # what a schedule is mostly for comes first
+MOST = 4
+EXACT = "Counts are exact, from the kernels."
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """One count: how it is written, and the number, None where the kernels have different ones."""
+
+    text: str
+    number: float | None
+
+
+def costs_of(counts: Counts, threads: Sequence[int], shared_bytes: int) -> dict[str, Cost]:
+    """Each of `COSTS`, of kernels with so many `threads` in a block and at most `shared_bytes`."""
+    blocks = max(counts.blocks, 1)
+    outputs = counts.traffic[0].loads / (counts.loads_per_output or 1)
+    sizes = list(dict.fromkeys(threads))
+    size = Cost(" and ".join(f"{n:,}" for n in sizes), sizes[0] if len(sizes) == 1 else None)
+    loads, shared = counts.loads_per_output, counts.traffic[1].loads / (outputs or 1)
+    barriers = counts.barriers / blocks
+    found = (
+        Cost(f"{counts.blocks:,}", counts.blocks),
+        size,
+        Cost(f"{loads:,.4g}", loads),
+        Cost(f"{shared:,.4g}", shared),
+        Cost(f"{shared_bytes:,}", shared_bytes),
+        Cost(f"{barriers:,.4g}", barriers),
+    )
+    return dict(zip(COSTS, found, strict=True))
+
+
+def threads_in_each(built: Built) -> tuple[int, ...]:
+    """The threads of a block, kernel by kernel."""
+    return tuple(prod(kernel.block) for kernel in built.kernels)
+
+
+def shared_bytes(built: Built) -> int:
+    """The most shared memory, in bytes, that a block of its kernels has."""
+    return max(
+        sum(prod(b.shape) * dtypes.itemsize(b.type) for b in kernel.allocs if b.scope == "shared")
+        for kernel in built.kernels
+    )
+
+
+def count(func: PrimFunc) -> dict[str, Cost]:
+    """The costs of `func`, counted once. Raises Fail where there is no valid kernel."""
+
+    def make() -> dict[str, Cost]:
+        built = build(func)
+        return costs_of(insight.counts(built.kernels), threads_in_each(built), shared_bytes(built))
+
+    return memo(func, "costs", make)
+
+
+def check_costs(names: Sequence[str] | None) -> None:
+    """Raise Fail for a cost that there is not, and for more than a strip has room for."""
+    known(names, COSTS, "cost")
+    if names is not None and len(names) > MOST:
+        raise Fail(
+            f"Can't open a lab with {len(names)} costs: its strip has room for {MOST}",
+            hint="leave some out: lesson.compare shows all of them",
+        )
+
+
+def strip(
+    before: PrimFunc | None, after: PrimFunc, names: Sequence[str] | None, slow: bool
+) -> dict[str, Any]:
+    """The costs `names`, by default those that matter most, as far as they are counted.
+
+    `waits` says that they are not: "soon" where a page asks for them once it is drawn, "asked"
+    where that is `slow`, so that the learner does.
+    """
+    funcs = [after] if before is None else [before, after]
+    if names is not None and not names:
+        return _strip([], "")
+    if not all(is_known(func, "costs") for func in funcs):
+        return _strip([], "Costs are counted when asked." if slow else "", _wait(slow))
+    found = [_known(func) for func in funcs]
+    last = found[-1]
+    if isinstance(last, Fail):
+        return _strip([], f"No costs: there is no kernel yet. {last.headline}")
+    old = found[0] if before is not None and not isinstance(found[0], Fail) else {}
+    chosen = _chosen([old, last]) if names is None else names
+    missing = "–" if before is not None else ""
+    rows = [_row(name, old.get(name), last[name], missing) for name in chosen]
+    return _strip(rows, EXACT)
+
+
+def hidden_strip(names: Sequence[str] | None) -> dict[str, Any]:
+    """The strip while the question is open."""
+    shown = WEIGHT[:MOST] if names is None else names
+    rows = [
+        _made(name, MARK, MARK, "", f"{name}: hidden until the question is answered")
+        for name in shown
+    ]
+    return _strip(rows, UNTIL if rows else "")
+
+
+def _wait(slow: bool) -> str:
+    return "asked" if slow else "soon"
+
+
+def _strip(rows: Sequence[Mapping[str, str]], text: str, waits: str = "") -> dict[str, Any]:
+    return {"rows": list(rows), "text": text, "waits": waits}
+
+
+def _known(func: PrimFunc) -> dict[str, Cost] | Fail:
+    try:
+        return count(func)
+    except Fail as fail:
+        return fail
+
+
+def _chosen(found: Iterable[Mapping[str, Cost]]) -> list[str]:
+    """Those that are something in one of the programs, by weight."""
+    there = {name for costs in found for name, cost in costs.items() if cost.number != 0}
+    return [name for name in WEIGHT if name in there][:MOST]
+
+
+def _row(name: str, old: Cost | None, new: Cost, missing: str) -> dict[str, str]:
+    before = old.text if old else missing
+    sign = _sign(old, new) if old else ""
+    words = {"▼": ", less", "▲": ", more", "=": ", the same"}.get(sign, "")
+    was = f"{before} before, " if old else ""
+    return _made(name, before, new.text, sign, f"{name}: {was}{new.text} now{words}")
+
+
+def _sign(old: Cost, new: Cost) -> str:
+    if old.text == new.text:
+        return "="
+    if old.number is None or new.number is None:
+        return "≠"
+    return "▼" if new.number < old.number else "▲"
+
+
+def _made(name: str, before: str, after: str, sign: str, said: str) -> dict[str, str]:
+    return {"name": name, "before": before, "after": after, "sign": sign, "said": said}
