@@ -13,8 +13,13 @@ export function costStrip(lab) {
     return (lab.against === null ? lab.page : lab.comparison())?.costs;
   }
 
-  function count() {
-    lab.send({ do: "count" });
+  /** Where no Python is left, as in a notebook turned into a page, nobody asked and none is told. */
+  function ask() {
+    try {
+      lab.model.send({ do: "count" });
+    } catch {
+      // the strip goes without
+    }
   }
 
   function draw() {
@@ -22,11 +27,19 @@ export function costStrip(lab) {
     const shown = strip();
     pane.hidden = !shown || !(shown.rows.length || shown.text || shown.waits);
     if (pane.hidden) return;
-    if (shown.waits === "soon" && !lab.offline) asking = setTimeout(count, PAUSE);
-    const button = h("button.wb-count", { onclick: count, "data-f": "count" }, "count");
+    const waits = shown.waits === "soon";
+    if (waits && !lab.offline) asking = setTimeout(ask, PAUSE);
+    const button = h(
+      "button.wb-count",
+      { onclick: () => lab.send({ do: "count" }), "data-f": "count" },
+      "count",
+    );
+    const note = waits ? "Costs …" : shown.text;
+    pane.title = shown.rows.length ? note : "";
     pane.replaceChildren(
-      ...(shown.rows.length ? [h("ul.wb-cost-list", {}, shown.rows.map(cost))] : []),
-      h("p.wb-cost-note", {}, ...prose(shown.waits === "soon" ? "…" : shown.text)),
+      shown.rows.length
+        ? h("ul.wb-cost-list", {}, shown.rows.map(cost))
+        : h("p.wb-cost-note", {}, ...prose(note)),
       ...(shown.waits === "asked" && !lab.offline ? [button] : []),
     );
   }
@@ -42,7 +55,7 @@ function cost({ name, before, after, sign, said }) {
       { "aria-hidden": "true" },
       h("span.wb-cost-name", {}, name),
       " ",
-      before ? h("span.wb-cost-was", {}, `${before} → `) : null,
+      before && sign !== "=" ? h("span.wb-cost-was", {}, `${before} → `) : null,
       h("b.wb-cost-now", {}, after),
       sign ? h("span.wb-cost-sign", {}, ` ${sign}`) : null,
     ),
