@@ -98,6 +98,15 @@ def test_who_is_told_before_anything_is_bound():
     assert repr(lab).splitlines()[-1] == 'Step 2, bind(i_0, "blockIdx.x").'
 
 
+def test_an_answer_opens_the_pages_made_before():
+    lab = opened("vector_2_4")
+    lab.at = 2
+    assert lab.page_3["verdict"] is None and lab.page_3["pictures"]["who:C"] == PICTURE
+    send(lab, do="answer", name=QUESTIONS["vector_2_4"].name, choice=1)
+    assert "thread 1" in lab.page_3["pictures"]["who:C"]["caption"]
+    assert lab.at == lab.cursor.node.id == 2 and lab.page_3["verdict"]["truth"] == 1
+
+
 def test_an_answer_that_was_saved_opens_what_it_opened(tmp_path: Path):
     def lab() -> Lab:
         sch = Schedule(parse(WINDOW))

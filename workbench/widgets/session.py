@@ -159,6 +159,18 @@ class Session:
             made[pair] = {**compared, "measured": measured}
         self._put(tree=tree(self.history), lines=list(self.desk.lines.all), **made)
 
+    def _reveal(self) -> None:
+        """Once the question is answered: make the pages again from which something is hidden."""
+        if self.page["open"] == self.desk.open:
+            return
+        cursor = self.cursor.fork()
+        for node in self.history:
+            name = page_trait(str(node.id))
+            if name in self.state:
+                cursor.goto(node)
+                self._put(**{name: page(cursor, self.view, self.desk, self.state[name])})
+        self._show()
+
     def _guard(self, act: Callable[[], None]) -> None:
         """Do `act`; what it raises is shown in the lab, where the learner looks."""
         try:
@@ -211,8 +223,7 @@ class Session:
     def stepped(self) -> None:
         """A cell or the lab itself made a node or marked one, or what was saved is taken up."""
         self._put(tree=tree(self.history), answers=dict(self.history.answers))
-        if self.page["open"] != self.desk.open:  # what was saved has the answer
-            self._show()
+        self._reveal()  # what was saved may have the answer
         self._offer_again()
 
     # --- what is asked for -----------------------------------------------------------------------
@@ -285,7 +296,7 @@ class Session:
             )
         self.history.answers[name] = question.choices[choice]
         self._put(answers=dict(self.history.answers))
-        self._show()
+        self._reveal()
         self._offer_again()
         self._say(said_of(question.choices[choice]))
         self._save()
