@@ -20,6 +20,7 @@ PICTURE: dict[str, Any] = {
     "line": "",
     "kind": "hidden",
     "about": "choose an answer first",
+    "slides": None,
 }
 """What stands in the place of a picture."""
 

@@ -13,7 +13,7 @@ export function costStrip(lab) {
     return (lab.against === null ? lab.page : lab.comparison())?.costs;
   }
 
-  /** Where no Python is left, as in a notebook turned into a page, nobody asked and none is told. */
+  /** Nobody asked for it: where no Python is left, as in a notebook made a page, none is told. */
   function ask() {
     try {
       lab.model.send({ do: "count" });
