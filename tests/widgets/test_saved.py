@@ -65,6 +65,36 @@ def test_answers_alone_are_offered_again(tmp_path: Path):
     assert again.answers == {ASKED: CHOICES[2]} and again.at == 0
 
 
+def test_the_first_answer_is_the_one_that_is_kept(tmp_path: Path):
+    """Another session's does not replace it, and who goes on from there has it back."""
+    file = tmp_path / "lesson.json"
+
+    def kept() -> str:
+        return json.loads(file.read_text())["answers"][ASKED]
+
+    first = add_lab(question=question(), autosave=file)
+    for choice in (1, 2):  # a mind that is changed before the program decides
+        send(first, do="answer", name=ASKED, choice=choice)
+        assert kept() == CHOICES[choice]
+    bind_both(first)
+    again = add_lab(question=question(), autosave=file)
+    for choice in (0, 1):
+        send(again, do="answer", name=ASKED, choice=choice)
+        assert kept() == CHOICES[2] and again.answers == {ASKED: CHOICES[choice]}
+    send(again, do="resume")
+    assert again.answers == {ASKED: CHOICES[2]}
+    assert again.session.page["verdict"]["truth"] == 1 and kept() == CHOICES[2]
+
+
+def test_who_takes_up_an_answer_may_change_it_while_nothing_decides(tmp_path: Path):
+    file = tmp_path / "lesson.json"
+    send(add_lab(question=question(), autosave=file), do="answer", name=ASKED, choice=0)
+    again = add_lab(question=question(), autosave=file)
+    send(again, do="resume")
+    send(again, do="answer", name=ASKED, choice=1)
+    assert json.loads(file.read_text())["answers"] == {ASKED: CHOICES[1]} == again.answers
+
+
 OFFER = "You were here before: lesson.json has 3 steps and 1 answer more than this lab."
 
 

@@ -42,7 +42,8 @@ class Kept:
     """A history's file, with the work of an earlier session until it is said what becomes of it.
 
     What the file holds stays in it, whatever is said: each `write` reads it again and adds to it,
-    so that neither another notebook on the same file nor a program of before loses a step. Where
+    so that neither another notebook on the same file nor a program of before loses a step or its
+    answer, the first that was given; only who gave it, or took it up, may think better of it. Where
     the file holds what no workbench of this version wrote, it is left alone, and another beside
     it is used: `path` says which, and `moved` why.
     """
@@ -52,6 +53,7 @@ class Kept:
         self.moved = ""
         self._asked, self._why = path, "is not there"
         self._raw, self._data = b"", _NOTHING  # as read or written last
+        self._ours: Mapping[str, str] = {}  # of the answers in the file: what this history gave
         self._observers: list[WeakMethod[Callable[[], None]]] = []
         self._before = self._earlier(history)
 
@@ -92,6 +94,9 @@ class Kept:
         before, self._before = self._before, None
         try:
             if before is not None:
+                first = before.data["answers"]
+                cursor.history.answers.update(first)
+                self._ours = {**self._ours, **first}
                 take_saved(cursor, before.data, skip=True)
         finally:
             self._tell()
@@ -121,13 +126,22 @@ class Kept:
                 found = self._read(path)
                 if found is None:
                     continue
-                together = _together(own, found, waiting)
+                others = self._answers_of_others(found, own["program"])
+                answers = {**own["answers"], **others}
+                together = _together({**own, "answers": answers}, found, waiting)
                 text = as_text(together)
                 replace(text)
                 self._raw, self._data = text.encode(), together
+            self._ours = {name: a for name, a in own["answers"].items() if name not in others}
             self._use(path)
             return
         raise ScheduleError(f"Can't save: {self.moved}", hint="give another path")
+
+    def _answers_of_others(self, data: Mapping[str, Any], program: str) -> dict[str, str]:
+        """The answers in the file that another session gave: they came first."""
+        found = section(data, program)
+        given = found["answers"] if found else {}
+        return {name: answer for name, answer in given.items() if self._ours.get(name) != answer}
 
     def _files(self) -> Iterator[Path]:
         """Where the work may be: in the file in use, or in those beside the one asked for."""
