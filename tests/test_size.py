@@ -10,7 +10,7 @@ MAX_FUNCTION, MAX_LINE = 50, 100
 
 PYTHON = sorted(
     path
-    for folder in ("workbench", "tests", "benchmarks")
+    for folder in ("workbench", "tests", "benchmarks", "solutions")
     for path in (ROOT / folder).rglob("*.py")
     if "_lessons" not in path.parts
 ) + sorted(ROOT.glob("*.py"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,12 +15,14 @@ from tests.lesson.test_compare import TWO
 from tests.widgets.programs import bind_both
 from workbench import lesson, script
 from workbench.diag import Fail
-from workbench.lesson import record
+from workbench.lesson import record, solutions
 from workbench.lesson.edge import loads_without_output
 from workbench.lesson.exercise import NAMES, RESULT
 from workbench.lesson.goals import at_most_barriers
 from workbench.runtime import recorded
 from workbench.schedule import Schedule
+
+ROOT = Path(__file__).parents[2]
 
 
 def bound(sch: Schedule, factors: list) -> None:
@@ -221,6 +224,24 @@ def test_solutions_can_be_switched_off(monkeypatch: pytest.MonkeyPatch):
         "Can't show the solution: solutions are switched off here (WORKBENCH_CLASS=1).\n"
         "do:    ask for a hint: exercise.hint(1)"
     )
+
+
+def test_solutions_are_not_installed_with_the_lessons(monkeypatch: pytest.MonkeyPatch):
+    """A wheel has what `only-include` names; there the exercises do without."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert wheel["only-include"] == ["workbench", "lessons"]
+    assert solutions.FOLDER == ROOT / "solutions"
+    assert f"{project['project']['urls']['Source']}/tree/main/solutions" == solutions.HOME
+    monkeypatch.setattr(solutions, "FOLDER", ROOT / "nowhere")
+    exercise = lesson.exercise("odd_vector", variant=2)
+    with pytest.raises(Fail) as refused:
+        exercise.show_solution()
+    assert str(refused.value) == (
+        "Can't show the solution: solutions are not installed with the lessons.\n"
+        f"do:    ask for a hint, exercise.hint(1), or look at {solutions.HOME}"
+    )
+    assert exercise.check(exercise.schedule()) == 0 and exercise.hint(1)
 
 
 def test_the_most_points_are_kept_where_the_lesson_keeps_its_work(tmp_path: Path, monkeypatch):

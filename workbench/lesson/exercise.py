@@ -1,4 +1,4 @@
-"""Exercises: a program, goals that are measured, hints, and a solution that is tested."""
+"""Exercises: a program, goals that are measured, and hints."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from workbench.lesson import record
 from workbench.lesson.checking import check_result
 from workbench.lesson.goals import Measure
 from workbench.lesson.report import Report, Row
+from workbench.lesson.solutions import solution
 from workbench.lesson.work import Work, as_code, find
 from workbench.schedule import Schedule
 from workbench.widgets.page import notes
@@ -34,7 +35,7 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Exercise:
-    """A task on `program`; `solution` takes the steps of one answer on a schedule of it.
+    """A task on `program`.
 
     `lesson` is the stem of the notebook that asks for it, `key` what its points are kept under.
     Printed, it is its task and its goals.
@@ -47,7 +48,14 @@ class Exercise:
     program: PrimFunc
     goals: tuple[Goal, ...]
     hints: tuple[str, ...]
-    solution: Callable[[Schedule], None]
+
+    @property
+    def solution(self) -> Callable[[Schedule], None]:
+        """What takes the steps of one answer on a schedule of the program.
+
+        Raises Fail where the solutions are not here: they are not installed with the lessons.
+        """
+        return solution(self.key)
 
     @property
     def points(self) -> int:
@@ -134,7 +142,10 @@ class Exercise:
         return self.hints[number - 1]
 
     def show_solution(self) -> str:
-        """The steps of one solution, as Python. Raises Fail where WORKBENCH_CLASS is 1."""
+        """The steps of one solution, as Python.
+
+        Raises Fail where WORKBENCH_CLASS is 1, and where the solutions are not here.
+        """
         if os.environ.get("WORKBENCH_CLASS") == "1":
             raise Fail(
                 "Can't show the solution: solutions are switched off here (WORKBENCH_CLASS=1)",

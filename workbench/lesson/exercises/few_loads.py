@@ -13,28 +13,9 @@ from workbench.lesson.goals import (
     threads_between,
 )
 from workbench.lesson.programs import product
-from workbench.schedule import Schedule
 
 SIZES = ((61, 48, 40, 21), (59, 48, 56, 30), (61, 64, 40, 21), (53, 48, 40, 23))
 """Rows (a prime number), columns, products for each output; the loads for each to reach."""
-
-
-def solve(sch: Schedule) -> None:
-    """One answer: tiles of 4 x 4 outputs for a thread, rows and columns kept in registers."""
-    block = sch.get_block("C")
-    write_back = sch.cache_write(block, 0, "local")
-    i, j, k = sch.get_loops(block)
-    i_0, i_1, i_2 = sch.split(i, factors=[None, 8, 4])
-    j_0, j_1, j_2 = sch.split(j, factors=[None, 4, 4])
-    sch.reorder(i_0, j_0, i_1, j_1, k, i_2, j_2)
-    sch.reverse_compute_at(write_back, j_1)
-    sch.bind(i_0, "blockIdx.y")
-    sch.bind(j_0, "blockIdx.x")
-    sch.bind(i_1, "threadIdx.y")
-    sch.bind(j_1, "threadIdx.x")
-    for which in (0, 1):
-        sch.compute_at(sch.cache_read(block, which, "local"), k)
-    sch.decompose_reduction(block, k)
 
 
 def goals(cells: int, loads: int) -> tuple[Goal, ...]:
@@ -97,7 +78,6 @@ def made(size: tuple[int, int, int, int], key: str) -> Exercise:
             "beyond still load. Choose the threads of a block so that its tile divides the columns "
             "and reaches as little as can be over the rows.",
         ),
-        solution=solve,
     )
 
 

@@ -12,33 +12,9 @@ from workbench.lesson.goals import (
     threads_between,
 )
 from workbench.lesson.programs import product
-from workbench.schedule import Schedule
 
 SIZES = ((64, 8, 3072), (64, 4, 1536), (96, 8, 3072), (32, 8, 3072))
 """Products for each output, steps of k in the solution's tile, bytes that a block may have."""
-
-
-def solve(depth: int, sch: Schedule) -> None:
-    """One answer: blocks of 64 x 32 outputs by 64 threads, `depth` steps of k at a time."""
-    block = sch.get_block("C")
-    write_back = sch.cache_write(block, 0, "local")
-    i, j, k = sch.get_loops(block)
-    i_0, i_1, i_2 = sch.split(i, factors=[None, 8, 8])
-    j_0, j_1, j_2 = sch.split(j, factors=[None, 8, 4])
-    k_0, k_1 = sch.split(k, factors=[None, depth])
-    sch.reorder(i_0, j_0, i_1, j_1, k_0, k_1, i_2, j_2)
-    sch.reverse_compute_at(write_back, j_1)
-    sch.bind(i_0, "blockIdx.y")
-    sch.bind(j_0, "blockIdx.x")
-    sch.bind(sch.fuse(i_1, j_1), "threadIdx.x")
-    for which in (0, 1):
-        fetch = sch.cache_read(block, which, "shared")
-        sch.compute_at(fetch, k_0)
-        fused = sch.fuse(*sch.get_loops(fetch)[-2:])
-        _, thread, vector = sch.split(fused, factors=[None, 64, 4])
-        sch.vectorize(vector)
-        sch.bind(thread, "threadIdx.x")
-    sch.decompose_reduction(block, k_0)
 
 
 def made(size: tuple[int, int, int], key: str) -> Exercise:
@@ -90,7 +66,6 @@ def made(size: tuple[int, int, int], key: str) -> Exercise:
             "The bytes are 4 x tile_k x (r + c). Take the smallest tile that loads few enough, and "
             "for it the largest tile_k that fits: then the barriers are fewest.",
         ),
-        solution=partial(solve, depth),
     )
 
 

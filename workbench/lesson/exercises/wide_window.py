@@ -12,23 +12,9 @@ from workbench.lesson.goals import (
     at_most_shared,
 )
 from workbench.lesson.programs import window
-from workbench.schedule import Schedule
 
 WIDTHS = (5, 7, 9, 4)
 WORDS = {4: "four", 5: "five", 7: "seven", 9: "nine"}
-
-
-def solve(sch: Schedule) -> None:
-    """One answer: eight blocks of 128 threads that fetch their cells together."""
-    block = sch.get_block("B")
-    (i,) = sch.get_loops(block)
-    i_0, i_1 = sch.split(i, factors=[None, 128])
-    sch.bind(i_0, "blockIdx.x")
-    sch.bind(i_1, "threadIdx.x")
-    fetch = sch.cache_read(block, 0, "shared")
-    sch.compute_at(fetch, i_1)
-    _, ax1 = sch.split(sch.get_loops(fetch)[-1], factors=[None, 128])
-    sch.bind(ax1, "threadIdx.x")
 
 
 def made(width: int, key: str) -> Exercise:
@@ -75,7 +61,6 @@ def made(width: int, key: str) -> Exercise:
             "The stage has a loop of its own. Split it by the number of threads, and bind its "
             "inner part to them.",
         ),
-        solution=solve,
     )
 
 
