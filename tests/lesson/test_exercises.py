@@ -233,6 +233,8 @@ def test_solutions_are_not_installed_with_the_lessons(monkeypatch: pytest.Monkey
     assert wheel["only-include"] == ["workbench", "lessons"]
     assert solutions.FOLDER == ROOT / "solutions"
     assert f"{project['project']['urls']['Source']}/tree/main/solutions" == solutions.HOME
+    labels = [run.label for run in recorded.all_runs() if run.label.startswith("exercise")]
+    assert labels and not [label for label in labels if "(" in label]
     monkeypatch.setattr(solutions, "FOLDER", ROOT / "nowhere")
     exercise = lesson.exercise("odd_vector", variant=2)
     with pytest.raises(Fail) as refused:
