@@ -98,7 +98,7 @@ def note_wrong(results: Results, rows: list[Results]) -> None:
 
 
 def run_of(step: Step, timing: Timing) -> recorded.Run:
-    """A time as it is recorded: it is installed with the lessons, so no exercise's steps are told."""
+    """A time as it is recorded. It is installed with the lessons: no exercise's steps are told."""
     label, _, _ = step.label.partition(": ")
     told = label if label.startswith("exercise, ") else step.label
     return recorded.Run(recorded.program_key(step.func), told, timing)

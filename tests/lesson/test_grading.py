@@ -170,6 +170,16 @@ def test_clicked_steps_are_kept_found_again_and_written_down_as_code(
     assert exercise.check(scope["mine"]).graded == "Graded: the 3 steps taken as code."
 
 
+def test_the_lab_of_an_exercise_has_its_steps_as_the_lines_to_hand_in(exercise: Exercise):
+    """The same that the check writes down; a lab of anything else has none."""
+    lab = wb.lab(exercise.schedule())
+    bind_both(lab, "[None, 128]")
+    assert lab.session.page["taken"] == CODE == exercise.check(lab).steps
+    lab.at = 0
+    assert lab.session.page["taken"] == ""
+    assert wb.lab(exercise.program).session.page["taken"] is None
+
+
 def test_clicked_steps_are_not_found_where_only_the_notebook_is(
     exercise: Exercise, tmp_path_factory, monkeypatch
 ):

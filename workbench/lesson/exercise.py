@@ -17,9 +17,10 @@ from workbench.lesson.checking import check_result
 from workbench.lesson.goals import Measure
 from workbench.lesson.report import Report, Row
 from workbench.lesson.solutions import solution
-from workbench.lesson.work import Work, as_code, find
+from workbench.lesson.work import Work, find
 from workbench.schedule import Schedule
 from workbench.widgets.page import notes
+from workbench.widgets.taken import as_code
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,9 +10,9 @@ from workbench.ir import PrimFunc, structural_equal
 from workbench.schedule import Schedule
 from workbench.schedule.file import bad_file, contents, parsed
 from workbench.schedule.load import from_data
-from workbench.schedule.trace import Trace
 from workbench.widgets.saved import kept as file_of_labs
 from workbench.widgets.saved import section
+from workbench.widgets.taken import lines_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +83,7 @@ def _of_code(schedule: Schedule, file: Path | None) -> Work:
 
 def _clicked(schedule: Schedule, where: str) -> Work:
     said = f"Graded: {_steps(schedule)} clicked {where}. {PASTE}"
-    code = as_code(schedule.trace)
-    return Work(schedule, said, f'mine.goto("start")\n{code}')  # so that it can run again
-
-
-def as_code(trace: Trace) -> str:
-    """The steps of `trace` as lines of Python on the schedule `mine`."""
-    _, *lines = trace.as_python().splitlines()  # the first makes a schedule
-    return "\n".join(re.sub(r"^((?:[\w, ]+ = )?)sch\b", r"\1mine", line) for line in lines)
+    return Work(schedule, said, lines_of(schedule.node))
 
 
 def _kept(file: Path | None, program: str) -> Schedule | None:

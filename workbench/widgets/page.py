@@ -23,6 +23,7 @@ from workbench.widgets.memo import memo
 from workbench.widgets.names import Keys, Names, names_of, place_text, places_of
 from workbench.widgets.pictures import axes_of, picture_name, picture_pane, who_name, written
 from workbench.widgets.question import Question
+from workbench.widgets.taken import lines_of
 from workbench.widgets.text import Lines
 from workbench.widgets.texts import text_pane
 from workbench.widgets.view import View
@@ -214,6 +215,7 @@ def _base(node: HistoryNode, desk: Desk) -> dict[str, Any]:
         "notes": [UNTIL] if wasted and desk.hides("counts", node.func) else wasted,
         "verdict": None if desk.open else _verdict(node, desk.question),
         "open": desk.open,
+        "taken": lines_of(node) if node.history.kept_in else None,  # only an exercise's are
     }
 
 

@@ -1,14 +1,18 @@
 // One question before the reveal: the learner commits to an answer, the program says what is true.
 
 import { freshId, h, prose, spoken } from "./dom.js";
+import { exerciseCard } from "./taken.js";
 
 export function questionCard(lab) {
-  const card = h("section.wb-question", { "aria-label": "Prediction" });
-  return { pane: card, draw, inputs: () => [lab.answers, lab.page?.verdict] };
+  const card = h("section.wb-question");
+  return { pane: card, draw, inputs: () => [lab.answers, lab.page?.verdict, lab.page?.taken] };
 
   function draw() {
     const question = lab.question;
-    card.hidden = !question;
+    const exercise = !question && typeof lab.page?.taken === "string";
+    card.hidden = !question && !exercise;
+    card.ariaLabel = exercise ? "Exercise" : "Prediction";
+    if (exercise) card.replaceChildren(...exerciseCard(lab));
     if (!question) return;
     const found = question.choices.indexOf(lab.answers[question.name]);
     const given = found < 0 ? undefined : found;

@@ -1,0 +1,42 @@
+// An exercise: the steps that were clicked, as lines for the cell that is handed in.
+
+import { copied } from "./code.js";
+import { h } from "./dom.js";
+
+const THERE =
+  "Put them into the cell above this lab, in place of what it holds, and run it: then they are " +
+  "what the check grades.";
+
+/** What stands in an exercise's lab in the place of a question. */
+export function exerciseCard(lab) {
+  const lines = lab.page.taken;
+  const told = h("p", { role: "status" });
+  const area = h("textarea", { readonly: true, "aria-label": "your steps as code" });
+  const panel = h("div.wb-taken", { popover: "auto" }, told, area);
+  panel.addEventListener("keydown", (event) => {
+    // it closes, and JupyterLab stays in the cell
+    if (event.key === "Escape") event.stopPropagation();
+  });
+  const take = h(
+    "button",
+    { disabled: !lines, "aria-haspopup": "dialog", "data-f": "take", onclick: open },
+    "take as code",
+  );
+  return [h("p.wb-ask", {}, h("b", {}, "Exercise. "), said(lines), take), panel];
+
+  async function open() {
+    area.value = lines;
+    area.rows = lines.split("\n").length;
+    panel.showPopover();
+    const done = await copied(lines);
+    told.textContent = `${done ? "The lines are copied." : "Copy the lines (Ctrl+C)."} ${THERE}`;
+    area.focus();
+    area.select();
+  }
+}
+
+function said(lines) {
+  return lines
+    ? "Your steps count as they stand; a notebook that is handed in needs them as code: "
+    : "Take your steps here, or as code in the cell above. ";
+}
