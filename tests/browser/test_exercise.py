@@ -1,10 +1,10 @@
-"""The lab of an exercise in JupyterLab: its steps are taken as code."""
+"""Labs in JupyterLab as a class has them: an exercise handed in, a question before an audience."""
 
 from __future__ import annotations
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.jupyter import run_cells
 from tests.browser.test_lab import AXE, shoot
@@ -18,6 +18,16 @@ WRITE = """([id, source]) => {
   cell.sharedModel.setSource(source);
   return before;
 }"""
+RUN_ONE = """async ([id, source]) => {
+  const notebook = window.jupyterapp.shell.currentWidget.content;
+  const k = notebook.widgets.findIndex((widget) => widget.model.id === id);
+  const { sharedModel } = notebook.widgets[k].model;
+  const before = sharedModel.getSource();
+  sharedModel.setSource(source);
+  notebook.activeCellIndex = k;
+  await window.jupyterapp.commands.execute("notebook:run-cell");
+  sharedModel.setSource(before);
+}"""
 STEPS = """mine.goto("start")
 mine.bind(mine.split("i", factors=[None, 250])[1], "threadIdx.x")"""
 LINES = """\
@@ -28,13 +38,18 @@ i_0, i_1 = mine.split(i, factors=[None, 250])
 mine.bind(i_1, "threadIdx.x")"""
 
 
-def test_the_steps_of_an_exercise_are_taken_as_code_by_keyboard(lab_page: Page):
-    run_cells(lab_page, "01_vector_add.ipynb", 0)
-    before = lab_page.evaluate(WRITE, ["exercise-start", STEPS])
+def run_with(page: Page, count: int, cell: str, source: str) -> Locator:
+    """Run the first code cells of lesson 1, one of them with another source, for now."""
+    run_cells(page, "01_vector_add.ipynb", 0)
+    before = page.evaluate(WRITE, [cell, source])
     try:
-        panel = run_cells(lab_page, "01_vector_add.ipynb", 14)  # to the exercise's lab
+        return run_cells(page, "01_vector_add.ipynb", count)
     finally:
-        lab_page.evaluate(WRITE, ["exercise-start", before])
+        page.evaluate(WRITE, [cell, before])
+
+
+def test_the_steps_of_an_exercise_are_taken_as_code_by_keyboard(lab_page: Page):
+    panel = run_with(lab_page, 14, "exercise-start", STEPS)  # to the exercise's lab
     card = panel.get_by_role("region", name="Exercise")
     take = card.get_by_role("button", name="take as code")
     take.focus()
@@ -49,3 +64,35 @@ def test_the_steps_of_an_exercise_are_taken_as_code_by_keyboard(lab_page: Page):
     lab_page.keyboard.press("Escape")
     expect(lines).to_be_hidden()
     expect(take).to_be_focused()
+
+
+LECTURE = """import os, numpy as np, workbench as wb
+from workbench import T, lesson
+os.environ["WORKBENCH_LECTURE"] = "1\""""
+SHOWN = """sch.bind(sch.split("i", factors=[2, 4])[0], "blockIdx.x")
+sch.bind("i_1", "threadIdx.x")
+lab.at = 3"""
+
+
+def test_before_a_class_the_verdict_waits_for_a_key(lab_page: Page):
+    """Larger, on the whole screen; without it the lab is as any other."""
+    panel = run_with(lab_page, 3, "imports", LECTURE)
+    lab_page.evaluate(RUN_ONE, ["same-steps", SHOWN])
+    lab, question = panel.locator(".wb-lab"), panel.get_by_role("region", name="Prediction")
+    expect(lab.locator(".wb-listing").first).to_contain_text("blockIdx.x")
+    before = question.get_by_text("Before you try").evaluate(HEIGHT)
+    question.get_by_text("Before you try").click()  # a browser wants a sign of life
+    lab.evaluate("(root) => root.requestFullscreen()")
+    expect(question).to_contain_text("Page Down shows the answer")
+    assert question.get_by_text("Before you try").evaluate(HEIGHT) == pytest.approx(1.5 * before)
+    assert "✓" not in question.inner_text()
+    shoot(lab_page, "lecture")
+    lab_page.keyboard.press("PageDown")
+    expect(question).to_contain_text("The program says “block 1, thread 1”.")
+    expect(question).not_to_contain_text("Page Down")
+    shoot(lab_page, "lecture-told")
+    lab_page.evaluate("document.exitFullscreen()")
+    expect(question).to_contain_text("The program says “block 1, thread 1”.")
+
+
+HEIGHT = "(el) => el.getBoundingClientRect().height"

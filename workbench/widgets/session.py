@@ -24,7 +24,15 @@ from workbench.widgets.keeping import Keeping
 from workbench.widgets.page import Desk, page, ran, said, tree
 from workbench.widgets.question import Question, along, decided
 from workbench.widgets.run import Progress, Runner
-from workbench.widgets.setup import LABELS, device_text, known, question_data, said_of, split_panes
+from workbench.widgets.setup import (
+    LABELS,
+    before_a_class,
+    device_text,
+    known,
+    question_data,
+    said_of,
+    split_panes,
+)
 from workbench.widgets.texts import refusal
 from workbench.widgets.view import View, read_view
 from workbench.widgets.whole import compare_trait, page_trait
@@ -97,6 +105,7 @@ class Session:
                 "labels": LABELS,
                 "question": question_data(question),
                 "device": device_text(),
+                "lecture": before_a_class(),
                 "resume": self.keeping.offer(),
             },
             view={"program": program["first"][0], "machine": machine["first"][0]},

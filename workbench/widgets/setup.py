@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -67,6 +68,11 @@ def question_data(question: Question | None) -> dict[str, Any] | None:
 def said_of(choice: str) -> str:
     """What is told to who gave an answer, before the program decides it."""
     return f"You say: {choice}."
+
+
+def before_a_class() -> bool:
+    """Whether labs are shown to a class: larger on the whole screen, verdicts on a key."""
+    return os.environ.get("WORKBENCH_LECTURE") == "1"
 
 
 def device_text() -> str:

@@ -5,6 +5,7 @@ import { comparePane } from "./compare.js";
 import { costStrip } from "./costs.js";
 import { guard, h, keepFocus } from "./dom.js";
 import { historyPane } from "./history.js";
+import { lecture } from "./lecture.js";
 import { linkMarks } from "./marks.js";
 import { Lab } from "./model.js";
 import { machinePane } from "./pictures.js";
@@ -77,6 +78,7 @@ export function openLab({ model, el }) {
   };
   // told when the kernel restarts or is found again; its channels close a moment later
   const onLive = () => setTimeout(() => lab.ask({ do: "look" }), 500);
+  const unteach = lecture(lab, root, soon);
   model.on("change", soon);
   model.on("comm_live_update", onLive);
   draw();
@@ -84,5 +86,6 @@ export function openLab({ model, el }) {
     model.off("change", soon);
     model.off("comm_live_update", onLive);
     unwatch();
+    unteach();
   };
 }

@@ -5,7 +5,11 @@ import { exerciseCard } from "./taken.js";
 
 export function questionCard(lab) {
   const card = h("section.wb-question");
-  return { pane: card, draw, inputs: () => [lab.answers, lab.page?.verdict, lab.page?.taken] };
+  return { pane: card, draw, inputs };
+
+  function inputs() {
+    return [lab.answers, lab.page?.verdict, lab.page?.taken, lab.veiled];
+  }
 
   function draw() {
     const question = lab.question;
@@ -16,14 +20,18 @@ export function questionCard(lab) {
     if (!question) return;
     const found = question.choices.indexOf(lab.answers[question.name]);
     const given = found < 0 ? undefined : found;
-    const verdict = lab.page?.verdict;
+    const verdict = lab.veiled ? undefined : lab.page?.verdict;
     card.replaceChildren(
-      h("p.wb-ask", {}, h("b", {}, "Before you try: "), ...prose(question.text)),
+      h("p.wb-ask", {}, h("b", {}, "Before you try: "), ...prose(question.text), veiled()),
       choices(question, given, verdict),
       given === undefined
         ? h("p.wb-hint", {}, "Choose an answer. It is not graded.")
         : outcome(question, given, verdict),
     );
+  }
+
+  function veiled() {
+    return lab.veiled ? h("span.wb-hint", {}, " (Page Down shows the answer)") : "";
   }
 
   function choices(question, given, verdict) {
@@ -44,7 +52,7 @@ export function questionCard(lab) {
             name: group,
             value: String(k),
             checked: given === k,
-            disabled: lab.offline || Boolean(verdict && given !== undefined),
+            disabled: lab.offline || Boolean(lab.page?.verdict && given !== undefined),
             onchange: () => lab.send({ do: "answer", name: question.name, choice: k }),
           }),
           h("span", {}, prose(choice)),
