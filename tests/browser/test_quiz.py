@@ -39,3 +39,17 @@ def test_a_quiz_is_answered_once_and_the_player_plays(lab_page: Page):
         assert found.violations_count == 0, found.generate_report()
     quiz.scroll_into_view_if_needed()
     shoot(lab_page, "lesson-0")
+
+
+def test_a_word_is_explained_where_it_stands_by_keyboard_too(lab_page: Page):
+    panel = run_cells(lab_page, "00_gpu.ipynb", 3)
+    word = panel.locator("a[title]", has_text="warp").first
+    expect(word).to_have_attribute("title", "32 threads of a block that a GPU runs in step")
+    lab_page.keyboard.press("Shift")  # a keyboard is in use
+    word.focus()
+    said = word.evaluate("(el) => getComputedStyle(el, '::after').content")
+    assert (
+        said == '" (" attr(title) ")"'
+        or said == '" (32 threads of a block that a GPU runs in step)"'
+    )
+    shoot(lab_page, "word")

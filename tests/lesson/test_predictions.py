@@ -12,6 +12,7 @@ from benchmarks.matmuls import blocking, matmul
 from tests.widgets.programs import ADD, WINDOW, bind_both, parse, send, window_steps
 from workbench import lesson
 from workbench.diag import Fail
+from workbench.lesson.questions import QUESTIONS
 from workbench.schedule import Schedule
 from workbench.widgets import Lab, Question
 from workbench.widgets.question import NOT_SURE
@@ -221,6 +222,12 @@ def test_the_lessons_questions_have_names():
     with pytest.raises(Fail) as refused:
         lesson.question("window")
     assert str(refused.value).splitlines()[0] == "Can't find the question 'window'."
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_not_sure_is_an_answer_to_every_question(name: str):
+    choices = lesson.question(name).choices
+    assert choices[-1] == NOT_SURE and 4 <= len(set(choices)) == len(choices) <= 6
 
 
 def test_loads_are_undecided_before_the_steps():

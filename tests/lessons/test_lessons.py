@@ -16,6 +16,8 @@ from nbclient import NotebookClient
 
 import workbench as wb
 import workbench.lesson
+from workbench.lesson.questions import LESSONS as BY_LESSON
+from workbench.lesson.quizzes import QUIZZES
 from workbench.widgets import Lab, Question
 from workbench.widgets.question import NOT_SURE
 
@@ -312,6 +314,16 @@ CLICKS: dict[tuple[str, str], tuple[list[tuple[str, str, dict[str, str]]], str]]
         [("C", "cache_write", {"write_buffer_index": '"C"', "storage_scope": '"local"'})],
         "",
     ),
+    ("03_local_blocking.ipynb", "lab-split"): (
+        [
+            ("i", "split", {"factors": "[None, 2, 2]"}),
+            ("j", "split", {"factors": "[None, 2, 2]"}),
+            ("k", "split", {"factors": "[None, 2]"}),
+            ("k_1", "unroll", {}),
+            ("i_0", "reorder", {"ordered_loops": '["j_0", "i_1", "j_1", "i_2", "j_2"]'}),
+        ],
+        "",
+    ),
     ("03_local_blocking.ipynb", "lab-order"): (
         [
             ("k_0", "reorder", {"ordered_loops": '["i_2"]'}),
@@ -385,6 +397,7 @@ def test_lesson_3_has_a_lab_for_each_step_of_its_way():
         ("lab-start", "bound"),
         ("lab-init", "one-each"),
         ("lab-near", "near"),
+        ("lab-split", "split"),
         ("lab-order", "ordered"),
         ("lab-copy", "tiled"),
         ("lab-tile", "local"),
@@ -392,6 +405,28 @@ def test_lesson_3_has_a_lab_for_each_step_of_its_way():
     ):
         between = [cells[k].cell_type for k in range(ids.index(lab) + 1, ids.index(code))]
         assert set(between) <= {"markdown"}, lab
+
+
+@pytest.mark.parametrize("path", [SMALL, *LESSONS], ids=name)
+def test_something_to_do_is_never_far(path: Path):
+    """A lab, a quiz or a player within nine cells; and a prediction stands ahead of one."""
+    cells = nbformat.read(path, as_version=4).cells
+    does = [bool(re.search(r"wb\.lab\(|lesson\.(quiz|gpu)\(", cell.source)) for cell in cells]
+    places = [k for k, here in enumerate(does) if here]
+    assert max(b - a for a, b in zip(places, places[1:], strict=False)) <= 9
+    asks = [k for k, c in enumerate(cells) if c.cell_type == "markdown" and "*Predict*" in c.source]
+    assert asks and all(does[k + 1] for k in asks)
+
+
+@pytest.mark.parametrize("path", [SMALL, *LESSONS], ids=name)
+def test_a_lesson_asks_its_questions(path: Path):
+    """All that there are for it: what is not asked would never be answered in the map."""
+    code = "\n".join(
+        c.source for c in nbformat.read(path, as_version=4).cells if c.cell_type == "code"
+    )
+    quizzes = {key for key, asked in QUIZZES.items() if asked.lesson == path.stem}
+    assert set(re.findall(r'lesson\.quiz\("(\w+)"\)', code)) == quizzes
+    assert set(re.findall(r'lesson\.question\("(\w+)"\)', code)) == set(BY_LESSON[path.stem])
 
 
 def test_lesson_3_is_refused_what_it_says_is_refused(monkeypatch):

@@ -24,12 +24,11 @@ class Quiz:
     @property
     def heading(self) -> str:
         """What they are."""
-        if len(self.items) == 1:
-            return "Predict, before you run the next cell. Nothing is graded."
-        count = {2: "Two", 3: "Three"}[len(self.items)]
         if self.name.endswith("_begin"):
-            return f"{count} questions on the lessons before. Nothing is graded."
-        return f"{count} questions on programs that you have not seen. Nothing is graded."
+            return "Two questions on the lessons before. Nothing is graded."
+        if self.name.endswith("_end"):
+            return "Three questions on programs that you have not seen. Nothing is graded."
+        return "Predict, before you run the next cell. Nothing is graded."
 
     @property
     def given(self) -> list[dict[str, Any] | None]:

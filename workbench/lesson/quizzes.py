@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from workbench import target
 from workbench.insight.names import count_text
 from workbench.ir import PrimFunc
 from workbench.lesson.edge import fetching_again, idle_threads
@@ -65,7 +66,7 @@ def asked(
     text: str, code: str, truth: str, why: str, wrong: Mapping[str, str], *, cuda: bool = False
 ) -> Item:
     """A question whose choices are the truth and what is `wrong`, each with what is said of it."""
-    choices = sorted({truth, *wrong}, key=_number)
+    choices = sorted({truth, *wrong}, key=lambda choice: (_number(choice), choice))
     verdict = Verdict(truth, why, {choice: wrong[choice] for choice in wrong if choice != truth})
     return Item(text, "CUDA" if cuda else "TensorIR", code, (*choices, NOT_SURE), verdict)
 
@@ -154,6 +155,30 @@ def gpu_0() -> Sequence[Item]:
             Machine(1),
             Machine(2, room=2),
             Machine(8),
+        ),
+    )
+
+
+def room_0() -> Sequence[Item]:
+    """What more room on each multiprocessor changes."""
+    code, has = header(512, 64), Machine(2, room=2)
+    others = (Machine(2), Machine(1), Machine(8))
+    return (
+        starts(
+            "Two multiprocessors have room for two blocks each. When does block 4 start?",
+            code,
+            4,
+            8,
+            has,
+            *others,
+        ),
+        asked(
+            "How long does the whole launch take?",
+            code,
+            length(8, has),
+            "four blocks run at a time, so eight take two rounds of 4 steps.",
+            {length(8, m): f"“{length(8, m)}” would be right {_on(m)}." for m in others},
+            cuda=True,
         ),
     )
 
@@ -448,6 +473,37 @@ def real_3() -> Sequence[Item]:
     )
 
 
+def four_3() -> Sequence[Item]:
+    """What a smaller tile for each thread costs, at lesson 3's real size."""
+    start = product(1024, 1024, 1024)
+
+    def tiles(v: int, threads: int) -> PrimFunc:
+        return tiled(start, (v, v), (threads, threads), 4, copies="local")
+
+    def found(func: PrimFunc) -> str:
+        (kernel,) = kernels(func)
+        return f"{loads_each(func)}, {prod(kernel.block)} threads"
+
+    return (
+        item(
+            "4 x 4 outputs for a thread that keeps what it loads, in blocks of 64 x 64: how "
+            "many loads does that make for each output, and how many threads in a block?",
+            tiles(4, 16),
+            found,
+            lambda func: (
+                "4 + 4 elements serve 16 outputs for one k, so 8 / 16 in each of 1024 steps: twice "
+                "as many as with 8 x 8. And 64 x 64 outputs, 16 for each thread, take 256 of them."
+            ),
+            {
+                "with 8 x 8 outputs for a thread": tiles(8, 8),
+                "in blocks of 32 x 32 outputs": tiles(4, 8),
+                "with 2 x 2 outputs for a thread": tiles(2, 32),
+            },
+            seen=start,
+        ),
+    )
+
+
 def edge_3() -> Sequence[Item]:
     """What lesson 3's tiles cost over the edge."""
     start = product(8, 8, 8)
@@ -526,6 +582,50 @@ def real_4() -> Sequence[Item]:
             },
             seen=start,
         ),
+    )
+
+
+def tiles_4() -> Sequence[Item]:
+    """What decides the loads of lesson 4's candidates, and which of them does not build."""
+    start = product(1024, 1024, 1024)
+    return (
+        item(
+            "Blocks of 128 x 128 outputs fetch together. How many loads of global memory does that "
+            "make for each output?",
+            tiled(start, (8, 8), (16, 16), 8, copies="together"),
+            loads_each,
+            lambda func: "2 / 128 for each of 1024 steps of k, whatever `tile_k` is.",
+            {
+                f"with blocks of {tile * threads} x {tile * threads}": tiled(
+                    start, (tile, tile), (threads, threads), 8, copies="together"
+                )
+                for tile, threads in ((2, 8), (4, 8), (8, 8))
+            },
+            seen=start,
+        ),
+        too_large(start, ((8, 8, 8), (4, 16, 16), (8, 16, 16), (16, 16, 32))),
+    )
+
+
+def too_large(start: PrimFunc, sizes: Sequence[tuple[int, int, int]]) -> Item:
+    """Which of the sizes (outputs of a thread, threads, steps of k) takes too much for a block."""
+    takes = {
+        f"({tile}, {tile}, {threads}, {threads}, {depth})": shared_bytes(
+            tiled(start, (tile, tile), (threads, threads), depth, copies="together")
+        )
+        for tile, threads, depth in sizes
+    }
+    most = target.get("cuda").max_shared_bytes
+    (truth,) = (name for name, size in takes.items() if size > most)
+    told = {name: f"{name} takes {size:,} bytes" for name, size in takes.items()}
+    return asked(
+        f"A block may have {most // 1024} KiB of shared memory. Which of these tile sizes "
+        "(tile_local_y, tile_local_x, tile_block_y, tile_block_x, tile_k) does not build?",
+        show(start),
+        truth,
+        f"{told[truth]}, 4 for each of tile_k steps of the rows and columns of a block's outputs; "
+        f"{most // 1024} KiB are {most:,}.",
+        {name: f"{said} of the {most:,} that there are." for name, said in told.items()},
     )
 
 
@@ -615,14 +715,17 @@ class Asked:
 QUIZZES: Mapping[str, Asked] = {
     "00_gpu": Asked("00_gpu", 1, gpu_0),
     "00_end": Asked("00_gpu", 3, end_0),
+    "00_room": Asked("00_gpu", 2, room_0),
     "01_end": Asked("01_vector_add", 3, end_1),
     "02_begin": Asked("02_window_sum", 2, begin_2),
     "02_end": Asked("02_window_sum", 3, end_2),
     "03_begin": Asked("03_local_blocking", 2, begin_3),
     "03_real": Asked("03_local_blocking", 1, real_3),
+    "03_four": Asked("03_local_blocking", 1, four_3),
     "03_edge": Asked("03_local_blocking", 1, edge_3),
     "03_end": Asked("03_local_blocking", 3, end_3),
     "04_begin": Asked("04_shared_blocking", 2, begin_4),
     "04_real": Asked("04_shared_blocking", 1, real_4),
+    "04_tiles": Asked("04_shared_blocking", 2, tiles_4),
     "04_end": Asked("04_shared_blocking", 3, end_4),
 }

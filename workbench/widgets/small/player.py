@@ -8,6 +8,7 @@ from typing import Any
 
 import traitlets
 
+from workbench.widgets import static
 from workbench.widgets.small import Small, read
 
 
@@ -15,7 +16,7 @@ class Player(Small):
     """Plays `frames`, pairs of a picture as SVG and a sentence that says the same."""
 
     _esm = read("keep.js", "player.js")
-    _css = read("player.css")
+    _css = read("player.css") + static.words_style()
     kind = "player"
 
     name = traitlets.Unicode().tag(sync=True)

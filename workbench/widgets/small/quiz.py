@@ -9,6 +9,7 @@ from typing import Any
 import traitlets
 
 from workbench.diag import Fail, prose
+from workbench.widgets import static
 from workbench.widgets.asked import part
 from workbench.widgets.small import Small, read
 
@@ -21,7 +22,7 @@ class QuizView(Small):
     """
 
     _esm = read("keep.js", "quiz.js")
-    _css = read("quiz.css")
+    _css = read("quiz.css") + static.words_style()
     kind = "quiz"
 
     heading = traitlets.Unicode().tag(sync=True)

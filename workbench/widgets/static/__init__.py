@@ -7,7 +7,15 @@ from functools import cache
 from graphlib import TopologicalSorter
 from importlib.resources import files
 
-STYLES = ("theme.css", "lab.css", "program.css", "pictures.css", "costs.css", "lesson.css")
+STYLES = (
+    "theme.css",
+    "lab.css",
+    "program.css",
+    "pictures.css",
+    "costs.css",
+    "lesson.css",
+    "words.css",
+)
 STILL = ("theme.css", "pictures.css", "still.css")
 _IMPORT = re.compile(r'^import [^;]* from "\./([\w-]+\.js)";\n', re.MULTILINE)
 
@@ -47,6 +55,12 @@ def imported(name: str) -> set[str]:
 def style() -> str:
     """The style sheet."""
     return "\n".join(_read(name) for name in STYLES)
+
+
+@cache
+def words_style() -> str:
+    """The style sheet of the words that a lesson explains where they stand."""
+    return _read("words.css")
 
 
 @cache
