@@ -16,8 +16,8 @@ def solve(threads: int, sch: Schedule) -> None:
 
 
 SOLUTIONS = {
-    "odd_vector": partial(solve, 128),
+    "odd_vector": partial(solve, 64),
     "odd_vector 2": partial(solve, 32),
     "odd_vector 3": partial(solve, 32),
-    "odd_vector 4": partial(solve, 128),
+    "odd_vector 4": partial(solve, 64),
 }

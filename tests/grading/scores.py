@@ -31,11 +31,11 @@ LESSON = "01_vector_add"
 
 SOLVED = """
 (i,) = mine.get_loops("C")
-i_0, i_1 = mine.split(i, factors=[None, 128])
+i_0, i_1 = mine.split(i, factors=[None, 64])
 mine.bind(i_0, "blockIdx.x")
 mine.bind(i_1, "threadIdx.x")
 """
-HALF = SOLVED.replace("128", "8")  # right, enough blocks, few idle; but no whole warps
+HALF = SOLVED.replace("64", "8")  # right, enough blocks, few idle; but no whole warps
 WARNING = f"{SOLVED}mine.compute_at(mine.cache_read('C', 0, 'shared'), i_1)\nwb.build(mine)\n"
 
 
@@ -77,7 +77,7 @@ def clicks(folder: Path) -> tuple[Path, str]:
         patch.chdir(folder)
         exercise = lesson.exercise("odd_vector")
         mine = exercise.schedule()
-        bind_both(wb.lab(mine), "[None, 128]")
+        bind_both(wb.lab(mine), "[None, 64]")
         assert mine.history.kept_in is not None
         return mine.history.kept_in, exercise.check(mine).steps
 

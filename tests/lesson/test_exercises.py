@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Callable
@@ -91,15 +92,16 @@ def bound_sum(sch: Schedule) -> None:
 
 
 WARPS = "32 to 256 threads in a block, a multiple of 32"
-BLOCKS = "at least 4 blocks"
+BLOCKS, MANY = "at least 4 blocks", "at least 16 blocks"
 EACH = "a thread for each cell, at most 24 idle"
 
 WRONG: list[tuple[str, str, Callable[[Schedule], None], str]] = [
     ("odd_vector", "nothing done", lambda sch: None, RESULT),
     ("odd_vector", "too few threads", lambda sch: bound(sch, [None, 8]), WARPS),
     ("odd_vector", "no whole warps", lambda sch: bound(sch, [8, 125]), WARPS),
-    ("odd_vector", "one block", one_block, BLOCKS),
-    ("odd_vector", "three blocks", lambda sch: bound(sch, [3, 352]), BLOCKS),
+    ("odd_vector", "one block", one_block, MANY),
+    ("odd_vector", "three blocks", lambda sch: bound(sch, [3, 352]), MANY),
+    ("odd_vector", "the split of the lesson", lambda sch: bound(sch, [None, 128]), MANY),
     ("odd_vector", "idle threads", lambda sch: bound(sch, [16, 128]), EACH),
     ("odd_vector", "half of the threads idle", lambda sch: bound(sch, [8, 128, 2]), EACH),
     ("odd_vector", "two cells a thread", lambda sch: bound(sch, [4, 128, 2]), EACH),
@@ -216,6 +218,23 @@ def test_hints_go_from_a_question_to_a_step_and_not_to_the_solution(name: str):
     assert factors and not [f for f in factors for hint in exercise.hints if f in hint]
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_an_exercise_can_be_done_in_its_lab_and_another_as_code_only(name: str):
+    """The lab offers at once every verb that a solution takes; the second exercise has no lab."""
+    exercise = lesson.exercise(name)
+    mine = exercise.schedule()
+    exercise.solution(mine)
+    notebook = json.loads((ROOT / "lessons" / f"{exercise.lesson}.ipynb").read_text("utf-8"))
+    cells = {cell["id"]: "".join(cell["source"]) for cell in notebook["cells"]}
+    (offered,) = re.findall(r"actions=(\[[^\]]*\])", cells["exercise-lab"])
+    assert {step.verb for step in mine.trace} <= set(json.loads(offered))
+    assert f'lesson.exercise("{name}", variant=2)' in cells["code-task"]
+    ids = [*cells]
+    between = ids[ids.index("code-task") : ids.index("code-check") + 1]
+    assert between == ["code-task", "code-start", "code-check"]
+    assert not [cell for cell in between if "wb.lab" in cells[cell]]
+
+
 def test_solutions_can_be_switched_off(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("WORKBENCH_CLASS", "1")
     with pytest.raises(Fail) as refused:
@@ -296,12 +315,12 @@ def test_a_lab_is_checked_where_it_stands(tmp_path: Path, monkeypatch):
     exercise = lesson.exercise("odd_vector")
     mine = exercise.schedule()
     lab = wb.lab(mine)
-    bind_both(lab, "[None, 128]")
+    bind_both(lab, "[None, 64]")
     assert exercise.check(lab)
     lab.at = 1
     assert not exercise.check(lab)
-    bound(mine, [None, 64])  # steps as code, and then a lab
-    assert exercise.check(wb.lab(mine)).rows[1].found == "64 threads"
+    bound(mine, [None, 32])  # steps as code, and then a lab
+    assert exercise.check(wb.lab(mine)).rows[1].found == "32 threads"
 
 
 def said(name: str, steps: Callable[[Schedule], None], goal: str) -> tuple[str, str]:

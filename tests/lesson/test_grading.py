@@ -130,17 +130,17 @@ def test_a_wasteful_schedule_is_told_so_in_the_report_and_nowhere_else(capfd):
 
 def test_steps_as_code_are_named(exercise: Exercise):
     mine = exercise.schedule()
-    bound(mine, [None, 128])
+    bound(mine, [None, 64])
     report = exercise.check(mine)
     assert str(report).splitlines()[-4:] == [
         "Graded: the 3 steps taken as code.",
-        "  1. split(i, factors=[None, 128])",
+        "  1. split(i, factors=[None, 64])",
         '  2. bind(i_0, "blockIdx.x")',
         '  3. bind(i_1, "threadIdx.x")',
     ]
 
 
-def clicked(exercise: Exercise, factors: str = "[None, 128]") -> Schedule:
+def clicked(exercise: Exercise, factors: str = "[None, 64]") -> Schedule:
     """The schedule of a notebook in which the steps were taken in a lab that is told no file."""
     mine = exercise.schedule()
     bind_both(wb.lab(mine), factors)
@@ -151,7 +151,7 @@ CODE = """\
 mine.goto("start")
 C = mine.get_block("C")
 i, = mine.get_loops(C)
-i_0, i_1 = mine.split(i, factors=[None, 128])
+i_0, i_1 = mine.split(i, factors=[None, 64])
 mine.bind(i_0, "blockIdx.x")
 mine.bind(i_1, "threadIdx.x")"""
 
@@ -173,7 +173,7 @@ def test_clicked_steps_are_kept_found_again_and_written_down_as_code(
 def test_the_lab_of_an_exercise_has_its_steps_as_the_lines_to_hand_in(exercise: Exercise):
     """The same that the check writes down; a lab of anything else has none."""
     lab = wb.lab(exercise.schedule())
-    bind_both(lab, "[None, 128]")
+    bind_both(lab, "[None, 64]")
     assert lab.session.page["taken"] == CODE == exercise.check(lab).steps
     lab.at = 0
     assert lab.session.page["taken"] == ""
@@ -200,14 +200,14 @@ def test_steps_as_code_come_first(exercise: Exercise):
     assert report.notes[0].startswith("The lab's own steps, kept in my-work/")
     mine.goto("start")
     assert exercise.check(mine)
-    bound(mine, [None, 128])
+    bound(mine, [None, 64])
     assert exercise.check(mine).notes == ()
 
 
 def test_a_lab_that_was_taken_back_to_the_start_has_no_steps(exercise: Exercise):
     mine = exercise.schedule()
     lab = wb.lab(mine)
-    bind_both(lab, "[None, 128]")
+    bind_both(lab, "[None, 64]")
     lab.at = 0
     report = exercise.check(mine)
     assert repr(report) == "0.0" and "json stands at its start" in str(report)
@@ -220,7 +220,7 @@ def test_a_damaged_file_is_told_and_costs_code_nothing(text: str, exercise: Exer
     mine.history.kept_in.write_text(text)
     report = exercise.check(mine)
     assert repr(report) == "0.0" and "Can't read the steps kept in my-work/" in str(report)
-    bound(mine, [None, 128])
+    bound(mine, [None, 64])
     assert exercise.check(mine)
 
 
@@ -230,14 +230,14 @@ def test_steps_that_a_lab_took_beside_a_damaged_file_are_found(exercise: Exercis
     assert mine.history.kept_in is not None
     mine.history.kept_in.parent.mkdir()
     mine.history.kept_in.write_text("{")
-    bind_both(wb.lab(mine), "[None, 128]")
+    bind_both(wb.lab(mine), "[None, 64]")
     assert exercise.check(mine) and exercise.check(exercise.schedule())
 
 
 def test_a_file_of_another_program_holds_no_steps_of_this(exercise: Exercise):
     mine = exercise.schedule()
     other = another_program()
-    bound(other, [None, 128])
+    bound(other, [None, 64])
     assert mine.history.kept_in is not None
     mine.history.kept_in.parent.mkdir()
     other.save(mine.history.kept_in)

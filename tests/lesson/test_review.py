@@ -32,7 +32,7 @@ def worked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     quiz._handle_custom_msg({"do": "answer", "item": 1, "choice": 2}, [])
     exercise = lesson.exercise("odd_vector")
     mine = exercise.schedule()
-    mine.split("i", factors=[None, 128])
+    mine.split("i", factors=[None, 64])
     mine.bind("i_0", "blockIdx.x")
     mine.bind("i_1", "threadIdx.x")
     exercise.check(mine)

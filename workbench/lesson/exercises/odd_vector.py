@@ -30,8 +30,8 @@ def made(length: int, key: str) -> Exercise:
                 "256.",
             ),
             Goal(
-                at_least_blocks(4),
-                hint="Make the first factor 4 or more (None works it out) and bind it to "
+                at_least_blocks(16),
+                hint="Make the first factor 16 or more (None works it out) and bind it to "
                 "blockIdx.x.",
             ),
             Goal(
