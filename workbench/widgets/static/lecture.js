@@ -17,7 +17,8 @@ export function lecture(lab, root, draw) {
     event.stopPropagation();
     const { name, choices } = lab.question;
     // what was said was said in the room; nothing is shown of a question without an answer
-    if (!(name in lab.answers)) lab.send({ do: "answer", name, choice: choices.length - 1 });
+    const open = !lab.offline && !(name in lab.answers);
+    if (open) lab.send({ do: "answer", name, choice: choices.length - 1 });
     veil(false);
   };
   document.addEventListener("fullscreenchange", onScreen);
