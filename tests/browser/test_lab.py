@@ -250,8 +250,7 @@ def test_branches_compare_and_more(lab_page: Page):
 
 
 def test_a_comparison_and_the_step_shown_come_into_view(lab_page: Page):
-    run_cells(lab_page, "04_shared_blocking.ipynb", 6)
-    lab = lab_page.locator(".wb-lab", has_text="decompose_reduction").first
+    lab = run_cells(lab_page, "04_shared_blocking.ipynb", 6).locator(".wb-lab").first
     lab.scroll_into_view_if_needed()
     here = lab.locator(".wb-step[aria-current]")
     list_box, box = lab.locator(".wb-steps").bounding_box(), here.bounding_box()

@@ -281,7 +281,9 @@ def test_an_answer_that_cannot_be_pickled_is_a_failure(worker: Worker):
 
 
 def test_what_is_no_answer_is_a_death():
-    worker = Worker([sys.executable, "-c", "print('hello', flush=True); input(); input()"])
+    worker = Worker(
+        [sys.executable, "-c", "print('hello', flush=True); import sys; sys.stdin.buffer.read()"]
+    )
     with pytest.raises(WorkerDied, match=r"its answer cannot be read: .*UnpicklingError"):
         worker.ask(Hello(), 30)
 
@@ -377,6 +379,8 @@ def test_the_worker_does_not_outlive_the_notebook(end: str):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 def test_a_fork_has_a_worker_of_its_own():
     with notebook(
+        "import warnings\n"
+        "warnings.simplefilter('ignore', DeprecationWarning)\n"  # 3.12 warns of fork and threads
         "pids = [worker.pid]\n"
         "child = os.fork()\n"
         "right = bool((ask().outputs[0] == [0, 2, 4]).all())\n"

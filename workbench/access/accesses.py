@@ -31,7 +31,7 @@ from workbench.ir import (
 L = TypeVar("L")  # what the asker knows of a loop: the loop itself, or what `insight` tells of it
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@dataclass(frozen=True, eq=False)  # up to Python 3.12.3, no weak references to a generic's slots
 class Access(Generic[L]):
     """The box of `buffer` that `node`, a load, a store or a block, touches each time it runs.
 

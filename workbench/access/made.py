@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
-from weakref import WeakKeyDictionary
+from typing import Any
 
 from workbench import arith
 from workbench.access.accesses import Access, accesses
@@ -29,6 +29,7 @@ from workbench.ir import (
     Var,
     binary,
     const,
+    remembered,
     structural_equal,
     substitute,
     walk,
@@ -152,9 +153,6 @@ class Filled:
     own: Bounds
 
 
-_filled: WeakKeyDictionary[Stmt, dict[object, list[Filled]]] = WeakKeyDictionary()
-
-
 def filled(unit: Unit, buffer: Buffer, dom: Bounds) -> list[Filled]:
     """The boxes of `buffer` of which `unit` writes every cell, while its own loops run.
 
@@ -162,8 +160,8 @@ def filled(unit: Unit, buffer: Buffer, dom: Bounds) -> list[Filled]:
     """
     if unit.block and not writes_all(unit.block, buffer):
         return []
-    known = _filled.setdefault(unit.stmt, {})
-    key = unit.loops, unit.conditions, buffer, frozenset(dom.items())
+    known: dict[Any, list[Filled]] = remembered(unit.stmt)
+    key = "filled", unit.loops, unit.conditions, buffer, frozenset(dom.items())
     if key not in known:
         found = [_whole(one, dom) for one in of_unit(unit, buffer, "write", {})]
         known[key] = [one for one in found if one is not None]
@@ -324,18 +322,17 @@ def _told_by_cell(
 
 # --- what a block surely writes -------------------------------------------------------------------
 
-_sure: WeakKeyDictionary[Block, dict[Buffer, bool]] = WeakKeyDictionary()
-
 
 def writes_all(block: Block, buffer: Buffer) -> bool:
     """Whether each instance of `block` is proved to store every cell of `buffer` that it declares.
 
     A store under an `if` may leave its cell as it was.
     """
-    known = _sure.setdefault(block, {})
-    if buffer not in known:
-        known[buffer] = _writes_all(block, buffer)
-    return known[buffer]
+    known: dict[Any, bool] = remembered(block)
+    key = "writes all", buffer
+    if key not in known:
+        known[key] = _writes_all(block, buffer)
+    return known[key]
 
 
 def _writes_all(block: Block, buffer: Buffer) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from functools import cached_property
 from math import gcd
-from weakref import WeakKeyDictionary
+from typing import Any
 
 from workbench import arith
 from workbench.ir import (
@@ -28,6 +28,7 @@ from workbench.ir import (
     Var,
     const,
     free_vars,
+    remembered,
     stores,
     substitute,
     walk,
@@ -104,6 +105,14 @@ class Unit:
         own = self.predicate
         return self.conditions if own is TRUE else (*self.conditions, own)
 
+    @cached_property
+    def used(self) -> set[Var]:
+        """The variables that say what it does: in its bindings and its conditions."""
+        told: list[Node] = [*(self.values.values() or [self.stmt]), *self.holds]
+        dom = arith.loop_bounds(self.loops)  # (i * 4 + j) // 4 uses no j
+        short = (arith.simplify(e, dom) if isinstance(e, Expr) else e for e in told)
+        return {v for value in short for v in free_vars(value)}
+
     @property
     def loads(self) -> list[BufferLoad]:
         """What it loads of `reads`, after what says whether it runs."""
@@ -153,7 +162,6 @@ def same_cell(a: Cell, b: Cell) -> bool:
 
 
 _Buffers = tuple[Set[Buffer], Set[Buffer], Set[Buffer]]
-_touched_in: WeakKeyDictionary[Node, _Buffers] = WeakKeyDictionary()
 
 
 def _in_order(buffers: Iterable[Buffer]) -> Set[Buffer]:
@@ -176,14 +184,15 @@ def _buffers(node: Node) -> _Buffers:
 
     Each instance of such a block has its own.
     """
-    found = _touched_in.get(node)
+    known = remembered(node)
+    found: _Buffers | None = known.get("buffers")
     if found is None:
         nodes = list(walk(node))
         loads = _in_order(n.buffer for n in nodes if isinstance(n, BufferLoad))
         written = _in_order(store.buffer for store in stores(node))
         blocks = (n for n in nodes if isinstance(n, Block))
         private = _in_order(buffer for block in blocks for buffer in block.alloc_buffers)
-        found = _touched_in[node] = loads, written, private
+        found = known["buffers"] = loads, written, private
     return found
 
 
@@ -223,20 +232,17 @@ def opened(unit: Unit) -> Iterator[Unit]:
 
 # --- facts of a block, whatever loops run it -----------------------------------------------------
 
-_overlaps: WeakKeyDictionary[Block, dict[frozenset[Var], bool | arith.Counterexample]] = (
-    WeakKeyDictionary()
-)
-
 
 def writes_apart(block: Block, fixed: frozenset[Var] = frozenset()) -> bool | arith.Counterexample:
     """Whether different spatial iterations of `block` write different cells; proved where True.
 
     The iterators in `fixed` are the same in both.
     """
-    known = _overlaps.setdefault(block, {})
-    if fixed not in known:
-        known[fixed] = _writes_apart(block, fixed)
-    return known[fixed]
+    known: dict[Any, bool | arith.Counterexample] = remembered(block)
+    key = "writes apart", fixed
+    if key not in known:
+        known[key] = _writes_apart(block, fixed)
+    return known[key]
 
 
 def _writes_apart(block: Block, fixed: frozenset[Var]) -> bool | arith.Counterexample:
@@ -342,18 +348,17 @@ def terms(expr: Expr) -> Iterator[tuple[Expr, int]]:
 
 # --- what a statement touches of one buffer ------------------------------------------------------
 
-_boxes: WeakKeyDictionary[Stmt, dict[tuple[Buffer, str], Box | None]] = WeakKeyDictionary()
-
 
 def touched(stmt: Stmt, buffer: Buffer, kind: str) -> Box | None:
     """The box of `buffer` that `stmt` reads or writes, in the variables free in `stmt`.
 
     Remembered, since statements are shared between programs.
     """
-    known = _boxes.setdefault(stmt, {})
-    if (buffer, kind) not in known:
-        known[buffer, kind] = _touched(stmt, buffer, kind)
-    return known[buffer, kind]
+    known: dict[Any, Box | None] = remembered(stmt)
+    key = "touched", buffer, kind
+    if key not in known:
+        known[key] = _touched(stmt, buffer, kind)
+    return known[key]
 
 
 def _touched(stmt: Stmt, buffer: Buffer, kind: str) -> Box | None:
@@ -374,9 +379,6 @@ def _touched(stmt: Stmt, buffer: Buffer, kind: str) -> Box | None:
     return found
 
 
-_proved: WeakKeyDictionary[Range, dict[tuple[Range, int, object], bool]] = WeakKeyDictionary()
-
-
 def inside(needed: Box, made: Box, shape: tuple[int, ...], dom: Bounds) -> bool:
     """Whether the box `needed`, as far as it is in `shape`, is proved to be inside `made`.
 
@@ -387,8 +389,8 @@ def inside(needed: Box, made: Box, shape: tuple[int, ...], dom: Bounds) -> bool:
 
 def _in_range(needed: Range, made: Range, size: int, dom: Bounds) -> bool:
     used = {v for r in (needed, made) for v in free_vars(r)}
-    known = _proved.setdefault(needed, {})
-    key = made, size, frozenset((v, dom[v]) for v in used if v in dom)
+    known: dict[Any, bool] = remembered(needed)
+    key = "in range", made, size, frozenset((v, dom[v]) for v in used if v in dom)
     if key not in known:
         end = made.min + made.extent
         known[key] = (

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from typing import Any
 
 from workbench import arith
 from workbench.access.units import Bounds, Unit, units
-from workbench.ir import Buffer, Const, For, PrimFunc, SeqStmt, Stmt
+from workbench.ir import Buffer, Const, For, PrimFunc, SeqStmt, Stmt, remembered
 from workbench.ir.places import Places, places
 
 
@@ -71,11 +72,14 @@ def extent_of(loop: For) -> int:
 
 
 def nests(func: PrimFunc) -> list[Nest]:
-    """The kernels of `func`, in the order of their launches."""
-    body = func.root.body
-    known = places(func)
-    stmts = body.stmts if isinstance(body, SeqStmt) else (body,)
-    return [Nest(stmt, known) for stmt in stmts]
+    """The kernels of `func`, in the order of their launches; remembered with what they know."""
+    kept: dict[Any, list[Nest]] = remembered(func)
+    if "nests" not in kept:
+        body = func.root.body
+        known = places(func)
+        stmts = body.stmts if isinstance(body, SeqStmt) else (body,)
+        kept["nests"] = [Nest(stmt, known) for stmt in stmts]
+    return kept["nests"]
 
 
 def nest_of(func: PrimFunc, loop: For) -> Nest:

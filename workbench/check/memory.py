@@ -16,7 +16,6 @@ from workbench.access.units import Unit, opened, touched, units
 from workbench.check.conflict import in_any_turn
 from workbench.check.finding import Finding
 from workbench.check.kernels import Nest, touching
-from workbench.check.waste import used_variables
 from workbench.ir import (
     BlockRealize,
     Buffer,
@@ -136,14 +135,15 @@ def turn_errors(nest: Nest) -> Iterator[Finding]:
     A block that is in an earlier turn would write over what another one wrote in a later turn.
     """
     for unit in nest.units:
-        sharing, repeats = nest.doers(unit, "blockIdx")
-        idle = [one for one in sharing if one.loop_var not in used_variables(unit)]
-        repeats *= prod(nest.size(loop.thread or "") for loop in idle)
-        if repeats == 1 or unit.accumulates:
+        if unit.accumulates or all(buffer.scope != "global" for buffer in unit.writes):
             continue  # updates that all do are an error of their own
-        for part in opened(unit):
-            loop, buffer = _written_again(part), next(iter(part.writes))
-            if loop is not None and buffer.scope == "global":
+        sharing, repeats = nest.doers(unit, "blockIdx")
+        idle = [one for one in sharing if one.loop_var not in unit.used]
+        repeats *= prod(nest.size(loop.thread or "") for loop in idle)
+        for part in opened(unit) if repeats > 1 else ():
+            buffer = next(iter(part.writes))
+            loop = _written_again(part) if buffer.scope == "global" else None
+            if loop is not None:
                 name = loop.loop_var.name
                 yield Finding(
                     "error",
@@ -160,7 +160,7 @@ def turn_errors(nest: Nest) -> Iterator[Finding]:
 def _written_again(part: Unit) -> For | None:
     """A loop in whose turns the statement may write one cell with different values."""
     loops = [loop for loop in part.loops if loop.thread is None]
-    dom, used = arith.loop_bounds(part.loops), used_variables(part)
+    dom, used = arith.loop_bounds(part.loops), part.used
     for k, loop in enumerate(loops):
         changed = {buffer for unit in units(loop.body) for buffer in unit.writes}
         alike = loop.loop_var not in used and part.reads.isdisjoint(changed)

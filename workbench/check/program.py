@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from weakref import WeakKeyDictionary
+from typing import Any
 
 from workbench.access.units import Unit
 from workbench.check.conflict import Doers, refuse_conflict
@@ -19,9 +19,9 @@ from workbench.check.memory import (
     turn_errors,
 )
 from workbench.check.threads import axis_errors
-from workbench.check.waste import used_variables, waste
+from workbench.check.waste import waste
 from workbench.diag import Refusal
-from workbench.ir import Buffer, For, Node, PrimFunc, free_vars
+from workbench.ir import Buffer, For, Node, PrimFunc, free_vars, remembered
 from workbench.script.writer import string
 from workbench.target import Target
 
@@ -40,21 +40,19 @@ def check_program(func: PrimFunc, target: Target) -> list[Finding]:
     return errors or [finding for nest in kernels for finding in waste(nest)]
 
 
-_HAZARDS: WeakKeyDictionary[PrimFunc, dict[int, tuple[Finding, ...]]] = WeakKeyDictionary()
-
-
 def _hazards(func: PrimFunc, number: int, nest: Nest) -> tuple[Finding, ...]:
     """Where those who run the `number`-th nest get in each other's way, on whichever target.
 
     Worked out once: it is most of the work, and each target and each note of a lab asks for it.
     """
-    known = _HAZARDS.setdefault(func, {})
-    if number not in known:
+    known: dict[Any, tuple[Finding, ...]] = remembered(func)
+    key = "hazards", number
+    if key not in known:
         found = [*_conflicts(func, nest), *_repeated_updates(func, nest)]
         found += [*instance_errors(nest), *private_errors(func, nest)]
         found += [*scratch_errors(nest), *turn_errors(nest), *overwriting_errors(nest)]
-        known[number] = tuple(found)
-    return known[number]
+        known[key] = tuple(found)
+    return known[key]
 
 
 def check_limits(func: PrimFunc, target: Target) -> list[Finding]:
@@ -144,7 +142,7 @@ def _repeated_updates(func: PrimFunc, nest: Nest) -> Iterator[Finding]:
             )
             for kind in kinds:
                 sharing, repeats = nest.doers(unit, kind)
-                idle = [loop for loop in sharing if loop.loop_var not in used_variables(unit)]
+                idle = [loop for loop in sharing if loop.loop_var not in unit.used]
                 for loop in idle:
                     repeats *= nest.size(loop.thread or "")
                 if repeats > 1:

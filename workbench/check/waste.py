@@ -10,7 +10,7 @@ from workbench.access.units import Unit
 from workbench.arith.evaluate import compiled
 from workbench.check.finding import Finding
 from workbench.check.kernels import Nest, extent_of
-from workbench.ir import TRUE, Buffer, Expr, For, Node, Var, free_vars
+from workbench.ir import TRUE, Buffer, For, free_vars
 from workbench.script.writer import string
 
 
@@ -27,7 +27,7 @@ def _repeated_work(nest: Nest, unit: Unit) -> Iterator[Finding]:
     buffer = next((b for b in unit.writes if b.scope != "local"), None)
     if buffer is None or unit.accumulates:
         return
-    used = used_variables(unit)
+    used = unit.used
     sharing, repeats = nest.doers(unit, "threadIdx")
     shares = [loop for loop in sharing if loop.loop_var in used]
     repeats *= prod(extent_of(loop) for loop in sharing if loop not in shares)
@@ -79,14 +79,6 @@ def _how_to_share(nest: Nest, inner: list[For], shares: list[For]) -> str:
     )
 
 
-def used_variables(unit: Unit) -> set[Var]:
-    """The loop variables that say what a unit does: in its bindings and its conditions."""
-    told: list[Node] = [*(unit.values.values() or [unit.stmt]), *unit.holds]
-    dom = arith.loop_bounds(unit.loops)  # (i * 4 + j) // 4 uses no j
-    short = (arith.simplify(e, dom) if isinstance(e, Expr) else e for e in told)
-    return {v for value in short for v in free_vars(value)}
-
-
 def _early_copy(nest: Nest, unit: Unit) -> Iterator[Finding]:
     """A copy of a reduction's result that is made after each step, not after the last."""
     if unit.accumulates:
@@ -95,8 +87,7 @@ def _early_copy(nest: Nest, unit: Unit) -> Iterator[Finding]:
         if not (source.writes & unit.reads) or not source.bound("reduce"):
             continue
         steps = [loop for loop in _reduce_loops(source) if loop in unit.loops]
-        used = used_variables(unit)
-        idle = [loop for loop in steps if loop.loop_var not in used]
+        idle = [loop for loop in steps if loop.loop_var not in unit.used]
         times = prod(extent_of(loop) for loop in idle)
         if times == 1:
             continue

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
-from weakref import WeakKeyDictionary
 
 from workbench.access import accesses as access
 from workbench.access.units import Unit
@@ -15,7 +14,6 @@ from workbench.ir import (
     Expr,
     For,
     Kernel,
-    Node,
     PrimFunc,
     SeqStmt,
     Stmt,
@@ -23,6 +21,7 @@ from workbench.ir import (
     binary,
     const,
     free_vars,
+    remembered,
     walk,
 )
 from workbench.ir.places import places
@@ -44,18 +43,17 @@ class Loop:
 
 Access: TypeAlias = "access.Access[Loop]"
 
-_CACHE: WeakKeyDictionary[Node, tuple[Access, ...]] = WeakKeyDictionary()
-
 
 def accesses(program: PrimFunc | Kernel) -> tuple[Access, ...]:
     """Every access of `program` in program order; loads come before the store they feed.
 
     All threads of a launch run each statement of its nest, whether or not it uses their index.
     """
-    if program not in _CACHE:
+    known: dict[Any, tuple[Access, ...]] = remembered(program)
+    if "accesses" not in known:
         found = _of_kernel(program) if isinstance(program, Kernel) else _of_func(program)
-        _CACHE[program] = tuple(found)
-    return _CACHE[program]
+        known["accesses"] = tuple(found)
+    return known["accesses"]
 
 
 def kind_of(access: Access) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from weakref import WeakKeyDictionary
+from typing import Any
 
 from workbench.access.accesses import by_buffer
 from workbench.check.kernels import extent_of
@@ -29,6 +29,7 @@ from workbench.ir import (
     Node,
     children,
     dtypes,
+    remembered,
 )
 
 
@@ -64,18 +65,16 @@ class Counts:
     kind: Kind = "emulated"
 
 
-_CACHE: WeakKeyDictionary[Kernel, Counts] = WeakKeyDictionary()
-
-
 def counts(kernels: Sequence[Kernel]) -> Counts:
     """Exact counts over all launches of `kernels`.
 
     A condition that depends on data counts as if it held. Raises nothing.
     """
     if len(kernels) == 1:
-        if kernels[0] not in _CACHE:
-            _CACHE[kernels[0]] = _added(kernels)
-        return _CACHE[kernels[0]]
+        known: dict[Any, Counts] = remembered(kernels[0])
+        if "counts" not in known:
+            known["counts"] = _added(kernels)
+        return known["counts"]
     return _added(kernels)
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import NamedTuple, TypeAlias
-from weakref import WeakKeyDictionary
+from typing import Any, NamedTuple, TypeAlias
 
 from workbench.insight.accesses import Access, Loop, accesses, kind_of
 from workbench.insight.cells import Touched, touched, union
 from workbench.insight.names import count_text, region_text
 from workbench.insight.page import Kind, Point, Region, Table
 from workbench.insight.spread import spread
-from workbench.ir import Buffer, PrimFunc, Var, free_vars
+from workbench.ir import Buffer, PrimFunc, Var, free_vars, remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,17 +202,16 @@ class _Parts(NamedTuple):
     sliding: dict[frozenset[str], Tiles]
 
 
-_PARTS: WeakKeyDictionary[PrimFunc, _Parts] = WeakKeyDictionary()
-
-
 def _parts(func: PrimFunc) -> _Parts:
     """The parts of `func`, worked out once: a slider asks for many selections."""
-    if func not in _PARTS:
+    known: dict[Any, _Parts] = remembered(func)
+    if "tiles" not in known:
         found = accesses(func)
         keys = _keys(found)
         written = {access.buffer.name for access in found if access.writes}
-        _PARTS[func] = _Parts(found, keys, _moved(found, keys), _copies(found), written, {})
-    return _PARTS[func]
+        moved = _moved(found, keys)
+        known["tiles"] = _Parts(found, keys, moved, _copies(found), written, {})
+    return known["tiles"]
 
 
 def _of_steps(

@@ -51,6 +51,7 @@ from workbench.ir.nodes import (
     meet,
     number_like,
     plain_number,
+    remembered,
     seq,
 )
 from workbench.ir.verify import VerifyError, verify
@@ -120,6 +121,7 @@ __all__ = [
     "meet",
     "number_like",
     "plain_number",
+    "remembered",
     "seq",
     "verify",
     "VerifyError",

@@ -55,9 +55,30 @@ LOOP_KINDS = ("serial", "parallel", "vectorized", "unrolled", "thread_binding")
 THREAD_AXES = tuple(f"{unit}Idx.{axis}" for unit in ("block", "thread") for axis in "xyz")
 
 
+class _Remembering:
+    """A place in each node for what is found out about it."""
+
+    __slots__ = ("_remembered",)
+
+    _remembered: dict[Any, Any]
+
+
 @node
-class Node:
+class Node(_Remembering):
     """What expressions, statements and the rest have in common: nothing but being a node."""
+
+
+def remembered(about: Node) -> dict[Any, Any]:
+    """What has been found out about a node, by names that those who found it out agree on.
+
+    It goes when the node goes, even where it leads back to the node: a table with weak keys would
+    keep both for ever.
+    """
+    try:
+        return about._remembered
+    except AttributeError:
+        object.__setattr__(about, "_remembered", {})
+        return about._remembered
 
 
 # --- expressions ---------------------------------------------------------------------------------

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TypeVar
-from weakref import WeakKeyDictionary
+from typing import Any, TypeVar
 
 from workbench.ir.nodes import (
     Block,
@@ -19,6 +18,7 @@ from workbench.ir.nodes import (
     SeqStmt,
     Stmt,
     Var,
+    remembered,
     seq,
 )
 from workbench.ir.visit import rebuild
@@ -137,15 +137,12 @@ class Places:
         return rebuild(self.func, visit)
 
 
-_known: WeakKeyDictionary[PrimFunc, Places] = WeakKeyDictionary()
-
-
 def places(func: PrimFunc) -> Places:
     """The places of `func`, worked out once a program."""
-    found = _known.get(func)
-    if found is None:
-        found = _known[func] = Places(func)
-    return found
+    known: dict[Any, Places] = remembered(func)
+    if "places" not in known:
+        known["places"] = Places(func)
+    return known["places"]
 
 
 def inner(stmt: Stmt) -> tuple[Stmt, ...]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
-from typing import TypeAlias
-from weakref import WeakKeyDictionary
+from typing import Any, TypeAlias
 
 from workbench import arith
 from workbench.access.counters import Bounds, counted, put, variables
@@ -19,6 +18,7 @@ from workbench.ir import (
     Expr,
     Range,
     Var,
+    remembered,
     substitute,
 )
 from workbench.schedule.bindings import conjuncts
@@ -45,14 +45,11 @@ def exact(region: BufferRegion, realize: BlockRealize, inner: Bounds, dom: Bound
 
     Cells beyond the domains of the block's iterators count as there: nobody reads them.
     """
-    known = _exact.setdefault(realize, {})
-    key = region, frozenset(inner.items()), frozenset(dom.items())
+    known: dict[Any, Box | None] = remembered(realize)
+    key = "exact", region, frozenset(inner.items()), frozenset(dom.items())
     if key not in known:
         known[key] = _exact_box(region, realize, inner, dom)
     return known[key]
-
-
-_exact: WeakKeyDictionary[BlockRealize, dict[object, Box | None]] = WeakKeyDictionary()
 
 
 def _exact_box(

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
-from weakref import WeakKeyDictionary
 
 from workbench.diag import Fail
-from workbench.ir import PrimFunc
+from workbench.ir import PrimFunc, remembered
 
 R = TypeVar("R")
-_known: WeakKeyDictionary[PrimFunc, dict[Hashable, Any]] = WeakKeyDictionary()
 
 
 def memo(func: PrimFunc, name: Hashable, make: Callable[[], R]) -> R:
     """What `make` returns for `func` under `name`, made once; a refusal is raised again."""
-    known = _known.setdefault(func, {})
+    known: dict[Hashable, Any] = remembered(func).setdefault("lab", {})
     if name not in known:
         try:
             known[name] = make()
@@ -29,4 +27,4 @@ def memo(func: PrimFunc, name: Hashable, make: Callable[[], R]) -> R:
 
 def is_known(func: PrimFunc, name: Hashable) -> bool:
     """Whether that was made, or refused, already."""
-    return name in _known.get(func, {})
+    return name in remembered(func).get("lab", {})
