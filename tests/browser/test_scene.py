@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page
 from tests.draw.sliding import PROGRAMS, drawn, other, sliders
 from workbench import draw
 from workbench.draw import Picture, Rect, Words, placed
-from workbench.draw.scene import slices
+from workbench.draw.scene import moving, slices
 
 SELECTIONS = 1000
 DRAW = """
@@ -57,12 +57,6 @@ def shapes(picture: Picture, select: dict[str, int]) -> list[list[list[Any]]]:
         moved = [new for old, new in zip(strip.shapes, there.shapes, strict=True) if moving(old)]
         made.append([_shape(shape) for shape in moved])
     return made
-
-
-def moving(shape: object) -> bool:
-    return isinstance(shape, Rect | Words) and bool(
-        shape.slide is not None or getattr(shape, "parts", ())
-    )
 
 
 def _shape(shape: Any) -> list[Any]:

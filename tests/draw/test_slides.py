@@ -6,9 +6,11 @@ import random
 
 import pytest
 
+from benchmarks.matmuls import small_branches
 from tests.draw.sliding import PROGRAMS, alike, drawn, other, sliders
-from workbench import draw
+from workbench import draw, insight, script
 from workbench.draw.scene import placed
+from workbench.ir import PrimFunc
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -27,6 +29,34 @@ def test_what_slides_is_where_it_is_drawn_anew(name: str):
                 assert alike(placed(strip, there), fresh) == []
             slid += 1
     assert slid > 3 or name == "tail"
+
+
+def test_beside_the_step_before_too_it_is_where_it_is_drawn_anew():
+    """Where a step gave blocks other cells, what is hatched may be there for one, or elsewhere."""
+    rng = random.Random(0)
+    slid = 0
+    for node in small_branches().history:
+        for select in sliders(node.func, rng, 4 if node.parent else 0):
+            picture = draw.picture_of(node.func, "tiles", select=select, before=node.before)
+            there = other(picture, rng)
+            if not there:
+                continue
+            anew = draw.picture_of(node.func, "tiles", select=there, before=node.before)
+            for strip, fresh in zip(picture.strips, anew.strips, strict=True):
+                assert alike(placed(strip, there), fresh) == []
+            slid += 1
+    assert slid > 30
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_is_known_of_another_selection_is_as_if_looked_at_anew(name: str):
+    rng = random.Random(name)
+    func = PROGRAMS[name]()
+    for select in sliders(func, rng, 10):
+        found = insight.tiles(func, select)
+        fresh = script.parse(func.script())
+        assert isinstance(fresh, PrimFunc)
+        assert found == insight.tiles(fresh, select)
 
 
 def test_the_views_of_a_lesson_slide():

@@ -199,7 +199,7 @@ def test_an_offline_page_is_written(name: str, tmp_path: Path):
     whole = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert scripts_of(whole) == 2
     (state,) = re.findall(r'<script type="text/plain" id="state">(.*?)</script>', whole)
-    assert json.loads(zlib.decompress(b64decode(state)))["setup"]["title"] == lab.setup["title"]
+    assert json.loads(zlib.decompress(b64decode(state)))[0]["setup"]["title"] == lab.setup["title"]
 
 
 @pytest.mark.parametrize("name", ["\ud800", "a\udfffb"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from html import escape
 from math import isfinite
 from typing import Any
@@ -84,9 +85,14 @@ def table_html(table: Table, caption: str = "") -> str:
 
 def _entry(value: str | int | float) -> str:
     if isinstance(value, str):
-        return f"<td>{_NUMBER.sub(_whole, prose(value))}</td>"
+        return _words(value)
     shown = f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
     return f'<td class="wb-num">{shown}</td>'
+
+
+@lru_cache(1 << 13)  # of the tables of many steps: threads and blocks, regions of cells
+def _words(value: str) -> str:
+    return f"<td>{_NUMBER.sub(_whole, prose(value))}</td>"
 
 
 def _whole(number: re.Match[str]) -> str:

@@ -90,12 +90,14 @@ def _tiles(
     outer = [blocks, blocks | threads, blocks | threads | steps]
     wider = [s for k, s in enumerate(outer[:-1]) if s and s != outer[k + 1]]
     widest = wider[0] if wider else chosen
-    then = None
+    then, always = None, True
     if before is not None:
-        extents = {axis.key: axis.extent for axis in tiles(before, {}).axes}
-        if all(value < extents.get(key, 0) for key, value in widest.items()):
+        known = {axis.key: axis.extent for axis in tiles(before, {}).axes}
+        extents = [(axis.extent, known.get(axis.key, 0)) for axis in axes if axis.key in widest]
+        always = all(now <= old for now, old in extents) or not all(old for _, old in extents)
+        if all(value < known.get(key, 0) for key, value in widest.items()):
             then = tiles(before, widest)
     return tiles_picture(
         tiles(func, chosen), [tiles(func, s) for s in wider], tiles(func, blocks | steps),
-        level, then,
+        level, then, always,
     )  # fmt: skip

@@ -127,10 +127,11 @@ class Scene:
 
 
 def moving(shape: Shape) -> bool:
-    """Whether it is elsewhere, or says something else, for other selections."""
+    """Whether it is elsewhere, or stands for or says something else, for other selections."""
     if isinstance(shape, Path):
         return False
-    return shape.slide is not None or (isinstance(shape, Words) and bool(shape.parts))
+    tells = bool(shape.of.starts) or (isinstance(shape, Words) and bool(shape.parts))
+    return tells or shape.slide is not None
 
 
 def placed(scene: Scene, select: Mapping[str, int]) -> Scene:

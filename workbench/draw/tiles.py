@@ -55,27 +55,48 @@ def tiles_picture(
     around: Tiles | None = None,
     level: str | None = None,
     before: Tiles | None = None,
+    always: bool = True,
 ) -> Picture:
     """What a selection reads and writes of each buffer, inside what wider selections do.
 
     `outer` are the selections around it, the widest first, such as the block of a thread; `around`
     is what the block touches in the chosen steps (default: the widest). The three matrices of a
     product stand together. `level` is one of those that `levels_of` names (default: the whole,
-    and the block). What the widest selection touched in the step `before` is hatched.
+    and the block). What the widest selection touched in the step `before` is hatched; `always`
+    says that other values of its axes have such a step, too, or lack it, too.
     """
-    views = _views(_levels([*outer, tiles]), around or (*outer, tiles)[0], before)
+    levels = _levels([*outer, tiles])
+    views = _views(levels, around or (*outer, tiles)[0], before)
     names = [view.level for view in views]
     if level is not None and level not in names:
         raise ValueError(f"there is no level {level!r} here; there are: {', '.join(names)}")
     shown = [v for v in views if v.level == level] or views[:2]
     selections = (tiles, around or tiles, *outer)
-    slides = all(one.slides for one in selections)
+    slides = always and all(one.slides for one in selections)
     slides = slides and all(steady(view.enlarged) for view in shown)
+    slides = slides and (before is None or _differs_alike(before, levels))
     strips = tuple(_strip(view, views) for view in shown)
     if not slides:
         strips = tuple(_still(strip) for strip in strips)
     axes = tuple((a.key, a.extent) for a in tiles.axes if a.selected is not None)
     return Picture(strips, tiles.caption, tiles.table, tiles.kind, slides=axes if slides else None)
+
+
+def _differs_alike(before: Tiles, levels: Sequence[Level]) -> bool:
+    """Whether of each buffer the step before touched the same for all selections, or for none."""
+    if not before.slides:
+        return False
+    for then in before.tiles:
+        found = (level.tile(then.buffer) for level in levels)
+        now = next((tile for tile in found if tile and tile.touches), None)
+        if now is None or now.shape != then.shape:
+            continue
+        sizes, other = ([[span[1:] for span in t.region] for t in tile.touches]
+                        for tile in (then, now))  # fmt: skip
+        alike = len({touch.moves for touch in (*then.touches, *now.touches)}) < 2
+        if not alike and any(size in other for size in sizes):
+            return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from workbench.emulate.errors import EmulationError, NotEnoughMemory
 from workbench.emulate.kernels.record import Record
 from workbench.emulate.kernels.run import RedundantWrites, Run, run
 from workbench.emulate.programs.evaluate import evaluate
-from workbench.emulate.sample import sample
+from workbench.emulate.sample import draw_blocks, sample
 
 __all__ = [
     "EmulationError",
@@ -19,6 +19,7 @@ __all__ = [
     "RedundantWrites",
     "Run",
     "Wrong",
+    "draw_blocks",
     "evaluate",
     "expected",
     "first_wrong",

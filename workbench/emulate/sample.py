@@ -42,7 +42,7 @@ def sample(
     `first_wrong`); all else must be equal. Raises EmulationError as `run` does, where an element
     is not what the reference says, and where the reference fails.
     """
-    chosen = _draw_blocks(kernel, count, seed) if blocks is None else blocks
+    chosen = draw_blocks(kernel, count, seed) if blocks is None else blocks
     buffers = params if params is not None else [source_of(kernel, p) for p in kernel.params]
     outputs = {source_of(kernel, b) for b in written_by(kernel)}
     try:
@@ -63,7 +63,8 @@ def sample(
     return done
 
 
-def _draw_blocks(kernel: Kernel, count: int, seed: int) -> list[int]:
+def draw_blocks(kernel: Kernel, count: int = 4, seed: int = 0) -> list[int]:
+    """The numbers of `count` blocks, in order: the first, the last, and others drawn by `seed`."""
     total = prod(kernel.grid)
     if total <= count:
         return list(range(total))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.emulate.kernels.affine import Digit
 from workbench.insight.accesses import Access
 from workbench.insight.page import Region
 from workbench.insight.spread import Group, Spread, holding, spread
@@ -126,6 +127,9 @@ def _enumerate(
     if prod(shape) > MOST or any(of.reads_memory[d] for d in group.dims):
         ends = tuple(np.unique([0, access.buffer.shape[d] - 1]) for d in group.dims)
         return prod(shape), ends, False
+    dense = _dense(access, of, fixed, group)
+    if dense is not None:
+        return prod(shape), (dense,), True
     values = of.values(ordered, fixed)
     number, keep = prod(shape), None
     if group.guards:
@@ -139,6 +143,33 @@ def _enumerate(
         keep = None if keep is None else keep[..., None]
     chosen = [_chosen(column, keep, shape, len(found) == 1) for column in found]
     return number, _distinct(access.buffer, list(group.dims), chosen), True
+
+
+def _dense(access: Access, of: Spread, fixed: Mapping[Var, int], group: Group) -> Any:
+    """The cells of one dimension where its digits count through a range; None where they do not.
+
+    Sorted by how far a step goes, each digit has to go on where those before it end.
+    """
+    if len(group.dims) != 1 or group.guards or isinstance(access.indices[0], Ramp):
+        return None
+    form = of.forms[group.dims[0]]
+    if form.rest:
+        return None
+    start, steps = form.const, []
+    for digit, factor in form.terms.items():
+        assert isinstance(digit, Digit)
+        if digit in group.digits:
+            steps.append((factor, digit.size))
+        else:
+            start += factor * (fixed.get(digit.var, 0) // digit.stride % digit.size)
+    steps.sort()
+    step = steps[0][0] if steps else 1
+    end = step
+    for factor, size in steps:
+        if factor != end or factor <= 0:
+            return None
+        end *= size
+    return np.arange(start, start + end, step)
 
 
 def _chosen(column: Any, keep: Any, shape: tuple[int, ...], alone: bool) -> Any:

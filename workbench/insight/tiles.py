@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, NamedTuple, TypeAlias
 
@@ -113,8 +113,20 @@ def tiles(func: PrimFunc, select: Mapping[str, int | Sequence[int]] | None = Non
     its value; "block" and "thread" take (x, y, z), or a number: x, or the one axis that is bound.
     Raises ValueError for an axis that the program does not have, or a value outside it.
     """
-    found, keys, moved, copies, written = _parts(func)
-    chosen = _chosen(keys, select or {})
+    parts = _parts(func)
+    chosen = _chosen(parts.keys, select or {})
+    known = parts.sliding.get(frozenset(chosen))
+    if known is not None:
+        return _slid(func, parts, known, chosen)
+    found = _of_selection(func, parts, chosen)
+    if found.slides:
+        parts.sliding[frozenset(chosen)] = found
+    return found
+
+
+def _of_selection(func: PrimFunc, parts: _Parts, chosen: Mapping[str, int]) -> Tiles:
+    """What the values of the axes in `chosen` touch, looked at cell by cell."""
+    found, keys = parts.found, parts.keys
     axes = tuple(
         Axis(key, loops[0].role, max(loop.extent for loop in loops), chosen.get(key))
         for key, loops in keys.items()
@@ -130,26 +142,64 @@ def tiles(func: PrimFunc, select: Mapping[str, int | Sequence[int]] | None = Non
     for access in inside:
         groups[access.buffer].append(access)
     names = {loop.var: key for key in chosen for loop in keys[key]}
-    parts = {access: touched(access, fixed) for access in inside}
+    seen = {access: touched(access, fixed) for access in inside}
     result = tuple(
-        Tile(b.name, b.scope, b.shape, *_touches(of, parts, names),
-             tuple(outside.get(b, {}).items()), moved.get(b, ()), copies.get(b.name, ""))
+        Tile(b.name, b.scope, b.shape, *_touches(of, seen, names),
+             tuple(outside.get(b, {}).items()), parts.moved.get(b, ()),
+             parts.copies.get(b.name, ""))
         for b, of in groups.items()
     )  # fmt: skip
-    touches = [t for tile in result for t in (*tile.touches, tile.read, tile.write) if t]
-    slides = _steady(found, keys, chosen) and all(t.moves is not None for t in touches)
-    slides = slides and all(part.accesses for part in parts.values())
-    return Tiles(axes, result, _caption(func, axes, result, written), _table(result), slides=slides)
+    slides = _steady(found, keys, chosen) and all(t.moves is not None for t in _all(result))
+    slides = slides and all(one.accesses for one in seen.values())
+    caption = _caption(func, axes, result, parts.written)
+    return Tiles(axes, result, caption, _table(result), slides=slides)
+
+
+def _slid(func: PrimFunc, parts: _Parts, known: Tiles, chosen: Mapping[str, int]) -> Tiles:
+    """What other values of the axes chosen in `known` touch: the same cells, moved."""
+    at = {axis.key: axis.selected for axis in known.axes if axis.selected is not None}
+    moved = {id(touch): _moved_touch(touch, at, chosen) for touch in _all(known.tiles)}
+    axes = tuple(replace(axis, selected=chosen.get(axis.key)) for axis in known.axes)
+    result = tuple(
+        replace(
+            tile,
+            touches=tuple(moved[id(touch)] for touch in tile.touches),
+            read=tile.read and moved[id(tile.read)],
+            write=tile.write and moved[id(tile.write)],
+        )
+        for tile in known.tiles
+    )
+    caption = _caption(func, axes, result, parts.written)
+    return replace(known, axes=axes, tiles=result, caption=caption, table=_table(result))
+
+
+def _moved_touch(touch: Touch, at: Mapping[str, int], to: Mapping[str, int]) -> Touch:
+    """`touch`, whose region is that of the values `at`, where the values `to` have it."""
+    assert touch.moves is not None
+    region = tuple(
+        (start + sum(step * (digit.of(to) - digit.of(at)) for digit, step in steps), count, every)
+        for (start, count, every), steps in zip(touch.region, touch.moves, strict=True)
+    )
+    return replace(touch, region=region)
+
+
+def _all(found: Iterable[Tile]) -> list[Touch]:
+    """Every touch of the tiles, those of all blocks together too."""
+    return [t for tile in found for t in (*tile.touches, tile.read, tile.write) if t]
 
 
 class _Parts(NamedTuple):
-    """What does not depend on the selection."""
+    """What does not depend on the selection.
+
+    `sliding` are tiles that only move with other values of the axes that they choose, by those.
+    """
 
     found: Sequence[Access]
     keys: Mapping[str, list[Loop]]
     moved: Mapping[Buffer, tuple[tuple[str, ...], ...]]
     copies: Mapping[str, str]
     written: Collection[str]  # names of buffers
+    sliding: dict[frozenset[str], Tiles]
 
 
 def _parts(func: PrimFunc) -> _Parts:
@@ -159,7 +209,8 @@ def _parts(func: PrimFunc) -> _Parts:
         found = accesses(func)
         keys = _keys(found)
         written = {access.buffer.name for access in found if access.writes}
-        known["tiles"] = _Parts(found, keys, _moved(found, keys), _copies(found), written)
+        moved = _moved(found, keys)
+        known["tiles"] = _Parts(found, keys, moved, _copies(found), written, {})
     return known["tiles"]
 
 

@@ -156,11 +156,7 @@ def page(
     picture = picture_name(node.func, view)
     made["shown"] = {**made["shown"], view.machine: picture}
     if picture and picture not in made["pictures"]:
-        asked = desk.question.cell if desk.question else None
-        made["pictures"] = {
-            **made["pictures"],
-            picture: shown_picture(picture, desk, node.func, asked, node.before),
-        }
+        made["pictures"] = {**made["pictures"], picture: node_picture(picture, desk, node)}
     where = desk.places(node.func)
     chosen = view.place if view.place in where else ""
     known_offer = made["offers"].get(chosen)
@@ -169,6 +165,12 @@ def page(
         made["offers"] = {**made["offers"], chosen: found}
     made["costs"] = shown_costs(desk, node.before, node.func)
     return made | ran(node, desk)
+
+
+def node_picture(name: str, desk: Desk, node: HistoryNode) -> dict[str, Any]:
+    """The picture on the page of `node`, beside the step before."""
+    asked = desk.question.cell if desk.question else None
+    return shown_picture(name, desk, node.func, asked, node.before)
 
 
 def shown_picture(
@@ -181,7 +183,8 @@ def shown_picture(
     """The picture, unless the question is open and it would tell."""
     if desk.hides("who" if name.startswith(who_name("")) else "counts", func, before):
         return PICTURE
-    return picture_pane(name, func, asked, before)
+    key = ("picture", name, asked, before)
+    return memo(func, key, lambda: picture_pane(name, func, asked, before))
 
 
 def shown_costs(desk: Desk, before: PrimFunc | None, after: PrimFunc) -> dict[str, Any]:

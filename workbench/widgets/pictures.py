@@ -151,9 +151,20 @@ def picture_pane(
         )  # fmt: skip
     except Fail as fail:
         return {"refusal": refusal(fail)}
-    if select is None:
-        return made
-    return {**made, "at": {axis["key"]: select.get(axis["key"], -1) for axis in axes_of(func)}}
+    return made if select is None else {**made, "at": _at(func, select)}
+
+
+def slid_pane(name: str, func: PrimFunc, like: Mapping[str, Any]) -> dict[str, Any]:
+    """The tiling picture `name`, whose shapes are those of `like` for other values of its axes."""
+    select = selection_of(name)
+    found = tiles_of(func, select)
+    table = draw.table_html(found.table)
+    return {**like, "caption": found.caption, "table": table, "at": _at(func, select)}
+
+
+def _at(func: PrimFunc, select: Mapping[str, int]) -> dict[str, int]:
+    """Where each slider stands that leads to a selection; -1 is "all"."""
+    return {axis["key"]: select.get(axis["key"], -1) for axis in axes_of(func)}
 
 
 class _Kept(draw.Source):

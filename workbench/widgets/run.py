@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from workbench import draw, emulate
+from workbench import draw, emulate, insight
 from workbench.diag import Fail
-from workbench.emulate import Expected, Wrong
+from workbench.emulate import Expected, Run, Wrong
 from workbench.insight import Table
 from workbench.ir import Buffer, PrimFunc
 from workbench.runtime import Built
@@ -24,7 +24,8 @@ from workbench.widgets.texts import refusal
 from workbench.widgets.times import time_both, times
 
 Progress = Callable[[int, int], None]
-Arrays = Sequence[np.ndarray[Any, Any]]
+Array = np.ndarray[Any, Any]
+Arrays = Sequence[Array]
 
 
 class Stopped(Exception):
@@ -52,8 +53,8 @@ class Runner:
             wanted = self.expected(start, given)
             if self.stop.is_set():
                 raise Stopped
-            wasted = self._execute(built, given, progress)
-            return self._outcome(built, start, given, wanted, wasted)
+            ran = self._execute(built, given, progress)
+            return self._outcome(built, start, given, wanted, ran)
         except Stopped:
             return {"ok": None, "text": "Stopped: not every block has run, so there is no result."}
         except Fail as fail:
@@ -67,44 +68,48 @@ class Runner:
         emulate.evaluate(start, wanted)
         return Expected(wanted)
 
-    def _execute(self, built: Built, arrays: Arrays, progress: Progress) -> list[str]:
-        """Run on the arrays; returns what was wasted, in sentences."""
+    def _execute(self, built: Built, arrays: Arrays, progress: Progress) -> Run | None:
+        """Run on the arrays; what the emulator tells, of a large program that ran some blocks."""
         if built.device.is_gpu:
             built(*arrays)
-            return []
-        params = built.func.params
-        run = emulate.run(built.kernels, arrays, params=params, progress=progress, stop=self.stop)
+            return None
+        run = emulate.run(
+            built.kernels,
+            arrays,
+            params=built.func.params,
+            blocks=_sampled(built),
+            progress=progress,
+            stop=self.stop,
+        )
         if run.stopped:
             raise Stopped
-        return [warning.headline for warning in run.warnings]
+        return run
 
     def _outcome(
-        self,
-        built: Built,
-        start: PrimFunc,
-        arrays: Arrays,
-        expected: Expected,
-        wasted: Sequence[str],
+        self, built: Built, start: PrimFunc, arrays: Arrays, expected: Expected, ran: Run | None
     ) -> dict[str, Any]:
+        where, some = _where(built, ran)
         wrong = [
             (param, cell)
             for param, got, want in zip(start.params, arrays, expected.arrays, strict=True)
-            if (cell := emulate.first_wrong(param.name, param.dtype, got, want))
+            if some is None or param.name in some
+            if (cell := _first_wrong(param, got, want, some))
         ]
         for param, cell in wrong:
             expected.refuse_untouched(param, cell)
-        device = built.device
-        where = device.which if device.is_gpu else "the emulator"
-        text = f"Run on {where}: " + (
-            _difference(*wrong[0]) if wrong else "every value is as the reference has it."
-        )
+        right = "every value is as the reference has it."
+        if some is not None:
+            right = "every value that they write is as the reference has it."
+        text = f"Run on {where}: " + (_difference(*wrong[0], some) if wrong else right)
         rows = tuple(counted(built.func).items())
         found = {"table": "", "notes": [NOT_TIMED]} if wrong else times(built, start, arrays)
+        notes = [] if some is None else [SAMPLED]
+        notes += [warning.headline for warning in ran.warnings] if ran else []
         return {
             "ok": not wrong,
             "text": text,
             "times": found["table"],
-            "notes": [*wasted, *found["notes"]],
+            "notes": [*notes, *found["notes"]],
             "table": draw.table_html(Table(("counted over the whole run", "times"), rows)),
         }
 
@@ -129,6 +134,43 @@ class Runner:
 NOT_TIMED = "It is not timed: a wrong result has no time worth knowing."
 
 
-def _difference(param: Buffer, wrong: Wrong) -> str:
-    found = f"{wrong.count:,} of {prod(param.shape):,} values are wrong"
+SAMPLED = (
+    "So large a program is run in part: the first block, the last and two between. "
+    "To run all of them: wb.build(sch).emulate(…), with an array for each parameter."
+)
+LARGE = 1 << 30  # operations; fewer are done in about a second
+
+
+def _sampled(built: Built) -> list[int] | None:
+    """The blocks that stand for all of a large program; None where all run.
+
+    A later kernel needs all that an earlier one writes.
+    """
+    kernels = built.kernels
+    if len(kernels) > 1 or insight.counts(kernels).work < LARGE:
+        return None
+    chosen = emulate.draw_blocks(kernels[0])
+    return chosen if len(chosen) < prod(kernels[0].grid) else None
+
+
+def _where(built: Built, ran: Run | None) -> tuple[str, Mapping[str, Array] | None]:
+    """Where it ran; and, where only some blocks did, the cells of each array that these write."""
+    if ran is None:
+        return built.device.which, None
+    blocks = sum(prod(kernel.grid) for kernel in built.kernels)
+    if ran.blocks == blocks:
+        return "the emulator", None
+    return f"the emulator, {ran.blocks} of {blocks:,} blocks", ran.written
+
+
+def _first_wrong(
+    param: Buffer, got: Array, want: Array, some: Mapping[str, Array] | None
+) -> Wrong | None:
+    among = some[param.name] if some is not None else None
+    return emulate.first_wrong(param.name, param.dtype, got, want, among=among)
+
+
+def _difference(param: Buffer, wrong: Wrong, some: Mapping[str, Array] | None) -> str:
+    number = prod(param.shape) if some is None else int(some[param.name].sum())
+    found = f"{wrong.count:,} of {number:,} values are wrong"
     return f"{found}; {wrong.cell} is {wrong.got}, not {wrong.want}"

@@ -20,7 +20,7 @@ from workbench.widgets.setup import said_of
 from workbench.widgets.text import Token
 from workbench.widgets.texts import printed
 from workbench.widgets.view import View
-from workbench.widgets.whole import page_trait
+from workbench.widgets.whole import compare_trait, page_trait
 
 
 def summary(node: HistoryNode, desk: Desk) -> str:
@@ -120,14 +120,48 @@ WITHOUT_SCRIPT = (
 )
 
 
+def _told_once(state: Mapping[str, Any]) -> str:
+    """JSON of [the state, parts of pictures]: in the state each part is a number among these."""
+    parts, told = _Parts(), dict(state)
+    for name, made in state.items():
+        if name.startswith(page_trait("")):
+            pictures = {key: parts.picture(one) for key, one in made["pictures"].items()}
+            told[name] = {**made, "pictures": pictures}
+        elif name.startswith(compare_trait("")):
+            beside = [{**one, "picture": parts.picture(one["picture"])} for one in made["pictures"]]
+            told[name] = {**made, "pictures": beside}
+    return f"[{_json(told)},[{','.join(parts.numbers)}]]"
+
+
+class _Parts:
+    """The parts of pictures as JSON, each once, however many pictures have it."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+        self._known: dict[int, tuple[Any, int]] = {}  # by identity: most parts come again as such
+
+    def picture(self, made: Mapping[str, Any]) -> dict[str, int]:
+        """The picture with the numbers of its parts."""
+        return {name: self._number(part) for name, part in made.items()}
+
+    def _number(self, part: Any) -> int:
+        if id(part) not in self._known:
+            number = self.numbers.setdefault(_json(part), len(self.numbers))
+            self._known[id(part)] = part, number
+        return self._known[id(part)][1]
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
 def offline_page(title: str, state: Mapping[str, Any], still: str) -> str:
     """One HTML page with the lab's state and code in it: it steps with no Python and no network.
 
     The state is packed: pages of neighbouring steps say much the same. What a reader without the
     script sees is `still`, which the lab replaces.
     """
-    text = json.dumps(state, separators=(",", ":"), ensure_ascii=False)
-    data = b64encode(zlib.compress(text.encode())).decode()
+    data = b64encode(zlib.compress(_told_once(state).encode())).decode()
     return f"""<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">

@@ -8,9 +8,11 @@ from typing import Any
 
 from workbench.diag import Fail
 from workbench.schedule import Schedule
+from workbench.schedule.history import HistoryNode
 from workbench.widgets.compare import comparison
 from workbench.widgets.costs import count
-from workbench.widgets.page import Desk, every_choice, every_view, page
+from workbench.widgets.page import Desk, every_view, node_picture, page
+from workbench.widgets.pictures import selection_of, slid_pane
 from workbench.widgets.view import View
 
 
@@ -39,14 +41,36 @@ def whole(
         for each in every_view(panes):
             made = page(cursor, each, desk, made)
         shown = made["shown"] | chosen
-        for each in every_choice(made):
-            made = page(cursor, each, desk, made)
-        pages[name] = {**made, "shown": shown, "offers": {}}
+        pictures = {**made["pictures"], **_chosen(made, desk, node)}
+        pages[name] = {**made, "pictures": pictures, "shown": shown, "offers": {}}
         if node.parent is not None:
             pair = compare_trait(f"{node.parent.id}:{node.id}")
             found = comparison(node.parent, node, view, desk)
             compares[pair] = {**compares.get(pair, {}), **found}
     return pages | compares
+
+
+def _chosen(made: Mapping[str, Any], desk: Desk, node: HistoryNode) -> dict[str, dict[str, Any]]:
+    """Every picture that can be chosen on a page where all panes are `made`.
+
+    One that slides has the same shapes for all values of its axes: it is drawn for one of them.
+    """
+    found = dict(made["pictures"])
+    sliding = {
+        tuple(axis for axis, at in one["at"].items() if at >= 0): one
+        for one in found.values()
+        if one.get("slides")
+    }
+    for choice in (*made["buffers"], *(stop for axis in made["axes"] for stop in axis["stops"])):
+        name = choice["picture"]
+        if name in found:
+            continue
+        like = sliding.get(tuple(selection_of(name))) if name.startswith("tiles:") else None
+        one = slid_pane(name, node.func, like) if like else node_picture(name, desk, node)
+        found[name] = one
+        if one.get("slides"):
+            sliding[tuple(selection_of(name))] = one
+    return found
 
 
 def page_trait(node: str) -> str:

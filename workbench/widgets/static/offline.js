@@ -4,7 +4,17 @@ import { openLab } from "./lab.js";
 
 const packed = atob(document.getElementById("state").textContent);
 const bytes = new Blob([Uint8Array.from(packed, (c) => c.charCodeAt(0))]).stream();
-const state = await new Response(bytes.pipeThrough(new DecompressionStream("deflate"))).json();
+const unpacked = new Response(bytes.pipeThrough(new DecompressionStream("deflate")));
+const [state, parts] = await unpacked.json();
+const whole = (told) =>
+  Object.fromEntries(Object.entries(told).map(([name, part]) => [name, parts[part]]));
+for (const { pictures } of Object.values(state)) {
+  // of a page by their names, of a comparison beside each other
+  for (const [name, told] of Object.entries(pictures ?? {})) {
+    if (told.picture) told.picture = whole(told.picture);
+    else pictures[name] = whole(told);
+  }
+}
 const listeners = new Map();
 const model = {
   get: (name) => state[name],
