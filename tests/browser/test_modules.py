@@ -142,12 +142,26 @@ def test_the_picture_is_the_one_that_python_names(page: Page):
     assert shown == "who:C", "the page follows when Python has made the other"
 
 
-def test_in_a_saved_page_it_is_the_one_of_the_stop(page: Page):
-    stops = [{"value": 3, "picture": "tiles:i=3"}, {"value": -1, "picture": "tiles:"}]
-    made = {"shown": {"tiles": "tiles:i=0"}, "buffers": [], "axes": [{"key": "i", "stops": stops}]}
-    for select, name in (({}, "tiles:i=0"), ({"i": 3}, "tiles:i=3"), ({"k": 1}, "tiles:i=0")):
+def test_in_a_saved_page_it_is_the_one_drawn_there_or_one_that_slides_there(page: Page):
+    slides = {"at": {"i": 3, "k": 1}, "strips": [{}, None]}
+    pictures = {
+        "tiles:i=0": {"at": {"i": 0, "k": -1}},
+        "tiles:i=3": {"at": {"i": 3, "k": -1}},
+        "tiles:i=3,k=1": {"at": {"i": 3, "k": 1}, "slides": slides, "levels": ["whole", "thread"]},
+    }
+    axes = [{"key": "i", "start": 0}, {"key": "k", "start": -1}]
+    made = {"shown": {"tiles": "tiles:i=0"}, "buffers": [], "axes": axes, "pictures": pictures}
+    for select, level, name in (
+        ({}, "", "tiles:i=0"),
+        ({"i": 3}, "", "tiles:i=3"),
+        ({"i": 2}, "", "tiles:i=0"),
+        ({"i": 5, "k": 2}, "", "tiles:i=3,k=1"),
+        ({"i": 5, "k": 2}, "thread", "tiles:i=0"),
+        ({"i": 3, "k": 1}, "thread", "tiles:i=3,k=1"),
+    ):
         shown, *_ = with_model(page, "(lab) => lab.pictureName('tiles')", page_0=made,
-                               setup={"offline": True}, view={"select": select})  # fmt: skip
+                               setup={"offline": True},
+                               view={"select": select, "level": level})  # fmt: skip
         assert shown == name
 
 
@@ -163,3 +177,84 @@ def test_the_call_shown_is_that_of_what_is_typed(page: Page):
     act = """(lab) => ["[2, 4]", "[2, 5]"].map((factors) =>
       lab.writes({ verb: "split", place: "L1", args: { factors } }))"""
     assert with_model(page, act, call=call_)[0] == [True, False]
+
+
+PLAY = """async ({ playButton }, [turns, wait, press]) => {
+  let at = 0, saved = 0;
+  const { button } = playButton({
+    label: "step", turns, next: () => (at += 1) < 5, done: () => { saved += 1; },
+  });
+  document.body.replaceChildren(button);
+  const begun = button.ariaLabel;
+  for (let k = 0; k < press; k++) button.click();
+  const going = button.ariaLabel;
+  await new Promise((done) => setTimeout(done, wait));
+  return [begun, going, button.ariaLabel, at, saved];
+}"""
+
+
+def test_a_loop_is_played_to_its_end_and_saved_once(page: Page):
+    made = call(page, "play.js", PLAY, [1000, 900, 1])
+    assert made == ["play: step", "pause: step", "play: step", 5, 1]
+
+
+def test_a_press_pauses(page: Page):
+    made = call(page, "play.js", PLAY, [1000, 300, 2])
+    assert made == ["play: step", "play: step", "play: step", 1, 1]
+
+
+def test_who_wants_less_motion_takes_one_turn_a_press(page: Page):
+    page.emulate_media(reduced_motion="reduce")
+    made = call(page, "play.js", PLAY, [1000, 300, 3])
+    page.emulate_media(reduced_motion="no-preference")
+    assert made == ["next turn: step"] * 3 + [3, 3]
+
+
+def test_out_of_view_it_stops(page: Page):
+    code = """async ({ playButton }) => {
+      let at = 0;
+      const { button } = playButton({
+        label: "k", turns: 1000, next: () => (at += 1) < 99, done: () => {},
+      });
+      document.body.replaceChildren(button);
+      button.click();
+      await new Promise((done) => setTimeout(done, 300));
+      button.style.cssText = "position: absolute; top: 9000px";
+      await new Promise((done) => setTimeout(done, 300));
+      return [at > 1, button.ariaLabel];
+    }"""
+    assert call(page, "play.js", code) == [True, "play: k"]
+
+
+def test_pointing_lights_up_a_statement_and_its_loops(page: Page):
+    names = {
+        "K1": {"kind": "block", "name": "C"},
+        "L2": {"kind": "loop", "name": "i_0"},
+        "L3": {"kind": "loop", "name": "k"},
+    }
+    code = """({ lightWords }, [names, of]) => {
+      document.body.innerHTML = ["K1", "L2", "L2 L9", "L3"].map((key) =>
+        `<span class="wb-mark" data-k="${key}">${key}</span>`).join("");
+      lightWords(document.body, names, of);
+      return [...document.querySelectorAll(".wb-pointed")].map((el) => el.textContent);
+    }"""
+    of = {"statement": "A, C", "loops": ["i_0"]}
+    assert call(page, "point.js", code, [names, of]) == ["K1", "L2", "L2 L9"]
+    assert call(page, "point.js", code, [names, {}]) == []
+
+
+def test_a_cell_lights_up_its_row_column_block_and_thread(page: Page):
+    code = """({ lightKin }, cells) => {
+      document.body.innerHTML = cells.map(([at, block, thread]) =>
+        `<b data-cell="C[${at}]" data-cells="${at}" data-block="${block}"
+            data-thread="${thread}"></b>`).join("");
+      const all = [...document.querySelectorAll("b")];
+      lightKin(document.body, all[0]);
+      const found = all.map((cell) => cell.dataset.with ?? "");
+      lightKin(document.body, null);
+      return [...found, all.some((cell) => cell.dataset.with)];
+    }"""
+    cells = [["0, 0", "0,0,0", "0,0,0"], ["0, 1", "0,0,0", "1,0,0"], ["1, 0", "1,0,0", "0,0,0"],
+             ["1, 1", "1,0,0", "1,0,0"]]  # fmt: skip
+    found = call(page, "point.js", code, cells)
+    assert found == ["block thread row column", "block row", "column", "", False]

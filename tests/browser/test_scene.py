@@ -11,9 +11,10 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.draw.sliding import PROGRAMS, drawn, other, sliders
+from tests.draw.test_fields import pointed
 from workbench import draw
 from workbench.draw import Picture, Rect, Words, placed
-from workbench.draw.scene import moving, slices
+from workbench.draw.scene import moving, slices, worded
 
 SELECTIONS = 1000
 DRAW = """
@@ -42,7 +43,7 @@ def scene_page(browser: Browser) -> Iterator[Page]:
     module = files("workbench.widgets.static").joinpath("scene.js").read_text(encoding="utf-8")
     page.add_script_tag(
         type="module",
-        content=f"{module}\nwindow.scene = {{ formAt, slidesTo, slideTo }};",
+        content=f"{module}\nwindow.scene = {{ formAt, slidesTo, slideTo, pointAt, saidAt }};",
     )
     page.wait_for_function("window.scene")
     yield page
@@ -87,6 +88,47 @@ def test_a_thousand_selections_are_drawn_alike(scene_page: Page):
         done += len(selections)
         if done >= SELECTIONS:
             return
+
+
+def test_what_is_pointed_at_is_told_alike(scene_page: Page):
+    rng, done = random.Random(2), 0
+    for picture in pictures(rng):
+        told = draw.plain(picture)
+        select = other(picture, rng)
+        for number, strip in enumerate(picture.strips):
+            for field in strip.fields:
+                left, top, right, bottom = field.edges
+                x, y = rng.uniform(left, right - 1), rng.uniform(top, bottom - 1)
+                got = scene_page.evaluate(
+                    "(args) => scene.pointAt(...args)", [told["fields"], number, select, x, y]
+                )
+                now = pointed(field, select, (x, y))
+                assert got["told"] == worded(field.told, now)
+                assert got["turns"] == {name: form.at(now) for name, form in field.axes}
+                for a, b in zip(field.marks, got["marks"], strict=True):
+                    assert [edge.at(now) for edge in a] == pytest.approx(b)
+                done += 1
+        if done >= 200:
+            return
+
+
+def test_captions_and_tables_follow_alike(scene_page: Page):
+    rng = random.Random(3)
+    for picture, _ in zip(pictures(rng), range(40), strict=False):
+        select = other(picture, rng)
+        slides = draw.plain(picture)["slides"]
+        if not slides:
+            continue
+        got = scene_page.evaluate("(args) => scene.saidAt(...args)", [slides, select])
+        assert got["caption"] == worded(picture.follow, select)
+        rows = [[row, column, worded(parts, select)] for row, column, parts in picture.cells]
+        assert got["table"] == rows
+
+
+def test_nothing_is_at_a_spot_beside_all_sheets(scene_page: Page):
+    picture = drawn(PROGRAMS["bound"](), {"blockIdx.x": 1})[0]
+    args = [draw.plain(picture)["fields"], 0, {"blockIdx.x": 1}, 1, 1]
+    assert scene_page.evaluate("(args) => scene.pointAt(...args)", args) is None
 
 
 def test_it_says_when_python_has_to_be_asked(scene_page: Page):

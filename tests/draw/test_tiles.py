@@ -61,7 +61,7 @@ def test_a_product_is_three_linked_sheets_with_nested_selections():
 def test_a_small_part_of_large_matrices_is_enlarged_where_it_is_copied_to():
     func, chosen = blocked(1024), {"block": (3, 2), "thread": 21, "k_0": 40}
     strips = draw.picture_of(func, "tiles", select=chosen).strips
-    assert len(strips) == 2, "the whole, and the block"
+    assert len(strips) == 4, "whole, block, thread, registers"
     words = strips[1].words
     assert {"A_shared ↗ × 64", "B_shared ↗ × 64", "C_local ↗ × 8"} <= set(words)
     assert "A_shared is read 64 times by the block," in words

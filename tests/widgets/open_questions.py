@@ -90,7 +90,8 @@ def look_everywhere(lab: Lab) -> None:
         lab.at = node.id
         lab.against = node.parent.id if node.parent else -1
         send(lab, do="count")
-        views = [*every_view(lab.setup["panes"]), *every_choice({"axes": [], **lab.session.page})]
+        choices = every_choice({"axes": [], "levels": [], **lab.session.page})
+        views = [*every_view(lab.setup["panes"]), *choices]
         for view in views:
             lab.view = {"program": view.program, "machine": view.machine, "buffer": view.buffer,
                         "select": dict(view.select)}  # fmt: skip

@@ -90,8 +90,11 @@ def test_code_that_moves_the_cursor_does_not_move_what_is_shown():
         ({"view": []}, "Can't read what the page sent: view is list, not dict."),
         ({"view": {"program": "ptx"}}, "Can't show 'ptx' of the program: there is no such pane."),
         ({"view": {"machine": {}}}, "Can't show a dict of the machine: there is no such pane."),
-        ({"view": {"select": {"blockIdx.x": "3"}}}, "Can't show that view: buffer is a name"),
-        ({"view": {"more": 1}}, "Can't show that view: buffer is a name"),
+        (
+            {"view": {"select": {"blockIdx.x": "3"}}},
+            "Can't show that view: buffer and level are names",
+        ),
+        ({"view": {"more": 1}}, "Can't show that view: buffer and level are names"),
     ],
 )
 def test_what_cannot_be_chosen_is_refused_and_nothing_of_it_taken(state: dict, headline: str):

@@ -8,13 +8,26 @@ from dataclasses import dataclass
 from functools import lru_cache
 from html import escape
 from math import isfinite
-from typing import Any
+from typing import Any, TypeAlias
 
 from workbench.diag import prose
 from workbench.draw.colours import LIGHT, style_sheet
-from workbench.draw.scene import FONT, Form, Path, Scene, Shape, Words, cell_parts, moving, width_of
+from workbench.draw.scene import (
+    FONT,
+    Field,
+    Form,
+    Path,
+    Scene,
+    Shape,
+    Words,
+    cell_parts,
+    moving,
+    width_of,
+)
 from workbench.draw.svg import drawn, svg, tag
 from workbench.insight import KIND_WORDS, Digit, Table
+
+Parts: TypeAlias = tuple[str | Form, ...]
 
 MARGIN = 6.0  # px around the strips and between their lines
 # In a cell, which is narrow: a number with its sign and unit, "12/8", "H200"; not in "&#x27;".
@@ -30,7 +43,9 @@ class Picture:
     `caption` says what is seen; `table` has the same facts; `kind` says where its numbers come
     from. `across` strips make a line of their own; 0 where as many stand beside each other as
     there is room for. `slides` are the axes, with their extents, for all values of which the
-    strips know where their shapes are; None where only Python knows.
+    strips know where their shapes are; None where only Python knows. `levels` names the strips
+    where these are one thing, nearer and nearer. `follow` is what the caption's first line says for
+    other selections, and `cells`, by row and column, what the table does.
     """
 
     strips: tuple[Scene, ...]
@@ -39,6 +54,9 @@ class Picture:
     kind: str
     across: int = 0
     slides: tuple[tuple[str, int], ...] | None = None
+    levels: tuple[str, ...] = ()
+    follow: Parts = ()
+    cells: tuple[tuple[int, int, Parts], ...] = ()
 
     @property
     def line_style(self) -> str:
@@ -110,27 +128,62 @@ def plain(picture: Picture) -> dict[str, Any]:
         "line": picture.line_style,
         "kind": picture.kind,
         "about": KIND_WORDS[picture.kind],
+        "levels": list(picture.levels),
         "slides": slides(picture),
+        "fields": fields(picture),
     }
 
 
 def slides(picture: Picture) -> dict[str, Any] | None:
     """Where its shapes are for other selections, as `scene.js` reads it; None where they stay.
 
-    `axes` are the names and extents of what is chosen, `digits` numbers that these have: (axis,
-    stride, size). Of each strip there are the shapes that slide, by number: edges or a spot, words
-    as parts, and which cells these are. A form is [base, [[digit, factor], …], low, high].
+    `axes` are the names and extents of what is chosen, `digits` numbers that these have: [axis,
+    stride, size]. Of each strip there are the shapes that slide, by number: edges or a spot, words
+    as parts, and which cells these are; None where it stays. `caption` is its first line, `table`
+    has [row, column, parts]. A form is [base, [[digit, factor], …], low, high].
     """
     if not picture.slides:
         return None
     digits: dict[Digit, int] = {}
     strips = [
+        None if strip.still else
         {str(k): _slide(shape, digits) for k, shape in enumerate(strip.shapes) if moving(shape)}
         for strip in picture.strips
-    ]
-    names = [name for name, _ in picture.slides]
-    told = [[names.index(digit.axis), digit.stride, digit.size] for digit in digits]
-    return {"axes": [list(axis) for axis in picture.slides], "digits": told, "strips": strips}
+    ]  # fmt: skip
+    return {
+        "axes": [list(axis) for axis in picture.slides],
+        "strips": strips,
+        "caption": _parts(picture.follow, digits),
+        "table": [[row, column, _parts(parts, digits)] for row, column, parts in picture.cells],
+        "digits": _digits(digits),
+    }
+
+
+def fields(picture: Picture) -> dict[str, Any] | None:
+    """What can be pointed at in each strip, as `scene.js` reads it; None where nothing can."""
+    if not any(strip.fields for strip in picture.strips):
+        return None
+    digits: dict[Digit, int] = {}
+    strips = [[_field(field, digits) for field in strip.fields] for strip in picture.strips]
+    return {"strips": strips, "digits": _digits(digits)}
+
+
+def _digits(digits: Mapping[Digit, int]) -> list[list[Any]]:
+    return [[digit.axis, digit.stride, digit.size] for digit in digits]
+
+
+def _field(field: Field, digits: dict[Digit, int]) -> dict[str, Any]:
+    return {
+        "edges": list(field.edges),
+        "row": _form(field.row, digits),
+        "column": _form(field.column, digits),
+        "axes": [[name, _form(form, digits)] for name, form in field.axes],
+        "marks": [[_form(edge, digits) for edge in edges] for edges in field.marks],
+        "told": _parts(field.told, digits),
+        "name": field.of.buffer,
+        "statement": field.of.statement,
+        "loops": list(field.of.loops),
+    }
 
 
 def _slide(shape: Shape, digits: dict[Digit, int]) -> dict[str, Any]:

@@ -51,7 +51,8 @@ def picture_of(
             written = [store.buffer.name for store in stores(before.body)]
             shown = data.who(func, buffer).buffer
             labels = labels_of(data.who(before, shown)) if shown in written else {}
-        return who_picture(data.who(func, buffer), labels, asked)
+        found = data.who(func, buffer)
+        return who_picture(found, labels, asked, insight.turns(func).get(found.buffer))
     if name == "memory":
         return memory_picture(data.memory(func), data.memory(before) if before else None)
     return _tiles(func, select or {}, level, before, data.tiles)
@@ -99,5 +100,5 @@ def _tiles(
             then = tiles(before, widest)
     return tiles_picture(
         tiles(func, chosen), [tiles(func, s) for s in wider], tiles(func, blocks | steps),
-        level, then, always,
+        level, then, always, insight.turns(func), insight.loops_of(func),
     )  # fmt: skip

@@ -49,8 +49,8 @@ class Stands:
     """What a shape stands for: as much of this as it has.
 
     `cells` are a region of `buffer`, which begins at `starts` for other selections; `block` and
-    `thread` are (x, y, z); `loops` pairs loops with their values; `statement` names a block of the
-    program; `told` says it in words.
+    `thread` are (x, y, z); `loops` names loops of the program and `statement` a block of it; `told`
+    says it in words.
     """
 
     buffer: str = ""
@@ -58,7 +58,7 @@ class Stands:
     starts: tuple[Form, ...] = ()
     block: Point | None = None
     thread: Point | None = None
-    loops: tuple[tuple[str, int], ...] = ()
+    loops: tuple[str, ...] = ()
     statement: str = ""
     told: str = ""
 
@@ -113,12 +113,35 @@ Shape: TypeAlias = Rect | Path | Words
 
 
 @dataclass(frozen=True, slots=True)
+class Field:
+    """A rectangle of cells that can be pointed at: left, top, right, bottom in px.
+
+    Forms say all else: `row` and `column` of the cell at digits of the spot ("x", "y"); of these
+    ("row", "column") the `axes` in whose turn `statement` touches it, the boxes to `mark` in the
+    drawing, and what is `told` in words. `loops` are those that the statement is in.
+    """
+
+    edges: tuple[float, float, float, float]
+    row: Form
+    column: Form
+    axes: tuple[tuple[str, Form], ...]
+    marks: tuple[tuple[Form, Form, Form, Form], ...]
+    told: tuple[str | Form, ...]
+    of: Stands
+
+
+@dataclass(frozen=True, slots=True)
 class Scene:
-    """A drawing of a natural size in px; what comes later lies above what comes before."""
+    """A drawing of a natural size in px; what comes later lies above what comes before.
+
+    Where it is `still` it is for one selection alone, though others of its picture slide.
+    """
 
     width: float
     height: float
     shapes: tuple[Shape, ...]
+    fields: tuple[Field, ...] = ()
+    still: bool = False
 
     @property
     def words(self) -> list[str]:

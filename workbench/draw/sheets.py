@@ -171,17 +171,21 @@ class Sheet:
     frame: Frame
     at: Mapping[str, int]
 
+    def unit(self, dim: int) -> tuple[float, float]:
+        """Where the first row or column begins, and how many px each takes."""
+        start, size = (self.y, self.height) if dim == 0 else (self.x, self.width)
+        return start, size / self.frame[dim].cells
+
     def edge(self, dim: int, cell: int, moves: Steps) -> Form:
         """Where the edge before `cell` lies, which moves with the axes; rows are dimension 0."""
         first, cells, along = self.frame[dim]
-        start, size = (self.y, self.height) if dim == 0 else (self.x, self.width)
+        start, unit = self.unit(dim)
         steps = dict(moves)
         for digit, step in along:
             steps[digit] = steps.get(digit, 0) - step
-        unit = size / cells
         terms = tuple((digit, step * unit) for digit, step in steps.items() if step)
         moved = sum(factor * digit.of(self.at) for digit, factor in terms)
-        return Form(start + (cell - first) * unit - moved, terms, start, start + size)
+        return Form(start + (cell - first) * unit - moved, terms, start, start + unit * cells)
 
     def ground(self, buffer: str, touch: Touch | None = None) -> Rect:
         """All of it: of a selection that is enlarged, filled by how often it touches a cell."""
@@ -203,30 +207,24 @@ class Sheet:
     def seen(self, touch: Touch) -> bool:
         """Whether its box is large enough to be drawn as it is."""
         spans = [_span(touch, dim) for dim in (0, 1)]
-        units = self.height / self.frame[0].cells, self.width / self.frame[1].cells
+        units = self.unit(0)[1], self.unit(1)[1]
         return all(s.cells * unit >= min(SEEN, unit * f.cells)
                    for s, unit, f in zip(spans, units, self.frame, strict=True))  # fmt: skip
 
-    def touched(self, buffer: str, tile: Tile, role: str = "") -> list[Rect]:
-        """What is touched: a fill by how often, and an outline by how; or all in one `role`."""
+    def touched(
+        self, buffer: str, tile: Tile, role: str = "", loops: tuple[str, ...] = ()
+    ) -> list[Rect]:
+        """What is touched: a fill by how often, and an outline by how; or all in one `role`.
+
+        It stands for the `loops` of which it is a turn.
+        """
         shapes = []
         for kind, touch, region in regions(tile):
-            of = self._cells(buffer, touch, region)
+            of = replace(stands_for(buffer, touch, region, self.at), loops=loops)
             roles = (role,) if role else (heat(touch.accesses / touch.cells), kind)
             for edges in self._boxes(region, moves_of(touch)):
                 shapes += [replace(sliding(edges, self.at, one), of=of) for one in roles]
         return shapes
-
-    def _cells(self, buffer: str, touch: Touch, region: Region) -> Stands:
-        """The cells of a region, which the last two dimensions of the touch hold."""
-        cells = (*touch.region[:-2], *region[-len(touch.region) :]) if touch.region else ()
-        moves = touch.moves or ((),) * len(cells)
-        starts = tuple(
-            Form(start - sum(step * digit.of(self.at) for digit, step in steps), steps)
-            for (start, _, _), steps in zip(cells, moves, strict=True)
-        )
-        known = any(moves)
-        return Stands(buffer, cells, starts if known else (), statement=touch.stage)
 
     def label(self, words: str, tile: Tile) -> list[Shape]:
         """`words` on the first box of what is touched, else beside it, if there is room."""
@@ -261,7 +259,7 @@ class Sheet:
 
     def _runs(self, dim: int, span: tuple[int, int, int], moves: Steps) -> list[tuple[Form, Form]]:
         start, count, step = span
-        size = (self.height if dim == 0 else self.width) / self.frame[dim].cells
+        size = self.unit(dim)[1]
         if step == 1 or count > MOST_BOXES or (step - 1) * size < APART:
             ends = [(start, start + (count - 1) * step + 1)]
         else:
@@ -277,6 +275,17 @@ class Sheet:
         base = (low.base + high.base - least) / 2
         return (Form(base, low.terms, start, start + size - least),
                 Form(base + least, low.terms, start + least, start + size))  # fmt: skip
+
+
+def stands_for(buffer: str, touch: Touch, region: Region, at: Mapping[str, int]) -> Stands:
+    """The cells of a region, drawn for `at`, which the last two dimensions of the touch hold."""
+    cells = (*touch.region[:-2], *region[-len(touch.region) :]) if touch.region else ()
+    moves = touch.moves or ((),) * len(cells)
+    starts = tuple(
+        Form(start - sum(step * digit.of(at) for digit, step in steps), steps)
+        for (start, _, _), steps in zip(cells, moves, strict=True)
+    )
+    return Stands(buffer, cells, starts if any(moves) else (), statement=touch.stage)
 
 
 def _clipped(form: Form, base: float, low: float, high: float) -> Form:

@@ -50,7 +50,7 @@ def _group(of: Stands, inside: str) -> str:
         "data-cells": slices(of.cells) or None,
         "data-block": _point(of.block),
         "data-thread": _point(of.thread),
-        "data-loops": ", ".join(f"{name}={value}" for name, value in of.loops) or None,
+        "data-loops": " ".join(of.loops) or None,
         "data-statement": of.statement or None,
     }
     title = tag("title", None, _escaped(of.told)) if of.told else ""

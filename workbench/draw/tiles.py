@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from workbench.draw.colours import times_each
-from workbench.draw.picture import Picture
+from workbench.draw.fields import Placed, fields_of, point_parts
+from workbench.draw.picture import Parts, Picture
 from workbench.draw.scene import (
     Form,
     Rect,
@@ -14,6 +15,7 @@ from workbench.draw.scene import (
     Shape,
     Stands,
     Words,
+    cell_parts,
     fit,
     standing,
     width_of,
@@ -36,11 +38,12 @@ from workbench.draw.sheets import (
     copies,
     frame_of,
     regions,
+    stands_for,
     steady,
     trio_of,
     whole,
 )
-from workbench.insight import Axis, Digit, Tile, Tiles, Touch
+from workbench.insight import Axis, Digit, Tile, Tiles, Touch, Turns
 
 LINE = 16.0
 GUTTER = 18.0  # px between the sheets of a product
@@ -56,30 +59,72 @@ def tiles_picture(
     level: str | None = None,
     before: Tiles | None = None,
     always: bool = True,
+    turns: Mapping[str, Turns] | None = None,
+    loops: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Picture:
     """What a selection reads and writes of each buffer, inside what wider selections do.
 
     `outer` are the selections around it, the widest first, such as the block of a thread; `around`
     is what the block touches in the chosen steps (default: the widest). The three matrices of a
-    product stand together. `level` is one of those that `levels_of` names (default: the whole,
-    and the block). What the widest selection touched in the step `before` is hatched; `always`
-    says that other values of its axes have such a step, too, or lack it, too.
+    product stand together. `level` is one of those that `levels_of` names (default: all of them).
+    What the widest selection touched in the step `before` is hatched; `always` says that other
+    values of its axes have such a step, too, or lack it, too. `turns` say of buffers what touches a
+    cell that is pointed at, `loops` which loops of the program each axis is.
     """
+    about = _About(turns or {}, loops or {}, tiles.axes)
     levels = _levels([*outer, tiles])
-    views = _views(levels, around or (*outer, tiles)[0], before)
+    views = _views(levels, around or (*outer, tiles)[0], before, about)
     names = [view.level for view in views]
     if level is not None and level not in names:
         raise ValueError(f"there is no level {level!r} here; there are: {', '.join(names)}")
-    shown = [v for v in views if v.level == level] or views[:2]
-    selections = (tiles, around or tiles, *outer)
-    slides = always and all(one.slides for one in selections)
-    slides = slides and all(steady(view.enlarged) for view in shown)
+    shown = [view for view in views if level in (None, view.level)]
+    slides = always and all(one.slides for one in (tiles, around or tiles, *outer))
     slides = slides and (before is None or _differs_alike(before, levels))
-    strips = tuple(_strip(view, views) for view in shown)
-    if not slides:
-        strips = tuple(_still(strip) for strip in strips)
-    axes = tuple((a.key, a.extent) for a in tiles.axes if a.selected is not None)
-    return Picture(strips, tiles.caption, tiles.table, tiles.kind, slides=axes if slides else None)
+    steadily = [slides and steady(view.enlarged) for view in shown]
+    strips = tuple(
+        _strip(view, views) if moves else _still(_strip(view, views))
+        for view, moves in zip(shown, steadily, strict=True)
+    )
+    axes = tuple((a.key, a.extent) for a in _chosen(tiles))
+    return Picture(
+        strips, tiles.caption, tiles.table, tiles.kind, slides=axes if any(steadily) else None,
+        levels=tuple(view.level for view in shown), follow=_follow(tiles), cells=_cells(tiles),
+    )  # fmt: skip
+
+
+def _follow(tiles: Tiles) -> Parts:
+    """The first line of the caption, for other selections."""
+    axes = _chosen(tiles)
+    if not axes:
+        return ()
+    said = [part for axis in axes for part in (f", {axis.key} = ", _value(axis))]
+    return ("With " + str(said[0])[2:], *said[1:], ":")
+
+
+def _cells(tiles: Tiles) -> tuple[tuple[int, int, Parts], ...]:
+    """What the table says for other selections: which cells are touched."""
+    if not tiles.slides:
+        return ()
+    found: list[tuple[int, int, Parts]] = []
+    at, row = Level("", tiles).select, 0
+    column = tiles.table.columns.index("cells")
+    for tile in tiles.tiles:
+        for touch in (t for t in (tile.read, tile.write) if t is not None):
+            of = stands_for(tile.buffer, touch, touch.region, at)
+            if of.starts:
+                found.append((row, column, (f"{tile.buffer}[", *cell_parts(of), "]")))
+            row += 1
+        row += len(tile.outside)
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _About:
+    """What is known of the program beside what is touched."""
+
+    turns: Mapping[str, Turns]
+    loops: Mapping[str, tuple[str, ...]]
+    axes: tuple[Axis, ...]
 
 
 def _differs_alike(before: Tiles, levels: Sequence[Level]) -> bool:
@@ -111,6 +156,7 @@ class _View:
     levels: tuple[Level, ...]
     trio: Trio | None
     alone: tuple[Tile, ...]
+    about: _About
     before: Tiles | None = None
 
     @property
@@ -129,13 +175,15 @@ def levels_of(tiles: Tiles) -> list[str]:
     return ["whole", *(name for name, there in zip(LEVELS[1:], has, strict=True) if there)]
 
 
-def _views(levels: Sequence[Level], around: Tiles, before: Tiles | None) -> list[_View]:
+def _views(
+    levels: Sequence[Level], around: Tiles, before: Tiles | None, about: _About
+) -> list[_View]:
     inner = levels[-1].tiles
     names = levels_of(inner)
     trio = trio_of(inner)
     bound = any(axis.role in ("block", "thread") for axis in inner.axes)
     far = [t for t in inner.tiles if t.scope == "global" or not bound]
-    made = [_View("whole", None, tuple(levels), trio, _others(far, trio), before)]
+    made = [_View("whole", None, tuple(levels), trio, _others(far, trio), about, before)]
     for name in names[1:]:
         near = Level("block", around) if name == "block" else Level("thread", inner)
         deeper = (Level("thread", inner),) if name == "block" and "thread" in names else ()
@@ -146,7 +194,7 @@ def _views(levels: Sequence[Level], around: Tiles, before: Tiles | None) -> list
         rest = [t for t in of if t.scope != "local" or linked is None]
         if linked and trio:  # what was copied is drawn where it was copied to
             rest = list(_others(rest, trio))
-        made.append(_View(name, near, deeper, linked, _others(rest, linked)))
+        made.append(_View(name, near, deeper, linked, _others(rest, linked), about))
     return made
 
 
@@ -178,19 +226,23 @@ def _strip(view: _View, views: Sequence[_View]) -> Scene:
     shapes, y = _crumbs(view, [v.level for v in views], inner)
     legend, y = _legend(y)
     shapes += legend
+    placed: list[Placed] = []
     if view.trio is not None:
-        drawn, y = _product(view, view.trio, y)
+        drawn, sheets, y = _product(view, view.trio, y)
         shapes += drawn
+        placed += sheets
         for tile in view.trio.tiles:
             words, y = _words(view, tile, y)
             shapes += words
         y += 6
     for tile in view.alone:
-        drawn, y = _lone(view, tile, y)
+        drawn, sheet, y = _lone(view, tile, y)
         shapes += drawn
+        placed.append(sheet)
         words, y = _words(view, tile, y)
         shapes += words
-    return Scene(WIDTH, y + 4, tuple(shapes))
+    about = view.about
+    return Scene(WIDTH, y + 4, tuple(shapes), fields_of(placed, about.turns, about.axes))
 
 
 def _still(scene: Scene) -> Scene:
@@ -203,7 +255,7 @@ def _still(scene: Scene) -> Scene:
         elif isinstance(shape, Words):
             shape = replace(shape, slide=None, parts=())
         shapes.append(shape)
-    return replace(scene, shapes=tuple(shapes))
+    return replace(scene, shapes=tuple(shapes), still=True)
 
 
 def _crumbs(view: _View, names: Sequence[str], inner: Tiles) -> tuple[list[Shape], float]:
@@ -213,7 +265,7 @@ def _crumbs(view: _View, names: Sequence[str], inner: Tiles) -> tuple[list[Shape
     for name in names:
         role = "thread" if name == "registers" else name
         axes = [axis for axis in _chosen(inner) if axis.role == role and name != "registers"]
-        said.append((name, [name, *_values(axes)]))
+        said.append((name, [name, *point_parts([_value(axis) for axis in axes])]))
     steps = [axis for axis in _chosen(inner) if axis.role not in ("block", "thread")]
     shapes: list[Shape] = []
     x, y = LEFT, 14.0
@@ -234,14 +286,6 @@ def _crumbs(view: _View, names: Sequence[str], inner: Tiles) -> tuple[list[Shape
         shapes.append(_told(full, x + 4, y, "words", at))
         x += wide
     return shapes, y + 8
-
-
-def _values(axes: Sequence[Axis]) -> Iterator[str | Form]:
-    """What is chosen of a block or thread: " (3, 2)", " 5"."""
-    for k, axis in enumerate(axes):
-        yield ", " if k else " (" if len(axes) > 1 else " "
-        yield _value(axis)
-    yield ")" if len(axes) > 1 else ""
 
 
 def _value(axis: Axis) -> Form:
@@ -270,7 +314,7 @@ def _legend(y: float) -> tuple[list[Shape], float]:
     return shapes, y + 20
 
 
-def _product(view: _View, trio: Trio, y: float) -> tuple[list[Shape], float]:
+def _product(view: _View, trio: Trio, y: float) -> tuple[list[Shape], list[Placed], float]:
     """The three sheets in true proportions, shared dimensions in line, and where they end."""
     m, n, k = _spans(view, trio)
     scale = SIDE / max(m.cells, n.cells, k.cells)
@@ -288,7 +332,10 @@ def _product(view: _View, trio: Trio, y: float) -> tuple[list[Shape], float]:
     for tile, sheet, title in zip(trio.tiles, places, named, strict=True):
         aside = sheet.width - width_of(title, "strong") if sheet is places[0] else 0.0
         shapes += _sheet(view, tile, sheet, title, max(sheet.x + aside, LEFT))
-    return shapes, y1 + high + 8
+    sides = (("row", "step"), ("step", "column"), ("row", "column"))
+    placed = [Placed(tile.buffer, 2, sheet, side)
+              for tile, sheet, side in zip(trio.tiles, places, sides, strict=True)]  # fmt: skip
+    return shapes, placed, y1 + high + 8
 
 
 def _at(view: _View) -> dict[str, int]:
@@ -333,14 +380,16 @@ def _corridors(view: _View, trio: Trio, places: Sequence[Sheet]) -> list[Shape]:
     return shapes
 
 
-def _lone(view: _View, tile: Tile, y: float) -> tuple[list[Shape], float]:
+def _lone(view: _View, tile: Tile, y: float) -> tuple[list[Shape], Placed, float]:
     """One buffer in true proportions; a row of cells is a bar."""
     frame = _frame(view, tile)
     rows, columns = (span.cells for span in frame)
     scale = min(LONG / columns, SIDE / rows) if rows > 1 else LONG / columns
     high = max(rows * scale, LEAST) if rows > 1 else BAR
     sheet = Sheet(LEFT, y + TITLE, max(columns * scale, LEAST), high, frame, _at(view))
-    return _sheet(view, tile, sheet, _title(view, tile), LEFT), y + TITLE + high + 4
+    name = tile.buffer
+    placed = Placed(name, len(tile.shape), sheet, (f"row of {name}", f"column of {name}"))
+    return _sheet(view, tile, sheet, _title(view, tile), LEFT), placed, y + TITLE + high + 4
 
 
 def _title(view: _View, tile: Tile) -> str:
@@ -368,13 +417,18 @@ def _sheet(view: _View, tile: Tile, sheet: Sheet, title: str, at: float) -> list
     """The sheet and what each selection touches of it, with how often the widest does."""
     name = tile.buffer
     near = view.near.tile(name) if view.near else None
-    found = [t for level in view.levels if (t := level.tile(name)) and t.touches]
+    loops = {level.name: _loops(view, level) for level in view.levels}
+    found = [(t, loops[level.name]) for level in view.levels
+             if (t := level.tile(name)) and t.touches]  # fmt: skip
     first = found[:1] if near is None else []
-    drawn = [*first, *(_seen(sheet, t) for t in found[len(first) :])]
-    drawn = [t for k, t in enumerate(drawn) if _differ(t, drawn[k - 1] if k else near)]
+    deeper = [(_seen(sheet, t), of) for t, of in found[len(first) :]]
+    told = [*first, *deeper]
+    told = [(t, of) for k, (t, of) in enumerate(told) if _differ(t, told[k - 1][0] if k else near)]
+    drawn = [t for t, _ in told]
     shapes: list[Shape] = [Words(title, at, sheet.y - 5, "strong", "start"), sheet.ground(name)]
-    for one in (*((near,) if near else ()), *drawn):
-        shapes += sheet.touched(name, one)
+    own = _loops(view, view.near) if view.near else ()
+    for one, of in (*(((near, own),) if near else ()), *told):
+        shapes += sheet.touched(name, one, loops=of)
     shapes += sheet.grid()
     then = next((t for t in view.before.tiles if t.buffer == name), None) if view.before else None
     if then and then.shape == tile.shape and drawn and _differ(then, drawn[0]):
@@ -382,6 +436,15 @@ def _sheet(view: _View, tile: Tile, sheet: Sheet, title: str, at: float) -> list
     for one in drawn[:1]:
         shapes += sheet.label(_often(one), one)
     return standing(Stands(name), shapes)
+
+
+def _loops(view: _View, level: Level) -> tuple[str, ...]:
+    """The loops of which `level` is a turn: those of its block, thread or step."""
+    about = view.about
+    bound = ("block", "thread")
+    named = {a.key: a.role if a.role in bound else "step" for a in about.axes}
+    keys = [key for key in level.select if named[key] == level.name]
+    return tuple(name for key in keys for name in about.loops.get(key, ()))
 
 
 def _seen(sheet: Sheet, tile: Tile) -> Tile:

@@ -21,7 +21,7 @@ from workbench.draw.scene import (
     standing,
     width_of,
 )
-from workbench.insight import Cell, Group, Point, Who
+from workbench.insight import Cell, Group, Point, Turns, Who
 
 CELLS = (46.0, 51.0, 60.0, 68.0, 77.0)  # px; eight of the narrowest make a line of a lab's pane
 EDGE = 2.0  # px of a cell that no text takes
@@ -37,17 +37,19 @@ def who_picture(
     who: Who,
     before: Mapping[tuple[int, ...], str] | None = None,
     asked: tuple[int, ...] | None = None,
+    turns: Turns | None = None,
 ) -> Picture:
     """Who computes each cell: single cells where the buffer is small, else groups of cells.
 
     Cells whose label differs from `before` are drawn with a thick edge, and the caption says what
     one of them was; the cell `asked` about is ringed. Cells of different blocks stand apart;
-    threads that compute none follow as empty frames.
+    threads that compute none follow as empty frames. `turns` say which statement of the program
+    the cells stand for, and which loops.
     """
     if not who.whole or not who.cells:
         return Picture(_groups(who), who.caption + _key(who), who.table, who.kind)
     changed = {c.index for c in who.cells if (before or {}).get(c.index, c.label) != c.label}
-    look = _look(who)
+    look = _look(who, turns)
     strips = (*_strips(who, look, changed, asked), *_idle(who, look))
     caption = _caption(who, look, changed, before, asked)
     return Picture(strips, caption, who.table, who.kind, look.strips if look.matrix else 0)
@@ -76,6 +78,7 @@ class _Look:
     columns: int
     wide: int
     rows: int  # of words in a cell
+    turns: Turns | None
 
     @property
     def strips(self) -> int:
@@ -91,7 +94,7 @@ class _Look:
         return [_form(forms[k], self.level) for k in self.fitting if k < len(forms)]
 
 
-def _look(who: Who) -> _Look:
+def _look(who: Who, turns: Turns | None) -> _Look:
     """The widest words that fit into every cell; what fits in no way is left out."""
     matrix = len(who.shape) > 1 and who.shape[-1] <= 2 * ACROSS
     matrix = matrix and len(who.cells) == prod(who.shape)
@@ -116,6 +119,7 @@ def _look(who: Who) -> _Look:
         width, level, fitting, clock, beside, _names(who, width), _roles(who), matrix,
         columns, -(-columns // -(-columns // ACROSS)) if matrix else min(ACROSS, columns),
         max(sum(1 + _form(c.forms[k], level).count("\n") for k in fitting) for c in who.cells),
+        turns,
     )  # fmt: skip
 
 
@@ -246,8 +250,10 @@ def _cell(who: Who, look: _Look, cell: Cell, x: float, y: float) -> list[Shape]:
             shapes += _clock(middle, below - 5)
     region = tuple((start, 1, 1) for start in cell.index)
     of = Stands(
-        who.buffer, region, block=cell.block, thread=cell.thread, told=f"{name}: {cell.label}"
-    )
+        who.buffer, region, block=cell.block, thread=cell.thread,
+        loops=look.turns.loops if look.turns else (),
+        statement=look.turns.stage if look.turns else "", told=f"{name}: {cell.label}",
+    )  # fmt: skip
     return standing(of, shapes)
 
 

@@ -458,3 +458,8 @@ def _table(found: Sequence[Tile]) -> Table:
         rows += [(tile.buffer, tile.scope, "–", kind, when, 0, 0, 0) for kind, when in tile.outside]
     columns = ("buffer", "memory", "block", "access", "cells", "how many", "accesses", "a cell")
     return Table(columns, tuple(rows))
+
+
+def keys_of(func: PrimFunc) -> Mapping[str, list[Loop]]:
+    """The loops that each axis of the tiles is, by its key."""
+    return _parts(func).keys

@@ -20,7 +20,9 @@ PICTURE: dict[str, Any] = {
     "line": "",
     "kind": "hidden",
     "about": "choose an answer first",
+    "levels": [],
     "slides": None,
+    "fields": None,
 }
 """What stands in the place of a picture."""
 

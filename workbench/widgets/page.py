@@ -21,7 +21,14 @@ from workbench.widgets.costs import hidden_strip, strip
 from workbench.widgets.hidden import PICTURE, UNTIL, Told, tells
 from workbench.widgets.memo import memo
 from workbench.widgets.names import Keys, Names, names_of, place_text, places_of
-from workbench.widgets.pictures import axes_of, picture_name, picture_pane, who_name, written
+from workbench.widgets.pictures import (
+    axes_of,
+    levels_of,
+    picture_name,
+    picture_pane,
+    who_name,
+    written,
+)
 from workbench.widgets.question import Question
 from workbench.widgets.taken import lines_of
 from workbench.widgets.text import Lines
@@ -153,6 +160,7 @@ def page(
     if view.machine == "tiles":
         hidden = desk.hides("counts", node.func, node.before)
         made["axes"] = [] if hidden else axes_of(node.func)
+        made["levels"] = [] if hidden else levels_of(node.func)
     picture = picture_name(node.func, view)
     made["shown"] = {**made["shown"], view.machine: picture}
     if picture and picture not in made["pictures"]:
@@ -289,3 +297,6 @@ def every_choice(made: Mapping[str, Any]) -> Iterable[View]:
     for axis in made["axes"]:
         for stop in axis["stops"]:
             yield View(machine="tiles", select={axis["key"]: stop["value"]})
+    for level in made["levels"]:
+        if level["select"]:
+            yield View(machine="tiles", select=level["select"])

@@ -8,6 +8,7 @@ from typing import Any
 from workbench import draw, insight
 from workbench.diag import Fail
 from workbench.insight import Memory, Tiles, Who
+from workbench.insight.accesses import accesses
 from workbench.ir import PrimFunc, stores
 from workbench.widgets.memo import memo
 from workbench.widgets.texts import refusal
@@ -89,6 +90,43 @@ def _axes_of(func: PrimFunc) -> list[dict[str, Any]]:
     return made
 
 
+def levels_of(func: PrimFunc) -> list[dict[str, Any]]:
+    """The levels of the tiling picture: whole, block, thread, registers.
+
+    `select` has the first of what a level is of, and `picture` is what that leads to; both are
+    None where the program has no such level, and `why` says what it is waiting for.
+    """
+    return memo(func, "levels", lambda: _levels_of(func))
+
+
+def _levels_of(func: PrimFunc) -> list[dict[str, Any]]:
+    axes = axes_of(func)
+    if not axes:
+        return []
+    roles = {axis.key: axis.role for axis in tiles_of(func, {}).axes}
+    first = {role: {key: 0 for key in roles if roles[key] == role} for role in ("block", "thread")}
+    kept = any(access.buffer.scope == "local" for access in accesses(func))
+    there: dict[str, tuple[dict[str, int] | None, str]] = {
+        "whole": ({}, ""),
+        "block": (first["block"] or None, "no loop is bound to blockIdx"),
+        "thread": ((first["thread"] and {**first["block"], **first["thread"]}) or None,
+                   "no loop is bound to threadIdx"),
+    }  # fmt: skip
+    there["registers"] = (
+        there["thread"][0] if kept else None,
+        "no buffer has the scope local" if there["thread"][0] else there["thread"][1],
+    )
+    return [
+        {
+            "name": name,
+            "select": select,
+            "picture": None if select is None else tiles_name(axes, select),
+            "why": "" if select is not None else why,
+        }
+        for name, (select, why) in there.items()
+    ]
+
+
 def picture_name(func: PrimFunc, view: View) -> str:
     """Which picture `view` shows of `func`: "who:C", "memory", "tiles:k_0=3"; "" for none.
 
@@ -151,7 +189,11 @@ def picture_pane(
         )  # fmt: skip
     except Fail as fail:
         return {"refusal": refusal(fail)}
-    return made if select is None else {**made, "at": _at(func, select)}
+    if select is None:
+        return made
+    if made["slides"]:
+        made["slides"]["at"] = select
+    return {**made, "at": _at(func, select)}
 
 
 def slid_pane(name: str, func: PrimFunc, like: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,6 +20,7 @@ class View:
     machine: str = "who"
     buffer: str = ""
     select: Mapping[str, int] = field(default_factory=dict)  # of the tiling picture; -1 is all
+    level: str = ""  # of the tiling picture; the whole where it has no such one
     place: str = ""
     more: bool = False  # of the verbs
 
@@ -40,11 +41,13 @@ def read_view(data: Mapping[str, Any], place: str = "") -> View:
     select = data.get("select", {})
     plain = isinstance(select, Mapping) and all(type(n) is int for n in select.values())
     if not (
-        plain and type(data.get("buffer", "")) is str and type(data.get("more", False)) is bool
+        plain
+        and type(data.get("more", False)) is bool
+        and all(type(data.get(name, "")) is str for name in ("buffer", "level"))
     ):
         raise Fail(
-            "Can't show that view: buffer is a name, more is True or False, and select has a "
-            "whole number for each axis",
+            "Can't show that view: buffer and level are names, more is True or False, and select "
+            "has a whole number for each axis",
             hint="such as {'buffer': 'C', 'more': False, 'select': {'blockIdx.x': 3}}",
         )
     known = {key: data[key] for key in View.__dataclass_fields__ if key in data}

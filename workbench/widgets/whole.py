@@ -59,18 +59,25 @@ def _chosen(made: Mapping[str, Any], desk: Desk, node: HistoryNode) -> dict[str,
     sliding = {
         tuple(axis for axis, at in one["at"].items() if at >= 0): one
         for one in found.values()
-        if one.get("slides")
+        if _slides(one)
     }
-    for choice in (*made["buffers"], *(stop for axis in made["axes"] for stop in axis["stops"])):
+    stops = [stop for axis in made["axes"] for stop in axis["stops"]]
+    levels = [level for level in made["levels"] if level["picture"]]
+    for choice in (*made["buffers"], *stops, *levels):
         name = choice["picture"]
         if name in found:
             continue
         like = sliding.get(tuple(selection_of(name))) if name.startswith("tiles:") else None
         one = slid_pane(name, node.func, like) if like else node_picture(name, desk, node)
         found[name] = one
-        if one.get("slides"):
+        if _slides(one):
             sliding[tuple(selection_of(name))] = one
     return found
+
+
+def _slides(picture: Mapping[str, Any]) -> bool:
+    """Whether all of its levels know other selections."""
+    return bool(picture.get("slides")) and None not in picture["slides"]["strips"]
 
 
 def page_trait(node: str) -> str:

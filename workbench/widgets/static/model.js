@@ -1,5 +1,7 @@
 // What the lab shows, read from the traits, and what it asks of Python.
 
+import { fits } from "./scene.js";
+
 export class Lab {
   constructor(model) {
     this.model = model;
@@ -64,17 +66,22 @@ export class Lab {
 
   /** The picture that a pane shows: Python's choice, and in a saved page what is chosen there. */
   pictureName(pane) {
-    const { buffers, axes = [], shown } = this.page;
+    const { buffers, shown } = this.page;
     if (!this.setup.offline) return shown[pane];
     const { buffer, select = {} } = this.view;
     const found = {
-      who: () => buffers.find(({ name }) => name === buffer),
-      tiles: () =>
-        axes
-          .filter(({ key }) => key in select)
-          .flatMap(({ key, stops }) => stops.filter(({ value }) => value === select[key]))[0],
+      who: () => buffers.find(({ name }) => name === buffer)?.picture,
+      tiles: () => this.savedTiles(select),
     }[pane]?.();
-    return found?.picture ?? shown[pane];
+    return found ?? shown[pane];
+  }
+
+  /** The tiling picture among those of a saved page that shows a selection; undefined: none. */
+  savedTiles(select) {
+    const { axes = [], pictures } = this.page;
+    const places = Object.fromEntries(axes.map(({ key, start }) => [key, select[key] ?? start]));
+    const shows = ([, made]) => made.at && fits(made, places, this.view.level);
+    return Object.entries(pictures).find(shows)?.[0];
   }
 
   /** What can be done at the chosen place, as Python found it; null while nothing is chosen. */

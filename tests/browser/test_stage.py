@@ -1,0 +1,118 @@
+"""Pictures that answer without Python: dragged, played, pointed at, nearer and farther."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+import workbench as wb
+from benchmarks.matmuls import blocking, matmul
+from tests.browser.jupyter import dark, run_cells
+from tests.browser.test_lab import answer, cell, shoot
+from tests.widgets.programs import ADD, bind_both, parse
+
+pytestmark = pytest.mark.browser
+
+
+def tiles(root: Locator) -> Locator:
+    """The pane of pictures, with the tiles in it."""
+    tab = root.get_by_role("tab", name="tiles")
+    if tab.count():
+        tab.click()
+    return root.locator(".wb-machine")
+
+
+def spot(pane: Locator, buffer: str, across: float, down: float) -> tuple[float, float]:
+    """A spot of the sheet of `buffer`, in px of the window."""
+    sheet = pane.locator(f"g[data-name={buffer}] rect.wb-soft").filter(visible=True).first
+    sheet.scroll_into_view_if_needed()
+    box = sheet.bounding_box()
+    assert box is not None
+    return box["x"] + across * box["width"], box["y"] + down * box["height"]
+
+
+def outputs(pane: Locator) -> list[str]:
+    return pane.locator(".wb-slide output").all_inner_texts()
+
+
+def test_a_tile_is_dragged_and_a_cell_pointed_at_in_lesson_4(lab_page: Page):
+    lab = run_cells(lab_page, "04_shared_blocking.ipynb", 6).locator(".wb-lab").last
+    answer(lab)
+    pane = tiles(lab)
+    for level in ("thread", "registers", "block", "whole"):
+        button = pane.get_by_role("button", name=level, exact=True)
+        button.click()
+        expect(button).to_have_attribute("aria-pressed", "true")
+        expect(pane.locator(".wb-strips > svg").filter(visible=True)).to_have_count(1)
+    expect(pane.locator("figcaption")).to_contain_text("threadIdx.x = 0")
+
+    mouse = lab_page.mouse
+    mouse.move(*spot(pane, "C", 0.8, 0.7))
+    expect(pane.locator(".wb-told-cell")).to_have_text("C[5, 6] · block (1, 1) · thread 1")
+    assert pane.locator(".wb-pointing .wb-new").count() == 3, "its row, its column, and itself"
+    lit = lab.locator(".wb-program .wb-pointed").all_inner_texts()
+    assert {"C_local", "i_0", "j_0", "i_1_j_1_fused"} <= set(lit)
+    for scheme in ("light", "dark"):
+        dark(lab_page, scheme == "dark")
+        shoot(lab, f"pointed-{scheme}")
+    mouse.down()
+    mouse.move(*spot(pane, "C", 0.3, 0.3), steps=4)
+    expect(pane.locator("figcaption")).to_contain_text("blockIdx.y = 0, threadIdx.x = 3:")
+    mouse.move(*spot(pane, "C", 0.3, 0.9), steps=4)
+    mouse.up()
+    expect(pane.locator("figcaption")).to_contain_text("blockIdx.y = 1, threadIdx.x = 3:")
+    pane.get_by_text("the same as a table").click()
+    expect(pane.locator("table")).to_contain_text("C[6:8, 2:4]")
+    mouse.move(0, 0)
+    expect(lab.locator(".wb-pointed")).to_have_count(0)
+
+
+def test_a_saved_page_drags_plays_and_points(browser: Browser, tmp_path: Path):
+    sch = blocking(wb.Schedule(matmul(64)), 2, 2, 4, 4, 4, keep=True)
+    wb.lab(sch, panes=["tiles", "who"]).to_html(tmp_path / "lab.html")
+    context = browser.new_context(viewport={"width": 1250, "height": 1500}, offline=True)
+    page = context.new_page()
+    faults: list[str] = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.goto((tmp_path / "lab.html").as_uri())
+    pane = tiles(page.locator(".wb-lab"))
+    pane.get_by_role("button", name="thread", exact=True).click()
+    assert outputs(pane)[:4] == ["0 of 0…7", "0 of 0…7", "0 of 0…3", "0 of 0…3"]
+    pane.get_by_role("button", name="whole", exact=True).click()
+
+    page.mouse.move(*spot(pane, "C", 0.1, 0.1))
+    page.mouse.down()
+    page.mouse.move(*spot(pane, "C", 0.99, 0.6), steps=5)
+    page.mouse.up()
+    assert outputs(pane)[:4] == ["7 of 0…7", "4 of 0…7", "3 of 0…3", "3 of 0…3"]
+    expect(pane.locator("figcaption")).to_contain_text(
+        "With blockIdx.x = 7, blockIdx.y = 4, threadIdx.x = 3, threadIdx.y = 3:"
+    )
+    expect(pane.locator(".wb-told-cell")).to_have_text("C[38, 63] · block (7, 4) · thread (3, 3)")
+
+    pane.get_by_label("block (blockIdx.x)", exact=True).press("Home")  # all of them
+    pane.get_by_role("button", name="play: block (blockIdx.y)").click()
+    expect(pane.locator(".wb-slide output").nth(1)).to_have_text("7 of 0…7", timeout=15_000)
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        shoot(page, f"saved-tiles-{scheme}")
+    assert not faults
+    context.close()
+
+
+def test_a_cell_of_who_does_what_lights_up_its_block(browser: Browser, tmp_path: Path):
+    lab = wb.lab(parse(ADD), panes=["who"])
+    bind_both(lab)
+    lab.to_html(tmp_path / "lab.html")
+    page = browser.new_page(viewport={"width": 1250, "height": 1000})
+    page.goto((tmp_path / "lab.html").as_uri())
+    root = page.locator(".wb-lab")
+    cell(root, "C[5]").hover()
+    expect(root.locator("g[data-with~=block]")).to_have_count(4)
+    expect(root.locator("g[data-with~=thread]")).to_have_count(1)
+    lit = root.locator(".wb-program .wb-pointed").all_inner_texts()
+    assert {"i_0", "i_1", "C"} <= set(lit)
+    shoot(page, "who-pointed")
+    page.close()

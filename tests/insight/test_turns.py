@@ -1,0 +1,50 @@
+"""In which turns a cell is touched, told from its indices: held against what these turns touch."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tests.draw.sliding import PROGRAMS
+from workbench import insight
+from workbench.insight import Region, Turns
+
+
+def cells(region: Region, cell: tuple[int, ...]) -> bool:
+    spans = zip(region, cell, strict=True)
+    return all(at in range(start, start + n * step, step) for (start, n, step), at in spans)
+
+
+def at(turns: Turns, cell: tuple[int, ...]) -> dict[str, int]:
+    """The turns of a cell."""
+    sides = dict(zip(reversed(insight.SIDES), reversed(cell), strict=False))
+    return {
+        axis: sum(factor * digit.of(sides) for digit, factor in terms) for axis, terms in turns.axes
+    }
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_in_its_turns_a_cell_is_touched(name: str):
+    func, rng = PROGRAMS[name](), random.Random(name)
+    told = insight.turns(func)
+    for buffer in func.params:
+        turns = told[buffer.name]
+        for _ in range(10):
+            cell = tuple(rng.randrange(size) for size in buffer.shape)
+            tiles = insight.tiles(func, at(turns, cell))
+            (tile,) = (tile for tile in tiles.tiles if tile.buffer == buffer.name)
+            found = [t for t in tile.touches if t.stage == turns.stage]
+            assert found and any(cells(t.region, cell) for t in found)
+
+
+def test_an_output_tells_its_block_and_its_thread():
+    turns = insight.turns(PROGRAMS["fused"]())["C"]
+    assert turns.stage == "C" and turns.loops == ("i_j_fused_0", "i_j_fused_1", "k")
+    assert at(turns, (0, 31)) == {"blockIdx.x": 0, "threadIdx.x": 31}
+    assert at(turns, (3, 5)) == {"blockIdx.x": 1, "threadIdx.x": 37}
+
+
+def test_what_many_turns_touch_tells_none():
+    """Each element of A is read for three of B: neither its block nor its thread is told."""
+    assert insight.turns(PROGRAMS["bound"]())["A"].axes == ()

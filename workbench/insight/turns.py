@@ -1,0 +1,90 @@
+"""turns: in which turn of each loop, block and thread a cell of each buffer is touched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from workbench.emulate.kernels.affine import Digit as Part
+from workbench.insight.accesses import Access, accesses
+from workbench.insight.spread import Spread, spread
+from workbench.insight.tiles import Digit, keys_of
+from workbench.ir import PrimFunc, Var
+
+SIDES = ("row", "column")
+"""What the digits of `Turns` are of: the last two indices of a cell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """What touches a cell: the block `stage`, in turns that the cell's indices tell.
+
+    `axes` pairs the key of an axis with its value: the sum of factor · digit, digits of "row" and
+    "column" of the cell. An axis that the indices do not tell is not there. `loops` are the names
+    of the program's loops that the stage is in.
+    """
+
+    stage: str
+    axes: tuple[tuple[str, tuple[tuple[Digit, int], ...]], ...]
+    loops: tuple[str, ...]
+
+
+def turns(func: PrimFunc) -> dict[str, Turns]:
+    """By buffer, the turns in which a cell is written last in the text, else read.
+
+    An index is a sum of multiples of digits. Where each multiple steps over all that the smaller
+    ones reach, every digit can be told from the index: it is index // multiple % size.
+    """
+    last: dict[str, Access] = {}
+    for access in accesses(func):
+        before = last.get(access.buffer.name)
+        if before is None or access.writes or not before.writes:
+            last[access.buffer.name] = access
+    return {name: _turns(func, access) for name, access in last.items()
+            if len(access.indices) <= len(SIDES)}  # fmt: skip
+
+
+def _turns(func: PrimFunc, access: Access) -> Turns:
+    of = spread(access)
+    told = {part: digit for dim in range(len(of.forms)) for part, digit in _told(of, dim)}
+    names = _names(func, access)
+    axes = []
+    for var, key in names.items():
+        parts = [part for part in of.cut.of[var] if part.size > 1]
+        if all(part in told for part in parts):
+            axes.append((key, tuple((told[part], part.stride) for part in parts)))
+    loops = [loop for name in names.values() for loop in loops_of(func)[name]]
+    return Turns(access.stage, tuple(axes), tuple(loops))
+
+
+def loops_of(func: PrimFunc) -> dict[str, tuple[str, ...]]:
+    """The names of the program's loops that each axis of its tiles is, by the key of the axis."""
+    return {key: tuple(dict.fromkeys(loop.var.name for loop in loops))
+            for key, loops in keys_of(func).items()}  # fmt: skip
+
+
+def _names(func: PrimFunc, access: Access) -> dict[Var, str]:
+    """The key of each axis around `access`, outermost first."""
+    own = {loop.var for loop in access.loops}
+    keys = {loop.var: key for key, loops in keys_of(func).items() for loop in loops}
+    return {var: key for var, key in keys.items() if var in own}
+
+
+def _told(of: Spread, dim: int) -> Iterator[tuple[Part, Digit]]:
+    """The digits of axes that the index of a dimension tells, as digits of the index."""
+    form = of.forms[dim]
+    if form.rest or form.const or of.reads_memory[dim]:
+        return
+    terms = sorted(
+        ((factor, part) for part, factor in form.terms.items()
+         if isinstance(part, Part) and part.size > 1),
+        key=lambda term: term[0],
+    )  # fmt: skip
+    if not terms or terms[0][0] < of.width:
+        return
+    if any(b % (a * part.size) for (a, part), (b, _) in pairwise(terms)):
+        return
+    side = SIDES[dim - len(of.forms)]
+    for factor, part in terms:
+        yield part, Digit(side, factor, part.size)

@@ -1,0 +1,57 @@
+// Playing a loop: turn after turn, while it is in view and whoever looks wants things to move.
+
+import { h } from "./dom.js";
+
+const TURN = 500; // ms; of a loop of many turns less, so that it ends in `WHOLE`
+const [WHOLE, SHORTEST] = [12000, 80];
+
+/**
+ * A button that plays: calls `next`, which returns whether there is more, until it is pressed
+ * again, is out of view, or that was all; then calls `done`. Who wants less motion takes one turn
+ * a press.
+ */
+export function playButton({ label, turns, next, done }) {
+  const still = globalThis.matchMedia?.("(prefers-reduced-motion: reduce)").matches;
+  const every = Math.max(Math.min(TURN, WHOLE / turns), SHORTEST);
+  let timer = null;
+  const seen = globalThis.IntersectionObserver
+    ? new IntersectionObserver((found) => {
+        if (found.some((one) => !one.isIntersecting)) stop();
+      })
+    : null;
+  const button = h("button.wb-play", {
+    "data-f": `play ${label}`,
+    onclick: () => (timer === null ? start() : stop()),
+  });
+  tell();
+  return { button, stop };
+
+  function tell() {
+    const word = still ? "next turn" : timer === null ? "play" : "pause";
+    button.textContent = { "next turn": "▸|", play: "▶", pause: "❚❚" }[word];
+    button.setAttribute("aria-label", `${word}: ${label}`);
+    button.title = word;
+  }
+
+  function start() {
+    const more = next();
+    if (still || !more) {
+      done();
+      return;
+    }
+    seen?.observe(button);
+    timer = setInterval(() => {
+      if (!button.isConnected || !next()) stop();
+    }, every);
+    tell();
+  }
+
+  function stop() {
+    if (timer === null) return;
+    clearInterval(timer);
+    timer = null;
+    seen?.disconnect();
+    tell();
+    done();
+  }
+}
