@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import workbench as wb
-from benchmarks.matmuls import blocking, matmul
+from benchmarks.matmuls import blocking, blocking_with_shared, matmul
 from tests.browser.jupyter import dark, run_cells
 from tests.browser.test_lab import answer, cell, shoot
 from tests.widgets.programs import ADD, bind_both, parse
@@ -100,6 +100,29 @@ def test_a_saved_page_drags_plays_and_points(browser: Browser, tmp_path: Path):
         shoot(page, f"saved-tiles-{scheme}")
     assert not faults
     context.close()
+
+
+def test_a_level_that_does_not_slide_is_shown_for_what_it_was_drawn(
+    browser: Browser, tmp_path: Path
+):
+    """Of shared memory a thread writes one part and reads another: these do not move as one."""
+    sch = blocking_with_shared(wb.Schedule(matmul(16)), 2, 2, 2, 2, 4)
+    lab = wb.lab(sch, panes=["tiles"])
+    lab.to_html(tmp_path / "lab.html")
+    page = browser.new_page(viewport={"width": 1250, "height": 1500})
+    page.goto((tmp_path / "lab.html").as_uri())
+    pane = tiles(page.locator(".wb-lab"))
+    pane.get_by_label("block (blockIdx.x)", exact=True).press("End")
+    expect(pane.locator(".wb-slide output").first).to_have_text("3 of 0…3")
+    thread = pane.get_by_role("button", name="thread", exact=True)
+    thread.click()
+    expect(thread).to_have_attribute("aria-pressed", "true")
+    assert outputs(pane)[:3] == ["0 of 0…3", "0 of 0…3", "0 of 0…3"]
+    expect(pane.locator("svg").filter(visible=True)).to_contain_text("thread 0")
+    pane.get_by_role("button", name="whole", exact=True).click()
+    pane.get_by_label("block (blockIdx.y)", exact=True).press("End")
+    expect(pane.locator(".wb-slide output").nth(1)).to_have_text("3 of 0…3")
+    page.close()
 
 
 def test_a_cell_of_who_does_what_lights_up_its_block(browser: Browser, tmp_path: Path):

@@ -77,10 +77,10 @@ export class Lab {
   }
 
   /** The tiling picture among those of a saved page that shows a selection; undefined: none. */
-  savedTiles(select) {
+  savedTiles(select, level = this.view.level) {
     const { axes = [], pictures } = this.page;
     const places = Object.fromEntries(axes.map(({ key, start }) => [key, select[key] ?? start]));
-    const shows = ([, made]) => made.at && fits(made, places, this.view.level);
+    const shows = ([, made]) => made.at && fits(made, places, level);
     return Object.entries(pictures).find(shows)?.[0];
   }
 

@@ -49,9 +49,11 @@ export function pictureStage(lab, pane, body) {
 
   /** Where each axis stands, -1 at all of it. */
   function places() {
-    const saved = lab.setup.offline ? (lab.view.select ?? {}) : {};
-    const known = Object.entries({ ...picture.at, ...saved, ...wanted });
-    return Object.fromEntries(known.filter(([axis]) => axis in picture.at));
+    const own = ([axis]) => axis in picture.at;
+    const saved = Object.fromEntries(Object.entries(lab.view.select ?? {}).filter(own));
+    const at = { ...picture.at, ...saved };
+    const now = lab.setup.offline && fits(picture, at, lab.view.level) ? at : picture.at;
+    return { ...now, ...wanted };
   }
 
   function selection() {
@@ -131,7 +133,7 @@ export function pictureStage(lab, pane, body) {
           "data-f": `level ${name}`,
           disabled: !select,
           title: why || null,
-          onclick: () => lab.show({ level: name, select: begun(select) }),
+          onclick: () => goNear(name, select),
         },
         name,
       );
@@ -143,9 +145,12 @@ export function pictureStage(lab, pane, body) {
     return h("div.wb-levels", { role: "group", "aria-label": "how near" }, buttons);
   }
 
-  function begun(select) {
-    const now = Object.entries(places()).filter(([axis, value]) => value >= 0 || !(axis in select));
-    return { ...lab.view.select, ...select, ...Object.fromEntries(now) };
+  /** To a level, with what is chosen; in a saved page, if it was drawn for that. */
+  function goNear(level, first) {
+    const now = Object.entries(places()).filter(([axis, value]) => value >= 0 || !(axis in first));
+    const chosen = { ...lab.view.select, ...first, ...Object.fromEntries(now) };
+    const saved = !lab.setup.offline || lab.savedTiles(chosen, level);
+    lab.show({ level, select: saved ? chosen : first });
   }
 
   function slider(axis) {
