@@ -93,7 +93,7 @@ def test_a_saved_page_drags_plays_and_points(browser: Browser, tmp_path: Path):
     expect(pane.locator(".wb-told-cell")).to_have_text("C[38, 63] · block (7, 4) · thread (3, 3)")
 
     pane.get_by_label("block (blockIdx.x)", exact=True).press("Home")  # all of them
-    pane.get_by_role("button", name="play: block (blockIdx.y)").click()
+    pane.get_by_role("button", name="play: blockIdx.y").click()
     expect(pane.locator(".wb-slide output").nth(1)).to_have_text("7 of 0…7", timeout=15_000)
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]

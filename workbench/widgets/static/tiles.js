@@ -175,7 +175,7 @@ export function pictureStage(lab, pane, body) {
       range.setAttribute("aria-valuetext", words(value));
     });
     const player = playButton({
-      label: axis.label,
+      label: axis.key,
       turns: axis.extent,
       next: () => turn(axis),
       done: () => axis.key in wanted && save(),
