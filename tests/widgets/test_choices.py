@@ -177,3 +177,16 @@ def test_the_attack_sees_a_page_of_another_program_and_what_is_run(tmp_path: Pat
         assert lab_messages.fault(lab, {"do": "look"}) == "something of it was run"
     finally:
         lab_messages.CANARY.unlink()
+
+
+def test_dragging_does_not_let_a_page_grow():
+    """A tiling picture that slides to others of the page stands for them."""
+    lab = wb.lab(parse(ADD), panes=["tiles"])
+    bind_both(lab)
+    for value in (1, 0, 1):
+        for select in ({"blockIdx.x": value}, {"blockIdx.x": value, "threadIdx.x": value + 2}):
+            lab.view = {"machine": "tiles", "select": select}
+    assert {name for name in lab.session.page["pictures"] if name.startswith("tiles:")} == {
+        "tiles:blockIdx.x=1",
+        "tiles:blockIdx.x=1,threadIdx.x=3",
+    }

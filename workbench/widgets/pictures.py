@@ -162,6 +162,16 @@ def selection_of(name: str) -> dict[str, int]:
     return {key: int(value) for key, _, value in pairs}
 
 
+def shown_alone(pictures: Mapping[str, Any], shown: str) -> dict[str, Any]:
+    """`pictures` without those that the one `shown` slides to: a page grows by no dragging."""
+    one = pictures.get(shown, {})
+    if not one.get("slides") or None in one["slides"]["strips"]:
+        return dict(pictures)
+    axes = set(selection_of(shown))
+    return {name: made for name, made in pictures.items()
+            if name == shown or "at" not in made or set(selection_of(name)) != axes}  # fmt: skip
+
+
 def _axis_label(role: str, key: str) -> str:
     return f"{ROLES.get(role, role)} ({key})"
 

@@ -22,6 +22,7 @@ from workbench.widgets.compare import comparison, functions, title
 from workbench.widgets.costs import check_costs, count
 from workbench.widgets.keeping import Keeping
 from workbench.widgets.page import Desk, page, ran, said, tree
+from workbench.widgets.pictures import shown_alone
 from workbench.widgets.question import Question, along, decided
 from workbench.widgets.run import Progress, Runner
 from workbench.widgets.setup import (
@@ -161,7 +162,10 @@ class Session:
         """Make what the open panes need of the program that the cursor is at."""
         node, view, against = self.cursor.node, self.view, self.state["against"]
         name, pair = page_trait(str(node.id)), compare_trait(f"{against}:{node.id}")
-        made = {name: page(self.cursor, view, self.desk, self.state.get(name))}
+        shown = page(self.cursor, view, self.desk, self.state.get(name))
+        if picture := shown["shown"].get("tiles"):
+            shown["pictures"] = shown_alone(shown["pictures"], picture)
+        made = {name: shown}
         if against >= 0:
             compared = comparison(self.history[against], node, view, self.desk)
             measured = self.state.get(pair, {}).get("measured")
