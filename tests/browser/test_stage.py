@@ -25,12 +25,17 @@ def tiles(root: Locator) -> Locator:
 
 
 def spot(pane: Locator, buffer: str, across: float, down: float) -> tuple[float, float]:
-    """A spot of the sheet of `buffer`, in px of the window."""
+    """A spot of the sheet of `buffer`, in px of the window, once it stays where it is."""
     sheet = pane.locator(f"g[data-name={buffer}] rect.wb-soft").filter(visible=True).first
-    sheet.scroll_into_view_if_needed()
-    box = sheet.bounding_box()
-    assert box is not None
-    return box["x"] + across * box["width"], box["y"] + down * box["height"]
+    before = None
+    for _ in range(30):
+        sheet.scroll_into_view_if_needed()
+        box = sheet.bounding_box()
+        if box is not None and box == before:
+            return box["x"] + across * box["width"], box["y"] + down * box["height"]
+        before = box
+        pane.page.wait_for_timeout(150)
+    raise AssertionError(f"the sheet of {buffer} does not come to rest")
 
 
 def outputs(pane: Locator) -> list[str]:
@@ -56,6 +61,8 @@ def test_a_tile_is_dragged_and_a_cell_pointed_at_in_lesson_4(lab_page: Page):
     assert {"C_local", "i_0", "j_0", "i_1_j_1_fused"} <= set(lit)
     for scheme in ("light", "dark"):
         dark(lab_page, scheme == "dark")
+        mouse.move(*spot(pane, "C", 0.8, 0.7))  # a theme moves things a little
+        expect(pane.locator(".wb-pointing .wb-new")).to_have_count(3)
         shoot(lab, f"pointed-{scheme}")
     mouse.down()
     mouse.move(*spot(pane, "C", 0.3, 0.3), steps=4)
