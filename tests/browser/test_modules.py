@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, Route
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.widgets.test_static import MODULES
 from workbench.widgets import static
@@ -163,3 +163,91 @@ def test_the_call_shown_is_that_of_what_is_typed(page: Page):
     act = """(lab) => ["[2, 4]", "[2, 5]"].map((factors) =>
       lab.writes({ verb: "split", place: "L1", args: { factors } }))"""
     assert with_model(page, act, call=call_)[0] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("top", "left", "at"),
+    [
+        (100, 40, {"left": 40, "top": 124, "room": 668}),
+        (460, 40, {"left": 40, "bottom": 344, "room": 448}),  # below are 308
+        (380, 40, {"left": 40, "top": 404, "room": 388}),
+        (600, 40, {"left": 40, "bottom": 204, "room": 588}),
+        (100, 900, {"left": 692, "top": 124, "room": 668}),
+        (100, -30, {"left": 8, "top": 124, "room": 668}),
+    ],
+)
+def test_a_popup_stands_where_there_is_room_and_leaves_the_line(
+    page: Page, top: int, left: int, at: dict[str, int]
+):
+    found = call(
+        page,
+        "popup.js",
+        "({ beside }, [line, width, view]) => beside(line, width, view)",
+        [{"top": top, "bottom": top + 20, "left": left}, 300, {"width": 1000, "height": 800}],
+    )
+    assert found == at
+
+
+POPUP = """({ popup }, code) => {
+  document.body.innerHTML = `<style>%s</style><div class="wb-lab wb-theme">
+    <button id="far" style="position: absolute; top: 300px; left: 500px">far</button>
+    <div class="wb-line" style="position: absolute; top: 100px; width: 600px"><br>
+      <button id="here">here</button></div>
+    <div id="box"><button id="inside">inside</button></div></div>`;
+  const at = (id) => document.getElementById(id);
+  window.said = [];
+  document.body.onkeydown = (event) => said.push(event.key);
+  window.box = popup(at("box"), () => said.push("closed"));
+  at("here").onclick = () => box.open(() => at("here"));
+  at("far").onclick = () => box.open(() => at("far"));
+}"""
+
+
+@pytest.fixture
+def popup_page(page: Page) -> Page:
+    """Two buttons beside which a box opens, one of them in a line of two rows."""
+    call(page, "popup.js", POPUP % static.style())
+    return page
+
+
+def test_a_popup_leaves_the_line_in_sight_and_is_closed_by_a_second_press(popup_page: Page):
+    page, box = popup_page, popup_page.locator("#box")
+    expect(box).to_be_hidden()
+    page.locator("#here").click()
+    expect(box).to_be_visible()
+    line, shown = page.locator(".wb-line").bounding_box(), box.bounding_box()
+    assert line and shown and shown["y"] >= line["y"] + line["height"]
+    page.locator("#here").click()
+    expect(box).to_be_hidden()
+    page.locator("#here").click()
+    page.locator("#far").click()
+    expect(box).to_be_visible()
+    moved = box.bounding_box()
+    assert moved and moved["y"] > 300 and moved["x"] == 500
+    page.mouse.click(5, 5)
+    expect(box).to_be_hidden()
+
+
+def test_escape_closes_a_popup_and_goes_no_further(popup_page: Page):
+    page, box = popup_page, popup_page.locator("#box")
+    page.locator("#here").focus()
+    page.keyboard.press("Enter")
+    page.locator("#inside").focus()
+    page.keyboard.press("Escape")
+    expect(box).to_be_hidden()
+    expect(page.locator("#here")).to_be_focused()
+    assert page.evaluate("said") == ["Enter", "closed"]
+    page.keyboard.press("Escape")
+    assert page.evaluate("said") == ["Enter", "closed", "Escape"], "with none open it passes"
+    page.locator("#here").click()  # not the press that closed it
+    expect(box).to_be_visible()
+
+
+def test_a_popup_goes_with_its_line(popup_page: Page):
+    page, box = popup_page, popup_page.locator("#box")
+    page.locator("#here").click()
+    page.evaluate("document.querySelector('.wb-line').style.top = '250px'; box.place()")
+    shown = box.bounding_box()
+    assert shown and shown["y"] > 250
+    page.evaluate("document.querySelector('.wb-line').remove(); box.place()")
+    expect(box).to_be_hidden()

@@ -7,7 +7,7 @@ from functools import cache
 from graphlib import TopologicalSorter
 from importlib.resources import files
 
-STYLES = ("theme.css", "lab.css", "program.css", "pictures.css", "costs.css")
+STYLES = ("theme.css", "lab.css", "program.css", "pictures.css", "costs.css", "popup.css")
 STILL = ("theme.css", "pictures.css", "still.css")
 _IMPORT = re.compile(r'^import [^;]* from "\./([\w-]+\.js)";\n', re.MULTILINE)
 
