@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin
 
 from workbench.diag import Fail
@@ -14,28 +15,34 @@ from workbench.schedule.primitive import REGISTRY, Param, Primitive, members
 from workbench.schedule.step import value_text
 
 
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a verb says at a loop or block: of that, its key, and its name as Python writes it."""
+
+    verdict: Verdict
+    key: str
+    name: str
+
+
 def offer(
-    key: str,
-    name: str,
+    place: Mapping[str, str],
     places: Mapping[str, str],
-    verdicts: Sequence[Verdict],
+    said: Sequence[Said],
     offered: Sequence[str] | None,
     more: bool,
 ) -> dict[str, Any]:
-    """The place `key`, the other places, and each verb with its verdict and form.
+    """The chosen place, key and label, the others, and each verb with its verdict and form.
 
-    `name` is the place as Python writes it in a call, which the forms show as they are opened.
     Verbs that `offered` does not name wait under "more"; None offers all that are possible.
-    `verdicts` are those of every verb with `more` or without `offered`, else of the offered ones.
+    `said` is of every verb with `more` or without `offered`, else of the offered ones.
     """
-    verbs = [_verb(v, name, offered) for v in verdicts]
+    verbs = [_verb(one, offered) for one in said]
     order = {name: k for k, name in enumerate(offered or ())}
     verbs.sort(key=lambda verb: (order.get(verb["name"], len(order)), not verb["offered"]))
-    place = {"key": key, "label": places[key]}
     complete = more or offered is None
     waits = not complete or any(not verb["offered"] for verb in verbs)
     return {
-        "place": place,
+        "place": dict(place),
         "places": _places(places),
         "verbs": verbs,
         "all": complete,
@@ -52,11 +59,13 @@ def _places(places: Mapping[str, str]) -> list[dict[str, str]]:
     return [{"key": key, "label": label} for key, label in places.items()]
 
 
-def _verb(verdict: Verdict, place: str, offered: Sequence[str] | None) -> dict[str, Any]:
+def _verb(said: Said, offered: Sequence[str] | None) -> dict[str, Any]:
+    verdict = said.verdict
     prim = REGISTRY[verdict.verb]
     wanted = verdict.possible if offered is None else verdict.verb in offered
     made: dict[str, Any] = {
         "name": verdict.verb,
+        "place": said.key,
         "group": verdict.group,
         "summary": verdict.summary.replace("`", ""),
         "offered": wanted,
@@ -66,7 +75,7 @@ def _verb(verdict: Verdict, place: str, offered: Sequence[str] | None) -> dict[s
         fields = [f for f in (_field(p, verdict.choices) for p in _asked(prim)) if f]
         made |= {
             "fields": fields,
-            "call": call(prim, place, {f["name"]: f["value"] for f in fields}),
+            "call": call(prim, said.name, {f["name"]: f["value"] for f in fields}),
         }
     else:
         made["why"] = {"headline": _sentence(verdict.why_not), "hint": verdict.hint}

@@ -10,12 +10,13 @@ from weakref import WeakKeyDictionary
 
 from workbench import check, lower, target
 from workbench.diag import Fail, visible
-from workbench.ir import BlockId, Const, For, PrimFunc, Var, walk
+from workbench.ir import BlockId, Buffer, Const, For, PrimFunc, Var, walk
 from workbench.ir.places import places
 from workbench.schedule import Schedule
 from workbench.schedule.actions import Verdict
 from workbench.schedule.history import History, HistoryNode
 from workbench.widgets import offers
+from workbench.widgets.buffers import about, touching
 from workbench.widgets.build import build
 from workbench.widgets.costs import hidden_strip, strip
 from workbench.widgets.hidden import PICTURE, UNTIL, Told, tells
@@ -160,11 +161,10 @@ def page(
             **made["pictures"],
             picture: shown_picture(picture, desk, node.func, asked, node.before),
         }
-    where = desk.places(node.func)
-    chosen = view.place if view.place in where else ""
+    chosen = view.place if view.place in names.about else ""
     known_offer = made["offers"].get(chosen)
     if known_offer is None or (view.more and not known_offer["all"]):
-        found = _offer(cursor, chosen, where, desk, view.more)
+        found = _offer(cursor, chosen, desk, view.more)
         made["offers"] = {**made["offers"], chosen: found}
     made["costs"] = shown_costs(desk, node.before, node.func)
     return made | ran(node, desk)
@@ -248,15 +248,55 @@ def _verdict(node: HistoryNode, question: Question | None) -> dict[str, Any] | N
     return {"truth": truth, "text": verdict.truth, "why": verdict.why, "told": told}
 
 
-def _offer(
-    cursor: Schedule, key: str, where: Mapping[str, str], desk: Desk, more: bool
-) -> dict[str, Any]:
+def _offer(cursor: Schedule, key: str, desk: Desk, more: bool) -> dict[str, Any]:
     """What can be done at the place: of the verbs that are offered, or, with `more`, of all."""
+    where = sorted_places(cursor.node, desk)
     if not key:
         return offers.no_place(where)
     verbs = None if more else desk.offered
-    name = place_text(cursor.func, desk.keys.thing(key))
-    return offers.offer(key, name, where, verdicts(cursor, key, desk, verbs), desk.offered, more)
+    place = {"key": key, "label": where.get(key, desk.names(cursor.func).about[key]["label"])}
+    return offers.offer(place, where, _said(cursor, key, desk, verbs), desk.offered, more)
+
+
+def sorted_places(node: HistoryNode, desk: Desk) -> Mapping[str, str]:
+    """The loops and blocks of the program, those that matter first.
+
+    First is what the last step made; then what is open, which are the blocks and the loops that
+    nothing is said of yet; then loops that are bound, unrolled, or run in parallel or as vectors.
+    Each in program order.
+    """
+    made = node.result if isinstance(node.result, tuple) else (node.result,)
+    new = {*made, *(thing for things in node.became.values() for thing in things)}
+    loops = places(node.func).loops
+
+    def rank(key: str) -> int:
+        thing = desk.keys.thing(key)
+        settled = isinstance(thing, Var) and loops[thing].kind != "serial"
+        return 2 if settled else 0 if thing in new else 1
+
+    where = desk.places(node.func)
+    return {key: where[key] for key in sorted(where, key=rank)}
+
+
+def _said(cursor: Schedule, key: str, desk: Desk, verbs: Sequence[str] | None) -> list[offers.Said]:
+    """What the verbs say at a loop or block, or about a buffer.
+
+    About a buffer, each verb is asked at the blocks that write it and read it, and told at the
+    first at which it is possible.
+    """
+    thing, func = desk.keys.thing(key), cursor.func
+    if not isinstance(thing, Buffer):
+        name = place_text(func, thing)
+        return [offers.Said(v, key, name) for v in verdicts(cursor, key, desk, verbs)]
+    found: dict[str, offers.Said] = {}
+    for block in touching(func, thing):
+        own, name = desk.keys.of(block.id), place_text(func, block.id)
+        for whole in verdicts(cursor, own, desk, verbs):
+            verdict = about(whole, block, thing)
+            old = found.get(whole.verb)
+            if verdict and (old is None or (verdict.possible and not old.verdict.possible)):
+                found[whole.verb] = offers.Said(verdict, own, name)
+    return list(found.values())
 
 
 def verdicts(cursor: Schedule, key: str, desk: Desk, verbs: Sequence[str] | None) -> list[Verdict]:

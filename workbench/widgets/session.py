@@ -61,9 +61,9 @@ class Session:
     """A view of a schedule's history with a cursor of its own.
 
     `state` is all that a browser shows, under the names of its traits. `at` is the node, `against`
-    the one it is compared with (-1: none), `place` the key of the chosen loop or block; each page
-    and each comparison stands by itself, as `page_3` and `compare_0_3`. What a request changes is
-    in `changes()`; what it raises becomes the status.
+    the one it is compared with (-1: none), `place` the key of the chosen loop, block or buffer;
+    each page and each comparison stands by itself, as `page_3` and `compare_0_3`. What a request
+    changes is in `changes()`; what it raises becomes the status.
     """
 
     def __init__(
@@ -215,9 +215,10 @@ class Session:
             self.cursor.goto(self.history[self.at])
             self._say(said(self.cursor.node))
             self._save()
-            places = self.desk.places(self.cursor.node.func)
-            if self.state["place"] not in places:
-                self._put(place=steps.useful(self.cursor, self.desk, list(places)))
+            func = self.cursor.node.func
+            if self.state["place"] not in self.desk.names(func).about:
+                places = list(self.desk.places(func))
+                self._put(place=steps.useful(self.cursor, self.desk, places))
         self._show()
 
     def stepped(self) -> None:
