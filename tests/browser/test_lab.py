@@ -39,15 +39,10 @@ def first_lab(page: Page, notebook: str = "01_vector_add.ipynb", cells: int = 3)
 
 
 def step(lab: Locator, verb: str, place: str, **fields: str) -> None:
-    """Choose the place, open the verb's form, fill it, apply, by mouse."""
+    """Open the menu of the place, in it the verb's form, fill it, apply, by mouse."""
     count = lab.locator(".wb-step").count()
-    chip = lab.locator(".wb-place", has_text=place)
-    if chip.get_attribute("aria-pressed") != "true":
-        chip.click()
-    expect(chip).to_have_attribute("aria-pressed", "true")
-    button = lab.locator(".wb-verb", has_text=verb)
-    if button.get_attribute("aria-expanded") != "true":
-        button.click()
+    menu_at(lab, place)
+    form_of(lab, verb)
     for name, value in fields.items():
         control = lab.get_by_label(name, exact=True)
         if control.evaluate("el => el.tagName") == "SELECT":
@@ -56,6 +51,20 @@ def step(lab: Locator, verb: str, place: str, **fields: str) -> None:
             control.fill(value)
     lab.locator("button[type=submit]").click()
     expect(lab.locator(".wb-step")).to_have_count(count + 1)
+
+
+def form_of(lab: Locator, verb: str) -> None:
+    """Show the form of the verb in the menu that is open, or why there is none."""
+    button = lab.locator(".wb-verb").get_by_text(verb, exact=True)
+    expect(button).to_be_visible()
+    if button.get_attribute("aria-expanded") != "true":
+        button.click()
+
+
+def menu_at(lab: Locator, place: str) -> None:
+    """Open the menu of a place, from the bar."""
+    lab.locator(".wb-place", has_text=place).click()
+    expect(lab.locator(".wb-menu h4")).to_have_text(place)
 
 
 BOUND = (
@@ -91,7 +100,6 @@ def test_lesson_1_by_mouse(lab_page: Page):
     lab = first_lab(lab_page)
     assert time.perf_counter() - start <= 10, "the first picture is there within 10 s"
     expect(cell(lab, "C[5]")).to_contain_text("time step 5")
-    assert lab.locator(".wb-verb").all_inner_texts() == ["split", "bind"]
     assert lab.locator(".wb-picture").count() == 1
 
     lab.get_by_label("block 0, thread 5").click()
@@ -114,33 +122,34 @@ def test_lesson_1_by_keyboard(lab_page: Page):
     keys.press("ArrowDown")  # radio buttons move and choose with arrows
     expect(lab.locator(".wb-given")).to_contain_text("block 1, thread 1")
 
-    lab.locator(".wb-verb", has_text="split").focus()
+    chip = lab.locator(".wb-place", has_text="loop i")
+    chip.focus()
+    keys.press("Enter")
+    expect(lab.locator(".wb-verb", has_text="split")).to_be_focused()
     keys.press("Enter")
     expect(lab.get_by_label("factors")).to_be_focused()
     keys.press("ControlOrMeta+a")
     keys.type("[2, 4]")
     keys.press("Enter")
     expect(lab.locator(".wb-step")).to_have_count(2)
+    expect(lab.locator(".wb-menu")).to_be_hidden()
 
     for count, (place, axis) in enumerate(
         (("loop i_0", "blockIdx.x"), ("loop i_1", "threadIdx.x")), start=2
     ):
         chip = lab.locator(".wb-place", has_text=place)
-        if chip.get_attribute("aria-pressed") != "true":
-            chip.focus()
-            keys.press("Enter")
-        expect(chip).to_have_attribute("aria-pressed", "true")
-        verb = lab.locator(".wb-verb", has_text="bind")
-        if verb.get_attribute("aria-expanded") != "true":
-            verb.focus()
-            keys.press("Enter")
+        chip.focus()
+        keys.press("Enter")
+        expect(lab.locator(".wb-verb", has_text="split")).to_be_focused()
+        keys.press("ArrowRight")
+        keys.press("Enter")
         choice = lab.locator(".wb-form select")
-        choice.focus()
+        expect(choice).to_be_focused()
         keys.type(axis)
         expect(choice.locator("option:checked")).to_have_text(axis)
-        lab.locator("button[type=submit]").focus()
-        keys.press("Enter")
+        keys.press("Shift+Enter")
         expect(lab.locator(".wb-step")).to_have_count(count + 1)
+        expect(chip).to_be_focused()
     expect(cell(lab, "C[5]")).to_contain_text("thread 1")
 
 
@@ -170,9 +179,10 @@ def test_keys_and_clicks_in_the_lab_select_no_cells(lab_page: Page):
     lab = first_lab(lab_page)
     selected = """() => { const notebook = window.jupyterapp.shell.currentWidget.content;
       return notebook.widgets.filter(cell => notebook.isSelectedOrActive(cell)).length; }"""
-    lab.locator(".wb-verb", has_text="bind").click()
-    for part in (lab.locator(".wb-form select"), lab.locator(".wb-step"), lab.locator(".wb-go")):
-        part.first.focus()
+    menu_at(lab, "loop i")
+    form_of(lab, "bind")
+    for part in (".wb-menu select", ".wb-menu .wb-verb", ".wb-step", ".wb-run .wb-go"):
+        lab.locator(part).first.focus()
         lab_page.keyboard.press("ControlOrMeta+a")
         assert lab_page.evaluate(selected) == 1
     assert lab_page.evaluate("getSelection().toString()") == "", "nor all the text of the page"
@@ -292,10 +302,11 @@ def test_the_code_of_the_path_is_copied(lab_page: Page):
 
 def test_a_refusal_is_shown_where_one_looks(lab_page: Page):
     lab = first_lab(lab_page)
-    lab.locator(".wb-verb", has_text="split").click()
+    menu_at(lab, "loop i")
+    form_of(lab, "split")
     lab.get_by_label("factors").fill("[2, 3]")
     lab.locator("button[type=submit]").click()
-    expect(lab.locator(".wb-actions .wb-error")).to_contain_text("6 of 8")
+    expect(lab.locator(".wb-menu .wb-error")).to_contain_text("6 of 8")
     expect(lab.locator(".wb-call")).to_have_text('sch.split("i", factors=[2, 3])')
     expect(lab.locator(".wb-step")).to_have_count(1)
 
@@ -303,8 +314,9 @@ def test_a_refusal_is_shown_where_one_looks(lab_page: Page):
 def test_a_form_shows_the_call_that_it_makes(lab_page: Page):
     lab = first_lab(lab_page)
     call = lab.locator(".wb-call")
-    lab.locator(".wb-actions .wb-more").click()
-    lab.locator(".wb-verb").get_by_text("annotate", exact=True).click()
+    menu_at(lab, "loop i")
+    lab.locator(".wb-menu .wb-more").click()
+    form_of(lab, "annotate")
     expect(call).to_have_text('sch.annotate("i", ann_key=…, ann_val=…)')
     for value, text in (("4", "4"), ("[1, 2]", "[1, 2]"), ("True", "True"), ("it's", '"it\'s"')):
         lab.get_by_label("ann_key").fill("note")
@@ -312,10 +324,11 @@ def test_a_form_shows_the_call_that_it_makes(lab_page: Page):
         expect(call).to_have_text(f'sch.annotate("i", ann_key="note", ann_val={text})')
     lab.get_by_label("ann_key").fill("'note'")
     expect(call).to_have_text('sch.annotate("i", ann_key=\'note\', ann_val="it\'s")')
-    lab.locator(".wb-verb").get_by_text("split", exact=True).click()
+    form_of(lab, "split")
     lab.get_by_label("factors").fill("[2, 4]")
     lab.locator("button[type=submit]").click()
-    lab.locator(".wb-verb").get_by_text("fuse", exact=True).click()
+    menu_at(lab, "loop i_0")
+    form_of(lab, "fuse")
     expect(call).to_have_text('sch.fuse("i_0", "i_1")')
 
 
@@ -346,9 +359,10 @@ def test_lesson_2_shows_tiles_that_follow_the_slider(lab_page: Page):
     expect(slider).to_be_focused()
     lab.get_by_role("tab", name="memory").click()
     expect(lab.locator(".wb-machine")).to_contain_text("shared memory")
-    lab.locator(".wb-actions .wb-more").click()
+    lab.locator(".wb-place").first.click()
+    lab.locator(".wb-menu .wb-more").click()
     lab.locator(".wb-verb.wb-cannot").first.click()
-    expect(lab.locator(".wb-action .wb-headline")).to_contain_text("Can't")
+    expect(lab.locator(".wb-menu .wb-headline")).to_contain_text("Can't")
     accessible(lab_page)
     shoot(lab, "lesson-2-memory")
 

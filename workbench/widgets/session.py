@@ -142,8 +142,7 @@ class Session:
                 self.state[name] = self._changed[name] = value
 
     def _say(self, text: str, kind: str = "ready", **more: Any) -> None:
-        here = {"step": True} if kind == "ready" and self.at else {}  # not of the start
-        self._put(status={"kind": kind, "text": text, **here, **more})
+        self._put(status={"kind": kind, "text": text, **more})
 
     def _page(self, node: int) -> dict[str, Any]:
         return self.state[page_trait(str(node))]
@@ -180,14 +179,15 @@ class Session:
 
     def failed(self, error: Exception) -> None:
         """Show what was raised: a refusal, or a fault of ours."""
+        again = not self.state["status"].get("again", True)  # the same is told another time
         if isinstance(error, Fail):
-            self._say(error.headline, "refused", error=refusal(error))
+            self._say(error.headline, "refused", error=refusal(error), again=again)
             return
         told = {
             "headline": f"The lab failed: {type(error).__name__}: {error}",
             "hint": "this is a fault of the workbench; the history is kept, other steps work",
         }
-        self._say(told["headline"], "failed", error=told)
+        self._say(told["headline"], "failed", error=told, again=again)
 
     # --- what is chosen --------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ import { costStrip } from "./costs.js";
 import { guard, h, keepFocus } from "./dom.js";
 import { historyPane } from "./history.js";
 import { linkMarks } from "./marks.js";
+import { verbMenu } from "./menu.js";
 import { Lab } from "./model.js";
 import { machinePane } from "./pictures.js";
 import { programPane } from "./program.js";
@@ -36,21 +37,22 @@ export function openLab({ model, el }) {
   });
   el.append(root);
   const question = questionCard(lab);
-  const actions = actionsPane(lab);
-  const status = statusBar(lab, actions.errors);
+  const menu = verbMenu(lab);
+  const status = statusBar(lab, menu.errors);
   const parts = [
     historyPane(lab),
     programPane(lab),
     machinePane(lab),
     costStrip(lab),
-    actions,
+    actionsPane(lab, menu),
     runPane(lab),
     comparePane(lab),
+    menu,
   ];
   root.append(question.pane, status.bar, ...parts.map((part) => part.pane));
   guard(root);
   const unwatch = watchWidth(root);
-  const relink = linkMarks(root, lab);
+  const relink = linkMarks(root, lab, menu);
 
   let drawn = false;
   const seen = new Map(); // part -> what it was drawn from, so that a form keeps what is typed
@@ -62,7 +64,7 @@ export function openLab({ model, el }) {
       seen.set(part, from);
     }
     status.draw();
-    actions.conclude();
+    menu.conclude();
     relink();
   };
   const soon = () => {

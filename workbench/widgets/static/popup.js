@@ -29,8 +29,9 @@ function lineOf(thing) {
 /**
  * Lets `node`, a part of the lab, open beside a thing. `open(find)` does that, where `find` gives
  * the thing as it is drawn now, and does nothing for the press that has just closed it there.
- * Escape closes it and goes no further; so does a press elsewhere, and a thing that is gone.
- * `closed` is told. The focus goes back to the thing, if it was inside.
+ * Escape closes it and goes no further; a press elsewhere closes it, and Tab where that leaves it,
+ * and so does its thing when that is gone. The focus goes back to the thing, if it was inside;
+ * `closed` is told whether it was.
  */
 export function popup(node, closed = () => {}) {
   node.popover = "auto";
@@ -67,7 +68,9 @@ export function popup(node, closed = () => {}) {
     place();
   }
 
+  const holdsFocus = () => node.contains(node.getRootNode().activeElement);
   const onKey = (event) => {
+    if (event.key === "Tab") setTimeout(() => holdsFocus() || close());
     if (event.key !== "Escape") return;
     event.preventDefault();
     event.stopPropagation();
@@ -88,8 +91,9 @@ export function popup(node, closed = () => {}) {
     if (opens) return;
     left = find();
     setTimeout(() => (left = null));
-    if (node.contains(node.getRootNode().activeElement)) left?.focus({ preventScroll: true });
-    closed();
+    const inside = holdsFocus();
+    if (inside) left?.focus({ preventScroll: true });
+    closed(inside);
   });
   return { open, close, place, isOpen };
 }
