@@ -186,7 +186,7 @@ def untrue(lab: Lab) -> str:
         return f"shows another program under {lab.at}"
     if view.program not in made["texts"] or not made["pictures"]:
         return f"has no {view.program} under {lab.at}"
-    if (lab.place if lab.place in made["names"] else "") not in made["offers"]:
+    if lab.place in made["names"] and lab.place not in made["offers"]:
         return f"offers nothing at {lab.place!r}"
     if lab.against >= 0 and lab.session.comparison is None:
         return f"compares {lab.against} with {lab.at} and shows nothing of it"

@@ -51,6 +51,7 @@ def step(lab: Locator, verb: str, place: str, **fields: str) -> None:
             control.fill(value)
     lab.locator("button[type=submit]").click()
     expect(lab.locator(".wb-step")).to_have_count(count + 1)
+    expect(lab.locator(".wb-menu")).to_be_hidden()
 
 
 def form_of(lab: Locator, verb: str) -> None:

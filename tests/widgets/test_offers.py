@@ -240,8 +240,8 @@ def test_the_places_that_matter_come_first():
     """What the last step made, then blocks and plain loops, then loops that are bound."""
     lab = wb.lab(Schedule(script.parse(programs.MATMUL)))
     apply(lab, "split", "j", factors="[None, 4]")
-    labels = [place["label"] for place in shown(lab)["places"]]
+    labels = [place["label"] for place in lab.session.page["places"]]
     assert labels == ["loop j_0", "loop j_1", "loop i", "loop k", "block C"]
     apply(lab, "bind", "j_0", thread_axis='"blockIdx.x"')
-    labels = [place["label"] for place in shown(lab)["places"]]
+    labels = [place["label"] for place in lab.session.page["places"]]
     assert labels == ["loop i", "loop j_1", "loop k", "block C", "loop j_0"]

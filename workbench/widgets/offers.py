@@ -26,12 +26,11 @@ class Said:
 
 def offer(
     place: Mapping[str, str],
-    places: Mapping[str, str],
     said: Sequence[Said],
     offered: Sequence[str] | None,
     more: bool,
 ) -> dict[str, Any]:
-    """The chosen place, key and label, the others, and each verb with its verdict and form.
+    """The chosen place, key and label, and each verb with its verdict and form.
 
     Verbs that `offered` does not name wait under "more"; None offers all that are possible.
     `said` is of every verb with `more` or without `offered`, else of the offered ones.
@@ -43,20 +42,10 @@ def offer(
     waits = not complete or any(not verb["offered"] for verb in verbs)
     return {
         "place": dict(place),
-        "places": _places(places),
         "verbs": verbs,
         "all": complete,
         "more": waits,
     }
-
-
-def no_place(places: Mapping[str, str]) -> dict[str, Any]:
-    """The places to choose from, before one is chosen."""
-    return {"place": None, "places": _places(places), "verbs": [], "all": True, "more": False}
-
-
-def _places(places: Mapping[str, str]) -> list[dict[str, str]]:
-    return [{"key": key, "label": label} for key, label in places.items()]
 
 
 def _verb(said: Said, offered: Sequence[str] | None) -> dict[str, Any]:

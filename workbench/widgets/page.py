@@ -163,7 +163,7 @@ def page(
         }
     chosen = view.place if view.place in names.about else ""
     known_offer = made["offers"].get(chosen)
-    if known_offer is None or (view.more and not known_offer["all"]):
+    if chosen and (known_offer is None or (view.more and not known_offer["all"])):
         found = _offer(cursor, chosen, desk, view.more)
         made["offers"] = {**made["offers"], chosen: found}
     made["costs"] = shown_costs(desk, node.before, node.func)
@@ -210,6 +210,7 @@ def _base(node: HistoryNode, desk: Desk) -> dict[str, Any]:
         "texts": {},
         "pictures": {},
         "shown": {},
+        "places": sorted_places(node, desk),
         "offers": {},
         "notes": [UNTIL] if wasted and desk.hides("counts", node.func) else wasted,
         "verdict": None if desk.open else _verdict(node, desk.question),
@@ -250,16 +251,15 @@ def _verdict(node: HistoryNode, question: Question | None) -> dict[str, Any] | N
 
 def _offer(cursor: Schedule, key: str, desk: Desk, more: bool) -> dict[str, Any]:
     """What can be done at the place: of the verbs that are offered, or, with `more`, of all."""
-    where = sorted_places(cursor.node, desk)
-    if not key:
-        return offers.no_place(where)
     verbs = None if more else desk.offered
-    place = {"key": key, "label": where.get(key, desk.names(cursor.func).about[key]["label"])}
-    return offers.offer(place, where, _said(cursor, key, desk, verbs), desk.offered, more)
+    name = desk.names(cursor.func).about[key]["label"]
+    label = desk.places(cursor.func).get(key, name)  # short, but for a buffer
+    said = _said(cursor, key, desk, verbs)
+    return offers.offer({"key": key, "label": label}, said, desk.offered, more)
 
 
-def sorted_places(node: HistoryNode, desk: Desk) -> Mapping[str, str]:
-    """The loops and blocks of the program, those that matter first.
+def sorted_places(node: HistoryNode, desk: Desk) -> list[dict[str, str]]:
+    """The loops and blocks of the program, key and label, those that matter first.
 
     First is what the last step made; then what is open, which are the blocks and the loops that
     nothing is said of yet; then loops that are bound, unrolled, or run in parallel or as vectors.
@@ -275,7 +275,7 @@ def sorted_places(node: HistoryNode, desk: Desk) -> Mapping[str, str]:
         return 2 if settled else 0 if thing in new else 1
 
     where = desk.places(node.func)
-    return {key: where[key] for key in sorted(where, key=rank)}
+    return [{"key": key, "label": where[key]} for key in sorted(where, key=rank)]
 
 
 def _said(cursor: Schedule, key: str, desk: Desk, verbs: Sequence[str] | None) -> list[offers.Said]:

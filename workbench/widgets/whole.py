@@ -41,7 +41,7 @@ def whole(
         shown = made["shown"] | chosen
         for each in every_choice(made):
             made = page(cursor, each, desk, made)
-        pages[name] = {**made, "shown": shown, "offers": {}}
+        pages[name] = {**made, "shown": shown, "places": [], "offers": {}}
         if node.parent is not None:
             pair = compare_trait(f"{node.parent.id}:{node.id}")
             found = comparison(node.parent, node, view, desk)

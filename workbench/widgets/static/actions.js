@@ -24,17 +24,16 @@ export function actionsPane(lab, menu) {
   }
 
   function draw() {
-    const offer = lab.offline ? null : lab.offer();
-    title.textContent = offer ? "verbs at" : hint();
-    list.replaceChildren(...(offer?.places ?? []).map(placeButton));
+    title.textContent = words();
+    list.replaceChildren(...(lab.offline ? [] : (lab.page?.places ?? [])).map(placeButton));
     settle();
   }
 
-  function hint() {
+  function words() {
     if (lab.gone) return "Steps can be taken again when the cell has run.";
     if (lab.offline) return "This page has no Python behind it: choose steps in the history.";
-    return "";
+    return "verbs at";
   }
 
-  return { pane, draw, inputs: () => [lab.offer()?.places, lab.place] };
+  return { pane, draw, inputs: () => [lab.page?.places, lab.place] };
 }

@@ -64,11 +64,10 @@ export function verbMenu(lab) {
   function draw() {
     if (lab.at !== at || lab.offline) box.close(); // a step was taken, or Python is gone
     if (!box.isOpen()) return;
-    const offer = lab.offer();
-    const there = offer?.place?.key === key; // else it is on its way
-    const label = there ? offer.place.label : (lab.page.names[key]?.label ?? "");
+    const offer = lab.offer(); // if there is none, it is on its way
+    const label = offer?.place.label ?? lab.page.names[key]?.label ?? "";
     pane.ariaLabel = `verbs at ${label}`;
-    body.replaceChildren(h("h4", {}, label), ...(there ? verbs(offer) : []));
+    body.replaceChildren(h("h4", {}, label), ...(offer ? verbs(offer) : []));
     settle();
     box.place();
     enter();
@@ -79,13 +78,13 @@ export function verbMenu(lab) {
     const verb = shown.find((one) => one.name === name) ?? (shown.length === 1 ? shown[0] : null);
     name = verb?.name ?? null;
     return [
+      ...(shown.length ? [] : [h("p.wb-hint", {}, "None of the offered verbs starts here.")]),
       h(
         "div.wb-verbs",
         { role: "group", "aria-label": "verbs" },
         shown.map(verbButton),
         offer.more || lab.view.more ? moreButton() : null,
       ),
-      ...(shown.length ? [] : [h("p.wb-hint", {}, "None of the verbs in use starts here.")]),
       ...(verb ? verbBody(verb) : []),
     ];
   }

@@ -77,11 +77,9 @@ export class Lab {
     return found?.picture ?? shown[pane];
   }
 
-  /** What can be done at the chosen place, as Python found it; null while nothing is chosen. */
+  /** What can be done at the chosen place, as Python found it; null until it has. */
   offer() {
-    const offers = this.page?.offers;
-    if (!offers) return null;
-    return offers[this.place] ?? offers[""] ?? null;
+    return this.page?.offers[this.place] ?? null;
   }
 
   set(values) {
