@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +12,8 @@ import pytest
 import workbench as wb
 from tests.schedule import programs
 from tests.widgets.programs import ADD, WINDOW, apply, key, parse, send, window_steps
-from workbench import script
+from workbench import lesson, script
+from workbench.diag import Fail
 from workbench.ir import BlockId
 from workbench.schedule import Schedule
 from workbench.schedule.primitive import REGISTRY
@@ -182,6 +184,57 @@ def names(lab: Lab) -> list[str]:
 def shown(lab: Lab) -> dict[str, Any]:
     """What is offered at the place that is chosen."""
     return lab.session.page["offers"][lab.place]
+
+
+def fields(lab: Lab, verb: str) -> dict[str, Any]:
+    (form,) = [one for one in shown(lab)["verbs"] if one["name"] == verb]
+    return {field["name"]: field["value"] for field in form["fields"]}
+
+
+def test_a_form_holds_what_the_lesson_has_said_and_no_more():
+    said = {"split": {"factors": [2, 4]}, "bind": {"thread_axis": "blockIdx.x"}}
+    lab = wb.lab(Schedule(parse(ADD)), arguments=said)
+    assert fields(lab, "split") == {"factors": "[2, 4]"}
+    assert fields(lab, "bind") == {"thread_axis": '"blockIdx.x"'}
+    lab = wb.lab(Schedule(parse(ADD)), arguments={"split": {}})
+    assert fields(lab, "split") == {"factors": ""} and fields(lab, "bind") == {"thread_axis": ""}
+    (bind,) = [verb for verb in shown(lab)["verbs"] if verb["name"] == "bind"]
+    assert bind["fields"][0]["options"][0] == {"value": "", "label": "choose …"}
+    assert bind["call"] == 'sch.bind("i", thread_axis=…)'
+
+
+def test_what_is_said_of_a_place_that_is_not_here_is_left_out():
+    lab = wb.lab(product(), arguments={"compute_at": {"loop": "i_9"}})
+    lab.place = key(lab, "A_shared", "block")
+    assert fields(lab, "compute_at")["loop"] == ""
+
+
+def test_the_forms_of_an_exercise_hold_nothing():
+    exercise = lesson.exercise("odd_vector")
+    lab = wb.lab(exercise.schedule())
+    assert set(fields(lab, "split").values()) == {""}
+
+
+def test_what_is_not_given_yet_is_asked_for():
+    lab = wb.lab(Schedule(parse(ADD)), arguments={})
+    apply(lab, "bind", "i", thread_axis="")
+    assert told(lab) == (
+        "Can't bind: thread_axis is not given yet.\nchoose one or fill it in: it takes a text"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"splt": {}}, "Can't open a lab with the verb 'splt': there is none of that name"),
+        ({"split": {"loop": "i"}}, "argument of split 'loop': there is none"),
+        ({"split": [2, 4]}, "they are given by verb and name"),
+        ([], "they are given by verb and name"),
+    ],
+)
+def test_arguments_that_there_are_not_are_refused(arguments: Any, text: str):
+    with pytest.raises(Fail, match=re.escape(text)):
+        wb.lab(Schedule(parse(ADD)), arguments=arguments)
 
 
 def test_verbs_that_are_told_a_buffer_are_known_by_the_argument():

@@ -33,11 +33,13 @@ from workbench.widgets.view import View
 class Desk:
     """What the pages of one lab share: keys, lines, what is offered, the question, the costs.
 
+    `given` is what the forms hold at first, by verb and argument; None: what is possible.
     `answers` are those of the history, `results` what runs came to, by the number of the node;
     `slow` says that counting the costs of a program has taken long.
     """
 
     offered: Sequence[str] | None = None
+    given: offers.Given | None = None
     question: Question | None = None
     costs: Sequence[str] | None = None
     answers: Mapping[str, str] = field(default_factory=dict)
@@ -255,7 +257,7 @@ def _offer(cursor: Schedule, key: str, desk: Desk, more: bool) -> dict[str, Any]
     name = desk.names(cursor.func).about[key]["label"]
     label = desk.places(cursor.func).get(key, name)  # short, but for a buffer
     said = _said(cursor, key, desk, verbs)
-    return offers.offer({"key": key, "label": label}, said, desk.offered, more)
+    return offers.offer({"key": key, "label": label}, said, desk.offered, more, desk.given)
 
 
 def sorted_places(node: HistoryNode, desk: Desk) -> list[dict[str, str]]:

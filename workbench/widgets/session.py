@@ -21,10 +21,19 @@ from workbench.widgets.asked import chosen, part
 from workbench.widgets.compare import comparison, functions, title
 from workbench.widgets.costs import check_costs, count
 from workbench.widgets.keeping import Keeping
+from workbench.widgets.offers import Given
 from workbench.widgets.page import Desk, page, ran, said, tree
 from workbench.widgets.question import Question, along, decided
 from workbench.widgets.run import Progress, Runner
-from workbench.widgets.setup import LABELS, device_text, known, question_data, said_of, split_panes
+from workbench.widgets.setup import (
+    LABELS,
+    check_given,
+    device_text,
+    known,
+    question_data,
+    said_of,
+    split_panes,
+)
 from workbench.widgets.texts import refusal
 from workbench.widgets.view import View, read_view
 from workbench.widgets.whole import compare_trait, page_trait
@@ -72,18 +81,22 @@ class Session:
         jobs: Jobs,
         *,
         actions: Sequence[str] | None = None,
+        arguments: Given | None = None,
         panes: Sequence[str] | None = None,
         question: Question | None = None,
         costs: Sequence[str] | None = None,
         autosave: str | Path | None = None,
     ) -> None:
         known(actions, REGISTRY, "action")
+        check_given(arguments)
         check_costs(costs)
         program, machine = split_panes(panes)
         self.cursor = schedule.fork()
         self.history = schedule.history
         asked = along(question, self.history)
-        self.desk = Desk(actions, asked, costs, self.history.answers)
+        if self.history.kept_in is not None:
+            arguments = arguments or {}  # an exercise gives nothing away
+        self.desk = Desk(actions, arguments, asked, costs, self.history.answers)
         self.keeping = Keeping(self.cursor, autosave)
         self.state: dict[str, Any] = {}
         self._changed: dict[str, Any] = {}
