@@ -57,7 +57,7 @@ def test_a_line_keeps_its_text_and_marks_what_changed(page: Page):
         [tokens, {"L1": {"label": "loop i_0"}}, [[8, 11]]],
     )
     assert html == (
-        '<code class="wb-text" style="--indent:4"><span class="wb-indent">    </span>'
+        '<code class="wb-text" data-indent="4"><span class="wb-indent">    </span>'
         '<span class="wb-keyword">for</span> <span class="wb-changed wb-mark" data-k="L1" '
         'role="button" tabindex="-1" aria-label="loop i_0">i_0</span> in x:</code>'
     )
