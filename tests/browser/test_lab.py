@@ -34,7 +34,8 @@ def first_lab(page: Page, notebook: str = "01_vector_add.ipynb", cells: int = 3)
     panel = run_cells(page, notebook, cells)
     lab = panel.locator(".wb-lab").first
     lab.scroll_into_view_if_needed()
-    expect(lab.locator(".wb-strips svg").first).to_be_visible()
+    expect(lab.locator(".wb-listing").first).to_be_visible()
+    expect(lab.locator(".wb-strips svg").first).to_be_attached()
     return lab
 
 
@@ -68,6 +69,17 @@ def menu_at(lab: Locator, place: str) -> None:
     expect(lab.locator(".wb-menu h4")).to_have_text(place)
 
 
+def inside(around: Locator, of: Locator) -> bool:
+    """Whether the box of `of` lies in that of `around`, within a pixel."""
+    outer, inner = around.bounding_box(), of.bounding_box()
+    assert outer and inner
+    return all(
+        outer[edge] - 1 <= inner[edge]
+        and inner[edge] + inner[size] <= outer[edge] + outer[size] + 1
+        for edge, size in (("x", "width"), ("y", "height"))
+    )
+
+
 BOUND = (
     ("split", "loop i", {"factors": "[2, 4]"}),
     ("bind", "loop i_0", {"thread_axis": "blockIdx.x"}),
@@ -90,6 +102,12 @@ def accessible(page: Page) -> None:
     """Nothing that axe-core finds wrong in the labs of the page."""
     found = Axe().run(page, context=".wb-lab", options=AXE)
     assert found.violations_count == 0, found.generate_report()
+
+
+def all_steps(lab: Locator) -> None:
+    """Open the tree of all programs, which closes once one is chosen."""
+    lab.locator(".wb-all").click()
+    expect(lab.locator(".wb-steps")).to_be_visible()
 
 
 def cell(lab: Locator, name: str) -> Locator:
@@ -162,12 +180,13 @@ def test_arrows_move_inside_a_pane_and_never_leave_the_cell(lab_page: Page):
     before = lab_page.evaluate(active)
     cells = lab_page.locator(".jp-Notebook .jp-Cell").count()
 
-    lab.locator(".wb-step[aria-current]").focus()
-    lab_page.keyboard.press("ArrowUp")
+    lab.locator(".wb-link[aria-current]").focus()
+    lab_page.keyboard.press("ArrowLeft")
     lab_page.keyboard.press("Enter")
-    expect(lab.locator(".wb-step[aria-current]")).to_contain_text("blockIdx.x")
+    expect(lab.locator(".wb-link[aria-current]")).to_contain_text("blockIdx.x")
     expect(cell(lab, "C[5]")).to_contain_text("time step 1")
-    lab_page.keyboard.press("Home")
+    lab_page.keyboard.press("ArrowLeft")
+    lab_page.keyboard.press("ArrowLeft")
     lab_page.keyboard.press("Enter")
     expect(cell(lab, "C[5]")).to_contain_text("time step 5")
     for key in ("d", "d", "ArrowDown", "ArrowDown"):
@@ -182,7 +201,7 @@ def test_keys_and_clicks_in_the_lab_select_no_cells(lab_page: Page):
       return notebook.widgets.filter(cell => notebook.isSelectedOrActive(cell)).length; }"""
     menu_at(lab, "loop i")
     form_of(lab, "bind")
-    for part in (".wb-menu select", ".wb-menu .wb-verb", ".wb-step", ".wb-run .wb-go"):
+    for part in (".wb-menu select", ".wb-menu .wb-verb", ".wb-link", ".wb-run .wb-go"):
         lab.locator(part).first.focus()
         lab_page.keyboard.press("ControlOrMeta+a")
         assert lab_page.evaluate(selected) == 1
@@ -191,20 +210,25 @@ def test_keys_and_clicks_in_the_lab_select_no_cells(lab_page: Page):
     lab_page.keyboard.press("Control+Backspace")
     assert lab_page.locator(".jp-Notebook .jp-Cell").count() == cells
     lab_page.locator(".jp-Notebook .jp-Cell").first.click()  # another cell is the active one
-    lab.locator(".wb-step").first.click(modifiers=["Shift"])
+    lab.locator(".wb-link").first.click(modifiers=["Shift"])
     assert lab_page.evaluate(selected) == 1
 
 
 def test_each_row_of_the_history_is_compared_by_its_button(lab_page: Page):
     lab = first_lab(lab_page)
     bind_by_mouse(lab)
+    all_steps(lab)
     lab.locator(".wb-step").nth(1).click(modifiers=["Shift"])  # a click like any other
     expect(lab.locator(".wb-compare")).to_be_hidden()
-    lab.locator(".wb-step").nth(3).click()
+    expect(lab.locator(".wb-steps")).to_be_hidden()
+    lab.locator(".wb-link").nth(3).click()
+    all_steps(lab)
+    shoot(lab_page, "history-tree")
     button = lab.get_by_role("button", name="compare with 1", exact=True)
     button.click()
     expect(lab.locator(".wb-compare h3")).to_have_text("Compared with 1 split(i, factors=[2, 4])")
     shoot(lab, "history-compare")
+    all_steps(lab)
     lab.locator(".wb-versus[aria-pressed=true]").click()
     expect(lab.locator(".wb-compare")).to_be_hidden()
 
@@ -246,30 +270,33 @@ def test_branches_compare_and_more(lab_page: Page):
     lab = first_lab(lab_page)
     answer(lab)
     bind_by_mouse(lab)
-    lab.locator(".wb-step").first.click()
+    lab.locator(".wb-link").first.click()
     step(lab, "split", "loop i", factors="[4, 2]")
+    expect(lab.locator(".wb-link")).to_have_count(2)  # one branch, which starts where two do
+    expect(lab.locator(".wb-link").first).to_contain_text("+1")
+    all_steps(lab)
     expect(lab.locator(".wb-steps li").nth(4)).to_contain_text("[4, 2]) from 0")
     lab.locator(".wb-step", has_text="threadIdx.x").click()
     lab.get_by_role("button", name="compare with the step before").click()
     expect(lab.locator(".wb-compare table").first).to_contain_text("threads")
-    lab.locator(".wb-machine summary").click()  # the table twin
-    expect(lab.locator(".wb-machine td", has_text="block 1, thread 1").first).to_be_visible()
     accessible(lab_page)
     shoot(lab, "lesson-1-compare")
-    lab.get_by_role("button", name="stop comparing").click()
+    lab.locator(".wb-compare").get_by_role("button", name="stop comparing").click()
     expect(lab.locator(".wb-compare")).to_be_hidden()
+    lab.locator(".wb-machine summary").click()  # the table twin
+    expect(lab.locator(".wb-machine td", has_text="block 1, thread 1").first).to_be_visible()
 
 
 def test_a_comparison_and_the_step_shown_come_into_view(lab_page: Page):
     run_cells(lab_page, "04_shared_blocking.ipynb", 6)
-    lab = lab_page.locator(".wb-lab", has_text="decompose_reduction").first
+    lab = lab_page.locator(".wb-lab").first
     lab.scroll_into_view_if_needed()
-    here = lab.locator(".wb-step[aria-current]")
-    list_box, box = lab.locator(".wb-steps").bounding_box(), here.bounding_box()
-    assert list_box and box
-    assert list_box["y"] - 1 <= box["y"] and box["y"] + box["height"] <= (
-        list_box["y"] + list_box["height"] + 1
-    )
+    for here, around in ((".wb-link", ".wb-chain"), (".wb-step", ".wb-tree")):
+        if here == ".wb-step":
+            all_steps(lab)
+        expect(lab.locator(f"{here}[aria-current]")).to_be_in_viewport(ratio=1)
+        assert inside(lab.locator(around), lab.locator(f"{here}[aria-current]"))
+    lab_page.keyboard.press("Escape")
     lab.get_by_role("button", name="compare with the step before").click()
     expect(lab.locator(".wb-compare h3")).to_be_in_viewport()
 
@@ -379,7 +406,7 @@ def test_width_theme_and_accessibility(lab_page: Page, scheme: str):
         lab_page.set_viewport_size({"width": width, "height": 1000})
         step(lab, verb, place, **fields)
         inner = lab.evaluate("el => el.clientWidth")
-        columns = "1" if inner < 700 else "2" if inner < 1200 else "3"
+        columns = "1" if inner < 760 else "2"
         expect(lab).to_have_attribute("data-columns", columns)
         assert lab.evaluate("el => el.scrollWidth <= el.clientWidth"), "no sideways scrolling"
         assert lab_page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -420,17 +447,24 @@ def test_a_saved_page_steps_without_python(browser: Browser, tmp_path: Path):
 
 
 def every_pane_of_every_step(root: Locator) -> None:
-    """Each beside the step before, from the last to the first."""
-    root.get_by_role("button", name="compare with the step before").click()
-    for step in reversed(root.locator(".wb-step").all()):
+    """Alone, and beside the step before, from the last to the first."""
+    for step in reversed(root.locator(".wb-link").all()):
         step.click()
         for tab in root.get_by_role("tab").all():
             tab.click()
             expect(tab).to_have_attribute("aria-selected", "true")
             expect(root.locator(".wb-program .wb-body")).not_to_be_empty()
             expect(root.locator(".wb-machine .wb-body")).not_to_contain_text("was not made")
-    root.get_by_role("button", name="stop comparing").click()
-    root.locator(".wb-step").last.click()
+        compare = root.get_by_role("button", name="compare with the step before")
+        if compare.is_disabled():
+            continue  # the first
+        compare.click()
+        for tab in root.locator(".wb-machine [role=tab]").all():
+            tab.click()
+            expect(root.locator(".wb-compare")).to_contain_text("What differs")
+            expect(root.locator(".wb-compare")).not_to_contain_text("was not made")
+        root.get_by_role("button", name="stop comparing").first.click()
+    root.locator(".wb-link").last.click()
 
 
 def stop_by_stop(root: Locator) -> None:

@@ -57,7 +57,7 @@ def test_a_line_keeps_its_text_and_marks_what_changed(page: Page):
         [tokens, {"L1": {"label": "loop i_0"}}, [[8, 11]]],
     )
     assert html == (
-        '<code class="wb-text" style="--indent:4"><span class="wb-indent">    </span>'
+        '<code class="wb-text" data-indent="4"><span class="wb-indent">    </span>'
         '<span class="wb-keyword">for</span> <span class="wb-changed wb-mark" data-k="L1" '
         'role="button" tabindex="-1" aria-label="loop i_0">i_0</span> in x:</code>'
     )
@@ -182,14 +182,15 @@ def test_a_popup_stands_where_there_is_room_and_leaves_the_line(
     found = call(
         page,
         "popup.js",
-        "({ beside }, [line, width, view]) => beside(line, width, view)",
+        "({ popupPlace }, [line, width, view]) => popupPlace(line, width, view)",
         [{"top": top, "bottom": top + 20, "left": left}, 300, {"width": 1000, "height": 800}],
     )
     assert found == at
 
 
 POPUP = """({ popup }, code) => {
-  document.body.innerHTML = `<style>%s</style><div class="wb-lab wb-theme">
+  document.body.innerHTML = `<style>%s .wb-lab { position: static }</style>
+    <div class="wb-lab wb-theme">
     <button id="far" style="position: absolute; top: 300px; left: 500px">far</button>
     <div class="wb-line" style="position: absolute; top: 100px; width: 600px"><br>
       <button id="here">here</button></div>
@@ -241,6 +242,14 @@ def test_escape_closes_a_popup_and_goes_no_further(popup_page: Page):
     assert page.evaluate("said") == ["Enter", "closed", "Escape"], "with none open it passes"
     page.locator("#here").click()  # not the press that closed it
     expect(box).to_be_visible()
+
+
+def test_a_popup_that_is_taken_away_takes_no_more_keys(popup_page: Page):
+    page = popup_page
+    page.locator("#here").click()
+    page.evaluate("document.querySelector('.wb-lab').remove()")
+    page.keyboard.press("Escape")
+    assert page.evaluate("said") == ["Escape"]
 
 
 def test_a_popup_goes_with_its_line(popup_page: Page):

@@ -5,7 +5,6 @@ export class Lab {
     this.model = model;
     this.redo = new Map(); // node -> the child that was left last
     this.gone = false; // whether the kernel that answers was restarted or shut down
-    this.toComparison = false; // whether a comparison was asked for and is to be shown
   }
 
   get setup() {
@@ -122,7 +121,6 @@ export class Lab {
   }
   setCompare(id) {
     const against = id === null || id === this.at ? -1 : id;
-    this.toComparison = against >= 0;
     this.set({ against });
   }
 

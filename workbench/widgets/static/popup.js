@@ -1,7 +1,7 @@
 // What opens beside a line: on the browser's top layer, where nothing clips it and it pushes none.
 
-const MARGIN = 8; // pixels to the edges of the window
-const GAP = 4; // pixels to the line
+const POPUP_MARGIN = 8; // pixels to the edges of the window
+const POPUP_GAP = 4; // pixels to the line
 const ENOUGH = 320; // pixels that hold a form with what it was refused for
 
 /**
@@ -9,14 +9,14 @@ const ENOUGH = 320; // pixels that hold a form with what it was refused for
  * has more room and below there is not enough. It never covers the line: `room` is how tall it is
  * at most, and `bottom` counts from the window's lower edge.
  */
-export function beside(line, width, view) {
-  const under = view.height - line.bottom - GAP - MARGIN;
-  const over = line.top - GAP - MARGIN;
+export function popupPlace(line, width, view) {
+  const under = view.height - line.bottom - POPUP_GAP - POPUP_MARGIN;
+  const over = line.top - POPUP_GAP - POPUP_MARGIN;
   const below = under >= ENOUGH || under >= over;
-  const left = Math.max(MARGIN, Math.min(line.left, view.width - width - MARGIN));
+  const left = Math.max(POPUP_MARGIN, Math.min(line.left, view.width - width - POPUP_MARGIN));
   return below
-    ? { left, top: line.bottom + GAP, room: Math.max(under, 0) }
-    : { left, bottom: view.height - line.top + GAP, room: Math.max(over, 0) };
+    ? { left, top: line.bottom + POPUP_GAP, room: Math.max(under, 0) }
+    : { left, bottom: view.height - line.top + POPUP_GAP, room: Math.max(over, 0) };
 }
 
 /** The rectangle of what `thing` is a part of: its whole line of a program; it starts at itself. */
@@ -51,7 +51,7 @@ export function popup(node, closed = () => {}) {
     const gone = !line || line.bottom < 0 || line.top > innerHeight;
     if (gone) return close();
     node.style.maxHeight = "none";
-    const { room, ...where } = beside(line, node.offsetWidth, {
+    const { room, ...where } = popupPlace(line, node.offsetWidth, {
       width: document.documentElement.clientWidth,
       height: innerHeight,
     });
@@ -70,6 +70,7 @@ export function popup(node, closed = () => {}) {
 
   const holdsFocus = () => node.contains(node.getRootNode().activeElement);
   const onKey = (event) => {
+    if (!isOpen()) return watch(false); // the lab was taken away with it
     if (event.key === "Tab") setTimeout(() => holdsFocus() || close());
     if (event.key !== "Escape") return;
     event.preventDefault();
@@ -84,11 +85,13 @@ export function popup(node, closed = () => {}) {
     [window, "scroll", onScroll],
     [window, "resize", place],
   ];
-  node.addEventListener("beforetoggle", ({ newState }) => {
-    const opens = newState === "open";
+  const watch = (on) => {
     for (const [target, event, act] of watched)
-      target[opens ? "addEventListener" : "removeEventListener"](event, act, true);
-    if (opens) return;
+      target[on ? "addEventListener" : "removeEventListener"](event, act, true);
+  };
+  node.addEventListener("beforetoggle", ({ newState }) => {
+    watch(newState === "open");
+    if (newState === "open") return;
     left = find();
     setTimeout(() => (left = null));
     const inside = holdsFocus();

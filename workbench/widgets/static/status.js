@@ -1,7 +1,7 @@
 // The bar on top: what was said last, refusals, and an offer to go on where one left off.
 
 import { refusalView } from "./code.js";
-import { h, prose } from "./dom.js";
+import { h, prose, spoken } from "./dom.js";
 
 const GONE =
   "Python is gone: the kernel was restarted or shut down. To go on, run the notebook's cells " +
@@ -25,6 +25,8 @@ export function statusBar(lab, home) {
     if (told === words) return; // what is said again would be read out again
     told = words;
     said.replaceChildren(...prose(words));
+    said.title = spoken(words); // it is one line, cut where it is longer
+    said.classList.toggle("wb-all-said", lab.gone);
   }
 
   function draw() {
