@@ -54,7 +54,7 @@ def test_a_loop_is_clicked_and_its_verbs_stand_there(lab_page: Page):
     line = lab.locator(".wb-line", has_text="for i in")
     assert clear_of(menu, line, lab_page)
     form_of(lab, "split")
-    lab.get_by_label("factors").fill("[2, 4]")
+    lab.get_by_label("factors", exact=True).fill("[2, 4]")
     assert clear_of(menu, line, lab_page)
     assert layout(lab) == before, "nothing is pushed"
     shoot(lab_page, "menu-light")
@@ -78,7 +78,7 @@ def test_a_refusal_stands_in_the_menu_and_pushes_nothing(lab_page: Page):
     mark(lab, "i").click()
     form_of(lab, "split")
     for factors, told in (("[2, 3]", "6 of 8"), ("[3, 2]", "6 of 8"), ("[2,", "can't be read")):
-        lab.get_by_label("factors").fill(factors)
+        lab.get_by_label("factors", exact=True).fill(factors)
         lab_page.keyboard.press("Enter")
         expect(menu.locator(".wb-error")).to_contain_text(told)
         expect(menu.locator(".wb-error")).to_be_in_viewport()
@@ -90,7 +90,7 @@ def test_a_refusal_stands_in_the_menu_and_pushes_nothing(lab_page: Page):
     mark(lab, "i").click()
     form_of(lab, "split")
     expect(menu.locator(".wb-error")).to_be_hidden()  # it was of another form
-    lab.get_by_label("factors").fill("[2,")
+    lab.get_by_label("factors", exact=True).fill("[2,")
     lab_page.keyboard.press("Enter")
     expect(menu.locator(".wb-error")).to_contain_text("can't be read")  # told another time
 
@@ -103,7 +103,7 @@ def test_a_field_applies_its_form_where_a_cell_would_run(lab_page: Page):
     for count, (factors, chord) in enumerate(
         (("[2, 4]", "Shift+Enter"), ("[2, 2]", "Control+Enter"))
     ):
-        field = lab.get_by_label("factors")
+        field = lab.get_by_label("factors", exact=True)
         field.fill(factors)
         field.press(chord)
         expect(lab.locator(".wb-step")).to_have_count(count + 2)
@@ -142,6 +142,7 @@ def test_keys_reach_the_lab_from_below_and_take_a_step(lab_page: Page):
           const at = notebook.widgets.findIndex(cell => cell.node.querySelector('.wb-lab'));
           notebook.activeCellIndex = at + 1; notebook.activeCell.node.focus(); }"""
     )
+    keys.press("Shift+Tab")  # full screen
     keys.press("Shift+Tab")
     expect(lab.locator(".wb-run .wb-go")).to_be_focused()
     keys.press("Shift+Tab")
@@ -154,7 +155,7 @@ def test_keys_reach_the_lab_from_below_and_take_a_step(lab_page: Page):
     keys.press("Space")
     expect(lab.locator(".wb-verb", has_text="split")).to_be_focused()
     keys.press("Enter")
-    expect(lab.get_by_label("factors")).to_be_focused()
+    expect(lab.get_by_label("factors", exact=True)).to_be_focused()
     keys.press("Enter")
     expect(lab.locator(".wb-step")).to_have_count(2)
     expect(lab.locator(".wb-place:focus")).to_contain_text("loop i_0")
