@@ -260,3 +260,138 @@ def test_a_popup_goes_with_its_line(popup_page: Page):
     assert shown and shown["y"] > 250
     page.evaluate("document.querySelector('.wb-line').remove(); box.place()")
     expect(box).to_be_hidden()
+
+
+def test_what_no_form_asked_for_is_refused_beside_the_line_of_status(page: Page):
+    call(
+        page,
+        "status.js",
+        """({ statusBar }, style) => {
+          window.lab = { status: { kind: "ready", text: "Step 1." }, setup: {}, offline: false };
+          const { bar, draw } = statusBar(lab, () => null);
+          document.body.innerHTML = `<style>${style}</style><div class="wb-lab wb-theme"></div>`;
+          document.querySelector(".wb-lab").append(bar);
+          window.tell = (status) => { lab.status = status; draw(); };
+          draw();
+        }""",
+        static.style(),
+    )
+    bar, error = page.locator(".wb-status"), page.locator(".wb-error")
+    expect(error).to_be_hidden()
+    before = bar.bounding_box()
+    why = {"headline": "Can't run: a run is under way.", "hint": "stop it first"}
+    page.evaluate("error => tell({ kind: 'refused', text: '', error })", why)
+    expect(error).to_contain_text("stop it first")
+    assert bar.bounding_box() == before
+    page.evaluate("tell({ kind: 'ready', text: 'Step 2.' })")
+    expect(error).to_be_hidden()
+
+
+MENU = """({ verbMenu }, [style, offer]) => {
+  window.asked = [];
+  window.lab = {
+    at: 0, place: "", offline: false, status: {}, view: {}, call: {}, offers: {},
+    page: { names: { L1: { label: "loop i, 8 times" } } },
+    offer: () => lab.offers[lab.place],
+    choose: (key) => { lab.place = key; },
+    show: (view) => { lab.view = view; },
+    writes: () => false,
+    ask: (message) => asked.push(message), send: (message) => asked.push(message),
+  };
+  window.menu = verbMenu(lab);
+  document.body.innerHTML = `<style>${style} .wb-lab { position: static; height: auto }</style>
+    <div class="wb-lab wb-theme"><div class="wb-program"></div></div>`;
+  document.querySelector(".wb-lab").append(menu.pane);
+  window.program = (...keys) => document.querySelector(".wb-program").replaceChildren(
+    ...keys.map((key) => Object.assign(document.createElement("button"), {
+      textContent: key, className: "wb-mark", onclick: (event) =>
+        menu.open(key, () => (event.target.isConnected ? event.target : menu.markOf(key))),
+    })).map((mark) => (mark.dataset.k = mark.textContent, mark)));
+  window.arrives = () => { lab.offers.L1 = offer; menu.draw(); };
+  program("L1");
+}"""
+
+SPLIT = {
+    "name": "split",
+    "place": "L1",
+    "offered": True,
+    "verdict": "possible",
+    "summary": "Cut.",
+    "fields": [
+        {"name": "factors", "label": "factors", "kind": "list", "options": [], "value": "[2, 4]"}
+    ],
+    "call": 'sch.split("i", factors=[2, 4])',
+}
+FUSE = {
+    "name": "fuse",
+    "place": "L1",
+    "offered": True,
+    "verdict": "refused",
+    "summary": "Join.",
+    "why": {"headline": "Can't fuse `i`.", "hint": "split first"},
+}
+BIND = {**SPLIT, "name": "bind", "offered": False, "fields": [], "call": 'sch.bind("i")'}
+OFFER = {"place": {"key": "L1", "label": "loop i"}, "verbs": [SPLIT, FUSE, BIND], "more": True}
+
+
+@pytest.fixture
+def menu_page(page: Page) -> Page:
+    """A program of one mark, the menu of a lab, and what it offers as soon as it `arrives`."""
+    call(page, "menu.js", MENU, [static.style(), OFFER])
+    return page
+
+
+def test_a_menu_is_there_at_once_and_filled_when_python_has_answered(menu_page: Page):
+    page, menu = menu_page, menu_page.locator(".wb-menu")
+    page.locator(".wb-mark").click()
+    expect(menu.locator("h4")).to_have_text("loop i, 8 times")
+    expect(menu).to_be_focused()
+    page.evaluate("arrives()")
+    expect(menu.locator("h4")).to_have_text("loop i")
+    expect(menu.locator(".wb-verb")).to_have_text(["split", "fuse why not?"])
+    expect(menu.locator(".wb-verb").first).to_be_focused()
+    menu.locator(".wb-verb").last.click()
+    expect(menu.locator(".wb-headline")).to_contain_text("Can't fuse i.")
+
+
+def test_a_menu_asks_for_the_call_that_it_shows_and_closes_after_the_step(menu_page: Page):
+    page, menu = menu_page, menu_page.locator(".wb-menu")
+    page.locator(".wb-mark").click()
+    page.evaluate("arrives()")
+    page.keyboard.press("Enter")
+    expect(menu.get_by_label("factors")).to_be_focused()
+    expect(menu.locator(".wb-call")).to_have_text('sch.split("i", factors=[2, 4])')
+    page.keyboard.press("Control+Enter")
+    step = {"do": "apply", "verb": "split", "place": "L1", "args": {"factors": "[2, 4]"}}
+    assert page.evaluate("asked") == [step]
+    page.evaluate("lab.at = 1; lab.place = 'L2'; program('L2', 'L3'); menu.draw()")
+    expect(menu).to_be_hidden()
+    expect(page.locator(".wb-mark").first).to_be_focused()  # what became of the loop
+
+
+def test_a_refusal_stands_in_the_menu_until_another_form_is_opened(menu_page: Page):
+    page, told = menu_page, menu_page.locator(".wb-refused")
+    page.locator(".wb-mark").click()
+    page.evaluate("arrives()")
+    page.keyboard.press("Enter")
+    assert page.evaluate("menu.errors()") is None
+    page.keyboard.press("Enter")
+    page.evaluate("lab.status = { error: {} }; menu.errors().textContent = 'no'; menu.conclude()")
+    expect(told).to_have_text("no")
+    page.locator(".wb-verb").last.click()
+    expect(told).to_be_hidden()
+
+
+def test_the_only_verb_shows_its_form_at_once(menu_page: Page):
+    page = menu_page
+    page.locator(".wb-mark").click()
+    page.evaluate("verb => { lab.offers.L1 = verb; menu.draw(); }", {**OFFER, "verbs": [SPLIT]})
+    expect(page.get_by_label("factors")).to_be_focused()
+
+
+def test_without_python_a_place_is_chosen_and_no_menu_opens(menu_page: Page):
+    page = menu_page
+    page.evaluate("lab.offline = true")
+    page.locator(".wb-mark").click()
+    expect(page.locator(".wb-menu")).to_be_hidden()
+    assert page.evaluate("lab.place") == "L1"

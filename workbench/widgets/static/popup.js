@@ -62,7 +62,7 @@ export function popup(node, closed = () => {}) {
 
   function open(at) {
     const thing = at();
-    if (!thing || thing === left) return;
+    if (!thing?.isConnected || thing === left) return;
     find = at;
     if (!isOpen()) node.showPopover();
     place();
