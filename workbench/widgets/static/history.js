@@ -1,14 +1,17 @@
 // The history: the branch that is stood on as a line, and every program reached as a tree.
 
-import { opensAbove } from "./above.js";
 import { h, oneStop, spoken } from "./dom.js";
+import { popup } from "./popup.js";
 
-export function historyPane(lab, root) {
+export function historyPane(lab) {
   const line = h("ol.wb-chain", { "aria-label": "this branch" });
   const list = h("ol.wb-steps", { "aria-label": "steps, in the order they build on each other" });
   const undo = arrow("undo", "↶", () => lab.goto(parentOf(lab.at)));
   const redo = arrow("redo", "↷", () => lab.goto(lab.redoTo(lab.at)));
-  const all = h("button.wb-all");
+  const all = h("button.wb-all", {
+    "aria-haspopup": "dialog",
+    onclick: () => whole.open(() => all),
+  });
   const tree = h("div.wb-tree", {}, list);
   const compare = h("button", {
     onclick: () => lab.setCompare(lab.against === null ? parentOf(lab.at) : null),
@@ -23,7 +26,7 @@ export function historyPane(lab, root) {
     all,
     tree,
   );
-  opensAbove(all, tree, root);
+  const whole = popup(tree);
   const settle = oneStop(pane);
   // also when it is laid out at last: a notebook makes what is out of sight later
   new ResizeObserver(follow).observe(line);
@@ -48,7 +51,7 @@ export function historyPane(lab, root) {
   function go(node) {
     return {
       onclick: () => {
-        tree.hidePopover();
+        whole.close();
         lab.goto(node.id);
       },
       disabled: !lab.shows(node.id),
@@ -102,7 +105,7 @@ export function historyPane(lab, root) {
       "button.wb-versus",
       {
         onclick: () => {
-          tree.hidePopover();
+          whole.close();
           lab.setCompare(versus ? null : node.id);
         },
         disabled: !versus && !lab.compares(node.id),

@@ -30,7 +30,7 @@ export function openLab({ model, el }) {
   const actions = actionsPane(lab, menu);
   const status = statusBar(lab, menu.errors);
   const [program, machine, compare] = [programPane(lab), machinePane(lab), comparePane(lab)];
-  const [history, run, costs] = [historyPane(lab, root), runPane(lab, root), costStrip(lab)];
+  const [history, run, costs] = [historyPane(lab), runPane(lab), costStrip(lab)];
   const parts = [question, program, machine, costs, history, actions, run, compare, menu];
   root.append(
     h("div.wb-top", {}, question.pane, status.bar),

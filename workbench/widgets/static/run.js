@@ -1,14 +1,18 @@
 // Running the program, with progress and a way to stop, and what came out.
 
-import { opensAbove } from "./above.js";
 import { refusalView } from "./code.js";
 import { h, markup, oneStop, prose, spoken } from "./dom.js";
+import { popup } from "./popup.js";
 
-export function runPane(lab, root) {
+export function runPane(lab) {
   const run = h("button.wb-go", { onclick: () => lab.send({ do: "run" }) }, "▶ run");
   const stop = h("button", { onclick: () => lab.send({ do: "stop" }) }, "■ stop");
   const bar = h("progress", { max: 1, "aria-label": "progress of the run" });
-  const result = h("button.wb-result", { "data-f": "result" });
+  const result = h("button.wb-result", {
+    "data-f": "result",
+    "aria-haspopup": "dialog",
+    onclick: () => whole.open(() => result),
+  });
   const out = h("div.wb-out");
   const pane = h(
     "section.wb-pane.wb-run",
@@ -19,7 +23,7 @@ export function runPane(lab, root) {
     result,
     out,
   );
-  opensAbove(result, out, root);
+  const whole = popup(out);
   const settle = oneStop(pane);
 
   function draw() {
