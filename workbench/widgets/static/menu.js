@@ -1,4 +1,4 @@
-// What can be done at the chosen place: its verbs and their forms, drawn beside it while it is open.
+// What can be done at a place: its verbs and their forms, drawn beside it while it is open.
 
 import { refusalView } from "./code.js";
 import { h, oneStop, prose, spoken } from "./dom.js";
