@@ -83,6 +83,31 @@ def test_what_is_gone_is_a_line_and_cannot_be_chosen(page: Page):
     ]
 
 
+def test_changed_lines_stay_with_those_around_and_what_they_stand_in(page: Page):
+    lines = [(0, 0), (4, 0), (4, 0), (8, 0), (8, 0), (8, 0), (8, 1), (8, 0), (8, 0), (8, 0), (4, 0)]
+    stay = call(
+        page,
+        "fold.js",
+        """({ staying }, lines) =>
+          staying(lines.map(([indent, changed]) => ({ indent, changed: Boolean(changed) })))""",
+        lines,
+    )
+    assert [k for k, stays in enumerate(stay) if stays] == [0, 2, 4, 5, 6, 7, 8]
+
+
+def test_a_signature_is_brief_without_its_types(page: Page):
+    def brief(tokens: list[list[str]]) -> Any:
+        code = "({ briefTokens }, tokens) => briefTokens(tokens)?.map((token) => token[1]).join('')"
+        return call(page, "fold.js", code, tokens)
+
+    types = [["", ": T.Buffer((8,), "], ["string", '"float32"']]
+    named = [["", "A", "B0"], *types, ["", "), "], ["", "B", "B1"], *types, ["", ")):"]]
+    assert brief([["keyword", "def"], ["", " add("], *named]) == "def add(A, B):"
+    assert brief([["", "  "], ["keyword", "def"], ["", " add("], *named]) == "  def add(A, B):"
+    assert brief([["keyword", "def"], ["", " add("], ["", "n: int):"]]) is None
+    assert brief([["", "C["], ["", "vi", "L0"], ["", "]"]]) is None
+
+
 def test_words_between_backticks_are_code_and_units_stay_by_their_numbers(page: Page):
     made = call(
         page,

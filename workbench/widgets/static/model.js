@@ -99,8 +99,9 @@ export class Lab {
 
   goto(id) {
     if (!this.shows(id)) return;
-    const parent = this.node(this.at)?.parent;
-    if (id === parent) this.redo.set(parent, this.at);
+    // the branch that is left, so that the line of the history goes on along it
+    for (let node = this.node(this.at); node && node.parent !== null; node = this.node(node.parent))
+      this.redo.set(node.parent, node.id);
     this.set({ at: id });
   }
 
