@@ -17,6 +17,7 @@ export function changesIn(body) {
     button.textContent = `${count} more change${count === 1 ? "" : "s"} ↓`;
   };
   body.addEventListener("scroll", look);
+  body.addEventListener("click", () => requestAnimationFrame(look)); // which may open a fold
   new ResizeObserver(look).observe(body);
   return { button, drawn };
 

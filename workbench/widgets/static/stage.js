@@ -35,7 +35,8 @@ export function reachable(root) {
       else box.removeAttribute("tabindex");
     }
   };
-  const observer = new ResizeObserver(look);
-  observer.observe(root);
-  return () => requestAnimationFrame(look);
+  const soon = () => requestAnimationFrame(look);
+  new ResizeObserver(look).observe(root);
+  root.addEventListener("click", soon); // which may open what is folded
+  return soon;
 }
