@@ -95,11 +95,11 @@ def labs(folder: Path) -> Iterator[Lab]:
 def message(rng: random.Random, lab: Lab) -> Any:
     """What the page of `lab` could send: the state that it changes, or a request."""
     made = lab.session.page
-    places = [place["key"] for place in made["offers"].get(lab.place, {}).get("places", ())]
+    places = list(made["names"])
     if rng.random() < 0.4 or lab.place not in places:
         nodes = range(-1, len(lab.history) + 1)
         state = {"at": rng.choice(nodes), "against": rng.choice(nodes), "view": view(rng, made)}
-        state["place"] = rng.choice([*made["names"], *places, ""])
+        state["place"] = rng.choice([*places, ""])
         return {"state": {k: state[k] for k in rng.sample(list(state), rng.randint(1, 4))}}
     if rng.random() < 0.3:
         do = rng.choice(["look", "answer", "run", "time", "stop", "resume", "forget", "write"])
@@ -111,7 +111,8 @@ def message(rng: random.Random, lab: Lab) -> Any:
         for field in verb["fields"]
     }
     do = rng.choice(["apply", "apply", "write"])
-    return {"do": do, "verb": verb["name"], "place": lab.place, "args": args}
+    place = verb.get("place", lab.place)
+    return {"do": do, "verb": verb["name"], "place": place, "args": args}
 
 
 def view(rng: random.Random, made: dict[str, Any]) -> dict[str, Any]:
@@ -185,8 +186,7 @@ def untrue(lab: Lab) -> str:
         return f"shows another program under {lab.at}"
     if view.program not in made["texts"] or not made["pictures"]:
         return f"has no {view.program} under {lab.at}"
-    here = lab.session.desk.places(node.func)
-    if (lab.place if lab.place in here else "") not in made["offers"]:
+    if lab.place in made["names"] and lab.place not in made["offers"]:
         return f"offers nothing at {lab.place!r}"
     if lab.against >= 0 and lab.session.comparison is None:
         return f"compares {lab.against} with {lab.at} and shows nothing of it"

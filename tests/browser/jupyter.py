@@ -32,15 +32,19 @@ CHROMIUM_ARGS = [
     "--force-color-profile=srgb",
 ]
 
-SETTINGS = {
+SETTINGS: dict[str, dict[str, object]] = {
     "@jupyterlab/apputils-extension:notification": {
         "fetchNews": "false",
         "checkForUpdates": False,
         "doNotDisturbMode": True,
     },
-    # Every cell stays in the page, whatever is scrolled out of sight.
-    "@jupyterlab/notebook-extension:tracker": {"windowingMode": "none"},
     "@jupyterlab/docmanager-extension:plugin": {"autosave": False},
+}
+
+
+# Every cell stays in the page, whatever is scrolled out of sight.
+WHOLE: dict[str, dict[str, object]] = {
+    "@jupyterlab/notebook-extension:tracker": {"windowingMode": "none"}
 }
 
 
@@ -54,14 +58,16 @@ class Server:
 
 
 @contextmanager
-def jupyterlab(tmp: Path, notebooks: list[Path]) -> Iterator[Server]:
+def jupyterlab(
+    tmp: Path, notebooks: list[Path], settings: dict[str, dict[str, object]] = WHOLE
+) -> Iterator[Server]:
     """Start JupyterLab over copies of `notebooks`, and end it."""
     root = tmp / "work"
     root.mkdir()
     for notebook in notebooks:
         shutil.copy(notebook, root)
     (tmp / "app").mkdir()
-    (tmp / "app" / "overrides.json").write_text(json.dumps(SETTINGS))
+    (tmp / "app" / "overrides.json").write_text(json.dumps(SETTINGS | settings))
     token = secrets.token_hex(16)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -84,6 +90,7 @@ def jupyterlab(tmp: Path, notebooks: list[Path]) -> Iterator[Server]:
             server.wait(15)
         except subprocess.TimeoutExpired:
             server.kill()
+            server.wait()
 
 
 def _command(port: int, token: str, root: Path, app: Path) -> list[str]:

@@ -34,20 +34,16 @@ def first_lab(page: Page, notebook: str = "01_vector_add.ipynb", cells: int = 3)
     panel = run_cells(page, notebook, cells)
     lab = panel.locator(".wb-lab").first
     lab.scroll_into_view_if_needed()
-    expect(lab.locator(".wb-strips svg").first).to_be_visible()
+    expect(lab.locator(".wb-listing").first).to_be_visible()
+    expect(lab.locator(".wb-strips svg").first).to_be_attached()
     return lab
 
 
 def step(lab: Locator, verb: str, place: str, **fields: str) -> None:
-    """Choose the place, open the verb's form, fill it, apply, by mouse."""
+    """Open the menu of the place, in it the verb's form, fill it, apply, by mouse."""
     count = lab.locator(".wb-step").count()
-    chip = lab.locator(".wb-place", has_text=place)
-    if chip.get_attribute("aria-pressed") != "true":
-        chip.click()
-    expect(chip).to_have_attribute("aria-pressed", "true")
-    button = lab.locator(".wb-verb", has_text=verb)
-    if button.get_attribute("aria-expanded") != "true":
-        button.click()
+    menu_at(lab, place)
+    form_of(lab, verb)
     for name, value in fields.items():
         control = lab.get_by_label(name, exact=True)
         if control.evaluate("el => el.tagName") == "SELECT":
@@ -56,6 +52,32 @@ def step(lab: Locator, verb: str, place: str, **fields: str) -> None:
             control.fill(value)
     lab.locator("button[type=submit]").click()
     expect(lab.locator(".wb-step")).to_have_count(count + 1)
+    expect(lab.locator(".wb-menu")).to_be_hidden()
+
+
+def form_of(lab: Locator, verb: str) -> None:
+    """Show the form of the verb in the menu that is open, or why there is none."""
+    button = lab.locator(".wb-verb").get_by_text(verb, exact=True)
+    expect(button).to_be_visible()
+    if button.get_attribute("aria-expanded") != "true":
+        button.click()
+
+
+def menu_at(lab: Locator, place: str) -> None:
+    """Open the menu of a place, from the bar."""
+    lab.locator(".wb-place", has_text=place).click()
+    expect(lab.locator(".wb-menu h4")).to_have_text(place)
+
+
+def inside(around: Locator, of: Locator) -> bool:
+    """Whether the box of `of` lies in that of `around`, within a pixel."""
+    outer, inner = around.bounding_box(), of.bounding_box()
+    assert outer and inner
+    return all(
+        outer[edge] - 1 <= inner[edge]
+        and inner[edge] + inner[size] <= outer[edge] + outer[size] + 1
+        for edge, size in (("x", "width"), ("y", "height"))
+    )
 
 
 BOUND = (
@@ -82,6 +104,12 @@ def accessible(page: Page) -> None:
     assert found.violations_count == 0, found.generate_report()
 
 
+def all_steps(lab: Locator) -> None:
+    """Open the tree of all programs, which closes once one is chosen."""
+    lab.locator(".wb-all").click()
+    expect(lab.locator(".wb-steps")).to_be_visible()
+
+
 def cell(lab: Locator, name: str) -> Locator:
     return lab.locator(f'g[data-cell="{name}"]')
 
@@ -91,7 +119,6 @@ def test_lesson_1_by_mouse(lab_page: Page):
     lab = first_lab(lab_page)
     assert time.perf_counter() - start <= 10, "the first picture is there within 10 s"
     expect(cell(lab, "C[5]")).to_contain_text("time step 5")
-    assert lab.locator(".wb-verb").all_inner_texts() == ["split", "bind"]
     assert lab.locator(".wb-picture").count() == 1
 
     lab.get_by_label("block 0, thread 5").click()
@@ -114,33 +141,34 @@ def test_lesson_1_by_keyboard(lab_page: Page):
     keys.press("ArrowDown")  # radio buttons move and choose with arrows
     expect(lab.locator(".wb-given")).to_contain_text("block 1, thread 1")
 
-    lab.locator(".wb-verb", has_text="split").focus()
+    chip = lab.locator(".wb-place", has_text="loop i")
+    chip.focus()
+    keys.press("Enter")
+    expect(lab.locator(".wb-verb", has_text="split")).to_be_focused()
     keys.press("Enter")
     expect(lab.get_by_label("factors")).to_be_focused()
     keys.press("ControlOrMeta+a")
     keys.type("[2, 4]")
     keys.press("Enter")
     expect(lab.locator(".wb-step")).to_have_count(2)
+    expect(lab.locator(".wb-menu")).to_be_hidden()
 
     for count, (place, axis) in enumerate(
         (("loop i_0", "blockIdx.x"), ("loop i_1", "threadIdx.x")), start=2
     ):
         chip = lab.locator(".wb-place", has_text=place)
-        if chip.get_attribute("aria-pressed") != "true":
-            chip.focus()
-            keys.press("Enter")
-        expect(chip).to_have_attribute("aria-pressed", "true")
-        verb = lab.locator(".wb-verb", has_text="bind")
-        if verb.get_attribute("aria-expanded") != "true":
-            verb.focus()
-            keys.press("Enter")
+        chip.focus()
+        keys.press("Enter")
+        expect(lab.locator(".wb-verb", has_text="split")).to_be_focused()
+        keys.press("ArrowRight")
+        keys.press("Enter")
         choice = lab.locator(".wb-form select")
-        choice.focus()
+        expect(choice).to_be_focused()
         keys.type(axis)
         expect(choice.locator("option:checked")).to_have_text(axis)
-        lab.locator("button[type=submit]").focus()
-        keys.press("Enter")
+        keys.press("Shift+Enter")
         expect(lab.locator(".wb-step")).to_have_count(count + 1)
+        expect(chip).to_be_focused()
     expect(cell(lab, "C[5]")).to_contain_text("thread 1")
 
 
@@ -152,12 +180,13 @@ def test_arrows_move_inside_a_pane_and_never_leave_the_cell(lab_page: Page):
     before = lab_page.evaluate(active)
     cells = lab_page.locator(".jp-Notebook .jp-Cell").count()
 
-    lab.locator(".wb-step[aria-current]").focus()
-    lab_page.keyboard.press("ArrowUp")
+    lab.locator(".wb-link[aria-current]").focus()
+    lab_page.keyboard.press("ArrowLeft")
     lab_page.keyboard.press("Enter")
-    expect(lab.locator(".wb-step[aria-current]")).to_contain_text("blockIdx.x")
+    expect(lab.locator(".wb-link[aria-current]")).to_contain_text("blockIdx.x")
     expect(cell(lab, "C[5]")).to_contain_text("time step 1")
-    lab_page.keyboard.press("Home")
+    lab_page.keyboard.press("ArrowLeft")
+    lab_page.keyboard.press("ArrowLeft")
     lab_page.keyboard.press("Enter")
     expect(cell(lab, "C[5]")).to_contain_text("time step 5")
     for key in ("d", "d", "ArrowDown", "ArrowDown"):
@@ -170,9 +199,10 @@ def test_keys_and_clicks_in_the_lab_select_no_cells(lab_page: Page):
     lab = first_lab(lab_page)
     selected = """() => { const notebook = window.jupyterapp.shell.currentWidget.content;
       return notebook.widgets.filter(cell => notebook.isSelectedOrActive(cell)).length; }"""
-    lab.locator(".wb-verb", has_text="bind").click()
-    for part in (lab.locator(".wb-form select"), lab.locator(".wb-step"), lab.locator(".wb-go")):
-        part.first.focus()
+    menu_at(lab, "loop i")
+    form_of(lab, "bind")
+    for part in (".wb-menu select", ".wb-menu .wb-verb", ".wb-link", ".wb-run .wb-go"):
+        lab.locator(part).first.focus()
         lab_page.keyboard.press("ControlOrMeta+a")
         assert lab_page.evaluate(selected) == 1
     assert lab_page.evaluate("getSelection().toString()") == "", "nor all the text of the page"
@@ -180,20 +210,25 @@ def test_keys_and_clicks_in_the_lab_select_no_cells(lab_page: Page):
     lab_page.keyboard.press("Control+Backspace")
     assert lab_page.locator(".jp-Notebook .jp-Cell").count() == cells
     lab_page.locator(".jp-Notebook .jp-Cell").first.click()  # another cell is the active one
-    lab.locator(".wb-step").first.click(modifiers=["Shift"])
+    lab.locator(".wb-link").first.click(modifiers=["Shift"])
     assert lab_page.evaluate(selected) == 1
 
 
 def test_each_row_of_the_history_is_compared_by_its_button(lab_page: Page):
     lab = first_lab(lab_page)
     bind_by_mouse(lab)
+    all_steps(lab)
     lab.locator(".wb-step").nth(1).click(modifiers=["Shift"])  # a click like any other
     expect(lab.locator(".wb-compare")).to_be_hidden()
-    lab.locator(".wb-step").nth(3).click()
+    expect(lab.locator(".wb-steps")).to_be_hidden()
+    lab.locator(".wb-link").nth(3).click()
+    all_steps(lab)
+    shoot(lab_page, "history-tree")
     button = lab.get_by_role("button", name="compare with 1", exact=True)
     button.click()
     expect(lab.locator(".wb-compare h3")).to_have_text("Compared with 1 split(i, factors=[2, 4])")
     shoot(lab, "history-compare")
+    all_steps(lab)
     lab.locator(".wb-versus[aria-pressed=true]").click()
     expect(lab.locator(".wb-compare")).to_be_hidden()
 
@@ -235,29 +270,32 @@ def test_branches_compare_and_more(lab_page: Page):
     lab = first_lab(lab_page)
     answer(lab)
     bind_by_mouse(lab)
-    lab.locator(".wb-step").first.click()
+    lab.locator(".wb-link").first.click()
     step(lab, "split", "loop i", factors="[4, 2]")
+    expect(lab.locator(".wb-link")).to_have_count(2)  # one branch, which starts where two do
+    expect(lab.locator(".wb-link").first).to_contain_text("+1")
+    all_steps(lab)
     expect(lab.locator(".wb-steps li").nth(4)).to_contain_text("[4, 2]) from 0")
     lab.locator(".wb-step", has_text="threadIdx.x").click()
     lab.get_by_role("button", name="compare with the step before").click()
     expect(lab.locator(".wb-compare table").first).to_contain_text("threads")
-    lab.locator(".wb-machine summary").click()  # the table twin
-    expect(lab.locator(".wb-machine td", has_text="block 1, thread 1").first).to_be_visible()
     accessible(lab_page)
     shoot(lab, "lesson-1-compare")
-    lab.get_by_role("button", name="stop comparing").click()
+    lab.locator(".wb-compare").get_by_role("button", name="stop comparing").click()
     expect(lab.locator(".wb-compare")).to_be_hidden()
+    lab.locator(".wb-machine summary").click()  # the table twin
+    expect(lab.locator(".wb-machine td", has_text="block 1, thread 1").first).to_be_visible()
 
 
 def test_a_comparison_and_the_step_shown_come_into_view(lab_page: Page):
     lab = run_cells(lab_page, "04_shared_blocking.ipynb", 6).locator(".wb-lab").first
     lab.scroll_into_view_if_needed()
-    here = lab.locator(".wb-step[aria-current]")
-    list_box, box = lab.locator(".wb-steps").bounding_box(), here.bounding_box()
-    assert list_box and box
-    assert list_box["y"] - 1 <= box["y"] and box["y"] + box["height"] <= (
-        list_box["y"] + list_box["height"] + 1
-    )
+    for here, around in ((".wb-link", ".wb-chain"), (".wb-step", ".wb-tree")):
+        if here == ".wb-step":
+            all_steps(lab)
+        expect(lab.locator(f"{here}[aria-current]")).to_be_in_viewport(ratio=1)
+        assert inside(lab.locator(around), lab.locator(f"{here}[aria-current]"))
+    lab_page.keyboard.press("Escape")
     lab.get_by_role("button", name="compare with the step before").click()
     expect(lab.locator(".wb-compare h3")).to_be_in_viewport()
 
@@ -291,10 +329,11 @@ def test_the_code_of_the_path_is_copied(lab_page: Page):
 
 def test_a_refusal_is_shown_where_one_looks(lab_page: Page):
     lab = first_lab(lab_page)
-    lab.locator(".wb-verb", has_text="split").click()
+    menu_at(lab, "loop i")
+    form_of(lab, "split")
     lab.get_by_label("factors").fill("[2, 3]")
     lab.locator("button[type=submit]").click()
-    expect(lab.locator(".wb-actions .wb-error")).to_contain_text("6 of 8")
+    expect(lab.locator(".wb-menu .wb-error")).to_contain_text("6 of 8")
     expect(lab.locator(".wb-call")).to_have_text('sch.split("i", factors=[2, 3])')
     expect(lab.locator(".wb-step")).to_have_count(1)
 
@@ -302,8 +341,9 @@ def test_a_refusal_is_shown_where_one_looks(lab_page: Page):
 def test_a_form_shows_the_call_that_it_makes(lab_page: Page):
     lab = first_lab(lab_page)
     call = lab.locator(".wb-call")
-    lab.locator(".wb-actions .wb-more").click()
-    lab.locator(".wb-verb").get_by_text("annotate", exact=True).click()
+    menu_at(lab, "loop i")
+    lab.locator(".wb-menu .wb-more").click()
+    form_of(lab, "annotate")
     expect(call).to_have_text('sch.annotate("i", ann_key=…, ann_val=…)')
     for value, text in (("4", "4"), ("[1, 2]", "[1, 2]"), ("True", "True"), ("it's", '"it\'s"')):
         lab.get_by_label("ann_key").fill("note")
@@ -311,10 +351,13 @@ def test_a_form_shows_the_call_that_it_makes(lab_page: Page):
         expect(call).to_have_text(f'sch.annotate("i", ann_key="note", ann_val={text})')
     lab.get_by_label("ann_key").fill("'note'")
     expect(call).to_have_text('sch.annotate("i", ann_key=\'note\', ann_val="it\'s")')
-    lab.locator(".wb-verb").get_by_text("split", exact=True).click()
+    form_of(lab, "split")
     lab.get_by_label("factors").fill("[2, 4]")
     lab.locator("button[type=submit]").click()
-    lab.locator(".wb-verb").get_by_text("fuse", exact=True).click()
+    menu_at(lab, "loop i_0")
+    form_of(lab, "fuse")
+    expect(call).to_have_text('sch.fuse("i_0", …)')
+    lab.locator(".wb-form select").select_option(label="i_1")
     expect(call).to_have_text('sch.fuse("i_0", "i_1")')
 
 
@@ -345,9 +388,10 @@ def test_lesson_2_shows_tiles_that_follow_the_slider(lab_page: Page):
     expect(slider).to_be_focused()
     lab.get_by_role("tab", name="memory").click()
     expect(lab.locator(".wb-machine")).to_contain_text("shared memory")
-    lab.locator(".wb-actions .wb-more").click()
+    lab.locator(".wb-place").first.click()
+    lab.locator(".wb-menu .wb-more").click()
     lab.locator(".wb-verb.wb-cannot").first.click()
-    expect(lab.locator(".wb-action .wb-headline")).to_contain_text("Can't")
+    expect(lab.locator(".wb-menu .wb-headline")).to_contain_text("Can't")
     accessible(lab_page)
     shoot(lab, "lesson-2-memory")
 
@@ -363,7 +407,7 @@ def test_width_theme_and_accessibility(lab_page: Page, scheme: str):
         lab_page.set_viewport_size({"width": width, "height": 1000})
         step(lab, verb, place, **fields)
         inner = lab.evaluate("el => el.clientWidth")
-        columns = "1" if inner < 700 else "2" if inner < 1200 else "3"
+        columns = "1" if inner < 760 else "2"
         expect(lab).to_have_attribute("data-columns", columns)
         assert lab.evaluate("el => el.scrollWidth <= el.clientWidth"), "no sideways scrolling"
         assert lab_page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -382,6 +426,7 @@ def test_a_saved_page_steps_without_python(browser: Browser, tmp_path: Path):
     page.on("pageerror", lambda error: faults.append(str(error)))
     page.goto(file.as_uri())
     root = page.locator(".wb-lab")
+    assert root.evaluate("el => el.offsetHeight") == 640, "no notebook says how much is seen of it"
     expect(cell(root, "C[5]")).to_contain_text("thread 1")
     page.get_by_role("button", name="undo").click()
     expect(cell(root, "C[5]")).to_contain_text("time step 1")
@@ -404,17 +449,24 @@ def test_a_saved_page_steps_without_python(browser: Browser, tmp_path: Path):
 
 
 def every_pane_of_every_step(root: Locator) -> None:
-    """Each beside the step before, from the last to the first."""
-    root.get_by_role("button", name="compare with the step before").click()
-    for step in reversed(root.locator(".wb-step").all()):
+    """Alone, and beside the step before, from the last to the first."""
+    for step in reversed(root.locator(".wb-link").all()):
         step.click()
         for tab in root.get_by_role("tab").all():
             tab.click()
             expect(tab).to_have_attribute("aria-selected", "true")
             expect(root.locator(".wb-program .wb-body")).not_to_be_empty()
             expect(root.locator(".wb-machine .wb-body")).not_to_contain_text("was not made")
-    root.get_by_role("button", name="stop comparing").click()
-    root.locator(".wb-step").last.click()
+        compare = root.get_by_role("button", name="compare with the step before")
+        if compare.is_disabled():
+            continue  # the first
+        compare.click()
+        for tab in root.locator(".wb-machine [role=tab]").all():
+            tab.click()
+            expect(root.locator(".wb-compare")).to_contain_text("What differs")
+            expect(root.locator(".wb-compare")).not_to_contain_text("was not made")
+        root.get_by_role("button", name="stop comparing").first.click()
+    root.locator(".wb-link").last.click()
 
 
 def stop_by_stop(root: Locator) -> None:

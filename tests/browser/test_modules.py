@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, Route
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.widgets.test_static import MODULES
 from workbench.widgets import static
@@ -57,7 +57,7 @@ def test_a_line_keeps_its_text_and_marks_what_changed(page: Page):
         [tokens, {"L1": {"label": "loop i_0"}}, [[8, 11]]],
     )
     assert html == (
-        '<code class="wb-text" style="--indent:4"><span class="wb-indent">    </span>'
+        '<code class="wb-text" data-indent="4"><span class="wb-indent">    </span>'
         '<span class="wb-keyword">for</span> <span class="wb-changed wb-mark" data-k="L1" '
         'role="button" tabindex="-1" aria-label="loop i_0">i_0</span> in x:</code>'
     )
@@ -81,6 +81,31 @@ def test_what_is_gone_is_a_line_and_cannot_be_chosen(page: Page):
         ["wb-line wb-edit", "1~changed line: for i_0", 2],
         ["wb-line wb-same", "2 for i", 1],
     ]
+
+
+def test_changed_lines_stay_with_those_around_and_what_they_stand_in(page: Page):
+    lines = [(0, 0), (4, 0), (4, 0), (8, 0), (8, 0), (8, 0), (8, 1), (8, 0), (8, 0), (8, 0), (4, 0)]
+    stay = call(
+        page,
+        "fold.js",
+        """({ staying }, lines) =>
+          staying(lines.map(([indent, changed]) => ({ indent, changed: Boolean(changed) })))""",
+        lines,
+    )
+    assert [k for k, stays in enumerate(stay) if stays] == [0, 2, 4, 5, 6, 7, 8]
+
+
+def test_a_signature_is_brief_without_its_types(page: Page):
+    def brief(tokens: list[list[str]]) -> Any:
+        code = "({ briefTokens }, tokens) => briefTokens(tokens)?.map((token) => token[1]).join('')"
+        return call(page, "fold.js", code, tokens)
+
+    types = [["", ": T.Buffer((8,), "], ["string", '"float32"']]
+    named = [["", "A", "B0"], *types, ["", "), "], ["", "B", "B1"], *types, ["", ")):"]]
+    assert brief([["keyword", "def"], ["", " add("], *named]) == "def add(A, B):"
+    assert brief([["", "  "], ["keyword", "def"], ["", " add("], *named]) == "  def add(A, B):"
+    assert brief([["keyword", "def"], ["", " add("], ["", "n: int):"]]) is None
+    assert brief([["", "C["], ["", "vi", "L0"], ["", "]"]]) is None
 
 
 def test_words_between_backticks_are_code_and_units_stay_by_their_numbers(page: Page):
@@ -258,3 +283,235 @@ def test_a_cell_lights_up_its_row_column_block_and_thread(page: Page):
              ["1, 1", "1,0,0", "1,0,0"]]  # fmt: skip
     found = call(page, "point.js", code, cells)
     assert found == ["block thread row column", "block row", "column", "", False]
+
+
+@pytest.mark.parametrize(
+    ("top", "left", "at"),
+    [
+        (100, 40, {"left": 40, "top": 124, "room": 668}),
+        (460, 40, {"left": 40, "bottom": 344, "room": 448}),  # below are 308
+        (380, 40, {"left": 40, "top": 404, "room": 388}),
+        (600, 40, {"left": 40, "bottom": 204, "room": 588}),
+        (100, 900, {"left": 692, "top": 124, "room": 668}),
+        (100, -30, {"left": 8, "top": 124, "room": 668}),
+    ],
+)
+def test_a_popup_stands_where_there_is_room_and_leaves_the_line(
+    page: Page, top: int, left: int, at: dict[str, int]
+):
+    found = call(
+        page,
+        "popup.js",
+        "({ popupPlace }, [line, width, view]) => popupPlace(line, width, view)",
+        [{"top": top, "bottom": top + 20, "left": left}, 300, {"width": 1000, "height": 800}],
+    )
+    assert found == at
+
+
+POPUP = """({ popup }, code) => {
+  document.body.innerHTML = `<style>%s .wb-lab { position: static }</style>
+    <div class="wb-lab wb-theme">
+    <button id="far" style="position: absolute; top: 300px; left: 500px">far</button>
+    <div class="wb-line" style="position: absolute; top: 100px; width: 600px"><br>
+      <button id="here">here</button></div>
+    <div id="box"><button id="inside">inside</button></div></div>`;
+  const at = (id) => document.getElementById(id);
+  window.said = [];
+  document.body.onkeydown = (event) => said.push(event.key);
+  window.box = popup(at("box"), () => said.push("closed"));
+  at("here").onclick = () => box.open(() => at("here"));
+  at("far").onclick = () => box.open(() => at("far"));
+}"""
+
+
+@pytest.fixture
+def popup_page(page: Page) -> Page:
+    """Two buttons beside which a box opens, one of them in a line of two rows."""
+    call(page, "popup.js", POPUP % static.style())
+    return page
+
+
+def test_a_popup_leaves_the_line_in_sight_and_is_closed_by_a_second_press(popup_page: Page):
+    page, box = popup_page, popup_page.locator("#box")
+    expect(box).to_be_hidden()
+    page.locator("#here").click()
+    expect(box).to_be_visible()
+    line, shown = page.locator(".wb-line").bounding_box(), box.bounding_box()
+    assert line and shown and shown["y"] >= line["y"] + line["height"]
+    page.locator("#here").click()
+    expect(box).to_be_hidden()
+    page.locator("#here").click()
+    page.locator("#far").click()
+    expect(box).to_be_visible()
+    moved = box.bounding_box()
+    assert moved and moved["y"] > 300 and moved["x"] == 500
+    page.mouse.click(5, 5)
+    expect(box).to_be_hidden()
+
+
+def test_escape_closes_a_popup_and_goes_no_further(popup_page: Page):
+    page, box = popup_page, popup_page.locator("#box")
+    page.locator("#here").focus()
+    page.keyboard.press("Enter")
+    page.locator("#inside").focus()
+    page.keyboard.press("Escape")
+    expect(box).to_be_hidden()
+    expect(page.locator("#here")).to_be_focused()
+    assert page.evaluate("said") == ["Enter", "closed"]
+    page.keyboard.press("Escape")
+    assert page.evaluate("said") == ["Enter", "closed", "Escape"], "with none open it passes"
+    page.locator("#here").click()  # not the press that closed it
+    expect(box).to_be_visible()
+
+
+def test_a_popup_that_is_taken_away_takes_no_more_keys(popup_page: Page):
+    page = popup_page
+    page.locator("#here").click()
+    page.evaluate("document.querySelector('.wb-lab').remove()")
+    page.keyboard.press("Escape")
+    assert page.evaluate("said") == ["Escape"]
+
+
+def test_a_popup_goes_with_its_line(popup_page: Page):
+    page, box = popup_page, popup_page.locator("#box")
+    page.locator("#here").click()
+    page.evaluate("document.querySelector('.wb-line').style.top = '250px'; box.place()")
+    shown = box.bounding_box()
+    assert shown and shown["y"] > 250
+    page.evaluate("document.querySelector('.wb-line').remove(); box.place()")
+    expect(box).to_be_hidden()
+
+
+def test_what_no_form_asked_for_is_refused_beside_the_line_of_status(page: Page):
+    call(
+        page,
+        "status.js",
+        """({ statusBar }, style) => {
+          window.lab = { status: { kind: "ready", text: "Step 1." }, setup: {}, offline: false };
+          const { bar, draw } = statusBar(lab, () => null);
+          document.body.innerHTML = `<style>${style}</style><div class="wb-lab wb-theme"></div>`;
+          document.querySelector(".wb-lab").append(bar);
+          window.tell = (status) => { lab.status = status; draw(); };
+          draw();
+        }""",
+        static.style(),
+    )
+    bar, error = page.locator(".wb-status"), page.locator(".wb-error")
+    expect(error).to_be_hidden()
+    before = bar.bounding_box()
+    why = {"headline": "Can't run: a run is under way.", "hint": "stop it first"}
+    page.evaluate("error => tell({ kind: 'refused', text: '', error })", why)
+    expect(error).to_contain_text("stop it first")
+    assert bar.bounding_box() == before
+    page.evaluate("tell({ kind: 'ready', text: 'Step 2.' })")
+    expect(error).to_be_hidden()
+
+
+MENU = """({ verbMenu }, [style, offer]) => {
+  window.asked = [];
+  window.lab = {
+    at: 0, place: "", offline: false, status: {}, view: {}, call: {}, offers: {},
+    page: { names: { L1: { label: "loop i, 8 times" } } },
+    offer: () => lab.offers[lab.place],
+    choose: (key) => { lab.place = key; },
+    show: (view) => { lab.view = view; },
+    writes: () => false,
+    ask: (message) => asked.push(message), send: (message) => asked.push(message),
+  };
+  window.menu = verbMenu(lab);
+  document.body.innerHTML = `<style>${style} .wb-lab { position: static; height: auto }</style>
+    <div class="wb-lab wb-theme"><div class="wb-program"></div></div>`;
+  document.querySelector(".wb-lab").append(menu.pane);
+  window.program = (...keys) => document.querySelector(".wb-program").replaceChildren(
+    ...keys.map((key) => Object.assign(document.createElement("button"), {
+      textContent: key, className: "wb-mark", onclick: (event) =>
+        menu.open(key, () => (event.target.isConnected ? event.target : menu.markOf(key))),
+    })).map((mark) => (mark.dataset.k = mark.textContent, mark)));
+  window.arrives = () => { lab.offers.L1 = offer; menu.draw(); };
+  program("L1");
+}"""
+
+SPLIT = {
+    "name": "split",
+    "place": "L1",
+    "offered": True,
+    "verdict": "possible",
+    "summary": "Cut.",
+    "fields": [
+        {"name": "factors", "label": "factors", "kind": "list", "options": [], "value": "[2, 4]"}
+    ],
+    "call": 'sch.split("i", factors=[2, 4])',
+}
+FUSE = {
+    "name": "fuse",
+    "place": "L1",
+    "offered": True,
+    "verdict": "refused",
+    "summary": "Join.",
+    "why": {"headline": "Can't fuse `i`.", "hint": "split first"},
+}
+BIND = {**SPLIT, "name": "bind", "offered": False, "fields": [], "call": 'sch.bind("i")'}
+OFFER = {"place": {"key": "L1", "label": "loop i"}, "verbs": [SPLIT, FUSE, BIND], "more": True}
+
+
+@pytest.fixture
+def menu_page(page: Page) -> Page:
+    """A program of one mark, the menu of a lab, and what it offers as soon as it `arrives`."""
+    call(page, "menu.js", MENU, [static.style(), OFFER])
+    return page
+
+
+def test_a_menu_is_there_at_once_and_filled_when_python_has_answered(menu_page: Page):
+    page, menu = menu_page, menu_page.locator(".wb-menu")
+    page.locator(".wb-mark").click()
+    expect(menu.locator("h4")).to_have_text("loop i, 8 times")
+    expect(menu).to_be_focused()
+    page.evaluate("arrives()")
+    expect(menu.locator("h4")).to_have_text("loop i")
+    expect(menu.locator(".wb-verb")).to_have_text(["split", "fuse why not?"])
+    expect(menu.locator(".wb-verb").first).to_be_focused()
+    menu.locator(".wb-verb").last.click()
+    expect(menu.locator(".wb-headline")).to_contain_text("Can't fuse i.")
+
+
+def test_a_menu_asks_for_the_call_that_it_shows_and_closes_after_the_step(menu_page: Page):
+    page, menu = menu_page, menu_page.locator(".wb-menu")
+    page.locator(".wb-mark").click()
+    page.evaluate("arrives()")
+    page.keyboard.press("Enter")
+    expect(menu.get_by_label("factors")).to_be_focused()
+    expect(menu.locator(".wb-call")).to_have_text('sch.split("i", factors=[2, 4])')
+    page.keyboard.press("Control+Enter")
+    step = {"do": "apply", "verb": "split", "place": "L1", "args": {"factors": "[2, 4]"}}
+    assert page.evaluate("asked") == [step]
+    page.evaluate("lab.at = 1; lab.place = 'L2'; program('L2', 'L3'); menu.draw()")
+    expect(menu).to_be_hidden()
+    expect(page.locator(".wb-mark").first).to_be_focused()  # what became of the loop
+
+
+def test_a_refusal_stands_in_the_menu_until_another_form_is_opened(menu_page: Page):
+    page, told = menu_page, menu_page.locator(".wb-refused")
+    page.locator(".wb-mark").click()
+    page.evaluate("arrives()")
+    page.keyboard.press("Enter")
+    assert page.evaluate("menu.errors()") is None
+    page.keyboard.press("Enter")
+    page.evaluate("lab.status = { error: {} }; menu.errors().textContent = 'no'; menu.conclude()")
+    expect(told).to_have_text("no")
+    page.locator(".wb-verb").last.click()
+    expect(told).to_be_hidden()
+
+
+def test_the_only_verb_shows_its_form_at_once(menu_page: Page):
+    page = menu_page
+    page.locator(".wb-mark").click()
+    page.evaluate("verb => { lab.offers.L1 = verb; menu.draw(); }", {**OFFER, "verbs": [SPLIT]})
+    expect(page.get_by_label("factors")).to_be_focused()
+
+
+def test_without_python_a_place_is_chosen_and_no_menu_opens(menu_page: Page):
+    page = menu_page
+    page.evaluate("lab.offline = true")
+    page.locator(".wb-mark").click()
+    expect(page.locator(".wb-menu")).to_be_hidden()
+    assert page.evaluate("lab.place") == "L1"

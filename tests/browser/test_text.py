@@ -57,7 +57,7 @@ def test_numbers_stay_whole_and_code_is_marked(
             page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
             for width in WIDTHS:
                 page.set_viewport_size({"width": width, "height": 1000})
-                columns = "1" if width < 700 else "2"
+                columns = "1" if width < 760 else "2"
                 expect(page.locator(".wb-lab")).to_have_attribute("data-columns", columns)
                 assert page.evaluate(FAULTS) == [], (k, name, width)
                 assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

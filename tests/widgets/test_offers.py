@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,10 +12,13 @@ import pytest
 import workbench as wb
 from tests.schedule import programs
 from tests.widgets.programs import ADD, WINDOW, apply, key, parse, send, window_steps
-from workbench import script
+from workbench import lesson, script
+from workbench.diag import Fail
+from workbench.ir import BlockId
 from workbench.schedule import Schedule
 from workbench.schedule.primitive import REGISTRY
 from workbench.widgets import Lab
+from workbench.widgets.buffers import buffer_param
 from workbench.widgets.names import place_text
 from workbench.widgets.offers import call
 from workbench.widgets.page import Desk, View, page
@@ -171,3 +175,126 @@ def test_what_cannot_be_read_is_shown_as_it_is_typed():
     send(lab, do="write", verb="split", place=lab.place, args={"factors": "[2,"})
     assert lab.call["text"] == 'sch.split("i", factors=[2,)'
     assert "error" not in lab.status
+
+
+def names(lab: Lab) -> list[str]:
+    return [verb["name"] for verb in shown(lab)["verbs"] if verb["offered"]]
+
+
+def shown(lab: Lab) -> dict[str, Any]:
+    """What is offered at the place that is chosen."""
+    return lab.session.page["offers"][lab.place]
+
+
+def fields(lab: Lab, verb: str) -> dict[str, Any]:
+    (form,) = [one for one in shown(lab)["verbs"] if one["name"] == verb]
+    return {field["name"]: field["value"] for field in form["fields"]}
+
+
+def test_a_form_holds_what_the_lesson_has_said_and_no_more():
+    said = {"split": {"factors": [2, 4]}, "bind": {"thread_axis": "blockIdx.x"}}
+    lab = wb.lab(Schedule(parse(ADD)), arguments=said)
+    assert fields(lab, "split") == {"factors": "[2, 4]"}
+    assert fields(lab, "bind") == {"thread_axis": '"blockIdx.x"'}
+    lab = wb.lab(Schedule(parse(ADD)), arguments={"split": {}})
+    assert fields(lab, "split") == {"factors": ""} and fields(lab, "bind") == {"thread_axis": ""}
+    (bind,) = [verb for verb in shown(lab)["verbs"] if verb["name"] == "bind"]
+    assert bind["fields"][0]["options"][0] == {"value": "", "label": "choose …"}
+    assert bind["call"] == 'sch.bind("i", thread_axis=…)'
+
+
+def test_what_is_said_of_a_place_that_is_not_here_is_left_out():
+    lab = wb.lab(product(), arguments={"compute_at": {"loop": "i_9"}})
+    lab.place = key(lab, "A_shared", "block")
+    assert fields(lab, "compute_at")["loop"] == ""
+
+
+def test_the_forms_of_an_exercise_hold_nothing():
+    exercise = lesson.exercise("odd_vector")
+    lab = wb.lab(exercise.schedule())
+    assert set(fields(lab, "split").values()) == {""}
+
+
+def test_what_is_not_given_yet_is_asked_for():
+    lab = wb.lab(Schedule(parse(ADD)), arguments={})
+    apply(lab, "bind", "i", thread_axis="")
+    assert told(lab) == (
+        "Can't bind: thread_axis is not given yet.\nchoose one or fill it in: it takes a text"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"splt": {}}, "Can't open a lab with the verb 'splt': there is none of that name"),
+        ({"split": {"loop": "i"}}, "argument of split 'loop': there is none"),
+        ({"split": [2, 4]}, "they are given by verb and name"),
+        ([], "they are given by verb and name"),
+    ],
+)
+def test_arguments_that_there_are_not_are_refused(arguments: Any, text: str):
+    with pytest.raises(Fail, match=re.escape(text)):
+        wb.lab(Schedule(parse(ADD)), arguments=arguments)
+
+
+def test_verbs_that_are_told_a_buffer_are_known_by_the_argument():
+    assert [verb for verb in REGISTRY if buffer_param(verb)] == [
+        *("cache_read", "cache_write", "reindex", "set_scope", "storage_align", "transform_layout")
+    ]
+
+
+def test_at_a_buffer_stand_the_verbs_of_the_blocks_that_write_and_read_it():
+    lab = wb.lab(window())
+    lab.place = key(lab, "A_shared", "buffer")
+    assert shown(lab)["place"] == {"key": lab.place, "label": "buffer A_shared (shared, 1027)"}
+    verbs = {verb["name"]: verb for verb in shown(lab)["verbs"]}
+    assert {"cache_read", "set_scope", "compute_at", "transform_layout"} <= set(verbs)
+    assert verbs["set_scope"]["place"] == key(lab, "A_shared", "block")
+    assert verbs["cache_read"]["place"] == key(lab, "C", "block"), "C reads it"
+    options = verbs["cache_read"]["fields"][0]["options"]
+    assert [option["label"] for option in options] == ["A_shared"], "and it alone"
+
+
+def test_the_call_of_a_form_at_a_buffer_is_the_step_that_it_takes():
+    lab = wb.lab(Schedule(script.parse(programs.TWO)))
+    start = Schedule(script.parse(programs.TWO))
+    lab.place = key(lab, "B", "buffer")
+    (verb,) = [verb for verb in shown(lab)["verbs"] if verb["name"] == "set_scope"]
+    args = {field["name"]: field["value"] for field in verb["fields"]}
+    send(lab, do="apply", verb="set_scope", place=verb["place"], args=args)
+    assert lab.at == 1, lab.status
+    exec(verb["call"], {"sch": start})
+    assert lab.cursor.trace.steps == start.trace.steps
+
+
+def test_a_parameter_that_is_only_read_has_the_verbs_of_its_readers():
+    lab = wb.lab(Schedule(parse(ADD)), actions=["split", "cache_read"])
+    lab.place = key(lab, "A", "buffer")
+    assert names(lab) == ["cache_read"]
+    lab.view = {**lab.view, "more": True}
+    told = {verb["name"] for verb in shown(lab)["verbs"]}
+    assert "cache_write" not in told and "reindex" in told
+
+
+def test_of_several_blocks_a_verb_is_told_where_it_is_possible():
+    """C is filled by one block and summed up by another: no copy is possible at the first."""
+    lab = wb.lab(product())
+    lab.place = key(lab, "C", "buffer")
+    for verb in shown(lab)["verbs"]:
+        blocks = {key(lab, "C_init", "block"), key(lab, "C_update", "block")}
+        assert verb["place"] in blocks
+        block = lab.session.desk.keys.thing(verb["place"])
+        assert isinstance(block, BlockId)
+        said = {v.verb: v for v in lab.cursor.actions(lab.history.handle(block))}
+        assert said[verb["name"]].possible or verb["verdict"] == "refused"
+
+
+def test_the_places_that_matter_come_first():
+    """What the last step made, then blocks and plain loops, then loops that are bound."""
+    lab = wb.lab(Schedule(script.parse(programs.MATMUL)))
+    apply(lab, "split", "j", factors="[None, 4]")
+    labels = [place["label"] for place in lab.session.page["places"]]
+    assert labels == ["loop j_0", "loop j_1", "loop i", "loop k", "block C"]
+    apply(lab, "bind", "j_0", thread_axis='"blockIdx.x"')
+    labels = [place["label"] for place in lab.session.page["places"]]
+    assert labels == ["loop i", "loop j_1", "loop k", "block C", "loop j_0"]

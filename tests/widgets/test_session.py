@@ -114,6 +114,13 @@ def test_a_refusal_is_the_status_and_all_else_stays():
     assert list(here.changes()) == ["status"]
 
 
+def test_the_same_refusal_is_told_another_time():
+    here = session()
+    first = step(here, "split", "i", factors="[2, 3]")["status"]
+    second = step(here, "split", "i", factors="[2, 3]")["status"]
+    assert first != second and first["error"] == second["error"]
+
+
 def test_a_fault_is_the_status(monkeypatch: pytest.MonkeyPatch):
     here = session()
     monkeypatch.setattr(here.cursor, "apply", lambda *a, **k: 1 / 0)
@@ -154,15 +161,6 @@ def test_stop_is_said_and_gives_no_result():
     assert here.state["status"]["text"] == "Stopping …"
     here._jobs.do()
     assert here.page["run"]["ok"] is None
-
-
-def test_what_is_said_of_a_step_is_told_apart_from_the_start():
-    here = session()
-    assert "step" not in here.state["status"]
-    made = step(here, "split", "i", factors="[2, 4]")
-    assert made["status"]["step"] is True
-    here.choose({"at": 0})
-    assert "step" not in here.state["status"]
 
 
 def test_a_form_of_a_program_that_was_left_has_no_call():

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, get_args, get_origin
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, get_args, get_origin
 
 from workbench.diag import Fail
 from workbench.schedule.actions import Verdict
@@ -13,60 +14,63 @@ from workbench.schedule.arguments import type_text
 from workbench.schedule.primitive import REGISTRY, Param, Primitive, members
 from workbench.schedule.step import value_text
 
+Given: TypeAlias = Mapping[str, Mapping[str, Any]]
+"""What the forms hold at first: by verb and argument."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a verb says at a loop or block: of that, its key, and its name as Python writes it."""
+
+    verdict: Verdict
+    key: str
+    name: str
+
 
 def offer(
-    key: str,
-    name: str,
-    places: Mapping[str, str],
-    verdicts: Sequence[Verdict],
+    place: Mapping[str, str],
+    said: Sequence[Said],
     offered: Sequence[str] | None,
     more: bool,
+    given: Given | None = None,
 ) -> dict[str, Any]:
-    """The place `key`, the other places, and each verb with its verdict and form.
+    """The chosen place, key and label, and each verb with its verdict and form.
 
-    `name` is the place as Python writes it in a call, which the forms show as they are opened.
     Verbs that `offered` does not name wait under "more"; None offers all that are possible.
-    `verdicts` are those of every verb with `more` or without `offered`, else of the offered ones.
+    `said` is of every verb with `more` or without `offered`, else of the offered ones. The forms
+    hold the arguments that are `given`; None is for the first that are possible.
     """
-    verbs = [_verb(v, name, offered) for v in verdicts]
+    verbs = [_verb(one, offered, given) for one in said]
     order = {name: k for k, name in enumerate(offered or ())}
     verbs.sort(key=lambda verb: (order.get(verb["name"], len(order)), not verb["offered"]))
-    place = {"key": key, "label": places[key]}
     complete = more or offered is None
     waits = not complete or any(not verb["offered"] for verb in verbs)
     return {
-        "place": place,
-        "places": _places(places),
+        "place": dict(place),
         "verbs": verbs,
         "all": complete,
         "more": waits,
     }
 
 
-def no_place(places: Mapping[str, str]) -> dict[str, Any]:
-    """The places to choose from, before one is chosen."""
-    return {"place": None, "places": _places(places), "verbs": [], "all": True, "more": False}
-
-
-def _places(places: Mapping[str, str]) -> list[dict[str, str]]:
-    return [{"key": key, "label": label} for key, label in places.items()]
-
-
-def _verb(verdict: Verdict, place: str, offered: Sequence[str] | None) -> dict[str, Any]:
+def _verb(said: Said, offered: Sequence[str] | None, given: Given | None) -> dict[str, Any]:
+    verdict = said.verdict
     prim = REGISTRY[verdict.verb]
     wanted = verdict.possible if offered is None else verdict.verb in offered
     made: dict[str, Any] = {
         "name": verdict.verb,
+        "place": said.key,
         "group": verdict.group,
         "summary": verdict.summary.replace("`", ""),
         "offered": wanted,
         "verdict": "possible" if verdict.possible else "refused",
     }
     if verdict.possible:
-        fields = [f for f in (_field(p, verdict.choices) for p in _asked(prim)) if f]
+        held = None if given is None else given.get(prim.name, {})
+        fields = [f for f in (_field(p, verdict.choices, held) for p in _asked(prim)) if f]
         made |= {
             "fields": fields,
-            "call": call(prim, place, {f["name"]: f["value"] for f in fields}),
+            "call": call(prim, said.name, {f["name"]: f["value"] for f in fields}),
         }
     else:
         made["why"] = {"headline": _sentence(verdict.why_not), "hint": verdict.hint}
@@ -82,8 +86,10 @@ def _asked(prim: Primitive) -> list[Param]:
     return [p for p in prim.params if p is not prim.place or p.many]
 
 
-def _field(param: Param, choices: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """The field of one argument; None for an option that no choice names."""
+def _field(
+    param: Param, choices: Sequence[Mapping[str, Any]], held: Mapping[str, Any] | None
+) -> dict[str, Any] | None:
+    """The field of one argument, which holds what is `held`; None for an option no choice names."""
     options = _distinct([c[param.name] for c in choices if param.name in c])
     if not options and not (param.required or param.many):
         return None
@@ -95,11 +101,15 @@ def _field(param: Param, choices: Sequence[Mapping[str, Any]]) -> dict[str, Any]
     }
     if kind == "choice":
         made["options"] = [{"value": json.dumps(o), "label": _label(o)} for o in options]
-        made["value"] = made["options"][0]["value"]
+        if held is None:
+            made["value"] = made["options"][0]["value"]
+        else:
+            made["options"].insert(0, {"value": "", "label": "choose …"})
+            made["value"] = json.dumps(held[param.name]) if held.get(param.name) in options else ""
         return made
     made["options"] = [{"value": value_text(option)} for option in options]
-    first = made["options"][0]["value"] if options else ""
-    made["value"] = first if kind != "bool" else first == "True"
+    first = options[:1] if held is None else [held[n] for n in [param.name] if n in held]
+    made["value"] = first == [True] if kind == "bool" else "".join(map(value_text, first))
     if get_origin(param.type) is list or kind == "list":
         made["help"] = (
             "a list; None: work it out" if type(None) in _inside(param.type) else "a list"
@@ -148,7 +158,7 @@ def call(prim: Primitive, place: str, given: Mapping[str, str | bool]) -> str:
 def _written(param: Param, given: str | bool) -> str:
     """What is in a field as Python writes it; "" where it is left out."""
     if given == "":
-        return "…" if param.required else ""
+        return "…" if param.required or param.many else ""
     try:
         value = _read(param, given)
     except _UNREADABLE:
@@ -172,13 +182,18 @@ def arguments(
     for param in _asked(prim):
         if param.name not in given:
             continue
+        if given[param.name] == "" and (param.required or param.many):
+            raise Fail(
+                f"Can't {prim.name}: {param.name} is not given yet",
+                hint=f"choose one or fill it in: it takes {type_text(param.type)}",
+            )
         try:
             value = _read(param, given[param.name])
         except _UNREADABLE:
             raise _unreadable(prim, param, given[param.name], choices()) from None
         if param.many:
             rest.extend(value if isinstance(value, list) else [value])
-        elif value != "" or param.required:
+        elif given[param.name] != "":
             named[param.name] = value
     return rest, named
 

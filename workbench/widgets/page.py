@@ -10,12 +10,13 @@ from weakref import WeakKeyDictionary
 
 from workbench import check, lower, target
 from workbench.diag import Fail, visible
-from workbench.ir import BlockId, Const, For, PrimFunc, Var, walk
+from workbench.ir import BlockId, Buffer, Const, For, PrimFunc, Var, walk
 from workbench.ir.places import places
 from workbench.schedule import Schedule
 from workbench.schedule.actions import Verdict
 from workbench.schedule.history import History, HistoryNode
 from workbench.widgets import offers
+from workbench.widgets.buffers import about, touching
 from workbench.widgets.build import build
 from workbench.widgets.costs import hidden_strip, strip
 from workbench.widgets.hidden import PICTURE, UNTIL, Told, tells
@@ -40,11 +41,13 @@ from workbench.widgets.view import View
 class Desk:
     """What the pages of one lab share: keys, lines, what is offered, the question, the costs.
 
+    `given` is what the forms hold at first, by verb and argument; None: what is possible.
     `answers` are those of the history, `results` what runs came to, by the number of the node;
     `slow` says that counting the costs of a program has taken long.
     """
 
     offered: Sequence[str] | None = None
+    given: offers.Given | None = None
     question: Question | None = None
     costs: Sequence[str] | None = None
     answers: Mapping[str, str] = field(default_factory=dict)
@@ -165,11 +168,10 @@ def page(
     made["shown"] = {**made["shown"], view.machine: picture}
     if picture and picture not in made["pictures"]:
         made["pictures"] = {**made["pictures"], picture: node_picture(picture, desk, node)}
-    where = desk.places(node.func)
-    chosen = view.place if view.place in where else ""
+    chosen = view.place if view.place in names.about else ""
     known_offer = made["offers"].get(chosen)
-    if known_offer is None or (view.more and not known_offer["all"]):
-        found = _offer(cursor, chosen, where, desk, view.more)
+    if chosen and (known_offer is None or (view.more and not known_offer["all"])):
+        found = _offer(cursor, chosen, desk, view.more)
         made["offers"] = {**made["offers"], chosen: found}
     made["costs"] = shown_costs(desk, node.before, node.func)
     return made | ran(node, desk)
@@ -222,6 +224,7 @@ def _base(node: HistoryNode, desk: Desk) -> dict[str, Any]:
         "texts": {},
         "pictures": {},
         "shown": {},
+        "places": sorted_places(node, desk),
         "offers": {},
         "notes": [UNTIL] if wasted and desk.hides("counts", node.func) else wasted,
         "verdict": None if desk.open else _verdict(node, desk.question),
@@ -261,15 +264,54 @@ def _verdict(node: HistoryNode, question: Question | None) -> dict[str, Any] | N
     return {"truth": truth, "text": verdict.truth, "why": verdict.why, "told": told}
 
 
-def _offer(
-    cursor: Schedule, key: str, where: Mapping[str, str], desk: Desk, more: bool
-) -> dict[str, Any]:
+def _offer(cursor: Schedule, key: str, desk: Desk, more: bool) -> dict[str, Any]:
     """What can be done at the place: of the verbs that are offered, or, with `more`, of all."""
-    if not key:
-        return offers.no_place(where)
     verbs = None if more else desk.offered
-    name = place_text(cursor.func, desk.keys.thing(key))
-    return offers.offer(key, name, where, verdicts(cursor, key, desk, verbs), desk.offered, more)
+    name = desk.names(cursor.func).about[key]["label"]
+    label = desk.places(cursor.func).get(key, name)  # short, but for a buffer
+    said = _said(cursor, key, desk, verbs)
+    return offers.offer({"key": key, "label": label}, said, desk.offered, more, desk.given)
+
+
+def sorted_places(node: HistoryNode, desk: Desk) -> list[dict[str, str]]:
+    """The loops and blocks of the program, key and label, those that matter first.
+
+    First is what the last step made; then what is open, which are the blocks and the loops that
+    nothing is said of yet; then loops that are bound, unrolled, or run in parallel or as vectors.
+    Each in program order.
+    """
+    made = node.result if isinstance(node.result, tuple) else (node.result,)
+    new = {*made, *(thing for things in node.became.values() for thing in things)}
+    loops = places(node.func).loops
+
+    def rank(key: str) -> int:
+        thing = desk.keys.thing(key)
+        settled = isinstance(thing, Var) and loops[thing].kind != "serial"
+        return 2 if settled else 0 if thing in new else 1
+
+    where = desk.places(node.func)
+    return [{"key": key, "label": where[key]} for key in sorted(where, key=rank)]
+
+
+def _said(cursor: Schedule, key: str, desk: Desk, verbs: Sequence[str] | None) -> list[offers.Said]:
+    """What the verbs say at a loop or block, or about a buffer.
+
+    About a buffer, each verb is asked at the blocks that write it and read it, and told at the
+    first at which it is possible.
+    """
+    thing, func = desk.keys.thing(key), cursor.func
+    if not isinstance(thing, Buffer):
+        name = place_text(func, thing)
+        return [offers.Said(v, key, name) for v in verdicts(cursor, key, desk, verbs)]
+    found: dict[str, offers.Said] = {}
+    for block in touching(func, thing):
+        own, name = desk.keys.of(block.id), place_text(func, block.id)
+        for whole in verdicts(cursor, own, desk, verbs):
+            verdict = about(whole, block, thing)
+            old = found.get(whole.verb)
+            if verdict and (old is None or (verdict.possible and not old.verdict.possible)):
+                found[whole.verb] = offers.Said(verdict, own, name)
+    return list(found.values())
 
 
 def verdicts(cursor: Schedule, key: str, desk: Desk, verbs: Sequence[str] | None) -> list[Verdict]:

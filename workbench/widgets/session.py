@@ -21,6 +21,7 @@ from workbench.widgets.asked import chosen, part
 from workbench.widgets.compare import comparison, functions, title
 from workbench.widgets.costs import check_costs, count
 from workbench.widgets.keeping import Keeping
+from workbench.widgets.offers import Given
 from workbench.widgets.page import Desk, page, ran, said, tree
 from workbench.widgets.pictures import shown_alone
 from workbench.widgets.question import Question, along, decided
@@ -28,6 +29,7 @@ from workbench.widgets.run import Progress, Runner
 from workbench.widgets.setup import (
     LABELS,
     before_a_class,
+    check_given,
     device_text,
     known,
     question_data,
@@ -70,9 +72,9 @@ class Session:
     """A view of a schedule's history with a cursor of its own.
 
     `state` is all that a browser shows, under the names of its traits. `at` is the node, `against`
-    the one it is compared with (-1: none), `place` the key of the chosen loop or block; each page
-    and each comparison stands by itself, as `page_3` and `compare_0_3`. What a request changes is
-    in `changes()`; what it raises becomes the status.
+    the one it is compared with (-1: none), `place` the key of the chosen loop, block or buffer;
+    each page and each comparison stands by itself, as `page_3` and `compare_0_3`. What a request
+    changes is in `changes()`; what it raises becomes the status.
     """
 
     def __init__(
@@ -81,18 +83,22 @@ class Session:
         jobs: Jobs,
         *,
         actions: Sequence[str] | None = None,
+        arguments: Given | None = None,
         panes: Sequence[str] | None = None,
         question: Question | None = None,
         costs: Sequence[str] | None = None,
         autosave: str | Path | None = None,
     ) -> None:
         known(actions, REGISTRY, "action")
+        check_given(arguments)
         check_costs(costs)
         program, machine = split_panes(panes)
         self.cursor = schedule.fork()
         self.history = schedule.history
         asked = along(question, self.history)
-        self.desk = Desk(actions, asked, costs, self.history.answers)
+        if self.history.kept_in is not None:
+            arguments = arguments or {}  # an exercise gives nothing away
+        self.desk = Desk(actions, arguments, asked, costs, self.history.answers)
         self.keeping = Keeping(self.cursor, autosave)
         self.state: dict[str, Any] = {}
         self._changed: dict[str, Any] = {}
@@ -152,8 +158,7 @@ class Session:
                 self.state[name] = self._changed[name] = value
 
     def _say(self, text: str, kind: str = "ready", **more: Any) -> None:
-        here = {"step": True} if kind == "ready" and self.at else {}  # not of the start
-        self._put(status={"kind": kind, "text": text, **here, **more})
+        self._put(status={"kind": kind, "text": text, **more})
 
     def _page(self, node: int) -> dict[str, Any]:
         return self.state[page_trait(str(node))]
@@ -193,14 +198,15 @@ class Session:
 
     def failed(self, error: Exception) -> None:
         """Show what was raised: a refusal, or a fault of ours."""
+        again = not self.state["status"].get("again", True)  # the same is told another time
         if isinstance(error, Fail):
-            self._say(error.headline, "refused", error=refusal(error))
+            self._say(error.headline, "refused", error=refusal(error), again=again)
             return
         told = {
             "headline": f"The lab failed: {type(error).__name__}: {error}",
             "hint": "this is a fault of the workbench; the history is kept, other steps work",
         }
-        self._say(told["headline"], "failed", error=told)
+        self._say(told["headline"], "failed", error=told, again=again)
 
     # --- what is chosen --------------------------------------------------------------------------
 
@@ -228,9 +234,10 @@ class Session:
             self.cursor.goto(self.history[self.at])
             self._say(said(self.cursor.node))
             self._save()
-            places = self.desk.places(self.cursor.node.func)
-            if self.state["place"] not in places:
-                self._put(place=steps.useful(self.cursor, self.desk, list(places)))
+            func = self.cursor.node.func
+            if self.state["place"] not in self.desk.names(func).about:
+                places = list(self.desk.places(func))
+                self._put(place=steps.useful(self.cursor, self.desk, places))
         self._show()
 
     def stepped(self) -> None:

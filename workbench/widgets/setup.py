@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from workbench import runtime
 from workbench.diag import Fail
+from workbench.schedule.primitive import REGISTRY
+from workbench.widgets.offers import Given
 from workbench.widgets.question import Question
 from workbench.widgets.view import MACHINE_PANES, PROGRAM_PANES
 
@@ -34,6 +36,21 @@ def known(given: Iterable[str] | None, there: Iterable[str], what: str) -> None:
                 f"Can't open a lab with the {what} {name!r}: there is none of that name",
                 hint=f"there are: {', '.join(there)}",
             )
+
+
+def check_given(arguments: Given | None) -> None:
+    """Raise Fail for arguments that no form has, and for what is no mapping of them."""
+    if arguments is None:
+        return
+    found = arguments.values() if isinstance(arguments, Mapping) else [arguments]
+    if not all(isinstance(held, Mapping) for held in found):
+        raise Fail(
+            "Can't open a lab with these arguments: they are given by verb and name",
+            hint='such as arguments={"split": {"factors": [2, 4]}}; {} leaves all forms empty',
+        )
+    known(arguments, REGISTRY, "verb")
+    for verb, held in arguments.items():
+        known(held, [param.name for param in REGISTRY[verb].params[1:]], f"argument of {verb}")
 
 
 def split_panes(given: Sequence[str] | None) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -42,7 +42,7 @@ def whole(
             made = page(cursor, each, desk, made)
         shown = made["shown"] | chosen
         pictures = {**made["pictures"], **_chosen(made, desk, node)}
-        pages[name] = {**made, "pictures": pictures, "shown": shown, "offers": {}}
+        pages[name] = {**made, "pictures": pictures, "shown": shown, "places": [], "offers": {}}
         if node.parent is not None:
             pair = compare_trait(f"{node.parent.id}:{node.id}")
             found = comparison(node.parent, node, view, desk)

@@ -16,6 +16,7 @@ from workbench.widgets import offline, static, static_form
 from workbench.widgets.asked import CHOSEN
 from workbench.widgets.inputs import check_inputs
 from workbench.widgets.jobs import Jobs
+from workbench.widgets.offers import Given
 from workbench.widgets.question import Question
 from workbench.widgets.run import Runner
 from workbench.widgets.session import SHOWN, Session
@@ -54,6 +55,7 @@ class Lab(anywidget.AnyWidget):
         schedule: Schedule,
         *,
         actions: Sequence[str] | None = None,
+        arguments: Given | None = None,
         panes: Sequence[str] | None = None,
         inputs: Mapping[str, Any] | None = None,
         reference: Callable[..., object] | None = None,
@@ -67,6 +69,7 @@ class Lab(anywidget.AnyWidget):
             schedule,
             self.jobs,
             actions=actions,
+            arguments=arguments,
             panes=panes,
             question=question,
             costs=costs,
@@ -206,6 +209,7 @@ def lab(
     schedule: Schedule | PrimFunc | IRModule,
     *,
     actions: Sequence[str] | None = None,
+    arguments: Given | None = None,
     panes: Sequence[str] | None = None,
     inputs: Mapping[str, Any] | None = None,
     reference: Callable[..., object] | None = None,
@@ -217,6 +221,9 @@ def lab(
 
     `actions` and `panes` name what is offered at once ("split"; "TensorIR", "loops", "CUDA",
     "Metal", "Code", "who", "memory", "tiles"), panes in that order; the rest is under "more".
+    `arguments` is what the forms of verbs hold at first, by verb and name of the argument, such as
+    `{"split": {"factors": [2, 4]}}`, and the rest of them nothing; by default they hold what is
+    possible, and on an exercise's schedule nothing.
     `inputs` (arrays by parameter name) and `reference` (a function that writes the expected
     outputs) are for running; `question` is asked first, and what would answer it is hidden until
     it is. `costs` names at most four counts of `lesson.compare` to show ("global loads an output"),
@@ -225,14 +232,15 @@ def lab(
     exercise's schedule that is so without it, too. A file that holds something else is left alone,
     and another beside it used.
 
-    Raises Fail for an action, a pane, a cost or an input that there is not, for more than four
-    costs, for an array that does not fit its parameter, and where `autosave` is no path.
+    Raises Fail for an action, an argument, a pane, a cost or an input that there is not, for more
+    than four costs, for an array that does not fit its parameter, and where `autosave` is no path.
     """
     if not isinstance(schedule, Schedule):
         schedule = Schedule(schedule)
     return Lab(
         schedule,
         actions=actions,
+        arguments=arguments,
         panes=panes,
         inputs=inputs,
         reference=reference,

@@ -13,6 +13,7 @@ STYLES = (
     "program.css",
     "pictures.css",
     "costs.css",
+    "popup.css",
     "lesson.css",
     "words.css",
 )

@@ -1,11 +1,12 @@
 // Programs as lines of tokens, with the signs of a diff and the marks that link panes.
 
 import { h, prose } from "./dom.js";
+import { briefTokens, foldUnchanged } from "./fold.js";
 
 /** One line of code; `changed` lists the column spans that a diff marks. */
 export function codeLine(tokens, names, changed = []) {
   const indent = /^ */.exec(tokens.map((token) => token[1]).join(""))[0].length;
-  const line = h("code.wb-text", { style: `--indent:${indent}` });
+  const line = h("code.wb-text", { "data-indent": indent });
   let column = 0;
   for (const [kind, text, key] of tokens) {
     line.append(...pieces(text, column, changed).map(([part, hot]) => token(kind, part, key, hot)));
@@ -29,6 +30,16 @@ export function codeLine(tokens, names, changed = []) {
       text,
     );
   }
+}
+
+/** A line as it is, or, of a signature, without types and with a button that brings them. */
+function shortLine(tokens, names) {
+  const brief = briefTokens(tokens);
+  if (!brief) return codeLine(tokens, names);
+  const line = codeLine(brief, names);
+  const whole = () => line.replaceWith(codeLine(tokens, names));
+  line.append(h("button.wb-unfold", { onclick: whole, "aria-label": "types" }, "…"));
+  return line;
 }
 
 /** `text`, which starts at `column`, cut at the edges of the changed spans. */
@@ -69,7 +80,8 @@ export function diffRows(rows, lines, names) {
       for (const mark of was.querySelectorAll(".wb-mark")) unmark(mark);
       return [was, row("~", "edit", rightNo, right, rightWords)];
     }
-    return [row(sign, sign === "+" ? "come" : "same", rightNo, right, rightWords)];
+    if (sign === "+") return [row("+", "come", rightNo, right, rightWords)];
+    return [h("div.wb-line.wb-same", {}, gutter(" ", rightNo), shortLine(lines[right], names))];
   });
 }
 
@@ -83,7 +95,7 @@ function unmark(mark) {
 
 function plainRows(numbers, lines, names) {
   return numbers.map((line, k) =>
-    h("div.wb-line", {}, gutter(" ", k + 1), codeLine(lines[line], names)),
+    h("div.wb-line", {}, gutter(" ", k + 1), shortLine(lines[line], names)),
   );
 }
 
@@ -108,12 +120,16 @@ export async function copied(text) {
   }
 }
 
-/** A text pane: code, or the refusal that stands in its place. */
-export function codeView(pane, page, lines) {
+const ROOM = 24; // lines of a diff that are shown without folds, where nobody says
+
+/** A text pane: code, or the refusal that stands in its place. `room` is how many lines fit. */
+export function codeView(pane, page, lines, room = ROOM) {
   const names = page.names;
   if (!pane) return [h("p.wb-hint", {}, "This text was not made before the page was saved.")];
   if (pane.refusal) return [refusalView(pane.refusal)];
-  const rows = pane.diff ? diffRows(pane.diff, lines, names) : plainRows(pane.lines, lines, names);
+  const rows = pane.diff
+    ? foldUnchanged(diffRows(pane.diff, lines, names), room)
+    : plainRows(pane.lines, lines, names);
   const body = h("div.wb-listing", { role: "group", "aria-label": pane.label }, rows);
   return [pane.note ? h("p.wb-hint", {}, prose(pane.note)) : null, body].filter(Boolean);
 }

@@ -32,9 +32,14 @@ export function comparePane(lab) {
   function draw() {
     const compared = lab.comparison();
     pane.hidden = lab.against === null;
-    if (pane.hidden) return;
+    if (pane.hidden) return pane.replaceChildren();
     const a = lab.node(lab.against);
-    const title = h("h3", {}, `Compared with ${a.id} ${a.label}`);
+    const title = h(
+      "div.wb-row",
+      {},
+      h("h3", {}, `Compared with ${a.id} ${a.label}`),
+      h("button", { onclick: () => lab.setCompare(null), "data-f": "stop" }, "stop comparing"),
+    );
     if (!compared) {
       pane.replaceChildren(
         title,
@@ -62,7 +67,5 @@ export function comparePane(lab) {
       ),
     );
     settle();
-    if (lab.toComparison) requestAnimationFrame(() => pane.scrollIntoView({ block: "nearest" }));
-    lab.toComparison = false;
   }
 }

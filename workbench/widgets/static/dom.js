@@ -92,7 +92,9 @@ export function oneStop(pane) {
     }
   };
   const preferred = (all) =>
-    all.find((item) => item.ariaCurrent === "step" || item.ariaSelected === "true") ?? all[0];
+    all.find((item) => item.ariaCurrent === "step" || item.ariaSelected === "true") ??
+    all.find((item) => item.ariaPressed === "true") ??
+    all[0];
   pane.addEventListener("focusin", (event) => {
     const item = event.target.closest(STOPS);
     if (item) settle(item);
@@ -113,6 +115,8 @@ export function oneStop(pane) {
     event.preventDefault();
     next.focus();
   });
+  // what can be reached is known once it is laid out: a notebook draws a lab before it shows it
+  if (globalThis.ResizeObserver) new ResizeObserver(() => settle(null)).observe(pane);
   return () => settle(null);
 }
 

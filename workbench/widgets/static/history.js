@@ -1,42 +1,89 @@
-// The history: every program reached, one button each, in the order that Python gives.
+// The history: the branch that is stood on as a line, and every program reached as a tree.
 
 import { h, oneStop, spoken } from "./dom.js";
+import { popup } from "./popup.js";
 
 export function historyPane(lab) {
+  const line = h("ol.wb-chain", { "aria-label": "this branch" });
   const list = h("ol.wb-steps", { "aria-label": "steps, in the order they build on each other" });
-  const undo = h("button", { onclick: () => lab.goto(parentOf(lab.at)) }, "↶ undo");
-  const redo = h("button", { onclick: () => lab.goto(lab.redoTo(lab.at)) }, "redo ↷");
+  const undo = arrow("undo", "↶", () => lab.goto(parentOf(lab.at)));
+  const redo = arrow("redo", "↷", () => lab.goto(lab.redoTo(lab.at)));
+  const all = h("button.wb-all", {
+    "aria-haspopup": "dialog",
+    onclick: () => whole.open(() => all),
+  });
+  const tree = h("div.wb-tree", {}, list);
   const compare = h("button", {
     onclick: () => lab.setCompare(lab.against === null ? parentOf(lab.at) : null),
   });
   const pane = h(
     "section.wb-pane.wb-history",
     { "aria-label": "History" },
-    h("h3", {}, "History"),
-    list,
-    h("div.wb-row", {}, undo, redo, compare),
+    undo,
+    redo,
+    line,
+    compare,
+    all,
+    tree,
   );
+  const whole = popup(tree);
   const settle = oneStop(pane);
   // also when it is laid out at last: a notebook makes what is out of sight later
-  if (globalThis.ResizeObserver) new ResizeObserver(follow).observe(list);
+  new ResizeObserver(follow).observe(line);
+  tree.addEventListener("toggle", follow);
 
   function parentOf(id) {
     return lab.node(id)?.parent ?? null;
   }
 
-  function stepButton(node) {
+  /** From the start to where the lab is, and on along what was done last. */
+  function branch() {
+    const before = [];
+    for (let id = lab.at; id !== null; id = parentOf(id)) before.unshift(id);
+    const seen = new Set(before);
+    for (let id = lab.redoTo(lab.at); id !== null && !seen.has(id); id = lab.redoTo(id)) {
+      seen.add(id);
+      before.push(id);
+    }
+    return before.map((id) => lab.node(id)).filter(Boolean);
+  }
+
+  function go(node) {
+    return {
+      onclick: () => {
+        whole.close();
+        lab.goto(node.id);
+      },
+      disabled: !lab.shows(node.id),
+      "aria-current": node.id === lab.at ? "step" : null,
+      title: node.said ? spoken(node.said) : null,
+    };
+  }
+
+  /** A step of the branch: its verb, or the name it was given; where the lab is, all of it. */
+  function chip(node) {
+    const verb = /^\w*/.exec(node.label)[0] || node.label;
+    const others = lab.tree.filter(({ parent }) => parent === node.id).length - 1;
+    return h(
+      "li",
+      {},
+      h(
+        "button.wb-link",
+        { ...go(node), "data-f": `chip ${node.id}`, "aria-label": `${node.id} ${node.label}` },
+        h("span.wb-step-no", {}, `${node.id} `),
+        node.id === lab.at ? node.label : node.mark || verb,
+        others > 0 ? h("span.wb-from", { title: "branches beside this" }, ` +${others}`) : null,
+      ),
+    );
+  }
+
+  function stepRow(node) {
     const here = node.id === lab.at;
     const versus = node.id === lab.against;
     const sign = here ? "▶" : versus ? "⇄" : node.branch ? "↳" : "";
     const button = h(
       "button.wb-step",
-      {
-        onclick: () => lab.goto(node.id),
-        disabled: !lab.shows(node.id),
-        "data-f": node.id,
-        "aria-current": here ? "step" : null,
-        title: node.said ? spoken(node.said) : null,
-      },
+      { ...go(node), "data-f": node.id },
       h("span.wb-here", { "aria-hidden": "true" }, sign),
       h("span.wb-step-no", {}, String(node.id)),
       h(
@@ -57,7 +104,10 @@ export function historyPane(lab) {
     return h(
       "button.wb-versus",
       {
-        onclick: () => lab.setCompare(versus ? null : node.id),
+        onclick: () => {
+          whole.close();
+          lab.setCompare(versus ? null : node.id);
+        },
         disabled: !versus && !lab.compares(node.id),
         "data-f": `compare ${node.id}`,
         "aria-pressed": String(versus),
@@ -68,25 +118,38 @@ export function historyPane(lab) {
     );
   }
 
-  /** Scroll the list, and nothing else, to the step that is shown. */
+  /** Scroll the line and the tree, and nothing else, to the step that is shown. */
   function follow() {
-    const here = list.querySelector("[aria-current]")?.getBoundingClientRect();
-    if (!here?.height) return;
-    const around = list.getBoundingClientRect();
-    if (here.top < around.top) list.scrollTop -= around.top - here.top;
-    else if (here.bottom > around.bottom) list.scrollTop += here.bottom - around.bottom;
+    for (const box of [line, tree]) {
+      const here = box.querySelector("[aria-current]")?.getBoundingClientRect();
+      if (!here?.height) continue;
+      const around = box.getBoundingClientRect();
+      if (here.left < around.left) box.scrollLeft -= around.left - here.left;
+      else if (here.right > around.right) box.scrollLeft += here.right - around.right;
+      if (here.top < around.top) box.scrollTop -= around.top - here.top;
+      else if (here.bottom > around.bottom) box.scrollTop += here.bottom - around.bottom;
+    }
   }
 
   function draw() {
-    list.replaceChildren(...lab.tree.map(stepButton));
+    line.replaceChildren(...branch().map(chip));
+    list.replaceChildren(...lab.tree.map(stepRow));
     requestAnimationFrame(follow); // where it stands is known once it is laid out
     undo.disabled = !lab.shows(parentOf(lab.at));
     redo.disabled = !lab.shows(lab.redoTo(lab.at));
-    compare.hidden = lab.tree.length < 2;
+    all.textContent = `all ${lab.tree.length} ▴`;
+    all.ariaLabel = `all ${lab.tree.length} programs`;
+    all.hidden = compare.hidden = lab.tree.length < 2;
     compare.disabled = lab.against === null && parentOf(lab.at) === null;
-    compare.textContent = lab.against === null ? "compare with the step before" : "stop comparing";
+    compare.ariaLabel = lab.against === null ? "compare with the step before" : "stop comparing";
+    compare.title = compare.ariaLabel;
+    compare.textContent = lab.against === null ? "⇄ compare" : "⇄ stop";
     settle();
   }
 
   return { pane, draw, inputs: () => [lab.tree, lab.against] };
+}
+
+function arrow(name, sign_, onclick) {
+  return h("button", { "aria-label": name, title: name, onclick }, sign_);
 }

@@ -4,28 +4,18 @@ import { actionsPane } from "./actions.js";
 import { comparePane } from "./compare.js";
 import { costStrip } from "./costs.js";
 import { guard, h, keepFocus } from "./dom.js";
+import { frameLab, screenButton } from "./frame.js";
 import { historyPane } from "./history.js";
 import { lecture } from "./lecture.js";
 import { linkMarks } from "./marks.js";
+import { verbMenu } from "./menu.js";
 import { Lab } from "./model.js";
 import { machinePane } from "./pictures.js";
 import { programPane } from "./program.js";
 import { questionCard } from "./questions.js";
 import { runPane } from "./run.js";
+import { reachable, stagePane } from "./stage.js";
 import { statusBar } from "./status.js";
-
-/** The number of columns follows the width of the lab itself, not of the window. */
-function watchWidth(root) {
-  const fit = () => {
-    const width = root.clientWidth;
-    root.dataset.columns = width < 700 ? "1" : width < 1200 ? "2" : "3";
-  };
-  fit();
-  if (!globalThis.ResizeObserver) return () => {};
-  const observer = new ResizeObserver(fit);
-  observer.observe(root);
-  return () => observer.disconnect();
-}
 
 /** Draw the lab of `model` into `el`; returns how to stop following it. */
 export function openLab({ model, el }) {
@@ -37,34 +27,42 @@ export function openLab({ model, el }) {
   });
   el.append(root);
   const question = questionCard(lab);
-  const actions = actionsPane(lab);
-  const status = statusBar(lab, actions.errors);
-  const parts = [
-    historyPane(lab),
-    programPane(lab),
-    machinePane(lab),
-    costStrip(lab),
-    actions,
-    runPane(lab),
-    comparePane(lab),
-  ];
-  root.append(question.pane, status.bar, ...parts.map((part) => part.pane));
+  const menu = verbMenu(lab);
+  const actions = actionsPane(lab, menu);
+  const status = statusBar(lab, menu.errors);
+  const [program, machine, compare] = [programPane(lab), machinePane(lab), comparePane(lab)];
+  const [history, run, costs] = [historyPane(lab), runPane(lab), costStrip(lab)];
+  const parts = [question, program, machine, costs, history, actions, run, compare, menu];
+  root.append(
+    h("div.wb-top", {}, question.pane, status.bar),
+    stagePane(program.pane, machine.pane, compare.pane),
+    costs.pane,
+    h(
+      "div.wb-bar",
+      {},
+      history.pane,
+      h("div.wb-acts", {}, actions.pane, run.pane, screenButton(root)),
+    ),
+    menu.pane,
+  );
   guard(root);
-  const unwatch = watchWidth(root);
-  const relink = linkMarks(root, lab);
+  const unframe = frameLab(root, lab.setup.height);
+  const reach = reachable(root);
+  const relink = linkMarks(root, lab, menu);
 
   let drawn = false;
   const seen = new Map(); // part -> what it was drawn from, so that a form keeps what is typed
   const draw = () => {
     drawn = false;
-    for (const part of [question, ...parts]) {
+    for (const part of parts) {
       const from = JSON.stringify([part.inputs(), lab.setup, lab.at, lab.gone]);
       if (seen.get(part) !== from) keepFocus(part.pane, part.draw);
       seen.set(part, from);
     }
     status.draw();
-    actions.conclude();
+    menu.conclude();
     relink();
+    reach();
   };
   const soon = () => {
     // several traits change in one step: draw once
@@ -85,7 +83,7 @@ export function openLab({ model, el }) {
   return () => {
     model.off("change", soon);
     model.off("comm_live_update", onLive);
-    unwatch();
+    unframe();
     unteach();
   };
 }

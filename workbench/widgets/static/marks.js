@@ -1,7 +1,7 @@
 // A loop, a block or a buffer is the same thing in every pane.
 
-/** Hovering or focusing a loop, buffer or block marks it in every pane; a click pins it. */
-export function linkMarks(root, lab) {
+/** Hovering or focusing a loop, buffer or block marks it in every pane; a click opens its menu. */
+export function linkMarks(root, lab, menu) {
   let lit = "";
   const light = (keys) => {
     if (keys === lit) return;
@@ -38,12 +38,9 @@ export function linkMarks(root, lab) {
   root.addEventListener("mouseleave", () => light(""));
   root.addEventListener("focusin", (event) => light(from(event)));
   root.addEventListener("click", (event) => {
-    const mark = event.target.closest(".wb-mark");
-    const key = mark?.dataset.k.split(" ")[0];
-    if (mark) lab.choose(key);
-  });
-  root.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && lab.place) lab.choose("");
+    const thing = event.target.closest(".wb-mark, .wb-machine [data-name]:not([data-cell] *)");
+    const key = thing && from(event).split(" ")[0];
+    if (key) menu.open(key, () => (thing.isConnected ? thing : menu.markOf(key)));
   });
   return redraw;
 }

@@ -7,7 +7,6 @@ export class Lab {
     this.model = model;
     this.redo = new Map(); // node -> the child that was left last
     this.gone = false; // whether the kernel that answers was restarted or shut down
-    this.toComparison = false; // whether a comparison was asked for and is to be shown
   }
 
   get setup() {
@@ -84,11 +83,9 @@ export class Lab {
     return Object.entries(pictures).find(shows)?.[0];
   }
 
-  /** What can be done at the chosen place, as Python found it; null while nothing is chosen. */
+  /** What can be done at the chosen place, as Python found it; null until it has. */
   offer() {
-    const offers = this.page?.offers;
-    if (!offers) return null;
-    return offers[this.place] ?? offers[""] ?? null;
+    return this.page?.offers[this.place] ?? null;
   }
 
   set(values) {
@@ -109,8 +106,9 @@ export class Lab {
 
   goto(id) {
     if (!this.shows(id)) return;
-    const parent = this.node(this.at)?.parent;
-    if (id === parent) this.redo.set(parent, this.at);
+    // the branch that is left, so that the line of the history goes on along it
+    for (let node = this.node(this.at); node && node.parent !== null; node = this.node(node.parent))
+      this.redo.set(node.parent, node.id);
     this.set({ at: id });
   }
 
@@ -131,7 +129,6 @@ export class Lab {
   }
   setCompare(id) {
     const against = id === null || id === this.at ? -1 : id;
-    this.toComparison = against >= 0;
     this.set({ against });
   }
 

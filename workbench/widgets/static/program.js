@@ -1,44 +1,71 @@
 // The program: its diff against the step before; as loops, CUDA, Metal; its path as Python.
 
+import { changesIn } from "./changes.js";
 import { codeView, copied, plainText } from "./code.js";
 import { h, oneStop, prose } from "./dom.js";
 import { tabBar } from "./tabs.js";
 
 export function programPane(lab) {
-  const title = h("h3", {}, "Program");
+  const title = h("h3.wb-unseen", {}, "Program");
   const head = tabBar("program as", (name) => lab.show({ program: name }));
   const body = h("div.wb-body");
-  const pane = h("section.wb-pane.wb-program", { "aria-label": "Program" }, title, head.bar, body);
+  const changes = changesIn(body);
+  const copy = h("button.wb-copy", { "data-f": "copy", onclick: copyText }, "copy");
+  const remarks = h("div.wb-notes");
+  const pane = h(
+    "section.wb-pane.wb-program",
+    { "aria-label": "Program" },
+    title,
+    head.bar,
+    changes.button,
+    copy,
+    body,
+    remarks,
+  );
   const settle = oneStop(pane);
+  const laid = new ResizeObserver(() => {
+    if (!body.clientHeight) return;
+    laid.disconnect();
+    draw(); // what is folded depends on the room
+  });
+  laid.observe(body);
+  let shown = ""; // the program and pane whose first change was brought into view
+
+  function text() {
+    return lab.page?.texts[lab.view.program];
+  }
+
+  /** How many lines of code can be seen at once. */
+  function room() {
+    const line = body.querySelector(".wb-line")?.offsetHeight;
+    return line ? Math.floor(body.clientHeight / line) : undefined;
+  }
 
   function draw() {
     const page = lab.page;
     if (!page) return;
     const chosen = head.draw(lab.panes("program"), lab.view.program, lab.setup.labels, body);
-    const text = page.texts[chosen];
-    title.textContent = text?.title ?? "Program";
-    body.replaceChildren(
-      ...(text?.lines && !text.refusal ? [copyButton(text)] : []),
-      ...codeView(text, page, lab.lines),
-      ...notes(page),
-    );
+    const pane_ = page.texts[chosen];
+    title.textContent = pane_?.title ?? "Program";
+    copy.hidden = !pane_?.lines || Boolean(pane_.refusal);
+    copy.textContent = "copy";
+    body.replaceChildren(...codeView(pane_, page, lab.lines, room()));
+    remarks.replaceChildren(...(page.notes ?? []).map(note));
+    const now = `${lab.at} ${chosen}`;
+    changes.drawn(now !== shown);
+    shown = now;
     settle();
   }
 
-  function copyButton(text) {
-    const button = h("button.wb-copy", { "data-f": "copy" }, "copy");
-    button.addEventListener("click", async () => {
-      const done = await copied(plainText(text, lab.lines));
-      button.textContent = done ? "copied" : "the browser does not let it be copied";
-    });
-    return button;
-  }
-
-  function notes(page) {
-    return (page.notes ?? []).map((note) =>
-      h("p.wb-note", {}, h("b", {}, "Note: "), ...prose(note)),
-    );
+  async function copyText() {
+    const done = await copied(plainText(text(), lab.lines));
+    copy.textContent = done ? "copied" : "the browser does not let it be copied";
   }
 
   return { pane, draw, inputs: () => [lab.view.program, lab.page?.texts, lab.page?.notes] };
+}
+
+/** A note: its beginning, and all of it when it is opened. */
+function note(words) {
+  return h("details.wb-note", {}, h("summary", {}, h("b", {}, "Note: "), ...prose(words)));
 }

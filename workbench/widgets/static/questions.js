@@ -5,6 +5,9 @@ import { exerciseCard } from "./taken.js";
 
 export function questionCard(lab) {
   const card = h("section.wb-question");
+  const told = h("div.wb-told"); // as high as a line or two, until all of it is asked for
+  const more = h("button.wb-rest", { onclick: () => open(told.dataset.open !== "true") });
+  new ResizeObserver(fits).observe(told);
   return { pane: card, draw, inputs };
 
   function inputs() {
@@ -21,17 +24,33 @@ export function questionCard(lab) {
     const found = question.choices.indexOf(lab.answers[question.name]);
     const given = found < 0 ? undefined : found;
     const verdict = lab.veiled ? undefined : lab.page?.verdict;
+    told.replaceChildren(...outcome(question, given, verdict));
+    open(false);
     card.replaceChildren(
-      h("p.wb-ask", {}, h("b", {}, "Before you try: "), ...prose(question.text), veiled()),
-      choices(question, given, verdict),
-      given === undefined
-        ? h("p.wb-hint", {}, "Choose an answer. It is not graded.")
-        : outcome(question, given, verdict),
+      h(
+        "div.wb-asking",
+        {},
+        h("p.wb-ask", {}, h("b", {}, "Before you try: "), ...prose(question.text), veiled()),
+        choices(question, given, verdict),
+      ),
+      h("div.wb-outcome", {}, told, more),
     );
   }
 
   function veiled() {
     return lab.veiled ? h("span.wb-hint", {}, " (Page Down shows the answer)") : "";
+  }
+
+  function open(whole) {
+    told.dataset.open = String(whole);
+    more.ariaExpanded = String(whole);
+    more.textContent = whole ? "less ▴" : "more ▾";
+    fits();
+  }
+
+  /** The button stands where something is hidden, or shown by it. */
+  function fits() {
+    more.hidden = told.dataset.open !== "true" && told.scrollHeight <= told.clientHeight + 1;
   }
 
   function choices(question, given, verdict) {
@@ -63,19 +82,13 @@ export function questionCard(lab) {
   }
 
   function outcome(question, given, verdict) {
-    if (!verdict)
-      return h(
-        "p.wb-hint",
-        {},
-        ...prose(question.said[given]),
-        ...(lab.offline ? [] : [" ", ...prose(question.todo)]),
-      );
+    if (given === undefined) return [h("span.wb-hint", {}, "Choose an answer. It is not graded.")];
+    if (!verdict) {
+      const todo = lab.offline ? [] : [" ", ...prose(question.todo)];
+      return [h("span.wb-hint", {}, ...prose(question.said[given]), ...todo)];
+    }
     const [first, rest] = verdict.told[given];
-    return h(
-      "div.wb-told",
-      {},
-      h("p", {}, h("b", {}, first), ...prose(rest)),
-      h("p", {}, h("b", {}, "Why: "), ...prose(verdict.why)),
-    );
+    const why = [" ", h("b", {}, "Why: "), ...prose(verdict.why)];
+    return [h("b", {}, first), ...prose(rest), ...why];
   }
 }

@@ -1,53 +1,67 @@
 // Running the program, with progress and a way to stop, and what came out.
 
 import { refusalView } from "./code.js";
-import { h, markup, oneStop, prose } from "./dom.js";
+import { h, markup, oneStop, prose, spoken } from "./dom.js";
+import { popup } from "./popup.js";
 
 export function runPane(lab) {
   const run = h("button.wb-go", { onclick: () => lab.send({ do: "run" }) }, "▶ run");
   const stop = h("button", { onclick: () => lab.send({ do: "stop" }) }, "■ stop");
   const bar = h("progress", { max: 1, "aria-label": "progress of the run" });
-  const device = h("span.wb-device");
+  const result = h("button.wb-result", {
+    "data-f": "result",
+    "aria-haspopup": "dialog",
+    onclick: () => whole.open(() => result),
+  });
   const out = h("div.wb-out");
   const pane = h(
     "section.wb-pane.wb-run",
     { "aria-label": "Run" },
-    h("h3", {}, "Run"),
-    h("div.wb-row", {}, run, stop, bar, device),
+    run,
+    stop,
+    bar,
+    result,
     out,
   );
+  const whole = popup(out);
   const settle = oneStop(pane);
 
   function draw() {
     const running = lab.status.kind === "running";
     run.disabled = running;
-    run.hidden = device.hidden = lab.offline;
+    run.hidden = lab.offline;
+    run.title = spoken(lab.setup.device);
     stop.hidden = bar.hidden = !running;
     if (running && lab.status.of) bar.value = lab.status.done / lab.status.of;
     else bar.removeAttribute("value");
-    device.replaceChildren(...prose(running ? lab.status.text : lab.setup.device));
-    const result = lab.page?.run;
-    out.replaceChildren(...(result && !running ? shown(result) : []));
+    const came = running ? null : lab.page?.run;
+    result.hidden = !came;
+    result.textContent = `${sign(came)}result ▴`;
+    out.replaceChildren(...(came ? shown(came) : []));
     settle();
   }
 
-  function shown(result) {
-    if (result.refusal) return [refusalView(result.refusal)];
-    const sign = result.ok === false ? "✕ " : result.ok ? "✓ " : "";
+  function shown(came) {
+    if (came.refusal) return [refusalView(came.refusal)];
     const table = h("div.wb-table", { role: "group", "aria-label": "what the run counted" });
-    if (result.table) table.append(markup(result.table));
-    const verdict = h("b", {}, prose(sign + result.text));
+    if (came.table) table.append(markup(came.table));
+    const verdict = h("b", {}, prose(sign(came) + came.text));
     return [
-      h(`p.wb-verdict${result.ok === false ? ".wb-bad" : ""}`, {}, verdict),
-      result.times
-        ? folded("how long it takes on a GPU", timesTable(result.times, "how long it takes"))
+      h(`p.wb-verdict${came.ok === false ? ".wb-bad" : ""}`, {}, verdict),
+      came.times
+        ? folded("how long it takes on a GPU", timesTable(came.times, "how long it takes"))
         : null,
-      ...(result.notes ?? []).map((note) => h("p.wb-note", {}, ...prose(note))),
-      result.table ? folded("what the run counted", table) : null,
+      ...(came.notes ?? []).map((note) => h("p.wb-note", {}, ...prose(note))),
+      came.table ? folded("what the run counted", table) : null,
+      h("p.wb-device", {}, ...prose(lab.setup.device)),
     ].filter(Boolean);
   }
 
   return { pane, draw, inputs: () => [lab.status, lab.page?.run] };
+}
+
+function sign(came) {
+  return came?.ok === false ? "✕ " : came?.ok ? "✓ " : "";
 }
 
 function folded(title, inside) {

@@ -1,7 +1,9 @@
-// The bar on top: what was said last, refusals, and an offer to go on where one left off.
+// The bar on top: what was said last, and an offer to go on where one left off. What was refused
+// stands in the menu that asked for it, else below the bar.
 
 import { refusalView } from "./code.js";
-import { h, prose } from "./dom.js";
+import { h, prose, spoken } from "./dom.js";
+import { popup } from "./popup.js";
 
 const GONE =
   "Python is gone: the kernel was restarted or shut down. To go on, run the notebook's cells " +
@@ -11,7 +13,10 @@ export function statusBar(lab, home) {
   const said = h("div.wb-said", { role: "status", "aria-live": "polite" });
   const error = h("div.wb-error", { role: "alert" });
   const offer = h("div.wb-resume");
-  const bar = h("div.wb-status", {}, said, error, offer);
+  const aside = h("div.wb-aside");
+  const bar = h("div.wb-status", {}, said, offer, aside);
+  const box = popup(aside);
+  let before = null; // the status that was drawn last
   let timer = null;
   let told = "";
   lab.waiting = () => {
@@ -25,6 +30,8 @@ export function statusBar(lab, home) {
     if (told === words) return; // what is said again would be read out again
     told = words;
     said.replaceChildren(...prose(words));
+    said.title = spoken(words); // it is one line, cut where it is longer
+    said.classList.toggle("wb-all-said", lab.gone);
   }
 
   function draw() {
@@ -33,10 +40,13 @@ export function statusBar(lab, home) {
     const now = lab.setup.offline ? lab.node(lab.at)?.said : status.text;
     const words = lab.gone ? GONE : status.error ? "" : (now ?? ""); // the alert says it
     say(words);
-    const place = (status.error && home()) || bar;
+    const place = (status.error && home()) || aside;
     if (error.parentElement !== place) place.append(error);
     error.hidden = !status.error || lab.gone;
     error.replaceChildren(...(status.error ? [refusalView(status.error)] : []));
+    if (error.hidden || place !== aside) box.close();
+    else if (status !== before) box.open(() => said);
+    before = status;
     const resume = lab.setup.resume;
     offer.hidden = !resume || lab.offline;
     if (resume) {

@@ -1,0 +1,332 @@
+"""Where a lab stands in JupyterLab as it opens: whole in view, and what belongs together in it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
+
+from tests.browser.conftest import LESSONS
+from tests.browser.jupyter import OPEN, Server, dark, jupyterlab, open_lab
+from tests.browser.test_lab import AXE, answer, shoot
+
+pytestmark = pytest.mark.browser
+
+SMALL: ViewportSize = {"width": 1280, "height": 720}
+LARGE: ViewportSize = {"width": 1400, "height": 900}
+LEFT = "if (app.shell.leftCollapsed === false) app.shell.collapseLeft();"
+assert LEFT in OPEN
+AS_IT_OPENS = OPEN.replace(LEFT, "app.shell.expandLeft();")
+PANEL = ".jp-NotebookPanel:not(.lm-mod-hidden)"
+SETTLED = 700  # ms: a lab that comes into view stays there for 500 ms, whatever moves
+
+
+@pytest.fixture(scope="module")
+def usual(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """JupyterLab with its own way of leaving out cells that are out of sight."""
+    with jupyterlab(tmp_path_factory.mktemp("usual"), [], settings={}) as running:
+        yield running
+
+
+@pytest.fixture
+def page(browser: Browser, usual: Server) -> Iterator[Page]:
+    """JupyterLab as it opens, file browser and all, at 1280 x 720."""
+    context = browser.new_context(viewport=SMALL)
+    context.set_default_timeout(15_000)
+    opened = context.new_page()
+    open_lab(opened, usual)
+    yield opened
+    opened.evaluate(CLOSE_ALL)
+    context.close()
+
+
+CLOSE_ALL = """async () => {
+  for (const panel of window.jupyterapp.shell.widgets('main')) {
+    await panel.sessionContext?.shutdown();
+    await panel.context?.save();
+    panel.close();
+  }
+}"""
+
+
+def open_notebook(page: Page, server: Server, path: Path) -> None:
+    """Open a copy of a notebook, its first cell active, as it is in a lesson's folder."""
+    shutil.copy(path, server.root)
+    page.evaluate(AS_IT_OPENS, path.name)
+    page.evaluate(
+        "() => { const panel = window.jupyterapp.shell.currentWidget;"
+        "panel.content.activeCellIndex = 0; panel.content.mode = 'command'; panel.activate(); }"
+    )
+
+
+# What the last run left: whether all is done, and which cell is active.
+STATE = """() => { const { content, sessionContext } = window.jupyterapp.shell.currentWidget;
+  const busy = content.widgets.some(cell => cell.prompt === '*');
+  const [idle, kernel] = [sessionContext.kernelDisplayStatus === 'idle', sessionContext.session];
+  return { done: idle && !busy && Boolean(kernel), active: content.activeCellIndex,
+    cells: content.widgets.length }; }"""
+
+
+def shift_enter(page: Page) -> int:
+    """Run the active cell by hand, wait for its end; returns which one it was."""
+    at: int = page.evaluate(STATE)["active"]
+    page.keyboard.press("Shift+Enter")
+    page.wait_for_function(f"() => {{ const s = ({STATE})(); return s.done; }}", timeout=60_000)
+    return at
+
+
+def run_to_the_end(page: Page) -> Iterator[Locator]:
+    """Shift+Enter on each cell of the notebook; each lab as it has come."""
+    for _ in range(page.evaluate(STATE)["cells"]):
+        at = shift_enter(page)
+        cell = page.locator(f"{PANEL} .jp-Cell").nth(at)
+        if not cell.locator(".jp-OutputArea-output").count():
+            continue
+        lab = cell.locator(".wb-lab")
+        page.wait_for_timeout(150)
+        if lab.count():
+            page.wait_for_timeout(SETTLED)
+            yield lab
+
+
+PLACE = """lab => {
+  let panel = lab.parentElement;
+  while (!panel.matches('.jp-WindowedPanel-outer')) panel = panel.parentElement;
+  const [box, around] = [lab.getBoundingClientRect(), panel.getBoundingClientRect()];
+  return { above: around.top - box.top, below: box.bottom - around.bottom,
+    height: box.height, room: panel.clientHeight };
+}"""
+
+
+def whole(lab: Locator) -> None:
+    """All of the lab is in view."""
+    found = lab.evaluate(PLACE)
+    assert found["above"] <= 0 and found["below"] <= 0, found
+
+
+# What of a lab is out of sight or covered: its question, its first changed line with the changed
+# words, the picture from its corner on, the next steps.
+UNSEEN = """lab => {
+  const look = (name, el, [width, height] = []) => {
+    if (!el) return `no ${name}`;
+    const box = el.getBoundingClientRect();
+    const [right, bottom] = [
+      Math.min(box.right, box.left + (width ?? box.width)),
+      Math.min(box.bottom, box.top + (height ?? box.height)),
+    ];
+    for (const [x, y] of [[box.left + 2, box.top + 2], [right - 2, bottom - 2]]) {
+      const there = document.elementFromPoint(x, y);
+      if (!there || !(el.contains(there) || there.contains(el)) || !lab.contains(there))
+        return `${name} at ${[x, y].map(Math.round)}: ${there?.outerHTML.slice(0, 80)}`;
+    }
+    return null;
+  };
+  const changed = lab.querySelector('.wb-program :is(.wb-edit, .wb-come, .wb-gone)');
+  const words = changed?.querySelector('.wb-changed');
+  const asked = lab.querySelector('.wb-question:not([hidden]) .wb-ask');
+  return [
+    asked && look('question', asked),
+    changed && look('changed line', changed.querySelector('.wb-sign')),
+    words && look('changed words', words, [20, 10]),
+    look('picture', lab.querySelector('.wb-machine :is(svg, .wb-table)'), [60, 20]),
+    look('costs', lab.querySelector('.wb-costs')),
+    look('place', lab.querySelector('.wb-place')),
+    look('step', lab.querySelector('.wb-link[aria-current]')),
+  ].filter(Boolean);
+}"""
+
+
+def seen_together(lab: Locator, step: object) -> None:
+    """Question, changed line, picture, costs and next step are in view, and nothing covers them."""
+    for _ in range(20):  # a page may still come, and be scrolled to its change
+        found = lab.evaluate(UNSEEN)
+        if not found:
+            return
+        lab.page.wait_for_timeout(100)
+    raise AssertionError((step, found))
+
+
+@pytest.mark.parametrize("lesson", LESSONS[1:5], ids=lambda path: path.stem[:2])
+def test_labs_are_whole_in_view_and_so_is_what_belongs_together(
+    page: Page, usual: Server, lesson: Path
+):
+    open_notebook(page, usual, lesson)
+    longest, steps, count = None, 0, 0
+    for lab in run_to_the_end(page):
+        whole(lab)
+        count += 1
+        if steps <= lab.locator(".wb-link").count():
+            longest, steps = lab, lab.locator(".wb-link").count()
+    assert count and longest is not None
+    if longest.locator(".wb-answer input:enabled").count():
+        answer(longest)
+    for size in (SMALL, LARGE):
+        page.set_viewport_size(size)
+        longest.scroll_into_view_if_needed()
+        page.wait_for_timeout(300)
+        heights = set()
+        for k in range(longest.locator(".wb-link").count()):
+            longest.locator(".wb-link").nth(k).click()
+            expect(longest.locator(".wb-link").nth(k)).to_have_attribute("aria-current", "step")
+            seen_together(longest, (size, k))
+            heights.add(longest.evaluate("lab => lab.offsetHeight"))
+        assert len(heights) == 1
+        shoot(page, f"frame-{lesson.stem[:2]}-{size['width']}")
+        for lab in page.locator(f"{PANEL} .wb-lab").all():
+            lab.scroll_into_view_if_needed()
+            found = lab.evaluate(PLACE)
+            assert 440 <= found["height"] <= found["room"] - 32 + 1, found
+
+
+SET_UP = "import workbench as wb\nfrom tests.widgets.programs import ADD, bind_both, parse"
+LAB = "lab = wb.lab(parse(ADD))\nbind_both(lab)\nlab"
+COPIES = """
+names = [f"C{k}" for k in range(8)]
+types = ", ".join(f'{name}: T.Buffer((64, 64), "float32")' for name in ("A", *names))
+loops = "".join(f'''
+    for i, j in T.grid(64, 64):
+        with T.block("{name}"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            {name}[vi, vj] = A[vi, vj]''' for name in names)
+sch = wb.Schedule(parse(f"@T.prim_func\\ndef copies({types}):{loops}"))
+sch.cache_write(sch.get_block("C7"), 0, "local")
+wb.lab(sch)
+"""
+LONG = "\n\n".join(f"Paragraph {k}: prose that follows a lab." for k in range(60))
+
+
+def notebook(folder: Path, name: str, *cells: str) -> Path:
+    """A notebook of these cells; what is no code of the lab's is Markdown."""
+    code, text = nbformat.v4.new_code_cell, nbformat.v4.new_markdown_cell
+    made = [code(c) if c in (SET_UP, LAB, COPIES) else text(c) for c in cells]
+    path = folder / f"{name}.ipynb"
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    written = nbformat.v4.new_notebook(cells=made, metadata={"kernelspec": kernel})
+    nbformat.write(written, path)
+    return path
+
+
+def scroll_to(page: Page, top: int) -> None:
+    page.evaluate(f"document.querySelector('{PANEL} .jp-WindowedPanel-outer').scrollTop = {top}")
+
+
+def scrolled(page: Page) -> float:
+    top: float = page.evaluate(
+        f"document.querySelector('{PANEL} .jp-WindowedPanel-outer').scrollTop"
+    )
+    return top
+
+
+def test_a_lab_that_is_run_by_hand_comes_into_view(page: Page, usual: Server, tmp_path: Path):
+    """Cold, with a long cell next; again; and as the last cell, where a new one is made."""
+    cells = (LONG, SET_UP, LAB, LONG, LAB)
+    open_notebook(page, usual, notebook(tmp_path, "hand", *cells))
+    labs = list(run_to_the_end(page))
+    assert len(labs) == 2
+    whole(labs[1])
+    state = page.evaluate(STATE)
+    assert (state["cells"], state["active"]) == (6, 5), "the focus is where JupyterLab puts it"
+
+    page.evaluate("window.jupyterapp.shell.currentWidget.content.activeCellIndex = 2")
+    page.keyboard.press("Escape")
+    scroll_to(page, 0)
+    shift_enter(page)
+    page.wait_for_timeout(SETTLED)
+    whole(labs[0])
+    assert page.evaluate(STATE)["active"] == 3
+
+    page.evaluate("window.jupyterapp.shell.currentWidget.content.activeCellIndex = 2")
+    page.keyboard.press("Control+Enter")
+    page.mouse.move(700, 400)
+    page.wait_for_function(f"() => ({STATE})().done")
+    page.mouse.wheel(0, 3000)  # the learner goes elsewhere
+    page.wait_for_timeout(SETTLED)
+    assert labs[0].evaluate(PLACE)["above"] > 0
+
+
+def test_run_all_a_page_loaded_again_and_a_second_view_are_left_where_they_are(
+    page: Page, usual: Server, tmp_path: Path
+):
+    open_notebook(page, usual, notebook(tmp_path, "all", LONG, SET_UP, LAB, LONG))
+    page.keyboard.press("ArrowDown")  # a page that is used
+    page.evaluate("window.jupyterapp.commands.execute('notebook:run-all-cells')")
+    lab = page.locator(f"{PANEL} .wb-lab").first
+    lab.wait_for(state="attached", timeout=60_000)
+    page.wait_for_function(f"() => ({STATE})().done")
+    page.wait_for_timeout(SETTLED)
+    place = lab.evaluate(PLACE)
+    assert place["above"] > 0 or place["below"] > 0, place
+
+    page.evaluate("window.jupyterapp.shell.currentWidget.context.save()")
+    open_lab(page, usual)  # with the kernel that made it
+    page.keyboard.press("Escape")
+    page.evaluate(AS_IT_OPENS, "all.ipynb")
+    lab.wait_for(state="attached")
+    page.wait_for_timeout(SETTLED)
+    assert scrolled(page) == 0
+
+    page.evaluate(
+        "() => { window.jupyterapp.shell.currentWidget.content.activeCellIndex = 2;"
+        "return window.jupyterapp.commands.execute('notebook:create-output-view'); }"
+    )
+    view = page.locator(".jp-LinkedOutputView .wb-lab")
+    expect(view.locator(".wb-listing")).to_be_visible()
+    lab.scroll_into_view_if_needed()
+    page.wait_for_timeout(SETTLED)  # the panel is narrower now
+    before = scrolled(page)
+    view.locator(".wb-link").first.click()
+    expect(lab.locator(".wb-link").first).to_have_attribute("aria-current", "step")
+    assert scrolled(page) == before
+    lab.locator(".wb-link").nth(2).click()
+    expect(view.locator(".wb-link").nth(2)).to_have_attribute("aria-current", "step")
+    shoot(page, "frame-two-views")
+
+
+def test_the_wheel_goes_on_at_the_end_of_a_pane(page: Page, usual: Server, tmp_path: Path):
+    open_notebook(page, usual, notebook(tmp_path, "wheel", LONG, SET_UP, LAB, LONG))
+    (lab,) = run_to_the_end(page)
+    for part in (".wb-program .wb-body", ".wb-machine .wb-strips", ".wb-costs", ".wb-bar"):
+        scroll_to(page, 0)
+        lab.evaluate("lab => lab.scrollIntoView({ block: 'center' })")
+        before = scrolled(page)
+        lab.locator(part).hover()
+        page.mouse.wheel(0, 300)
+        page.wait_for_timeout(300)
+        assert scrolled(page) > before, part
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_long_program_shows_its_first_change_and_leads_to_the_next(
+    page: Page, usual: Server, tmp_path: Path, scheme: str
+):
+    dark(page, scheme == "dark")
+    open_notebook(page, usual, notebook(tmp_path, "long", SET_UP, COPIES))
+    (lab,) = run_to_the_end(page)
+    body, more = lab.locator(".wb-program .wb-body"), lab.locator(".wb-next")
+    expect(lab.locator(".wb-fold")).to_have_count(1)  # what did not change
+    expect(more).to_be_hidden()
+    last = lab.locator(".wb-program :is(.wb-come, .wb-gone, .wb-edit)").last
+    assert not last.evaluate(BELOW)
+    lab.locator(".wb-fold button").click()
+    expect(more).to_have_text(re.compile(r"^\d more changes? ↓$"))
+    assert last.evaluate(BELOW)
+    while more.is_visible():
+        more.click()
+        page.wait_for_timeout(100)
+    assert not last.evaluate(BELOW)
+    body.locator(".wb-text .wb-unfold").click()
+    expect(body).to_contain_text("T.Buffer((64, 64)")
+    shoot(page, f"frame-long-{scheme}")
+    found: Any = Axe().run(page, context=".wb-lab", options=AXE)
+    assert found.violations_count == 0, found.generate_report()
+
+
+BELOW = """row => row.getBoundingClientRect().bottom
+  > row.closest('.wb-body').getBoundingClientRect().bottom + 1"""

@@ -1,0 +1,216 @@
+"""The menu of a place in a real JupyterLab: it stands where one looks, and the notebook stays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.jupyter import dark, run_cells
+from tests.browser.test_lab import accessible, answer, first_lab, form_of, menu_at, shoot, step
+
+pytestmark = pytest.mark.browser
+
+RUNS = """() => window.jupyterapp.shell.currentWidget.content.widgets
+  .filter(cell => cell.model.type === 'code').map(cell => cell.model.executionCount)"""
+
+
+def mark(lab: Locator, word: str) -> Locator:
+    """The first place of the program with that word."""
+    return lab.locator(".wb-program .wb-mark").get_by_text(word, exact=True).first
+
+
+def box(thing: Locator) -> Any:
+    found = thing.bounding_box()
+    assert found
+    return found
+
+
+def layout(lab: Locator) -> list[Any]:
+    """Where everything of the lab stands that is no menu."""
+    parts = [lab, *lab.locator(".wb-pane").all(), *lab.locator(".wb-line").all()]
+    return [part.bounding_box() for part in parts]
+
+
+def clear_of(menu: Locator, line: Locator, page: Page) -> bool:
+    """Whether the menu is whole in the window and covers nothing of the line."""
+    at, of = box(menu), box(line)
+    size = page.viewport_size
+    assert size
+    inside = at["y"] >= 0 and at["y"] + at["height"] <= size["height"]
+    inside = inside and at["x"] >= 0 and at["x"] + at["width"] <= size["width"]
+    return inside and (at["y"] >= of["y"] + of["height"] - 1 or at["y"] + at["height"] <= of["y"])
+
+
+def test_a_loop_is_clicked_and_its_verbs_stand_there(lab_page: Page):
+    lab = first_lab(lab_page)
+    answer(lab)
+    menu, loop = lab.locator(".wb-menu"), mark(lab, "i")
+    before = layout(lab)
+    loop.click()
+    expect(menu.locator("h4")).to_have_text("loop i")
+    assert menu.locator(".wb-verb").all_inner_texts() == ["split", "bind"]
+    line = lab.locator(".wb-line", has_text="for i in")
+    assert clear_of(menu, line, lab_page)
+    form_of(lab, "split")
+    lab.get_by_label("factors", exact=True).fill("[2, 4]")
+    assert clear_of(menu, line, lab_page)
+    assert layout(lab) == before, "nothing is pushed"
+    shoot(lab_page, "menu-light")
+    lab.locator("button[type=submit]").click()
+    expect(menu).to_be_hidden()
+    expect(lab.locator(".wb-line.wb-come")).to_contain_text("for i_0, i_1 in")
+    expect(lab.locator(".wb-said")).to_contain_text("i (8×) became i_0 (2×) and i_1 (4×)")
+    expect(mark(lab, "i_0")).to_be_focused()
+    mark(lab, "i_1").click()
+    form_of(lab, "bind")
+    lab.locator(".wb-form select").select_option(label="threadIdx.x")
+    lab.locator("button[type=submit]").click()
+    expect(lab.locator(".wb-step")).to_have_count(3)
+    expect(lab.locator(".wb-mark:focus")).to_have_text("i_1")
+
+
+def test_a_refusal_stands_in_the_menu_and_pushes_nothing(lab_page: Page):
+    lab = first_lab(lab_page)
+    menu = lab.locator(".wb-menu")
+    before = layout(lab)
+    mark(lab, "i").click()
+    form_of(lab, "split")
+    for factors, told in (("[2, 3]", "6 of 8"), ("[3, 2]", "6 of 8"), ("[2,", "can't be read")):
+        lab.get_by_label("factors", exact=True).fill(factors)
+        lab_page.keyboard.press("Enter")
+        expect(menu.locator(".wb-error")).to_contain_text(told)
+        expect(menu.locator(".wb-error")).to_be_in_viewport()
+        assert clear_of(menu, lab.locator(".wb-line", has_text="for i in"), lab_page)
+    assert layout(lab)[1:] == before[1:]
+    shoot(lab_page, "menu-refused")
+    lab_page.keyboard.press("Escape")
+    expect(menu).to_be_hidden()
+    mark(lab, "i").click()
+    form_of(lab, "split")
+    expect(menu.locator(".wb-error")).to_be_hidden()  # it was of another form
+    lab.get_by_label("factors", exact=True).fill("[2,")
+    lab_page.keyboard.press("Enter")
+    expect(menu.locator(".wb-error")).to_contain_text("can't be read")  # told another time
+
+
+def test_a_field_applies_its_form_where_a_cell_would_run(lab_page: Page):
+    lab = first_lab(lab_page)
+    ran = lab_page.evaluate(RUNS)
+    mark(lab, "i").click()
+    form_of(lab, "split")
+    for count, (factors, chord) in enumerate(
+        (("[2, 4]", "Shift+Enter"), ("[2, 2]", "Control+Enter"))
+    ):
+        field = lab.get_by_label("factors", exact=True)
+        field.fill(factors)
+        field.press(chord)
+        expect(lab.locator(".wb-step")).to_have_count(count + 2)
+        if not count:
+            mark(lab, "i_1").click()
+            form_of(lab, "split")
+    assert lab_page.evaluate(RUNS) == ran
+
+
+def test_escape_closes_the_menu_and_else_passes(lab_page: Page):
+    lab = first_lab(lab_page)
+    menu, loop = lab.locator(".wb-menu"), mark(lab, "i")
+    lab.evaluate(
+        """root => { window.escapes = 0;
+          root.parentElement.addEventListener('keydown',
+            e => { window.escapes += e.key === 'Escape'; }); }"""
+    )
+    loop.click()
+    expect(menu.locator(".wb-verb").first).to_be_focused()
+    chosen = lab.locator(".wb-place[aria-pressed=true]").inner_text()
+    lab_page.keyboard.press("Escape")
+    expect(menu).to_be_hidden()
+    expect(loop).to_be_focused()
+    assert lab_page.evaluate("window.escapes") == 0
+    lab_page.keyboard.press("Escape")
+    assert lab_page.evaluate("window.escapes") == 1
+    assert lab.locator(".wb-place[aria-pressed=true]").inner_text() == chosen
+
+
+def test_keys_reach_the_lab_from_below_and_take_a_step(lab_page: Page):
+    """Backwards from the next cell, without the mouse."""
+    lab = first_lab(lab_page)
+    keys = lab_page.keyboard
+    lab_page.evaluate(
+        """() => { const notebook = window.jupyterapp.shell.currentWidget.content;
+          const at = notebook.widgets.findIndex(cell => cell.node.querySelector('.wb-lab'));
+          notebook.activeCellIndex = at + 1; notebook.activeCell.node.focus(); }"""
+    )
+    keys.press("Shift+Tab")  # full screen
+    keys.press("Shift+Tab")
+    expect(lab.locator(".wb-run .wb-go")).to_be_focused()
+    keys.press("Shift+Tab")
+    expect(lab.locator(".wb-place", has_text="loop i")).to_be_focused()
+    active = "() => window.jupyterapp.shell.currentWidget.content.activeCellIndex"
+    before = lab_page.evaluate(active)
+    keys.press("ArrowRight")
+    expect(lab.locator(".wb-place", has_text="block C")).to_be_focused()
+    keys.press("ArrowLeft")
+    keys.press("Space")
+    expect(lab.locator(".wb-verb", has_text="split")).to_be_focused()
+    keys.press("Enter")
+    expect(lab.get_by_label("factors", exact=True)).to_be_focused()
+    keys.press("Enter")
+    expect(lab.locator(".wb-step")).to_have_count(2)
+    expect(lab.locator(".wb-place:focus")).to_contain_text("loop i_0")
+    assert lab_page.evaluate(active) == before
+    keys.press("Enter")
+    expect(lab.locator(".wb-menu")).to_be_visible()
+    for _ in range(2):  # from the verbs through the bar out of the menu
+        keys.press("Shift+Tab")
+    expect(lab.locator(".wb-menu")).to_be_hidden()
+
+
+def test_a_place_of_the_program_is_opened_by_a_key(lab_page: Page):
+    lab = first_lab(lab_page)
+    mark(lab, "C").focus()
+    lab_page.keyboard.press("Enter")
+    expect(lab.locator(".wb-menu h4")).to_contain_text("buffer C")
+    lab_page.keyboard.press("Escape")
+    expect(mark(lab, "C")).to_be_focused()
+
+
+def test_a_buffer_is_clicked_in_a_picture(lab_page: Page):
+    run_cells(lab_page, "02_window_sum.ipynb", 6)
+    lab = lab_page.locator(".wb-lab").nth(1)
+    lab.scroll_into_view_if_needed()
+    answer(lab)
+    lab.get_by_role("tab", name="memory").click()
+    menu = lab.locator(".wb-menu")
+    lab.locator(".wb-machine [data-name=A]").first.click()
+    expect(menu.locator("h4")).to_contain_text("buffer A")
+    expect(menu.locator(".wb-verb")).to_have_text(["cache_read"])
+    expect(menu.locator(".wb-call")).to_contain_text("cache_read(")
+    shoot(lab_page, "menu-picture")
+    shown = menu.locator(".wb-call").inner_text()
+    menu.locator("button[type=submit]").click()
+    expect(menu).to_be_hidden()
+    expect(lab.locator(".wb-step[aria-current]")).to_contain_text("cache_read(C, ")
+    assert shown.startswith('sch.cache_read("C", read_buffer_index="A"')
+    expect(lab.locator(".wb-mark:focus")).to_have_text("A")
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_a_menu_is_whole_in_a_small_window_and_in_the_dark(lab_page: Page, width: int):
+    lab_page.set_viewport_size({"width": width, "height": 720})
+    dark(lab_page, True)
+    lab = first_lab(lab_page)
+    step(lab, "split", "loop i", factors="[2, 4]")
+    menu_at(lab, "loop i_1")
+    assert clear_of(lab.locator(".wb-menu"), lab.locator(".wb-place", has_text="i_1"), lab_page)
+    lab_page.keyboard.press("Escape")
+    for word in ("i_0", "C"):
+        thing = mark(lab, word)
+        thing.click()
+        expect(lab.locator(".wb-menu .wb-verbs button").first).to_be_visible()
+        line = lab.locator(".wb-line", has=lab_page.locator(".wb-pinned")).first
+        assert clear_of(lab.locator(".wb-menu"), line, lab_page)
+        shoot(lab_page, f"menu-dark-{width}-{word}")
+        accessible(lab_page)
+        lab_page.keyboard.press("Escape")

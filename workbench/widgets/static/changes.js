@@ -1,0 +1,64 @@
+// Where a program changed: the first change comes into view, and a button leads on to the next.
+
+import { h } from "./dom.js";
+
+const MARGIN = 24; // px around what is brought into view
+const CHANGED = ".wb-come, .wb-edit, .wb-gone, .wb-was";
+
+/** Follow the changes among the lines in `body`, which scrolls. */
+export function changesIn(body) {
+  const button = h("button.wb-next", { onclick: () => show(below()[0]), "data-f": "changes" });
+  let waiting = false; // the first change has not been brought into view yet
+  const look = () => {
+    if (!body.clientHeight) return;
+    if (waiting) first();
+    const count = below().length;
+    button.hidden = !count;
+    button.textContent = `${count} more change${count === 1 ? "" : "s"} ↓`;
+  };
+  body.addEventListener("scroll", look);
+  body.addEventListener("click", () => requestAnimationFrame(look)); // which may open a fold
+  new ResizeObserver(look).observe(body);
+  return { button, drawn };
+
+  function drawn(anew) {
+    waiting ||= anew;
+    requestAnimationFrame(look);
+  }
+
+  /** Changed lines that stand together, as lists of rows. */
+  function groups() {
+    const found = [];
+    for (const row of body.querySelectorAll(CHANGED)) {
+      const last = found[found.length - 1];
+      if (last && last[last.length - 1] === row.previousElementSibling) last.push(row);
+      else found.push([row]);
+    }
+    return found;
+  }
+
+  function below() {
+    const edge = body.scrollTop + body.clientHeight;
+    return groups().filter(([row]) => row.offsetTop + row.offsetHeight / 2 > edge);
+  }
+
+  function first() {
+    waiting = false;
+    body.scrollTo(0, 0);
+    const group = groups()[0];
+    if (group) show(group);
+  }
+
+  /** Scroll no further than it takes to see the lines of `group`, and their changed words. */
+  function show(group) {
+    const [row, last] = [group[0], group[group.length - 1]];
+    const bottom = last.offsetTop + last.offsetHeight;
+    if (row.offsetTop < body.scrollTop || bottom > body.scrollTop + body.clientHeight)
+      body.scrollTop = Math.max(0, row.offsetTop - MARGIN);
+    const words = [...group].reverse().map((line) => line.querySelector(".wb-changed"));
+    const word = words.find(Boolean); // of the new line, which stands below the old one
+    const right = word ? word.offsetLeft + word.offsetWidth + MARGIN : 0;
+    const over = Math.max(0, right - body.clientWidth);
+    body.scrollLeft = word ? Math.min(over, word.offsetLeft - MARGIN) : 0;
+  }
+}

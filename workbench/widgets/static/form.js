@@ -1,0 +1,81 @@
+// The form of a verb: a field for each argument, and the call that it makes, as Python writes it.
+
+import { freshId, h, prose } from "./dom.js";
+
+/**
+ * The form of `verb`, as an element, and `show`, which puts the call as Python wrote it last.
+ * Shift, Ctrl or Meta with Enter in a field apply it too, as they run a cell.
+ */
+export function verbForm(lab, verb, apply) {
+  const fields = verb.fields.map((field) => ({ field, ...control(field) }));
+  const call = h("code.wb-call", {}, verb.call);
+  const asked = () => ({
+    verb: verb.name,
+    place: verb.place,
+    args: Object.fromEntries(fields.map(({ field, read }) => [field.name, read()])),
+  });
+  const show = () => {
+    if (lab.writes(asked())) call.textContent = lab.call.text;
+  };
+  const form = h(
+    "form.wb-form",
+    {
+      oninput: () => {
+        lab.ask({ do: "write", ...asked() });
+        show();
+      },
+      onsubmit: (event) => {
+        event.preventDefault();
+        apply(asked());
+      },
+      onkeydown: (event) => {
+        const chord = event.shiftKey || event.ctrlKey || event.metaKey;
+        if (event.key !== "Enter" || !chord) return;
+        event.preventDefault();
+        event.stopPropagation();
+        form.requestSubmit();
+      },
+    },
+    fields.map(({ box }) => box),
+    h("button.wb-go", { type: "submit" }, `apply ${verb.name}`),
+    call,
+  );
+  return { form, show };
+}
+
+/** A labelled control for one argument; suggestions come from what the check allows. */
+function control(field) {
+  const id = freshId("field");
+  const help = field.help ? h("span.wb-help", { id: `${id}-help` }, prose(field.help)) : null;
+  const [input, list] = { choice: select, bool: tick }[field.kind]?.(field, id) ?? typed(field, id);
+  const label = h("label", { for: id }, prose(field.label));
+  const read = () => (field.kind === "bool" ? input.checked : input.value);
+  return { box: h("div.wb-field", {}, label, input, list, help), read };
+}
+
+function select(field, id) {
+  const option = ({ value, label }) =>
+    h("option", { value, selected: value === field.value }, label);
+  return [h("select", { id }, field.options.map(option))];
+}
+
+function tick(field, id) {
+  return [h("input", { id, type: "checkbox", checked: field.value })];
+}
+
+function typed(field, id) {
+  const some = field.options.length > 0;
+  const list = freshId("list");
+  const input = h("input", {
+    id,
+    type: "text",
+    value: field.value,
+    size: field.kind === "int" ? 6 : 12,
+    list: some ? list : null,
+    spellcheck: "false",
+    autocomplete: "off",
+    "aria-describedby": field.help ? `${id}-help` : null,
+  });
+  const options = field.options.map(({ value }) => h("option", { value }));
+  return [input, some ? h("datalist", { id: list }, options) : null];
+}

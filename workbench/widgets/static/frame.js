@@ -1,0 +1,61 @@
+// How large the lab is: as wide as its cell, as tall as the notebook's panel shows whole.
+
+import { h } from "./dom.js";
+import { reveal } from "./reveal.js";
+
+const SPARE = 32; // px of the panel that the lab leaves free
+const LEAST = 440;
+const MOST = 860;
+const ELSEWHERE = 640; // where nothing around the lab says how much can be seen
+const LOW = 640; // below it lines are closer
+const TWO = 760; // px of width from which the program and its picture stand side by side
+
+/** Keep the size of `root` what its surroundings allow, or `given` px tall; returns how to stop. */
+export function frameLab(root, given) {
+  const ruler = h("div.wb-ruler"); // of no height: what is drawn below it does not change it
+  root.before(ruler);
+  let panel; // not looked for until the lab is laid out
+  const fit = () => {
+    if (!ruler.clientWidth) return; // not in the page yet, or in a tab that is not shown
+    const first = panel === undefined;
+    if (first) {
+      panel = panelOf(root);
+      if (panel) observer.observe(panel);
+    }
+    if (panel && !panel.clientHeight) return;
+    const room = panel ? panel.clientHeight - SPARE : ELSEWHERE;
+    const height = given ?? Math.min(Math.max(room, LEAST), MOST);
+    root.style.height = `${height}px`;
+    root.dataset.columns = ruler.clientWidth < TWO ? "1" : "2";
+    root.dataset.low = String(height < LOW);
+    if (first && panel) reveal(root, panel);
+  };
+  const observer = new ResizeObserver(fit);
+  observer.observe(ruler);
+  return () => {
+    observer.disconnect();
+    ruler.remove();
+  };
+}
+
+/** The nearest box around `root` that scrolls in place of growing with what is in it, or null. */
+function panelOf(root) {
+  const around = [];
+  for (let el = root.parentElement; el && el !== document.documentElement; el = el.parentElement)
+    if (/auto|scroll/.test(getComputedStyle(el).overflowY)) around.push(el);
+  const before = around.map((el) => el.clientHeight);
+  root.style.height = "20000px";
+  const found = around.find((el, k) => before[k] > 0 && el.clientHeight === before[k]);
+  root.style.height = "";
+  return found ?? null;
+}
+
+/** The button that shows `root` alone, on the whole screen. */
+export function screenButton(root) {
+  const button = h("button.wb-screen", { "aria-label": "full screen", title: "full screen" });
+  button.addEventListener("click", () =>
+    document.fullscreenElement === root ? document.exitFullscreen() : root.requestFullscreen(),
+  );
+  button.hidden = !document.fullscreenEnabled;
+  return button;
+}

@@ -1,0 +1,148 @@
+// What can be done at a place: its verbs and their forms, drawn beside it while it is open.
+
+import { refusalView } from "./code.js";
+import { h, oneStop, prose, spoken } from "./dom.js";
+import { verbForm } from "./form.js";
+import { popup } from "./popup.js";
+
+/**
+ * The menu of a lab. `open(key, find)` opens it at a place, beside what `find` gives; once a step
+ * is taken it closes, and the focus goes back there, or to what became of the place.
+ */
+export function verbMenu(lab) {
+  const body = h("div.wb-menu-body");
+  const told = h("div.wb-refused"); // what a step was refused for, below the form that asked for it
+  const pane = h("div.wb-menu", { role: "dialog", tabindex: "-1" }, body, told);
+  const settle = oneStop(pane);
+  const box = popup(pane, closed);
+  let key = ""; // the place that it is open at,
+  let at = null; // and the node
+  let back = () => null; // where the focus goes once it is closed
+  let name = null; // the verb whose form or reason is shown
+  let asked = null; // the status that there was when a step was asked for
+  let fault = null; // the status that refused one
+  let fresh = false; // whether that is not in view yet
+  let show = () => {}; // puts the call of the form as Python wrote it
+
+  function open(place, find) {
+    lab.choose(place);
+    if (lab.offline) return;
+    back = () => (find() instanceof SVGElement ? markOf(place) : find());
+    if (place !== key) choose(null);
+    [key, at] = [place, lab.at];
+    box.open(find);
+    if (!box.isOpen()) return; // it was open here: the press has closed it
+    draw();
+    pane.focus({ preventScroll: true });
+    enter();
+  }
+
+  function closed(inside) {
+    choose(null);
+    if (inside) back()?.focus({ preventScroll: true });
+  }
+
+  /** Show the form of a verb, and no more what another was refused for. */
+  function choose(verb) {
+    [name, asked, told.hidden] = [verb, null, true];
+  }
+
+  /** A place as it stands in the program; where it is gone, the one where the lab goes on. */
+  function markOf(place) {
+    const marks = pane.closest(".wb-lab").querySelectorAll(".wb-program .wb-mark");
+    const of = (wanted) => [...marks].find((mark) => mark.dataset.k.split(" ").includes(wanted));
+    return of(place) ?? of(lab.place);
+  }
+
+  /** From the menu itself the focus goes to its form, or else its verbs, once they are there. */
+  function enter() {
+    if (pane.getRootNode().activeElement !== pane) return;
+    const first = pane.querySelector(".wb-form :is(input, select, button)");
+    (first ?? pane.querySelector(".wb-verb, .wb-more"))?.focus({ preventScroll: true });
+  }
+
+  function draw() {
+    if (lab.at !== at || lab.offline) box.close(); // a step was taken, or Python is gone
+    if (!box.isOpen()) return;
+    const offer = lab.offer(); // if there is none, it is on its way
+    const label = offer?.place.label ?? lab.page.names[key]?.label ?? "";
+    pane.ariaLabel = `verbs at ${label}`;
+    body.replaceChildren(h("h4", {}, label), ...(offer ? verbs(offer) : []));
+    settle();
+    box.place();
+    enter();
+  }
+
+  function verbs(offer) {
+    const shown = offer.verbs.filter((verb) => lab.view.more || verb.offered);
+    const verb = shown.find((one) => one.name === name) ?? (shown.length === 1 ? shown[0] : null);
+    name = verb?.name ?? null;
+    return [
+      ...(shown.length ? [] : [h("p.wb-hint", {}, "None of the offered verbs starts here.")]),
+      h(
+        "div.wb-verbs",
+        { role: "group", "aria-label": "verbs" },
+        shown.map(verbButton),
+        offer.more || lab.view.more ? moreButton() : null,
+      ),
+      ...(verb ? verbBody(verb) : []),
+    ];
+  }
+
+  function verbButton(verb) {
+    const refused = verb.verdict === "refused";
+    return h(
+      `button.wb-verb${refused ? ".wb-cannot" : ""}`,
+      {
+        "data-f": verb.name,
+        "aria-expanded": String(name === verb.name),
+        title: spoken(verb.summary),
+        onclick: () => {
+          choose(verb.name); // pressed again, a form that is open already takes the focus
+          draw();
+          body.querySelector(".wb-form :is(input, select, button)")?.focus({ preventScroll: true });
+        },
+      },
+      verb.name,
+      refused ? h("span.wb-why", {}, " why not?") : null,
+    );
+  }
+
+  function moreButton() {
+    const more = Boolean(lab.view.more);
+    return h(
+      "button.wb-more",
+      { "aria-expanded": String(more), onclick: () => lab.show({ more: !more }), "data-f": "more" },
+      more ? "fewer" : "more",
+    );
+  }
+
+  function verbBody(verb) {
+    const summary = h("p.wb-summary", {}, prose(verb.summary));
+    if (verb.verdict === "refused") return [summary, refusalView(verb.why)];
+    const made = verbForm(lab, verb, (step) => {
+      asked = lab.status;
+      lab.send({ do: "apply", ...step });
+    });
+    show = made.show;
+    return [summary, made.form];
+  }
+
+  /** Where the error stands that there is: below the form, if it was refused what that asked. */
+  function errors() {
+    fresh = Boolean(asked && lab.status !== asked && lab.status.error);
+    if (fresh) [fault, asked, told.hidden] = [lab.status, null, false];
+    return lab.status === fault ? told : null;
+  }
+
+  /** What changed without the menu being drawn anew, in which something may be typed. */
+  function conclude() {
+    show();
+    if (!fresh) return;
+    fresh = false;
+    box.place();
+    told.scrollIntoView({ block: "nearest" });
+  }
+
+  return { pane, draw, open, markOf, errors, conclude, inputs: () => [lab.offer(), lab.view.more] };
+}

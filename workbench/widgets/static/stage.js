@@ -1,0 +1,42 @@
+// The stage: the program beside its picture, one of the two where the lab is narrow, or what a
+// comparison shows in their place.
+
+import { h } from "./dom.js";
+
+const SIDES = [
+  ["program", "Program"],
+  ["machine", "Picture"],
+];
+
+export function stagePane(program, machine, compare) {
+  const buttons = SIDES.map(([side, name]) =>
+    h("button.wb-tab", { onclick: () => turn(side) }, name),
+  );
+  const sides = h("div.wb-sides", { role: "group", "aria-label": "show" }, buttons);
+  const stage = h("div.wb-stage", {}, sides, program, machine, compare);
+  turn("program");
+  return stage;
+
+  function turn(side) {
+    stage.dataset.side = side;
+    SIDES.forEach(([name], k) => buttons[k].setAttribute("aria-pressed", String(name === side)));
+  }
+}
+
+const BOXES =
+  ".wb-top, .wb-told, .wb-body, .wb-notes, .wb-compare, .wb-compare > div > div, .wb-table";
+
+/** What scrolls can be reached by the keyboard, which then scrolls it; what does not is no stop. */
+export function reachable(root) {
+  const look = () => {
+    for (const box of root.querySelectorAll(BOXES)) {
+      if (box.scrollHeight > box.clientHeight + 1 || box.scrollWidth > box.clientWidth + 1)
+        box.tabIndex = 0;
+      else box.removeAttribute("tabindex");
+    }
+  };
+  const soon = () => requestAnimationFrame(look);
+  new ResizeObserver(look).observe(root);
+  root.addEventListener("click", soon); // which may open what is folded
+  return soon;
+}
