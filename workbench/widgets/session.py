@@ -24,7 +24,15 @@ from workbench.widgets.keeping import Keeping
 from workbench.widgets.page import Desk, page, ran, said, tree
 from workbench.widgets.question import Question, along, decided
 from workbench.widgets.run import Progress, Runner
-from workbench.widgets.setup import LABELS, device_text, known, question_data, said_of, split_panes
+from workbench.widgets.setup import (
+    LABELS,
+    check_height,
+    device_text,
+    known,
+    question_data,
+    said_of,
+    split_panes,
+)
 from workbench.widgets.texts import refusal
 from workbench.widgets.view import View, read_view
 from workbench.widgets.whole import compare_trait, page_trait
@@ -75,9 +83,11 @@ class Session:
         panes: Sequence[str] | None = None,
         question: Question | None = None,
         costs: Sequence[str] | None = None,
+        height: int | None = None,
         autosave: str | Path | None = None,
     ) -> None:
         known(actions, REGISTRY, "action")
+        check_height(height)
         check_costs(costs)
         program, machine = split_panes(panes)
         self.cursor = schedule.fork()
@@ -97,6 +107,7 @@ class Session:
                 "labels": LABELS,
                 "question": question_data(question),
                 "device": device_text(),
+                "height": height,
                 "resume": self.keeping.offer(),
             },
             view={"program": program["first"][0], "machine": machine["first"][0]},
