@@ -41,7 +41,7 @@ def read_all(page: Page, steps: set[int]) -> str:
     """What those steps say in every picture, and the last one beside the step before."""
     found = []
     for step in sorted(steps):
-        page.locator(".wb-step").nth(step).click()
+        page.locator(".wb-link").nth(step).click()
         for tab in range(page.locator(".wb-machine .wb-tab").count()):
             page.locator(".wb-machine .wb-tab").nth(tab).click()
             found.append(page.evaluate(READ))
