@@ -416,7 +416,7 @@ def test_width_theme_and_accessibility(lab_page: Page, scheme: str):
 
 
 def test_a_saved_page_steps_without_python(browser: Browser, tmp_path: Path):
-    lab = wb.lab(Schedule(parse(ADD)))
+    lab = wb.lab(Schedule(parse(ADD)), height=700)
     bind_both(lab)
     file = tmp_path / "lab.html"
     lab.to_html(file)
@@ -426,7 +426,7 @@ def test_a_saved_page_steps_without_python(browser: Browser, tmp_path: Path):
     page.on("pageerror", lambda error: faults.append(str(error)))
     page.goto(file.as_uri())
     root = page.locator(".wb-lab")
-    assert root.evaluate("el => el.offsetHeight") == 640, "no notebook says how much is seen of it"
+    assert root.evaluate("el => el.offsetHeight") == 700, "no notebook says how much is seen of it"
     expect(cell(root, "C[5]")).to_contain_text("thread 1")
     page.get_by_role("button", name="undo").click()
     expect(cell(root, "C[5]")).to_contain_text("time step 1")

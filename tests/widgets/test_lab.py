@@ -373,6 +373,16 @@ def test_unknown_actions_and_panes_are_refused(options: dict, text: str):
     assert refused.value.hint.startswith("there are: ")
 
 
+@pytest.mark.parametrize("height", [300, True, "700"])
+def test_a_height_that_holds_no_lab_is_refused(height: Any):
+    with pytest.raises(Fail) as refused:
+        add_lab(height=height)
+    assert str(refused.value) == (
+        f"Can't open a lab {height!r} pixels tall: it needs at least 440.\n"
+        "do:    give a whole number, such as 640; a notebook's panel says it by itself"
+    )
+
+
 @pytest.mark.parametrize("options", [{"panes": "who"}, {"actions": 3}])
 def test_what_is_no_list_of_names_is_refused(options: dict):
     with pytest.raises(Fail, match="that is no list of names") as refused:

@@ -30,6 +30,7 @@ from workbench.widgets.setup import (
     LABELS,
     before_a_class,
     check_given,
+    check_height,
     device_text,
     known,
     question_data,
@@ -87,10 +88,12 @@ class Session:
         panes: Sequence[str] | None = None,
         question: Question | None = None,
         costs: Sequence[str] | None = None,
+        height: int | None = None,
         autosave: str | Path | None = None,
     ) -> None:
         known(actions, REGISTRY, "action")
         check_given(arguments)
+        check_height(height)
         check_costs(costs)
         program, machine = split_panes(panes)
         self.cursor = schedule.fork()
@@ -113,6 +116,7 @@ class Session:
                 "question": question_data(question),
                 "device": device_text(),
                 "lecture": before_a_class(),
+                "height": height,
                 "resume": self.keeping.offer(),
             },
             view={"program": program["first"][0], "machine": machine["first"][0]},

@@ -23,6 +23,9 @@ LABELS = {
 }
 
 
+LEAST = 440  # pixels; frame.js goes no lower, either
+
+
 def known(given: Iterable[str] | None, there: Iterable[str], what: str) -> None:
     """Raise Fail for the first of the names `given` that is not `there`, and for no list."""
     if given is not None and (isinstance(given, str) or not isinstance(given, Iterable)):
@@ -51,6 +54,15 @@ def check_given(arguments: Given | None) -> None:
     known(arguments, REGISTRY, "verb")
     for verb, held in arguments.items():
         known(held, [param.name for param in REGISTRY[verb].params[1:]], f"argument of {verb}")
+
+
+def check_height(height: int | None) -> None:
+    """Raise Fail for what is no height in pixels that a lab fits in."""
+    if height is not None and (type(height) is not int or height < LEAST):
+        raise Fail(
+            f"Can't open a lab {height!r} pixels tall: it needs at least {LEAST}",
+            hint="give a whole number, such as 640; a notebook's panel says it by itself",
+        )
 
 
 def split_panes(given: Sequence[str] | None) -> tuple[dict[str, Any], dict[str, Any]]:

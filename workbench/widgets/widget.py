@@ -61,6 +61,7 @@ class Lab(anywidget.AnyWidget):
         reference: Callable[..., object] | None = None,
         question: Question | None = None,
         costs: Sequence[str] | None = None,
+        height: int | None = None,
         autosave: str | Path | None = None,
     ) -> None:
         check_inputs(inputs, reference, schedule.mod)
@@ -73,6 +74,7 @@ class Lab(anywidget.AnyWidget):
             panes=panes,
             question=question,
             costs=costs,
+            height=height,
             autosave=autosave,
         )
         self.cursor, self.history = self.session.cursor, self.session.history
@@ -215,6 +217,7 @@ def lab(
     reference: Callable[..., object] | None = None,
     question: Question | None = None,
     costs: Sequence[str] | None = None,
+    height: int | None = None,
     autosave: str | Path | None = None,
 ) -> Lab:
     """A lab over `schedule`'s history, with its own cursor; a program gets a schedule of its own.
@@ -227,13 +230,16 @@ def lab(
     `inputs` (arrays by parameter name) and `reference` (a function that writes the expected
     outputs) are for running; `question` is asked first, and what would answer it is hidden until
     it is. `costs` names at most four counts of `lesson.compare` to show ("global loads an output"),
-    by default those that matter most to the program. With `autosave`, a path, every step is
+    by default those that matter most to the program. A lab fits the panel of its notebook; where
+    the page does not tell how much of it is seen, as in Colab, it is `height` pixels tall, by
+    default 640. With `autosave`, a path, every step is
     kept in that file beside what it holds, and a later lab offers to go on from there; on an
     exercise's schedule that is so without it, too. A file that holds something else is left alone,
     and another beside it used.
 
     Raises Fail for an action, an argument, a pane, a cost or an input that there is not, for more
-    than four costs, for an array that does not fit its parameter, and where `autosave` is no path.
+    than four costs, for an array that does not fit its parameter, for a `height` of less than 440,
+    and where `autosave` is no path.
     """
     if not isinstance(schedule, Schedule):
         schedule = Schedule(schedule)
@@ -246,5 +252,6 @@ def lab(
         reference=reference,
         question=question,
         costs=costs,
+        height=height,
         autosave=autosave,
     )

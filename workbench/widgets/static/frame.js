@@ -10,7 +10,10 @@ const ELSEWHERE = 640; // where nothing around the lab says how much can be seen
 const LOW = 640; // below it lines are closer
 const TWO = 760; // px of width from which the program and its picture stand side by side
 
-/** Keep the size of `root` what its surroundings allow, or `given` px tall; returns how to stop. */
+/**
+ * Keep the size of `root` what its surroundings allow: where these do not tell, it is `given` px
+ * tall. Returns how to stop.
+ */
 export function frameLab(root, given) {
   const ruler = h("div.wb-ruler"); // of no height: what is drawn below it does not change it
   root.before(ruler);
@@ -23,8 +26,8 @@ export function frameLab(root, given) {
       if (panel) observer.observe(panel);
     }
     if (panel && !panel.clientHeight) return;
-    const room = panel ? panel.clientHeight - SPARE : ELSEWHERE;
-    const height = given ?? Math.min(Math.max(room, LEAST), MOST);
+    const room = panel && Math.min(Math.max(panel.clientHeight - SPARE, LEAST), MOST);
+    const height = room ?? given ?? ELSEWHERE;
     root.style.height = `${height}px`;
     root.dataset.columns = ruler.clientWidth < TWO ? "1" : "2";
     root.dataset.low = String(height < LOW);
