@@ -8,6 +8,7 @@ the blocks around it declare, and every iterator against its domain.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -54,13 +55,15 @@ class Memory(dict[Buffer, dict[Place, Any]]):
     def check(self, buffer: Buffer, place: Place, is_write: bool) -> None:
         """Raise WrongAccess where a block around did not declare this access."""
         for block, reads, writes in self.declared[self.homes.get(buffer, 0) :]:
-            for boxes in (writes,) if is_write else (writes, reads):
-                sides = boxes.get(buffer)
-                if sides and all(k in side for k, side in zip(place, sides, strict=True)):
-                    break
-            else:
+            told = _holds(writes.get(buffer), place)
+            if not told and (is_write or not _holds(reads.get(buffer), place)):
                 act = "writes" if is_write else "reads"
                 raise WrongAccess(f"{block} {act} {buffer.name}{list(place)}, not as declared")
+
+
+def _holds(sides: Sequence[range] | None, place: Place) -> bool:
+    """Whether a box, where there is one, holds a place."""
+    return bool(sides) and all(map(operator.contains, sides or (), place))
 
 
 def run(func: PrimFunc, args: Sequence[np.ndarray[Any, Any]]) -> None:
@@ -93,10 +96,10 @@ def _statement(stmt: Node) -> Code:
         case BlockRealize():
             return _realize(stmt)
         case BufferStore(buffer, value, indices):
-            what, where = _expression(value), [_expression(i) for i in indices]
+            what, where = _expression(value), _place(buffer, indices)
 
             def store(env: Env, memory: Memory) -> None:
-                place = _place(buffer, where, env, memory)
+                place = where(env, memory)
                 memory.check(buffer, place, is_write=True)
                 memory.setdefault(buffer, {})[place] = what(env, memory)
 
@@ -108,9 +111,10 @@ def _loop(loop: For) -> Code:
     first, count, body = _expression(loop.min), _expression(loop.extent), _statement(loop.body)
 
     def iterate(env: Env, memory: Memory) -> None:
-        start = first(env, memory)
+        start, inside = first(env, memory), dict(env)
         for value in range(start, start + count(env, memory)):
-            body({**env, loop.loop_var: value}, memory)
+            inside[loop.loop_var] = value
+            body(inside, memory)
 
     return iterate
 
@@ -164,10 +168,17 @@ def _boxes(regions: Sequence[BufferRegion]) -> Code:
     return boxes
 
 
-def _place(buffer: Buffer, where: list[Code], env: Env, memory: Memory) -> tuple[int, ...]:
-    place = tuple(int(index(env, memory)) for index in where)
-    if not all(0 <= index < size for index, size in zip(place, buffer.shape, strict=True)):
-        raise WrongAccess(f"{buffer.name}{list(place)} is outside {buffer.shape}")
+def _place(buffer: Buffer, indices: Sequence[Expr]) -> Code:
+    """The place in `buffer` that the indices name."""
+    where = [_expression(index) for index in indices]
+    sides = [range(size) for size in buffer.shape]
+
+    def place(env: Env, memory: Memory) -> Place:
+        found = tuple([int(index(env, memory)) for index in where])
+        if not all(map(operator.contains, sides, found)):
+            raise WrongAccess(f"{buffer.name}{list(found)} is outside {buffer.shape}")
+        return found
+
     return place
 
 
@@ -178,10 +189,10 @@ def _expression(e: Expr) -> Code:
         case Var():
             return lambda env, memory: env[e]
         case BufferLoad(buffer, indices):
-            where = [_expression(index) for index in indices]
+            where = _place(buffer, indices)
 
             def load(env: Env, memory: Memory) -> Any:
-                place = _place(buffer, where, env, memory)
+                place = where(env, memory)
                 memory.check(buffer, place, is_write=False)
                 try:
                     return memory[buffer][place]
@@ -223,20 +234,20 @@ _MATHS: dict[str, Callable[..., Any]] = {
 }
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "/": lambda a, b: a / b,
-    "//": lambda a, b: a // b,
-    "%": lambda a, b: a % b,
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
     "min": min,
     "max": max,
-    "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b,
-    ">": lambda a, b: a > b,
-    ">=": lambda a, b: a >= b,
-    "==": lambda a, b: a == b,
-    "!=": lambda a, b: a != b,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
 }
 
 

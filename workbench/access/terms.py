@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -84,22 +85,25 @@ class Terms:
 
     def make(self, kind: str, parts: tuple[Any, ...], value: Number | None) -> Term:
         """The one term of these parts."""
-        return self.known.setdefault((kind, parts), Term(kind, parts, value))
+        found = self.known.get((kind, parts))
+        if found is None:
+            found = self.known[kind, parts] = Term(kind, parts, value)
+        return found
 
     def number(self, value: Number) -> Term:
         """A number that depends on no data. 1, 1.0 and True are one: types stand in casts."""
-        key = "nan" if value != value else float(value) if abs(value) < 2**53 else value
-        return self.make("number", (key,), value)
+        return self.make("number", ("nan" if value != value else value,), value)
 
     def apply(self, op: str, args: Sequence[Term], compute: Callable[..., Number]) -> Term:
         """`op` of terms: a number where all are; nothing where one is."""
-        if any(arg.kind == "nothing" for arg in args):
+        kinds = {arg.kind for arg in args}
+        if "nothing" in kinds:
             return self.make("nothing", (), None)
         try:
-            value = compute(*(arg.value for arg in args))
+            value = compute(*[arg.value for arg in args])
         except (ValueError, OverflowError):  # of a float that is infinite or no number
             value = math.nan
-        if all(arg.kind == "number" for arg in args):
+        if kinds == {"number"}:
             return self.number(value)
         return self.make(op, tuple(args), value)
 
@@ -318,13 +322,13 @@ class _Run:
 
     def whole(self, e: Expr, env: dict[Var, Term]) -> int:
         """The number that an index, an extent or a condition is."""
-        value = self.value(e, env).value
+        value = e.value if isinstance(e, Const) else self.value(e, env).value
         if value is None:
             raise Invalid("an index, extent or condition depends on what nobody wrote")
         return int(value)
 
     def cell(self, buffer: Buffer, indices: Sequence[Expr], env: dict[Var, Term]) -> Cell:
-        cell = tuple(self.whole(index, env) for index in indices)
+        cell = tuple([self.whole(index, env) for index in indices])
         if not all(0 <= k < size for k, size in zip(cell, buffer.shape, strict=True)):
             raise Invalid(f"{buffer.name}{list(cell)} is outside {buffer.shape}")
         return cell
@@ -342,10 +346,8 @@ class _Run:
     def check_declared(self, buffer: Buffer, cell: Cell, writing: bool) -> None:
         """Raise Invalid where a block around did not declare this access."""
         for block, reads, writes in self.declared[self.outermost.get(buffer, 0) :]:
-            boxes = [writes.get(buffer)] if writing else [reads.get(buffer), writes.get(buffer)]
-            if not any(
-                box and all(k in side for k, side in zip(cell, box, strict=True)) for box in boxes
-            ):
+            told = _holds(writes.get(buffer), cell)
+            if not told and (writing or not _holds(reads.get(buffer), cell)):
                 act = "writes" if writing else "reads"
                 raise Invalid(f"{block} {act} {buffer.name}{list(cell)}, which it does not declare")
 
@@ -409,6 +411,11 @@ class _Run:
         return self.terms.apply(f"cast {dtype}", [term], lambda x: _rounded(x, dtype))
 
 
+def _holds(box: Sequence[range] | None, cell: Cell) -> bool:
+    """Whether `cell` is in a declared box, which is None where none was declared."""
+    return bool(box) and all(map(operator.contains, box or (), cell))
+
+
 def _loaded(e: Node) -> set[Buffer]:
     return {n.buffer for n in walk(e) if isinstance(n, BufferLoad)}
 
@@ -423,9 +430,8 @@ def _rounded(value: Number, dtype: str) -> Number:
         return bool(value)
     if not dtypes.is_int(dtype):
         return float(value)
-    bits = dtypes.BITS[dtype]
-    whole = int(value) % (1 << bits)
-    return whole - (1 << bits) if whole > dtypes.limits(dtype)[1] else whole
+    low, high = dtypes.limits(dtype)
+    return (int(value) - low) % (high - low + 1) + low
 
 
 def _divided(a: float, b: float) -> float:

@@ -5,6 +5,8 @@ A type is its name, a plain string, as in TVM: ``"float32"``, ``"int32"``, ``"bo
 
 from __future__ import annotations
 
+from functools import cache
+
 BITS = {
     "bool": 8,  # one byte in memory, as in CUDA
     "int8": 8,
@@ -27,6 +29,7 @@ def itemsize(dtype: str) -> int:
     return BITS[dtype] // 8
 
 
+@cache
 def limits(dtype: str) -> tuple[int, int]:
     """The lowest and highest value of an integer type."""
     if dtype.startswith("uint"):
