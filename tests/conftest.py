@@ -24,6 +24,10 @@ if sys.dont_write_bytecode and not sys.pycache_prefix:
     os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+# What checks addresses in other languages for jsonschema takes most of a second to import, and no
+# notebook has one; jsonschema does without it.
+sys.modules["rfc3987_syntax"] = None
+
 # A shell's job in the background begins without Ctrl-C, of which some tests tell.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,12 @@ class Quiz:
         return "\n".join(lines)
 
 
+@cache
+def _items(name: str) -> Sequence[Item]:
+    """The questions of a quiz, made once: kernels are built for them, and a cell may run again."""
+    return QUIZZES[name].made()
+
+
 def quiz(name: str) -> Any:
     """The questions of that name ("01_end"), to be answered in the notebook.
 
@@ -87,8 +94,7 @@ def quiz(name: str) -> Any:
     """
     if name not in QUIZZES:
         raise Fail(f"Can't find the quiz {name!r}", hint=f"there are: {', '.join(QUIZZES)}")
-    asked = QUIZZES[name]
-    found = Quiz(name, asked.made(), record.file_of(asked.lesson))
+    found = Quiz(name, _items(name), record.file_of(QUIZZES[name].lesson))
     try:
         view = import_module("workbench.widgets.small.quiz")  # loads anywidget: heavy
     except ModuleNotFoundError as missing:
