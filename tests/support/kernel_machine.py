@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -85,7 +85,7 @@ class Kernels:
         self.counts: dict[tuple[str, str], int] = {}
         self.barriers = 0
         self.least = self.most = 0
-        self.whole: dict[tuple[Buffer, int], Cell] = {}
+        self.whole: defaultdict[tuple[Buffer, int], Cell] = defaultdict(Cell)
 
     def run(self) -> None:
         """Run every block, x fastest."""
@@ -105,7 +105,7 @@ class Kernels:
             values = dict(zip(THREAD_AXES, (*place, tx, ty, tz), strict=True))
             env = {v: np.int32(values[axis]) for axis, v in self.kernel.axes}
             threads.append(Thread(self, (number, t), env).run(self.kernel.body))
-        self.interval: dict[tuple[Buffer, int], Cell] = {}
+        self.interval: defaultdict[tuple[Buffer, int], Cell] = defaultdict(Cell)
         while threads:
             came = [next(thread, None) for thread in threads]
             self.judge()
@@ -125,7 +125,7 @@ class Kernels:
                 own = Counter(w[0] for w in cell.writers).values()
                 self.least += len(cell.writers) - max(own)
                 self.most += len(cell.writers) - min(own)
-        self.interval = {}
+        self.interval = defaultdict(Cell)
 
 
 def _fresh(kernel: Kernel, scope: str) -> dict[Buffer, dict[int, Any]]:
@@ -190,9 +190,9 @@ class Thread:
         self.all.counts[key] = self.all.counts.get(key, 0) + 1
         if buffer.scope == "local":
             return []
-        seen = [self.all.interval.setdefault((buffer, cell), Cell())]
+        seen = [self.all.interval[buffer, cell]]
         if buffer.scope == "global":
-            seen.append(self.all.whole.setdefault((buffer, cell), Cell()))
+            seen.append(self.all.whole[buffer, cell])
         return seen
 
     def write(self, store: BufferStore, cell: int, value: Any) -> None:

@@ -58,8 +58,9 @@ THREAD_AXES = tuple(f"{unit}Idx.{axis}" for unit in ("block", "thread") for axis
 class _Remembering:
     """A place in each node for what is found out about it."""
 
-    __slots__ = ("_remembered",)
+    __slots__ = ("_below", "_remembered")
 
+    _below: tuple[Node, ...]  # its children: a program is walked many times
     _remembered: dict[Any, Any]
 
 

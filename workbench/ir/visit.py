@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
 from typing import TypeVar
@@ -53,8 +54,17 @@ def _fields_of(node: Node) -> tuple[str, ...]:
     return found
 
 
-def children(node: Node) -> list[Node]:
+def children(node: Node) -> tuple[Node, ...]:
     """The nodes directly below `node`, in the order in which they are printed and run."""
+    try:
+        return node._below
+    except AttributeError:
+        below = _find_children(node)
+        object.__setattr__(node, "_below", below)
+        return below
+
+
+def _find_children(node: Node) -> tuple[Node, ...]:
     below: list[Node] = []
     for name in _fields_of(node):
         value = getattr(node, name)
@@ -62,7 +72,7 @@ def children(node: Node) -> list[Node]:
             below.append(value)
         elif isinstance(value, tuple):
             below += [item for item in value if isinstance(item, Node)]
-    return below
+    return tuple(below)
 
 
 def walk(node: Node) -> Iterator[Node]:
@@ -105,14 +115,14 @@ def rebuild(node: N, change: Callable[[Node], Node | None]) -> N:
             return None  # type: ignore[return-value]  # the sequence goes with its last statement
         return seq(*stmts)  # type: ignore[return-value]
     every = type(node).__dataclass_fields__
-    return type(node)(**{n: changed[n] if n in changed else getattr(node, n) for n in every})
+    return type(node)(*[changed[n] if n in changed else getattr(node, n) for n in every])
 
 
 def _rebuild_tuple(
     value: tuple[object, ...], change: Callable[[Node], Node | None]
 ) -> tuple[object, ...]:
-    new = tuple(change(item) if isinstance(item, Node) else item for item in value)
-    if all(a is b for a, b in zip(new, value, strict=True)):
+    new = [change(item) if isinstance(item, Node) else item for item in value]
+    if all(map(operator.is_, new, value)):
         return value
     return tuple(item for item in new if item is not None)
 
