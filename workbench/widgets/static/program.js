@@ -2,7 +2,7 @@
 
 import { changesIn } from "./changes.js";
 import { codeView, copied, plainText } from "./code.js";
-import { h, oneStop, prose } from "./dom.js";
+import { h, keepFocus, oneStop, prose } from "./dom.js";
 import { tabBar } from "./tabs.js";
 
 export function programPane(lab) {
@@ -23,12 +23,10 @@ export function programPane(lab) {
     remarks,
   );
   const settle = oneStop(pane);
-  const laid = new ResizeObserver(() => {
-    if (!body.clientHeight) return;
-    laid.disconnect();
-    draw(); // what is folded depends on the room
-  });
-  laid.observe(body);
+  let fitted; // the room that the lines were drawn for
+  new ResizeObserver(() => {
+    if (room() !== fitted) keepFocus(pane, draw); // what is folded depends on it
+  }).observe(body);
   let shown = ""; // the program and pane whose first change was brought into view
 
   function text() {
@@ -38,7 +36,7 @@ export function programPane(lab) {
   /** How many lines of code can be seen at once. */
   function room() {
     const line = body.querySelector(".wb-line")?.offsetHeight;
-    return line ? Math.floor(body.clientHeight / line) : undefined;
+    return line && body.clientHeight ? Math.floor(body.clientHeight / line) : undefined;
   }
 
   function draw() {
@@ -49,7 +47,8 @@ export function programPane(lab) {
     title.textContent = pane_?.title ?? "Program";
     copy.hidden = !pane_?.lines || Boolean(pane_.refusal);
     copy.textContent = "copy";
-    body.replaceChildren(...codeView(pane_, page, lab.lines, room()));
+    fitted = room();
+    body.replaceChildren(...codeView(pane_, page, lab.lines, fitted));
     remarks.replaceChildren(...(page.notes ?? []).map(note));
     const now = `${lab.at} ${chosen}`;
     changes.drawn(now !== shown);
