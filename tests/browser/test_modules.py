@@ -95,6 +95,24 @@ def test_changed_lines_stay_with_those_around_and_what_they_stand_in(page: Page)
     assert [k for k, stays in enumerate(stay) if stays] == [0, 2, 4, 5, 6, 7, 8]
 
 
+@pytest.mark.parametrize(
+    ("room", "left"),
+    [
+        (3, list(range(2, 12))),  # one line of ten would be left out
+        (7, list(range(6, 12))),  # four lines more than the fold leaves
+        (10, []),  # fewer than four are not worth a fold
+        (12, []),
+    ],
+)
+def test_what_room_there_is_goes_to_the_lines_behind_what_stays(
+    page: Page, room: int, left: list[int]
+):
+    stay = [True, True] + [False] * 10
+    code = "({ filled }, [stay, room]) => filled(stay, room)"
+    made = call(page, "fold.js", code, [stay, room])
+    assert [k for k, stays in enumerate(made) if not stays and left] == left
+
+
 def test_a_signature_is_brief_without_its_types(page: Page):
     def brief(tokens: list[list[str]]) -> Any:
         code = "({ briefTokens }, tokens) => briefTokens(tokens)?.map((token) => token[1]).join('')"

@@ -31,17 +31,38 @@ export function foldUnchanged(rows, room) {
     changed: !row.classList.contains("wb-same"),
   }));
   if (rows.length <= room || !lines.some((line) => line.changed)) return rows;
-  const stay = staying(lines);
   const shown = [];
-  for (let k = 0; k < rows.length; ) {
-    let end = k;
-    while (end < rows.length && stay[end] === stay[k]) end += 1;
-    const run = rows.slice(k, end);
-    if (stay[k] || run.length < RUN) shown.push(...run);
+  for (const { stays, from, to } of runs(filled(staying(lines), room))) {
+    const run = rows.slice(from, to);
+    if (stays) shown.push(...run);
     else shown.push(foldBox(`⋯ ${run.length} unchanged lines`, run));
-    k = end;
   }
   return shown;
+}
+
+/** Where lines stay and where not, each `from` a line `to` before another. Few stay always. */
+function runs(stay) {
+  const found = [];
+  for (let k = 0; k < stay.length; ) {
+    let end = k;
+    while (end < stay.length && stay[end] === stay[k]) end += 1;
+    found.push({ stays: stay[k] || end - k < RUN, from: k, to: end });
+    k = end;
+  }
+  return found;
+}
+
+/** Which lines stay where there is `room`: what is left of it goes to those behind staying ones. */
+export function filled(stay, room) {
+  const more = [...stay];
+  const rows = ({ stays, from, to }) => (stays ? to - from : 1);
+  let left = room - runs(stay).reduce((sum, run) => sum + rows(run), 0);
+  for (let k = 1; k < more.length && left > 0; k += 1) {
+    if (more[k] || !more[k - 1]) continue;
+    more[k] = true;
+    left -= 1;
+  }
+  return more;
 }
 
 /** A button in place of `rows`; pressed, it gives way to them. */

@@ -23,10 +23,10 @@ export function programPane(lab) {
     remarks,
   );
   const settle = oneStop(pane);
-  let fitted; // the room that the lines were drawn for
+  let fitted; // the height of the pane that the lines were folded for
   new ResizeObserver(() => {
-    if (room() !== fitted) keepFocus(pane, draw); // what is folded depends on it
-  }).observe(body);
+    if (pane.offsetHeight !== fitted) keepFocus(pane, draw);
+  }).observe(pane);
   let shown = ""; // the program and pane whose first change was brought into view
 
   function text() {
@@ -47,9 +47,10 @@ export function programPane(lab) {
     title.textContent = pane_?.title ?? "Program";
     copy.hidden = !pane_?.lines || Boolean(pane_.refusal);
     copy.textContent = "copy";
-    fitted = room();
-    body.replaceChildren(...codeView(pane_, page, lab.lines, fitted));
     remarks.replaceChildren(...(page.notes ?? []).map(note));
+    const lines = room();
+    fitted = lines && pane.offsetHeight;
+    body.replaceChildren(...codeView(pane_, page, lab.lines, lines));
     const now = `${lab.at} ${chosen}`;
     changes.drawn(now !== shown);
     shown = now;

@@ -171,7 +171,7 @@ export function pictureStage(lab, pane, body) {
       if (wanted[axis.key] === picture.at[axis.key] && !lab.setup.offline) delete wanted[axis.key];
       const value = places()[axis.key];
       range.value = value;
-      shown.textContent = words(value);
+      shown.textContent = value < 0 ? "all" : value;
       range.setAttribute("aria-valuetext", words(value));
     });
     const player = playButton({
@@ -184,7 +184,7 @@ export function pictureStage(lab, pane, body) {
     return h(
       "div.wb-slide",
       {},
-      h("label", { for: id }, axis.label),
+      h("label", { for: id, title: axis.label }, axis.key),
       player.button,
       range,
       shown,
