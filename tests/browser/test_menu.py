@@ -28,9 +28,13 @@ def box(thing: Locator) -> Any:
 
 
 def layout(lab: Locator) -> list[Any]:
-    """Where everything of the lab stands that is no menu."""
+    """Where everything of the lab stands that is no menu, once it stays there."""
     parts = [lab, *lab.locator(".wb-pane").all(), *lab.locator(".wb-line").all()]
-    return [part.bounding_box() for part in parts]
+    before, found = None, [part.bounding_box() for part in parts]
+    while before != found:
+        lab.page.wait_for_timeout(200)
+        before, found = found, [part.bounding_box() for part in parts]
+    return found
 
 
 def clear_of(menu: Locator, line: Locator, page: Page) -> bool:
@@ -93,6 +97,19 @@ def test_a_refusal_stands_in_the_menu_and_pushes_nothing(lab_page: Page):
     lab.get_by_label("factors", exact=True).fill("[2,")
     lab_page.keyboard.press("Enter")
     expect(menu.locator(".wb-error")).to_contain_text("can't be read")  # told another time
+
+
+def test_shift_enter_in_a_lab_leads_on_and_runs_nothing_again(lab_page: Page):
+    lab = first_lab(lab_page)
+    ran = lab_page.evaluate(RUNS)
+    active = "() => window.jupyterapp.shell.currentWidget.content.activeCellIndex"
+    lab.locator(".wb-place").first.click()  # in the cell of the lab
+    lab_page.keyboard.press("Escape")
+    before = lab_page.evaluate(active)
+    lab.locator(".wb-place").first.focus()
+    lab_page.keyboard.press("Shift+Enter")
+    lab_page.wait_for_function(f"{active[6:]} === {before + 1}")
+    assert lab_page.evaluate(RUNS) == ran
 
 
 def test_a_field_applies_its_form_where_a_cell_would_run(lab_page: Page):

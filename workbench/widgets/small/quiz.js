@@ -15,11 +15,16 @@ const said = (kind, markup) => make(kind, { innerHTML: markup });
 function render({ model, el }) {
   const root = make("section.wb-quiz", { ariaLabel: model.get("heading") });
   root.dataset.own = model.get("own");
+  root.tabIndex = -1; // it has the focus where the answer that had it can't be pressed any more
   root.addEventListener("keydown", keep);
   const parts = model.get("asked").map((item, k) => question(model, item, k));
   root.append(said("p.wb-quiz-head", model.get("heading")), ...parts.map((part) => part.box));
   el.append(root);
-  const draw = () => parts.forEach((part) => part.draw());
+  const draw = () => {
+    const held = root.contains(document.activeElement);
+    parts.forEach((part) => part.draw());
+    if (held && document.activeElement.disabled) root.focus({ preventScroll: true });
+  };
   model.on("change:given", draw);
   draw();
   return () => model.off("change:given", draw);

@@ -55,10 +55,12 @@ export function changesIn(body) {
     const bottom = last.offsetTop + last.offsetHeight;
     if (row.offsetTop < body.scrollTop || bottom > body.scrollTop + body.clientHeight)
       body.scrollTop = Math.max(0, row.offsetTop - MARGIN);
-    const words = [...group].reverse().map((line) => line.querySelector(".wb-changed"));
-    const word = words.find(Boolean); // of the new line, which stands below the old one
-    const right = word ? word.offsetLeft + word.offsetWidth + MARGIN : 0;
+    const words = [...group].reverse().map((line) => [...line.querySelectorAll(".wb-changed")]);
+    const [word, ...more] = words.find((some) => some.length) ?? []; // the new line is below
+    const end = more.at(-1) ?? word;
+    const right = end ? end.offsetLeft + end.offsetWidth + MARGIN : 0;
     const over = Math.max(0, right - body.clientWidth);
-    body.scrollLeft = word ? Math.min(over, word.offsetLeft - MARGIN) : 0;
+    const gutter = row.querySelector(".wb-text").offsetLeft;
+    body.scrollLeft = word ? Math.min(over, word.offsetLeft - gutter - 4) : 0;
   }
 }

@@ -53,13 +53,20 @@ const ON_CELLS = /^([amzy]|Backspace|Arrow.*)$/i;
 /**
  * JupyterLab binds bare keys on any focused element that is not a text field: arrows leave
  * the cell, D D deletes it; Shift and a click select cells. What is meant for our controls stops
- * here; Escape, Shift+Enter, and chords of Ctrl and Meta that do nothing to cells pass.
+ * here; Escape, and chords of Ctrl and Meta that do nothing to cells, pass. Shift+Enter goes on to
+ * the next cell: this one is not run again, which would begin anew.
  */
 export function guard(root) {
   const onKey = (event) => {
     const chord = event.ctrlKey || event.metaKey;
     const leaves = event.key === "Escape" || (chord && !ON_CELLS.test(event.key));
-    if (!leaves && !(event.shiftKey && event.key === "Enter")) event.stopPropagation();
+    const onward = event.shiftKey && event.key === "Enter" && nextCell(root);
+    if (onward && !event.defaultPrevented) {
+      event.preventDefault();
+      onward.focus();
+      onward.scrollIntoView({ block: "nearest" });
+    }
+    if (onward || !(leaves || (event.shiftKey && event.key === "Enter"))) event.stopPropagation();
     // nor is all the text of the page selected
     if (chord && event.key.toLowerCase() === "a" && !event.target.closest(WRITTEN))
       event.preventDefault();
@@ -67,8 +74,16 @@ export function guard(root) {
   const onPress = (event) => {
     if (event.shiftKey) event.stopPropagation();
   };
+  root.tabIndex = -1; // it has the focus where what had it is gone
   root.addEventListener("keydown", onKey);
   root.addEventListener("mousedown", onPress);
+}
+
+/** The notebook's cell behind that of `root`; undefined where there is none. */
+function nextCell(root) {
+  let next = root.closest(".jp-Cell")?.nextElementSibling;
+  while (next && !next.classList.contains("jp-Cell")) next = next.nextElementSibling;
+  return next ?? undefined;
 }
 
 const STOPS = "button, [role=button], [role=tab], summary, input[type=range], input[type=radio]";

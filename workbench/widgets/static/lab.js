@@ -54,6 +54,7 @@ export function openLab({ model, el }) {
   const seen = new Map(); // part -> what it was drawn from, so that a form keeps what is typed
   const draw = () => {
     drawn = false;
+    const held = root.contains(document.activeElement);
     for (const part of parts) {
       const from = JSON.stringify([part.inputs(), lab.setup, lab.at, lab.gone]);
       if (seen.get(part) !== from) keepFocus(part.pane, part.draw);
@@ -63,6 +64,8 @@ export function openLab({ model, el }) {
     menu.conclude();
     relink();
     reach();
+    const has = document.activeElement;
+    if (held && (has === document.body || has.disabled)) root.focus({ preventScroll: true });
   };
   const soon = () => {
     // several traits change in one step: draw once

@@ -25,7 +25,7 @@ export function questionCard(lab) {
     const given = found < 0 ? undefined : found;
     const verdict = lab.veiled ? undefined : lab.page?.verdict;
     told.replaceChildren(...outcome(question, given, verdict));
-    open(false);
+    open(Boolean(verdict) && given !== undefined); // the reason is what the answer was for
     card.replaceChildren(
       h(
         "div.wb-asking",
