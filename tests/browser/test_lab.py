@@ -384,6 +384,7 @@ def test_lesson_2_shows_tiles_that_follow_the_slider(lab_page: Page):
     slider.focus()
     lab_page.keyboard.press("ArrowRight")
     expect(lab.locator(".wb-slide output").first).to_have_text("1")
+    expect(slider).to_have_attribute("aria-valuetext", "1 of 0…7")
     expect(lab.locator(".wb-machine .wb-strips")).not_to_have_js_property("innerHTML", before)
     expect(slider).to_be_focused()
     lab.get_by_role("tab", name="memory").click()

@@ -41,6 +41,16 @@ def test_a_quiz_is_answered_once_and_the_player_plays(lab_page: Page):
     shoot(lab_page, "lesson-0")
 
 
+def test_after_an_answer_shift_enter_leads_on(lab_page: Page):
+    quiz = run_cells(lab_page, "00_gpu.ipynb", 4).locator(".wb-quiz").first
+    quiz.get_by_role("button", name="time 4").click()
+    expect(quiz.locator(".wb-quiz-told")).not_to_be_empty()
+    active = "window.jupyterapp.shell.currentWidget.content.activeCellIndex"
+    before = lab_page.evaluate(active)
+    lab_page.keyboard.press("Shift+Enter")
+    lab_page.wait_for_function(f"{active} === {before + 1}")
+
+
 def test_a_word_is_explained_where_it_stands_by_keyboard_too(lab_page: Page):
     panel = run_cells(lab_page, "00_gpu.ipynb", 3)
     word = panel.locator("a[title]", has_text="warp").first

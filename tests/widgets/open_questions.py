@@ -14,7 +14,8 @@ from workbench.lesson import loads_of
 from workbench.lesson.questions import QUESTIONS
 from workbench.schedule import Schedule
 from workbench.widgets import Lab, Question, Verdict
-from workbench.widgets.page import every_choice, every_view
+from workbench.widgets.page import every_view
+from workbench.widgets.view import View
 
 PROGRAM = ("tensorir", "loops", "cuda", "metal", "code")
 
@@ -82,6 +83,18 @@ def answers_of(question: Question, func: PrimFunc, truth: str) -> re.Pattern[str
     words = [truth, rf"{number} now", rf"× {number}\b", rf"x {number}\b"]
     words += [rf"{n}\b" for n in {f"{loads:,}", str(loads)} if loads > 100]
     return re.compile("|".join(rf"(?<![\d,.]){word}" for word in words))
+
+
+def every_choice(made: Mapping[str, Any]) -> Iterator[View]:
+    """The buffers of the who picture, and each slider of the tiling picture at its stops."""
+    for buffer in made["buffers"]:
+        yield View(machine="who", buffer=buffer["name"])
+    for axis in made["axes"]:
+        for stop in axis["stops"]:
+            yield View(machine="tiles", select={axis["key"]: stop["value"]})
+    for level in made["levels"]:
+        if level["select"]:
+            yield View(machine="tiles", select=level["select"])
 
 
 def look_everywhere(lab: Lab) -> None:

@@ -14,9 +14,10 @@ from xml.etree import ElementTree
 import pytest
 
 import workbench as wb
+from tests.widgets.open_questions import every_choice
 from workbench import draw, insight, script
 from workbench.widgets import static_form
-from workbench.widgets.page import Desk, View, every_choice, every_view, page, tree
+from workbench.widgets.page import Desk, View, every_view, page, tree
 from workbench.widgets.texts import python_of
 
 NAMES = [

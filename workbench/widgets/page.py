@@ -330,15 +330,3 @@ def every_view(panes: Mapping[str, Any]) -> Iterable[View]:
         yield View(program=name)
     for name in (*panes["machine"]["first"], *panes["machine"]["rest"]):
         yield View(machine=name)
-
-
-def every_choice(made: Mapping[str, Any]) -> Iterable[View]:
-    """The buffers of the who picture, and each slider of the tiling picture at its stops."""
-    for buffer in made["buffers"]:
-        yield View(machine="who", buffer=buffer["name"])
-    for axis in made["axes"]:
-        for stop in axis["stops"]:
-            yield View(machine="tiles", select={axis["key"]: stop["value"]})
-    for level in made["levels"]:
-        if level["select"]:
-            yield View(machine="tiles", select=level["select"])

@@ -60,13 +60,14 @@ export function guard(root) {
   const onKey = (event) => {
     const chord = event.ctrlKey || event.metaKey;
     const leaves = event.key === "Escape" || (chord && !ON_CELLS.test(event.key));
-    const onward = event.shiftKey && event.key === "Enter" && nextCell(root);
-    if (onward && !event.defaultPrevented) {
+    const enter = event.shiftKey && event.key === "Enter";
+    const next = enter && nextCell(root);
+    if (next) {
       event.preventDefault();
-      onward.focus();
-      onward.scrollIntoView({ block: "nearest" });
+      next.focus();
+      next.scrollIntoView({ block: "nearest" });
     }
-    if (onward || !(leaves || (event.shiftKey && event.key === "Enter"))) event.stopPropagation();
+    if (next || !(leaves || enter)) event.stopPropagation();
     // nor is all the text of the page selected
     if (chord && event.key.toLowerCase() === "a" && !event.target.closest(WRITTEN))
       event.preventDefault();
@@ -116,8 +117,8 @@ export function oneStop(pane) {
   });
   pane.addEventListener("keydown", (event) => {
     const from = event.target.closest(STOPS);
-    if (!from || event.target.closest(TYPES) || event.ctrlKey || event.metaKey || event.altKey)
-      return;
+    const chord = event.ctrlKey || event.metaKey || event.altKey;
+    if (!from || event.target.closest(TYPES) || chord || event.shiftKey) return;
     const sideways = event.key === "ArrowLeft" || event.key === "ArrowRight";
     if (from.type === "range" && (sideways || event.key === "Home" || event.key === "End")) return;
     if (from.getAttribute("role") === "button" && (event.key === "Enter" || event.key === " ")) {
