@@ -321,6 +321,8 @@ def test_a_long_program_shows_its_first_change_and_leads_to_the_next(
         more.click()
         page.wait_for_timeout(100)
     assert not last.evaluate(BELOW)
+    body.evaluate("body => body.scrollTo(0, 0)")
+    expect(more).to_be_visible()  # and nothing moves any more
     body.locator(".wb-text .wb-unfold").click()
     expect(body).to_contain_text("T.Buffer((64, 64)")
     shoot(page, f"frame-long-{scheme}")
