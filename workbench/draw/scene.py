@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import inf
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from workbench.insight import Digit, Point, Region
 
@@ -26,8 +26,7 @@ MONO = ("name", "code")
 Spot: TypeAlias = tuple[float, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(NamedTuple):
     """A number for each selection: base + the sum of factor · digit, not outside low to high.
 
     `terms` pairs digits of axes, mostly all of an axis, with factors.
@@ -44,8 +43,7 @@ class Form:
         return min(max(total, self.low), self.high)
 
 
-@dataclass(frozen=True, slots=True)
-class Stands:
+class Stands(NamedTuple):
     """What a shape stands for: as much of this as it has.
 
     `cells` are a region of `buffer`, which begins at `starts` for other selections; `block` and
@@ -66,8 +64,7 @@ class Stands:
 NOTHING = Stands()
 
 
-@dataclass(frozen=True, slots=True)
-class Rect:
+class Rect(NamedTuple):
     """A rectangle, px from the scene's upper left corner; `round` is the radius of its corners.
 
     `slide` are its edges for other selections: left, top, right, bottom.
@@ -83,8 +80,7 @@ class Rect:
     slide: tuple[Form, Form, Form, Form] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Path:
+class Path(NamedTuple):
     """Straight lines from spot to spot; filled where its role says so."""
 
     lines: tuple[tuple[Spot, ...], ...]
@@ -92,8 +88,7 @@ class Path:
     of: Stands = NOTHING
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(NamedTuple):
     """A line of words whose baseline starts, ends or is centred (`anchor`) at (x, y).
 
     For other selections `slide` is where, and `parts` are the words, with forms for their numbers.
@@ -166,15 +161,15 @@ def _placed(shape: Shape, select: Mapping[str, int]) -> Shape:
     if shape.of.starts:
         pairs = zip(shape.of.starts, shape.of.cells, strict=True)
         cells = tuple((round(start.at(select)), n, step) for start, (_, n, step) in pairs)
-        shape = replace(shape, of=replace(shape.of, cells=cells))
+        shape = shape._replace(of=shape.of._replace(cells=cells))
     if isinstance(shape, Rect) and shape.slide is not None:
         left, top, right, bottom = (edge.at(select) for edge in shape.slide)
-        return replace(shape, x=left, y=top, width=right - left, height=bottom - top)
+        return shape._replace(x=left, y=top, width=right - left, height=bottom - top)
     if isinstance(shape, Words) and shape.parts:
-        shape = replace(shape, label=worded(shape.parts, select))
+        shape = shape._replace(label=worded(shape.parts, select))
     if isinstance(shape, Words) and shape.slide is not None:
         x, y = (form.at(select) for form in shape.slide)
-        return replace(shape, x=x, y=y)
+        return shape._replace(x=x, y=y)
     return shape
 
 
@@ -192,7 +187,7 @@ def sliding(edges: tuple[Form, Form, Form, Form], select: Mapping[str, int], rol
 
 def standing(of: Stands, shapes: Iterable[Shape]) -> list[Shape]:
     """`shapes`, those that stand for nothing else yet standing for `of`."""
-    return [replace(s, of=of) if s.of is NOTHING else s for s in shapes]
+    return [s._replace(of=of) if s.of is NOTHING else s for s in shapes]
 
 
 def path(role: str, *lines: Sequence[Spot]) -> Path:
@@ -233,7 +228,7 @@ def cell_parts(of: Stands) -> list[str | Form]:
     parts: list[str | Form] = []
     for start, (_, count, step) in zip(of.starts, of.cells, strict=True):
         parts += [", "] if parts else []
-        stop = replace(start, base=start.base + (count - 1) * step + 1)
+        stop = start._replace(base=start.base + (count - 1) * step + 1)
         parts += [start] if count == 1 else [start, ":", stop]
         parts += [f":{step}"] if count > 1 and step != 1 else []
     return parts

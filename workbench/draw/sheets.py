@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import lcm
 from typing import NamedTuple
 
@@ -220,10 +220,10 @@ class Sheet:
         """
         shapes = []
         for kind, touch, region in regions(tile):
-            of = replace(stands_for(buffer, touch, region, self.at), loops=loops)
+            of = stands_for(buffer, touch, region, self.at)._replace(loops=loops)
             roles = (role,) if role else (heat(touch.accesses / touch.cells), kind)
             for edges in self._boxes(region, moves_of(touch)):
-                shapes += [replace(sliding(edges, self.at, one), of=of) for one in roles]
+                shapes += [sliding(edges, self.at, one)._replace(of=of) for one in roles]
         return shapes
 
     def label(self, words: str, tile: Tile) -> list[Shape]:

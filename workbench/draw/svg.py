@@ -44,17 +44,22 @@ def tag(name: str, attributes: dict[str, object] | None = None, *children: str) 
 def _group(of: Stands, inside: str) -> str:
     if of == NOTHING:
         return inside
-    about: dict[str, object] = {
-        "data-name": of.buffer or None,
-        "data-cell": f"{of.buffer}[{slices(of.cells)}]" if _still_cell(of) else None,
-        "data-cells": slices(of.cells) or None,
-        "data-block": _point(of.block),
-        "data-thread": _point(of.thread),
-        "data-loops": " ".join(of.loops) or None,
-        "data-statement": of.statement or None,
-    }
-    title = tag("title", None, _escaped(of.told)) if of.told else ""
-    return tag("g", about, inside, title)
+    name, cells = _escaped(of.buffer), slices(of.cells)
+    about = "".join(
+        f' data-{key}="{value}"'
+        for key, value in (
+            ("name", name),
+            ("cell", f"{name}[{cells}]" if _still_cell(of) else ""),
+            ("cells", cells),
+            ("block", _point(of.block)),
+            ("thread", _point(of.thread)),
+            ("loops", _escaped(" ".join(of.loops))),
+            ("statement", _escaped(of.statement)),
+        )
+        if value
+    )
+    title = f"<title>{_escaped(of.told)}</title>" if of.told else ""
+    return f"<g{about}>{inside}{title}</g>"
 
 
 def _still_cell(of: Stands) -> bool:
@@ -62,36 +67,28 @@ def _still_cell(of: Stands) -> bool:
     return bool(of.cells) and not of.starts and all(count == 1 for _, count, _ in of.cells)
 
 
-def _point(point: tuple[int, ...] | None) -> str | None:
-    return None if point is None else ",".join(map(str, point))
+def _point(point: tuple[int, ...] | None) -> str:
+    return ",".join(map(str, point or ()))
 
 
 def _shape(shape: Shape, number: int | None) -> str:
+    slide = "" if number is None else f' data-slide="{number}"'
     match shape:
-        case Words():
-            return _words(shape, number)
+        case Words(label=label, x=x, y=y, role=role, anchor=anchor):
+            where = f'x="{x:.6g}" y="{y:.6g}" text-anchor="{anchor}"'
+            return f'<text {where} class="wb-{role}"{slide}>{_escaped(label)}</text>'
         case Path():
             return _path(shape)
-    box: dict[str, object] = {
-        "x": shape.x, "y": shape.y, "width": shape.width, "height": shape.height,
-        "class": f"wb-{shape.role}", "rx": shape.round or None,
-        "data-slide": number,
-    }  # fmt: skip
-    lines = hatch(shape) if ROLES[shape.role].hatch else None
-    return tag("rect", box) + (_path(lines) if lines else "")
-
-
-def _words(words: Words, number: int | None) -> str:
-    where: dict[str, object] = {
-        "x": words.x, "y": words.y, "text-anchor": words.anchor, "class": f"wb-{words.role}",
-        "data-slide": number,
-    }  # fmt: skip
-    return tag("text", where, _escaped(words.label))
+    x, y, wide, high, role = shape[:5]
+    edges = f'x="{x:.6g}" y="{y:.6g}" width="{wide:.6g}" height="{high:.6g}"'
+    rounded = f' rx="{shape.round:.6g}"' if shape.round else ""
+    lines = _path(hatch(shape)) if ROLES[role].hatch else ""
+    return f'<rect {edges} class="wb-{role}"{rounded}{slide}></rect>{lines}'
 
 
 def _path(path: Path) -> str:
-    lines = ["L".join(f"{_number(x)} {_number(y)}" for x, y in line) for line in path.lines]
-    return tag("path", {"d": "".join(f"M{line}" for line in lines), "class": f"wb-{path.role}"})
+    lines = ["L".join([f"{x:.6g} {y:.6g}" for x, y in line]) for line in path.lines]
+    return f'<path d="M{"M".join(lines)}" class="wb-{path.role}"></path>'
 
 
 def _attribute(value: object) -> str:

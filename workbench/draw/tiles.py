@@ -249,11 +249,11 @@ def _still(scene: Scene) -> Scene:
     """The scene for this selection alone."""
     shapes: list[Shape] = []
     for shape in scene.shapes:
-        shape = replace(shape, of=replace(shape.of, starts=())) if shape.of.starts else shape
+        shape = shape._replace(of=shape.of._replace(starts=())) if shape.of.starts else shape
         if isinstance(shape, Rect):
-            shape = replace(shape, slide=None)
+            shape = shape._replace(slide=None)
         elif isinstance(shape, Words):
-            shape = replace(shape, slide=None, parts=())
+            shape = shape._replace(slide=None, parts=())
         shapes.append(shape)
     return replace(scene, shapes=tuple(shapes), still=True)
 
