@@ -203,8 +203,9 @@ def _parts(parts: Sequence[str | Form], digits: dict[Digit, int]) -> list[Any]:
 
 def _form(form: Form, digits: dict[Digit, int]) -> list[Any]:
     """The form with its digits by number; `digits` gets those that it had not."""
-    terms = [[digits.setdefault(digit, len(digits)), factor] for digit, factor in form.terms]
-    return [form.base, terms, *(n if isfinite(n) else None for n in (form.low, form.high))]
+    base, terms, low, high = form
+    told = [[digits.setdefault(digit, len(digits)), factor] for digit, factor in terms]
+    return [base, told, low if isfinite(low) else None, high if isfinite(high) else None]
 
 
 def picture_html(picture: Mapping[str, Any]) -> str:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 
 from workbench import insight
 from workbench.draw.memory import memory_picture
 from workbench.draw.picture import Picture
 from workbench.draw.tiles import tiles_picture
 from workbench.draw.who import labels_of, who_picture
-from workbench.insight import Memory, Tiles, Who
+from workbench.insight import Memory, Selection, Tiles, Who
 from workbench.ir import PrimFunc, stores
-
-Select = Mapping[str, int | Sequence[int]]
 
 PICTURES = ("who", "memory", "tiles")
 
@@ -22,7 +20,7 @@ def picture_of(
     name: str,
     *,
     buffer: str | None = None,
-    select: Select | None = None,
+    select: Selection | None = None,
     level: str | None = None,
     before: PrimFunc | None = None,
     asked: tuple[int, ...] | None = None,
@@ -69,20 +67,20 @@ class Source:
         """Which buffer lives where."""
         return insight.memory(func)
 
-    def tiles(self, func: PrimFunc, select: Select) -> Tiles:
+    def tiles(self, func: PrimFunc, select: Selection) -> Tiles:
         """What the selection touches."""
         return insight.tiles(func, select)
 
 
 def _tiles(
     func: PrimFunc,
-    select: Select,
+    select: Selection,
     level: str | None,
     before: PrimFunc | None,
-    tiles: Callable[[PrimFunc, Select], Tiles],
+    tiles: Callable[[PrimFunc, Selection], Tiles],
 ) -> Picture:
     """The selection inside its block, its thread; enlarged to what the block has in that step."""
-    axes = tiles(func, select).axes
+    axes = insight.axes(func, select)
     chosen = {a.key: a.selected for a in axes if a.selected is not None}
     roles = {axis.key: axis.role for axis in axes}
     blocks = {k: v for k, v in chosen.items() if roles[k] == "block"}
@@ -93,7 +91,7 @@ def _tiles(
     widest = wider[0] if wider else chosen
     then, always = None, True
     if before is not None:
-        known = {axis.key: axis.extent for axis in tiles(before, {}).axes}
+        known = {axis.key: axis.extent for axis in insight.axes(before)}
         extents = [(axis.extent, known.get(axis.key, 0)) for axis in axes if axis.key in widest]
         always = all(now <= old for now, old in extents) or not all(old for _, old in extents)
         if all(value < known.get(key, 0) for key, value in widest.items()):

@@ -8,15 +8,25 @@ from workbench.insight.occupancy import Limit, Occupancy, occupancy
 from workbench.insight.page import KIND_WORDS, Kind, Point, Region, Table
 from workbench.insight.redundancy import Redundancy, Reuse, redundancy
 from workbench.insight.roofline import Roofline, roofline
-from workbench.insight.tiles import Axis, Digit, Tile, Tiles, Touch, tiles, times_text
+from workbench.insight.tiles import (
+    Axis,
+    Digit,
+    Selection,
+    Tile,
+    Tiles,
+    Touch,
+    axes,
+    tiles,
+    times_text,
+)
 from workbench.insight.turns import SIDES, Turns, loops_of, turns
 from workbench.insight.who import Cell, Group, Idle, Who, who
 
 __all__ = [
-    "KIND_WORDS", "Axis", "BankUse", "BufferUse", "Cell", "Coalescing", "Conflicts", "Counts",
-    "Digit", "Flow", "Group", "Idle", "Kind", "Level", "Limit", "Memory", "Occupancy", "Point",
-    "SIDES", "Redundancy", "Region", "Request", "Reuse", "Roofline", "Table", "Tile", "Tiles",
-    "Touch", "Traffic", "Turns", "Who", "coalescing", "conflicts", "counts", "loops_of", "memory",
-    "occupancy",
-    "redundancy", "roofline", "tiles", "times_text", "turns", "who",
+    "Axis", "BankUse", "BufferUse", "Cell", "Coalescing", "Conflicts", "Counts", "Digit", "Flow",
+    "Group", "Idle", "KIND_WORDS", "Kind", "Level", "Limit", "Memory", "Occupancy", "Point",
+    "Redundancy", "Region", "Request", "Reuse", "Roofline", "SIDES", "Selection", "Table", "Tile",
+    "Tiles", "Touch", "Traffic", "Turns", "Who", "axes", "coalescing", "conflicts", "counts",
+    "loops_of", "memory", "occupancy", "redundancy", "roofline", "tiles", "times_text", "turns",
+    "who",
 ]  # fmt: skip

@@ -106,7 +106,26 @@ class Tiles:
     slides: bool = False
 
 
-def tiles(func: PrimFunc, select: Mapping[str, int | Sequence[int]] | None = None) -> Tiles:
+Selection: TypeAlias = Mapping[str, "int | Sequence[int]"]
+
+
+def axes(func: PrimFunc, select: Selection | None = None) -> tuple[Axis, ...]:
+    """What can be chosen of `func`, and what `select` chooses, with no look at any cell.
+
+    Raises ValueError as `tiles` does.
+    """
+    keys = _parts(func).keys
+    return _axes(keys, _chosen(keys, select or {}))
+
+
+def _axes(keys: Mapping[str, list[Loop]], chosen: Mapping[str, int]) -> tuple[Axis, ...]:
+    return tuple(
+        Axis(key, loops[0].role, max(loop.extent for loop in loops), chosen.get(key))
+        for key, loops in keys.items()
+    )
+
+
+def tiles(func: PrimFunc, select: Selection | None = None) -> Tiles:
     """What the selection touches of each buffer of `func`; what is not selected runs over all.
 
     What stands outside a loop is no part of a selected step of it. `select` maps an axis' key to
@@ -127,10 +146,6 @@ def tiles(func: PrimFunc, select: Mapping[str, int | Sequence[int]] | None = Non
 def _of_selection(func: PrimFunc, parts: _Parts, chosen: Mapping[str, int]) -> Tiles:
     """What the values of the axes in `chosen` touch, looked at cell by cell."""
     found, keys = parts.found, parts.keys
-    axes = tuple(
-        Axis(key, loops[0].role, max(loop.extent for loop in loops), chosen.get(key))
-        for key, loops in keys.items()
-    )
     fixed = {
         loop.var: chosen[key] for key, loops in keys.items() if key in chosen for loop in loops
     }
@@ -151,15 +166,16 @@ def _of_selection(func: PrimFunc, parts: _Parts, chosen: Mapping[str, int]) -> T
     )  # fmt: skip
     slides = _steady(found, keys, chosen) and all(t.moves is not None for t in _all(result))
     slides = slides and all(one.accesses for one in seen.values())
-    caption = _caption(func, axes, result, parts.written)
-    return Tiles(axes, result, caption, _table(result), slides=slides)
+    shown = _axes(keys, chosen)
+    caption = _caption(func, shown, result, parts.written)
+    return Tiles(shown, result, caption, _table(result), slides=slides)
 
 
 def _slid(func: PrimFunc, parts: _Parts, known: Tiles, chosen: Mapping[str, int]) -> Tiles:
     """What other values of the axes chosen in `known` touch: the same cells, moved."""
     at = {axis.key: axis.selected for axis in known.axes if axis.selected is not None}
     moved = {id(touch): _moved_touch(touch, at, chosen) for touch in _all(known.tiles)}
-    axes = tuple(replace(axis, selected=chosen.get(axis.key)) for axis in known.axes)
+    shown = _axes(parts.keys, chosen)
     result = tuple(
         replace(
             tile,
@@ -169,8 +185,8 @@ def _slid(func: PrimFunc, parts: _Parts, known: Tiles, chosen: Mapping[str, int]
         )
         for tile in known.tiles
     )
-    caption = _caption(func, axes, result, parts.written)
-    return replace(known, axes=axes, tiles=result, caption=caption, table=_table(result))
+    caption = _caption(func, shown, result, parts.written)
+    return replace(known, axes=shown, tiles=result, caption=caption, table=_table(result))
 
 
 def _moved_touch(touch: Touch, at: Mapping[str, int], to: Mapping[str, int]) -> Touch:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 from workbench.emulate.kernels.affine import Digit as Part
 from workbench.insight.accesses import Access, accesses
 from workbench.insight.spread import Spread, spread
 from workbench.insight.tiles import Digit, keys_of
-from workbench.ir import PrimFunc, Var
+from workbench.ir import PrimFunc, Var, remembered
 
 SIDES = ("row", "column")
 """What the digits of `Turns` are of: the last two indices of a cell."""
@@ -36,16 +37,24 @@ def turns(func: PrimFunc) -> dict[str, Turns]:
     An index is a sum of multiples of digits. Where each multiple steps over all that the smaller
     ones reach, every digit can be told from the index: it is index // multiple % size.
     """
+    known: dict[Any, dict[str, Turns]] = remembered(func)
+    if "turns" not in known:
+        known["turns"] = _worked_out(func)
+    return known["turns"]
+
+
+def _worked_out(func: PrimFunc) -> dict[str, Turns]:
     last: dict[str, Access] = {}
     for access in accesses(func):
         before = last.get(access.buffer.name)
         if before is None or access.writes or not before.writes:
             last[access.buffer.name] = access
-    return {name: _turns(func, access) for name, access in last.items()
+    loops = loops_of(func)
+    return {name: _turns(func, access, loops) for name, access in last.items()
             if len(access.indices) <= len(SIDES)}  # fmt: skip
 
 
-def _turns(func: PrimFunc, access: Access) -> Turns:
+def _turns(func: PrimFunc, access: Access, loops: Mapping[str, tuple[str, ...]]) -> Turns:
     of = spread(access)
     told = {part: digit for dim in range(len(of.forms)) for part, digit in _told(of, dim)}
     names = _names(func, access)
@@ -54,8 +63,8 @@ def _turns(func: PrimFunc, access: Access) -> Turns:
         parts = [part for part in of.cut.of[var] if part.size > 1]
         if all(part in told for part in parts):
             axes.append((key, tuple((told[part], part.stride) for part in parts)))
-    loops = [loop for name in names.values() for loop in loops_of(func)[name]]
-    return Turns(access.stage, tuple(axes), tuple(loops))
+    around = [loop for name in names.values() for loop in loops[name]]
+    return Turns(access.stage, tuple(axes), tuple(around))
 
 
 def loops_of(func: PrimFunc) -> dict[str, tuple[str, ...]]:

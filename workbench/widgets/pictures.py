@@ -66,7 +66,7 @@ def axes_of(func: PrimFunc) -> list[dict[str, Any]]:
 
 def _axes_of(func: PrimFunc) -> list[dict[str, Any]]:
     try:
-        axes = tiles_of(func, {}).axes
+        axes = insight.axes(func)
     except Fail:
         return []
     roles = [axis.role for axis in axes]
@@ -103,7 +103,7 @@ def _levels_of(func: PrimFunc) -> list[dict[str, Any]]:
     axes = axes_of(func)
     if not axes:
         return []
-    roles = {axis.key: axis.role for axis in tiles_of(func, {}).axes}
+    roles = {axis.key: axis.role for axis in insight.axes(func)}
     first = {role: {key: 0 for key in roles if roles[key] == role} for role in ("block", "thread")}
     kept = any(access.buffer.scope == "local" for access in accesses(func))
     there: dict[str, tuple[dict[str, int] | None, str]] = {
