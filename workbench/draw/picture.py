@@ -144,18 +144,18 @@ def slides(picture: Picture) -> dict[str, Any] | None:
     """
     if not picture.slides:
         return None
-    digits: dict[Digit, int] = {}
+    told = _Told()
     strips = [
         None if strip.still else
-        {str(k): _slide(shape, digits) for k, shape in enumerate(strip.shapes) if moving(shape)}
+        {str(k): _slide(shape, told) for k, shape in enumerate(strip.shapes) if moving(shape)}
         for strip in picture.strips
     ]  # fmt: skip
     return {
         "axes": [list(axis) for axis in picture.slides],
         "strips": strips,
-        "caption": _parts(picture.follow, digits),
-        "table": [[row, column, _parts(parts, digits)] for row, column, parts in picture.cells],
-        "digits": _digits(digits),
+        "caption": told.parts(picture.follow),
+        "table": [[row, column, told.parts(parts)] for row, column, parts in picture.cells],
+        "digits": told.digits,
     }
 
 
@@ -163,49 +163,60 @@ def fields(picture: Picture) -> dict[str, Any] | None:
     """What can be pointed at in each strip, as `scene.js` reads it; None where nothing can."""
     if not any(strip.fields for strip in picture.strips):
         return None
-    digits: dict[Digit, int] = {}
-    strips = [[_field(field, digits) for field in strip.fields] for strip in picture.strips]
-    return {"strips": strips, "digits": _digits(digits)}
+    told = _Told()
+    strips = [[_field(field, told) for field in strip.fields] for strip in picture.strips]
+    return {"strips": strips, "digits": told.digits}
 
 
-def _digits(digits: Mapping[Digit, int]) -> list[list[Any]]:
-    return [[digit.axis, digit.stride, digit.size] for digit in digits]
+class _Told:
+    """Forms with their digits by number: each is told once, for shapes share most of theirs."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Digit, int] = {}
+        self._forms: dict[Form, list[Any]] = {}
+
+    @property
+    def digits(self) -> list[list[Any]]:
+        """The digits that the forms told so far have, in the order of their numbers."""
+        return [[digit.axis, digit.stride, digit.size] for digit in self._numbers]
+
+    def form(self, form: Form) -> list[Any]:
+        """[base, [[digit, factor], …], low, high]."""
+        if form not in self._forms:
+            numbers, (base, terms, low, high) = self._numbers, form
+            told = [[numbers.setdefault(digit, len(numbers)), factor] for digit, factor in terms]
+            ends = (end if isfinite(end) else None for end in (low, high))
+            self._forms[form] = [base, told, *ends]
+        return self._forms[form]
+
+    def parts(self, parts: Sequence[str | Form]) -> list[Any]:
+        """Words as they are, and forms."""
+        return [part if isinstance(part, str) else self.form(part) for part in parts]
 
 
-def _field(field: Field, digits: dict[Digit, int]) -> dict[str, Any]:
+def _field(field: Field, told: _Told) -> dict[str, Any]:
     return {
         "edges": list(field.edges),
-        "row": _form(field.row, digits),
-        "column": _form(field.column, digits),
-        "axes": [[name, _form(form, digits)] for name, form in field.axes],
-        "marks": [[_form(edge, digits) for edge in edges] for edges in field.marks],
-        "told": _parts(field.told, digits),
+        "row": told.form(field.row),
+        "column": told.form(field.column),
+        "axes": [[name, told.form(form)] for name, form in field.axes],
+        "marks": [[told.form(edge) for edge in edges] for edges in field.marks],
+        "told": told.parts(field.told),
         "name": field.of.buffer,
         "statement": field.of.statement,
         "loops": list(field.of.loops),
     }
 
 
-def _slide(shape: Shape, digits: dict[Digit, int]) -> dict[str, Any]:
+def _slide(shape: Shape, told: _Told) -> dict[str, Any]:
     made: dict[str, Any] = {}
     if not isinstance(shape, Path) and shape.slide is not None:
-        made["forms"] = [_form(form, digits) for form in shape.slide]
+        made["forms"] = [told.form(form) for form in shape.slide]
     if isinstance(shape, Words) and shape.parts:
-        made["parts"] = _parts(shape.parts, digits)
+        made["parts"] = told.parts(shape.parts)
     if shape.of.starts:
-        made["cells"] = _parts(cell_parts(shape.of), digits)
+        made["cells"] = told.parts(cell_parts(shape.of))
     return made
-
-
-def _parts(parts: Sequence[str | Form], digits: dict[Digit, int]) -> list[Any]:
-    return [part if isinstance(part, str) else _form(part, digits) for part in parts]
-
-
-def _form(form: Form, digits: dict[Digit, int]) -> list[Any]:
-    """The form with its digits by number; `digits` gets those that it had not."""
-    base, terms, low, high = form
-    told = [[digits.setdefault(digit, len(digits)), factor] for digit, factor in terms]
-    return [base, told, low if isfinite(low) else None, high if isfinite(high) else None]
 
 
 def picture_html(picture: Mapping[str, Any]) -> str:
