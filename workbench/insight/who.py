@@ -266,13 +266,14 @@ def _cells(store: Access, axes: _Axes) -> tuple[Cell, ...]:
     columns = [np.broadcast_to(np.asarray(value(i, env)), full) for i in store.indices]
     for column, size in zip(columns, corner, strict=True):
         keep = keep & (column >= 0) & (column < size)
-    lanes = np.argwhere(keep)
-    found: dict[Point, list[Any]] = {}
-    for lane in lanes.tolist():
-        at, values = tuple(lane), dict(zip(wide, lane, strict=True))
-        everywhere = tuple(values.get(var, 0) for var in order)
-        found.setdefault(tuple(int(c[at]) for c in columns), []).append(everywhere)
-    return tuple(_cell(index, found[index], order, axes) for index in sorted(found))
+    at = [column[keep].tolist() for column in columns]
+    lanes = np.zeros((int(keep.sum()), len(order)), dtype=np.int64)
+    lanes[:, [k for k, var in enumerate(order) if extents[var] > 1]] = np.argwhere(keep)
+    found: dict[Point, list[list[int]]] = {}
+    for k, lane in enumerate(lanes.tolist()):
+        found.setdefault(tuple([column[k] for column in at]), []).append(lane)
+    writers = _Writers(axes, order)
+    return tuple(writers.cell(index, found[index]) for index in sorted(found))
 
 
 def _idle(store: Access, axes: _Axes) -> tuple[tuple[Idle, ...], int]:
@@ -329,31 +330,35 @@ def _few(axes: _Axes) -> dict[Var, int]:
     return extents
 
 
-def _cell(index: Point, lanes: list[Any], order: list[Var], axes: _Axes) -> Cell:
-    """`index` with who writes it last; `lanes` are all that write it."""
-    serial = {v for v in order if v in axes.factors}
-    writes = [dict(zip(order, lane, strict=True)) for lane in lanes]
-    owned = [v for v in order if v in axes.owners]  # other owners write a copy of their own
-    writes = [w for w in writes if all(w[v] == writes[0][v] for v in owned)]
-    last = writes[-1]
+class _Writers:
+    """Who writes a cell, of lanes that each have a value for every variable in `order`."""
 
-    def thread_of(values: Mapping[Var, int]) -> Point:
-        return tuple(values[v] for v in order if v not in serial)
+    def __init__(self, axes: _Axes, order: list[Var]) -> None:
+        self.axes, self.order = axes, order
+        places = list(enumerate(order))
+        self.owned = [k for k, v in places if v in axes.owners]
+        self.bound = [k for k, v in places if v not in axes.factors]
+        self.serial = [(k, axes.factors[v]) for k, v in places if v in axes.factors]
+        zero = dict.fromkeys(order, 0)
+        self.start = axes.time(zero, zero)
+        idle = (loop for loop in axes.idle if loop.role in ("block", "thread"))
+        self.idle = prod(loop.extent for loop in idle if loop.var not in axes.owners)
 
-    own = [_only(w, serial) for w in writes if thread_of(w) == thread_of(last)]
-    times = [axes.time(values, values) for values in own]
-    time = min(t[0] for t in times), max(t[1] for t in times)
-    block, thread = axes.place(last, axes.blocks), axes.place(last, axes.threads)
-    threads = (loop for loop in axes.idle if loop.role in ("block", "thread"))
-    idle = prod(loop.extent for loop in threads if loop.var not in axes.owners)
-    writers = len({thread_of(w) for w in writes}) * idle
-    forms = axes.forms(time, block, thread)
-    label = ", ".join(part[0] for part in forms)
-    return Cell(index, label, time, block, thread, writers, forms)
-
-
-def _only(values: Mapping[Var, int], keys: set[Var]) -> dict[Var, int]:
-    return {v: n for v, n in values.items() if v in keys}
+    def cell(self, index: Point, lanes: list[list[int]]) -> Cell:
+        """`index` with who writes it last; `lanes` are all that write it."""
+        axes, first = self.axes, lanes[0]
+        if self.owned:  # other owners write a copy of their own
+            lanes = [w for w in lanes if all(w[k] == first[k] for k in self.owned)]
+        threads = [[w[k] for k in self.bound] for w in lanes]
+        own = [w for w, thread in zip(lanes, threads, strict=True) if thread == threads[-1]]
+        steps = [sum([w[k] * factor for k, factor in self.serial]) for w in own]
+        time = self.start[0] + min(steps), self.start[1] + max(steps)
+        last = dict(zip(self.order, lanes[-1], strict=True))
+        block, thread = axes.place(last, axes.blocks), axes.place(last, axes.threads)
+        writers = len(set(map(tuple, threads))) * self.idle
+        forms = axes.forms(time, block, thread)
+        label = ", ".join([part[0] for part in forms])
+        return Cell(index, label, time, block, thread, writers, forms)
 
 
 def _groups(store: Access, axes: _Axes) -> tuple[tuple[Group, ...], int]:
