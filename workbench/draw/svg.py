@@ -9,7 +9,17 @@ from itertools import groupby
 from workbench.diag import visible
 from workbench.draw.colours import ROLES
 from workbench.draw.hatch import hatch
-from workbench.draw.scene import NOTHING, Path, Scene, Shape, Stands, Words, moving, slices
+from workbench.draw.scene import (
+    NOTHING,
+    Path,
+    Scene,
+    Shape,
+    Spot,
+    Stands,
+    Words,
+    moving,
+    slices,
+)
 
 
 def svg(scene: Scene, label: str | None = None) -> str:
@@ -26,10 +36,8 @@ def drawn(scene: Scene) -> str:
     Those that slide have a number, by which `slides` tells where to.
     """
     numbered = enumerate(scene.shapes)
-    return "".join(
-        _group(of, "".join(_shape(shape, k if moving(shape) else None) for k, shape in shapes))
-        for of, shapes in groupby(numbered, lambda pair: pair[1].of)
-    )
+    groups = groupby(numbered, lambda pair: pair[1].of)
+    return "".join([_group(of, "".join([_shape(*pair) for pair in pairs])) for of, pairs in groups])
 
 
 def tag(name: str, attributes: dict[str, object] | None = None, *children: str) -> str:
@@ -44,22 +52,29 @@ def tag(name: str, attributes: dict[str, object] | None = None, *children: str) 
 def _group(of: Stands, inside: str) -> str:
     if of == NOTHING:
         return inside
+    about, title = _about(of)
+    return f"<g{about}>{inside}{title}</g>"
+
+
+# Pictures of neighbouring steps and selections have most of their marks in common.
+_MARKS = 1 << 13
+
+
+@lru_cache(_MARKS)
+def _about(of: Stands) -> tuple[str, str]:
+    """The attributes and the title of a group that stands for something."""
     name, cells = _escaped(of.buffer), slices(of.cells)
-    about = "".join(
-        f' data-{key}="{value}"'
-        for key, value in (
-            ("name", name),
-            ("cell", f"{name}[{cells}]" if _still_cell(of) else ""),
-            ("cells", cells),
-            ("block", _point(of.block)),
-            ("thread", _point(of.thread)),
-            ("loops", _escaped(" ".join(of.loops))),
-            ("statement", _escaped(of.statement)),
-        )
-        if value
+    about = (
+        ("name", name),
+        ("cell", f"{name}[{cells}]" if _still_cell(of) else ""),
+        ("cells", cells),
+        ("block", _point(of.block)),
+        ("thread", _point(of.thread)),
+        ("loops", _escaped(" ".join(of.loops))),
+        ("statement", _escaped(of.statement)),
     )
     title = f"<title>{_escaped(of.told)}</title>" if of.told else ""
-    return f"<g{about}>{inside}{title}</g>"
+    return "".join([f' data-{key}="{value}"' for key, value in about if value]), title
 
 
 def _still_cell(of: Stands) -> bool:
@@ -71,24 +86,35 @@ def _point(point: tuple[int, ...] | None) -> str:
     return ",".join(map(str, point or ()))
 
 
-def _shape(shape: Shape, number: int | None) -> str:
-    slide = "" if number is None else f' data-slide="{number}"'
+def _shape(number: int, shape: Shape) -> str:
+    slide = f' data-slide="{number}"' if moving(shape) else ""
     match shape:
-        case Words(label=label, x=x, y=y, role=role, anchor=anchor):
-            where = f'x="{x:.6g}" y="{y:.6g}" text-anchor="{anchor}"'
-            return f'<text {where} class="wb-{role}"{slide}>{_escaped(label)}</text>'
-        case Path():
-            return _path(shape)
-    x, y, wide, high, role = shape[:5]
-    edges = f'x="{x:.6g}" y="{y:.6g}" width="{wide:.6g}" height="{high:.6g}"'
+        case Words(label, x, y, role, anchor):
+            where, words = _words(label, x, y, role, anchor)
+            return f"<text {where}{slide}>{words}</text>"
+        case Path(lines, role):
+            return _path(lines, role)
     rounded = f' rx="{shape.round:.6g}"' if shape.round else ""
-    lines = _path(hatch(shape)) if ROLES[role].hatch else ""
-    return f'<rect {edges} class="wb-{role}"{rounded}{slide}></rect>{lines}'
+    drawn = f"<rect {_rect(*shape[:5])}{rounded}{slide}></rect>"
+    return drawn + _path(*hatch(shape)[:2]) if ROLES[shape.role].hatch else drawn
 
 
-def _path(path: Path) -> str:
-    lines = ["L".join([f"{x:.6g} {y:.6g}" for x, y in line]) for line in path.lines]
-    return f'<path d="M{"M".join(lines)}" class="wb-{path.role}"></path>'
+@lru_cache(_MARKS)
+def _words(label: str, x: float, y: float, role: str, anchor: str) -> tuple[str, str]:
+    where = f'x="{x:.6g}" y="{y:.6g}" text-anchor="{anchor}" class="wb-{role}"'
+    return where, _escaped(label)
+
+
+@lru_cache(_MARKS)
+def _rect(x: float, y: float, wide: float, high: float, role: str) -> str:
+    edges = f'x="{x:.6g}" y="{y:.6g}" width="{wide:.6g}" height="{high:.6g}"'
+    return f'{edges} class="wb-{role}"'
+
+
+@lru_cache(1 << 10)  # mostly grids
+def _path(lines: tuple[tuple[Spot, ...], ...], role: str) -> str:
+    told = ["L".join([f"{x:.6g} {y:.6g}" for x, y in line]) for line in lines]
+    return f'<path d="M{"M".join(told)}" class="wb-{role}"></path>'
 
 
 def _attribute(value: object) -> str:
