@@ -35,21 +35,21 @@ def offline_script() -> str:
 
 def _joined(last: str) -> str:
     """The module `last` behind those that it imports, in one scope: each name is declared once."""
-    needs: dict[str, set[str]] = {}
+    needs: dict[str, list[str]] = {}
     waiting = [last]
     while waiting:
         name = waiting.pop()
         if name not in needs:
             needs[name] = imported(name)
-            waiting += sorted(needs[name])
+            waiting += needs[name]
     return "\n".join(
         _IMPORT.sub("", _read(name)) for name in TopologicalSorter(needs).static_order()
     )
 
 
-def imported(name: str) -> set[str]:
-    """The modules that the module `name` imports."""
-    return set(_IMPORT.findall(_read(name)))
+def imported(name: str) -> list[str]:
+    """The modules that the module `name` imports, in order: two machines join them alike."""
+    return sorted(set(_IMPORT.findall(_read(name))))
 
 
 @cache
