@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import platform
 import subprocess
@@ -11,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import workbench
 from workbench import runtime
@@ -57,12 +59,29 @@ def open_lab(folder: Path, port: int | None, browser: bool, copy_only: bool) -> 
     if find_spec("jupyterlab") is None:
         print("JupyterLab is not installed. Install it: pip install jupyterlab", file=sys.stderr)
         return 1
-    with subprocess.Popen(lab_command(folder, port, browser)) as process:
+    command = lab_command(folder, port, browser)
+    with TemporaryDirectory() as own, subprocess.Popen(command, env=quiet(Path(own))) as process:
         while True:
             try:
                 return process.wait()
             except KeyboardInterrupt:  # for JupyterLab, which asks before it closes
                 continue
+
+
+# JupyterLab asks whether it may fetch news, in a window that stands over the lesson.
+SETTINGS = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false"}}
+
+
+def quiet(own: Path) -> dict[str, str]:
+    """The environment in which JupyterLab begins from our SETTINGS, which are put into `own`.
+
+    As its defaults: what a learner has set counts, and nothing of it is changed.
+    """
+    (own / "labconfig").mkdir()
+    settings = own / "labconfig" / "default_setting_overrides.json"
+    settings.write_text(json.dumps(SETTINGS), encoding="utf-8")
+    others = os.environ.get("JUPYTER_CONFIG_PATH")
+    return os.environ | {"JUPYTER_CONFIG_PATH": os.pathsep.join(filter(None, [str(own), others]))}
 
 
 def _refuse(found: str) -> int:

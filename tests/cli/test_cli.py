@@ -95,8 +95,9 @@ def started(monkeypatch) -> list[list[str]]:
     commands = []
 
     class Process:
-        def __init__(self, command: list[str]):
+        def __init__(self, command: list[str], env: dict[str, str]):
             commands.append(command)
+            assert Path(env["JUPYTER_CONFIG_PATH"].split(os.pathsep)[0], "labconfig").is_dir()
             self.interrupts = [KeyboardInterrupt, KeyboardInterrupt]
 
         def wait(self) -> int:
@@ -118,6 +119,18 @@ def test_lab_runs_until_jupyter_closes_and_gives_its_status(lessons, tmp_path: P
     """Ctrl-C is for JupyterLab to answer."""
     assert cli.main(["lab", "--dir", str(tmp_path / "mine"), "--no-browser"]) == 7
     assert started == [cli.lab_command(tmp_path / "mine", None, browser=False)]
+
+
+def test_jupyterlab_does_not_ask_about_news(tmp_path: Path, monkeypatch):
+    """Unless the learner has set that it does; what others set otherwise stays."""
+    config = pytest.importorskip("jupyterlab_server.settings_utils")
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", "/elsewhere")
+    made = cli.quiet(tmp_path)["JUPYTER_CONFIG_PATH"]
+    assert made == f"{tmp_path}{os.pathsep}/elsewhere"
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", made)
+    found, error = config._get_overrides(str(tmp_path))
+    assert not error
+    assert found["@jupyterlab/apputils-extension:notification"]["fetchNews"] == "false"
 
 
 def test_lab_without_jupyter_says_how_to_get_it(lessons: Path, tmp_path: Path, monkeypatch, capsys):
