@@ -38,12 +38,14 @@ i_0, i_1 = mine.split(i, factors=[None, 250])
 mine.bind(i_1, "threadIdx.x")"""
 
 
-def run_with(page: Page, count: int, cell: str, source: str) -> Locator:
-    """Run the first code cells of lesson 1, one of them with another source, for now."""
-    run_cells(page, "01_vector_add.ipynb", 0)
+def run_with(
+    page: Page, count: int, cell: str, source: str, lesson: str = "01_vector_add.ipynb"
+) -> Locator:
+    """Run the first code cells of a lesson, one of them with another source, for now."""
+    run_cells(page, lesson, 0)
     before = page.evaluate(WRITE, [cell, source])
     try:
-        return run_cells(page, "01_vector_add.ipynb", count)
+        return run_cells(page, lesson, count)
     finally:
         page.evaluate(WRITE, [cell, before])
 
@@ -97,3 +99,29 @@ def test_before_a_class_the_verdict_waits_for_a_key(lab_page: Page):
 
 
 HEIGHT = "(el) => el.getBoundingClientRect().height"
+
+
+def test_before_a_class_quiz_and_player_are_larger_and_a_key_leads_on(lab_page: Page):
+    panel = run_with(lab_page, 4, "imports", LECTURE, "00_gpu.ipynb")
+    quiz, player = panel.locator(".wb-quiz").first, panel.locator(".wb-player").first
+    head = quiz.locator(".wb-quiz-head")
+    before = head.evaluate(HEIGHT)
+    lab_page.keyboard.press("PageDown")  # not the quiz's, while it stands in the notebook
+    quiz.get_by_role("button", name="full screen").click()
+    lab_page.wait_for_function("document.fullscreenElement?.matches('.wb-quiz')")
+    assert head.evaluate(HEIGHT) == pytest.approx(1.5 * before, abs=1)
+    expect(quiz.locator(".wb-quiz-told")).to_be_empty()
+    shoot(lab_page, "lecture-quiz")
+    lab_page.keyboard.press("PageDown")
+    expect(quiz.locator(".wb-quiz-told")).to_contain_text("The program says “time 8”.")
+    shoot(lab_page, "lecture-quiz-told")
+    lab_page.evaluate("document.exitFullscreen()")
+
+    player.get_by_role("button", name="full screen").click()
+    lab_page.wait_for_function("document.fullscreenElement?.matches('.wb-player')")
+    lab_page.keyboard.press("PageDown")
+    expect(player).to_contain_text("Time 1: ")
+    shoot(lab_page, "lecture-player")
+    found = Axe().run(lab_page, context=".wb-player", options=AXE)
+    assert found.violations_count == 0, found.generate_report()
+    lab_page.evaluate("document.exitFullscreen()")

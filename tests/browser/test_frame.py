@@ -199,13 +199,17 @@ sch = wb.Schedule(parse(f"@T.prim_func\\ndef copies({types}):{loops}"))
 sch.cache_write(sch.get_block("C7"), 0, "local")
 wb.lab(sch)
 """
+ASK = "from workbench import lesson\nexercise = lesson.exercise('odd_vector')"
+CHECK = "exercise.check(exercise.schedule())"
+QUIZ = "lesson.quiz('01_end')"
+CODE = (SET_UP, LAB, COPIES, ASK, CHECK, QUIZ)
 LONG = "\n\n".join(f"Paragraph {k}: prose that follows a lab." for k in range(60))
 
 
 def notebook(folder: Path, name: str, *cells: str) -> Path:
     """A notebook of these cells; what is no code of the lab's is Markdown."""
     code, text = nbformat.v4.new_code_cell, nbformat.v4.new_markdown_cell
-    made = [code(c) if c in (SET_UP, LAB, COPIES) else text(c) for c in cells]
+    made = [code(c) if c in CODE else text(c) for c in cells]
     path = folder / f"{name}.ipynb"
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     written = nbformat.v4.new_notebook(cells=made, metadata={"kernelspec": kernel})
@@ -249,6 +253,26 @@ def test_a_lab_that_is_run_by_hand_comes_into_view(page: Page, usual: Server, tm
     page.mouse.wheel(0, 3000)  # the learner goes elsewhere
     page.wait_for_timeout(SETTLED)
     assert labs[0].evaluate(PLACE)["above"] > 0
+
+
+def test_a_verdict_and_a_quiz_are_seen_from_their_first_line(
+    page: Page, usual: Server, tmp_path: Path
+):
+    """The report whole, the quiz, which is taller than the panel, from its top on."""
+    cells = (ASK, LONG, CHECK, LONG, QUIZ, LONG, "The end.")
+    open_notebook(page, usual, notebook(tmp_path, "told", *cells))
+    places = []
+    for _ in range(5):
+        at = shift_enter(page)
+        cell = page.locator(f"{PANEL} .jp-Cell").nth(at)
+        if at in (2, 4):
+            shown = cell.locator(".jp-RenderedHTMLCommon > div:has(script), .wb-quiz").last
+            expect(shown).to_be_visible()
+            page.wait_for_timeout(SETTLED)
+            places.append(shown.evaluate(PLACE))
+    report, quiz = places
+    assert report["above"] <= 0 and report["below"] <= 0, report
+    assert -40 <= quiz["above"] <= 0 < quiz["below"], quiz
 
 
 def test_run_all_a_page_loaded_again_and_a_second_view_are_left_where_they_are(

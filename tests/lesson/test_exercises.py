@@ -495,8 +495,9 @@ def test_an_exercise_that_is_not_there():
 @pytest.mark.parametrize("name", NAMES)
 def test_a_report_is_html_too(name: str):
     exercise = lesson.exercise(name)
-    html = exercise.check(exercise.schedule())._repr_html_()
-    assert "Not yet" in html and "<script" not in html and "`" not in html
+    html, _, script = exercise.check(exercise.schedule())._repr_html_().partition("<script>")
+    assert "Not yet" in html and "`" not in html
+    assert script.count("</script>") == 1 and script.endswith("</script></div>")
 
 
 def test_a_kernel_without_barriers_does_not_hide_those_of_another():

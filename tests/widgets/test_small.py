@@ -18,12 +18,13 @@ FOLDER = Path(small.__file__).parent
 
 def test_every_file_is_part_of_a_view():
     files = {path.name for path in FOLDER.iterdir() if path.suffix in (".js", ".css")}
-    assert files == {"keep.js", "quiz.js", "quiz.css", "player.js", "player.css"}
+    own = {f"{view}.{kind}" for view in ("quiz", "player") for kind in ("js", "css")}
+    assert files == {"view.js", "lecture.css", *own}
 
 
 @pytest.mark.parametrize("name", ["quiz", "player"])
 def test_a_view_is_one_module_and_asks_nothing_of_the_network(name: str, tmp_path: Path):
-    script, style = small.read("keep.js", f"{name}.js"), small.read(f"{name}.css")
+    script, style = small.script(f"{name}.js"), small.style(f"{name}.css")
     assert not re.search(r"https?://|\bfetch\(|\bimport\b|XMLHttpRequest|url\(", script + style)
     assert all("," in used for used in re.findall(r"var\(--jp-[^)]*", style))
     node = shutil.which("node")

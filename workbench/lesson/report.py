@@ -7,6 +7,7 @@ from html import escape
 from typing import Any
 
 from workbench.diag import prose
+from workbench.widgets import static
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,14 @@ class Report(float):
         told += f"<pre>{escape(self.steps)}</pre>" if self.steps else ""
         told += "".join(f"<p>{prose(note)}</p>" for note in self.notes)
         head = f"<p><b>{prose(self.headline)}</b></p>"
-        return f'{head}<ul style="list-style:none">{rows}</ul>{told}'
+        body = f'{head}<ul style="list-style:none">{rows}</ul>{told}'
+        return f"<div>{body}<script>{_arrives()}</script></div>"
+
+
+def _arrives() -> str:
+    """What brings the report into view from its verdict on, in JupyterLab."""
+    run = "const at = document.currentScript?.parentElement;\nif (at) arrive(at);"
+    return f"(() => {{\n{static.reveal_script()}\n{run}\n}})()"
 
 
 def _html(row: Row) -> str:

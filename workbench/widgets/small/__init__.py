@@ -9,11 +9,22 @@ from typing import Any
 import anywidget
 import traitlets
 
+from workbench.widgets import static
+from workbench.widgets.setup import before_a_class
 
-def read(*names: str) -> str:
-    """Files of the browser's part, joined: a widget's code cannot import beside itself."""
-    folder = files(__name__)
-    return "\n".join((folder / name).read_text(encoding="utf-8") for name in names)
+
+def script(name: str) -> str:
+    """The module of a view: a widget's code cannot import beside itself."""
+    return "\n".join((static.reveal_script(), _read("view.js"), _read(name)))
+
+
+def style(name: str) -> str:
+    """The style sheet of a view."""
+    return "\n".join((_read(name), _read("lecture.css"), static.words_style()))
+
+
+def _read(name: str) -> str:
+    return (files(__name__) / name).read_text(encoding="utf-8")
 
 
 class Small(anywidget.AnyWidget):
@@ -24,9 +35,10 @@ class Small(anywidget.AnyWidget):
 
     kind = ""
     own = traitlets.Unicode().tag(sync=True)
+    lecture = traitlets.Bool().tag(sync=True)
 
     def __init__(self, **traits: Any) -> None:
-        super().__init__(own=token_hex(8), **traits)
+        super().__init__(own=token_hex(8), lecture=before_a_class(), **traits)
 
     def inner(self) -> str:
         """It as HTML without a script."""

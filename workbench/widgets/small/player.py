@@ -8,15 +8,14 @@ from typing import Any
 
 import traitlets
 
-from workbench.widgets import static
-from workbench.widgets.small import Small, read
+from workbench.widgets.small import Small, script, style
 
 
 class Player(Small):
     """Plays `frames`, pairs of a picture as SVG and a sentence that says the same."""
 
-    _esm = read("keep.js", "player.js")
-    _css = read("player.css") + static.words_style()
+    _esm = script("player.js")
+    _css = style("player.css")
     kind = "player"
 
     name = traitlets.Unicode().tag(sync=True)

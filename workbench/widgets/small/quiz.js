@@ -13,13 +13,18 @@ function make(kind, attrs = {}, ...kids) {
 const said = (kind, markup) => make(kind, { innerHTML: markup });
 
 function render({ model, el }) {
-  const root = make("section.wb-quiz", { ariaLabel: model.get("heading") });
-  root.dataset.own = model.get("own");
-  root.tabIndex = -1; // it has the focus where the answer that had it can't be pressed any more
-  root.addEventListener("keydown", keep);
+  // it has the focus where the answer that had it can't be pressed any more
+  const root = make("section.wb-quiz", { tabIndex: -1 });
   const parts = model.get("asked").map((item, k) => question(model, item, k));
-  root.append(said("p.wb-quiz-head", model.get("heading")), ...parts.map((part) => part.box));
-  el.append(root);
+  const head = said("p.wb-quiz-head", model.get("heading"));
+  const close = openView(
+    { model, el },
+    root,
+    head.textContent,
+    () => tellNext(model, parts),
+    head,
+    ...parts.map((part) => part.box),
+  );
   const draw = () => {
     const held = root.contains(document.activeElement);
     parts.forEach((part) => part.draw());
@@ -27,7 +32,19 @@ function render({ model, el }) {
   };
   model.on("change:given", draw);
   draw();
-  return () => model.off("change:given", draw);
+  return () => {
+    model.off("change:given", draw);
+    close();
+  };
+}
+
+/** Before a class: the first question without an answer gets "not sure", the last, and is told. */
+function tellNext(model, parts) {
+  const k = model.get("given").findIndex((answer) => !answer);
+  if (k < 0) return;
+  const choice = model.get("asked")[k].choices.length - 1;
+  model.send({ do: "answer", item: k, choice });
+  parts[k].box.scrollIntoView({ block: "start" });
 }
 
 function question(model, item, k) {

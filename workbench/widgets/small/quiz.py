@@ -9,9 +9,8 @@ from typing import Any
 import traitlets
 
 from workbench.diag import Fail, prose
-from workbench.widgets import static
 from workbench.widgets.asked import part
-from workbench.widgets.small import Small, read
+from workbench.widgets.small import Small, script, style
 
 
 class QuizView(Small):
@@ -21,8 +20,8 @@ class QuizView(Small):
     a question and of a choice, and returns all that is given after it. Texts may have `code`.
     """
 
-    _esm = read("keep.js", "quiz.js")
-    _css = read("quiz.css") + static.words_style()
+    _esm = script("quiz.js")
+    _css = style("quiz.css")
     kind = "quiz"
 
     heading = traitlets.Unicode().tag(sync=True)

@@ -33,6 +33,12 @@ def offline_script() -> str:
     return _joined("offline.js")
 
 
+@cache
+def reveal_script() -> str:
+    """What brings an output into view whose cell was run by hand: `arrive`, of its element."""
+    return _joined("reveal.js").replace("\nexport ", "\n")
+
+
 def _joined(last: str) -> str:
     """The module `last` behind those that it imports, in one scope: each name is declared once."""
     needs: dict[str, list[str]] = {}

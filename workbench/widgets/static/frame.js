@@ -1,7 +1,7 @@
 // How large the lab is: as wide as its cell, as tall as the notebook's panel shows whole.
 
 import { h } from "./dom.js";
-import { reveal } from "./reveal.js";
+import { panelOf, reveal } from "./reveal.js";
 
 const SPARE = 32; // px of the panel that the lab leaves free
 const LEAST = 440;
@@ -39,18 +39,6 @@ export function frameLab(root, given) {
     observer.disconnect();
     ruler.remove();
   };
-}
-
-/** The nearest box around `root` that scrolls in place of growing with what is in it, or null. */
-function panelOf(root) {
-  const around = [];
-  for (let el = root.parentElement; el && el !== document.documentElement; el = el.parentElement)
-    if (/auto|scroll/.test(getComputedStyle(el).overflowY)) around.push(el);
-  const before = around.map((el) => el.clientHeight);
-  root.style.height = "20000px";
-  const found = around.find((el, k) => before[k] > 0 && el.clientHeight === before[k]);
-  root.style.height = "";
-  return found ?? null;
 }
 
 /** The button that shows `root` alone, on the whole screen. */

@@ -1,11 +1,14 @@
-// After a cell was run by hand, its lab is brought into view: JupyterLab scrolled to the next
-// cell before there was an output. Nothing else moves the page: a notebook that is run whole or
-// loaded again, and a second view of an output, stay where they are.
+// After a cell was run by hand, its lab, quiz or report is brought into view: JupyterLab scrolled to the
+// next cell before there was an output. Nothing else moves the page: a notebook that is run whole
+// or loaded again, and a second view of an output, stay where they are.
 
 const SETTLES = 500; // ms in which what stands above the lab may still change its height
 const HANDS = ["wheel", "keydown", "pointerdown", "touchstart"];
 
-/** Scroll `panel` until `root` is whole in view, if its cell was run by hand just now. */
+/**
+ * Scroll `panel` until `root` is whole in view, or what is taller from its top on, if its cell was
+ * run by hand just now.
+ */
 export function reveal(root, panel) {
   if (!ranByHand(root)) return;
   const end = performance.now() + SETTLES;
@@ -24,6 +27,30 @@ export function reveal(root, panel) {
     requestAnimationFrame(put);
   };
   requestAnimationFrame(put);
+}
+
+/** Once `root` is laid out, it comes into view as it should. Returns how to wait no longer. */
+export function arrive(root) {
+  const laid = new ResizeObserver(() => {
+    if (!root.clientHeight) return; // not in the page yet, or in a tab that is not shown
+    laid.disconnect();
+    const panel = panelOf(root);
+    if (panel) reveal(root, panel);
+  });
+  laid.observe(root);
+  return () => laid.disconnect();
+}
+
+/** The nearest box around `root` that scrolls in place of growing with what is in it, or null. */
+export function panelOf(root) {
+  const around = [];
+  for (let el = root.parentElement; el && el !== document.documentElement; el = el.parentElement)
+    if (/auto|scroll/.test(getComputedStyle(el).overflowY)) around.push(el);
+  const before = around.map((el) => el.clientHeight);
+  root.style.height = "20000px";
+  const found = around.find((el, k) => before[k] > 0 && el.clientHeight === before[k]);
+  root.style.height = "";
+  return found ?? null;
 }
 
 /**
