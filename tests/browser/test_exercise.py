@@ -53,6 +53,10 @@ def run_with(
 def test_the_steps_of_an_exercise_are_taken_as_code_by_keyboard(lab_page: Page):
     panel = run_with(lab_page, 14, "exercise-start", STEPS)  # to the exercise's lab
     card = panel.get_by_role("region", name="Exercise")
+    goals = card.get_by_role("list", name="goals")
+    expect(goals).to_contain_text("○ not reached: at least 16 blocks")
+    expect(goals.locator(".wb-reached")).to_have_count(0)
+    expect(panel.locator(".wb-lab").last).to_contain_text("idle threads")
     take = card.get_by_role("button", name="take as code")
     take.focus()
     lab_page.keyboard.press("Enter")

@@ -493,6 +493,34 @@ def test_an_exercise_that_is_not_there():
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_a_lab_ticks_the_goals_that_its_program_reaches(name: str):
+    exercise = lesson.exercise(name)
+    mine = exercise.schedule()
+    exercise.solution(mine)
+    lab = wb.lab(mine, task=exercise)
+    ticked = [goal["ok"] for goal in lab.session.page["goals"]]
+    assert ticked == [False] * len(exercise.goals), "not before they are counted"
+    lab.session.ask({"do": "count"})
+    shown = lab.session.page["goals"]
+    assert [(goal["aim"], goal["ok"]) for goal in shown] == [(aim, True) for aim in exercise.aims]
+    assert all(goal["found"] for goal in shown)
+    lab.session.choose({"at": 0})
+    lab.session.ask({"do": "count"})
+    unbound = lab.session.page["goals"]
+    assert not any(goal["ok"] for goal in unbound) and "no loop of" in unbound[0]["found"]
+
+
+def test_idle_threads_are_a_cost_that_can_be_named():
+    exercise = lesson.exercise("odd_vector")
+    mine = exercise.schedule()
+    exercise.solution(mine)
+    lab = wb.lab(mine, costs=["threads in each", "idle threads"])
+    lab.session.ask({"do": "count"})
+    rows = lab.session.page["costs"]["rows"]
+    assert [(row["name"], row["after"]) for row in rows][1] == ("idle threads", "24")
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_report_is_html_too(name: str):
     exercise = lesson.exercise(name)
     html, _, script = exercise.check(exercise.schedule())._repr_html_().partition("<script>")

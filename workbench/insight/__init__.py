@@ -3,6 +3,7 @@
 from workbench.insight.coalescing import Coalescing, Request, coalescing
 from workbench.insight.conflicts import BankUse, Conflicts, conflicts
 from workbench.insight.counts import Counts, Traffic, counts
+from workbench.insight.idle import idle_threads
 from workbench.insight.memory import BufferUse, Flow, Level, Memory, memory
 from workbench.insight.occupancy import Limit, Occupancy, occupancy
 from workbench.insight.page import KIND_WORDS, Kind, Point, Region, Table
@@ -27,6 +28,7 @@ __all__ = [
     "Group", "Idle", "KIND_WORDS", "Kind", "Level", "Limit", "Memory", "Occupancy", "Point",
     "Redundancy", "Region", "Request", "Reuse", "Roofline", "SIDES", "Selection", "Table", "Tile",
     "Tiles", "Touch", "Traffic", "Turns", "Who", "axes", "coalescing", "conflicts", "counts",
+    "idle_threads",
     "loops_of", "memory", "occupancy", "redundancy", "roofline", "tiles", "times_text", "turns",
     "who",
 ]  # fmt: skip

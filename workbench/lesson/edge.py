@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import product
+from collections.abc import Callable
 from math import prod
 
 from workbench import insight
-from workbench.insight.accesses import Access, accesses
 from workbench.insight.cells import executions
+from workbench.insight.idle import global_accesses, storing_threads, threads
 from workbench.insight.names import count_text
-from workbench.ir import Kernel, PrimFunc, Var
+from workbench.ir import PrimFunc
 from workbench.lesson.goals import Measure, counts, kernels
 
 
@@ -21,26 +20,16 @@ def at_most_idle(most: int, why: str) -> Measure:
         total = sum(prod(kernel.grid) * prod(kernel.block) for kernel in kernels(func))
         cells = prod(func.params[-1].shape)
         # where there are far too many, they are not gone through one by one
-        idle = total - (cells if total > cells + most else _storing(func))
+        idle = total - (cells if total > cells + most else storing_threads(kernels(func)))
         there = f"{count_text(total, 'thread')} for {count_text(cells, 'cell')}"
         return total - idle >= cells and idle <= most, f"{there}, {idle} idle"
 
     return Measure(f"a thread for each cell, at most {most} idle", found, why)
 
 
-def _storing(func: PrimFunc) -> int:
-    """How many threads store something to global memory."""
-    return sum(
-        any(executions(store, thread) for store in stores)
-        for kernel in kernels(func)
-        for _, stores in [_global(kernel)]
-        for thread in _threads(kernel)
-    )
-
-
 def idle_threads(func: PrimFunc) -> int:
     """How many threads store nothing to global memory."""
-    return sum(prod(k.grid) * prod(k.block) for k in kernels(func)) - _storing(func)
+    return insight.idle_threads(kernels(func))
 
 
 def fetching_again(func: PrimFunc) -> int:
@@ -48,8 +37,8 @@ def fetching_again(func: PrimFunc) -> int:
     return sum(
         sum(executions(load, thread) for load in loads) > 1
         for kernel in kernels(func)
-        for loads, _ in [_global(kernel)]
-        for thread in _threads(kernel)
+        for loads, _ in [global_accesses(kernel)]
+        for thread in threads(kernel)
         if not any(thread[var] for axis, var in kernel.axes if axis.startswith("block"))
     )
 
@@ -83,26 +72,11 @@ def loads_without_output(func: PrimFunc) -> int:
         executions(load, thread)
         for kernel in kernels(func)
         if not any(buffer.scope == "shared" for buffer in kernel.allocs)
-        for loads, stores in [_global(kernel)]
-        for thread in _threads(kernel)
+        for loads, stores in [global_accesses(kernel)]
+        for thread in threads(kernel)
         if not any(executions(store, thread) for store in stores)
         for load in loads
     )
-
-
-def _global(kernel: Kernel) -> tuple[list[Access], list[Access]]:
-    """The loads and the stores of global memory."""
-    found = [a for a in accesses(kernel) if a.buffer.scope == "global"]
-    return [a for a in found if not a.writes], [a for a in found if a.writes]
-
-
-def _threads(kernel: Kernel) -> Iterator[dict[Var, int]]:
-    """The values of the axes' variables, thread by thread."""
-    variables = dict(kernel.axes)
-    loops = {loop.name: loop for access in accesses(kernel) for loop in access.loops}
-    axes = {var: loops[axis].extent for axis, var in variables.items() if axis in loops}
-    for values in product(*map(range, axes.values())):
-        yield dict(zip(axes, values, strict=True))
 
 
 def _cover(func: PrimFunc) -> str:

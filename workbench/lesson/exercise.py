@@ -19,6 +19,7 @@ from workbench.lesson.report import Report, Row
 from workbench.lesson.solutions import solution
 from workbench.lesson.work import Work, find
 from workbench.schedule import Schedule
+from workbench.widgets.build import build
 from workbench.widgets.page import notes
 from workbench.widgets.taken import as_code
 
@@ -65,7 +66,21 @@ class Exercise:
 
     @property
     def _aims(self) -> list[str]:
-        return [RESULT, *(goal.measure.aim for goal in self.goals)]
+        return [RESULT, *self.aims]
+
+    @property
+    def aims(self) -> list[str]:
+        """The goals beside the right result, which a lab ticks."""
+        return [goal.measure.aim for goal in self.goals]
+
+    def reached(self, func: PrimFunc) -> list[tuple[bool, str]]:
+        """For each of the `aims`, whether the kernels of `func` reach it, and what was found."""
+        try:
+            build(func)
+        except Fail as fail:
+            return [(False, fail.headline)] * len(self.goals)
+        rows = (_row(goal, func) for goal in self.goals)
+        return [(row.ok is True, row.found) for row in rows]
 
     def __str__(self) -> str:
         aims = [f"  · {aim}" for aim in self._aims]

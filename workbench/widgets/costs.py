@@ -25,6 +25,7 @@ COSTS = (
     "shared bytes a block",
     "barriers a block",
 )
+IDLE = "idle threads"  # counted only where it is asked for: one by one, which takes long
 WEIGHT = (*COSTS[2:], *COSTS[:2])  # what a schedule is mostly for comes first
 MOST = 4
 EXACT = "Counts are exact, from the kernels."
@@ -70,19 +71,33 @@ def shared_bytes(built: Built) -> int:
     )
 
 
-def count(func: PrimFunc) -> dict[str, Cost]:
-    """The costs of `func`, counted once. Raises Fail where there is no valid kernel."""
+def count(func: PrimFunc, names: Sequence[str] | None = None) -> dict[str, Cost]:
+    """The costs of `func`, counted once, with `IDLE` where it is among the `names`.
+
+    Raises Fail where there is no valid kernel.
+    """
 
     def make() -> dict[str, Cost]:
         built = build(func)
         return costs_of(insight.counts(built.kernels), threads_in_each(built), shared_bytes(built))
 
-    return memo(func, "costs", make)
+    def idle() -> Cost:
+        number = insight.idle_threads(build(func).kernels)
+        return Cost(f"{number:,}", number)
+
+    found = memo(func, "costs", make)
+    return {**found, IDLE: memo(func, IDLE, idle)} if IDLE in (names or ()) else found
+
+
+def _is_counted(func: PrimFunc, names: Sequence[str] | None) -> bool:
+    if not is_known(func, "costs"):
+        return False
+    return IDLE not in (names or ()) or is_known(func, IDLE) or isinstance(_known(func), Fail)
 
 
 def check_costs(names: Sequence[str] | None) -> None:
     """Raise Fail for a cost that there is not, and for more than a strip has room for."""
-    known(names, COSTS, "cost")
+    known(names, (*COSTS, IDLE), "cost")
     if names is not None and len(names) > MOST:
         raise Fail(
             f"Can't open a lab with {len(names)} costs: its strip has room for {MOST}",
@@ -101,9 +116,9 @@ def strip(
     funcs = [after] if before is None else [before, after]
     if names is not None and not names:
         return _strip([], "")
-    if not all(is_known(func, "costs") for func in funcs):
+    if not all(_is_counted(func, names) for func in funcs):
         return _strip([], "Costs are counted when asked." if slow else "", _wait(slow))
-    found = [_known(func) for func in funcs]
+    found = [_known(func, names) for func in funcs]
     last = found[-1]
     if isinstance(last, Fail):
         return _strip([], f"No costs: there is no kernel yet. {last.headline}")
@@ -132,9 +147,9 @@ def _strip(rows: Sequence[Mapping[str, str]], text: str, waits: str = "") -> dic
     return {"rows": list(rows), "text": text, "waits": waits}
 
 
-def _known(func: PrimFunc) -> dict[str, Cost] | Fail:
+def _known(func: PrimFunc, names: Sequence[str] | None = None) -> dict[str, Cost] | Fail:
     try:
-        return count(func)
+        return count(func, names)
     except Fail as fail:
         return fail
 

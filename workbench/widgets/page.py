@@ -30,7 +30,7 @@ from workbench.widgets.pictures import (
     who_name,
     written,
 )
-from workbench.widgets.question import Question
+from workbench.widgets.question import Question, Task, goals
 from workbench.widgets.taken import lines_of
 from workbench.widgets.text import Lines
 from workbench.widgets.texts import text_pane
@@ -49,6 +49,7 @@ class Desk:
     offered: Sequence[str] | None = None
     given: offers.Given | None = None
     question: Question | None = None
+    task: Task | None = None
     costs: Sequence[str] | None = None
     answers: Mapping[str, str] = field(default_factory=dict)
     results: dict[int, dict[str, Any]] = field(default_factory=dict)
@@ -174,6 +175,7 @@ def page(
         found = _offer(cursor, chosen, desk, view.more)
         made["offers"] = {**made["offers"], chosen: found}
     made["costs"] = shown_costs(desk, node.before, node.func)
+    made["goals"] = goals(desk.task, node.func, judged=not made["costs"]["waits"])  # counted, too
     return made | ran(node, desk)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 from workbench.ir import PrimFunc
 from workbench.schedule.history import History
+from workbench.widgets.memo import memo
 
 NOT_SURE = "not sure"  # the last choice of every question, and as good as any other
 
@@ -47,6 +49,33 @@ class Question:
     judge: Callable[[PrimFunc], Verdict | None]
     todo: str
     cell: tuple[str, tuple[int, ...]] | None = None
+
+
+class Task(Protocol):
+    """What an exercise asks for: its goals, and which of them a program reaches.
+
+    `reached` says for each of the `aims` whether, and what was found there.
+    """
+
+    @property
+    def aims(self) -> Sequence[str]: ...
+
+    def reached(self, func: PrimFunc) -> Sequence[tuple[bool, str]]: ...
+
+
+def asks(task: str | Task | None) -> Task | None:
+    """What of a lab's task has goals: an exercise, and not a line of words."""
+    return None if isinstance(task, str) else task
+
+
+def goals(task: Task | None, func: PrimFunc, judged: bool) -> list[dict[str, Any]]:
+    """Each goal of `task`, whether `func` reaches it, and why; not judged, none is."""
+    if task is None:
+        return []
+    found = memo(func, ("goals", tuple(task.aims)), lambda: task.reached(func)) if judged else ()
+    told = [*found, *[(False, "")] * (len(task.aims) - len(found))]
+    pairs = zip(task.aims, told, strict=True)
+    return [{"aim": aim, "ok": ok, "found": why} for aim, (ok, why) in pairs]
 
 
 def along(question: Question | None, history: History) -> Question | None:

@@ -24,7 +24,7 @@ from workbench.widgets.keeping import Keeping
 from workbench.widgets.offers import Given
 from workbench.widgets.page import Desk, page, ran, said, tree
 from workbench.widgets.pictures import shown_alone
-from workbench.widgets.question import Question, along, decided
+from workbench.widgets.question import Question, Task, along, asks, decided
 from workbench.widgets.run import Progress, Runner
 from workbench.widgets.setup import (
     LABELS,
@@ -87,6 +87,7 @@ class Session:
         arguments: Given | None = None,
         panes: Sequence[str] | None = None,
         question: Question | None = None,
+        task: str | Task | None = None,
         costs: Sequence[str] | None = None,
         height: int | None = None,
         autosave: str | Path | None = None,
@@ -96,17 +97,15 @@ class Session:
         check_height(height)
         check_costs(costs)
         program, machine = split_panes(panes)
-        self.cursor = schedule.fork()
-        self.history = schedule.history
+        self.cursor, self.history = schedule.fork(), schedule.history
         asked = along(question, self.history)
-        if self.history.kept_in is not None:
-            arguments = arguments or {}  # an exercise gives nothing away
-        self.desk = Desk(actions, arguments, asked, costs, self.history.answers)
+        if arguments is None and self.history.kept_in is not None:
+            arguments = {}  # an exercise gives nothing away
+        self.desk = Desk(actions, arguments, asked, asks(task), costs, self.history.answers)
         self.keeping = Keeping(self.cursor, autosave)
         self.state: dict[str, Any] = {}
         self._changed: dict[str, Any] = {}
         self._jobs = jobs
-        here = self.cursor.node
         self._put(
             setup={
                 "own": token_hex(8),  # names the page without a script
@@ -114,19 +113,20 @@ class Session:
                 "panes": {"program": program, "machine": machine},
                 "labels": LABELS,
                 "question": question_data(question),
+                "task": task if isinstance(task, str) else None,
                 "device": device_text(),
                 "lecture": before_a_class(),
                 "height": height,
                 "resume": self.keeping.offer(),
             },
             view={"program": program["first"][0], "machine": machine["first"][0]},
-            at=here.id,
+            at=self.cursor.node.id,
             against=-1,
-            place=steps.useful(self.cursor, self.desk, list(self.desk.places(here.func))),
+            place=steps.useful(self.cursor, self.desk, list(self.desk.places(self.cursor.func))),
             answers=dict(self.history.answers),
             call={},
         )
-        self._say(self.keeping.with_moved(said(here)))
+        self._say(self.keeping.with_moved(said(self.cursor.node)))
         self._show()
 
     # --- what is shown ---------------------------------------------------------------------------
@@ -304,7 +304,7 @@ class Session:
         for func in (before, node.func):
             if func is not None and not self.desk.hides("counts", before, node.func):
                 with suppress(Fail):  # the strip tells why
-                    count(func)
+                    count(func, self.desk.costs)
         self.desk.slow |= perf_counter() - begun > SLOW
         self._show()
 

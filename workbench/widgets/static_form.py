@@ -44,6 +44,7 @@ def still(node: HistoryNode, view: View, state: Mapping[str, Any], note: str) ->
         f"<style>{static.still_style()}{hides}</style>",
         f"<p><b>{prose(state['setup']['title'])}</b></p>",
         *_asked(state["setup"]["question"], state["answers"]),
+        *_task(state["setup"]["task"], page["goals"]),
         *(_program(step, step is node) for step in node.path()),
         *_text(view.program, page, state["lines"]),
         *(f"<p><b>Note:</b> {prose(note)}</p>" for note in page["notes"]),
@@ -67,6 +68,14 @@ def _asked(question: Mapping[str, Any] | None, answers: Mapping[str, str]) -> It
         yield f"<ul>{''.join(f'<li>○ {prose(choice)}</li>' for choice in question['choices'])}</ul>"
     else:
         yield f"<p>{prose(said_of(given))}</p>"
+
+
+def _task(task: str | None, goals: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    if task:
+        yield f"<p><b>Do:</b> {prose(task)}</p>"
+    if goals:
+        told = "".join(f"<li>{'✓' if g['ok'] else '○'} {prose(g['aim'])}</li>" for g in goals)
+        yield f'<ul style="list-style:none">{told}</ul>'
 
 
 def _program(node: HistoryNode, opened: bool) -> str:

@@ -34,7 +34,7 @@ def whole(
         cursor.goto(node)
         if not desk.hides("counts", node.func, node.before):
             with suppress(Fail):  # the strip tells why
-                count(node.func)
+                count(node.func, desk.costs)
         name = page_trait(str(node.id))
         made = page(cursor, view, desk, known.get(name))
         chosen = made["shown"]

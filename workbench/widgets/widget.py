@@ -17,7 +17,7 @@ from workbench.widgets.asked import CHOSEN
 from workbench.widgets.inputs import check_inputs
 from workbench.widgets.jobs import Jobs
 from workbench.widgets.offers import Given
-from workbench.widgets.question import Question
+from workbench.widgets.question import Question, Task
 from workbench.widgets.run import Runner
 from workbench.widgets.session import SHOWN, Session
 from workbench.widgets.view import read_view
@@ -60,6 +60,7 @@ class Lab(anywidget.AnyWidget):
         inputs: Mapping[str, Any] | None = None,
         reference: Callable[..., object] | None = None,
         question: Question | None = None,
+        task: str | Task | None = None,
         costs: Sequence[str] | None = None,
         height: int | None = None,
         autosave: str | Path | None = None,
@@ -73,6 +74,7 @@ class Lab(anywidget.AnyWidget):
             arguments=arguments,
             panes=panes,
             question=question,
+            task=task,
             costs=costs,
             height=height,
             autosave=autosave,
@@ -216,6 +218,7 @@ def lab(
     inputs: Mapping[str, Any] | None = None,
     reference: Callable[..., object] | None = None,
     question: Question | None = None,
+    task: str | Task | None = None,
     costs: Sequence[str] | None = None,
     height: int | None = None,
     autosave: str | Path | None = None,
@@ -229,13 +232,14 @@ def lab(
     possible, and on an exercise's schedule nothing.
     `inputs` (arrays by parameter name) and `reference` (a function that writes the expected
     outputs) are for running; `question` is asked first, and what would answer it is hidden until
-    it is. `costs` names at most four counts of `lesson.compare` to show ("global loads an output"),
-    by default those that matter most to the program. A lab fits the panel of its notebook; where
-    the page does not tell how much of it is seen, as in Colab, it is `height` pixels tall, by
-    default 640. With `autosave`, a path, every step is
-    kept in that file beside what it holds, and a later lab offers to go on from there; on an
-    exercise's schedule that is so without it, too. A file that holds something else is left alone,
-    and another beside it used.
+    it is. `task` says in a line what to do; given an exercise, its goals stand there, ticked as
+    far as the program reaches them. `costs` names at most four counts to show, those of
+    `lesson.compare` ("global loads an output") or "idle threads", by default those that matter most
+    to the program. A lab fits the panel of its notebook; where the page does not tell how much of
+    it is seen, as in Colab, it is `height` pixels tall, by default 640. With `autosave`, a path,
+    every step is kept in that file beside what it holds, and a later lab offers to go on from
+    there; on an exercise's schedule that is so without it, too. A file that holds something else is
+    left alone, and another beside it used.
 
     Raises Fail for an action, an argument, a pane, a cost or an input that there is not, for more
     than four costs, for an array that does not fit its parameter, for a `height` of less than 440,
@@ -251,6 +255,7 @@ def lab(
         inputs=inputs,
         reference=reference,
         question=question,
+        task=task,
         costs=costs,
         height=height,
         autosave=autosave,

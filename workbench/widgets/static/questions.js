@@ -11,15 +11,17 @@ export function questionCard(lab) {
   return { pane: card, draw, inputs };
 
   function inputs() {
-    return [lab.answers, lab.page?.verdict, lab.page?.taken, lab.veiled];
+    return [lab.answers, lab.page?.verdict, lab.page?.taken, lab.page?.goals, lab.veiled];
   }
 
   function draw() {
     const question = lab.question;
     const exercise = !question && typeof lab.page?.taken === "string";
-    card.hidden = !question && !exercise;
-    card.ariaLabel = exercise ? "Exercise" : "Prediction";
+    const { task } = lab.setup;
+    card.hidden = !question && !exercise && !task;
+    card.ariaLabel = question ? "Prediction" : exercise ? "Exercise" : "Task";
     if (exercise) card.replaceChildren(...exerciseCard(lab));
+    else if (task) card.replaceChildren(h("p.wb-ask", {}, ...todo("Do: ", task)));
     if (!question) return;
     const found = question.choices.indexOf(lab.answers[question.name]);
     const given = found < 0 ? undefined : found;
@@ -89,6 +91,12 @@ export function questionCard(lab) {
     }
     const [first, rest] = verdict.told[given];
     const why = [" ", h("b", {}, "Why: "), ...prose(verdict.why)];
-    return [h("b", {}, first), ...prose(rest), ...why];
+    const { task } = lab.setup;
+    const then = task ? [" ", ...todo("Then: ", task)] : [];
+    return [h("b", {}, first), ...prose(rest), ...why, ...then];
   }
+}
+
+function todo(when, task) {
+  return [h("b", {}, when), ...prose(task)];
 }

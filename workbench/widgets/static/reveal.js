@@ -1,6 +1,6 @@
-// After a cell was run by hand, its lab, quiz or report is brought into view: JupyterLab scrolled to the
-// next cell before there was an output. Nothing else moves the page: a notebook that is run whole
-// or loaded again, and a second view of an output, stay where they are.
+// After a cell was run by hand, its lab, quiz or report is brought into view: JupyterLab scrolled
+// to the next cell before there was an output. Nothing else moves the page: a notebook that is run
+// whole or loaded again, and a second view of an output, stay where they are.
 
 const SETTLES = 500; // ms in which what stands above the lab may still change its height
 const HANDS = ["wheel", "keydown", "pointerdown", "touchstart"];

@@ -1,7 +1,7 @@
 // An exercise: the steps that were clicked, as lines for the cell that is handed in.
 
 import { copied } from "./code.js";
-import { h } from "./dom.js";
+import { h, prose, spoken } from "./dom.js";
 
 const THERE =
   "Put them into the cell above this lab, in place of what it holds, and run it: then they are " +
@@ -22,7 +22,12 @@ export function exerciseCard(lab) {
     { disabled: !lines, "aria-haspopup": "dialog", "data-f": "take", onclick: open },
     "take as code",
   );
-  return [h("p.wb-ask", {}, h("b", {}, "Exercise. "), said(lines), take), panel];
+  const { goals = [] } = lab.page;
+  return [
+    h("p.wb-ask", {}, h("b", {}, "Exercise. "), said(lines), take),
+    goals.length ? h("ul.wb-goals", { "aria-label": "goals" }, goals.map(goal)) : "",
+    panel,
+  ];
 
   async function open() {
     area.value = lines;
@@ -33,6 +38,17 @@ export function exerciseCard(lab) {
     area.focus();
     area.select();
   }
+}
+
+/** A goal, ticked where the program that is shown reaches it. */
+function goal({ aim, ok, found }) {
+  return h(
+    `li${ok ? ".wb-reached" : ""}`,
+    { title: spoken(found) },
+    h("b", { "aria-hidden": "true" }, ok ? "✓ " : "○ "),
+    h("span.wb-unseen", {}, ok ? "reached: " : "not reached: "),
+    ...prose(aim),
+  );
 }
 
 function said(lines) {
