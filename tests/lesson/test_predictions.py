@@ -75,7 +75,7 @@ def test_each_wrong_choice_is_told_when_it_would_be_right(name: str, factors: li
     other = [1, 8] if rows == 2 else [2, 4]
     assert verdict.told(first)[1] == (
         f"You said “{first}”; the program says “block {5 // columns}, thread 1”. "
-        f"“{first}” would be right after split(i, {other})."
+        f"“{first}” would be right after `sch.split(i, factors={other})`, with the same binds."
     )
 
 

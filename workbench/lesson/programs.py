@@ -9,12 +9,14 @@ from workbench.ir import PrimFunc
 from workbench.schedule import Schedule
 
 
-def elementwise(length: int, formula: str = "A[vi] + B[vi]", output: str = "C") -> PrimFunc:
+def elementwise(
+    length: int, formula: str = "A[vi] + B[vi]", output: str = "C", name: str = "add"
+) -> PrimFunc:
     """Each cell of the output from those of the inputs in the formula."""
-    names = [name for name in "ABX" if f"{name}[" in formula]
-    params = ", ".join(f'{name}: T.Buffer(({length},), "float32")' for name in (*names, output))
+    inputs = [buffer for buffer in "ABX" if f"{buffer}[" in formula]
+    params = ", ".join(f'{b}: T.Buffer(({length},), "float32")' for b in (*inputs, output))
     return _parsed(
-        f"def add({params}):",
+        f"def {name}({params}):",
         f"    for i in range({length}):",
         f'        with T.block("{output}"):',
         f"            vi = T.axis.spatial({length}, i)",
@@ -39,10 +41,11 @@ def window(outputs: int, width: int, stride: int = 1) -> PrimFunc:
 def product(
     rows: int, columns: int, summed: int, *, term: str = "A[vi, vk] * B[vk, vj]"
 ) -> PrimFunc:
-    """A matrix of sums of `term`; with B[vj, vk] in it, B lies the other way."""
-    b = (columns, summed) if "B[vj" in term else (summed, columns)
+    """A matrix of sums of `term`; with B[vj, vk] in it, rows of A meet rows of B."""
+    by_rows = "B[vj" in term
+    name, b = ("rows_by_rows", (columns, summed)) if by_rows else ("product", (summed, columns))
     return _parsed(
-        f'def product(A: T.Buffer(({rows}, {summed}), "float32"), B: T.Buffer({b}, "float32"),',
+        f'def {name}(A: T.Buffer(({rows}, {summed}), "float32"), B: T.Buffer({b}, "float32"),',
         f'         C: T.Buffer(({rows}, {columns}), "float32")):',
         f"    for i, j, k in T.grid({rows}, {columns}, {summed}):",
         '        with T.block("C"):',

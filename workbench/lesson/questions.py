@@ -48,10 +48,15 @@ def eight(*factors: tuple[int | None, int]) -> Others:
 
     def made() -> Mapping[str, PrimFunc]:
         start = elementwise(8)
-        others = {f"after split(i, {list(f)})": bound(start, f) for f in factors}
+        others = {_after(f): bound(start, f) for f in factors}
         return {**others, "before any loop is bound": start}
 
     return made
+
+
+def _after(factors: tuple[int | None, int | None]) -> str:
+    """The words for lesson 1's steps with another split."""
+    return f"after `sch.split(i, factors={list(factors)})`, with the same binds"
 
 
 def windows() -> Mapping[str, PrimFunc]:
@@ -130,7 +135,7 @@ def thousand() -> Mapping[str, PrimFunc]:
     """Lesson 1's vector of 1024 after other splits."""
     start = elementwise(1024)
     splits: tuple[tuple[int | None, int | None], ...] = ((128, None), (None, 256), (None, 1))
-    return {f"after split(i, {list(f)})": bound(start, f) for f in splits}
+    return {_after(f): bound(start, f) for f in splits}
 
 
 def other_windows() -> Mapping[str, PrimFunc]:

@@ -237,8 +237,9 @@ def end_0() -> Sequence[Item]:
 
 def end_1() -> Sequence[Item]:
     """On splits, binds and edges."""
-    double = elementwise(24, "A[vi] * T.float32(2)", "Y")
-    hundred, thousand = elementwise(100, "A[vi] + X[vi]", "Y"), elementwise(1000, "A[vi]", "Y")
+    double = elementwise(24, "A[vi] * T.float32(2)", "Y", "double")
+    hundred = elementwise(100, "A[vi] + X[vi]", "Y")
+    thousand = elementwise(1000, "A[vi]", "Y", "copy")
     steps = bound(thousand, (None, 96))
     return (
         who_item(double, (6, 4), 13, 6, 8),
@@ -254,13 +255,15 @@ def end_1() -> Sequence[Item]:
             cuda=True,
         ),
         item(
-            "This program is split by [None, 96]; the outer loop is bound to blockIdx.x, the inner "
-            "one to threadIdx.x. How many blocks are there?",
+            "This program gets `sch.split(i, factors=[None, 96])`; the outer loop is bound to "
+            "`blockIdx.x`, the inner one to `threadIdx.x`. How many blocks are there?",
             steps,
             lambda func: f"{blocks(func)} blocks",
             lambda func: f"{sizes(func)}, enough for 1,000; one block less would be too few.",
             {
-                "after a split by [96, None]": bound(thousand, (96, None)),
+                "after `sch.split(i, factors=[96, None])`, with the same binds": bound(
+                    thousand, (96, None)
+                ),
                 **with_threads(thousand, 100, 64),
             },
             seen=thousand,
@@ -270,9 +273,10 @@ def end_1() -> Sequence[Item]:
 
 def begin_2() -> Sequence[Item]:
     """On lesson 1: who does what, and how many there are."""
-    square = elementwise(200, "A[vi] * A[vi]", "Y")
+    difference = elementwise(40, "A[vi] - X[vi]", "Y", "difference")
+    square = elementwise(200, "A[vi] * A[vi]", "Y", "square")
     return (
-        who_item(elementwise(40, "A[vi] - X[vi]", "Y"), (None, 16), 37, 8, 20),
+        who_item(difference, (None, 16), 37, 8, 20),
         item(
             "How many threads does this launch start, in all blocks together?",
             bound(square, (None, 64)),
