@@ -299,6 +299,18 @@ def shared_fetch(name: str) -> list[tuple[str, str, dict[str, str]]]:
 
 
 CLICKS: dict[tuple[str, str], tuple[list[tuple[str, str, dict[str, str]]], str]] = {
+    ("02_window_sum.ipynb", "lab-64"): (
+        [
+            ("i", "split", {"factors": "[None, 64]"}),
+            ("i_0", "bind", {"thread_axis": '"blockIdx.x"'}),
+            ("i_1", "bind", {"thread_axis": '"threadIdx.x"'}),
+            ("C", "cache_read", {"read_buffer_index": '"A"', "storage_scope": '"shared"'}),
+            ("A_shared", "compute_at", {"loop": '"i_1"'}),
+            ("ax0", "split", {"factors": "[None, 64]"}),
+            ("ax0_1", "bind", {"thread_axis": '"threadIdx.x"'}),
+        ],
+        "1,056 times",
+    ),
     ("03_local_blocking.ipynb", "lab-start"): (
         [
             ("i", "bind", {"thread_axis": '"threadIdx.y"'}),
@@ -320,7 +332,9 @@ CLICKS: dict[tuple[str, str], tuple[list[tuple[str, str, dict[str, str]]], str]]
             ("j", "split", {"factors": "[None, 2, 2]"}),
             ("k", "split", {"factors": "[None, 2]"}),
             ("k_1", "unroll", {}),
-            ("i_0", "reorder", {"ordered_loops": '["j_0", "i_1", "j_1", "i_2", "j_2"]'}),
+            ("j_0", "reorder", {"ordered_loops": '["i_1"]'}),
+            ("i_1", "reorder", {"ordered_loops": '["i_2"]'}),
+            ("j_1", "reorder", {"ordered_loops": '["i_2"]'}),
         ],
         "",
     ),
@@ -356,7 +370,7 @@ CLICKS: dict[tuple[str, str], tuple[list[tuple[str, str, dict[str, str]]], str]]
     ("04_shared_blocking.ipynb", "lab-start"): ([], "4 times"),
     ("04_shared_blocking.ipynb", "lab-fetch"): (
         [
-            ("C", "cache_read", {"read_buffer_index": "0", "storage_scope": '"shared"'}),
+            ("C", "cache_read", {"read_buffer_index": '"A"', "storage_scope": '"shared"'}),
             ("A_shared", "compute_at", {"loop": '"k_0"'}),
         ],
         "128 times",
@@ -366,7 +380,7 @@ CLICKS: dict[tuple[str, str], tuple[list[tuple[str, str, dict[str, str]]], str]]
 
 
 @pytest.mark.parametrize(("where", "clicks"), CLICKS.items(), ids=map("/".join, CLICKS))
-def test_the_matmuls_as_a_learner_clicks_them(where, clicks, monkeypatch):
+def test_a_lab_as_a_learner_clicks_it(where, clicks, monkeypatch):
     """Every step that a lab asks for is on offer there, and the last one answers its question."""
     made: list[wb.widgets.Lab] = []
     monkeypatch.setattr(sys.modules["workbench.lesson.begin"], "_begun", WeakValueDictionary())
@@ -379,7 +393,8 @@ def test_the_matmuls_as_a_learner_clicks_them(where, clicks, monkeypatch):
     for name, verb, args in steps:
         here.place = place_of(here, name)
         offers = here.session.page["offers"][here.place]
-        assert verb in [v["name"] for v in offers["verbs"] if v["offered"]], (verb, here.place)
+        (form,) = (v for v in offers["verbs"] if v["offered"] and v["name"] == verb)
+        can_be_sent(form, [sent for _, other, sent in steps if other == verb], args)
         message = {"do": "apply", "verb": verb, "place": here.place, "args": args}
         here._on_message(None, message, None)
         assert "error" not in here.status, here.status
@@ -387,6 +402,16 @@ def test_the_matmuls_as_a_learner_clicks_them(where, clicks, monkeypatch):
         here._on_message(None, {"do": "answer", "name": asked["name"], "choice": 0}, None)
     verdict = here.session.page["verdict"]
     assert (verdict["text"] if verdict else "") == answer
+
+
+def can_be_sent(form: dict, sent: list[dict[str, str]], now: dict[str, str]) -> None:
+    """What a step wants can be chosen in its form; what this holds at first is of such a step."""
+    assert form["verdict"] == "possible", form
+    for field in form["fields"]:
+        if field["kind"] == "choice" and field["name"] in now:
+            assert now[field["name"]] in [o["value"] for o in field["options"]], (form, now)
+        if field["value"]:
+            assert field["value"] in [one.get(field["name"]) for one in sent], (form, sent)
 
 
 def test_lesson_3_has_a_lab_for_each_step_of_its_way():

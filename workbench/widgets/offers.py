@@ -67,7 +67,7 @@ def _verb(said: Said, offered: Sequence[str] | None, given: Given | None) -> dic
     }
     if verdict.possible:
         held = None if given is None else given.get(prim.name, {})
-        fields = [f for f in (_field(p, verdict.choices, held) for p in _asked(prim)) if f]
+        fields = [f for f in (_field(p, verdict.choices, held) for p in asked(prim)) if f]
         made |= {
             "fields": fields,
             "call": call(prim, said.name, {f["name"]: f["value"] for f in fields}),
@@ -81,7 +81,7 @@ def _sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else text + "."
 
 
-def _asked(prim: Primitive) -> list[Param]:
+def asked(prim: Primitive) -> list[Param]:
     """The arguments besides the place; where the place takes many, the others of it too."""
     return [p for p in prim.params if p is not prim.place or p.many]
 
@@ -149,7 +149,7 @@ def call(prim: Primitive, place: str, given: Mapping[str, str | bool]) -> str:
     """The call that a form makes at `place`, as Python writes it; … is still to be typed."""
     written = [
         text if param.many else f"{param.name}={text}"
-        for param in _asked(prim)
+        for param in asked(prim)
         if param.name in given and (text := _written(param, given[param.name]))
     ]
     return f"sch.{prim.name}({', '.join([place, *written])})"
@@ -179,7 +179,7 @@ def arguments(
     """
     rest: list[Any] = []
     named: dict[str, Any] = {}
-    for param in _asked(prim):
+    for param in asked(prim):
         if param.name not in given:
             continue
         if given[param.name] == "" and (param.required or param.many):

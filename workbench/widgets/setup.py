@@ -9,7 +9,7 @@ from typing import Any
 from workbench import runtime
 from workbench.diag import Fail
 from workbench.schedule.primitive import REGISTRY
-from workbench.widgets.offers import Given
+from workbench.widgets.offers import Given, asked
 from workbench.widgets.question import Question
 from workbench.widgets.view import MACHINE_PANES, PROGRAM_PANES
 
@@ -53,7 +53,7 @@ def check_given(arguments: Given | None) -> None:
         )
     known(arguments, REGISTRY, "verb")
     for verb, held in arguments.items():
-        known(held, [param.name for param in REGISTRY[verb].params[1:]], f"argument of {verb}")
+        known(held, [param.name for param in asked(REGISTRY[verb])], f"argument of {verb}")
 
 
 def check_height(height: int | None) -> None:
