@@ -28,7 +28,6 @@ __all__ = [
     "Group", "Idle", "KIND_WORDS", "Kind", "Level", "Limit", "Memory", "Occupancy", "Point",
     "Redundancy", "Region", "Request", "Reuse", "Roofline", "SIDES", "Selection", "Table", "Tile",
     "Tiles", "Touch", "Traffic", "Turns", "Who", "axes", "coalescing", "conflicts", "counts",
-    "idle_threads",
-    "loops_of", "memory", "occupancy", "redundancy", "roofline", "tiles", "times_text", "turns",
-    "who",
+    "idle_threads", "loops_of", "memory", "occupancy", "redundancy", "roofline", "tiles",
+    "times_text", "turns", "who",
 ]  # fmt: skip
