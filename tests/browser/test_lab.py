@@ -378,6 +378,7 @@ def test_lesson_2_shows_tiles_that_follow_the_slider(lab_page: Page):
     lab.scroll_into_view_if_needed()
     answer(lab)
     lab.get_by_role("tab", name="tiles").click()
+    lab.locator(".wb-loops").select_option("blockIdx.x")
     slider = lab.get_by_label("block (blockIdx.x)")
     expect(slider).to_be_visible()
     before = lab.locator(".wb-machine .wb-strips").inner_html()
@@ -473,19 +474,21 @@ def every_pane_of_every_step(root: Locator) -> None:
 def stop_by_stop(root: Locator) -> None:
     """The sliders of a saved page go where there is a picture, one at a time."""
     root.get_by_role("tab", name="tiles").click()
-    thread, block = (
-        root.get_by_label("thread (threadIdx.x)"),
-        root.get_by_label("block (blockIdx.x)"),
-    )
-    thread.press("End")
-    expect(root.locator(".wb-slide output")).to_have_text(["0", "3"])
+    loops, slider = root.locator(".wb-loops"), root.locator(".wb-slide input")
+    options = loops.locator("option")
+    loops.select_option("threadIdx.x")
+    slider.press("End")
+    expect(options).to_have_text(["blockIdx.x = 0", "threadIdx.x = 3"])
     expect(root.locator(".wb-picture figcaption")).to_contain_text("threadIdx.x = 3")
-    block.press("End")
-    expect(root.locator(".wb-slide output")).to_have_text(["1", "3"])
+    loops.select_option("blockIdx.x")
+    slider.press("End")
+    expect(options).to_have_text(["blockIdx.x = 1", "threadIdx.x = 3"])
     expect(root.locator(".wb-picture figcaption")).to_contain_text("threadIdx.x = 3")
-    thread.press("Home")
+    loops.select_option("threadIdx.x")
+    slider.press("Home")
     expect(root.locator(".wb-picture figcaption")).to_contain_text("With blockIdx.x = 1:")
-    block.press("Home")
+    loops.select_option("blockIdx.x")
+    slider.press("Home")
     expect(root.locator(".wb-picture figcaption")).to_contain_text("The whole program")
 
 

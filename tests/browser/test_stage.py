@@ -39,7 +39,15 @@ def spot(pane: Locator, buffer: str, across: float, down: float) -> tuple[float,
 
 
 def outputs(pane: Locator) -> list[str]:
-    return pane.locator(".wb-slide output").all_inner_texts()
+    """Where each loop stands."""
+    told = pane.locator(".wb-loops option").all_text_contents()
+    return [words.partition(" = ")[2] or "all" for words in told]
+
+
+def chosen(pane: Locator, loop: str) -> Locator:
+    """The slider of a loop, which is chosen beside it."""
+    pane.locator(".wb-loops").select_option(loop)
+    return pane.locator(".wb-slide input")
 
 
 def test_a_tile_is_dragged_and_a_cell_pointed_at_in_lesson_4(lab_page: Page):
@@ -91,7 +99,7 @@ def test_a_saved_page_drags_plays_and_points(browser: Browser, tmp_path: Path):
 
     page.mouse.move(*spot(pane, "C", 0.1, 0.1))
     page.mouse.down()
-    page.mouse.move(*spot(pane, "C", 0.99, 0.6), steps=5)
+    page.mouse.move(*spot(pane, "C", 0.99, 0.605), steps=5)
     page.mouse.up()
     assert outputs(pane)[:4] == ["7", "4", "3", "3"]
     expect(pane.locator("figcaption")).to_contain_text(
@@ -99,9 +107,15 @@ def test_a_saved_page_drags_plays_and_points(browser: Browser, tmp_path: Path):
     )
     expect(pane.locator(".wb-told-cell")).to_have_text("C[38, 63] · block (7, 4) · thread (3, 3)")
 
-    pane.get_by_label("block (blockIdx.x)", exact=True).press("Home")  # all of them
+    chosen(pane, "blockIdx.x").press("Home")  # all of them
+    chosen(pane, "blockIdx.y")
     pane.get_by_role("button", name="play: blockIdx.y").click()
-    expect(pane.locator(".wb-slide output").nth(1)).to_have_text("7", timeout=15_000)
+    expect(pane.locator(".wb-slide output")).to_have_text("7", timeout=8_000)
+    pane.get_by_role("button", name="one back: blockIdx.y").click()
+    expect(pane.locator(".wb-slide output")).to_have_text("6")
+    pane.get_by_role("button", name="one on: blockIdx.y").click()
+    expect(pane.locator("figcaption")).to_contain_text("blockIdx.y = 7")
+    expect(pane.get_by_role("button", name="one on: blockIdx.y")).to_be_disabled()
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
         shoot(page, f"saved-tiles-{scheme}")
@@ -119,16 +133,16 @@ def test_a_level_that_does_not_slide_is_shown_for_what_it_was_drawn(
     page = browser.new_page(viewport={"width": 1250, "height": 1500})
     page.goto((tmp_path / "lab.html").as_uri())
     pane = tiles(page.locator(".wb-lab"))
-    pane.get_by_label("block (blockIdx.x)", exact=True).press("End")
-    expect(pane.locator(".wb-slide output").first).to_have_text("3")
+    chosen(pane, "blockIdx.x").press("End")
+    expect(pane.locator(".wb-slide output")).to_have_text("3")
     thread = pane.get_by_role("button", name="thread", exact=True)
     thread.click()
     expect(thread).to_have_attribute("aria-pressed", "true")
     assert outputs(pane)[:3] == ["0", "0", "0"]
-    expect(pane.locator("svg").filter(visible=True)).to_contain_text("thread 0")
+    expect(pane.locator("figcaption")).to_contain_text("threadIdx.x = 0")
     pane.get_by_role("button", name="whole", exact=True).click()
-    pane.get_by_label("block (blockIdx.y)", exact=True).press("End")
-    expect(pane.locator(".wb-slide output").nth(1)).to_have_text("3")
+    chosen(pane, "blockIdx.y").press("End")
+    expect(pane.locator(".wb-slide output")).to_have_text("3")
     page.close()
 
 

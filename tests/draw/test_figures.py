@@ -27,7 +27,8 @@ def test_each_picture_is_a_figure(sch):
     assert any(line.startswith("C[0, 5] is computed by") for line in texts(sch.figure("who")))
     assert "A_shared[0:8" not in texts(sch.figure("who", buffer="A_shared"))
     tiles = texts(sch.figure("tiles", block=(1, 2), thread=3, k_0=4))
-    assert any("block (1, 2)" in line for line in tiles)
+    assert {"whole", "block", "thread"} <= set(tiles), "over the strips"
+    assert any(line.startswith("With blockIdx.x = 1, blockIdx.y = 2") for line in tiles)
 
 
 def test_the_step_before_is_in_it(sch):

@@ -12,6 +12,7 @@ from benchmarks.matmuls import blocking, matmul, naive
 from tests.support.gpu_programs import VECTOR_ADD, add_in_blocks, parsed
 from workbench import draw, insight
 from workbench.draw import Picture
+from workbench.draw.matrix import HIGH, WIDE
 from workbench.draw.scene import Rect, Words, width_of
 from workbench.draw.who import labels_of
 from workbench.insight import Cell, Table, Who
@@ -51,34 +52,43 @@ def test_sixty_four_cells_each_say_when():
     picture = drawn(matmul(8))
     found = cells(picture)
     assert len(found) == 64
-    assert found["C[0, 5]"][1] == ["[0, 5]", "t 40", "–47"]
-    assert found["C[7, 7]"][1] == ["[7, 7]", "t 504", "–511"]
-    assert picture.across == 2 and len(picture.strips) == 16
+    assert found["C[0, 5]"][1] == ["t 40", "–47"]
+    assert found["C[7, 7]"][1] == ["t 504", "–511"]
+    (scene,) = picture.strips
+    assert scene.words[:16] == [*"01234567", *"01234567"], "of columns and rows"
     assert picture.caption == (
         "C[0, 5] is computed in time steps 40 to 47. “t 40–47” stands for time steps 40 to 47."
     )
 
 
 @pytest.mark.parametrize("func", [matmul(8), matmul(5, 3, 4), blocks(2), blocks(4, 1)])
-def test_strips_fit_a_phone_and_a_line_is_a_row(func: PrimFunc):
-    picture = drawn(func)
-    line = picture.strips[: picture.across]
-    assert max(strip.width for strip in line) < PHONE
-    rows = insight.who(func).shape[0]
-    assert len(picture.strips) == rows * picture.across
-    across = sum(strip.width for strip in line)
-    assert f"max-width: {across + 1:g}px" in draw.picture_html(draw.plain(picture))
-    spots, (width, _) = picture.spots()
-    assert len({y for _, y in spots}) == rows and width == across + 12
+def test_a_matrix_is_seen_whole_and_its_words_keep_off_its_frames(func: PrimFunc):
+    who = insight.who(func)
+    (scene,) = draw.who_picture(who, {cell.index: "other" for cell in who.cells}).strips
+    assert scene.width <= WIDE + 1 and scene.height <= HIGH
+    for of, group in groupby(scene.shapes, lambda shape: shape.of):
+        shapes = list(group)
+        for box in (s for s in shapes if isinstance(s, Rect) and of.cells):
+            texts = [s for s in shapes if isinstance(s, Words)]
+            assert texts and all(width_of(s.label, s.role) <= box.width - 6 for s in texts)
+    line = f"max-width: {scene.width + 1:g}px"
+    assert line in draw.picture_html(draw.plain(drawn(func)))
+
+
+def test_large_numbers_of_steps_stand_alone_below_one_clock():
+    sch = wb.Schedule(matmul(8, 8, 32))
+    sch.cache_write(sch.get_block("C"), 0, "local")
+    found = cells(drawn(sch.func))
+    assert found["C[0, 5]"][1] == ["2053"]
 
 
 def test_short_words_are_explained_by_the_cell_of_the_caption():
     picture = drawn(blocks(2))
-    assert cells(picture)["C[0, 5]"][1] == ["[0, 5]", "b 1,0", "th 0,0", "t 37"]
+    assert cells(picture)["C[0, 5]"][1] == ["0,0"]
+    assert "block (x=1, y=0)" in picture.strips[0].words, "over its cells"
     assert picture.caption == (
         "C[0, 5] is computed by block (x=1, y=0), thread (x=0, y=0), at time step 37. "
-        "“b 1,0” stands for block (x=1, y=0); “th 0,0” stands for thread (x=0, y=0); "
-        "“t 37” stands for time step 37."
+        "“0,0” stands for thread (x=0, y=0)."
     )
 
 
@@ -107,15 +117,30 @@ def test_neighbours_among_many_blocks_differ():
 
 def test_gaps_are_where_the_block_changes_and_nowhere_else():
     for func, gaps in ((matmul(8), 0), (blocks(2), 1), (blocks(4, 1), 3)):
-        picture = drawn(func)
-        boxes, at = [], 0.0
-        for strip in picture.strips[: picture.across]:
-            boxes += [at + s.x for s in strip.shapes if isinstance(s, Rect) and s.width == 44]
-            at += strip.width
-        steps = [round(b - a) for a, b in pairwise(boxes)]
-        assert (steps.count(46), steps.count(56)) == (7 - gaps, gaps)
-        high = [strip.height for strip in picture.strips[:: picture.across]]
-        assert high.count(max(high)) == (gaps or 8)
+        (scene,) = drawn(func).strips
+        boxes = [s for s in scene.shapes if isinstance(s, Rect) and s.of.cells]
+        for side in (lambda s: s.x, lambda s: s.y):
+            steps = [round(b - a, 3) for a, b in pairwise(sorted({side(s) for s in boxes}))]
+            assert steps.count(min(steps)) == 7 - gaps and len(steps) == 7
+
+
+def test_gaps_of_a_line_are_where_the_block_changes():
+    picture = drawn(add_in_blocks(3, 6))
+    steps = []
+    for strip in picture.strips:
+        at = [s.x for s in strip.shapes if isinstance(s, Rect) and s.of.cells and s.width > 20]
+        steps += [b - a for a, b in pairwise(at)]
+    assert len(steps) == 4 and len(set(steps)) == 2
+
+
+def test_blocks_that_are_no_rectangles_are_named_in_their_cells():
+    sch = wb.Schedule(matmul(4))
+    i, j, _ = sch.get_loops("C")
+    i_0, i_1 = sch.split(sch.fuse(i, j), [None, 6])
+    sch.bind(i_0, "blockIdx.x")
+    sch.bind(i_1, "threadIdx.x")
+    found = cells(drawn(sch.func))
+    assert found["C[1, 3]"][1] == ["block 1", "thread 1"]
 
 
 def test_threads_that_compute_nothing_are_empty_frames():
@@ -139,7 +164,7 @@ def test_time_is_grey_with_a_clock_and_threads_have_no_hue():
     assert boxes == {"time"}
     strip = drawn(matmul(8)).strips[0]
     clocks = [s for s in strip.shapes if isinstance(s, Rect) and s.role == "clock"]
-    assert len(clocks) == 4, "one a cell"
+    assert len(clocks) == 1, "for all of them"
     sch = wb.Schedule(parsed(VECTOR_ADD.replace("1024", "8")))
     sch.bind("i", "threadIdx.x")
     assert {role for role, _ in cells(drawn(sch.func)).values()} == {"thread"}
@@ -161,17 +186,30 @@ def test_groups_all_use_words_of_one_length():
     words = [s.label for strip in picture.strips for s in strip.shapes if s.role == "strong"]
     assert words[:2] == ["t 0–1919", "t 1920–3839"]
     assert picture.caption.endswith("“t 0–1919” stands for time steps 0 to 1919.")
-    assert picture.strips[1].shapes[0].of.told == "time steps 1920 to 3839: C[1, 0:48]", (
-        "told to who points at it"
-    )
+    told = [s.of.told for s in picture.strips[0].shapes if s.role == "time"]
+    assert told[1] == "time steps 1920 to 3839: C[1, 0:48]", "told to who points at it"
 
 
 def test_blocks_of_a_large_buffer_differ_from_those_beside_them():
     sch = naive(wb.Schedule(matmul(64)), 8)
-    strips = drawn(sch.func).strips[:16]
-    colours = [strip.shapes[0].role for strip in strips]
+    (scene,) = drawn(sch.func).strips
+    colours = [s.role for s in scene.shapes if isinstance(s, Rect) and s.of.thread is None]
+    assert len(colours) == 9
     assert all(a != b for a, b in pairwise(colours))
-    assert all(a != b for a, b in zip(colours, colours[8:], strict=False)), "one above the other"
+    assert all(a != b for a, b in zip(colours, colours[3:], strict=False)), "one above the other"
+
+
+def test_what_is_inside_a_block_stands_below_all_blocks():
+    sch = wb.Schedule(parsed(VECTOR_ADD))
+    i_0, i_1 = sch.split("i", [None, 128])
+    sch.bind(i_0, "blockIdx.x")
+    sch.bind(i_1, "threadIdx.x")
+    (scene,) = drawn(sch.func).strips
+    assert scene.width <= WIDE and scene.height <= HIGH + 1
+    (head,) = (s for s in scene.shapes if isinstance(s, Words) and s.label == "inside block 0:")
+    boxes = [s for s in scene.shapes if isinstance(s, Rect)]
+    assert all((s.y > head.y) == (s.of.thread is not None) for s in boxes)
+    assert all(not (s.y < head.y < s.y + s.height) for s in boxes)
 
 
 def test_what_fits_in_no_way_is_left_out():

@@ -121,7 +121,8 @@ def test_tiles_follow_the_sliders_and_stay_inside_their_range():
     assert "tiles:blockIdx.x=7" in made["pictures"]
     both = View(machine="tiles", select={"blockIdx.x": 1, "threadIdx.x": 5})
     made = page(sch, both, desk, made)
-    assert "thread 5" in made["pictures"]["tiles:blockIdx.x=1,threadIdx.x=5"]["strips"][0]
+    picture = made["pictures"]["tiles:blockIdx.x=1,threadIdx.x=5"]
+    assert "blockIdx.x = 1, threadIdx.x = 5:" in picture["caption"]
     made = page(sch, View(machine="tiles", select={"blockIdx.x": -1}), desk, made)
     assert "The whole program" in made["pictures"]["tiles:"]["caption"]
     axes = {axis["key"]: (axis["extent"], axis["start"], axis["main"]) for axis in made["axes"]}

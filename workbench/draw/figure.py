@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.draw.colours import LIGHT, ROLES, WORDS, Look, Mix
 from workbench.draw.hatch import hatch
-from workbench.draw.picture import MARGIN, Picture
+from workbench.draw.picture import MARGIN, Picture, heads
 from workbench.draw.scene import FONT, MONO, Path, Rect, Scene, Words
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ def figure(picture: Picture) -> Figure:
     axes.set_axis_off()
     for scene, (x, y) in zip(picture.strips, spots, strict=True):
         _draw(axes, scene, x, y)
+    for words in heads(picture):
+        _write(axes, words, 0, 0, 0)
     for k, line in enumerate(caption):
         _write(axes, Words(line, MARGIN, bottom + LINE * (k + 0.75), anchor="start"), 0, 0, 0)
     return made

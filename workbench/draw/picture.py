@@ -30,6 +30,7 @@ from workbench.insight import KIND_WORDS, Digit, Table
 Parts: TypeAlias = tuple[str | Form, ...]
 
 MARGIN = 6.0  # px around the strips and between their lines
+HEAD = 18.0  # px of the name of a level over its strip
 # In a cell, which is narrow: a number with its sign and unit, "12/8", "H200"; not in "&#x27;".
 _NUMBER = re.compile(
     r"(?<![\w#])(?:[-+−]|× )?[A-Z]?\d(?:[\w.,:/]*\w)?%?(?:\N{NO-BREAK SPACE}[\w/]+)?"
@@ -65,17 +66,23 @@ class Picture:
             return ""
         return f"max-width: {sum(strip.width for strip in self.strips[: self.across]) + 1:g}px"
 
+    @property
+    def heads(self) -> list[str]:
+        """What stands over each strip where they are levels of one thing and more than one."""
+        return list(self.levels) if len(self.levels) > 1 else []
+
     def spots(self) -> tuple[list[tuple[float, float]], tuple[float, float]]:
         """Where each strip stands, the lines below each other; and the size of it all."""
         spots, wide, y = [], 0.0, MARGIN
+        head = HEAD if self.heads else 0.0
         for start in range(0, len(self.strips), self.across or 1):
             line = self.strips[start : start + (self.across or 1)]
             x = MARGIN
             for strip in line:
-                spots.append((x, y))
+                spots.append((x, y + head))
                 x += strip.width
             wide = max(wide, x + MARGIN)
-            y += max(strip.height for strip in line) + (0 if self.across else MARGIN)
+            y += head + max(strip.height for strip in line) + (0 if self.across else MARGIN)
         return spots, (wide, y + (MARGIN if self.across else 0))
 
     def caption_lines(self, width: float) -> list[str]:
@@ -232,6 +239,13 @@ def picture_html(picture: Mapping[str, Any]) -> str:
     )
 
 
+def heads(picture: Picture) -> list[Words]:
+    """The names of its levels, each over its strip."""
+    spots, _ = picture.spots()
+    return [Words(name, x + MARGIN, y - 5, "strong", "start")
+            for name, (x, y) in zip(picture.heads, spots, strict=False)]  # fmt: skip
+
+
 STYLE = (
     f"text {{ font: {FONT}px system-ui, sans-serif }}\n"
     ".wb-name, .wb-code { font-family: ui-monospace, monospace }\n"
@@ -246,6 +260,8 @@ def standalone_svg(picture: Picture, title: str) -> str:
         tag("g", {"transform": f"translate({x:g} {y:g})"}, drawn(strip))
         for strip, (x, y) in zip(picture.strips, spots, strict=True)
     ]
+    for words in heads(picture):
+        parts.append(drawn(Scene(width, height, (words,))))
     ground = tag("rect", {"width": width, "height": height, "class": "wb-ground"})
     size = {"width": width, "height": height, "viewBox": f"0 0 {width:g} {height:g}"}
     about = {"xmlns": "http://www.w3.org/2000/svg", "role": "img", "aria-label": title}

@@ -20,9 +20,8 @@ from workbench.draw.scene import (
 )
 from workbench.insight import Digit, Region, Tile, Tiles, Touch
 
-WIDTH, LEFT = 330.0, 6.0  # px of a strip, and where it begins
-SIDE = 140.0  # px; the longest side of a sheet of a product
-BAR, LONG = 24.0, 318.0  # px; the height of a row of cells, and the longest side of a lone sheet
+WIDTH, LEFT = 332.0, 6.0  # px of a strip, and where it begins; a phone shows that
+BAR, LONG = 24.0, 320.0  # px; the height of a row of cells, and the longest side of a lone sheet
 LEAST = 8.0  # px; the shortest side of a sheet, where true proportions would have less
 SEEN = 6.0  # px; nothing is drawn smaller, and what is smaller at a deeper level not at all
 APART = 3.0  # px; cells closer than that are drawn as one box
@@ -76,10 +75,14 @@ class Trio:
 
 
 def trio_of(tiles: Tiles) -> Trio | None:
-    """The factors and the result of a matrix product among the parameters; None without one."""
+    """The factors and the result of a matrix product in global memory; None without one.
+
+    While nothing is bound, they may be copies: these are as large as what they are copied from.
+    """
     if not any(axis.role == "reduce" for axis in tiles.axes):
         return None
-    sheets = [t for t in tiles.tiles if len(t.shape) == 2 and t.scope == "global" and t.moved]
+    sheets = [t for t in tiles.tiles if len(t.shape) == 2 and t.moved
+              and (t.scope == "global" or not is_bound(tiles))]  # fmt: skip
     for result in sheets:
         for left in sheets:
             for top in sheets:
@@ -90,6 +93,11 @@ def trio_of(tiles: Tiles) -> Trio | None:
                 ):
                     return Trio(left, top, result)
     return None
+
+
+def is_bound(tiles: Tiles) -> bool:
+    """Whether blocks or threads run the program: else all of it is what one of them does."""
+    return any(axis.role in ("block", "thread") for axis in tiles.axes)
 
 
 def _together(a: Tile, dim_a: int, b: Tile, dim_b: int) -> bool:

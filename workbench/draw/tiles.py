@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from workbench.draw.colours import times_each
-from workbench.draw.fields import Placed, fields_of, point_parts
+from workbench.draw.fields import Placed, fields_of
 from workbench.draw.picture import Parts, Picture
 from workbench.draw.scene import (
     Form,
@@ -19,7 +20,6 @@ from workbench.draw.scene import (
     fit,
     standing,
     width_of,
-    worded,
 )
 from workbench.draw.sheets import (
     ARROWS,
@@ -27,7 +27,6 @@ from workbench.draw.sheets import (
     LEAST,
     LEFT,
     LONG,
-    SIDE,
     TITLE,
     WIDTH,
     Frame,
@@ -37,6 +36,7 @@ from workbench.draw.sheets import (
     Trio,
     copies,
     frame_of,
+    is_bound,
     regions,
     stands_for,
     steady,
@@ -46,6 +46,11 @@ from workbench.draw.sheets import (
 from workbench.insight import Axis, Digit, Tile, Tiles, Touch, Turns
 
 LINE = 16.0
+HIGH = 288.0  # px of a strip: a pane of a small lab shows that whole, below its sliders
+SIDES = (140.0, 124.0, 110.0, 98.0, 88.0, 78.0, 70.0, 62.0)  # px; the longest sides of a sheet
+LEGEND = 20.0  # px of its line
+CORNER = (78.0, 4 * LINE)  # px that it takes in a corner
+Line: TypeAlias = tuple[str, str, str]  # words below the sheets, their role, a buffer
 GUTTER = 18.0  # px between the sheets of a product
 DONE = {"read": "read", "write": "written"}
 LEVELS = ("whole", "block", "thread", "registers")
@@ -82,7 +87,7 @@ def tiles_picture(
     slides = slides and (before is None or _differs_alike(before, levels))
     steadily = [slides and steady(view.enlarged) for view in shown]
     strips = tuple(
-        _strip(view, views) if moves else _still(_strip(view, views))
+        _strip(view) if moves else _still(_strip(view))
         for view, moves in zip(shown, steadily, strict=True)
     )
     axes = tuple((a.key, a.extent) for a in _chosen(tiles))
@@ -160,10 +165,14 @@ class _View:
     before: Tiles | None = None
 
     @property
+    def drawn(self) -> tuple[Tile, ...]:
+        """The buffers that have a sheet, those of a product first."""
+        return (*(self.trio.tiles if self.trio else ()), *self.alone)
+
+    @property
     def enlarged(self) -> list[Tile]:
         """What its frames are around."""
-        drawn = (*(self.trio.tiles if self.trio else ()), *self.alone)
-        found = [self.near.tile(tile.buffer) for tile in drawn] if self.near else []
+        found = [self.near.tile(tile.buffer) for tile in self.drawn] if self.near else []
         return [tile for tile in found if tile is not None]
 
 
@@ -181,8 +190,7 @@ def _views(
     inner = levels[-1].tiles
     names = levels_of(inner)
     trio = trio_of(inner)
-    bound = any(axis.role in ("block", "thread") for axis in inner.axes)
-    far = [t for t in inner.tiles if t.scope == "global" or not bound]
+    far = [t for t in inner.tiles if t.scope == "global" or not is_bound(inner)]
     made = [_View("whole", None, tuple(levels), trio, _others(far, trio), about, before)]
     for name in names[1:]:
         near = Level("block", around) if name == "block" else Level("thread", inner)
@@ -221,28 +229,35 @@ def _chosen(tiles: Tiles) -> list[Axis]:
     return [axis for axis in tiles.axes if axis.selected is not None]
 
 
-def _strip(view: _View, views: Sequence[_View]) -> Scene:
-    inner = views[0].levels[-1].tiles
-    shapes, y = _crumbs(view, [v.level for v in views], inner)
-    legend, y = _legend(y)
-    shapes += legend
-    placed: list[Placed] = []
+def _strip(view: _View) -> Scene:
+    """The view in sheets as large as leave it low enough to be seen without a scroll."""
+    said = [(*line, tile.buffer) for tile in view.drawn for line in _words(view, tile)]
+    plan, lines = _fitting(view, said)
+    shapes = _legend(plan.corner)
     if view.trio is not None:
-        drawn, sheets, y = _product(view, view.trio, y)
-        shapes += drawn
-        placed += sheets
-        for tile in view.trio.tiles:
-            words, y = _words(view, tile, y)
-            shapes += words
-        y += 6
-    for tile in view.alone:
-        drawn, sheet, y = _lone(view, tile, y)
-        shapes += drawn
-        placed.append(sheet)
-        words, y = _words(view, tile, y)
-        shapes += words
+        shapes += _corridors(view, view.trio, plan.placed[:3])
+    for one in plan.placed:
+        shapes += _sheet(view, one)
+    shapes += [
+        Words(fit(words, WIDTH - 8), LEFT, plan.bottom + 12 + LINE * k, kind, "start", Stands(name))
+        for k, (words, kind, name) in enumerate(lines)
+    ]
     about = view.about
-    return Scene(WIDTH, y + 4, tuple(shapes), fields_of(placed, about.turns, about.axes))
+    fields = fields_of([one.placed for one in plan.placed], about.turns, about.axes)
+    return Scene(WIDTH, plan.bottom + LINE * len(lines) + 4, tuple(shapes), fields)
+
+
+def _fitting(view: _View, lines: list[Line]) -> tuple[_Plan, list[Line]]:
+    """The largest sheets that fit with the lines below them; without these, where none do.
+
+    What they say the caption and the table say, too.
+    """
+    for said in (lines, []):
+        for side in SIDES:
+            plan = _plan(view, side)
+            if plan.bottom + LINE * len(said) <= HIGH:
+                return plan, said
+    return plan, []
 
 
 def _still(scene: Scene) -> Scene:
@@ -258,84 +273,112 @@ def _still(scene: Scene) -> Scene:
     return replace(scene, shapes=tuple(shapes), still=True)
 
 
-def _crumbs(view: _View, names: Sequence[str], inner: Tiles) -> tuple[list[Shape], float]:
-    """The levels in a line, each with what is chosen of it; the one that is shown stands out."""
-    at = Level("", inner).select
-    said: list[tuple[str, list[str | Form]]] = []
-    for name in names:
-        role = "thread" if name == "registers" else name
-        axes = [axis for axis in _chosen(inner) if axis.role == role and name != "registers"]
-        said.append((name, [name, *point_parts([_value(axis) for axis in axes])]))
-    steps = [axis for axis in _chosen(inner) if axis.role not in ("block", "thread")]
-    shapes: list[Shape] = []
-    x, y = LEFT, 14.0
-    for name, parts in said:
-        first = not shapes
-        full: tuple[str | Form, ...] = (*(() if first else ("› ",)), *parts)
-        role = "strong" if name == view.level else "muted"
-        wide = width_of(worded(full, _last(inner)), role) + 6
-        if x + wide > WIDTH:
-            x, y = LEFT, y + LINE
-        shapes.append(_told(full, x, y, role, at))
-        x += wide
-    for axis in steps:
-        full = (f"{axis.key} = ", _value(axis))
-        wide = width_of(worded(full, _last(inner))) + 10
-        if x + wide > WIDTH:
-            x, y = LEFT, y + LINE
-        shapes.append(_told(full, x + 4, y, "words", at))
-        x += wide
-    return shapes, y + 8
-
-
 def _value(axis: Axis) -> Form:
     return Form(0, ((Digit(axis.key, 1, axis.extent), 1),))
 
 
-def _last(tiles: Tiles) -> dict[str, int]:
-    """The selection whose numbers are the widest: words must fit for all."""
-    return {axis.key: axis.extent - 1 for axis in tiles.axes}
-
-
-def _told(parts: Sequence[str | Form], x: float, y: float, role: str, at: dict[str, int]) -> Words:
-    fixed = all(isinstance(part, str) for part in parts)
-    return Words(worded(parts, at), x, y, role, "start", parts=() if fixed else tuple(parts))
-
-
-def _legend(y: float) -> tuple[list[Shape], float]:
-    """How reads and writes are drawn, and that the fill is how often."""
+def _legend(corner: bool) -> list[Shape]:
+    """How reads and writes are drawn, and that the fill is how often; in a corner, or in a line."""
     shapes: list[Shape] = []
-    x = LEFT
+    x, y = LEFT, 0.0
     for role, label in (("read", "↗ reads"), ("write", "↘ writes"), ("both", "both")):
         shapes += [Rect(x + 1, y + 1, 18, 10, role), Words(label, x + 24, y + 10, anchor="start")]
-        x += 30 + width_of(label)
+        x, y = (x, y + LINE) if corner else (x + 30 + width_of(label), y)
     shapes += [Rect(x + 8 * k, y + 1, 8, 10, f"heat-{3 * k}") for k in range(3)]
-    shapes.append(Words("× times", x + 29, y + 10, anchor="start"))
-    return shapes, y + 20
+    return [*shapes, Words("× times", x + 29, y + 10, anchor="start")]
 
 
-def _product(view: _View, trio: Trio, y: float) -> tuple[list[Shape], list[Placed], float]:
-    """The three sheets in true proportions, shared dimensions in line, and where they end."""
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A buffer's sheet in a strip, with what stands above it from `left` on."""
+
+    tile: Tile
+    placed: Placed
+    title: str
+    left: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """Where all sheets of a strip stand, those of a product first, and where they end.
+
+    `corner` says that the legend has room beside the sheets of a product.
+    """
+
+    placed: tuple[_Place, ...]
+    bottom: float
+    corner: bool = False
+
+
+def _plan(view: _View, side: float) -> _Plan:
+    """The sheets, none of them higher than `side`; a product's three are not wider either.
+
+    What stands alone goes beside the product while there is room, then below it, side by side.
+    """
+    first = _product(view, view.trio, side) if view.trio else _Plan((), LEGEND)
+    placed, right, beside = [*first.placed], _right(first), 0.0
+    x, y, low = LEFT, first.bottom, first.bottom
+    for tile in view.alone:
+        wide, high = _size(_frame(view, tile), side)
+        title = _title(view, tile)
+        room, tall = max(wide, width_of(title, "strong")), TITLE + high + 4
+        if right + room <= WIDTH and beside + tall <= first.bottom:
+            placed.append(_alone(view, tile, right, beside + TITLE, side))
+            beside += tall
+            continue
+        if x > LEFT and x + room > WIDTH:
+            x, y = LEFT, low
+        placed.append(_alone(view, tile, x, y + TITLE, side))
+        x, low = x + room + GUTTER, max(low, y + tall)
+    return _Plan(tuple(placed), low, first.corner)
+
+
+def _right(plan: _Plan) -> float:
+    """Where there is room beside the sheets of a product."""
+    ends = [one.left + width_of(one.title, "strong") for one in plan.placed]
+    ends += [one.placed.sheet.x + one.placed.sheet.width for one in plan.placed]
+    return max(ends, default=WIDTH) + GUTTER
+
+
+def _size(frame: Frame, side: float) -> tuple[float, float]:
+    """Width and height of a sheet in true proportions; a row of cells is a bar."""
+    rows, columns = (span.cells for span in frame)
+    scale = min(LONG / columns, side / rows) if rows > 1 else LONG / columns
+    return max(columns * scale, LEAST), max(rows * scale, LEAST) if rows > 1 else BAR
+
+
+def _alone(view: _View, tile: Tile, x: float, y: float, side: float) -> _Place:
+    frame, name = _frame(view, tile), tile.buffer
+    sheet = Sheet(x, y, *_size(frame, side), frame, _at(view))
+    sides = f"row of {name}", f"column of {name}"
+    return _Place(tile, Placed(name, len(tile.shape), sheet, sides), _title(view, tile), x)
+
+
+def _product(view: _View, trio: Trio, side: float) -> _Plan:
+    """The three sheets in true proportions, shared dimensions in line."""
     m, n, k = _spans(view, trio)
-    scale = SIDE / max(m.cells, n.cells, k.cells)
+    scale = side / max(m.cells, n.cells, k.cells)
     high, wide, deep = (max(span.cells * scale, LEAST) for span in (m, n, k))
-    named = [_title(view, tile) for tile in trio.tiles]
-    x1 = LEFT + max(deep, width_of(named[0], "strong")) + GUTTER
-    y1 = y + TITLE + deep + 8 + TITLE
+    titles = [_title(view, tile) for tile in trio.tiles]
+    aside = max(deep, width_of(titles[0], "strong"))
+    corner = aside >= CORNER[0] and TITLE + deep >= CORNER[1]
+    y = 0.0 if corner else LEGEND
+    x1, y1 = LEFT + aside + GUTTER, y + TITLE + deep + 6 + TITLE
     at = _at(view)
-    places = (
+    sheets = (
         Sheet(x1 - GUTTER - deep, y1, deep, high, (m, k), at),
         Sheet(x1, y + TITLE, wide, deep, (k, n), at),
         Sheet(x1, y1, wide, high, (m, n), at),
     )
-    shapes = _corridors(view, trio, places)
-    for tile, sheet, title in zip(trio.tiles, places, named, strict=True):
-        aside = sheet.width - width_of(title, "strong") if sheet is places[0] else 0.0
-        shapes += _sheet(view, tile, sheet, title, max(sheet.x + aside, LEFT))
+    lefts = max(sheets[0].x + deep - width_of(titles[0], "strong"), LEFT), x1, x1
     sides = (("row", "step"), ("step", "column"), ("row", "column"))
-    placed = [Placed(tile.buffer, 2, sheet, side)
-              for tile, sheet, side in zip(trio.tiles, places, sides, strict=True)]  # fmt: skip
-    return shapes, placed, y1 + high + 8
+    placed = tuple(
+        _Place(tile, Placed(tile.buffer, 2, sheet, side), title, left)
+        for tile, sheet, side, title, left in zip(
+            trio.tiles, sheets, sides, titles, lefts, strict=True
+        )
+    )
+    return _Plan(placed, y1 + high + 6, corner)
 
 
 def _at(view: _View) -> dict[str, int]:
@@ -360,9 +403,9 @@ def _join(a: Span, b: Span) -> Span:
     return Span(low, max(a.first + a.cells, b.first + b.cells) - low, a.moves)
 
 
-def _corridors(view: _View, trio: Trio, places: Sequence[Sheet]) -> list[Shape]:
+def _corridors(view: _View, trio: Trio, places: Sequence[_Place]) -> list[Shape]:
     """Shades that carry the rows and columns of the widest selection from sheet to sheet."""
-    left, top, result = places
+    left, top, result = (place.placed.sheet for place in places)
     tile = view.levels[0].tile(trio.result.buffer) if view.levels else None
     if tile is None or not tile.touches:
         return []
@@ -378,18 +421,6 @@ def _corridors(view: _View, trio: Trio, places: Sequence[Sheet]) -> list[Shape]:
             moving = edges if any(edge.terms for edge in edges) else None
             shapes.append(Rect(a, b, c - a, d - b, "corridor", slide=moving))
     return shapes
-
-
-def _lone(view: _View, tile: Tile, y: float) -> tuple[list[Shape], Placed, float]:
-    """One buffer in true proportions; a row of cells is a bar."""
-    frame = _frame(view, tile)
-    rows, columns = (span.cells for span in frame)
-    scale = min(LONG / columns, SIDE / rows) if rows > 1 else LONG / columns
-    high = max(rows * scale, LEAST) if rows > 1 else BAR
-    sheet = Sheet(LEFT, y + TITLE, max(columns * scale, LEAST), high, frame, _at(view))
-    name = tile.buffer
-    placed = Placed(name, len(tile.shape), sheet, (f"row of {name}", f"column of {name}"))
-    return _sheet(view, tile, sheet, _title(view, tile), LEFT), placed, y + TITLE + high + 4
 
 
 def _title(view: _View, tile: Tile) -> str:
@@ -413,9 +444,9 @@ def _shape(shape: tuple[int, ...]) -> str:
     return "×".join(map(str, shape)) or "1"
 
 
-def _sheet(view: _View, tile: Tile, sheet: Sheet, title: str, at: float) -> list[Shape]:
+def _sheet(view: _View, place: _Place) -> list[Shape]:
     """The sheet and what each selection touches of it, with how often the widest does."""
-    name = tile.buffer
+    tile, sheet, name = place.tile, place.placed.sheet, place.tile.buffer
     near = view.near.tile(name) if view.near else None
     loops = {level.name: _loops(view, level) for level in view.levels}
     found = [(t, loops[level.name]) for level in view.levels
@@ -425,7 +456,8 @@ def _sheet(view: _View, tile: Tile, sheet: Sheet, title: str, at: float) -> list
     told = [*first, *deeper]
     told = [(t, of) for k, (t, of) in enumerate(told) if _differ(t, told[k - 1][0] if k else near)]
     drawn = [t for t, _ in told]
-    shapes: list[Shape] = [Words(title, at, sheet.y - 5, "strong", "start"), sheet.ground(name)]
+    title = Words(place.title, place.left, sheet.y - 5, "strong", "start")
+    shapes: list[Shape] = [title, sheet.ground(name)]
     own = _loops(view, view.near) if view.near else ()
     for one, of in (*(((near, own),) if near else ()), *told):
         shapes += sheet.touched(name, one, loops=of)
@@ -457,8 +489,8 @@ def _differ(a: Tile, b: Tile | None) -> bool:
     return b is None or {t.region for t in a.touches} != {t.region for t in b.touches}
 
 
-def _words(view: _View, tile: Tile, y: float) -> tuple[list[Shape], float]:
-    """How often one cell of a buffer is read and written by each of the selections."""
+def _words(view: _View, tile: Tile) -> list[tuple[str, str]]:
+    """How often one cell of a buffer is read and written by each of the selections; with roles."""
     levels = [*((view.near,) if view.near else ()), *view.levels]
     last = levels[-1].tile(tile.buffer)
     lines: list[str] = []
@@ -474,13 +506,9 @@ def _words(view: _View, tile: Tile, y: float) -> tuple[list[Shape], float]:
         told += [when for kind, when in (last.outside if last else ()) if kind == access]
         if told:
             lines += _rows(f"{tile.buffer} is {DONE[access]}", told)
-    kind = "words" if lines else "muted"
-    lines = lines or [f"{tile.buffer} is not touched by this selection"]
-    shapes: list[Shape] = [
-        Words(fit(words, WIDTH - 8), LEFT, y + 12 + LINE * k, kind, "start", Stands(tile.buffer))
-        for k, words in enumerate(lines)
-    ]
-    return shapes, y + LINE * len(lines) + 2
+    if not lines:
+        return [(f"{tile.buffer} is not touched by this selection", "muted")]
+    return [(line, "words") for line in lines]
 
 
 def _rows(head: str, told: Sequence[str]) -> list[str]:

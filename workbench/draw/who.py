@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 
 from workbench.draw.colours import BLOCKS, block_role
+from workbench.draw.matrix import (
+    EDGE,
+    WIDE,
+    Matrix,
+    clock,
+    matrix_of,
+    matrix_scene,
+    stands_for,
+)
 from workbench.draw.picture import Picture
 from workbench.draw.scene import (
     Rect,
@@ -14,23 +22,20 @@ from workbench.draw.scene import (
     Shape,
     Stands,
     Words,
-    dot,
     longest,
-    path,
     slices,
     standing,
     width_of,
 )
 from workbench.insight import Cell, Group, Point, Turns, Who
 
-CELLS = (46.0, 51.0, 60.0, 68.0, 77.0)  # px; eight of the narrowest make a line of a lab's pane
-EDGE = 2.0  # px of a cell that no text takes
+CELLS = (46.0, 51.0, 60.0, 70.0, 80.0)  # px
 ROW, HEAD = 15.0, 20.0
 GAP = 10.0  # px between cells of different blocks
 CLOCK = 12.0  # px that the mark of time takes before its words
-BOX = 148.0  # the width of a group of cells
+BOX, NOTE = 57.0, 24.0  # the heights of a group of cells, and of a line of words
 ACROSS = 4  # cells in a strip: two strips make the eight of a small program, one fits a phone
-MOST = 16  # groups, or threads with nothing to do, drawn before the rest is counted
+MOST = 15  # groups drawn before the rest is counted
 
 
 def who_picture(
@@ -47,12 +52,17 @@ def who_picture(
     the cells stand for, and which loops.
     """
     if not who.whole or not who.cells:
-        return Picture(_groups(who), who.caption + _key(who), who.table, who.kind)
+        return Picture((_groups(who),), who.caption + _key(who), who.table, who.kind)
     changed = {c.index for c in who.cells if (before or {}).get(c.index, c.label) != c.label}
-    look = _look(who, turns)
-    strips = (*_strips(who, look, changed, asked), *_idle(who, look))
-    caption = _caption(who, look, changed, before, asked)
-    return Picture(strips, caption, who.table, who.kind, look.strips if look.matrix else 0)
+    roles = _roles(who)
+    matrix = matrix_of(who, roles, turns)
+    if matrix is not None:
+        caption = _caption(who, matrix, changed, before, asked)
+        scene = matrix_scene(matrix, changed, asked)
+        return Picture((scene, *_idle(who)), caption, who.table, who.kind, 1)
+    look = _look(who, roles, turns)
+    strips = (*_strips(who, look, changed, asked), *_idle(who))
+    return Picture(strips, _caption(who, look, changed, before, asked), who.table, who.kind)
 
 
 def labels_of(who: Who) -> dict[tuple[int, ...], str]:
@@ -62,10 +72,7 @@ def labels_of(who: Who) -> dict[tuple[int, ...], str]:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """How all cells are drawn: their width, which words at which length, their names and roles.
-
-    A row has `columns` cells, in `strips` strips of `wide` of them.
-    """
+    """How cells in a line are drawn: their width, which words at which length, names and roles."""
 
     width: float
     level: int
@@ -74,30 +81,25 @@ class _Look:
     beside: bool  # whether the mark of time has room beside them
     names: dict[Point, str]
     roles: dict[Point, str]
-    matrix: bool
-    columns: int
-    wide: int
     rows: int  # of words in a cell
     turns: Turns | None
-
-    @property
-    def strips(self) -> int:
-        return -(-self.columns // self.wide)
 
     @property
     def height(self) -> float:
         below = self.clock in self.fitting and not self.beside
         return HEAD + ROW * self.rows + 8 + CLOCK * below
 
-    def words(self, forms: Sequence[Sequence[str]]) -> list[str]:
+    def words(self, cell: Cell) -> list[str]:
         """What a cell says, in as many words as fit all cells."""
-        return [_form(forms[k], self.level) for k in self.fitting if k < len(forms)]
+        return [_form(cell.forms[k], self.level) for k in self.fitting]
+
+    def whole(self, cell: Cell) -> list[str]:
+        """The same in full."""
+        return [cell.forms[k][0] for k in self.fitting]
 
 
-def _look(who: Who, turns: Turns | None) -> _Look:
+def _look(who: Who, roles: dict[Point, str], turns: Turns | None) -> _Look:
     """The widest words that fit into every cell; what fits in no way is left out."""
-    matrix = len(who.shape) > 1 and who.shape[-1] <= 2 * ACROSS
-    matrix = matrix and len(who.cells) == prod(who.shape)
     parts = range(len(who.cells[0].forms))
     clock = parts[-1] if "time" in who.labels else -1
     levels = range(1 + max(len(part) for cell in who.cells for part in cell.forms))
@@ -106,21 +108,14 @@ def _look(who: Who, turns: Turns | None) -> _Look:
                 for part in parts]
         for level in levels
     }  # fmt: skip
-    tries = [(level, width) for level in levels for width in CELLS]
-    if matrix and who.shape[-1] > ACROSS:  # rather shorter words than lines that wrap
-        tries.sort(key=lambda one: (one[1], one[0]))
+    tries = ((level, width) for level in levels for width in CELLS)
     level, width = next(
         ((lv, w) for lv, w in tries if max(wide[lv]) <= w - EDGE), (levels[-1], CELLS[-1])
     )
     fitting = tuple(k for k, needed in enumerate(wide[level]) if needed <= width - EDGE)
     beside = clock >= 0 and wide[level][clock] + CLOCK <= width - EDGE
-    columns = who.shape[-1] if matrix else len(who.cells)
-    return _Look(
-        width, level, fitting, clock, beside, _names(who, width), _roles(who), matrix,
-        columns, -(-columns // -(-columns // ACROSS)) if matrix else min(ACROSS, columns),
-        max(sum(1 + _form(c.forms[k], level).count("\n") for k in fitting) for c in who.cells),
-        turns,
-    )  # fmt: skip
+    rows = max(sum(1 + _form(c.forms[k], level).count("\n") for k in fitting) for c in who.cells)
+    return _Look(width, level, fitting, clock, beside, _names(who, width), roles, rows, turns)
 
 
 def _names(who: Who, width: float) -> dict[Point, str]:
@@ -158,7 +153,7 @@ def _width(words: str) -> float:
 
 def _caption(
     who: Who,
-    look: _Look,
+    look: _Look | Matrix,
     changed: set[Point],
     before: Mapping[tuple[int, ...], str] | None,
     asked: tuple[int, ...] | None,
@@ -175,9 +170,9 @@ def _caption(
     if cell.index in changed and before:
         caption += f" It was “{before[cell.index]}”."
     short = [
-        f"“{''.join(words.splitlines())}” stands for {forms[0]}"
-        for words, forms in zip(look.words(cell.forms), _fitting(look, cell), strict=True)
-        if words != forms[0]
+        f"“{''.join(words.splitlines())}” stands for {full}"
+        for words, full in zip(look.words(cell), look.whole(cell), strict=True)
+        if words != full
     ]
     caption += f" {'; '.join(short)}." if short else ""
     number = len(who.idle) + who.idle_left_out
@@ -185,24 +180,20 @@ def _caption(
     return caption + (f" {idle} no cell of {who.buffer}." if number else "")
 
 
-def _fitting(look: _Look, cell: Cell) -> list[tuple[str, ...]]:
-    return [cell.forms[k] for k in look.fitting]
-
-
 def _key(who: Who) -> str:
     """What the short words of the groups stand for."""
-    level = _level(who.groups[:MOST])
+    level = _level(who.groups[:MOST], WIDE / _columns(who) - EDGE)
     if not who.groups or level in (0, None):
         return ""
     group = who.groups[0]
     return f" “{_form(group.forms, level)}” stands for {group.label}."
 
 
-def _level(groups: Sequence[Group]) -> int | None:
-    """The longest words for the groups that fit all of them; None if none do."""
+def _level(groups: Sequence[Group], room: float) -> int | None:
+    """The longest words for the groups that fit all of them into that; None if none do."""
     for level in range(max((len(group.forms) for group in groups), default=0)):
         forms = [_form(group.forms, level) for group in groups]
-        if all(width_of(form, "strong") <= BOX - 10 for form in forms):
+        if all(width_of(form, "strong") <= room for form in forms):
             return level
     return None
 
@@ -211,134 +202,140 @@ def _strips(
     who: Who, look: _Look, changed: set[Point], asked: tuple[int, ...] | None
 ) -> Iterator[Scene]:
     """The cells in the order of the buffer, with gaps where the block changes, and only there."""
-    rows = [who.cells[k : k + look.columns] for k in range(0, len(who.cells), look.columns)]
-    breaks = {c for row in rows for c in range(1, len(row)) if row[c].block != row[c - 1].block}
-    starts = range(0, look.columns, look.wide)
-    for r, row in enumerate(rows):
-        above = rows[r - 1] if r else row
-        y = GAP if any(a.block != b.block for a, b in zip(above, row, strict=True)) else 0.0
-        for start in starts:
-            shapes: list[Shape] = []
-            x = 0.0
-            for column, cell in enumerate(row[start : start + look.wide], start):
-                shapes += _cell(who, look, cell, x, y)
-                inset = 2.5
-                for role, told in (("new", cell.index in changed), ("asked", cell.index == asked)):
-                    if told:
-                        shapes.append(_frame(look, x, y, inset, role))
-                        inset += 3
-                x += look.width + (GAP if column + 1 in breaks else 0)
-            yield Scene(x, y + look.height, tuple(shapes))
+    for start in range(0, len(who.cells), ACROSS):
+        shapes: list[Shape] = []
+        x, before = 0.0, who.cells[start].block
+        for cell in who.cells[start : start + ACROSS]:
+            x += GAP if cell.block != before else 0
+            before = cell.block
+            shapes += _cell(who, look, cell, x)
+            inset = 2.5
+            for role, told in (("new", cell.index in changed), ("asked", cell.index == asked)):
+                if told:
+                    shapes.append(_frame(look, x, inset, role))
+                    inset += 3
+            x += look.width
+        following = who.cells[start + ACROSS : start + ACROSS + 1]
+        x += GAP if following and following[0].block != before else 0
+        yield Scene(x, look.height, tuple(shapes))
 
 
-def _cell(who: Who, look: _Look, cell: Cell, x: float, y: float) -> list[Shape]:
+def _cell(who: Who, look: _Look, cell: Cell, x: float) -> list[Shape]:
     name = f"{who.buffer}[{', '.join(map(str, cell.index))}]"
     middle = x + look.width / 2
     shapes: list[Shape] = [
-        Rect(x + 1, y + 1, look.width - 2, look.height - 2, look.roles[cell.index], round=3),
-        Words(look.names[cell.index], middle, y + 16, "name"),
+        Rect(x + 1, 1, look.width - 2, look.height - 2, look.roles[cell.index], round=3),
+        Words(look.names[cell.index], middle, 16, "name"),
     ]
-    below = y + HEAD + 11
-    for part, words in zip(look.fitting, look.words(cell.forms), strict=True):
+    below = HEAD + 11
+    for part, words in zip(look.fitting, look.words(cell), strict=True):
         timed = part == look.clock
         if timed and look.beside:
-            shapes += _clock(middle - _width(words) / 2, below - 4)
+            shapes += clock(middle - _width(words) / 2, below - 4)
         for line in words.split("\n"):
             shapes.append(Words(line, middle + (timed and look.beside) * CLOCK / 2, below))
             below += ROW
         if timed and not look.beside:
-            shapes += _clock(middle, below - 5)
-    region = tuple((start, 1, 1) for start in cell.index)
-    of = Stands(
-        who.buffer, region, block=cell.block, thread=cell.thread,
-        loops=look.turns.loops if look.turns else (),
-        statement=look.turns.stage if look.turns else "", told=f"{name}: {cell.label}",
-    )  # fmt: skip
-    return standing(of, shapes)
+            shapes += clock(middle, below - 5)
+    return standing(stands_for(who, cell, look.turns, f"{name}: {cell.label}"), shapes)
 
 
-def _frame(look: _Look, x: float, y: float, inset: float, role: str) -> Rect:
+def _frame(look: _Look, x: float, inset: float, role: str) -> Rect:
     """A frame inside the cell's own edge, so that nothing beside it covers a part."""
     size = look.width - 2 * inset, look.height - 2 * inset
-    return Rect(x + inset, y + inset, *size, role, round=3)
+    return Rect(x + inset, inset, *size, role, round=3)
 
 
-def _clock(x: float, y: float) -> list[Shape]:
-    """A small clock around (x, y): what is told beside it is a time."""
-    hands = path("clock", ((x, y - 2.5), (x, y), (x + 2, y)))
-    return [dot(x, y, 4.5, "clock"), hands]
-
-
-def _idle(who: Who, look: _Look) -> Iterator[Scene]:
-    """An empty frame for each thread that computes no cell."""
-    shown = who.idle[:MOST]
-    for k in range(0, len(shown), ACROSS):
-        shapes: list[Shape] = []
-        for column, idle in enumerate(shown[k : k + ACROSS]):
-            x = column * look.width
-            lines = look.words(idle.forms)
-            box: list[Shape] = [
-                Rect(x + 1, GAP + 1, look.width - 2, look.height - 2, "idle", round=3)
-            ]
-            box += [Words(line, x + look.width / 2, GAP + HEAD + 11 + ROW * row, "muted")
-                    for row, line in enumerate(lines)]  # fmt: skip
-            box.append(Words("idle", x + look.width / 2, GAP + 16, "muted"))
-            of = Stands(block=idle.block, thread=idle.thread, told=f"{idle.label}: idle")
-            shapes += standing(of, box)
-        yield Scene(ACROSS * look.width, GAP + look.height, tuple(shapes))
-    hidden = len(who.idle) - len(shown) + who.idle_left_out
+def _idle(who: Who) -> Iterator[Scene]:
+    """An empty frame for each thread that computes no cell: a line of them, the rest counted."""
+    if not who.idle:
+        return
+    parts = [("idle", *(forms[-1] for forms in idle.forms)) for idle in who.idle]
+    wide = max(width_of(words) for lines in parts for words in lines) + EDGE
+    high, across = ROW * max(map(len, parts)) + 8, int(WIDE // wide)
+    shapes: list[Shape] = []
+    for column, (idle, lines) in enumerate(zip(who.idle[:across], parts, strict=False)):
+        x = column * wide
+        box: list[Shape] = [Rect(x + 1, GAP + 1, wide - 2, high - 2, "idle", round=3)]
+        box += [Words(line, x + wide / 2, GAP + ROW * (row + 1) + 1, "muted")
+                for row, line in enumerate(lines)]  # fmt: skip
+        of = Stands(block=idle.block, thread=idle.thread, told=f"{idle.label}: idle")
+        shapes += standing(of, box)
+    yield Scene(min(len(parts), across) * wide, GAP + high, tuple(shapes))
+    hidden = max(len(parts) - across, 0) + who.idle_left_out
     if hidden:
-        yield _note(f"and {hidden:,} more threads that are idle")
+        note = _note(f"and {hidden:,} more threads that are idle", 0)
+        yield Scene(width_of(note.label) + 8, NOTE, (note,))
 
 
-def _groups(who: Who) -> tuple[Scene, ...]:
-    drawn = _boxes(who, who.groups[:MOST], who.groups)
-    hidden = len(who.groups) - min(len(who.groups), MOST) + who.left_out
+def _groups(who: Who) -> Scene:
+    """Boxes side by side, and below them the threads of the first of them, all in one drawing."""
+    columns = _columns(who)
+    most = columns * (3 if who.zoom else 5)
+    shapes, y = _boxes(who, who.groups[:most], who.groups, columns, 0.0)
+    hidden = len(who.groups) - min(len(who.groups), most) + who.left_out
     if hidden > 0:
-        drawn.append(_note(f"and {hidden} more like these"))
+        shapes, y = [*shapes, _note(f"and {hidden} more like these", y)], y + NOTE
     if who.zoom:
-        drawn.append(_note(f"inside {who.groups[0].label}:"))
-        drawn += _boxes(who, who.zoom[:ACROSS], who.zoom)
-        if len(who.zoom) > ACROSS:
-            drawn.append(_note(f"… {who.zoom[-1].label}: {region_text(who.buffer, who.zoom[-1])}"))
-    return tuple(drawn)
+        shapes.append(_note(f"inside {who.groups[0].label}:", y))
+        more, y = _boxes(who, who.zoom[:columns], who.zoom, columns, y + NOTE)
+        shapes += more
+        if len(who.zoom) > columns:
+            last = who.zoom[-1]
+            shapes.append(_note(f"… {last.label}: {region_text(who.buffer, last)}", y))
+            y += NOTE
+    return Scene(WIDE, y, tuple(shapes))
 
 
-def _boxes(who: Who, groups: Sequence[Group], of: Sequence[Group]) -> list[Scene]:
+def _columns(who: Who) -> int:
+    """Three boxes beside each other where what is said of each has room, else two."""
+    shown = (*who.groups[:MOST], *who.zoom[:3])
+    room = WIDE / 3 - EDGE
+    narrow = all(width_of(region_text("", group), "code") <= room for group in shown)
+    return 3 if narrow and _level(shown, room) is not None else 2
+
+
+def _boxes(
+    who: Who, groups: Sequence[Group], of: Sequence[Group], columns: int, y: float
+) -> tuple[list[Shape], float]:
+    """A box for each, from `y` on, and where they end."""
     colours = _colours([group.block for group in of])
-    level = _level(groups)
-    made = []
-    for group in groups:
+    wide = WIDE / columns
+    level = _level(groups, wide - EDGE)
+    shapes: list[Shape] = []
+    for k, group in enumerate(groups):
         label = "" if level is None else _form(group.forms, level)
         role = "thread" if group.thread else colours.get(group.block, "time")
-        made.append(_group(who, group, label, role))
-    return made
+        spot = k % columns * wide, y + k // columns * BOX
+        shapes += _group(who, group, label, role, spot, wide)
+    return shapes, y + -(-len(groups) // columns) * BOX
 
 
-def _group(who: Who, group: Group, label: str, role: str) -> Scene:
+def _group(
+    who: Who, group: Group, label: str, role: str, spot: tuple[float, float], wide: float
+) -> list[Shape]:
     cells = "1 cell" if group.cells == 1 else f"{group.cells:,} cells"
     if not group.exact:
         cells += " within"
     region = region_text(who.buffer, group)
     regions = (region, region.removeprefix(who.buffer))
     timed = group.thread is None and group.block is None
-    middle = BOX / 2 - 1
+    (x, y), middle = spot, spot[0] + wide / 2
     shapes: list[Shape] = [
-        Rect(1, 1, BOX - 4, 54, role, round=3),
-        Words(label, middle + timed * CLOCK / 2, 16, "strong"),
-        Words(cells, middle, 32, "muted"),
-        Words(longest(regions, BOX - 8, "code"), middle, 48, "code"),
+        Rect(x + 1, y + 1, wide - 4, BOX - 3, role, round=3),
+        Words(label, middle + timed * CLOCK / 2, y + 16, "strong"),
+        Words(cells, middle, y + 32, "muted"),
+        Words(longest(regions, wide - EDGE, "code"), middle, y + 48, "code"),
     ]
     if timed and label:
-        shapes += _clock(middle - width_of(label, "strong") / 2, 12)
+        shapes += clock(middle - width_of(label, "strong") / 2, y + 12)
     told = f"{group.label}: {region}"
     of = Stands(who.buffer, group.region, block=group.block, thread=group.thread, told=told)
-    return Scene(BOX, 57, tuple(standing(of, shapes)))
+    return standing(of, shapes)
 
 
-def _note(words: str) -> Scene:
-    line = Words(words, 4, 16, "muted", "start")
-    return Scene(max(width_of(words) + 8, BOX), 24, (line,))
+def _note(words: str, y: float) -> Words:
+    return Words(words, 4, y + 16, "muted", "start")
 
 
 def region_text(buffer: str, group: Group) -> str:

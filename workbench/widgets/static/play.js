@@ -3,16 +3,17 @@
 import { h } from "./dom.js";
 
 const TURN = 500; // ms; of a loop of many turns less, so that it ends in `WHOLE`
-const [WHOLE, SHORTEST] = [12000, 80];
+const [WHOLE, SHORTEST] = [5000, 80]; // where that is too short to be seen, turns are left out
 
 /**
- * A button that plays: calls `next`, which returns whether there is more, until it is pressed
- * again, is out of view, or that was all; then calls `done`. Who wants less motion takes one turn
- * a press.
+ * A button that plays: calls `next` with how many turns on, which returns whether there is more,
+ * until it is pressed again, is out of view, or that was all; then calls `done`. Who wants less
+ * motion takes one turn a press.
  */
 export function playButton({ label, turns, next, done }) {
   const still = globalThis.matchMedia?.("(prefers-reduced-motion: reduce)").matches;
   const every = Math.max(Math.min(TURN, WHOLE / turns), SHORTEST);
+  const by = still ? 1 : Math.max(Math.ceil((turns * SHORTEST) / WHOLE), 1);
   let timer = null;
   const seen = globalThis.IntersectionObserver
     ? new IntersectionObserver((found) => {
@@ -34,14 +35,14 @@ export function playButton({ label, turns, next, done }) {
   }
 
   function start() {
-    const more = next();
+    const more = next(by);
     if (still || !more) {
       done();
       return;
     }
     seen?.observe(button);
     timer = setInterval(() => {
-      if (!button.isConnected || !next()) stop();
+      if (!button.isConnected || !next(by)) stop();
     }, every);
     tell();
   }

@@ -1,18 +1,18 @@
-// The tiling picture: its levels, sliders and play buttons, tiles that are dragged, cells that are
-// pointed at. Where shapes know other selections none of it asks Python; a choice is saved when let
-// go of.
+// The tiling picture: its levels, its slider that steps and plays, tiles that are dragged, cells
+// that are pointed at. Where shapes know other selections none of it asks Python; a choice is saved
+// when let go of.
 
-import { freshId, h, prose } from "./dom.js";
-import { playButton } from "./play.js";
+import { h, prose } from "./dom.js";
 import { lightKin, lightWords, markStrip, pointedLine, clearMarks } from "./point.js";
 import { fits, outlinesAt, pointAt, saidAt, slidesTo, slideTo } from "./scene.js";
+import { loopSlider } from "./slider.js";
 
 /** The stage of the pictures in `body`, of any kind; `controls` are for the tiling picture. */
 export function pictureStage(lab, pane, body) {
   let picture = null; // that is drawn
   let wanted = {}; // where axes were moved to, until that picture is here
-  let puts = []; // functions that put each slider where it stands
-  let players = [];
+  let puts = []; // functions that put levels and slider where they stand
+  let slider = null;
   let held = false; // whether a tile is being dragged
   let last = null; // where the pointer is over the picture
   const line = pointedLine();
@@ -28,7 +28,7 @@ export function pictureStage(lab, pane, body) {
     picture = drawn?.at || drawn?.strips ? drawn : null;
     body.querySelector(".wb-strips")?.after(line);
     if (!picture?.at) return;
-    for (const put of puts) put();
+    putAll();
     const [level] = shownLevel();
     strips().forEach((strip, number) => {
       strip.style.display = picture.levels.length && number !== level ? "none" : "";
@@ -75,9 +75,17 @@ export function pictureStage(lab, pane, body) {
     return true;
   }
 
+  /** Levels and slider as things stand; what came is no longer on its way. */
+  function putAll() {
+    for (const [axis, value] of Object.entries(wanted)) {
+      if (value === picture.at[axis] && !lab.setup.offline) delete wanted[axis];
+    }
+    for (const put of puts) put();
+  }
+
   function move(axis, value) {
     wanted[axis] = value;
-    for (const put of puts) put();
+    putAll();
     if (!slide()) save();
   }
 
@@ -91,7 +99,7 @@ export function pictureStage(lab, pane, body) {
     const found = [select, wanted, nearest(wanted)].find((one) => lab.savedTiles(one));
     wanted = {};
     if (found) lab.show({ select: found });
-    for (const put of puts) put();
+    putAll();
     return Boolean(found);
   }
 
@@ -105,23 +113,24 @@ export function pictureStage(lab, pane, body) {
 
   // --- controls ---------------------------------------------------------------------------------
 
-  /** Levels, and a slider for each axis, so that a block, its thread and a step are chosen. */
+  /** Levels, and one slider, of the axis that is chosen beside it; so each can be chosen. */
   function controls({ axes = [], levels = [], pictures }, shown) {
-    for (const player of players) player.stop();
-    [puts, players, wanted] = [[], [], {}];
+    slider?.stop();
+    [puts, wanted] = [[], {}];
     picture = pictures[shown] ?? null;
-    const at = picture?.at ?? {};
-    const rest = axes.filter((axis) => !axis.main);
-    const main = h("div.wb-sliders", {}, axes.filter((axis) => axis.main).map(slider));
     const crumbs = levels.length ? [breadcrumb(levels)] : [];
-    if (!rest.length) return [...crumbs, main];
-    const open = rest.some((axis) => at[axis.key] >= 0);
-    const more = h("summary", {}, `other loops (${rest.length})`);
-    return [
-      ...crumbs,
-      main,
-      h("details", { open }, more, h("div.wb-sliders", {}, rest.map(slider))),
-    ];
+    if (!axes.length) return crumbs;
+    slider = loopSlider({
+      axes: [...axes.filter((axis) => axis.main), ...axes.filter((axis) => !axis.main)],
+      first: slider?.key(),
+      places,
+      move,
+      ready: () => Boolean(picture) && slide(),
+      comes: () => Boolean(picture) && !lab.offline,
+      save: (axis) => axis in wanted && save(),
+    });
+    puts.push(slider.put);
+    return [...crumbs, slider.row];
   }
 
   /** whole › block › thread › registers; one that is not chosen yet begins at its first. */
@@ -151,53 +160,6 @@ export function pictureStage(lab, pane, body) {
     const chosen = { ...lab.view.select, ...first, ...Object.fromEntries(now) };
     const saved = !lab.setup.offline || lab.savedTiles(chosen, level);
     lab.show({ level, select: saved ? chosen : first });
-  }
-
-  function slider(axis) {
-    const id = freshId("slider");
-    const words = (value) => (value < 0 ? "all" : `${value} of 0…${axis.extent - 1}`);
-    const shown = h("output", { for: id });
-    const range = h("input", {
-      id,
-      type: "range",
-      min: -1,
-      max: axis.extent - 1,
-      "aria-label": axis.label,
-      "data-f": `slider ${axis.key}`,
-      oninput: () => move(axis.key, Number(range.value)),
-      onchange: () => axis.key in wanted && save(),
-    });
-    puts.push(() => {
-      if (wanted[axis.key] === picture.at[axis.key] && !lab.setup.offline) delete wanted[axis.key];
-      const value = places()[axis.key];
-      range.value = value;
-      shown.textContent = value < 0 ? "all" : value;
-      range.setAttribute("aria-valuetext", words(value));
-    });
-    const player = playButton({
-      label: axis.key,
-      turns: axis.extent,
-      next: () => turn(axis),
-      done: () => axis.key in wanted && save(),
-    });
-    players.push(player);
-    return h(
-      "div.wb-slide",
-      {},
-      h("label", { for: id, title: axis.label }, axis.key),
-      player.button,
-      range,
-      shown,
-    );
-  }
-
-  /** The next turn of a loop, once the one before is shown; whether there are more. */
-  function turn({ key, extent }) {
-    if (!picture || !slide()) return Boolean(picture) && !lab.offline;
-    const before = places()[key];
-    const value = before + 1 < extent ? before + 1 : 0;
-    move(key, value);
-    return value + 1 < extent && places()[key] === value;
   }
 
   // --- by pointer -------------------------------------------------------------------------------
@@ -234,7 +196,7 @@ export function pictureStage(lab, pane, body) {
     const moved = Object.entries(chosen(turns)).filter(([axis, value]) => now[axis] !== value);
     if (!moved.length) return;
     Object.assign(wanted, Object.fromEntries(moved));
-    for (const put of puts) put();
+    putAll();
     slide();
   }
 

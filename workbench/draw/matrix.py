@@ -1,0 +1,221 @@
+"""Who computes the cells of a small matrix: rows and columns as they are, blocks as they lie."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from workbench.draw.scene import Rect, Scene, Shape, Stands, Words, dot, path, standing, width_of
+from workbench.insight import Cell, Point, Turns, Who
+
+WIDE, HIGH = 332.0, 288.0  # px; a phone is as wide, and a pane of a small lab as high
+MOST = 8  # columns, and rows, that fit it
+WIDEST = 77.0  # px of a cell
+HEADS = 15.0  # px of the numbers of rows and columns, and of a block's words
+LINE, EDGE = 14.0, 8.0  # px of a line in a cell; what frames take of a cell's width
+GAP = 8.0  # px between cells of different blocks
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """How the cells are drawn: which of their parts are said in them (`said`), in how few words.
+
+    Where each block is a rectangle, its words stand over it, `titled`, and not in its cells.
+    `rows` and `columns` are those before which other blocks begin.
+    """
+
+    who: Who
+    said: tuple[int, ...]
+    level: int
+    titled: bool
+    rows: frozenset[int]
+    columns: frozenset[int]
+    roles: Mapping[Point, str]
+    turns: Turns | None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        rows, columns = self.who.shape
+        return rows, columns
+
+    @property
+    def width(self) -> float:
+        """That of a cell."""
+        columns = self.shape[1]
+        return min((WIDE - HEADS - GAP * len(self.columns)) / columns, WIDEST)
+
+    @property
+    def height(self) -> float:
+        """That of a cell."""
+        lines = (sum(1 + w.count("\n") for w in self.words(cell)) for cell in self.who.cells)
+        return LINE * max(1, *lines) + 6
+
+    @property
+    def bottom(self) -> float:
+        """Where all of it ends."""
+        titles = (HEADS + 2) * (len(self.rows) + 1) if self.titled else GAP * len(self.rows)
+        return HEADS + titles + self.height * self.shape[0] + 1
+
+    def words(self, cell: Cell) -> list[str]:
+        """What is said in a cell."""
+        return [self._form(cell, part) for part in self.said]
+
+    def whole(self, cell: Cell) -> list[str]:
+        """The same in full."""
+        return [cell.forms[part][0] for part in self.said]
+
+    def _form(self, cell: Cell, part: int) -> str:
+        """In fewer words at a higher level, at last in numbers, a span of them in two lines."""
+        forms = cell.forms[part]
+        if self.level < len(forms):
+            return forms[self.level]
+        number = forms[-1].rpartition(" ")[2]
+        what, beyond = parts_of(self.who)[part], self.level > len(forms)
+        alone = self.titled or "block" not in self.who.labels
+        if (what == "thread" and alone) or (what == "time" and beyond):
+            return number.replace("–", "\n–")
+        return forms[-1].replace("–", "\n–")
+
+    def fits(self) -> bool:
+        """Whether all words have room in their cells, and the cells in the picture."""
+        words = (word for cell in self.who.cells for word in self.words(cell))
+        wide = max((width_of(w, "words") for word in words for w in word.split("\n")), default=0)
+        return wide <= self.width - EDGE and self.bottom <= HIGH
+
+
+def matrix_of(who: Who, roles: Mapping[Point, str], turns: Turns | None) -> Matrix | None:
+    """How to draw the cells as a matrix; None where they are none, or it would not fit.
+
+    What it takes too much room to say in the cells is left out, the times first.
+    """
+    if len(who.shape) != 2 or not 0 < max(who.shape) <= MOST or min(who.shape) < 2:
+        return None
+    if len(who.cells) != who.shape[0] * who.shape[1]:
+        return None
+    rows, columns = _borders(who)
+    titled = "block" in who.labels and _rectangles(who, rows, columns)
+    parts = [k for k, label in enumerate(parts_of(who)) if not (titled and label == "block")]
+    longest = max(len(form) for cell in who.cells for form in cell.forms)
+    for count in range(len(parts), 0, -1):
+        for level in range(longest + 2):
+            made = Matrix(who, tuple(parts[:count]), level, titled, rows, columns, roles, turns)
+            if made.fits():
+                return made
+    made = Matrix(who, (), 0, titled, rows, columns, roles, turns)
+    return made if titled else None
+
+
+def parts_of(who: Who) -> list[str]:
+    """What each part of a cell's label is of."""
+    return [part for part in ("block", "thread", "time") if part in who.labels]
+
+
+def _borders(who: Who) -> tuple[frozenset[int], frozenset[int]]:
+    """Rows and columns before which, somewhere, another block begins."""
+    at = {cell.index: cell.block for cell in who.cells}
+    rows, columns = (range(size) for size in who.shape)
+    return (
+        frozenset(b for a, b in pairwise(rows) if any(at[a, c] != at[b, c] for c in columns)),
+        frozenset(b for a, b in pairwise(columns) if any(at[r, a] != at[r, b] for r in rows)),
+    )
+
+
+def _rectangles(who: Who, rows: frozenset[int], columns: frozenset[int]) -> bool:
+    """Whether each part between these borders is one block, and each block is one part."""
+    parts = {_part(cell.index, rows, columns): cell.block for cell in who.cells}
+    whole = all(cell.block == parts[_part(cell.index, rows, columns)] for cell in who.cells)
+    return whole and len(set(parts.values())) == len(parts)
+
+
+def _part(index: Point, rows: frozenset[int], columns: frozenset[int]) -> tuple[int, int]:
+    return sum(index[0] >= r for r in rows), sum(index[1] >= c for c in columns)
+
+
+def matrix_scene(matrix: Matrix, changed: set[Point], asked: Point | None) -> Scene:
+    """The cells between the numbers of their rows and columns.
+
+    Those that are `changed` have a thick frame, the one `asked` about a dashed one.
+    """
+    shapes: list[Shape] = []
+    xs, ys = _spots(matrix)
+    if "time" in matrix.who.labels:
+        shapes += clock(HEADS / 2, HEADS / 2)
+    middle, half = matrix.width / 2, matrix.height / 2
+    shapes += [Words(str(c), x + middle, HEADS - 4, "muted") for c, x in enumerate(xs)]
+    shapes += [Words(str(r), HEADS / 2, y + half + 4, "muted") for r, y in enumerate(ys)]
+    if matrix.titled:
+        shapes += _titles(matrix, xs, ys)
+    for cell in matrix.who.cells:
+        row, column = cell.index
+        shapes += _cell(matrix, cell, xs[column], ys[row])
+        inset = 2.5
+        for role, told in (("new", cell.index in changed), ("asked", cell.index == asked)):
+            if told:
+                size = matrix.width - 2 * inset, matrix.height - 2 * inset
+                frame = Rect(xs[column] + inset, ys[row] + inset, *size, role, round=3)
+                shapes.append(frame)
+                inset += 3
+    return Scene(xs[-1] + matrix.width + 1, matrix.bottom, tuple(shapes))
+
+
+def _spots(matrix: Matrix) -> tuple[list[float], list[float]]:
+    """Where columns and rows begin, with a gap, or a block's words, where another block does."""
+    x, y = HEADS, HEADS + (HEADS if matrix.titled else 0.0)
+    xs, ys = [], []
+    for column in range(matrix.shape[1]):
+        x += GAP if column in matrix.columns else 0
+        xs.append(x)
+        x += matrix.width
+    for row in range(matrix.shape[0]):
+        if row in matrix.rows:
+            y += HEADS + 2 if matrix.titled else GAP
+        ys.append(y)
+        y += matrix.height
+    return xs, ys
+
+
+def _titles(matrix: Matrix, xs: Sequence[float], ys: Sequence[float]) -> Iterator[Words]:
+    """Over each block which it is, all in words of one length."""
+    part = parts_of(matrix.who).index("block")
+    ends = sorted({*matrix.columns, matrix.shape[1]})
+    room = {
+        start: xs[end - 1] + matrix.width - xs[start]
+        for start, end in zip([0, *ends], ends, strict=False)
+    }
+    corners = [c for c in matrix.who.cells if c.index[0] in {0, *matrix.rows}
+               and c.index[1] in room]  # fmt: skip
+    forms = {c.index: (*c.forms[part], c.forms[part][-1].rpartition(" ")[2]) for c in corners}
+    level = next(
+        (k for k in range(max(map(len, forms.values())))
+         if all(width_of(of[min(k, len(of) - 1)], "strong") <= room[index[1]]
+                for index, of in forms.items())), -1,
+    )  # fmt: skip
+    for (row, column), of in forms.items():
+        words = of[min(level, len(of) - 1)]
+        yield Words(words, xs[column] + 1, ys[row] - 4, "strong", "start")
+
+
+def _cell(matrix: Matrix, cell: Cell, x: float, y: float) -> list[Shape]:
+    name = f"{matrix.who.buffer}[{', '.join(map(str, cell.index))}]"
+    size = matrix.width - 2, matrix.height - 2
+    shapes: list[Shape] = [Rect(x + 1, y + 1, *size, matrix.roles[cell.index], round=3)]
+    lines = [line for words in matrix.words(cell) for line in words.split("\n")]
+    middle = x + matrix.width / 2
+    shapes += [Words(line, middle, y + LINE * (k + 1)) for k, line in enumerate(lines)]
+    return standing(stands_for(matrix.who, cell, matrix.turns, f"{name}: {cell.label}"), shapes)
+
+
+def stands_for(who: Who, cell: Cell, turns: Turns | None, told: str) -> Stands:
+    """What a cell stands for, the statement and loops that write it among that."""
+    region = tuple((start, 1, 1) for start in cell.index)
+    return Stands(
+        who.buffer, region, block=cell.block, thread=cell.thread, told=told,
+        loops=turns.loops if turns else (), statement=turns.stage if turns else "",
+    )  # fmt: skip
+
+
+def clock(x: float, y: float) -> list[Shape]:
+    """A small clock around (x, y): what is told beside it, or below, is a time."""
+    hands = path("clock", ((x, y - 2.5), (x, y), (x + 2, y)))
+    return [dot(x, y, 4.5, "clock"), hands]
