@@ -214,6 +214,30 @@ def test_a_buffer_is_clicked_in_a_picture(lab_page: Page):
     expect(lab.locator(".wb-mark:focus")).to_have_text("A")
 
 
+def test_a_tile_is_clicked_for_its_loop_and_a_cell_for_its_block(lab_page: Page):
+    """A press that moves drags the tile, and opens nothing."""
+    lab = run_cells(lab_page, "04_shared_blocking.ipynb", 6).locator(".wb-lab").last
+    answer(lab)
+    lab.get_by_role("tab", name="tiles").click()
+    menu, keys, mouse = lab.locator(".wb-menu"), lab_page.keyboard, lab_page.mouse
+    tile = lab.locator(".wb-machine g[data-name=A][data-loops] rect").filter(visible=True).first
+    tile.click(position={"x": 8, "y": 8})
+    expect(menu.locator("h4")).to_contain_text("loop i_0")
+    keys.press("Escape")
+    box = tile.bounding_box()
+    assert box is not None
+    mouse.move(box["x"] + 8, box["y"] + 8)
+    mouse.down()
+    mouse.move(box["x"] + 8, box["y"] + box["height"] + 8, steps=4)
+    mouse.up()
+    expect(lab.locator(".wb-machine figcaption")).to_contain_text("blockIdx.y = 1")
+    expect(menu).to_be_hidden()
+    lab.locator(".wb-machine .wb-more").click()
+    lab.get_by_role("tab", name="who does what").click()
+    lab.locator(".wb-machine g[data-cell]").first.click()
+    expect(menu.locator("h4")).to_contain_text("block C")
+
+
 @pytest.mark.parametrize("width", [360, 1280])
 def test_a_menu_is_whole_in_a_small_window_and_in_the_dark(lab_page: Page, width: int):
     lab_page.set_viewport_size({"width": width, "height": 720})

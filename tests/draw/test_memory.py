@@ -167,6 +167,13 @@ def test_bytes_and_loads_of_a_cell_are_printed_on_the_bands():
                      "C_local": "heat-6"}  # fmt: skip
 
 
+def test_a_band_says_in_which_loop_a_copy_is_made():
+    (scene,) = drawn(insight.memory(window_steps()["shared"]))
+    assert [words for words in scene.words if words.startswith("at ")] == ["at i_1"]
+    told = [w for scene in drawn(insight.memory(shared())) for w in scene.words]
+    assert {"at k_0", "at j_1"} & set(told) == {"at k_0"}, "A and B are fetched in its turns"
+
+
 def test_the_step_before_is_hatched_on_the_same_lane():
     now, before = insight.memory(shared()), insight.memory(naive(1024))
     (scene,) = drawn(now, before)

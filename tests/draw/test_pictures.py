@@ -208,7 +208,7 @@ def test_a_picture_is_a_figure_with_the_same_words():
     ):
         figure = draw.figure(picture)
         texts = [text.get_text() for text in figure.axes[0].texts]
-        assert texts[: -len(picture.caption_lines(400))] == words(picture.strips)
+        assert texts[: -len(picture.caption_lines(picture.spots()[1][0]))] == words(picture.strips)
         shapes = [s for strip in picture.strips for s in strip.shapes if isinstance(s, Rect | Path)]
         assert len(figure.axes[0].patches) == len(shapes)
 

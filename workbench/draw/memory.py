@@ -26,7 +26,7 @@ from workbench.insight import BufferUse, Level, Memory
 PLACES = 104.0  # px; what is said of a place stands left of its lanes
 LANE, INSET = 72.0, 4.0  # px of a lane; how far a place lies inside the one around it
 MOST = 3  # lanes beside each other: so many fit a phone
-CHIP, GAP, L2, LINE = 36.0, 66.0, 16.0, 15.0
+CHIP, GAP, L2, LINE = 34.0, 73.0, 16.0, 15.0
 SAID = 54.0  # px; the height of what is said of a place
 HEAD, WORK = 7.0, 24.0  # px; the heights of an arrowhead and of where data is used
 THINNEST, THICKEST = 3.0, 30.0  # px of a band
@@ -37,8 +37,8 @@ PLACE_WORDS = {
     "local": ("thread", "registers"),
 }
 LEGEND = (
-    "A px wider: twice the bytes.  Hatched: the step before.",
-    "×: how often one block (thread) loads each cell.",
+    "A band that is a px wider has twice the bytes, a hatched one is of the step before; "
+    "× is how often one block (thread) loads each cell, and “at k” in which loop a copy is made."
 )
 
 
@@ -48,7 +48,8 @@ class Band:
 
     `far` and `near` number the buffers of the lane from the device on; what is used comes after
     the last. `load` is data on its way to a thread. `reuse` is loads of a cell by one owner, 0.0
-    of stores. `before` are the bytes of the step before, None where they are the same.
+    of stores. `before` are the bytes of the step before, None where they are the same. `at` names
+    the loop in whose turns a copy is filled, or written back; "" of what is used.
     """
 
     buffer: str
@@ -59,6 +60,7 @@ class Band:
     bytes: int
     reuse: float
     before: int | None
+    at: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,7 @@ def memory_picture(memory: Memory, before: Memory | None = None) -> Picture:
     """
     rows = _rows(memory.levels)
     strips = tuple(_strip(memory, lanes, rows) for lanes in _side_by_side(lanes_of(memory, before)))
-    return Picture(strips, memory.caption, memory.table, memory.kind)
+    return Picture(strips, f"{memory.caption}\n{LEGEND}", memory.table, memory.kind)
 
 
 def lanes_of(memory: Memory, before: Memory | None = None) -> list[Lane]:
@@ -142,11 +144,13 @@ def _bands(memory: Memory, uses: Sequence[BufferUse], before: Memory | None) -> 
     stores = {use.buffer: use.store_bytes for use in uses}
     old = _changes(uses, before)
 
-    def band(use: BufferUse, far: int, near: int, load: bool, size: int, stages: str) -> Band:
+    def band(
+        use: BufferUse, far: int, near: int, load: bool, size: int, stages: str, at: str = ""
+    ) -> Band:
         """With the bytes of the step before, told at the first of a buffer's bands."""
         reuse = use.reuse if load else 0.0
         was = old.pop((use.buffer, load), None)
-        return Band(use.buffer, stages, far, near, load, size, reuse, was)
+        return Band(use.buffer, stages, far, near, load, size, reuse, was, at)
 
     for far, (outer, inner) in enumerate(pairwise(uses)):
         for source, target in ((outer, inner), (inner, outer)):
@@ -157,8 +161,9 @@ def _bands(memory: Memory, uses: Sequence[BufferUse], before: Memory | None) -> 
                 loads[source.buffer] -= size
                 stores[target.buffer] -= size
                 stages = ", ".join(flow.stage for flow in flows)
+                at = ", ".join(dict.fromkeys(flow.at for flow in flows if flow.at))
                 yield band(source if source is outer else target, far, far + 1,
-                           source is outer, size, stages)  # fmt: skip
+                           source is outer, size, stages, at)  # fmt: skip
     for far, use in enumerate(uses):
         for load, size in ((True, loads[use.buffer]), (False, stores[use.buffer])):
             ends = [f.stage for f in memory.flows if use.buffer == (f.source if load else f.target)]
@@ -217,9 +222,7 @@ def _strip(memory: Memory, lanes: Sequence[Lane], rows: _Rows) -> Scene:
     for lane in lanes:
         shapes += _lane(lane, x, rows)
         x += LANE * lane.columns
-    shapes += [Words(words, 2, rows.end + LINE * (k + 1), "muted", "start")
-               for k, words in enumerate(LEGEND)]  # fmt: skip
-    return Scene(wide, rows.end + LINE * len(LEGEND) + 6, tuple(shapes))
+    return Scene(wide, rows.end + 1, tuple(shapes))
 
 
 def _work(memory: Memory) -> dict[str, None]:
@@ -306,6 +309,8 @@ def _label(band: Band, x: float, y: float) -> list[Shape]:
     lines = [(f"{'↓' if band.load else '↑'} {size_text(band.bytes)}", "words")]
     if band.load:
         lines.append((times_each(band.reuse), "strong"))
+    if band.at:
+        lines.append((fit(f"at {band.at}", LANE - 8), "words"))
     if band.before is not None:
         lines.append((f"was {size_text(band.before)}", "muted"))
     wide = max(width_of(words, role) for words, role in lines) + 4
@@ -322,6 +327,6 @@ def _chip(use: BufferUse, x: float, wide: float, y: float) -> list[Shape]:
     shapes = (
         Rect(x, y, wide, CHIP, "chip", round=3),
         Words(fit(use.buffer, wide - 4, "name"), middle, y + 15, "name"),
-        Words(size_text(use.bytes), middle, y + 30, "muted"),
+        Words(size_text(use.bytes), middle, y + 29, "muted"),
     )
     return standing(Stands(use.buffer), shapes)

@@ -465,8 +465,8 @@ def _sheet(view: _View, place: _Place) -> list[Shape]:
     then = next((t for t in view.before.tiles if t.buffer == name), None) if view.before else None
     if then and then.shape == tile.shape and drawn and _differ(then, drawn[0]):
         shapes += sheet.touched(name, then, "ghost")
-    for one in drawn[:1]:
-        shapes += sheet.label(_often(one), one)
+    for one, of in told[:1]:
+        shapes += standing(Stands(name, loops=of), sheet.label(_often(one), one))
     return standing(Stands(name), shapes)
 
 

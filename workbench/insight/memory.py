@@ -60,7 +60,8 @@ class Level:
 class Flow:
     """Data that one block of the program moves from `source` to `target` (an arrow).
 
-    They are one buffer where a block updates it in place.
+    They are one buffer where a block updates it in place. `at` names the loop in each turn of which
+    it is done, with what else is done to the buffer that is nearer to the threads; "" without one.
     """
 
     stage: str
@@ -70,6 +71,7 @@ class Flow:
     target_scope: str
     count: int
     bytes: int
+    at: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,13 +168,26 @@ def _role(func: PrimFunc, buffer: Buffer, found: list[Access]) -> str:
 
 def _flows(func: PrimFunc) -> Iterable[Flow]:
     sums: dict[tuple[str, Buffer, Buffer], int] = {}
-    for access in accesses(func):
+    found = accesses(func)
+    for access in found:
         if not access.writes and access.store is not None:
             key = (access.stage, access.buffer, access.store.buffer)
             sums[key] = sums.get(key, 0) + executions(access)
     for (stage, source, target), count in sums.items():
         size = count * dtypes.itemsize(source.type)
-        yield Flow(stage, source.name, target.name, source.scope, target.scope, count, size)
+        near = target if source.scope == "global" or target.scope == "local" else source
+        at = _turn(found, stage, near) if source.scope != target.scope else ""
+        yield Flow(stage, source.name, target.name, source.scope, target.scope, count, size, at)
+
+
+def _turn(found: Sequence[Access], stage: str, near: Buffer) -> str:
+    """The innermost loop that `stage` shares with all other stages that touch `near`."""
+    touching = [access for access in found if access.buffer is near]
+    own = [access for access in touching if access.stage == stage]
+    if len(own) == len(touching):
+        return ""
+    shared = [loop for loop in own[0].loops if all(loop in access.loops for access in touching)]
+    return shared[-1].var.name if shared else ""
 
 
 def _caption(levels: Sequence[Level]) -> str:

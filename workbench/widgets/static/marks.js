@@ -1,6 +1,7 @@
 // A loop, a block or a buffer is the same thing in every pane.
 
-/** Hovering or focusing a loop, buffer or block marks it in every pane; a click opens its menu. */
+/** Hovering or focusing a loop, buffer or block marks it in every pane; a click opens its menu,
+ *  also on what stands for it in a picture. */
 export function linkMarks(root, lab, menu) {
   let lit = "";
   const light = (keys) => {
@@ -34,12 +35,23 @@ export function linkMarks(root, lab, menu) {
     );
     return found?.[0] ?? "";
   };
+  // of a shape: the block of a cell, the innermost loop of a tile's turn, else the buffer
+  const placeOf = (drawn) => {
+    const { name, cell, statement, loops } = drawn.dataset;
+    const of = cell && statement ? ["block", statement.split(", ").at(-1)] : null;
+    const place = of ?? (loops && !cell ? ["loop", loops.split(" ").at(-1)] : ["buffer", name]);
+    const found = Object.entries(lab.page.names).find(
+      ([, about]) => about.kind === place[0] && about.name === place[1],
+    );
+    return found?.[0] ?? from({ target: drawn });
+  };
   root.addEventListener("mouseover", (event) => light(from(event)));
   root.addEventListener("mouseleave", () => light(""));
   root.addEventListener("focusin", (event) => light(from(event)));
   root.addEventListener("click", (event) => {
-    const thing = event.target.closest(".wb-mark, .wb-machine [data-name]:not([data-cell] *)");
-    const key = thing && from(event).split(" ")[0];
+    const thing = event.target.closest(".wb-mark, .wb-machine [data-name]");
+    const drawn = thing && !thing.matches(".wb-mark");
+    const key = thing && (drawn ? placeOf(thing) : from(event).split(" ")[0]);
     if (key) menu.open(key, () => (thing.isConnected ? thing : menu.markOf(key)));
   });
   return redraw;

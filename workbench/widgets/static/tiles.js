@@ -7,12 +7,15 @@ import { lightKin, lightWords, markStrip, pointedLine, clearMarks } from "./poin
 import { fits, outlinesAt, pointAt, saidAt, slidesTo, slideTo } from "./scene.js";
 import { loopSlider } from "./slider.js";
 
+const MOVED = 4; // px that a press moves before it drags
+
 /** The stage of the pictures in `body`, of any kind; `controls` are for the tiling picture. */
 export function pictureStage(lab, pane, body) {
   let picture = null; // that is drawn
   let wanted = {}; // where axes were moved to, until that picture is here
   let puts = []; // functions that put levels and slider where they stand
   let slider = null;
+  let pressed = null; // where a press began that may become a drag
   let held = false; // whether a tile is being dragged
   let last = null; // where the pointer is over the picture
   const line = pointedLine();
@@ -182,13 +185,19 @@ export function pictureStage(lab, pane, body) {
     return Object.fromEntries(Object.entries(turns).filter(([axis]) => axis in now));
   }
 
+  /** A press that moves drags; one that does not is a click, on what stands there. */
   function hold(event) {
     const found = event.button === 0 && picture?.at ? spot(event) : null;
     if (!found || !Object.keys(chosen(found.turns)).length) return;
+    pressed = { x: event.clientX, y: event.clientY };
+    event.preventDefault(); // no text is selected meanwhile
+  }
+
+  function begin(event) {
+    if (Math.hypot(event.clientX - pressed.x, event.clientY - pressed.y) < MOVED) return;
+    pressed = null;
     held = true;
     body.setPointerCapture?.(event.pointerId);
-    event.preventDefault(); // no text is selected meanwhile
-    drag(found);
   }
 
   function drag({ turns }) {
@@ -201,12 +210,14 @@ export function pictureStage(lab, pane, body) {
   }
 
   function release() {
+    pressed = null;
     if (!held) return;
     held = false;
     if (Object.keys(wanted).length) save();
   }
 
   function point(event) {
+    if (pressed) begin(event);
     const { clientX, clientY } = event;
     last = { clientX, clientY };
     const target = held ? document.elementFromPoint(clientX, clientY) : event.target;
@@ -236,7 +247,7 @@ export function pictureStage(lab, pane, body) {
   }
 
   function leave() {
-    last = null;
+    [last, pressed] = [null, null];
     forget();
   }
 
