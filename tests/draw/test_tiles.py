@@ -79,6 +79,13 @@ def test_levels_are_those_of_the_selection():
         view(func, "thread", block=(1, 2))
 
 
+def test_a_picture_of_all_levels_names_each():
+    picture = draw.picture_of(kept(), "tiles", select={"block": (1, 2), "thread": (1, 1)})
+    page = draw.picture_html(draw.plain(picture))
+    named = re.findall(r"<b>(\w+)</b><br><svg", page)
+    assert named == ["whole", "block", "thread", "registers"]
+
+
 def every_view(func: PrimFunc, **select: object) -> list[Scene]:
     inner = insight.tiles(func, select)
     return [view(func, level, **select) for level in draw.levels_of(inner)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 from workbench.draw.scene import Rect, Scene, Shape, Stands, Words, dot, path, standing, width_of
@@ -17,7 +18,7 @@ LINE, EDGE = 14.0, 8.0  # px of a line in a cell; what frames take of a cell's w
 GAP = 8.0  # px between cells of different blocks
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Matrix:
     """How the cells are drawn: which of their parts are said in them (`said`), in how few words.
 
@@ -45,7 +46,7 @@ class Matrix:
         columns = self.shape[1]
         return min((WIDE - HEADS - GAP * len(self.columns)) / columns, WIDEST)
 
-    @property
+    @cached_property
     def height(self) -> float:
         """That of a cell."""
         lines = (sum(1 + w.count("\n") for w in self.words(cell)) for cell in self.who.cells)

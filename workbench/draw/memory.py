@@ -301,6 +301,7 @@ def _band(band: Band, middle: float, low: float, high: float) -> list[Shape]:
         was = thickness(band.before)
         shapes.append(Rect(middle - was / 2, y, was, length, "ghost"))
     way = f"{band.buffer}: {band.bytes:,} bytes {'loaded' if band.load else 'stored'}"
+    way += f", in each turn of {band.at}" if band.at else ""
     return standing(Stands(band.buffer, statement=band.stages, told=way), shapes)
 
 

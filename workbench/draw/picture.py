@@ -230,8 +230,13 @@ def picture_html(picture: Mapping[str, Any]) -> str:
     """A picture, as plain data, with its caption and its table, without a script."""
     line = f' style="{picture["line"]}"' if picture["line"] else ""
     caption = "\n".join(map(prose, picture["caption"].splitlines()))
+    strips, levels = picture["strips"], picture["levels"]
+    if len(levels) > 1:
+        strips = [
+            f"<div><b>{escape(n)}</b><br>{s}</div>" for n, s in zip(levels, strips, strict=True)
+        ]
     return (
-        f'<figure class="wb-picture"><div class="wb-strips"{line}>{"".join(picture["strips"])}'
+        f'<figure class="wb-picture"><div class="wb-strips"{line}>{"".join(strips)}'
         f"</div><figcaption>{caption}\n"
         f'<span class="wb-kind">{escape(picture["kind"])}</span> '
         f'<span class="wb-about">{escape(picture["about"])}</span></figcaption>'
