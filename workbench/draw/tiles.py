@@ -46,7 +46,7 @@ from workbench.draw.sheets import (
 from workbench.insight import Axis, Digit, Tile, Tiles, Touch, Turns
 
 LINE = 16.0
-HIGH = 288.0  # px of a strip: a pane of a small lab shows that whole, below its sliders
+HIGH = 280.0  # px of a strip: a pane of a small lab shows that whole, below its sliders
 SIDES = (140.0, 124.0, 110.0, 98.0, 88.0, 78.0, 70.0, 62.0)  # px; the longest sides of a sheet
 LEGEND = 20.0  # px of its line
 CORNER = (78.0, 4 * LINE)  # px that it takes in a corner

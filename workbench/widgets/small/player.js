@@ -1,6 +1,6 @@
 // Frames that Python drew, one after the other: nothing here needs Python.
 
-const WHOLE = 6000; // ms at most for all frames
+const WHOLE = 5000; // ms at most for all frames
 const FRAME = 700; // ms for one, where there are few
 
 function render({ model, el }) {
@@ -61,8 +61,13 @@ function render({ model, el }) {
     slider,
   );
   draw();
+  const seen = new IntersectionObserver((found) => {
+    if (timer && found.some((one) => !one.isIntersecting)) stop();
+  });
+  seen.observe(root);
   return () => {
     clearInterval(timer);
+    seen.disconnect();
     close();
   };
 }
