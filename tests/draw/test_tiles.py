@@ -13,6 +13,7 @@ from tests.support.gpu_programs import parsed, window_steps
 from workbench import draw, insight
 from workbench.draw.scene import Rect, Scene, Words, width_of
 from workbench.draw.sheets import MOST_BOXES, SEEN, regions
+from workbench.draw.tiles import HIGH
 from workbench.insight import Table, Tile, Tiles, Touch
 from workbench.ir import PrimFunc
 
@@ -123,6 +124,11 @@ def test_words_fit_the_strip(scene: Scene):
         left = words.x - {"start": 0.0, "middle": wide / 2}[words.anchor]
         assert left >= 0 and left + wide <= scene.width + 1, words.label
         assert 8 < words.y < scene.height
+
+
+@pytest.mark.parametrize("scene", VIEWS)
+def test_a_strip_is_seen_whole_in_the_pane_of_a_small_lab(scene: Scene):
+    assert scene.height <= HIGH + 4
 
 
 def test_sheets_have_true_proportions():
