@@ -81,8 +81,8 @@ def answers_of(question: Question, func: PrimFunc, truth: str) -> re.Pattern[str
     number = truth.split()[0]
     loads = loads_of(func, "A")
     words = [truth, rf"{number} now", rf"× {number}\b", rf"x {number}\b"]
-    words += [rf"{n}\b" for n in {f"{loads:,}", str(loads)} if loads > 100]
-    return re.compile("|".join(rf"(?<![\d,.]){word}" for word in words))
+    words += [rf"{n}\b(?!–)" for n in {f"{loads:,}", str(loads)} if loads > 100]
+    return re.compile("|".join(rf"(?<![\d,.–]){word}" for word in words))  # not an end of t 64–128
 
 
 def every_choice(made: Mapping[str, Any]) -> Iterator[View]:
