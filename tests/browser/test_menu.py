@@ -75,6 +75,26 @@ def test_a_loop_is_clicked_and_its_verbs_stand_there(lab_page: Page):
     expect(lab.locator(".wb-mark:focus")).to_have_text("i_1")
 
 
+def test_all_of_a_head_opens_what_it_begins(lab_page: Page):
+    """Of a loop or a block, also its keyword and the empty space; a statement only its names."""
+    lab = first_lab(lab_page)
+    answer(lab)
+    menu = lab.locator(".wb-menu")
+    for head, word, title in (("for i", "for", "loop i"), ("with T.block", "with", "block C")):
+        line = lab.locator(".wb-program .wb-line", has_text=head).locator(".wb-text[data-head]")
+        size = box(line)
+        for spot in (line.get_by_text(word, exact=True), line):
+            at = {"x": size["width"] - 5, "y": 8} if spot is line else {"x": 3, "y": 8}
+            spot.click(position=at)
+            expect(menu.locator("h4")).to_have_text(title)
+            assert box(menu)["y"] > box(lab.locator(".wb-line", has_text="C[vi] =").last)["y"]
+            menu.get_by_role("button", name="close").click()
+            expect(menu).to_be_hidden()
+            expect(line.locator(".wb-mark").first).to_be_focused()
+    lab.locator(".wb-line", has_text="T.writes(").locator(".wb-text").click(position=at)
+    expect(menu).to_be_hidden()
+
+
 def test_a_refusal_stands_in_the_menu_and_pushes_nothing(lab_page: Page):
     lab = first_lab(lab_page)
     menu = lab.locator(".wb-menu")

@@ -57,7 +57,7 @@ def test_a_line_keeps_its_text_and_marks_what_changed(page: Page):
         [tokens, {"L1": {"label": "loop i_0"}}, [[8, 11]]],
     )
     assert html == (
-        '<code class="wb-text" data-indent="4"><span class="wb-indent">    </span>'
+        '<code class="wb-text" data-indent="4" data-head="L1"><span class="wb-indent">    </span>'
         '<span class="wb-keyword">for</span> <span class="wb-changed wb-mark" data-k="L1" '
         'role="button" tabindex="-1" aria-label="loop i_0">i_0</span> in x:</code>'
     )
@@ -306,12 +306,12 @@ def test_a_cell_lights_up_its_row_column_block_and_thread(page: Page):
 @pytest.mark.parametrize(
     ("top", "left", "at"),
     [
-        (100, 40, {"left": 40, "top": 124, "room": 668}),
-        (460, 40, {"left": 40, "bottom": 344, "room": 448}),  # below are 308
-        (380, 40, {"left": 40, "top": 404, "room": 388}),
+        (100, 40, {"left": 40, "top": 184, "room": 608}),  # below the block
+        (460, 40, {"left": 40, "top": 544, "room": 248}),
+        (500, 40, {"left": 40, "bottom": 304, "room": 488}),  # below the block are 228
         (600, 40, {"left": 40, "bottom": 204, "room": 588}),
-        (100, 900, {"left": 692, "top": 124, "room": 668}),
-        (100, -30, {"left": 8, "top": 124, "room": 668}),
+        (100, 900, {"left": 600, "top": 184, "room": 608}),  # to the edge of the lab
+        (100, -30, {"left": 20, "top": 184, "room": 608}),
     ],
 )
 def test_a_popup_stands_where_there_is_room_and_leaves_the_line(
@@ -320,8 +320,38 @@ def test_a_popup_stands_where_there_is_room_and_leaves_the_line(
     found = call(
         page,
         "popup.js",
-        "({ popupPlace }, [line, width, view]) => popupPlace(line, width, view)",
-        [{"top": top, "bottom": top + 20, "left": left}, 300, {"width": 1000, "height": 800}],
+        "({ popupPlace }, args) => popupPlace(...args)",
+        [
+            {"top": top, "bottom": top + 20, "left": left, "block": block(top, top + 80)},
+            {"width": 300, "height": 240},
+            EDGES,
+        ],
+    )
+    assert found == at
+
+
+EDGES = {"left": 20, "right": 900, "height": 800}
+
+
+def block(top: int, bottom: int) -> dict[str, int]:
+    return {"top": top, "bottom": bottom}
+
+
+@pytest.mark.parametrize(
+    ("top", "tall", "at"),
+    [
+        (100, 240, {"left": 40, "top": 124, "room": 668}),  # it covers the block, not the line
+        (460, 400, {"left": 40, "bottom": 344, "room": 448}),  # below the line are 308
+        (380, 700, {"left": 40, "top": 404, "room": 388}),
+    ],
+)
+def test_a_popup_beside_a_long_block_leaves_at_least_the_line(
+    page: Page, top: int, tall: int, at: dict[str, int]
+):
+    line = {"top": top, "bottom": top + 20, "left": 40, "block": block(50, 780)}
+    size = {"width": 300, "height": tall}
+    found = call(
+        page, "popup.js", "({ popupPlace }, args) => popupPlace(...args)", [line, size, EDGES]
     )
     assert found == at
 
@@ -380,6 +410,14 @@ def test_escape_closes_a_popup_and_goes_no_further(popup_page: Page):
     assert page.evaluate("said") == ["Enter", "closed", "Escape"], "with none open it passes"
     page.locator("#here").click()  # not the press that closed it
     expect(box).to_be_visible()
+
+
+def test_a_button_closes_a_popup_and_the_focus_goes_back(popup_page: Page):
+    page, box = popup_page, popup_page.locator("#box")
+    page.locator("#here").click()
+    box.get_by_role("button", name="close").click()
+    expect(box).to_be_hidden()
+    expect(page.locator("#here")).to_be_focused()
 
 
 def test_a_popup_that_is_taken_away_takes_no_more_keys(popup_page: Page):

@@ -18,6 +18,8 @@ export function codeLine(tokens, names, changed = []) {
     const rest = first.splitText(indent);
     first.replaceWith(h("span.wb-indent", {}, rest.previousSibling.data));
   }
+  const head = headOf(tokens);
+  if (names[head]) line.dataset.head = head;
   return line;
 
   function token(kind, text, key, hot) {
@@ -30,6 +32,13 @@ export function codeLine(tokens, names, changed = []) {
       text,
     );
   }
+}
+
+/** What the line of `tokens` is the head of, a loop or a block: the first that it names. */
+function headOf(tokens) {
+  const first = tokens.find(([kind, text]) => kind || text.trim());
+  const heads = first?.[0] === "keyword" && /^(for|with)\b/.test(first[1].trim());
+  return heads ? tokens.find(([, , key]) => key)?.[2] : undefined;
 }
 
 /** A line as it is, or, of a signature, without types and with a button that brings them. */
@@ -78,6 +87,7 @@ export function diffRows(rows, lines, names) {
     if (sign === "~") {
       const was = row("-", "was", null, left, leftWords);
       for (const mark of was.querySelectorAll(".wb-mark")) unmark(mark);
+      delete was.querySelector(".wb-text").dataset.head;
       return [was, row("~", "edit", rightNo, right, rightWords)];
     }
     if (sign === "+") return [row("+", "come", rightNo, right, rightWords)];

@@ -1,7 +1,9 @@
 // A loop, a block or a buffer is the same thing in every pane.
 
-/** Hovering or focusing a loop, buffer or block marks it in every pane; a click opens its menu,
- *  also on what stands for it in a picture. */
+/**
+ * Hovering or focusing a loop, buffer or block marks it in every pane; a click opens its menu, also
+ * one on the rest of the line that is its head, and on what stands for it in a picture.
+ */
 export function linkMarks(root, lab, menu) {
   let lit = "";
   const light = (keys) => {
@@ -29,6 +31,8 @@ export function linkMarks(root, lab, menu) {
   const from = (event) => {
     const mark = event.target.closest?.("[data-k]");
     if (mark) return mark.dataset.k;
+    const head = event.target.closest?.("[data-head]");
+    if (head) return head.dataset.head;
     const drawn = event.target.closest?.("[data-name]")?.dataset.name;
     const found = Object.entries(lab.page?.names ?? {}).find(
       ([, about]) => about.kind === "buffer" && about.name === drawn,
@@ -49,10 +53,18 @@ export function linkMarks(root, lab, menu) {
   root.addEventListener("mouseleave", () => light(""));
   root.addEventListener("focusin", (event) => light(from(event)));
   root.addEventListener("click", (event) => {
-    const thing = event.target.closest(".wb-mark, .wb-machine [data-name]");
+    const thing = openedAt(event.target);
     const drawn = thing && !thing.matches(".wb-mark");
     const key = thing && (drawn ? placeOf(thing) : from(event).split(" ")[0]);
     if (key) menu.open(key, () => (thing.isConnected ? thing : menu.markOf(key)));
   });
   return redraw;
+}
+
+/** What a click on `target` opens the menu of, if of anything. */
+function openedAt(target) {
+  const named = target.closest(".wb-mark, .wb-machine [data-name]");
+  const head = target.closest("[data-head]");
+  const chosen = target.closest("button") || !getSelection().isCollapsed;
+  return named || !head || chosen ? named : head.querySelector(`[data-k="${head.dataset.head}"]`);
 }

@@ -1,29 +1,81 @@
 // What opens beside a line: on the browser's top layer, where nothing clips it and it pushes none.
 
+import { h } from "./dom.js";
+
 const POPUP_MARGIN = 8; // pixels to the edges of the window
 const POPUP_GAP = 4; // pixels to the line
 const ENOUGH = 320; // pixels that hold a form with what it was refused for
 
 /**
- * Where a box of `width` stands beside `line`, in a window of `view`: below, or above where that
- * has more room and below there is not enough. It never covers the line: `room` is how tall it is
- * at most, and `bottom` counts from the window's lower edge.
+ * Where a box of `size` stands beside `line`, between the edges of `view`: below its block, else
+ * above it, else below the line, where it is whole; where it is nowhere, below the line, or above
+ * where that has more room and below there is not enough. It never covers the line: `room` is how
+ * tall it is at most, and `bottom` counts from the window's lower edge.
  */
-export function popupPlace(line, width, view) {
-  const under = view.height - line.bottom - POPUP_GAP - POPUP_MARGIN;
-  const over = line.top - POPUP_GAP - POPUP_MARGIN;
-  const below = under >= ENOUGH || under >= over;
-  const left = Math.max(POPUP_MARGIN, Math.min(line.left, view.width - width - POPUP_MARGIN));
-  return below
-    ? { left, top: line.bottom + POPUP_GAP, room: Math.max(under, 0) }
-    : { left, bottom: view.height - line.top + POPUP_GAP, room: Math.max(over, 0) };
+export function popupPlace(line, size, view) {
+  const under = (edge) => Math.max(view.height - edge - POPUP_GAP - POPUP_MARGIN, 0);
+  const over = (edge) => Math.max(edge - POPUP_GAP - POPUP_MARGIN, 0);
+  const left = Math.max(view.left, Math.min(line.left, view.right - size.width));
+  const below = (edge) => ({ left, top: edge + POPUP_GAP, room: under(edge) });
+  const above = (edge) => ({
+    left,
+    bottom: view.height - edge + POPUP_GAP,
+    room: over(edge),
+  });
+  const { top, bottom } = line.block;
+  if (under(bottom) >= size.height) return below(bottom);
+  if (over(top) >= size.height) return above(top);
+  const least = Math.min(size.height, ENOUGH);
+  const low = under(line.bottom) >= least || under(line.bottom) >= over(line.top);
+  return low ? below(line.bottom) : above(line.top);
 }
 
-/** The rectangle of what `thing` is a part of: its whole line of a program; it starts at itself. */
+/**
+ * The rectangle of what `thing` is a part of: its whole line of a program, and there of the `block`
+ * in which that stands or which it begins; it starts at itself.
+ */
 function lineOf(thing) {
   const { left } = thing.getBoundingClientRect();
-  const { top, bottom } = (thing.closest(".wb-line") ?? thing).getBoundingClientRect();
-  return { left, top, bottom };
+  const line = thing.closest(".wb-line");
+  const { top, bottom } = (line ?? thing).getBoundingClientRect();
+  const code = line?.querySelector("[data-indent]");
+  return { left, top, bottom, block: code ? blockOf(line) : { top, bottom } };
+}
+
+/** From the head of the innermost block around `line`, else from itself, to the last line in it. */
+function blockOf(line) {
+  const text = (row) => row.querySelector(".wb-text");
+  const indent = (row) => Number(text(row)?.dataset.indent ?? NaN); // of a fold there is none
+  const opens = (row) => /^\s*with /.test(text(row)?.textContent ?? "");
+  let first = line;
+  let least = indent(line);
+  for (let row = line; row && !opens(first); row = row.previousElementSibling) {
+    if (!(indent(row) < least)) continue;
+    if (opens(row)) first = row;
+    least = indent(row);
+  }
+  if (!opens(first)) first = line;
+  let last = first;
+  for (let row = first.nextElementSibling; row; row = row.nextElementSibling) {
+    if (indent(row) <= indent(first)) break;
+    last = row;
+  }
+  const seen = line.closest(".wb-body")?.getBoundingClientRect();
+  return {
+    top: Math.max(first.getBoundingClientRect().top, seen?.top ?? 0),
+    bottom: Math.min(last.getBoundingClientRect().bottom, seen?.bottom ?? innerHeight),
+  };
+}
+
+/** Where a popup of `node` may stand: between the edges of its lab, as far as they are seen. */
+function boundsOf(node) {
+  const window_ = document.documentElement.clientWidth;
+  const lab = node.closest(".wb-lab").getBoundingClientRect();
+  return {
+    left: Math.max(lab.left, POPUP_MARGIN),
+    right: Math.min(lab.right, window_ - POPUP_MARGIN),
+    height: innerHeight,
+  };
 }
 
 /**
@@ -36,13 +88,15 @@ function lineOf(thing) {
 export function popup(node, closed = () => {}) {
   node.popover = "auto";
   node.classList.add("wb-popup");
+  node.append(h("button.wb-shut", { "aria-label": "close", title: "close", onclick: close }, "×"));
   let find = () => null;
   let left = null; // the thing that it was closed at by the press which is under way
 
   const isOpen = () => node.matches(":popover-open");
-  const close = () => {
+
+  function close() {
     if (isOpen()) node.hidePopover();
-  };
+  }
 
   function place() {
     if (!isOpen()) return;
@@ -50,11 +104,11 @@ export function popup(node, closed = () => {}) {
     const line = thing?.isConnected ? lineOf(thing) : null;
     const gone = !line || line.bottom < 0 || line.top > innerHeight;
     if (gone) return close();
+    const bounds = boundsOf(node);
     node.style.maxHeight = "none";
-    const { room, ...where } = popupPlace(line, node.offsetWidth, {
-      width: document.documentElement.clientWidth,
-      height: innerHeight,
-    });
+    node.style.setProperty("--wide", `${bounds.right - bounds.left}px`);
+    const size = { width: node.offsetWidth, height: node.offsetHeight };
+    const { room, ...where } = popupPlace(line, size, bounds);
     node.style.maxHeight = `${room}px`;
     for (const side of ["left", "top", "bottom"])
       node.style[side] = side in where ? `${where[side]}px` : "auto";

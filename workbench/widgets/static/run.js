@@ -13,7 +13,8 @@ export function runPane(lab) {
     "aria-haspopup": "dialog",
     onclick: () => whole.open(() => result),
   });
-  const out = h("div.wb-out");
+  const inside = h("div");
+  const out = h("div.wb-out", {}, inside);
   const pane = h(
     "section.wb-pane.wb-run",
     { "aria-label": "Run" },
@@ -37,7 +38,7 @@ export function runPane(lab) {
     const came = running ? null : lab.page?.run;
     result.hidden = !came;
     result.textContent = `${sign(came)}result ▴`;
-    out.replaceChildren(...(came ? shown(came) : []));
+    inside.replaceChildren(...(came ? shown(came) : []));
     settle();
   }
 
