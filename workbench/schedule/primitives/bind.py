@@ -89,7 +89,7 @@ def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, str]]:
 
 @primitive(group="threads", check=_check, choices=_choices)
 def bind(func: PrimFunc, loop: For, thread_axis: str) -> Edit:
-    """Turn `loop` from steps in time into threads: the t-th of `thread_axis` does iteration t.
+    """Turn `loop` from steps in time into threads: iteration t runs where `thread_axis` is t.
 
     >>> sch.bind("i", "threadIdx.x")
     @T.prim_func

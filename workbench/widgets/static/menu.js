@@ -113,7 +113,7 @@ export function verbMenu(lab) {
     return h(
       "button.wb-more",
       { "aria-expanded": String(more), onclick: () => lab.show({ more: !more }), "data-f": "more" },
-      more ? "fewer" : "more",
+      more ? "fewer verbs" : "more verbs",
     );
   }
 
