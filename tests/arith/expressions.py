@@ -45,6 +45,11 @@ def integers(draw: st.DrawFn, depth: int = 4) -> Expr:
         return Select(draw(conditions(depth - 1)), a, draw(below))
     if kind == "cast":
         return Cast("int32", Cast("int64", a))
+    if kind in ("<<", ">>"):
+        return BinOp(kind, a, Const(draw(st.sampled_from([0, 1, 2, 3])), "int32"))
+    if kind == "mask":
+        mask = draw(st.sampled_from([0, 1, 3, 7, 6, -1, -2, 15]))
+        return BinOp(draw(st.sampled_from(["&", "|", "^"])), a, Const(mask, "int32"))
     if kind == "scale":
         return BinOp("*", a, numbers(draw))
     return BinOp(kind, a, draw(below))
@@ -65,6 +70,12 @@ _INNER = (
     "*",
     "select",
     "cast",
+    "<<",
+    ">>",
+    "mask",
+    "&",
+    "|",
+    "^",
 )
 
 

@@ -79,6 +79,28 @@ def test_integers_wrap_around_in_their_own_type(dtype: str):
         np.testing.assert_array_equal(b, eval(text, {"A": a, "C": c, "vi": slice(None)}), text)
 
 
+@pytest.mark.parametrize(
+    "dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+)
+def test_bits_are_those_of_their_own_type(dtype: str):
+    info = np.iinfo(dtype)
+    a = np.array([info.max, info.min, info.max - 1, 85] * 16, dtype)
+    c = np.array([info.bits - 1, 1, 3, 0] * 16, dtype)
+    texts = ("A[vi] & C[vi]", "A[vi] | C[vi] ^ A[vi]", "~A[vi]", "A[vi] << C[vi]", "A[vi] >> C[vi]")
+    texts += ("(~A[vi] >> C[vi]) + (A[vi] << C[vi]) * C[vi]", "(A[vi] + A[vi]) >> C[vi]")
+    made = results([elementwise(dtype, text) for text in texts], a, c)
+    for text, b in zip(texts, made, strict=True):
+        np.testing.assert_array_equal(b, eval(text, {"A": a, "C": c, "vi": slice(None)}), text)
+
+
+def test_bits_of_indices_and_beside_comparisons():
+    a, c, b = np.arange(64, dtype="int32"), np.zeros(64, "int32"), np.zeros(64, "int32")
+    value = "A[vi >> 2 << 1 & 62 | vi & 1] + T.Cast('int32', vi & 7 == 3 and vi ^ 5 < 9)"
+    run(elementwise("int32", value), a, c, b)
+    i = np.arange(64)
+    np.testing.assert_array_equal(b, (i >> 2 << 1 & 62 | i & 1) + ((i & 7 == 3) & (i ^ 5 < 9)))
+
+
 def test_a_wrapped_value_is_compared_divided_and_widened_as_wrapped():
     a, c = np.full(64, 127, "int8"), np.full(64, 1, "int8")
     texts = ("A[vi] + C[vi]", "(A[vi] + C[vi]) // T.int8(3)", "A[vi] + C[vi] < C[vi]")

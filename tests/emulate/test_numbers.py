@@ -27,6 +27,7 @@ from workbench.ir import (
     PrimFunc,
     Range,
     Var,
+    binary,
     const,
 )
 
@@ -85,6 +86,33 @@ def test_division_rounds_down(name: str):
     found = both(op(name), a, b, out="int32")
     python = {"//": int.__floordiv__, "%": int.__mod__}[name]
     assert found.tolist() == [python(x, y) for x, y in zip(a.tolist(), b.tolist(), strict=True)]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint64"])
+@pytest.mark.parametrize("name", ["&", "|", "^", "<<", ">>"])
+def test_bits_of_every_integer_type(dtype: str, name: str):
+    info = np.iinfo(dtype)
+    a = np.array([info.max, info.min, 3, 100, 7, 0, 85, 2], dtype)
+    b = np.array([info.bits - 1, 1, 5, 4, 0, 1, 2, 3], dtype)
+    found = both(op(name), a, b, out=dtype)
+    np.testing.assert_array_equal(found, eval(f"a {name} b"))
+    turned = both(
+        lambda x: binary("^", x, const(-1 if info.min else info.max, dtype)), a, out=dtype
+    )
+    np.testing.assert_array_equal(turned, ~a)
+
+
+@pytest.mark.parametrize("amount", [32, -1])
+def test_a_shift_that_is_too_far_is_refused_where_it_runs(amount: int):
+    a, b = np.ones(SIZE, "int32"), np.array([1, 2, 3, amount, 0, 31, 5, 6], "int32")
+    with pytest.raises(emulate.EmulationError, match="Can't shift int32 by less than 0, or by 32"):
+        both(op("<<"), a, b, out="int32")
+
+    def kept_away(x: Expr, y: Expr) -> Expr:
+        far = BinOp("or", y < 0, y > 31)
+        return Call("if_then_else", (far, x, BinOp(">>", x, y)), "int32")
+
+    assert both(kept_away, a, b, out="int32").tolist() == [0, 0, 0, 1, 1, 0, 0, 0]
 
 
 def test_float16_is_rounded_after_every_operation():

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from workbench import arith
 from workbench.ir import (
+    BITWISE,
     MATHS,
     TRUE,
     BinOp,
@@ -100,7 +101,8 @@ def expressions(
         sign = draw(st.sampled_from(["<", "<=", ">", ">=", "==", "!="]))
         return BinOp(sign, below(side), below(side))
     if kind == "arithmetic":
-        signs = ["+", "-", "*", "min", "max"] + (["/"] if dtypes.is_float(dtype) else ["//", "%"])
+        signs = ["+", "-", "*", "min", "max"]
+        signs += ["/"] if dtypes.is_float(dtype) else ["//", "%", *sorted(BITWISE)]
         return BinOp(draw(st.sampled_from(signs)), below(), below())
     if kind == "call":
         name = draw(st.sampled_from(sorted(MATHS)))

@@ -113,6 +113,71 @@ def test_nests_of_plain_loops_merge_and_others_do_not():
     assert lines[:2] == ["for i, j in T.grid(8, 8):", "    for k in range(j + 1):"]
 
 
+BITS = 'A: T.Buffer((8,), "int32"), p: T.Buffer((8,), "bool"), u: T.Buffer((8,), "uint8")'
+
+
+@pytest.mark.parametrize(
+    ("text", "again"),
+    [
+        ("T.bitwise_and(A[1], 3)", "A[1] & 3"),
+        ("T.bitwise_or(A[1], T.bitwise_xor(3, A[2]))", "A[1] | 3 ^ A[2]"),
+        ("(A[1] ^ A[2]) & A[3]", "(A[1] ^ A[2]) & A[3]"),
+        ("A[1] ^ (A[2] >> 1)", "A[1] ^ A[2] >> 1"),
+        ("(A[1] & 7) + 1", "(A[1] & 7) + 1"),
+        ("A[1] & 7 + 1", "A[1] & 8"),
+        ("T.shift_left(A[1], 3) >> (A[2] << 1)", "A[1] << 3 >> (A[2] << 1)"),
+        ("~A[1] * 2", "~A[1] * 2"),
+        ("~(A[1] * 2)", "~(A[1] * 2)"),
+        ("~~A[1]", "~~A[1]"),
+        ("T.bitwise_not(A[1], dtype='int32')", "~A[1]"),
+        ("A[1] ^ -1", "~A[1]"),
+        ("~5 | A[1]", "-6 | A[1]"),
+        ("A[1] << 0", "A[1]"),
+        ("A[1] | 0", "A[1] | 0"),
+        ("T.LShift(5, 2)", "T.LShift(5, 2)"),
+        ("T.Cast('int32', ~u[1] & 7)", 'T.Cast("int32", ~u[1] & T.uint8(7))'),
+        ("T.Cast('int32', A[1] & 7 == 3)", 'T.Cast("int32", A[1] & 7 == 3)'),
+        (
+            "T.Cast('int32', p[1] & (A[1] < 3) | ~p[2])",
+            'T.Cast("int32", p[1] and A[1] < 3 or not p[2])',
+        ),
+        ("T.Cast('int32', p[1] ^ p[2])", 'T.Cast("int32", p[1] != p[2])'),
+        ("T.likely(A[1])", "A[1]"),
+        ("T.max_value('int32')", "2147483647"),
+        ("T.min_value('int32')", "-2147483648"),
+    ],
+)
+def test_bits_bind_as_in_python(text, again):
+    assert stored(text, BITS) == again
+
+
+@pytest.mark.parametrize(
+    ("text", "again"),
+    [
+        ("T.if_then_else(A[0] < 3.0, 1.0, A[1], dtype='float32')",) * 2,
+        ("T.exp(A[1], dtype='float32')", "T.exp(A[1])"),
+        ("T.pow(A[1], 2.0, dtype='float32')", "T.pow(A[1], T.float32(2))"),
+        ("T.sqrt(x=A[1], dtype='float32')", "T.sqrt(A[1])"),
+        ("T.min_value('float32')", "T.float32(-3.4028234663852886e+38)"),
+        ("-T.infinity('float32')", 'T.float32("-inf")'),
+        ("T.Cast('float32', T.max_value('float16'))", 'T.Cast("float32", T.float16(65504))'),
+        ("T.if_then_else(T.likely(A[0] < 1.0), 1.0, A[1])",) * 2,
+    ],
+)
+def test_what_tvm_says_besides_the_value(text, again):
+    plain = again.replace(", dtype='float32'", "").replace(
+        "T.likely(A[0] < 1.0)", "A[0] < T.float32(1)"
+    )
+    plain = plain.replace("3.0", "T.float32(3)").replace(" 1.0", " T.float32(1)")
+    assert stored(text) == plain
+
+
+def test_no_scope_is_global_memory():
+    assert printed(A8, 'C = T.alloc_buffer((8,), scope="")', "A[0] = C[1]")[0] == (
+        "C = T.alloc_buffer((8,))"
+    )
+
+
 @pytest.mark.parametrize(
     ("axis", "again"),
     [

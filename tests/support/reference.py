@@ -248,6 +248,11 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     ">=": operator.ge,
     "==": operator.eq,
     "!=": operator.ne,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
 }
 
 

@@ -33,6 +33,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.ir import (
+    SHIFTS,
     BinOp,
     BlockRealize,
     Buffer,
@@ -52,6 +53,7 @@ from workbench.ir import (
     SeqStmt,
     Var,
     dtypes,
+    in_width,
     stores,
     walk,
 )
@@ -391,6 +393,8 @@ class _Run:
         right = self.value(b, env)
         if op in ("//", "%") and right.value == 0:
             raise Invalid(f"{op} divides by zero")
+        if op in SHIFTS and right.value is not None and not in_width(right.value, e.dtype):
+            raise Invalid(f"{op} shifts {e.dtype} by {right.value}")
         compute = _OPERATORS[op]
         return self.terms.apply(op, [left, right], lambda x, y: _rounded(compute(x, y), e.dtype))
 
@@ -455,6 +459,11 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "!=": lambda a, b: a != b,
     "and": lambda a, b: bool(a) and bool(b),
     "or": lambda a, b: bool(a) or bool(b),
+    "&": lambda a, b: a & b,
+    "|": lambda a, b: a | b,
+    "^": lambda a, b: a ^ b,
+    "<<": lambda a, b: a << b,
+    ">>": lambda a, b: a >> b,
 }
 _MATHS: dict[str, Callable[..., Any]] = {
     "exp": lambda x: math.exp(min(x, 700.0)),

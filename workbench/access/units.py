@@ -10,6 +10,7 @@ from typing import Any
 
 from workbench import arith
 from workbench.ir import (
+    BITWISE,
     TRUE,
     BinOp,
     Block,
@@ -330,7 +331,7 @@ def keeps_apart(cell: Cell, sizes: tuple[int, ...], unit: Unit, loop: For, dom: 
 
 def short(expr: Expr, dom: Bounds) -> Expr:
     """`expr` simplified; itself where nothing is divided, since sums are short already."""
-    divided = any(isinstance(n, BinOp) and n.op in ("//", "%") for n in walk(expr))
+    divided = any(isinstance(n, BinOp) and n.op in ("//", "%", *BITWISE) for n in walk(expr))
     return arith.simplify(expr, dom) if divided else expr
 
 

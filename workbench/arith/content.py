@@ -18,7 +18,7 @@ from workbench.ir import (
     dtypes,
 )
 
-_COMMUTATIVE = frozenset({"+", "*", "min", "max", "==", "!=", "and", "or"})
+_COMMUTATIVE = frozenset({"+", "*", "min", "max", "==", "!=", "and", "or", "&", "|", "^"})
 
 
 def content(e: Node, number: Callable[[Node], int]) -> object:

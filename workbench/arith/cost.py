@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from workbench.ir import BinOp, Const, Expr, children
 
-_PRECEDENCE = {"+": 1, "-": 1, "*": 2, "//": 2, "%": 2}
+_PRECEDENCE = {"|": 1, "^": 2, "&": 3, "<<": 4, ">>": 4, "+": 5, "-": 5, "*": 6, "//": 6, "%": 6}
 
 
 def cost(e: Expr, known: dict[Expr, int] | None = None) -> int:
@@ -28,4 +28,4 @@ def _cost(e: Expr, known: dict[Expr, int]) -> int:
 
 
 def _level(e: Expr) -> int:
-    return _PRECEDENCE.get(e.op, 3) if isinstance(e, BinOp) else 3
+    return _PRECEDENCE.get(e.op, 7) if isinstance(e, BinOp) else 7

@@ -24,6 +24,12 @@ _OPERATORS: dict[str, Callable[[int, int], int]] = {
     ">=": operator.ge,
     "==": operator.eq,
     "!=": operator.ne,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    # what shifts too far has no value: any number will do, and a small one is soon made
+    "<<": lambda a, b: a << b % 64,
+    ">>": lambda a, b: a >> b % 64,
 }
 
 # int32 and int64 do not wrap: indices that overflow are wrong programs, as in C

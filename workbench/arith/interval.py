@@ -57,6 +57,25 @@ def products(a: Interval, b: Interval) -> Interval:
     return min(products), max(products)
 
 
+def bits(op: str, a: Interval, b: Interval) -> Interval:
+    """``a & b``, ``a | b`` or ``a ^ b``, in two's complement.
+
+    As many bits as hold all of both hold the result; a mask that is not negative lets no more
+    through than itself, and ``|`` of what is not negative is no less than either.
+    """
+    below = [side for side in (a, b) if side[0] is not None and side[0] >= 0]
+    tops = [high for _, high in below if high is not None]
+    if op == "&" and below:
+        return 0, min(tops, default=None)
+    ends = [end for side in (a, b) for end in side if end is not None]
+    if len(ends) < 4:
+        return None, None
+    reach = 1 << max((end if end >= 0 else ~end).bit_length() for end in ends)
+    if len(below) == 2:
+        return max(ends[0], ends[2]) if op == "|" else 0, reach - 1
+    return -reach, reach - 1
+
+
 def divided(op: str, a: Interval, b: Interval) -> Interval:
     """``a // b`` or ``a % b`` for a divisor known to be positive."""
     if b[0] is None or b[0] <= 0:

@@ -16,6 +16,7 @@ from workbench.arith.content import content
 from workbench.arith.interval import (
     Interval,
     add,
+    bits,
     digit_interval,
     divided,
     either,
@@ -25,6 +26,7 @@ from workbench.arith.interval import (
     scale,
 )
 from workbench.ir import (
+    SHIFTS,
     BinOp,
     Call,
     Cast,
@@ -36,6 +38,7 @@ from workbench.ir import (
     binary,
     const,
     dtypes,
+    in_width,
 )
 
 _EXTREMES_SPLIT = 3  # how many nested min/max an interval looks through; each doubles the work
@@ -114,10 +117,29 @@ class Normal:
                 return divide(self.sum_of(a), divisor.const, e.dtype)
             case BinOp("min" | "max" as op, a, b):
                 return self._extreme(e, op, self.sum_of(a), self.sum_of(b))
+            case BinOp("<<" | ">>" | "&" | "^" as op, a, Const(value=int(number))):
+                found = self._bitwise(e, op, a, number)
+                if found is not None:
+                    return found
         simple = self.with_simple_parts(e)
         if isinstance(simple, (Const, Var)) or (simple is not e and isinstance(simple, BinOp)):
             return self.sum_of(simple)
         return self._part(simple)
+
+    def _bitwise(self, e: Expr, op: str, a: Expr, number: int) -> Sum | None:
+        """What in two's complement is a product, a quotient, a remainder, or ``-x - 1``."""
+        if op in SHIFTS and in_width(number, e.dtype):
+            times = 1 << number
+            return (
+                self.sum_of(a).times(times)
+                if op == "<<"
+                else self.div(self.sum_of(a), times, e.dtype)
+            )
+        if op == "&" and number >= 0 and not number & (number + 1):
+            return self.mod(self.sum_of(a), number + 1, e.dtype)
+        if op == "^" and number == -1:
+            return self.sum_of(a).times(-1).shifted(-1)
+        return None
 
     def _product(self, e: Expr, a: Sum, b: Sum) -> Sum:
         if not b.digits:
@@ -317,6 +339,8 @@ class Normal:
                 return products(self.expr_interval(a), self.expr_interval(b))
             case BinOp("//" | "%" as op, a, b) if e.dtype in REASONED:
                 return divided(op, self.expr_interval(a), self.expr_interval(b))
+            case BinOp("&" | "|" | "^" as op, a, b):
+                return bits(op, self.expr_interval(a), self.expr_interval(b))
             case Select(_, yes, no) | Call("if_then_else", (_, yes, no)):
                 return hull(self.expr_interval(yes), self.expr_interval(no))
             case Cast(type=kind, value=value) if dtypes.is_int(kind):

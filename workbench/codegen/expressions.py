@@ -11,6 +11,7 @@ from workbench.codegen.language import Language
 from workbench.codegen.names import Names
 from workbench.diag import Refusal
 from workbench.ir import (
+    BITWISE,
     COMPARISONS,
     LOGICAL,
     BinOp,
@@ -29,11 +30,12 @@ from workbench.ir import (
 )
 
 # How tightly C's operators bind; an operand that binds less tightly needs brackets.
-_OR, _AND, _EQUAL, _COMPARE, _ADD, _MULTIPLY, _UNARY, _ATOM = 1, 2, 3, 4, 5, 6, 7, 8
+_OR, _AND, _BITS, _EQUAL, _COMPARE, _SHIFT, _ADD, _MULTIPLY, _UNARY, _ATOM = range(1, 11)
 _TERNARY = 0
 _BINDS = {
     "or": _OR, "and": _AND, "==": _EQUAL, "!=": _EQUAL, "+": _ADD, "-": _ADD,
     "*": _MULTIPLY, "/": _MULTIPLY, "//": _MULTIPLY, "%": _MULTIPLY,
+    "<<": _SHIFT, ">>": _SHIFT, "&": _BITS, "|": _BITS, "^": _BITS,
 } | dict.fromkeys(("<", "<=", ">", ">="), _COMPARE)  # fmt: skip
 _C_OPS = {"or": "||", "and": "&&", "//": "/"}
 _FLOORED = {"//": "floordiv", "%": "floormod"}
@@ -123,6 +125,8 @@ class Expressions:
     def _binary(self, e: Expr, op: str, a: Expr, b: Expr) -> Text:
         if op in ("//", "%") and not self._rounds_down(a, b):
             return f"{self._helper(_FLOORED[op], e)}({self.text(a)}, {self.text(b)})", _ATOM
+        if op == "^" and isinstance(b, Const) and b.value == -1:
+            return f"~{self.text(a, _UNARY)}", _UNARY
         if op in _RING and dtypes.is_int(e.dtype) and e.dtype not in _WRAPS and not self._fits(e):
             return self._wrapped(e, op, a, b)
         return self._plain(op, a, b)
@@ -136,6 +140,8 @@ class Expressions:
             left, right = (binds if _is(side, op) else _EQUAL for side in (a, b))
         elif op in COMPARISONS:
             left = right = _ADD
+        elif op in BITWISE:  # how tightly these bind is a trap: compilers warn without brackets
+            left = right = _UNARY
         return f"{self.text(a, left)} {_C_OPS.get(op, op)} {self.text(b, right)}", binds
 
     def _rounds_down(self, a: Expr, b: Expr) -> bool:
@@ -156,6 +162,10 @@ class Expressions:
     def _wrapped(self, e: Expr, op: str, a: Expr, b: Expr) -> Text:
         """Arithmetic that may overflow: C defines that for unsigned types alone."""
         own = self.type(e.dtype)
+        if op == "<<":
+            unsigned = self.type(_UNSIGNED.get(e.dtype, "uint32"))
+            shifted = f"({unsigned}){self.text(a, _UNARY)} << {self.text(b, _UNARY)}"
+            return f"({own})({shifted})", _UNARY
         if dtypes.BITS[e.dtype] < 32 and e.dtype != "uint16":  # C computes these in int
             return f"({own})({self._plain(op, a, b)[0]})", _UNARY
         return f"({own})({self._ring(e, self.type(_UNSIGNED[e.dtype]))[0]})", _UNARY
@@ -243,7 +253,7 @@ class Expressions:
         return f"{value}{suffix}", _ATOM if value >= 0 else _UNARY
 
 
-_RING = frozenset("+-*")
+_RING = frozenset({"+", "-", "*", "<<"})
 _WRAPS = frozenset({"uint32", "uint64"})  # these overflow in C as they should
 _UNSIGNED = {"int32": "uint32", "int64": "uint64", "uint16": "uint32"}
 _FORMATS = {"float16": "e", "float32": "f", "float64": "d"}

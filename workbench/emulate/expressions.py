@@ -19,6 +19,7 @@ from workbench.emulate.numbers import Value, numpy_type
 from workbench.ir import (
     COMPARISONS,
     LOGICAL,
+    SHIFTS,
     BinOp,
     Broadcast,
     BufferLoad,
@@ -52,8 +53,8 @@ class Expressions:
         """What `load` reads in each lane of `mask`."""
         raise NotImplementedError
 
-    def tell_divider(self, bad: Mask) -> str:
-        """Which of the lanes `bad` divides by zero, as a refusal tells it."""
+    def tell_lane(self, bad: Mask, does: str) -> str:
+        """Which of the lanes `bad` `does` what is refused, as a refusal tells it."""
         raise NotImplementedError
 
     def value(self, expr: Expr, env: Env, mask: Mask) -> Value:
@@ -77,6 +78,8 @@ class Expressions:
         dtype = expr.a.dtype
         if expr.op in ("//", "%"):
             b = self._divisor(expr, b, mask)
+        elif expr.op in SHIFTS:
+            b = self._amount(expr, b, mask)
         value = numbers.binary(expr.op, a, b, dtype)
         wraps = a.dtype != b.dtype and expr.op not in COMPARISONS  # a constant that does not fit
         return value.astype(numpy_type(dtype)) if wraps else value
@@ -96,10 +99,26 @@ class Expressions:
             raise Refusal(
                 "Can't divide an integer by zero",
                 expr,
-                detail=self.tell_divider(bad),
+                detail=self.tell_lane(bad, "divides by 0"),
                 hint="keep the divisor away from 0, for instance with T.if_then_else.",
             )
         return np.where(zero, numpy_type(expr.b.dtype).type(1), b)
+
+    def _amount(self, expr: BinOp, b: Value, mask: Mask) -> Value:
+        """By how many bits to shift; 0 in lanes that do not run."""
+        bits = dtypes.BITS[expr.b.dtype]
+        far = np.logical_or(np.less(b, 0), np.greater_equal(b, bits))
+        if not far.any():
+            return b
+        bad = narrow(mask, far)
+        if np.any(bad):
+            raise Refusal(
+                f"Can't shift {expr.a.dtype} by less than 0, or by {bits} bits or more",
+                expr,
+                detail=self.tell_lane(bad, "shifts too far"),
+                hint="keep the amount within the type, for instance with T.min and T.max.",
+            )
+        return np.where(far, numpy_type(expr.b.dtype).type(0), b)
 
     def _not(self, expr: Not, env: Env, mask: Mask) -> Value:
         return np.logical_not(self.value(expr.a, env, mask))

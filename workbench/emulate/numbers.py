@@ -65,6 +65,11 @@ _BINARY: dict[str, Callable[[Value, Value], Value]] = {
     ">=": np.greater_equal,
     "==": np.equal,
     "!=": np.not_equal,
+    "&": np.bitwise_and,
+    "|": np.bitwise_or,
+    "^": np.bitwise_xor,
+    "<<": np.left_shift,  # the caller has made sure that the type has more bits
+    ">>": np.right_shift,
 }
 
 

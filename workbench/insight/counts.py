@@ -17,6 +17,7 @@ from workbench.insight.page import Kind, Table
 from workbench.insight.spread import width
 from workbench.ir import (
     ARITHMETIC,
+    BITWISE,
     MATHS,
     Barrier,
     BinOp,
@@ -174,7 +175,7 @@ def _operations(expr: Expr, *, floats: bool) -> int:
     if isinstance(expr, BufferLoad):
         return 0
     own = 0
-    if (isinstance(expr, BinOp) and expr.op in ARITHMETIC) or (
+    if (isinstance(expr, BinOp) and expr.op in ARITHMETIC | BITWISE) or (
         isinstance(expr, Call) and expr.op in MATHS
     ):
         own = int(dtypes.is_float(expr.dtype) == floats)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar, dataclass_transform
 
-from workbench.ir.dtypes import fits, is_float, is_int, join
+from workbench.ir.dtypes import BITS, fits, is_float, is_int, join
 
 C = TypeVar("C")
 
@@ -51,6 +51,11 @@ def is_text(value: object) -> bool:
 COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
 LOGICAL = frozenset({"and", "or"})
 ARITHMETIC = frozenset({"+", "-", "*", "/", "//", "%", "min", "max"})
+BITWISE = frozenset({"&", "|", "^", "<<", ">>"})
+SHIFTS = frozenset({"<<", ">>"})
+SCOPES = ("global", "shared", "local")  # the memories in which a kernel can have buffers
+_WMMA = ("matrix_a", "matrix_b", "accumulator")
+MEMORIES = (*SCOPES, "shared.dyn", "warp", *(f"wmma.{part}" for part in _WMMA))  # and TVM's
 LOOP_KINDS = ("serial", "parallel", "vectorized", "unrolled", "thread_binding")
 THREAD_AXES = tuple(f"{unit}Idx.{axis}" for unit in ("block", "thread") for axis in "xyz")
 
@@ -181,9 +186,11 @@ class Const(Expr):
 
 @node
 class BinOp(Expr):
-    """`a op b`; op is one of ARITHMETIC, COMPARISONS or LOGICAL, both operands of one type.
+    """`a op b`; op is one of ARITHMETIC, BITWISE, COMPARISONS, LOGICAL; both operands of one type.
 
-    ``//`` and ``%`` round towards minus infinity, as Python's do; ``/`` divides floats.
+    ``//`` and ``%`` round towards minus infinity, as Python's do; ``/`` divides floats. BITWISE
+    takes integers, in two's complement; ``>>`` keeps the sign. A shift by less than 0, or by as
+    many bits as the type has, has no value, as a division by zero has none. ``~x`` is ``x ^ -1``.
     """
 
     op: str
@@ -192,7 +199,7 @@ class BinOp(Expr):
 
     @property
     def dtype(self) -> str:
-        return self.a.dtype if self.op in ARITHMETIC else "bool"
+        return self.a.dtype if self.op in ARITHMETIC | BITWISE else "bool"
 
 
 @node
@@ -293,7 +300,7 @@ class Broadcast(Expr):
 class Buffer(Node):
     """A multi-dimensional array in a memory `scope`; equal only to itself, names are for people.
 
-    `scope` is "global", "shared", "local" (registers of one thread) or a target's own.
+    `scope` is one of MEMORIES: "global", "shared", "local" (registers of one thread) or TVM's own.
     `strides`, in elements, are () for a compact row-major array; `storage_align` lowers to them.
     """
 
@@ -557,15 +564,15 @@ def binary(op: str, a: ExprLike, b: ExprLike) -> Expr:
     """`a op b` with its operands brought to one type; constants are folded, nothing is reordered.
 
     Folds as TVM's operators do: two constants, and on integers ``x + 0``, ``x - 0``, ``x * 1``,
-    ``x * 0``, ``x // 1``, ``x % 1``; ``and`` and ``or`` with a constant side. A Python number takes
-    the type of the other operand.
+    ``x * 0``, ``x // 1``, ``x % 1``, ``x << 0``, ``x >> 0``; ``and`` and ``or`` with a constant
+    side. A Python number takes the type of the other operand.
 
     Raises TypeError where the two types do not meet or the operator does not take them, and
     ZeroDivisionError for a divisor that is 0.
     """
     a, b = _matched(op, a, b)
     if isinstance(a, Const) and isinstance(b, Const):
-        dtype = a.type if op in ARITHMETIC else "bool"
+        dtype = a.type if op in ARITHMETIC | BITWISE else "bool"
         value = _FOLD[op](a.value, b.value) if _folds(op, a, b) else None
         if value is not None and (not is_int(dtype) or fits(value, dtype)):
             return const(value, dtype)
@@ -585,7 +592,7 @@ def binary(op: str, a: ExprLike, b: ExprLike) -> Expr:
     return BinOp(op, a, b)
 
 
-_RIGHT_UNIT = {("+", 0), ("-", 0), ("*", 1), ("//", 1)}
+_RIGHT_UNIT = {("+", 0), ("-", 0), ("*", 1), ("//", 1), ("<<", 0), (">>", 0)}
 _LEFT_UNIT = {("+", 0), ("*", 1)}
 _FOLD: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
@@ -603,6 +610,11 @@ _FOLD: dict[str, Callable[[Any, Any], Any]] = {
     "!=": operator.ne,
     "and": lambda a, b: a and b,
     "or": lambda a, b: a or b,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
 }
 
 
@@ -616,6 +628,8 @@ def _matched(op: str, a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
         raise ZeroDivisionError(f"the right side of {op!r} is 0")
     if op in ("//", "%") and not is_int(dtype):
         raise TypeError(f"{op!r} takes integers, not {dtype}; divide floats with '/'")
+    if op in BITWISE and not is_int(dtype):
+        raise TypeError(f'{op!r} takes integers, not {dtype}; convert with T.Cast("int32", x)')
     if op == "/" and not is_float(dtype):
         raise TypeError("'/' takes floats; divide integers with '//'")
     return a, b
@@ -651,7 +665,22 @@ def number_like(value: bool | int | float, dtype: str) -> Expr:
 
 def _folds(op: str, a: Const, b: Const) -> bool:
     """Whether `a op b` is known exactly here: float arithmetic is left to the machine."""
-    return not is_float(a.type) and op in _FOLD
+    return not is_float(a.type) and op in _FOLD and (op not in SHIFTS or in_width(b.value, b.type))
+
+
+def in_width(amount: bool | int | float, dtype: str) -> bool:
+    """Whether a value of type `dtype` can be shifted by `amount`."""
+    return 0 <= amount < BITS[dtype]
+
+
+def always_has_value(e: BinOp) -> bool:
+    """Whether `e` has a value whatever its left side is; only a number on the right is known.
+
+    A division by 0 has none, and a shift too far.
+    """
+    if e.op in ("//", "%"):
+        return isinstance(e.b, Const) and e.b.value != 0
+    return e.op not in SHIFTS or (isinstance(e.b, Const) and in_width(e.b.value, e.b.type))
 
 
 def cast(dtype: str, value: Expr) -> Expr:

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from workbench.ir import dtypes
 from workbench.ir.nodes import (
     ARITHMETIC,
+    BITWISE,
     COMPARISONS,
     LOGICAL,
     LOOP_KINDS,
     MATHS,
+    MEMORIES,
     THREAD_AXES,
     BinOp,
     BlockId,
@@ -115,6 +117,7 @@ class _Verifier:
         whole = all(type(n) is int and n > 0 for n in sizes)
         self.require(whole, f"buffer {buffer.name} has shape {sizes}")
         self.require(buffer.type in dtypes.BITS, f"buffer {buffer.name} has type {buffer.type}")
+        self.require(buffer.scope in MEMORIES, f"buffer {buffer.name} is in {buffer.scope!r}")
         strides = buffer.strides
         self.require(len(strides) in (0, len(sizes)), f"buffer {buffer.name} has strides {strides}")
 
@@ -290,9 +293,10 @@ class _Verifier:
     def binop(self, e: BinOp) -> None:
         self.expr(e.a)
         self.expr(e.b)
-        self.require(e.op in ARITHMETIC | COMPARISONS | LOGICAL, f"an operator {e.op}")
+        self.require(e.op in ARITHMETIC | BITWISE | COMPARISONS | LOGICAL, f"an operator {e.op}")
         self.require(e.a.dtype == e.b.dtype, f"{e.a.dtype} {e.op} {e.b.dtype}")
-        takes = {"/": dtypes.is_float, "//": dtypes.is_int, "%": dtypes.is_int}.get(e.op)
+        whole = dict.fromkeys(("//", "%", *BITWISE), dtypes.is_int)
+        takes = {"/": dtypes.is_float, **whole}.get(e.op)
         self.require(takes is None or takes(e.a.dtype), f"{e.op} on {e.a.dtype}")
         logical = e.op not in LOGICAL or e.a.dtype == "bool"
         self.require(logical, f"{e.op} on {e.a.dtype}")

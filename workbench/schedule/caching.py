@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 from workbench import arith
 from workbench.diag import Refusal
 from workbench.ir import (
+    SCOPES,
     Block,
     BlockRealize,
     Buffer,
@@ -38,9 +39,6 @@ class Spot(NamedTuple):
     holder: For | BlockRealize
     at: int
     loops: Sequence[For] = ()
-
-
-SCOPES = ("global", "shared", "local")
 
 
 def check_scope(site: Site[Block], scope: str) -> None:

@@ -20,7 +20,6 @@ LEFT_OUT = {
     "get": "handles name their own loop or block: handle.name",
     "get_output_blocks": "sch.get_blocks() lists every block; sch.get_consumers(block) is [] "
     "for the last",
-    "get_sblock": "sch.get_block(name) is the block of that name",
     "get_sref": _HISTORY,
     "read_at": _COPY,
     "reindex_cache_read": "use reindex, then cache_read",

@@ -24,6 +24,7 @@ from workbench.ir import (
     Var,
     binary,
     const,
+    in_width,
     substitute,
     walk,
 )
@@ -459,9 +460,20 @@ def nest_needed(
 
 
 def _check_divides(block: Block, value: Expr, dom: Bounds) -> None:
-    """Refuse an iterator of `block` told by a division that a guard had kept away from 0."""
+    """Refuse an iterator of `block` told by a division that a guard had kept away from 0.
+
+    Or by a shift that a guard had kept from going too far.
+    """
     for node in walk(value):
         match node:
+            case BinOp("<<" | ">>" as op, _, amount):
+                ends = arith.bounds(amount, dom)
+                if ends is None or not all(in_width(end, amount.dtype) for end in ends):
+                    raise Refusal(
+                        f"Can't move `{block.name}`: to tell what is needed there may {op} too far",
+                        block,
+                        hint="leave it outside the loops where a guard keeps that shift away",
+                    )
             case BinOp("//" | "%", _, divisor):
                 ends = arith.bounds(divisor, dom)
                 if ends is None or ends[0] <= 0 <= ends[1]:

@@ -351,6 +351,10 @@ class Schedule:
         _, block = self._ask("get_block", "find", Finder.block, name, func)
         return BlockHandle(self.history, block.id)
 
+    def get_sblock(self, name: str, func_name: str | None = None) -> BlockHandle:
+        """`get_block`, as TVM 0.27 calls it."""
+        return self.get_block(name, func_name)
+
     def get_blocks(self, name: str | None = None) -> list[BlockHandle]:
         """Every block but the root, in program order; of those called `name` where it is given."""
         found = [r.block for r in places(self.func).blocks.values() if r is not self.func.body]

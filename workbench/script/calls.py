@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import math
+import sys
 
 from workbench.ir import (
     MATHS,
@@ -15,6 +17,7 @@ from workbench.ir import (
     Select,
     as_expr,
     cast,
+    const,
     dtypes,
     meet,
 )
@@ -51,6 +54,15 @@ def _print_function(w: Writer, e: Call, tightness: int) -> None:
     _print_call(w, "T." + e.op, *e.args)
 
 
+# The functions that TVM also takes with the type of their result: T.exp(x, dtype="float32").
+_TYPED = frozenset(
+    (
+        *(*MATHS, "fabs", "power", "if_then_else", "likely", "shift_left", "shift_right"),
+        *("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not"),
+    )
+)
+
+
 @reads(ast.Call)
 def _read_call(r: Reader, tree: ast.Call) -> Value:
     """Any call: the method ``.astype``, a function of T, or what TVM has and we do not."""
@@ -58,6 +70,8 @@ def _read_call(r: Reader, tree: ast.Call) -> Value:
         (dtype,) = r.arguments(tree, "dtype")
         return cast(read_dtype(r, dtype), read_expr(r, tree.func.value))
     name = r.function(tree.func)
+    if name in _TYPED and any(k.arg == "dtype" for k in tree.keywords):
+        return _read_typed_call(r, tree, name)
     if name in FUNCTIONS:
         return FUNCTIONS[name](r, tree)
     if name in REFUSED:
@@ -66,6 +80,18 @@ def _read_call(r: Reader, tree: ast.Call) -> Value:
         f"T.{op}" for op in MATHS
     )
     raise r.error(tree.func, f"There is no function `{r.text(tree.func)}`", hint=hint)
+
+
+def _read_typed_call(r: Reader, tree: ast.Call, name: str) -> Value:
+    """A call that says the type of its result, which must be the one that it has."""
+    others = [k for k in tree.keywords if k.arg != "dtype"]
+    (said,) = [k for k in tree.keywords if k.arg == "dtype"]
+    value = FUNCTIONS[name](r, ast.copy_location(ast.Call(tree.func, tree.args, others), tree))
+    dtype, expr = read_dtype(r, said.value), as_expr(value)
+    if dtype != expr.dtype:
+        hint = f'leave out dtype=, and convert: T.Cast("{dtype}", {r.text(tree.func)}(…))'
+        raise r.error(said, f"The value is {expr.dtype}, not {dtype}", hint=hint)
+    return value
 
 
 REFUSED.update(
@@ -116,6 +142,37 @@ def _together(r: Reader, tree: ast.Call, a: ExprLike, b: ExprLike) -> tuple[Expr
 def _read_if_then_else(r: Reader, tree: ast.Call) -> Expr:
     condition, a, b = _choice(r, tree)
     return Call("if_then_else", (condition, a, b), a.dtype)
+
+
+@function("likely")
+def _read_likely(r: Reader, tree: ast.Call) -> ExprLike:
+    """``T.likely(c)`` means `c`: what it tells TVM's compiler changes no value."""
+    (argument,) = r.arguments(tree, "cond")
+    return _read_number(r, argument)
+
+
+@function("min_value", "max_value", "infinity")
+def _read_limit(r: Reader, tree: ast.Call) -> Expr:
+    """``T.min_value("float32")``: the lowest number of a type, the highest, or infinity."""
+    name = r.function(tree.func)
+    (argument,) = r.arguments(tree, "dtype")
+    dtype = read_dtype(r, argument)
+    if dtypes.is_float(dtype):
+        if name == "infinity":
+            return const(math.inf, dtype)
+        return const(_LARGEST[dtype] * (-1 if name == "min_value" else 1), dtype)
+    if name == "infinity" or not dtypes.is_int(dtype):
+        hint = "floats have T.infinity; floats and integers have T.min_value and T.max_value"
+        raise r.error(tree, f"There is no T.{name} of {dtype}", hint=hint)
+    return const(dtypes.limits(dtype)[name == "max_value"], dtype)
+
+
+_LARGEST = {
+    "float16": 65504.0,
+    "bfloat16": 3.3895313892515355e38,
+    "float32": 3.4028234663852886e38,
+    "float64": sys.float_info.max,
+}
 
 
 @prints(Select)

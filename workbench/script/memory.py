@@ -6,6 +6,7 @@ import ast
 
 from workbench import arith
 from workbench.ir import (
+    MEMORIES,
     BinOp,
     Buffer,
     BufferLoad,
@@ -310,7 +311,7 @@ def declared(r: Reader, given: dict[str, ast.expr], name: str, tree: ast.expr) -
             hint = "buffers here are whole arrays: leave it out"
             raise r.error(given[key], f"Can't set `{key}` of buffer `{name}`", hint=hint)
     dtype = read_dtype(r, given["dtype"]) if "dtype" in given else "float32"
-    scope = read_word(r, given["scope"], "a scope") if "scope" in given else "global"
+    scope = _read_scope(r, given["scope"]) if "scope" in given else "global"
     strides = given.get("strides")
     sizes = _read_shape(r, given["shape"])
     steps = () if strides is None or read_plain(r, strides) is None else _read_shape(r, strides)
@@ -318,6 +319,15 @@ def declared(r: Reader, given: dict[str, ast.expr], name: str, tree: ast.expr) -
         hint = "write one stride for each dimension, or none"
         raise r.error(strides, f"`{name}` has {len(sizes)} dimensions", hint=hint)
     return Buffer(name, sizes, dtype, scope, steps)
+
+
+def _read_scope(r: Reader, tree: ast.expr) -> str:
+    """The memory of a buffer; TVM also writes "" for global memory."""
+    scope = read_word(r, tree, "a scope") or "global"
+    if scope not in MEMORIES:
+        hint = "the memories: " + ", ".join(MEMORIES)
+        raise r.error(tree, f'There is no memory "{scope}" here', hint=hint)
+    return scope
 
 
 def _read_shape(r: Reader, tree: ast.expr) -> tuple[int, ...]:

@@ -8,16 +8,20 @@ import operator
 from collections.abc import Callable
 
 from workbench.ir import (
+    BITWISE,
     COMPARISONS,
+    SHIFTS,
     BinOp,
     Const,
     Expr,
     Not,
     Var,
+    always_has_value,
     binary,
     cast,
     const,
     dtypes,
+    in_width,
     is_text,
 )
 from workbench.script.grammar import function, not_a_number, print_expr, prints, read_value, reads
@@ -29,6 +33,10 @@ _UNARY = 12
 _BINDS = {
     **dict.fromkeys(("*", "/", "//", "%"), 11),
     **dict.fromkeys(("+", "-"), 10),
+    **dict.fromkeys(SHIFTS, 9),
+    "&": 8,
+    "^": 7,
+    "|": 6,
     **dict.fromkeys(COMPARISONS, 5),
     "not": 4,
     "and": 3,
@@ -53,7 +61,20 @@ _EXACT = {
     "!=": "NE",
     "and": "And",
     "or": "Or",
+    "&": "BitwiseAnd",
+    "|": "BitwiseOr",
+    "^": "BitwiseXor",
+    "<<": "LShift",
+    ">>": "RShift",
 }
+_BIT_NAMES = {
+    "bitwise_and": "&",
+    "bitwise_or": "|",
+    "bitwise_xor": "^",
+    "shift_left": "<<",
+    "shift_right": ">>",
+}
+_OF_CONDITIONS = {"&": "and", "|": "or", "^": "!="}
 
 _SIGNS: dict[type[ast.AST], str] = {
     ast.Add: "+",
@@ -70,6 +91,11 @@ _SIGNS: dict[type[ast.AST], str] = {
     ast.NotEq: "!=",
     ast.And: "and",
     ast.Or: "or",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
 }
 
 
@@ -157,6 +183,10 @@ def _print_binop(w: Writer, e: BinOp, tightness: int) -> None:
         print_expr(w, e.b)
         w.put(")")
         return
+    if e.op == "^" and isinstance(e.b, Const) and e.b.value == _all_ones(e.b.type):
+        w.put("~")
+        print_expr(w, e.a, _UNARY)
+        return
     own = _BINDS[e.op]
     if own < tightness:
         w.put("(")
@@ -168,12 +198,21 @@ def _print_binop(w: Writer, e: BinOp, tightness: int) -> None:
         w.put(")")
 
 
+def _all_ones(dtype: str) -> int:
+    """The integer of this type in which every bit is set."""
+    low, high = dtypes.limits(dtype)
+    return -1 if low else high
+
+
 def _would_fold(e: BinOp) -> bool:
     """Whether reading ``a op b`` would not give this very node back."""
     a, b = e.a, e.b
     if not isinstance(a, Const) and not isinstance(b, Const):
         return False
     if isinstance(a, Const) and isinstance(b, Const) and {a.type, b.type} <= {"int32", "bool"}:
+        return True
+    far = isinstance(b, Const) and not always_has_value(e)
+    if far and e.op in SHIFTS:  # it is read as a function only
         return True
     try:
         again = binary(e.op, a, b)
@@ -187,7 +226,9 @@ def _read_binop(r: Reader, tree: ast.BinOp) -> Value:
     sign = _SIGNS.get(type(tree.op))
     if sign is None:
         power = "; for a power T.pow(a, b), of integers a * a"
-        hint = "accepted: + - * / // %" + (power if isinstance(tree.op, ast.Pow) else "")
+        hint = "accepted: + - * / // % & | ^ << >>" + (
+            power if isinstance(tree.op, ast.Pow) else ""
+        )
         raise r.error(tree, "Can't read this operator", hint=hint)
     return operate(r, tree, sign, tree.left, tree.right)
 
@@ -220,6 +261,18 @@ def _read_named(r: Reader, tree: ast.Call) -> Value:
     return operate(r, tree, sign, a, b)
 
 
+@function(*_BIT_NAMES)
+def _read_bits(r: Reader, tree: ast.Call) -> Value:
+    """``T.bitwise_and(a, b)`` is ``a & b``."""
+    return operate(r, tree, _BIT_NAMES[r.function(tree.func)], *r.arguments(tree, "x", "y"))
+
+
+@function("bitwise_not")
+def _read_bitwise_not(r: Reader, tree: ast.Call) -> Value:
+    (argument,) = r.arguments(tree, "x")
+    return _inverse(r, tree, read_value(r, argument))
+
+
 @function(*_EXACT.values())
 def _read_exact(r: Reader, tree: ast.Call) -> Value:
     """``T.Add(1, 2)``: the operator itself, not folded."""
@@ -229,6 +282,14 @@ def _read_exact(r: Reader, tree: ast.Call) -> Value:
     if a.dtype != b.dtype:
         hint = "write both sides in one type"
         raise r.error(tree, f"Can't compute T.{name} of {a.dtype} and {b.dtype}", hint=hint)
+    try:
+        binary(sign, a, b)
+    except TypeError as error:
+        found, _, advice = str(error).partition("; ")
+        hint = advice or "write the condition as a comparison: i < 8"
+        raise r.error(tree, f"Can't compute T.{name}: {found}", hint=hint) from None
+    except ZeroDivisionError:
+        pass  # it has no value, but it can be read
     return BinOp(sign, a, b)
 
 
@@ -257,6 +318,8 @@ def _combine(
         if not isinstance(value, (Expr, bool, int, float)):
             raise not_a_number(r, side, value)
     a, b = left[1], right[1]
+    if sign in BITWISE:
+        sign = _bit_sign(r, tree, sign, a, b)
     try:
         if isinstance(a, Expr) or isinstance(b, Expr):
             return binary(sign, a, b)  # type: ignore[arg-type]
@@ -267,6 +330,38 @@ def _combine(
         found, _, advice = str(error).partition("; ")
         hint = advice or "write the condition as a comparison: i < 8"
         raise r.error(tree, f"Can't compute `{sign}`: {found}", hint=hint) from None
+
+
+def _bit_sign(r: Reader, tree: ast.expr, sign: str, a: Value, b: Value) -> str:
+    """`sign`, or what it says of two conditions; refused where a number in it does not fit."""
+    conditions = [_is_condition(a), _is_condition(b)]
+    if all(conditions) and sign in _OF_CONDITIONS:
+        return _OF_CONDITIONS[sign]
+    if all(conditions) or (any(conditions) and not (isinstance(a, Expr) and isinstance(b, Expr))):
+        hint = 'write integers, as T.Cast("int32", x), or with & | ^ conditions, on both sides'
+        raise r.error(tree, f"Can't compute `{sign}` of a condition and a number", hint=hint)
+    for value, other in ((a, b), (b, a)):
+        dtype = other.dtype if isinstance(other, Expr) and isinstance(value, int) else ""
+        if dtypes.is_int(dtype) and not dtypes.fits(value, dtype):  # type: ignore[arg-type]
+            raise r.error(tree, f"Can't write {value} as {dtype}", hint=_range_of(dtype))
+    _check_amount(r, tree, sign, a, b)
+    return sign
+
+
+def _is_condition(value: Value) -> bool:
+    return isinstance(value, bool) or (isinstance(value, Expr) and value.dtype == "bool")
+
+
+def _check_amount(r: Reader, tree: ast.expr, sign: str, a: Value, b: Value) -> None:
+    """Refuse to shift by a number that no value of this type can be shifted by."""
+    amount = b.value if isinstance(b, Const) else b
+    if sign not in SHIFTS or not isinstance(amount, int):
+        return
+    types = [v.dtype for v in (a, b) if isinstance(v, Expr)] or ["int64"]
+    wide = types[0] if len(types) == 1 else dtypes.join(*types)
+    if wide is not None and dtypes.is_int(wide) and not in_width(amount, wide):
+        hint = f"{wide} has {dtypes.BITS[wide]} bits: shift by 0 to {dtypes.BITS[wide] - 1}"
+        raise r.error(tree, f"Can't shift {wide} by {amount}", hint=hint)
 
 
 _PYTHON: dict[str, Callable] = {
@@ -286,6 +381,11 @@ _PYTHON: dict[str, Callable] = {
     "!=": operator.ne,
     "and": lambda a, b: a and b,
     "or": lambda a, b: a or b,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
 }
 
 
@@ -307,10 +407,24 @@ def _read_unary(r: Reader, tree: ast.UnaryOp) -> Value:
     if isinstance(tree.op, ast.Not):
         return _negation(r, tree, value)
     if isinstance(tree.op, ast.Invert):
-        raise r.error(tree, "Can't read `~`", hint="write `not` before a condition")
+        return _inverse(r, tree, value)
     if isinstance(value, bool) or not isinstance(value, (int, float, Expr)):
         raise not_a_number(r, tree.operand, value)
+    if isinstance(value, Const) and dtypes.is_float(value.type) and isinstance(tree.op, ast.USub):
+        return const(-value.value, value.type)  # as TVM: -T.infinity("float32") is a number
     return -value if isinstance(tree.op, ast.USub) else value
+
+
+def _inverse(r: Reader, tree: ast.expr, value: Value) -> Value:
+    """``~x``: of an integer each bit turned over, of a condition its negation."""
+    if _is_condition(value):
+        return _negation(r, tree, value)
+    if isinstance(value, int):
+        return ~value
+    if not isinstance(value, Expr) or not dtypes.is_int(value.dtype):
+        hint = "`~` takes integers and conditions, as in ~(i < 3)"
+        raise r.error(tree, "Can't take `~` of this", hint=hint)
+    return binary("^", value, const(_all_ones(value.dtype), value.dtype))
 
 
 @function("Not")

@@ -104,9 +104,9 @@ class Lanes(Expressions):
             self._scratch[expr] = result
         return result
 
-    def tell_divider(self, bad: Any) -> str:
-        """The first of the lanes `bad`, which divides by zero."""
-        return f"{self._find_lane(bad)[1]} divides by 0"
+    def tell_lane(self, bad: Any, does: str) -> str:
+        """The first of the lanes `bad`, and what it does."""
+        return f"{self._find_lane(bad)[1]} {does}"
 
     def _find_lane(self, bad: Any) -> tuple[tuple[int, ...], str]:
         """The first lane marked in `bad`: its position and its name."""

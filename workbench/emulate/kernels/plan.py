@@ -43,6 +43,7 @@ from workbench.ir import (
     Ramp,
     Stmt,
     Var,
+    always_has_value,
     free_vars,
     stores,
     walk,
@@ -177,7 +178,7 @@ class Plan:
     def _describe(self, site: Site) -> Access:
         index = site.indices[0]
         width = index.lanes if isinstance(index, Ramp) else 1
-        moves = any(isinstance(n, BufferLoad) or _may_divide_by_zero(n) for n in walk(index))
+        moves = any(isinstance(n, BufferLoad) or _may_have_none(n) for n in walk(index))
         used = free_vars(index)
         serial = tuple(v for v in used if v not in self.digits.of and v not in self.block_vars)
         by_block = moves or any(v in self.block_vars for v in used)
@@ -196,9 +197,9 @@ class Plan:
         return any(a.by_block and a.buffer.scope == "shared" for a in self.access.values())
 
 
-def _may_divide_by_zero(node: Node) -> bool:
-    """Whether `node` divides by what is not a number: lanes that sleep may divide by zero too."""
-    return isinstance(node, BinOp) and node.op in ("//", "%") and not isinstance(node.b, Const)
+def _may_have_none(node: Node) -> bool:
+    """Whether `node` may have no value: lanes that sleep may divide by zero, or shift too far."""
+    return isinstance(node, BinOp) and not always_has_value(node)
 
 
 def _chooses(node: Call | BinOp, blocks: set[Var]) -> bool:

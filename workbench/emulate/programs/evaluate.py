@@ -368,8 +368,8 @@ class Evaluation(Expressions):
             hint="make the loops or a T.where keep the index inside the buffer.",
         )
 
-    def tell_divider(self, bad: Mask) -> str:
-        """The iteration that divides by zero."""
+    def tell_lane(self, bad: Mask, does: str) -> str:
+        """The iteration that does what is refused."""
         return self._tell_iteration()
 
     def _tell_iteration(self) -> str:

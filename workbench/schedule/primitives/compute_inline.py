@@ -14,11 +14,11 @@ from workbench.ir import (
     BlockRealize,
     BufferLoad,
     BufferStore,
-    Const,
     Expr,
     Node,
     PrimFunc,
     Var,
+    always_has_value,
     cast,
     substitute,
     walk,
@@ -155,10 +155,9 @@ def _check_inside(
 def _inside(value: Expr, at: dict[Var, Expr], guards: tuple[Expr, ...], dom: Bounds) -> bool:
     """Whether `value`, with its variables as in `at`, is proved to read inside buffers alone.
 
-    And to divide by nothing that may be 0.
+    And to divide by nothing that may be 0, to shift no further than surely can be.
     """
-    parts = (n for n in walk(value) if isinstance(n, BinOp) and n.op in ("//", "%"))
-    if not all(isinstance(part.b, Const) for part in parts):
+    if not all(always_has_value(n) for n in walk(value) if isinstance(n, BinOp)):
         return False
     for load in accesses(value):
         sides = zip(load.indices, load.buffer.shape, strict=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from workbench.ir import Block, PrimFunc, substitute_buffers
+from workbench.ir import SCOPES, Block, PrimFunc, substitute_buffers
 from workbench.ir.places import places
-from workbench.schedule.caching import SCOPES, by_name, check_scope, nth_buffer
+from workbench.schedule.caching import by_name, check_scope, nth_buffer
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.primitives.cache_write import copy_instead
 from workbench.schedule.site import Site
