@@ -80,6 +80,32 @@ BAD = {
     "branches that do not meet": value("T.Select(vi < 4, T.int8(1), T.uint8(1))"),
     "condition that is a number": value("T.Select(vi, 1.0, 0.0)"),
     "cast to an unknown type": value('T.Cast("float31", vi)'),
+    "call of another language": block("A[0] = 1.0", 'T.evaluate(T.call_extern("int32", "f", 1))'),
+    "call for its effect": block("A[0] = 1.0", 'T.call_packed("f", A[0])'),
+    "barrier": block("A[0] = 1.0", 'T.tvm_storage_sync("shared")'),
+    "let of a buffer": block("x: T.let = A", "A[0] = x"),
+    "let without a value": block("x = T.int32()", "A[x] = 1.0"),
+    "let of another type": block("x: T.let[T.float16] = A[0]", "A[0] = x"),
+    "let of an unknown type": block("x: T.handle = A[0]", "A[0] = x"),
+    "let of a load that changes": block("x: T.let = A[0]", "A[0] = x * x", "A[1] = x"),
+    "let of a load that a loop changes": block(
+        "x: T.let = A[0]", "for j in range(8):", "    B[j, 0] = x", "    A[j] = 1.0"
+    ),
+    "let of a load outside of the block": block(
+        "x: T.let = A[0]", 'with T.block("D"):', "    B[0, 0] = x"
+    ),
+    "let of a loop outside of the block": body(
+        "for i in range(8):",
+        "    x: T.let = i + 1",
+        '    with T.block("C"):',
+        "        vi = T.axis.spatial(8, i)",
+        "        A[vi] = x",
+    ),
+    "let that doubles": block(
+        "x0: T.let = A[0]", *(f"x{k + 1}: T.let = x{k} + x{k}" for k in range(20)), "A[0] = x20"
+    ),
+    "let of no name": block("with T.LetStmt(A[0]):", "    A[0] = 1.0"),
+    "let of an expression without names": value("T.Let(A[0], where=3)"),
     "ramp": value("T.Ramp(vi, 1, 4)"),
     "attribute": value("vi.name"),
     "index of a number": value("vi[0]"),
@@ -97,7 +123,6 @@ BAD = {
     "return": body("A[0] = 1.0", "return A"),
     "function inside": body("def f():", "    pass", "A[0] = 1.0"),
     "unreadable statement": body("import os", "A[0] = 1.0"),
-    "call as a statement": body("T.evaluate(0)", "A[0] = 1.0"),
     "print": body("print(A)", "A[0] = 1.0"),
     "nothing done": body("pass"),
     "nothing done in a loop": body("for i in range(8):", "    pass"),

@@ -7,7 +7,7 @@ import textwrap
 import numpy as np
 import pytest
 
-from workbench.ir import IRModule, PrimFunc, structural_equal, verify
+from workbench.ir import BufferLoad, IRModule, PrimFunc, structural_equal, verify, walk
 from workbench.script import parse, show
 
 
@@ -364,3 +364,54 @@ def test_names_come_from_the_environment():
     text = "@T.prim_func\ndef main(A: T.Buffer(S, 'float32')):\n    A[n, k] = x"
     env = {"S": [8, 4], "n": np.int64(3), "k": 2, "x": 0.5}
     assert "A[3, 2] = T.float32(0.5)" in show(parse(text, env))
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("x: T.let[T.float32] = A[1]", "A[0] = x + x"),
+        ("x: T.let = A[1]", "A[0] = x + x"),
+        ("x: T.float32 = A[1]", "A[0] = x + x"),
+        ("x = T.bind(A[1])", "A[0] = x + x"),
+        ("x = T.bind(A[1], T.float32)", "A[0] = x + x"),
+        ("with T.LetStmt(A[1]) as x:", "    A[0] = x + x"),
+        ('x = T.var("float32")', "with T.LetStmt(A[1], var=x):", "    A[0] = x + x"),
+        ("x = T.float32()", "with T.let(x, A[1]):", "    A[0] = x + x"),
+        ("x = T.float32()", "A[0] = T.Let(x + x, where={x: A[1]})"),
+        ("y: T.let = 1", "x: T.let = A[y]", "A[0] = x + x"),
+    ],
+)
+def test_a_name_for_a_value_is_the_value(lines):
+    assert printed(A8, *lines) == ["A[0] = A[1] + A[1]"]
+
+
+def test_a_name_ends_with_the_body_that_it_stands_in():
+    lines = (
+        "x: T.let = A[1] + 1.0",
+        "A[i] = x",
+        "if i < 3:",
+        "    y: T.let = i + 1",
+        "    A[y] = 1.0",
+    )
+    more = ("else:", "    y: T.let = i", "    A[y] = 2.0", "A[0] = A[i] * A[i]")
+    inner = [f"    {line}" for line in (*lines, *more)]
+    assert printed(A8, "for i in range(8):", *inner) == [
+        "for i in range(8):",
+        "    A[i] = A[1] + T.float32(1)",
+        "    if i < 3:",
+        "        A[i + 1] = T.float32(1)",
+        "    else:",
+        "        A[i] = T.float32(2)",
+        "    A[0] = A[i] * A[i]",
+    ]
+
+
+def test_a_use_of_a_name_is_nodes_of_its_own():
+    func = parse(f"@T.prim_func\ndef main({A8}):\n    x: T.let = A[1]\n    A[0] = x + x")
+    loads = [node for node in walk(func) if isinstance(node, BufferLoad)]
+    assert len(loads) == len(set(loads)) == 2
+
+
+def test_a_value_that_nobody_uses_does_nothing():
+    lines = ("T.evaluate(0)", "T.evaluate(A[1] + 1.0)", "T.exp(A[2])", "A[0] = 1.0")
+    assert printed(A8, *lines) == ["A[0] = T.float32(1)"]

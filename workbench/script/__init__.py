@@ -1,7 +1,7 @@
 """The text of programs: TVMScript from a program, a program from TVMScript, and what changed."""
 
 # The files of rules: importing them enters the rules into the tables of `grammar`.
-from workbench.script import blocks, calls, functions, loops, memory, operators  # noqa: F401
+from workbench.script import blocks, calls, functions, lets, loops, memory, operators  # noqa: F401
 from workbench.script.diff import DiffLine, changed_words, diff, diff_printed
 from workbench.script.highlight import (
     diff_text,

@@ -30,6 +30,7 @@ from workbench.script.grammar import (
     read_word,
     reads,
 )
+from workbench.script.lets import read_let_with
 from workbench.script.loops import read_body, read_stmt
 from workbench.script.memory import (
     BUFFER_PARAMETERS,
@@ -127,7 +128,11 @@ class Head:
 
 
 @reads(ast.With)
-def _read_with(r: Reader, tree: ast.With) -> BlockRealize:
+def _read_with(r: Reader, tree: ast.With) -> Stmt:
+    with r.scope():
+        named = read_let_with(r, tree)
+        if named is not None:
+            return read_body(r, named, tree)
     call = tree.items[0].context_expr
     if r.is_function(call, "init"):
         hint = "T.init() stands directly in a block, before the update"
@@ -141,7 +146,7 @@ def _read_with(r: Reader, tree: ast.With) -> BlockRealize:
         hint = "give this block another name"
         raise r.error(call, '"root" is the block around the whole program', hint=hint)
     head = Head()
-    with r.scope():
+    with r.in_block():
         body = read_block_body(r, tree.body, head, tree)
     return _realized(name, head, body)
 
@@ -256,7 +261,8 @@ def _read_alloc(r: Reader, target: ast.expr, call: ast.Call, head: Head) -> None
 def _read_init(r: Reader, tree: ast.With, head: Head) -> None:
     if head.init is not None:
         raise r.error(tree, "This block has two T.init()", hint="write one, before the update")
-    head.init = read_body(r, tree.body, tree)
+    with r.scope():
+        head.init = read_body(r, tree.body, tree)
 
 
 def _read_note(r: Reader, call: ast.Call, head: Head) -> None:

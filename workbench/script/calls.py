@@ -99,8 +99,6 @@ REFUSED.update(
         "truncdiv": "write a // b, which rounds towards minus infinity",
         "truncmod": "write a % b, whose sign is that of b",
         "Mod": "write a % b, whose sign is that of b",
-        "Let": "write the value itself where it is used",
-        "evaluate": "a program only stores: A[i] = value",
     }
 )
 
@@ -229,6 +227,16 @@ def _print_broadcast(w: Writer, e: Broadcast, tightness: int) -> None:
     _print_call(w, "T.Broadcast", e.value, str(e.lanes))
 
 
+_OPAQUE = (
+    *("call_extern", "call_pure_extern", "call_packed", "call_cpacked", "call_intrin"),
+    *("call_llvm_intrin", "call_llvm_pure_intrin", "tvm_call_packed", "tvm_call_cpacked"),
+    *("address_of", "tvm_access_ptr", "reinterpret", "tvm_warp_shuffle", "tvm_thread_allreduce"),
+    *("tvm_load_matrix_sync", "tvm_mma_sync", "tvm_store_matrix_sync", "tvm_fill_fragment"),
+)
+REFUSED.update(
+    dict.fromkeys(_OPAQUE, "what it does is not in the program: write it as loops and stores")
+)
+REFUSED["tvm_storage_sync"] = "leave it out: lowering puts barriers where threads need them"
 REFUSED.update(
     dict.fromkeys(("Ramp", "Broadcast"), "vectors are made by lowering: use sch.vectorize")
 )

@@ -33,6 +33,7 @@ from workbench.script.grammar import (
     read_word,
     reads,
 )
+from workbench.script.lets import is_idle, read_let
 from workbench.script.memory import range_between, read_index
 from workbench.script.reader import Reader
 from workbench.script.writer import Writer, data, string
@@ -141,7 +142,7 @@ def _read_for(r: Reader, tree: ast.For) -> Stmt:
         raise r.error(tree.target, "Can't read this loop's variables", hint=hint)
     header = _read_header(r, tree.iter)
     var = Var(tree.target.id, header.extent.dtype)
-    with r.scope():
+    with r.turn():
         _enter(r, tree.target, var, header.min, header.extent)
         body = read_body(r, tree.body, tree)
     return For(var, header.min, header.extent, header.kind, body, header.thread, header.annotations)
@@ -161,7 +162,7 @@ def _read_grid(r: Reader, tree: ast.For, call: ast.Call) -> Stmt:
         headline = f"T.grid has {len(call.args)} extents for {len(names)} names"
         raise r.error(tree.target, headline, hint=hint)
     heads: list[tuple[Var, Expr]] = []
-    with r.scope():
+    with r.turn():
         for name, argument in zip(names, call.args, strict=True):
             if not isinstance(name, ast.Name):
                 raise r.error(name, "Can't read this loop variable", hint="write a name")
@@ -270,8 +271,10 @@ def _print_if(w: Writer, s: IfThenElse) -> None:
 @reads(ast.If)
 def _read_if(r: Reader, tree: ast.If) -> Stmt:
     condition = read_condition(r, tree.test)
-    then_case = read_body(r, tree.body, tree)
-    else_case = read_body(r, tree.orelse, tree) if tree.orelse else None
+    with r.scope():
+        then_case = read_body(r, tree.body, tree)
+    with r.scope():
+        else_case = read_body(r, tree.orelse, tree) if tree.orelse else None
     return IfThenElse(condition, then_case, else_case)
 
 
@@ -308,7 +311,11 @@ def read_stmt(r: Reader, tree: ast.stmt) -> list[Stmt]:
         return []
     if isinstance(tree, ast.Expr) and isinstance(tree.value, ast.Constant):
         return []  # a string on its own is a comment
+    if read_let(r, tree):
+        return []
     _refuse_misplaced(r, tree)
+    if is_idle(r, tree):
+        return []
     rule = READ.get(type(tree))
     if rule is None:
         headline, hint = _UNREADABLE.get(type(tree), _UNREADABLE[ast.stmt])

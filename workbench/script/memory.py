@@ -236,6 +236,7 @@ def _store(r: Reader, target: ast.Subscript, tree: ast.expr) -> BufferStore:
     if not isinstance(value, (Expr, bool, int, float)):
         raise not_a_number(r, tree, value)
     value = value if isinstance(value, Expr) else number_like(value, buffer.dtype)
+    r.stored(target, buffer)
     return BufferStore(buffer, cast(buffer.dtype, value), indices)
 
 

@@ -46,6 +46,7 @@ WORDS = (
     *("block", "sblock", "axis", "init", "reads", "writes", "where", "block_attr"),
     *("sblock_attr", "sblock_alloc_buffer"),
     *("if_then_else", "Select", "Cast", "cast", "min", "max", "And", "Or", "Not", "likely"),
+    *("let", "Let", "LetStmt", "bind", "var", "evaluate"),
     *("floordiv", "floormod", "fabs", "power", "min_value", "max_value", "infinity"),
     *("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "shift_left", "shift_right"),
     *MATHS,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import TypeAlias
 
 from workbench.diag import Fail, Span, mark
-from workbench.ir import Buffer, Const, Expr, Var, as_expr, plain_number
+from workbench.ir import Buffer, Const, Expr, Var, as_expr, free_vars, plain_number, rewrite
 from workbench.script.namespace import Namespace
 
 Value: TypeAlias = "Expr | Buffer | bool | int | float | str | tuple[Value, ...] | None"
@@ -55,15 +55,36 @@ class Source:
         return ParseError(headline, asked=asked, where=where, detail=detail, hint=hint)
 
 
+@dataclass(slots=True, eq=False)
+class Let:
+    """A name for a value, of type `dtype`; until it has one, `value` is None.
+
+    `loads` are the buffers that it was loaded from, in block number `block`, with `turns` loops
+    open; `used` has the loops opened since in which it was used. `stored` is a buffer of `loads`
+    that was stored to since.
+    """
+
+    value: Expr | None = None
+    dtype: str = ""
+    loads: frozenset[Buffer] = frozenset()
+    turns: int = 0
+    block: int = 0
+    used: set[int] = field(default_factory=set)
+    stored: Buffer | None = None
+
+
 @dataclass(slots=True)
 class Reader:
     """Reads one function: its source, what its author's names stand for, what it has defined."""
 
     source: Source
     env: Mapping[str, object]
-    scopes: list[dict[str, Var | Buffer]] = field(default_factory=lambda: [{}])
+    scopes: list[dict[str, Var | Buffer | Let]] = field(default_factory=lambda: [{}])
     extents: dict[Var, tuple[Expr, Expr]] = field(default_factory=dict)  # of loops: min, extent
     hidden: Mapping[Var, tuple[str, str]] = field(default_factory=dict)  # see `hiding`
+    turns: list[int] = field(default_factory=list)  # the loops that are open, by number
+    block: int = 0  # the number of the block that is being read
+    _opened: int = 0  # loops and blocks so far
 
     def error(
         self, tree: ast.AST | None, headline: str, *, hint: str, detail: str = ""
@@ -84,7 +105,26 @@ class Reader:
         yield
         self.scopes.pop()
 
-    def define(self, tree: ast.AST, name: str, node: Var | Buffer) -> None:
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Inside is what a loop does in one turn; names defined there end with it."""
+        self._opened += 1
+        self.turns.append(self._opened)
+        with self.scope():
+            yield
+        self.turns.pop()
+
+    @contextmanager
+    def in_block(self) -> Iterator[None]:
+        """Inside is a block of its own; names defined there end with it."""
+        before = self.block
+        self._opened += 1
+        self.block = self._opened
+        with self.scope():
+            yield
+        self.block = before
+
+    def define(self, tree: ast.AST, name: str, node: Var | Buffer | Let) -> None:
         """Let `name` stand for `node` from here to the end of the scope."""
         if any(name in scope for scope in self.scopes):
             hint = "give each loop, iterator and buffer in scope a name of its own"
@@ -96,6 +136,8 @@ class Reader:
         for scope in reversed(self.scopes):
             if name in scope:
                 found = scope[name]
+                if isinstance(found, Let):
+                    return self._valued(found, name, tree)
                 if isinstance(found, Var) and found in self.hidden:
                     headline, hint = self.hidden[found]
                     raise self.error(tree, headline.format(name), hint=hint)
@@ -106,6 +148,49 @@ class Reader:
         close = get_close_matches(name, [*known, *self.env], n=1)
         hint = f"is it `{close[0]}`?" if close else "in scope: " + (", ".join(known) or "nothing")
         raise self.error(tree, f"There is no `{name}` here", hint=hint)
+
+    def _valued(self, let: Let, name: str, tree: ast.AST) -> Expr:
+        """What a name for a value stands for, refused where the value may be another by now."""
+        if let.value is None:
+            hint = f"give it one first: {name}: T.let = 2"
+            raise self.error(tree, f"`{name}` has no value here", hint=hint)
+        loop = next((v for v in free_vars(let.value) if v in self.hidden), None)
+        if loop is not None:
+            hint = "compute the value in the block, from its iterators"
+            raise self.error(
+                tree, f"`{name}` is told by `{loop.name}`, outside the block", hint=hint
+            )
+        if let.loads and let.block != self.block:
+            hint = "load it in the block, which then says what it reads"
+            raise self.error(tree, f"`{name}` was loaded outside of this block", hint=hint)
+        if let.stored is not None:
+            raise self._changed(let.stored, name, tree)
+        let.used.update(self.turns[let.turns : let.turns + 1])
+        # Each use is nodes of its own: whoever looks at a load may ask where in the program it is.
+        return rewrite(
+            let.value, lambda n: n if isinstance(n, (Var, Const, Buffer)) else replace(n)
+        )
+
+    def _changed(self, buffer: Buffer, name: str, tree: ast.AST) -> ParseError:
+        headline = f"`{name}` was loaded from `{buffer.name}`, which is stored to before it is used"
+        hint = "keep what was loaded in a buffer of its own: t[0] = A[0]"
+        return self.error(tree, headline, hint=hint)
+
+    def later(self, name: str) -> str | None:
+        """The type that ``x = T.int32()`` said of a name that gets its value now."""
+        found = next((scope[name] for scope in reversed(self.scopes) if name in scope), None)
+        return found.dtype or None if isinstance(found, Let) else None
+
+    def stored(self, tree: ast.AST, buffer: Buffer) -> None:
+        """What was loaded from `buffer` before may not be used from here on.
+
+        Nor earlier in a loop that comes back after this store.
+        """
+        for name, let in ((n, x) for scope in self.scopes for n, x in scope.items()):
+            if isinstance(let, Let) and buffer in let.loads:
+                let.stored = buffer
+                if let.used.intersection(self.turns[let.turns : let.turns + 1]):
+                    raise self._changed(buffer, name, tree)
 
     def _captured(self, value: object, name: str, tree: ast.AST) -> Value:
         """A value from around the program; only plain numbers, strings and lists of them are."""

@@ -1,0 +1,156 @@
+"""Names for values, ``x: T.let = A[i]``, in every form that TVM has had: each use is the value.
+
+A name stands for an expression, so that a program without names means the same. That holds where
+the value is the same at each use: what a load gave must still be there, which the reader follows
+as it reads (`Reader.stored`), and a block knows no loads of others.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from workbench.ir import BufferLoad, Expr, as_expr, children, dtypes, number_like, walk
+from workbench.script.grammar import (
+    FUNCTIONS,
+    REFUSED,
+    function,
+    not_a_number,
+    read_dtype,
+    read_value,
+)
+from workbench.script.reader import Let, Reader, Value
+
+LONGEST = 5_000  # parts of a value, each name in it written out: what is printed is read again
+
+
+def read_let(r: Reader, tree: ast.stmt) -> bool:
+    """Read `tree` if it gives a name to a value, or says of a name that a value will follow."""
+    match tree:
+        case ast.AnnAssign(target=ast.Name() as name, annotation=note, value=ast.expr() as value):
+            if r.is_word(note if not isinstance(note, ast.Subscript) else note.value):
+                if _is_axis(r, value):
+                    return False
+                define_let(r, name, value, _noted_type(r, note))
+                return True
+        case ast.Assign(targets=[ast.Name() as name], value=ast.Call() as call):
+            if r.is_function(call, "bind"):
+                said = len(call.args) + len(call.keywords) > 1
+                parts = r.arguments(call, "value", *["type_annotation"][: int(said)])
+                define_let(r, name, parts[0], _noted_type(r, parts[1]) if said else None)
+                return True
+            if r.is_function(call, "var", *dtypes.BITS) and not _has_value(r, call):
+                _define_later(r, name, call)
+                return True
+    return False
+
+
+def _is_axis(r: Reader, tree: ast.expr) -> bool:
+    is_call = isinstance(tree, ast.Call) and r.is_word(tree.func)
+    return is_call and r.function(tree.func).startswith("axis.")  # type: ignore[attr-defined]
+
+
+def _has_value(r: Reader, call: ast.Call) -> bool:
+    """Whether a call of a type converts a value: ``T.int32(x)``, not ``T.int32()``."""
+    return r.function(call.func) != "var" and bool(call.args or call.keywords)
+
+
+def _define_later(r: Reader, name: ast.Name, call: ast.Call) -> None:
+    """``x = T.int32()`` or ``x = T.var("int32")``: a `T.Let` or a view says what it stands for."""
+    dtype = r.function(call.func)
+    if dtype == "var":
+        (said,) = r.arguments(call, "dtype")
+        dtype = read_dtype(r, said)
+    r.define(name, name.id, Let(dtype=dtype))
+
+
+def _noted_type(r: Reader, tree: ast.expr) -> str | None:
+    """The type in ``T.let[T.float32]`` or ``T.float32``; None in ``T.let``."""
+    if isinstance(tree, ast.Subscript):
+        return _noted_type(r, tree.slice)
+    name = r.function(tree)
+    if name not in dtypes.BITS and name != "let":
+        hint = "name a value as x: T.let = vi + 1, or x: T.let[T.int32] = vi + 1"
+        raise r.error(tree, f"Can't read this note of a type: {r.text(tree)}", hint=hint)
+    return None if name == "let" else name
+
+
+def define_let(r: Reader, name: ast.Name, tree: ast.expr, dtype: str | None) -> None:
+    """Let a name stand for a value from here to the end of the scope."""
+    r.define(name, name.id, _let(r, tree, dtype))
+
+
+def _let(r: Reader, tree: ast.expr, dtype: str | None) -> Let:
+    value = read_value(r, tree)
+    if not isinstance(value, (Expr, bool, int, float)):
+        raise not_a_number(r, tree, value)
+    if isinstance(value, Expr) or dtype is None:
+        expr = as_expr(value)
+    else:
+        expr = number_like(value, dtype)
+    if dtype is not None and expr.dtype != dtype:
+        hint = f'convert it: T.Cast("{dtype}", {r.text(tree)})'
+        raise r.error(tree, f"The value is {expr.dtype}, not {dtype}", hint=hint)
+    if _parts(expr, {}) > LONGEST:
+        hint = "store it in a buffer, and load it where it is used"
+        raise r.error(tree, f"This value has more than {LONGEST} parts", hint=hint)
+    loads = frozenset(n.buffer for n in walk(expr) if isinstance(n, BufferLoad))
+    return Let(expr, expr.dtype, loads, len(r.turns), r.block)
+
+
+def _parts(e: Expr, known: dict[object, int]) -> int:
+    """How many parts `e` has as it is printed, where one that is shared counts each time."""
+    if e not in known:
+        below = (child for child in children(e) if isinstance(child, Expr))
+        known[e] = 1 + sum(_parts(child, known) for child in below)
+    return known[e]
+
+
+def read_let_with(r: Reader, tree: ast.With) -> list[ast.stmt] | None:
+    """What stands under ``with T.LetStmt(v) as x:``, its name defined; None for another `with`."""
+    match tree.items:
+        case [ast.withitem(context_expr=ast.Call() as call, optional_vars=target)]:
+            if r.is_function(call, "LetStmt"):
+                given = r.bind(call, "value", "type_annotation", "var")
+                name, value = given.get("var", target), given.get("value")
+            elif r.is_function(call, "let"):
+                name, value = r.arguments(call, "var", "value")
+            else:
+                return None
+            if not isinstance(name, ast.Name) or value is None:
+                hint = "write it on a line of its own: x: T.let = vi + 1"
+                raise r.error(call, "Can't read which name is given a value", hint=hint)
+            r.scopes[-1][name.id] = _let(r, value, r.later(name.id))
+            return tree.body
+    return None
+
+
+@function("Let")
+def _read_let_expression(r: Reader, tree: ast.Call) -> Value:
+    """``T.Let(x + x, where={x: A[i]})``: names that stand for values in one expression."""
+    body, where = r.arguments(tree, "expr", "where")
+    if not isinstance(where, ast.Dict) or not all(isinstance(k, ast.Name) for k in where.keys):
+        hint = "write T.Let(x + x, where={x: A[i]})"
+        raise r.error(where, "Can't read which names are given values", hint=hint)
+    with r.scope():
+        for key, value in zip(where.keys, where.values, strict=True):
+            assert isinstance(key, ast.Name)
+            r.scopes[-1][key.id] = _let(r, value, r.later(key.id))
+        return read_value(r, body)
+
+
+@function("evaluate")
+def _read_evaluate(r: Reader, tree: ast.Call) -> Value:
+    """The value of ``T.evaluate(e)``, of which a statement makes nothing."""
+    (value,) = r.arguments(tree, "value")
+    return read_value(r, value)
+
+
+def is_idle(r: Reader, tree: ast.stmt) -> bool:
+    """Whether `tree` computes a value and does nothing with it; what it computes is read."""
+    call = tree.value if isinstance(tree, ast.Expr) else None
+    if not isinstance(call, ast.Call) or not r.is_word(call.func):
+        return False
+    if r.function(call.func) not in {*FUNCTIONS, *REFUSED}:
+        return False
+    read_value(r, call)
+    return True
