@@ -12,7 +12,8 @@ program its name, its parameters, its own buffers where it has any, and its stat
     for r in range(3):
         ...
 
-A letter behind a shape is a type (`TYPES`), float32 where there is none; ``@`` tells a scope.
+A letter behind a shape is a type (`TYPES`), float32 where there is none; ``@`` tells a scope;
+``n: i`` is a parameter that is one number.
 """
 
 from __future__ import annotations
@@ -44,14 +45,22 @@ def _declared(spec: str) -> tuple[str, str]:
     return name, f'({shape},), "{TYPES[letter or "f"]}", scope="{scope or "global"}"'
 
 
+def _parameter(spec: str) -> str:
+    """The parameter that ``A[3, 4]i`` declares, or ``n: i``, which is one number."""
+    name, number, letter = spec.partition(": ")
+    if number:
+        return f"{name}: T.{TYPES[letter]}"
+    name, buffer = _declared(spec)
+    return f"{name}: T.Buffer({buffer})"
+
+
 def _text(section: str) -> str:
     """A whole program of a section without its name."""
     params, _, body = section.partition("\n")
     own = ""
     if body.startswith("own "):
         own, _, body = body.removeprefix("own ").partition("\n")
-    declared = [_declared(spec) for spec in params.split("; ")]
-    signature = ", ".join(f"{name}: T.Buffer({buffer})" for name, buffer in declared)
+    signature = ", ".join(map(_parameter, params.split("; ")))
     buffers = [_declared(spec) for spec in filter(None, own.split("; "))]
     lines = [f"{name} = T.alloc_buffer({buffer})" for name, buffer in buffers]
     inside = indent("\n".join([*lines, body.rstrip()]), "    ")

@@ -13,6 +13,8 @@ from tests.support.gpu_programs import add_in_blocks, blocked_matmul, parsed, wi
 from workbench import target
 from workbench.ir import Barrier, PrimFunc, SeqStmt, rewrite
 from workbench.lower import Lowered, lower
+from workbench.runtime import build
+from workbench.schedule import Schedule
 
 CUDA = target.get("cuda")
 pytestmark = pytest.mark.usefixtures("gxx")
@@ -49,6 +51,24 @@ def test_vector_add():
     a, b, c = np.arange(1024.0, dtype="f4"), np.ones(1024, "f4"), np.zeros(1024, "f4")
     run(add_in_blocks(), a, b, c)
     np.testing.assert_array_equal(c, a + b)
+
+
+def test_numbers_as_parameters():
+    func = parsed("""
+@T.prim_func
+def main(A: T.Buffer((64,), "float32"), n: T.int32, s: T.float32, B: T.Buffer((64,), "float32")):
+    for i in T.thread_binding(64, thread="threadIdx.x"):
+        with T.block("B"):
+            vi = T.axis.spatial(64, i)
+            B[vi] = 0.0
+            for k in range(n):
+                B[vi] = B[vi] + A[(vi + k) % 64] * s
+""")
+    a, b, c = np.arange(64, dtype="f4"), np.zeros(64, "f4"), np.zeros(64, "f4")
+    run(func, a, np.array(3, "i4"), np.array(0.5, "f4"), b)
+    np.testing.assert_array_equal(b, (a + np.roll(a, -1) + np.roll(a, -2)) / 2)
+    build(Schedule(func)).emulate(a, 3, 0.5, c)
+    np.testing.assert_array_equal(b, c)
 
 
 @pytest.mark.parametrize("step", ["bound", "shared", "cooperative"])

@@ -72,6 +72,41 @@ def test_not_an_array():
     )
 
 
+NUMBERS = """
+@T.prim_func
+def main(n: T.int32, s: T.float32, f: T.bool, C: T.Buffer((8,), "float32")):
+    for i in range(8):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            C[vi] = T.if_then_else(f, s, T.Cast("float32", n))
+"""
+
+
+@pytest.mark.parametrize("given", [(3, 2, True), (np.int64(3), np.float64(2), np.bool_(True))])
+def test_numbers_become_arrays_of_their_types(given):
+    func = script.parse(NUMBERS)
+    assert isinstance(func, PrimFunc)
+    hosts = [argument.host for argument in check_arguments(func, [*given, array()])]
+    assert [(h.shape, str(h.dtype)) for h in hosts[:3]] == [
+        ((), "int32"),
+        ((), "float32"),
+        ((), "bool"),
+    ]
+
+
+@pytest.mark.parametrize("given", [2**40, 2.5, True, "3", None])
+def test_a_number_that_does_not_fit(given):
+    func = script.parse(NUMBERS)
+    assert isinstance(func, PrimFunc)
+    with pytest.raises(ArgumentError) as error:
+        check_arguments(func, [given, 2.0, True, array()])
+    assert str(error.value) == (
+        f"Can't call main: `n` is {given!r}, not int32.\n"
+        "asked: main(n: int32[], s: float32[], f: bool[], C: float32[8])\n"
+        "do:    pass a number that int32 holds."
+    )
+
+
 def test_a_wrong_shape():
     assert refusal(np.zeros((8, 1), "float32"), array(), array()) == (
         "Can't call main: `A` has shape (8, 1), not (8,).\n"

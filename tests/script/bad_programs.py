@@ -210,6 +210,8 @@ BAD = {
     "parameter without a type": params("A"),
     "parameter of another type": params("A: int"),
     "parameter of three": params('A: T.Buffer[8, 8, "float32"]'),
+    "store to a number": params('A: T.Buffer((8,), "float32"), n: T.int32') + "\n    n = 3",
+    "element of a number": params('A: T.Buffer((8,), "float32"), n: T.int32') + "\n    n[0] = 3",
     "default value": params('A: T.Buffer((8,), "float32") = None'),
     "shape of zero": params('A: T.Buffer((0,), "float32")'),
     "shape of a string": params('A: T.Buffer("8", "float32")'),

@@ -415,3 +415,28 @@ def test_a_use_of_a_name_is_nodes_of_its_own():
 def test_a_value_that_nobody_uses_does_nothing():
     lines = ("T.evaluate(0)", "T.evaluate(A[1] + 1.0)", "T.exp(A[2])", "A[0] = 1.0")
     assert printed(A8, *lines) == ["A[0] = T.float32(1)"]
+
+
+def test_a_parameter_that_is_one_number():
+    text = f"@T.prim_func\ndef main({A8}, n: T.int32, s: T.float16, f: T.bool):\n"
+    func = parse(text + "    A[n] = T.Cast('float32', s) + A[n + 1]\n    if f:\n        A[0] = 1.0")
+    verify(func)
+    assert structural_equal(parse(show(func)), func)
+    assert show(func).startswith(text)
+    assert [(p.name, p.shape, p.type, p.scalar) for p in func.params] == [
+        ("A", (8,), "float32", False),
+        ("n", (), "int32", True),
+        ("s", (), "float16", True),
+        ("f", (), "bool", True),
+    ]
+
+
+def test_a_block_does_not_say_that_it_reads_a_number():
+    lines = printed(
+        f"{A8}, n: T.int32",
+        "for i in range(8):",
+        '    with T.block("B"):',
+        "        vi = T.axis.spatial(8, i)",
+        "        A[vi] = A[n] * T.Cast('float32', n)",
+    )
+    assert lines[3:5] == ["        T.reads(A[n])", "        T.writes(A[vi])"]

@@ -55,6 +55,8 @@ class Memory(dict[Buffer, dict[Place, Any]]):
     def check(self, buffer: Buffer, place: Place, is_write: bool) -> None:
         """Raise WrongAccess where a block around did not declare this access."""
         for block, reads, writes in self.declared[self.homes.get(buffer, 0) :]:
+            if buffer.scalar and not is_write:
+                continue
             told = _holds(writes.get(buffer), place)
             if not told and (is_write or not _holds(reads.get(buffer), place)):
                 act = "writes" if is_write else "reads"

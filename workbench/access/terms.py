@@ -364,7 +364,8 @@ class _Run:
                 return env[e]
             case BufferLoad(buffer, indices):
                 cell = self.cell(buffer, indices, env)
-                self.check_declared(buffer, cell, writing=False)
+                if not buffer.scalar:
+                    self.check_declared(buffer, cell, writing=False)
                 nothing = self.terms.make("nothing", (), None)
                 return self.memory[buffer].get(cell, nothing)
             case Call("if_then_else", (condition, yes, no)):

@@ -178,7 +178,7 @@ def access_regions(stmt: Stmt) -> tuple[tuple[BufferRegion, ...], tuple[BufferRe
 
     Loops inside are relaxed; a block inside counts with the regions that it declares. Of a block
     with an init, what it writes is left out of what it reads. Buffers allocated inside do not
-    count, and an index that is loaded from one may be any.
+    count, and an index that is loaded from one may be any; nor do parameters that are numbers.
     """
     found = _Accesses()
     if isinstance(stmt, Block):
@@ -239,12 +239,15 @@ class _Accesses:
     def __init__(self) -> None:
         self.reads: dict[Buffer, Box] = {}
         self.writes: dict[Buffer, Box] = {}
+        self.endless: set[Var] = set()  # loops of which data decide the number of turns
 
     def visit(self, node: Node, inner: dict[Var, tuple[int, int]]) -> None:
         """Adds the accesses in `node`, inside loops that `inner` bounds."""
         match node:
             case For():
                 inside = {**inner, **loop_bounds([node], inner)}
+                if node.loop_var not in inside:
+                    self.endless.add(node.loop_var)
                 self.visit(node.min, inner)
                 self.visit(node.extent, inner)
                 self.visit(node.body, inside)
@@ -254,9 +257,11 @@ class _Accesses:
                 self.visit(value, inner)
                 for index in indices:
                     self.visit(index, inner)
-                _add(self.writes, buffer, indices, inner)
+                self._add(self.writes, buffer, indices, inner)
+            case BufferLoad(buffer) if buffer.scalar:
+                pass
             case BufferLoad(buffer, indices):
-                _add(self.reads, buffer, indices, inner)
+                self._add(self.reads, buffer, indices, inner)
                 for index in indices:
                     self.visit(index, inner)
             case _:
@@ -271,20 +276,21 @@ class _Accesses:
         for regions, boxes in ((node.block.reads, self.reads), (node.block.writes, self.writes)):
             for region in regions:
                 if region.buffer not in own:
-                    _add_region(boxes, substitute(region, values), inner)
+                    box = substitute(region, values).region
+                    relaxed = relax(box, inner, region.buffer.shape)
+                    self._merge(boxes, region.buffer, relaxed, inner)
 
+    def _add(
+        self, boxes: dict[Buffer, Box], buffer: Buffer, indices: Sequence[Expr], inner: Bounds
+    ) -> None:
+        self._merge(boxes, buffer, region_of(indices, inner, buffer.shape), inner)
 
-def _add(
-    boxes: dict[Buffer, Box],
-    buffer: Buffer,
-    indices: Sequence[Expr],
-    inner: Bounds,
-) -> None:
-    _merge(boxes, buffer, region_of(indices, inner, buffer.shape), inner)
-
-
-def _add_region(boxes: dict[Buffer, Box], region: BufferRegion, inner: Bounds) -> None:
-    _merge(boxes, region.buffer, relax(region.region, inner, region.buffer.shape), inner)
+    def _merge(self, boxes: dict[Buffer, Box], buffer: Buffer, box: Box, inner: Bounds) -> None:
+        if self.endless:
+            sides = zip(box, buffer.shape, strict=True)
+            moves = self.endless.intersection
+            box = tuple(_whole(r, size) if moves(free_vars(r)) else r for r, size in sides)
+        _merge(boxes, buffer, box, inner)
 
 
 def _merge(boxes: dict[Buffer, Box], buffer: Buffer, box: Box, inner: Bounds) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from workbench.diag import Refusal
 from workbench.emulate.numbers import numpy_type, round_bfloat16
-from workbench.ir import Buffer
+from workbench.ir import Buffer, dtypes, plain_number
 
 Array = np.ndarray[Any, Any]
 
@@ -33,6 +33,7 @@ class Arguments:
                 f"the program has {len(params)} parameters",
                 hint=f"give one array for each of {names}, in this order.",
             )
+        args = [from_number(p, a) for p, a in zip(params, args, strict=True)]
         for param, array in zip(params, args, strict=True):
             _check(param, array, param in written)
         _check_overlap(params, args, written)
@@ -55,7 +56,25 @@ class Arguments:
                 array[...] = values
 
 
+def from_number(param: Buffer, given: Any) -> Any:
+    """A number given for a scalar parameter as an array, where its type holds it; else `given`."""
+    kinds = (bool, int, float, np.generic)
+    if not param.scalar or not isinstance(given, kinds):
+        return given
+    value = plain_number(given)
+    if dtypes.is_float(param.type) and isinstance(value, (int, float)):
+        return np.array(value, numpy_type(param.type))
+    if dtypes.is_int(param.type) and isinstance(value, int) and not isinstance(value, bool):
+        return np.array(value, param.type) if dtypes.fits(value, param.type) else given
+    return np.array(value) if isinstance(value, bool) and param.type == "bool" else given
+
+
 def _check(param: Buffer, array: Array, written: bool) -> None:
+    if param.scalar and not isinstance(array, np.ndarray):
+        raise Refusal(
+            f"Can't run with {array!r} for {param.name}: the program says {param.type}",
+            hint=f"give a number that {param.type} holds.",
+        )
     if not isinstance(array, np.ndarray):
         raise Refusal(
             f"Can't run with a {type(array).__name__} for {param.name}: it is not a NumPy array",

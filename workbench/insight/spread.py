@@ -30,9 +30,11 @@ def along_axes(sizes: Iterable[int]) -> tuple[Any, ...]:
 
 
 def holding(guards: Iterable[Expr], env: Mapping[Var, Any], shape: tuple[int, ...]) -> Any:
-    """Where all of `guards` hold, as an array of `shape`."""
+    """Where all of `guards` hold, as an array of `shape`; one that data decide counts as if."""
     keep = np.ones(shape, dtype=bool)
     for guard in guards:
+        if reads_memory(guard):
+            continue
         keep &= np.asarray(value(guard, env), dtype=bool)
     return keep
 

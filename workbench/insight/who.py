@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from workbench.access.units import same_cell
-from workbench.arith import points
+from workbench.arith import points, reads_memory
 from workbench.check.kernels import extent_of
 from workbench.emulate.kernels.affine import Digits
 from workbench.insight.accesses import Access, Loop, accesses
@@ -132,7 +132,10 @@ def who(func: PrimFunc, buffer: str | None = None) -> Who:
     zoom, zoom_left_out = _zoom(store, axes)
     name = store.buffer.name
     shown = cells[min(5, len(cells) - 1)] if cells else None
-    caption = _told(name, shown, axes.labels) if shown else f"Nothing of {name} is computed."
+    nothing = f"Nothing of {name} is computed."
+    if any(map(reads_memory, store.indices)):
+        nothing = f"Data decide which cells of {name} are computed."
+    caption = _told(name, shown, axes.labels) if shown else nothing
     whole = prod(store.buffer.shape) <= MOST_CELLS
     table = _table(name, cells, groups, whole)
     idle, idle_left_out = _idle(store, axes) if whole else ((), 0)
@@ -254,6 +257,8 @@ def _steps(stmt: Stmt) -> int:
 
 def _cells(store: Access, axes: _Axes) -> tuple[Cell, ...]:
     """The cells of a corner, at most MOST_CELLS, each with who writes it last."""
+    if any(map(reads_memory, store.indices)):
+        return ()
     shape = store.buffer.shape
     corner = _corner(shape)
     extents = _few(axes)

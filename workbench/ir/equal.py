@@ -93,7 +93,7 @@ class _Comparison:
 def _kind(leaf: Var | Buffer) -> tuple[object, ...]:
     """All of a variable or buffer that counts: not its name."""
     if isinstance(leaf, Buffer):
-        return leaf.type, leaf.shape, leaf.scope, leaf.strides
+        return leaf.type, leaf.shape, leaf.scope, leaf.strides, leaf.scalar
     return (leaf.type,)
 
 

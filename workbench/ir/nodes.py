@@ -302,6 +302,8 @@ class Buffer(Node):
 
     `scope` is one of MEMORIES: "global", "shared", "local" (registers of one thread) or TVM's own.
     `strides`, in elements, are () for a compact row-major array; `storage_align` lowers to them.
+    `scalar` is a parameter that is one number, ``n: T.int32``: of no dimensions, and never stored
+    to, so that no block has to say that it reads it.
     """
 
     name: str
@@ -309,6 +311,7 @@ class Buffer(Node):
     type: str = "float32"
     scope: str = "global"
     strides: tuple[int, ...] = ()
+    scalar: bool = False
 
     @property
     def dtype(self) -> str:

@@ -118,6 +118,8 @@ class _Verifier:
         self.require(whole, f"buffer {buffer.name} has shape {sizes}")
         self.require(buffer.type in dtypes.BITS, f"buffer {buffer.name} has type {buffer.type}")
         self.require(buffer.scope in MEMORIES, f"buffer {buffer.name} is in {buffer.scope!r}")
+        one = not buffer.scalar or (not sizes and buffer.scope == "global")
+        self.require(one, f"scalar {buffer.name} has shape {sizes}, in {buffer.scope} memory")
         strides = buffer.strides
         self.require(len(strides) in (0, len(sizes)), f"buffer {buffer.name} has strides {strides}")
 
@@ -127,6 +129,7 @@ class _Verifier:
         self.path.append(s)
         match s:
             case BufferStore():
+                self.require(not s.buffer.scalar, f"a store to scalar {s.buffer.name}")
                 self.element(s.buffer, s.indices)
                 self.expr(s.value)
                 self.require(
@@ -193,6 +196,7 @@ class _Verifier:
             self.require(i.kind in ("spatial", "reduce"), f"an iterator of kind {i.kind}")
         for buffer in block.alloc_buffers:
             self.buffer(buffer)
+            self.require(not buffer.scalar, f"scalar {buffer.name} is no parameter")
         # A block with iterators knows the loops around it by its iterators only.
         hidden = set(self.loops) if block.iter_vars else set()
         self.scope -= hidden
@@ -217,6 +221,7 @@ class _Verifier:
 
     def region(self, region: BufferRegion) -> None:
         self.path.append(region)
+        self.require(not region.buffer.scalar, f"a region of scalar {region.buffer.name}")
         self.require(region.buffer in self.scope, f"region of unknown buffer {region.buffer.name}")
         self.require(
             len(region.region) == len(region.buffer.shape),

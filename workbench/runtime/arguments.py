@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.emulate.arrays import from_number
 from workbench.emulate.numbers import numpy_type, round_bfloat16
 from workbench.ir import Buffer, BufferLoad, PrimFunc, stores, walk
 from workbench.runtime.errors import ArgumentError
@@ -114,6 +115,7 @@ def _argument(func: PrimFunc, given: Any, buffer: Buffer, written: bool) -> Argu
 
 
 def _to_host(func: PrimFunc, given: Any, buffer: Buffer) -> np.ndarray:
+    given = from_number(buffer, given)
     if isinstance(given, np.ndarray):
         return given
     if not isinstance(given, type):  # which has the methods of its arrays
@@ -121,6 +123,9 @@ def _to_host(func: PrimFunc, given: Any, buffer: Buffer) -> np.ndarray:
             return np.from_dlpack(given)
         if hasattr(given, "__cuda_array_interface__") or hasattr(given, "__dlpack_device__"):
             return _cupy_view(given).get()
+    if buffer.scalar:
+        hint = f"pass a number that {buffer.dtype} holds."
+        raise _unfit(func, f"`{buffer.name}` is {given!r}, not {buffer.dtype}", hint)
     raise _unfit(
         func,
         f"`{buffer.name}` is a {type(given).__name__}, not an array",

@@ -88,7 +88,8 @@ def _check_all_declared(
 ) -> None:
     own = {b for n in walk(block) if isinstance(n, Block) for b in n.alloc_buffers}
     for access in accesses(block.body):
-        if access.buffer in own or access.writes != (does == "writes"):
+        unsaid = access.buffer in own or access.buffer.scalar
+        if unsaid or access.writes != (does == "writes"):
             continue
         known = [r for r in declared if r.buffer is access.buffer]
         if does == "reads":

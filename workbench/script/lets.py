@@ -83,10 +83,9 @@ def _let(r: Reader, tree: ast.expr, dtype: str | None) -> Let:
     value = read_value(r, tree)
     if not isinstance(value, (Expr, bool, int, float)):
         raise not_a_number(r, tree, value)
-    if isinstance(value, Expr) or dtype is None:
-        expr = as_expr(value)
-    else:
-        expr = number_like(value, dtype)
+    if not isinstance(value, Expr) and dtype is not None:
+        value = number_like(value, dtype)
+    expr = as_expr(value)
     if dtype is not None and expr.dtype != dtype:
         hint = f'convert it: T.Cast("{dtype}", {r.text(tree)})'
         raise r.error(tree, f"The value is {expr.dtype}, not {dtype}", hint=hint)

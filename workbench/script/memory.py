@@ -45,6 +45,9 @@ from workbench.script.writer import Writer, shape, string
 
 @prints(BufferLoad)
 def _print_load(w: Writer, e: BufferLoad, tightness: int) -> None:
+    if e.buffer.scalar:
+        w.name(e.buffer)
+        return
     _print_element(w, e.buffer, e.indices)
 
 
@@ -244,7 +247,10 @@ def _store(r: Reader, target: ast.Subscript, tree: ast.expr) -> BufferStore:
 
 
 def print_buffer_type(w: Writer, buffer: Buffer) -> None:
-    """``T.Buffer((8,), "float32")``, after a parameter's name."""
+    """``T.Buffer((8,), "float32")``, after a parameter's name; ``T.int32`` of a number."""
+    if buffer.scalar:
+        w.put(f"T.{buffer.type}")
+        return
     w.put(f"T.Buffer({shape(buffer.shape)}, {string(buffer.type)}")
     _print_placement(w, buffer)
 
@@ -279,6 +285,8 @@ def read_buffer_type(r: Reader, arg: ast.arg) -> Buffer:
             items = tree.slice.elts if isinstance(tree.slice, ast.Tuple) else [tree.slice]
             if len(items) == 2:
                 return declared(r, {"shape": items[0], "dtype": items[1]}, name, tree)
+    elif isinstance(tree, ast.Attribute) and r.is_word(tree) and r.function(tree) in dtypes.BITS:
+        return Buffer(name, (), r.function(tree), scalar=True)
     elif isinstance(tree, ast.Call) and r.is_function(tree, "Buffer"):
         return declared(r, r.bind(tree, *BUFFER_PARAMETERS), name, tree)
     headline = "has no type" if tree is None else "has a type that can't be read"

@@ -10,7 +10,17 @@ from difflib import get_close_matches
 from typing import TypeAlias
 
 from workbench.diag import Fail, Span, mark
-from workbench.ir import Buffer, Const, Expr, Var, as_expr, free_vars, plain_number, rewrite
+from workbench.ir import (
+    Buffer,
+    BufferLoad,
+    Const,
+    Expr,
+    Var,
+    as_expr,
+    free_vars,
+    plain_number,
+    rewrite,
+)
 from workbench.script.namespace import Namespace
 
 Value: TypeAlias = "Expr | Buffer | bool | int | float | str | tuple[Value, ...] | None"
@@ -141,6 +151,8 @@ class Reader:
                 if isinstance(found, Var) and found in self.hidden:
                     headline, hint = self.hidden[found]
                     raise self.error(tree, headline.format(name), hint=hint)
+                if isinstance(found, Buffer) and found.scalar:
+                    return BufferLoad(found, ())
                 return found
         if name in self.env:
             return self._captured(self.env[name], name, tree)
