@@ -195,9 +195,62 @@ BAD = {
     "region of an element of no buffer": block(
         "vi = T.axis.spatial(8, i)", "T.reads(vi[0])", "A[vi] = 1.0"
     ),
-    "region without an end": block("vi = T.axis.spatial(8, i)", "T.reads(A[vi:])", "A[vi] = 1.0"),
+    "region with a step": block("vi = T.axis.spatial(8, i)", "T.reads(A[vi:8:2])", "A[vi] = 1.0"),
+    "region of two types": block(
+        "vi = T.axis.spatial(8, i)", "T.reads(A[T.uint8(0):vi])", "A[vi] = 1.0"
+    ),
     "region with too few ranges": block(
         "vi = T.axis.spatial(8, i)", "T.reads(B[vi])", "A[vi] = 1.0"
+    ),
+    "view of another type": block(
+        "vi = T.axis.spatial(8, i)", "M = T.match_buffer(B[vi, 0:4], (4,), 'int32')", "A[0] = 1.0"
+    ),
+    "view of another memory": block(
+        "vi = T.axis.spatial(8, i)",
+        "M = T.match_buffer(B[vi, 0:4], (4,), scope='shared')",
+        "A[0] = 1.0",
+    ),
+    "view of another shape": block(
+        "vi = T.axis.spatial(8, i)", "M = T.match_buffer(B[vi, 0:4], (5,))", "A[0] = 1.0"
+    ),
+    "view of two dimensions as one": block(
+        "vi = T.axis.spatial(8, i)", "M = T.match_buffer(B[0:2, 0:4], (8,))", "A[0] = 1.0"
+    ),
+    "view of other strides": block(
+        "vi = T.axis.spatial(8, i)",
+        "M = T.match_buffer(B[vi, 0:4], (4,), strides=(2,))",
+        "A[0] = 1.0",
+    ),
+    "view of too many strides": block(
+        "vi = T.axis.spatial(8, i)",
+        "M = T.match_buffer(B[vi, 0:4], (4,), strides=(4, 1))",
+        "A[0] = 1.0",
+    ),
+    "view of another offset": block(
+        "vi = T.axis.spatial(8, i)",
+        "M = T.match_buffer(B[vi, 0:4], (4,), elem_offset=3)",
+        "A[0] = 1.0",
+    ),
+    "view that data place": block(
+        "vi = T.axis.spatial(8, i)",
+        "M = T.match_buffer(B[T.Cast('int32', A[0]), 0:4], (4,))",
+        "A[0] = 1.0",
+    ),
+    "view without a shape": block(
+        "vi = T.axis.spatial(8, i)", "M = T.match_buffer(B[vi, 0:4])", "A[0] = 1.0"
+    ),
+    "view into an element": block("A[0] = T.match_buffer(A[0:4], (4,))", "A[0] = 1.0"),
+    "view in a loop": block(
+        "for j in range(2):", "    M = T.match_buffer(A[0:4], (4,))", "    M[0] = 1.0"
+    ),
+    "view of a loop outside of the block": body(
+        "for i in range(8):",
+        '    with T.block("C"):',
+        "        M = T.match_buffer(B[i, 0:4], (4,))",
+        "        for j in range(4):",
+        '            with T.block("D"):',
+        "                vj = T.axis.spatial(4, j)",
+        "                M[vj] = 1.0",
     ),
     "reads twice": block("vi = T.axis.spatial(8, i)", "T.reads()", "T.reads(A[vi])", "A[vi] = 1.0"),
     "where twice": block(

@@ -440,3 +440,73 @@ def test_a_block_does_not_say_that_it_reads_a_number():
         "        A[vi] = A[n] * T.Cast('float32', n)",
     )
     assert lines[3:5] == ["        T.reads(A[n])", "        T.writes(A[vi])"]
+
+
+def in_block(*lines: str) -> list[str]:
+    """What the statements of a block print; its iterator is `v`."""
+    signature = 'A: T.Buffer((8, 6), "float32"), B: T.Buffer((8, 6), "float32")'
+    head = ["for i in range(8):", '    with T.block("B"):', "        v = T.axis.spatial(8, i)"]
+    made = printed(signature, *head, *(f"        {line}" for line in lines))
+    return [line.removeprefix("        ") for line in made[3:]]
+
+
+@pytest.mark.parametrize(
+    ("region", "again"),
+    [
+        ("A[:v, 0]", "A[0:v, 0]"),
+        ("A[v, 2:]", "A[v, 2:6]"),
+        ("A[:, :]", "A[0:8, 0:6]"),
+        ("A[: T.int64(4), v:]", "A[T.int64(0):T.int64(4), v : v + (6 - v)]"),
+        ("A[1:T.int64(4), 0]", "A[T.int64(1):T.int64(4), 0]"),
+    ],
+)
+def test_ranges_that_leave_an_end_out(region, again):
+    lines = in_block(f"T.reads({region})", "T.writes(B[v, 0])", "B[v, 0] = A[0, 0]")
+    assert lines[0] == f"T.reads({again})"
+
+
+@pytest.mark.parametrize(
+    ("view", "use", "again"),
+    [
+        ("A[v, 0:6], (6,)", "M[2]", "A[v, 2]"),
+        ("A[v, 2:6], (4,)", "M[3]", "A[v, 5]"),
+        ("A[v, 2:], (4,)", "M[v]", "A[v, 2 + v]"),
+        ("A[v:v + 1, 2:6], (1, 4)", "M[0, 1]", "A[v, 3]"),
+        ("A, (8, 6), 'float32'", "M[v, 1]", "A[v, 1]"),
+        ("A[v, 2:6], (4,), strides=(1,), elem_offset=v * 6 + 2", "M[1]", "A[v, 3]"),
+        ('A[v, 2:6], (4,), strides=("s",), offset_factor=1, align=4', "M[1]", "A[v, 3]"),
+        ("A[0:4, 2:6], (4, 4), strides=[6, 1]", "M[1, 1]", "A[1, 3]"),
+        ("A[0:1, 2:6], (1, 4), strides=[4, 1]", "M[0, 1]", "A[0, 3]"),
+    ],
+)
+def test_a_view_is_the_cells_that_it_views(view, use, again):
+    lines = in_block(f"M = T.match_buffer({view})", f"B[v, 0] = {use}")
+    assert lines == [f"T.reads({again})", "T.writes(B[v, 0])", f"B[v, 0] = {again}"]
+
+
+def test_names_of_strides_and_offsets_stand_for_them():
+    lines = in_block(
+        "s = T.int32()",
+        "o = T.int32()",
+        "M = T.match_buffer(A[v, 2:6], (4,), strides=(s,), elem_offset=o)",
+        "M[s] = T.Cast('float32', o + s)",
+    )
+    assert lines[-1] == 'A[v, 3] = T.Cast("float32", v * 6 + 2 + 1)'
+
+
+def test_a_view_of_a_view_and_in_regions():
+    lines = in_block(
+        "M = T.match_buffer(A[v, 1:6], (5,))",
+        "N = T.match_buffer(M[2:4], (2,))",
+        "for j in range(2):",
+        '    with T.block("C"):',
+        "        w = T.axis.spatial(2, j)",
+        "        T.reads(M[w : w + 2])",
+        "        T.writes(N[w])",
+        "        N[w] = M[w] + M[w + 1]",
+    )
+    assert lines[-3:] == [
+        "        T.reads(A[v, 1 + w : 1 + w + 2])",
+        "        T.writes(A[v, 3 + w])",
+        "        A[v, 3 + w] = A[v, 1 + w] + A[v, 1 + (w + 1)]",
+    ]

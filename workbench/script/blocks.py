@@ -39,6 +39,7 @@ from workbench.script.memory import (
     read_region,
 )
 from workbench.script.reader import Reader
+from workbench.script.views import read_view
 from workbench.script.writer import Writer, data
 
 BLOCK = ("block", "sblock")
@@ -237,6 +238,9 @@ def _read_head(r: Reader, tree: ast.stmt, head: Head) -> bool:
         case ast.Assign(targets=[target], value=ast.Call() as call):
             if r.is_function(call, *_ALLOC):
                 _read_alloc(r, target, call, head)
+                return True
+            if r.is_function(call, "match_buffer"):
+                read_view(r, target, call)
                 return True
         case ast.With(items=[ast.withitem(context_expr=ast.Call() as call)]):
             if r.is_function(call, "init"):

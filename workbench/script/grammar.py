@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from workbench.ir import Buffer, Const, Data, Expr, Node, Stmt, as_expr, dtypes, is_data, is_text
-from workbench.script.reader import Reader, Value
+from workbench.script.reader import Reader, Value, View
 from workbench.script.writer import Writer
 
 F = TypeVar("F", bound=Callable)
@@ -85,7 +85,7 @@ def read_expr(r: Reader, tree: ast.expr) -> Expr:
 
 def not_a_number(r: Reader, tree: ast.expr, value: Value) -> Exception:
     """The refusal of a `value` where a number should stand."""
-    if isinstance(value, Buffer):
+    if isinstance(value, (Buffer, View)):
         first = ", ".join("0" for _ in value.shape)
         return r.error(
             tree,
@@ -138,7 +138,7 @@ def read_plain(r: Reader, tree: ast.expr) -> object:
     value = read_value(r, tree)
     if isinstance(value, Const):
         return value.value
-    if isinstance(value, (Expr, Buffer)):
+    if isinstance(value, (Expr, Buffer, View)):
         hint = "write a number, a string, or a list of them"
         raise r.error(tree, "Only a plain value can stand here", hint=hint)
     return value

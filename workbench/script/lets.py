@@ -92,7 +92,9 @@ def _let(r: Reader, tree: ast.expr, dtype: str | None) -> Let:
     if _parts(expr, {}) > LONGEST:
         hint = "store it in a buffer, and load it where it is used"
         raise r.error(tree, f"This value has more than {LONGEST} parts", hint=hint)
-    loads = frozenset(n.buffer for n in walk(expr) if isinstance(n, BufferLoad))
+    loads = frozenset(
+        n.buffer for n in walk(expr) if isinstance(n, BufferLoad) and not n.buffer.scalar
+    )
     return Let(expr, expr.dtype, loads, len(r.turns), r.block)
 
 

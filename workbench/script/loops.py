@@ -327,7 +327,8 @@ def _refuse_misplaced(r: Reader, tree: ast.stmt) -> None:
     """Refuse what stands only at the head of a function or of a block."""
     call = None if isinstance(tree, ast.AnnAssign) else getattr(tree, "value", None)
     for words, place in (
-        (("func_attr", "match_buffer"), "directly in the function"),
+        (("func_attr",), "directly in the function"),
+        (("match_buffer",), "directly in the function, or in a block"),
         (BLOCK_HEAD, "directly in a block, not in a loop or a condition"),
     ):
         if call is not None and r.is_function(call, *words):

@@ -37,7 +37,7 @@ from workbench.script.grammar import (
     read_word,
     reads,
 )
-from workbench.script.reader import Reader, Value
+from workbench.script.reader import Reader, Value, View, fresh
 from workbench.script.writer import Writer, shape, string
 
 # --- elements ------------------------------------------------------------------------------------
@@ -70,8 +70,8 @@ def _print_element(w: Writer, buffer: Buffer, indices: tuple[Expr | Range, ...])
 def _read_subscript(r: Reader, tree: ast.Subscript) -> Value:
     """``A[i, j]``, or an item of a list or shape that is known already: ``A.shape[0]``."""
     value = read_value(r, tree.value)
-    if isinstance(value, Buffer):
-        return BufferLoad(value, _read_indices(r, tree, value))
+    if isinstance(value, (Buffer, View)):
+        return BufferLoad(*_read_element(r, tree, value))
     index = read_value(r, tree.slice)
     if isinstance(value, tuple) and isinstance(index, int) and not isinstance(index, bool):
         if -len(value) <= index < len(value):
@@ -86,7 +86,7 @@ def _read_subscript(r: Reader, tree: ast.Subscript) -> Value:
 def _read_attribute(r: Reader, tree: ast.Attribute) -> Value:
     """``A.shape`` and ``A.dtype`` of a buffer."""
     value = read_value(r, tree.value)
-    if isinstance(value, Buffer) and tree.attr in ("shape", "dtype"):
+    if isinstance(value, (Buffer, View)) and tree.attr in ("shape", "dtype"):
         return getattr(value, tree.attr)
     hint = "buffers have .shape and .dtype; give any other value a name before the program"
     raise r.error(tree, f"Can't read `.{tree.attr}` here", hint=hint)
@@ -101,13 +101,22 @@ def _index_trees(tree: ast.Subscript) -> list[ast.expr]:
     return tree.slice.elts if isinstance(tree.slice, ast.Tuple) else [tree.slice]
 
 
-def _read_indices(r: Reader, tree: ast.Subscript, buffer: Buffer) -> tuple[Expr, ...]:
+def _read_element(
+    r: Reader, tree: ast.Subscript, buffer: Buffer | View
+) -> tuple[Buffer, tuple[Expr, ...]]:
+    """The cell that ``A[i, j]`` names: of a view, that of its buffer."""
     trees = _index_trees(tree)
     _check_count(r, tree, buffer, len(trees))
-    return tuple(read_index(r, item) for item in trees)
+    indices = tuple(read_index(r, item) for item in trees)
+    if isinstance(buffer, Buffer):
+        return buffer, indices
+    firsts = tuple(map(fresh, buffer.firsts))
+    before = len(firsts) - len(indices)
+    inside = [binary("+", *pair) for pair in zip(firsts[before:], indices, strict=True)]
+    return buffer.buffer, (*firsts[:before], *inside)
 
 
-def _check_count(r: Reader, tree: ast.Subscript, buffer: Buffer, count: int) -> None:
+def _check_count(r: Reader, tree: ast.Subscript, buffer: Buffer | View, count: int) -> None:
     if count != len(buffer.shape):
         wanted, given = (
             _counted(len(buffer.shape), "index", "indices"),
@@ -155,30 +164,46 @@ def _print_range(w: Writer, e: Range) -> None:
 
 def read_region(r: Reader, tree: ast.expr) -> BufferRegion:
     """``A[vi, 0:4]``, or ``A`` for the whole of it."""
-    if not isinstance(tree, ast.Subscript):
-        value = read_value(r, tree)
-        if isinstance(value, Buffer):
-            return BufferRegion(value, tuple(Range(as_expr(0), as_expr(n)) for n in value.shape))
+    buffer = read_value(r, tree.value if isinstance(tree, ast.Subscript) else tree)
+    if not isinstance(buffer, (Buffer, View)):
         raise r.error(
             tree, "Can't read this as a region", hint="write A[vi, 0:4], or A for all of it"
         )
-    buffer = read_value(r, tree.value)
-    if not isinstance(buffer, Buffer):
-        raise r.error(
-            tree, "Can't read this as a region", hint="write A[vi, 0:4], or A for all of it"
-        )
-    trees = _index_trees(tree)
-    _check_count(r, tree, buffer, len(trees))
-    return BufferRegion(buffer, tuple(_read_range(r, item) for item in trees))
+    if isinstance(tree, ast.Subscript):
+        trees = _index_trees(tree)
+        _check_count(r, tree, buffer, len(trees))
+        box = [_read_range(r, *pair) for pair in zip(trees, buffer.shape, strict=True)]
+    else:
+        box = [Range(as_expr(0), as_expr(n)) for n in buffer.shape]
+    if isinstance(buffer, Buffer):
+        return BufferRegion(buffer, tuple(box))
+    firsts = tuple(map(fresh, buffer.firsts))
+    before = len(firsts) - len(box)
+    ones = [Range(first, const(1, first.dtype)) for first in firsts[:before]]
+    moved = [_moved(*pair) for pair in zip(firsts[before:], box, strict=True)]
+    return BufferRegion(buffer.buffer, (*ones, *moved))
 
 
-def _read_range(r: Reader, tree: ast.expr) -> Range:
+def _moved(first: Expr, inside: Range) -> Range:
+    """A range of a view as one of its buffer."""
+    low = binary("+", first, inside.min)
+    return Range(low, cast(low.dtype, inside.extent))
+
+
+def _read_range(r: Reader, tree: ast.expr, size: int) -> Range:
+    """``vi``, ``0:4``, or ``2:`` and ``:`` up to the end, which is at `size`."""
     if not isinstance(tree, ast.Slice):
         index = read_index(r, tree)
         return Range(index, const(1, index.dtype))
-    if tree.lower is None or tree.upper is None or tree.step is not None:
-        raise r.error(tree, "Can't read this range", hint="write both ends and no step: A[0:4]")
-    return range_between(read_index(r, tree.lower), read_index(r, tree.upper))
+    if tree.step is not None:
+        raise r.error(tree, "Can't read this range", hint="write it without a step: A[0:4]")
+    low = as_expr(0) if tree.lower is None else read_index(r, tree.lower)
+    high = const(size, low.dtype) if tree.upper is None else read_index(r, tree.upper)
+    wide = dtypes.join(low.dtype, high.dtype)
+    if wide is None:
+        hint = "write both in one type"
+        raise r.error(tree, f"Can't count from {low.dtype} to {high.dtype}", hint=hint)
+    return range_between(cast(wide, low), cast(wide, high))
 
 
 def range_between(low: Expr, high: Expr) -> Range:
@@ -231,10 +256,10 @@ def _read_update(r: Reader, tree: ast.AugAssign) -> BufferStore:
 
 def _store(r: Reader, target: ast.Subscript, tree: ast.expr) -> BufferStore:
     """A store; a value of another type is converted to the buffer's, as TVM does."""
-    buffer = read_value(r, target.value)
-    if not isinstance(buffer, Buffer):
+    named = read_value(r, target.value)
+    if not isinstance(named, (Buffer, View)):
         raise r.error(target, f"`{r.text(target.value)}` is no buffer", hint="store to A[i]")
-    indices = _read_indices(r, target, buffer)
+    buffer, indices = _read_element(r, target, named)
     value = read_value(r, tree)
     if not isinstance(value, (Expr, bool, int, float)):
         raise not_a_number(r, tree, value)
@@ -322,8 +347,8 @@ def declared(r: Reader, given: dict[str, ast.expr], name: str, tree: ast.expr) -
     dtype = read_dtype(r, given["dtype"]) if "dtype" in given else "float32"
     scope = _read_scope(r, given["scope"]) if "scope" in given else "global"
     strides = given.get("strides")
-    sizes = _read_shape(r, given["shape"])
-    steps = () if strides is None or read_plain(r, strides) is None else _read_shape(r, strides)
+    sizes = read_shape(r, given["shape"])
+    steps = () if strides is None or read_plain(r, strides) is None else read_shape(r, strides)
     if steps and len(steps) != len(sizes):
         hint = "write one stride for each dimension, or none"
         raise r.error(strides, f"`{name}` has {len(sizes)} dimensions", hint=hint)
@@ -339,7 +364,8 @@ def _read_scope(r: Reader, tree: ast.expr) -> str:
     return scope
 
 
-def _read_shape(r: Reader, tree: ast.expr) -> tuple[int, ...]:
+def read_shape(r: Reader, tree: ast.expr) -> tuple[int, ...]:
+    """A shape: positive integers."""
     value = read_plain(r, tree)
     sizes = value if isinstance(value, tuple) else (value,)
     for size in sizes:

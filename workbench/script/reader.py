@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -23,7 +23,7 @@ from workbench.ir import (
 )
 from workbench.script.namespace import Namespace
 
-Value: TypeAlias = "Expr | Buffer | bool | int | float | str | tuple[Value, ...] | None"
+Value: TypeAlias = "Expr | Buffer | View | bool | int | float | str | tuple[Value, ...] | None"
 
 
 class ParseError(Fail, ValueError):
@@ -83,13 +83,31 @@ class Let:
     stored: Buffer | None = None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class View:
+    """A name for a part of `buffer`, of `shape`: its first cell is at `firsts`.
+
+    It has the last dimensions of the buffer; in those before, it is one cell wide.
+    """
+
+    name: str
+    buffer: Buffer
+    firsts: tuple[Expr, ...]
+    shape: tuple[int, ...]
+
+    @property
+    def dtype(self) -> str:
+        """The type of its elements."""
+        return self.buffer.type
+
+
 @dataclass(slots=True)
 class Reader:
     """Reads one function: its source, what its author's names stand for, what it has defined."""
 
     source: Source
     env: Mapping[str, object]
-    scopes: list[dict[str, Var | Buffer | Let]] = field(default_factory=lambda: [{}])
+    scopes: list[dict[str, Var | Buffer | Let | View]] = field(default_factory=lambda: [{}])
     extents: dict[Var, tuple[Expr, Expr]] = field(default_factory=dict)  # of loops: min, extent
     hidden: Mapping[Var, tuple[str, str]] = field(default_factory=dict)  # see `hiding`
     turns: list[int] = field(default_factory=list)  # the loops that are open, by number
@@ -134,7 +152,7 @@ class Reader:
             yield
         self.block = before
 
-    def define(self, tree: ast.AST, name: str, node: Var | Buffer | Let) -> None:
+    def define(self, tree: ast.AST, name: str, node: Var | Buffer | Let | View) -> None:
         """Let `name` stand for `node` from here to the end of the scope."""
         if any(name in scope for scope in self.scopes):
             hint = "give each loop, iterator and buffer in scope a name of its own"
@@ -148,6 +166,8 @@ class Reader:
                 found = scope[name]
                 if isinstance(found, Let):
                     return self._valued(found, name, tree)
+                if isinstance(found, View):
+                    self._check_seen(found.firsts, name, tree)
                 if isinstance(found, Var) and found in self.hidden:
                     headline, hint = self.hidden[found]
                     raise self.error(tree, headline.format(name), hint=hint)
@@ -166,31 +186,35 @@ class Reader:
         if let.value is None:
             hint = f"give it one first: {name}: T.let = 2"
             raise self.error(tree, f"`{name}` has no value here", hint=hint)
-        loop = next((v for v in free_vars(let.value) if v in self.hidden), None)
-        if loop is not None:
-            hint = "compute the value in the block, from its iterators"
-            raise self.error(
-                tree, f"`{name}` is told by `{loop.name}`, outside the block", hint=hint
-            )
+        self._check_seen([let.value], name, tree)
         if let.loads and let.block != self.block:
             hint = "load it in the block, which then says what it reads"
             raise self.error(tree, f"`{name}` was loaded outside of this block", hint=hint)
         if let.stored is not None:
             raise self._changed(let.stored, name, tree)
         let.used.update(self.turns[let.turns : let.turns + 1])
-        # Each use is nodes of its own: whoever looks at a load may ask where in the program it is.
-        return rewrite(
-            let.value, lambda n: n if isinstance(n, (Var, Const, Buffer)) else replace(n)
-        )
+        return fresh(let.value)
+
+    def _check_seen(self, values: Iterable[Expr], name: str, tree: ast.AST) -> None:
+        """Refuse a name for what loops tell that may not be named here."""
+        for loop in (var for value in values for var in free_vars(value)):
+            if loop in self.hidden:
+                found = f"`{name}` is told by `{loop.name}`, outside the block"
+                hint = "compute the value in the block, from its iterators"
+                raise self.error(tree, found, hint=hint)
 
     def _changed(self, buffer: Buffer, name: str, tree: ast.AST) -> ParseError:
         headline = f"`{name}` was loaded from `{buffer.name}`, which is stored to before it is used"
         hint = "keep what was loaded in a buffer of its own: t[0] = A[0]"
         return self.error(tree, headline, hint=hint)
 
+    def named(self, name: str) -> Var | Buffer | Let | View | None:
+        """What the program has defined `name` as, if it has."""
+        return next((scope[name] for scope in reversed(self.scopes) if name in scope), None)
+
     def later(self, name: str) -> str | None:
         """The type that ``x = T.int32()`` said of a name that gets its value now."""
-        found = next((scope[name] for scope in reversed(self.scopes) if name in scope), None)
+        found = self.named(name)
         return found.dtype or None if isinstance(found, Let) else None
 
     def stored(self, tree: ast.AST, buffer: Buffer) -> None:
@@ -299,10 +323,15 @@ class Reader:
     @staticmethod
     def describe(value: object) -> str:
         """What kind of thing `value` is, in the learner's words."""
-        if isinstance(value, Buffer):
+        if isinstance(value, (Buffer, View)):
             return f"buffer `{value.name}`"
         if isinstance(value, str):
             return f'the string "{value}"'
         if isinstance(value, tuple):
             return "a list"
         return "an expression" if isinstance(value, Expr) else f"{value}"
+
+
+def fresh(value: Expr) -> Expr:
+    """`value` in nodes of its own: whoever meets a load may ask where in the program it is."""
+    return rewrite(value, lambda n: n if isinstance(n, (Var, Const, Buffer)) else replace(n))
