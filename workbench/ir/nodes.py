@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar, dataclass_transform
 
+from workbench.diag import Fail
 from workbench.ir.dtypes import BITS, fits, is_float, is_int, join
 
 C = TypeVar("C")
@@ -477,6 +478,55 @@ class PrimFunc(Node):
         from workbench import script
 
         script.print_highlighted(self)
+
+
+@node
+class SymbolicFunc(Node):
+    """A function whose shapes are told by `symbols`, numbers that are not known yet.
+
+    It is its `text`, which is read as a program once `specialize` says what they are.
+    """
+
+    name: str
+    text: str
+    symbols: tuple[str, ...]
+    env: tuple[tuple[str, Data], ...] = ()  # plain values of names around it
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def script(self, dialect: str = "workbench") -> str:
+        """The function as TVMScript text."""
+        from workbench import script
+
+        return script.show(self, dialect=dialect)
+
+    def show(self) -> None:
+        """Print the function."""
+        print(self.text)
+
+    def specialize(self, values: Mapping[str, int]) -> PrimFunc:
+        """The program in which each symbol is the number that `values` gives.
+
+        Raises ParseError for a symbol without a positive number, for a number without a symbol,
+        and where the program is none of that size.
+        """
+        from workbench import script
+
+        return script.specialize(self, values)
+
+    def refusal(self, act: str) -> tuple[str, str]:
+        """Why it is refused to `act` on it before its symbols are known, and what to do."""
+        told = ", ".join(f"`{name}`" for name in self.symbols)
+        every = ", ".join(f'"{name}": 1024' for name in self.symbols)
+        found = f"Can't {act} {self.name}: its shapes are told by {told}"
+        return found, f"give their numbers: func.specialize({{{every}}})"
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("params", "body", "root", "attrs"):
+            headline, hint = self.refusal("look into")
+            raise Fail(headline, hint=hint)
+        raise AttributeError(name)
 
 
 @node

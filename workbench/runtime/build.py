@@ -9,7 +9,7 @@ from workbench import check, codegen, script
 from workbench import target as targets
 from workbench.check import Finding
 from workbench.diag import Fail, Refusal
-from workbench.ir import IRModule, Node, PrimFunc
+from workbench.ir import IRModule, Node, PrimFunc, SymbolicFunc
 from workbench.lower import findings, lower
 from workbench.runtime.built import Built
 from workbench.schedule import ScheduleError, ScheduleWarning
@@ -89,9 +89,12 @@ def _told(refusal: Refusal, func: PrimFunc, asked: str) -> ScheduleError:
     )
 
 
-def _function(program: Scheduled | PrimFunc | IRModule) -> PrimFunc:
+def _function(program: Scheduled | PrimFunc | IRModule | SymbolicFunc) -> PrimFunc:
     if isinstance(program, PrimFunc):
         return program
+    if isinstance(program, SymbolicFunc):
+        headline, hint = program.refusal("build")
+        raise ScheduleError(headline, hint=hint)
     if isinstance(program, IRModule):
         if len(program.functions) == 1:
             return program.functions[0]

@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from workbench import script
 from workbench.diag import Refusal
-from workbench.ir import DEEPEST, Block, BlockRealize, For, IRModule, PrimFunc, is_text, too_deep
+from workbench.ir import (
+    DEEPEST,
+    Block,
+    BlockRealize,
+    For,
+    IRModule,
+    PrimFunc,
+    SymbolicFunc,
+    is_text,
+    too_deep,
+)
 from workbench.ir.places import places
 from workbench.schedule import file, primitive
 from workbench.schedule.actions import Verdict, verdicts
@@ -39,11 +49,15 @@ class Schedule:
     the program that it makes. Applying a step again at the same place goes to the program that it
     made before, and returns the same handles.
 
-    Raises ScheduleError for what is no program, and for one in which blocks do more than they
-    declare, or whose own stores decide, outside of a block, which blocks run.
+    Raises ScheduleError for what is no program, for one whose shapes are not known yet, and for one
+    in which blocks do more than they declare, or whose own stores decide, outside of a block, which
+    blocks run.
     """
 
-    def __init__(self, program: PrimFunc | IRModule) -> None:
+    def __init__(self, program: PrimFunc | IRModule | SymbolicFunc) -> None:
+        if isinstance(program, SymbolicFunc):
+            headline, hint = program.refusal("schedule")
+            raise ScheduleError(headline, hint=hint)
         mod = IRModule((program,)) if isinstance(program, PrimFunc) else program
         if not isinstance(mod, IRModule) or not mod.functions:
             raise ScheduleError(

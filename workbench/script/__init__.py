@@ -11,7 +11,7 @@ from workbench.script.highlight import (
     print_diff,
     print_highlighted,
 )
-from workbench.script.parse import T, ir_module, parse
+from workbench.script.parse import T, ir_module, parse, specialize
 from workbench.script.reader import ParseError
 from workbench.script.show import expr_text, mark_nodes, place_of, show, show_spans
 from workbench.script.writer import Line, Mark, Printed
@@ -39,4 +39,5 @@ __all__ = [
     "print_highlighted",
     "show",
     "show_spans",
+    "specialize",
 ]

@@ -15,6 +15,7 @@ from workbench.ir import (
     Kernel,
     PrimFunc,
     Stmt,
+    SymbolicFunc,
 )
 from workbench.script.blocks import BLOCK, Head, block_name, print_block_body, read_block_body
 from workbench.script.grammar import FUNCTIONS, REFUSED, print_stmt, prints, read_attributes
@@ -27,6 +28,7 @@ from workbench.script.memory import (
 )
 from workbench.script.namespace import AXES, WORDS
 from workbench.script.reader import Reader
+from workbench.script.symbolic import as_symbolic, define_symbols, find_symbols
 from workbench.script.writer import Writer, data, identifier
 
 # --- writing -------------------------------------------------------------------------------------
@@ -136,8 +138,12 @@ def _size(sizes: tuple[int, int, int]) -> str:
 # --- reading -------------------------------------------------------------------------------------
 
 
-def read_function(r: Reader, tree: ast.FunctionDef) -> PrimFunc:
-    """The function that `tree` defines."""
+def read_function(r: Reader, tree: ast.FunctionDef) -> PrimFunc | SymbolicFunc:
+    """The function that `tree` defines; its text where shapes in it are not known yet."""
+    symbols = find_symbols(r, tree)
+    if not symbols.keys() <= r.symbols.keys():
+        return as_symbolic(r, tree, symbols)
+    define_symbols(r, symbols)
     _check_words(r, tree)
     params = _read_params(r, tree)
     attrs: dict[str, Data] = {}
@@ -179,6 +185,8 @@ def _read_params(r: Reader, tree: ast.FunctionDef) -> dict[str, Buffer | None]:
         raise r.error(tree, "A program takes plain parameters only", hint=hint)
     params: dict[str, Buffer | None] = {}
     for arg in args.args:
+        if arg.arg in r.symbols:
+            continue
         if _is_handle(r, arg.annotation):
             params[arg.arg] = None
             continue

@@ -56,6 +56,8 @@ def _has_value(r: Reader, call: ast.Call) -> bool:
 
 def _define_later(r: Reader, name: ast.Name, call: ast.Call) -> None:
     """``x = T.int32()`` or ``x = T.var("int32")``: a `T.Let` or a view says what it stands for."""
+    if name.id in r.symbols:
+        return
     dtype = r.function(call.func)
     if dtype == "var":
         (said,) = r.arguments(call, "dtype")

@@ -37,7 +37,7 @@ from workbench.script.grammar import (
     read_word,
     reads,
 )
-from workbench.script.reader import Reader, Value, View, fresh
+from workbench.script.reader import Let, Reader, Value, View, fresh
 from workbench.script.writer import Writer, shape, string
 
 # --- elements ------------------------------------------------------------------------------------
@@ -341,6 +341,8 @@ def declared(r: Reader, given: dict[str, ast.expr], name: str, tree: ast.expr) -
     if "shape" not in given:
         raise r.error(tree, f"Buffer `{name}` has no shape", hint='write T.Buffer((8,), "float32")')
     for key, accepted in _UNSAID.items():
+        if key in given and _is_open(r, given[key]):
+            continue
         if key in given and read_plain(r, given[key]) not in accepted:
             hint = "buffers here are whole arrays: leave it out"
             raise r.error(given[key], f"Can't set `{key}` of buffer `{name}`", hint=hint)
@@ -355,6 +357,14 @@ def declared(r: Reader, given: dict[str, ast.expr], name: str, tree: ast.expr) -
     return Buffer(name, sizes, dtype, scope, steps)
 
 
+def _is_open(r: Reader, tree: ast.expr) -> bool:
+    """Whether this is a name that says nothing of a value, such as where an argument starts."""
+    if not isinstance(tree, ast.Name):
+        return False
+    found = r.named(tree.id)
+    return isinstance(found, Let) and found.value is None if found else r.is_symbol(tree.id)
+
+
 def _read_scope(r: Reader, tree: ast.expr) -> str:
     """The memory of a buffer; TVM also writes "" for global memory."""
     scope = read_word(r, tree, "a scope") or "global"
@@ -366,10 +376,25 @@ def _read_scope(r: Reader, tree: ast.expr) -> str:
 
 def read_shape(r: Reader, tree: ast.expr) -> tuple[int, ...]:
     """A shape: positive integers."""
-    value = read_plain(r, tree)
-    sizes = value if isinstance(value, tuple) else (value,)
+    if r.symbols and isinstance(tree, (ast.Tuple, ast.List)):
+        sizes: tuple[object, ...] = tuple(_read_size(r, item) for item in tree.elts)
+    else:
+        value = read_plain(r, tree)
+        sizes = value if isinstance(value, tuple) else (value,)
     for size in sizes:
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
             hint = "a shape is a tuple of positive integers, known when the program is read: (8, 4)"
             raise r.error(tree, f"Can't use {r.text(tree)} as a shape", hint=hint)
-    return sizes
+    return sizes  # type: ignore[return-value]
+
+
+def _read_size(r: Reader, tree: ast.expr) -> object:
+    """A size told by numbers that are known by now; TVM prints it as a text, too: ``"n * 2"``."""
+    if isinstance(tree, ast.Constant) and isinstance(tree.value, str):
+        told = ast.parse(tree.value, mode="eval").body
+        for part in ast.walk(told):
+            ast.copy_location(part, tree)
+        tree = told
+    value = read_value(r, tree)
+    value = arith.simplify(value) if isinstance(value, Expr) else value
+    return value.value if isinstance(value, Const) else value

@@ -267,9 +267,9 @@ def _read_bits(r: Reader, tree: ast.Call) -> Value:
     return operate(r, tree, _BIT_NAMES[r.function(tree.func)], *r.arguments(tree, "x", "y"))
 
 
-@function("bitwise_not")
+@function("bitwise_not", "BitwiseNot")
 def _read_bitwise_not(r: Reader, tree: ast.Call) -> Value:
-    (argument,) = r.arguments(tree, "x")
+    (argument,) = r.arguments(tree, "x" if r.function(tree.func) == "bitwise_not" else "a")
     return _inverse(r, tree, read_value(r, argument))
 
 

@@ -9,17 +9,19 @@ from collections import ChainMap
 from collections.abc import Callable, Mapping
 from pathlib import PurePath
 from types import CellType, FrameType, FunctionType
+from typing import TypeVar
 
 from workbench.diag import Span
-from workbench.ir import DEEPEST, IRModule, PrimFunc, is_text
+from workbench.ir import DEEPEST, IRModule, PrimFunc, SymbolicFunc, is_text, plain_number
 from workbench.script.functions import read_function
 from workbench.script.namespace import Namespace
 from workbench.script.reader import ParseError, Reader, Source
+from workbench.script.symbolic import check_values
 
 _SETTINGS = ("private", "s_tir", "check_well_formed")  # TVM's; they change nothing here
 
 
-def parse(text: str, env: Mapping[str, object] | None = None) -> PrimFunc | IRModule:
+def parse(text: str, env: Mapping[str, object] | None = None) -> PrimFunc | IRModule | SymbolicFunc:
     """The program or module that `text` holds; `env` gives values to names that it does not define.
 
     Nothing in `text` is run. Raises ParseError.
@@ -36,15 +38,41 @@ def parse(text: str, env: Mapping[str, object] | None = None) -> PrimFunc | IRMo
     'main'
     """
     source = Source(text)
-    found: list[PrimFunc | IRModule] = []
+    found: list[PrimFunc | IRModule | SymbolicFunc] = []
+    known = dict(env or {})
     for tree in _parsed(source):
         if isinstance(tree, (ast.Import, ast.ImportFrom)) or _is_comment(tree):
             continue
-        found.append(_read_top(source, tree, env or {}))
+        symbol = _read_symbol(tree)
+        if symbol:
+            known[symbol] = TypeVar(symbol)
+        else:
+            found.append(_read_top(source, tree, known))
     if len(found) != 1:
         hint = "give one @T.prim_func function or one @ir_module class"
         raise source.error(None, f"The text holds {len(found)} programs", hint=hint)
     return found[0]
+
+
+def _read_symbol(tree: ast.stmt) -> str:
+    """The name that ``n = TypeVar("n")`` defines, as TVM prints a number that callers bring."""
+    match tree:
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id="TypeVar"))):
+            return name
+    return ""
+
+
+def specialize(func: SymbolicFunc, values: Mapping[str, int]) -> PrimFunc:
+    """See `SymbolicFunc.specialize`."""
+    check_values(func, values)
+    source = Source(func.text)
+    *before, tree = _parsed(source)
+    assert isinstance(tree, ast.FunctionDef)
+    symbols = {name: TypeVar(name) for name in map(_read_symbol, before)}
+    numbers = {name: int(plain_number(value)) for name, value in values.items()}
+    made = read_function(Reader(source, {**dict(func.env), **symbols}, symbols=numbers), tree)
+    assert isinstance(made, PrimFunc)
+    return made
 
 
 def prim_func(
@@ -53,7 +81,7 @@ def prim_func(
     private: bool = False,
     s_tir: bool = False,
     check_well_formed: bool = True,
-) -> PrimFunc | Callable[[FunctionType], PrimFunc]:
+) -> PrimFunc | SymbolicFunc | Callable[[FunctionType], PrimFunc | SymbolicFunc]:
     """Read the decorated function as a program; it is never run as Python.
 
     Numbers, strings, and lists and tuples of them may come from the scope around it. The keyword
@@ -69,6 +97,9 @@ def ir_module(cls: type) -> IRModule:
     """Gather the programs of the decorated class into a module. Raises ParseError."""
     members = {name: value for name, value in vars(cls).items() if not name.startswith("__")}
     for name, value in members.items():
+        if isinstance(value, SymbolicFunc):
+            headline, hint = value.refusal("put into a module")
+            raise ParseError(headline, hint=hint)
         if not isinstance(value, PrimFunc):
             raise ParseError(
                 f"Can't put `{name}` into module `{cls.__name__}`: it is no program",
@@ -148,7 +179,9 @@ def _is_comment(tree: ast.stmt) -> bool:
     return isinstance(tree, ast.Expr) and isinstance(tree.value, ast.Constant)
 
 
-def _read_top(source: Source, tree: ast.stmt, env: Mapping[str, object]) -> PrimFunc | IRModule:
+def _read_top(
+    source: Source, tree: ast.stmt, env: Mapping[str, object]
+) -> PrimFunc | IRModule | SymbolicFunc:
     if isinstance(tree, ast.FunctionDef):
         return _read_def(source, tree, env)
     if isinstance(tree, ast.ClassDef):
@@ -160,7 +193,12 @@ def _read_top(source: Source, tree: ast.stmt, env: Mapping[str, object]) -> Prim
             if not isinstance(member, ast.FunctionDef):
                 hint = "a module holds functions under @T.prim_func"
                 raise source.error(member, "Can't read this in a module", hint=hint)
-            functions.append(_read_def(source, member, env))
+            func = _read_def(source, member, env)
+            if isinstance(func, SymbolicFunc):
+                hint = "read it on its own, and put what func.specialize makes into the module"
+                headline = f"The shapes of `{func.name}` are not known yet"
+                raise source.error(member, headline, hint=hint)
+            functions.append(func)
         if not functions:
             hint = "define a function under @T.prim_func in it"
             raise source.error(tree, f"Module `{tree.name}` holds no program", hint=hint)
@@ -169,7 +207,9 @@ def _read_top(source: Source, tree: ast.stmt, env: Mapping[str, object]) -> Prim
     raise source.error(tree, "Can't read this outside a program", hint=hint)
 
 
-def _read_def(source: Source, tree: ast.FunctionDef, env: Mapping[str, object]) -> PrimFunc:
+def _read_def(
+    source: Source, tree: ast.FunctionDef, env: Mapping[str, object]
+) -> PrimFunc | SymbolicFunc:
     _check_decorator(source, tree, "prim_func", "@T.prim_func")
     return read_function(Reader(source, env), tree)
 
@@ -197,7 +237,7 @@ def _check_decorator(
 # --- decorated functions -------------------------------------------------------------------------
 
 
-def _read_decorated(func: FunctionType, frame: FrameType) -> PrimFunc:
+def _read_decorated(func: FunctionType, frame: FrameType) -> PrimFunc | SymbolicFunc:
     if not isinstance(func, FunctionType):
         raise ParseError(
             f"@T.prim_func takes a function, not a {type(func).__name__}",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from workbench.diag import Fail, Span, mark
 from workbench.ir import (
@@ -112,6 +112,7 @@ class Reader:
     hidden: Mapping[Var, tuple[str, str]] = field(default_factory=dict)  # see `hiding`
     turns: list[int] = field(default_factory=list)  # the loops that are open, by number
     block: int = 0  # the number of the block that is being read
+    symbols: Mapping[str, int] = field(default_factory=dict)  # the numbers that shapes are told by
     _opened: int = 0  # loops and blocks so far
 
     def error(
@@ -211,6 +212,10 @@ class Reader:
     def named(self, name: str) -> Var | Buffer | Let | View | None:
         """What the program has defined `name` as, if it has."""
         return next((scope[name] for scope in reversed(self.scopes) if name in scope), None)
+
+    def is_symbol(self, name: str) -> bool:
+        """Whether `name` was made by ``TypeVar``, as TVM prints numbers that callers bring."""
+        return name in self.env and isinstance(self.env[name], TypeVar)
 
     def later(self, name: str) -> str | None:
         """The type that ``x = T.int32()`` said of a name that gets its value now."""

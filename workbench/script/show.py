@@ -15,6 +15,7 @@ from workbench.ir import (
     PrimFunc,
     SeqStmt,
     Stmt,
+    SymbolicFunc,
     Var,
 )
 from workbench.script.grammar import print_expr, print_stmt
@@ -41,7 +42,7 @@ def show_spans(node: Node, dialect: str = "workbench") -> Printed:
     if isinstance(node, (PrimFunc, IRModule)):
         for text in w.dialect.header:
             w.row(text, node, "header")
-    if isinstance(node, (PrimFunc, IRModule, Kernel, Stmt)):
+    if isinstance(node, (PrimFunc, SymbolicFunc, IRModule, Kernel, Stmt)):
         print_stmt(w, node)  # type: ignore[arg-type]
     else:
         w.begin()

@@ -1,0 +1,135 @@
+"""Functions whose shapes are not known yet: read and printed, specialized, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import workbench as wb
+from workbench.diag import Fail
+from workbench.ir import PrimFunc, SymbolicFunc, structural_equal, verify
+from workbench.script import T, ir_module, parse, show
+
+PRINTED = """\
+# from typing import TypeVar
+# from tvm.script import tirx as T
+
+m = TypeVar("m")
+@T.prim_func(s_tir=True)
+def main(A: T.Buffer(("n", m), "float32"), B: T.Buffer(("T.Cast(\\"int64\\", n) * m",), "float32")):
+    n = T.int32()
+    # with T.sblock("root"):
+    for i, j in T.grid(n, m):
+        with T.sblock("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.reads(A[vi, vj])
+            T.writes(B[T.Cast("int64", vi) * m + vj])
+            B[T.Cast("int64", vi) * m + vj] = A[vi, vj] * T.float32(2.0)
+"""
+BY_PARAMETER = """
+@T.prim_func
+def main(a: T.handle, n: T.int32, k: T.int32):
+    A = T.match_buffer(a, (n * 2, N), "float32")
+    for i in range(n):
+        with T.block("A"):
+            vi = T.axis.spatial(n, i)
+            A[vi * 2, k] = 1.0
+"""
+
+
+def symbolic(text: str, **env: object) -> SymbolicFunc:
+    func = parse(text, env)
+    assert isinstance(func, SymbolicFunc)
+    return func
+
+
+def test_what_tvm_prints_is_read_and_printed():
+    func = symbolic(PRINTED)
+    assert func.symbols == ("n", "m")
+    assert structural_equal(parse(show(func)), func)
+
+
+def test_a_specialized_function_is_a_program():
+    func = symbolic(PRINTED).specialize({"n": 4, "m": 8})
+    verify(func)
+    assert [p.shape for p in func.params] == [(4, 8), (32,)]
+    assert "for i, j in T.grid(4, T.int64(8)):" in show(func)
+
+
+def test_a_parameter_that_tells_a_shape_is_gone_others_stay():
+    func = symbolic(BY_PARAMETER, N=3).specialize({"n": 4})
+    verify(func)
+    assert show(func).splitlines()[1:4] == [
+        'def main(A: T.Buffer((8, 3), "float32"), k: T.int32):',
+        '    # with T.block("root"):',
+        "    for i in range(4):",
+    ]
+    wb.Schedule(func).split("i", factors=[None, 2])
+
+
+@T.prim_func
+def written(a: T.handle):
+    n = T.int64()
+    A = T.match_buffer(a, (n,), "float32")
+    for i in range(n):
+        A[i] = 1.0
+
+
+def test_a_decorated_function_may_be_symbolic():
+    assert isinstance(written, SymbolicFunc)
+    made = written.specialize({"n": 5})
+    assert isinstance(made, PrimFunc)
+    assert "for i in range(T.int64(5)):" in show(made)
+
+
+HINT = '\ndo:    give their numbers: func.specialize({"n": 1024, "m": 1024})'
+USES: dict[str, Callable[[Any], object]] = {
+    "schedule": wb.Schedule,
+    "build": wb.build,
+    "look into": lambda func: func.params,
+    "put into a module": lambda func: ir_module(type("M", (), {"main": func})),
+}
+
+
+@pytest.mark.parametrize("act", USES)
+def test_any_other_use_is_refused(act):
+    with pytest.raises(Fail) as error:
+        USES[act](symbolic(PRINTED))
+    assert str(error.value) == f"Can't {act} main: its shapes are told by `n`, `m`.{HINT}"
+
+
+def test_a_module_holds_no_symbolic_function():
+    inside = "\n".join("    " + line for line in BY_PARAMETER.splitlines())
+    with pytest.raises(Fail, match="The shapes of `main` are not known yet"):
+        parse(f"@ir_module\nclass M:\n{inside}", {"N": 3})
+
+
+@pytest.mark.parametrize(
+    ("values", "found"),
+    [
+        ({"n": 4}, "`m` is None"),
+        ({"n": 4, "m": 0}, "`m` is 0"),
+        ({"n": 4, "m": True}, "`m` is True"),
+        ({"n": 4, "m": 2, "k": 3}, "no shape is told by `k`"),
+    ],
+)
+def test_each_symbol_gets_one_positive_number(values, found):
+    with pytest.raises(Fail) as error:
+        symbolic(PRINTED).specialize(values)
+    assert str(error.value) == (
+        f"Can't specialize main: {found}.\nasked: main.specialize({values!r})\n"
+        'do:    give a positive number for each: specialize({"n": 1024, "m": 1024})'
+    )
+
+
+def test_a_buffer_may_start_where_its_caller_says():
+    text = PRINTED.replace('m = TypeVar("m")', 'o = TypeVar("o")').replace('"n", m', "4, 8")
+    text = text.replace(
+        '"T.Cast(\\"int64\\", n) * m",), "float32"', '32,), "float32", elem_offset=o'
+    )
+    text = text.replace("    n = T.int32()\n", "").replace("T.grid(n, m)", "T.grid(4, 8)")
+    func = parse(text.replace('T.Cast("int64", vi) * m', "vi * 8"))
+    assert isinstance(func, PrimFunc)
+    assert [p.shape for p in func.params] == [(4, 8), (32,)]

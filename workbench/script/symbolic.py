@@ -1,0 +1,100 @@
+"""Functions whose shapes are told by numbers that are not known yet: found, shown, specialized."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from typing import TypeVar
+
+from workbench.ir import SymbolicFunc, const, dtypes, is_data, plain_number
+from workbench.script.grammar import prints
+from workbench.script.reader import Let, ParseError, Reader
+from workbench.script.writer import Writer
+
+_SHAPED = {"match_buffer": 1, "alloc_buffer": 0, "sblock_alloc_buffer": 0, "Buffer": 0}
+
+
+@prints(SymbolicFunc)
+def _print_symbolic(w: Writer, f: SymbolicFunc) -> None:
+    for line in f.text.splitlines():
+        w.row(line, f, "text")
+
+
+def find_symbols(r: Reader, tree: ast.FunctionDef) -> dict[str, str]:
+    """The names that shapes in a function are told by, each with its type."""
+    known = {name: "int64" for name, value in r.env.items() if isinstance(value, TypeVar)}
+    known |= {arg.arg: kind for arg in tree.args.args if (kind := _kind(r, arg.annotation))}
+    for stmt in tree.body:
+        match stmt:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=func, args=[])):
+                if kind := _kind(r, func):
+                    known[name] = kind
+    found: dict[str, str] = {}
+    for shape in _shapes(r, tree):
+        for node in ast.walk(shape):
+            if isinstance(node, ast.Name) and node.id in known:
+                found[node.id] = known[node.id]
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                names = _names_in(node.value) if node is not shape else []
+                found |= {name: known.get(name, "int32") for name in names}
+    return found
+
+
+def _kind(r: Reader, tree: ast.expr | None) -> str:
+    """The integer type that a note or a call names, or ""."""
+    if not isinstance(tree, ast.Attribute) or not r.is_word(tree):
+        return ""
+    name = r.function(tree)
+    return name if name in dtypes.BITS and dtypes.is_int(name) else ""
+
+
+def _shapes(r: Reader, tree: ast.FunctionDef) -> Iterator[ast.expr]:
+    """What stands as the shape of a buffer, wherever one is declared."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and r.is_function(node, *_SHAPED):
+            at = _SHAPED[r.function(node.func)]
+            yield from (k.value for k in node.keywords if k.arg == "shape")
+            yield from node.args[at : at + 1]
+        elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple):
+            is_buffer = r.is_word(node.value) and r.function(node.value) == "Buffer"
+            yield from node.slice.elts[: int(is_buffer)]
+
+
+def _names_in(text: str) -> list[str]:
+    try:
+        tree = ast.parse(text, mode="eval")
+    except SyntaxError:
+        return []
+    return [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id != "T"]
+
+
+def as_symbolic(r: Reader, tree: ast.FunctionDef, symbols: dict[str, str]) -> SymbolicFunc:
+    """The function as its text, with the plain values that it takes from around it."""
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} & set(r.env)
+    values = {name: plain_number(r.env[name]) for name in sorted(names)}
+    env = tuple((name, value) for name, value in values.items() if is_data(value))
+    later = sorted(name for name, value in r.env.items() if isinstance(value, TypeVar))
+    lines = [f'{name} = TypeVar("{name}")' for name in later]
+    return SymbolicFunc(tree.name, "\n".join([*lines, ast.unparse(tree)]), tuple(symbols), env)
+
+
+def check_values(func: SymbolicFunc, values: Mapping[str, int]) -> None:
+    """Refuse numbers that are not one positive one for each symbol."""
+    asked = f"{func.name}.specialize({dict(values)!r})"
+    every = ", ".join(f'"{name}": 1024' for name in func.symbols)
+    hint = f"give a positive number for each: specialize({{{every}}})"
+    for name in func.symbols:
+        value = plain_number(values.get(name))
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            found = f"Can't specialize {func.name}: `{name}` is {value}"
+            raise ParseError(found, asked=asked, hint=hint)
+    for name in values:
+        if name not in func.symbols:
+            found = f"Can't specialize {func.name}: no shape is told by `{name}`"
+            raise ParseError(found, asked=asked, hint=hint)
+
+
+def define_symbols(r: Reader, symbols: dict[str, str]) -> None:
+    """Let each symbol stand for its number."""
+    for name, dtype in symbols.items():
+        r.scopes[0][name] = Let(const(r.symbols[name], dtype), dtype)
