@@ -25,7 +25,7 @@ if str(ROOT) not in sys.path:
 from tests.support.random_texts import Array, Program  # noqa: E402
 from workbench import emulate  # noqa: E402
 from workbench.diag import Fail  # noqa: E402
-from workbench.ir import PrimFunc, structural_equal, verify  # noqa: E402
+from workbench.ir import PrimFunc, SymbolicFunc, structural_equal, verify  # noqa: E402
 from workbench.script import parse, show  # noqa: E402
 
 HEADER = "# from tvm.script import ir as I\n# from tvm.script import tirx as T\n"
@@ -48,6 +48,9 @@ def printed(text: str) -> str:
 def read(text: str) -> PrimFunc:
     """The program that a text of TVM's is, printed and read again in both dialects."""
     func = parse(text)
+    if isinstance(func, SymbolicFunc):
+        assert structural_equal(parse(show(func)), func), show(func)
+        func = func.specialize(dict.fromkeys(func.symbols, 8))
     assert isinstance(func, PrimFunc)
     verify(func)
     for dialect in ("workbench", "tvm"):

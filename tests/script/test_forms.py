@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from workbench.ir import BufferLoad, IRModule, PrimFunc, structural_equal, verify, walk
-from workbench.script import parse, show
+from workbench.script import ParseError, parse, show
 
 
 def printed(signature: str, *lines: str) -> list[str]:
@@ -510,3 +510,14 @@ def test_a_view_of_a_view_and_in_regions():
         "        T.writes(A[v, 3 + w])",
         "        A[v, 3 + w] = A[v, 1 + w] + A[v, 1 + (w + 1)]",
     ]
+
+
+def test_what_one_case_stores_the_other_does_not_see():
+    lines = ("x: T.let = A[1]", "if A[0] < 1.0:", "    A[1] = x", "else:", "    A[2] = x")
+    assert printed(A8, *lines)[-1] == "    A[2] = A[1]"
+    with pytest.raises(ParseError, match="`x` was loaded from `A`, which is stored to"):
+        printed(A8, *lines, "A[3] = x")
+
+
+def test_no_number_has_no_sign():
+    assert stored('T.float32("-nan")') == 'T.float32("nan")'

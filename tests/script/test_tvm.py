@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.tvm_programs import one
 from tests.script.sample import window
 from workbench.ir import IRModule, assert_structural_equal
 from workbench.script import T, parse, show
@@ -84,6 +85,21 @@ def test_there_and_back(module):
     ours = parse(theirs.script())
     assert_structural_equal(ours, module)
     tvm.ir.assert_structural_equal(from_source(show(ours, "tvm")), theirs)
+
+
+@pytest.mark.parametrize("first", range(0, 60, 20))
+def test_random_programs_are_read_as_tvm_prints_them(first):
+    told = [one(seed, run=False) for seed in range(first, first + 20)]
+    assert {outcome for outcome, _ in told} <= {"read", "not taken by TVM"}, told
+    assert sum(outcome == "read" for outcome, _ in told) >= 15, told
+
+
+@pytest.mark.parametrize("first", range(0, 20, 10))
+def test_random_programs_compute_what_tvm_computes(first):
+    """But seed 16: it overflows, which TVM's compiler leaves undefined."""
+    told = [one(seed, run=True) for seed in range(first, first + 10) if seed != 16]
+    assert not [text for outcome, text in told if outcome in ("differs", "refused", "failed")]
+    assert sum(outcome == "read" for outcome, _ in told) >= 5
 
 
 @pytest.mark.parametrize("module", [p for p in PROGRAMS if p.functions[0] is not everything])

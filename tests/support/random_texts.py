@@ -53,7 +53,7 @@ class Program:
         self.names = 0
         self.indent = 1
         self.params: list[Array] = []
-        self.text = self._program()
+        self.text = self._symbolic() if not plain and self.some(0.05) else self._program()
 
     # --- drawing ---
 
@@ -98,6 +98,32 @@ class Program:
         for _ in range(rng.randint(1, 2)):
             self._nest([*arrays, *written], outer)
         head = f"@T.prim_func(s_tir=True)\ndef main({signature}):"
+        return "\n".join([head, *self.lines]) + "\n"
+
+    def _symbolic(self) -> str:
+        """A function whose shapes are told by numbers that it is called with."""
+        rng = self.rng
+        names = [self.name("n") for _ in range(rng.randint(1, 2))]
+        kinds = [rng.choice(("int32", "int64")) for _ in names]
+        told = rng.choice((True, False))  # by parameters, or by the buffers themselves
+        more = "".join(f", {n}: T.{k}" for n, k in zip(names, kinds, strict=True)) if told else ""
+        if not told:
+            for name, kind in zip(names, kinds, strict=True):
+                self.put(f"{name} = T.{kind}()")
+        dtype = rng.choice(FLOATS)
+        self.put(f'A = T.match_buffer(a, ({", ".join(names)},), "{dtype}")')
+        last = rng.choice((names[-1], f"{names[-1]} * T.{kinds[-1]}(2)"))
+        self.put(f'B = T.match_buffer(b, ({", ".join([*names[:-1], last])},), "{dtype}")')
+        loops = [self.name("i") for _ in names]
+        axes = [self.name("v") for _ in names]
+        self.put(f"for {', '.join(loops)} in T.grid({', '.join(names)}):")
+        self.indent += 1
+        self.put('with T.sblock("B"):')
+        self.indent += 1
+        self.put(f'{", ".join(axes)} = T.axis.remap("{"S" * len(axes)}", [{", ".join(loops)}])')
+        cell = ", ".join(axes)
+        self.put(f"B[{cell}] = A[{cell}] * T.Cast({dtype!r}, {names[0]}) + {self._constant(dtype)}")
+        head = f"@T.prim_func(s_tir=True)\ndef main(a: T.handle, b: T.handle{more}):"
         return "\n".join([head, *self.lines]) + "\n"
 
     def _array(self, stem: str) -> Array:
@@ -311,7 +337,7 @@ class Program:
             )
         elif kind == "let expression":
             name = self.name("y")
-            self.put(f"{name} = T.var({target.dtype!r})")
+            self.put(f"{name} = T.{target.dtype}()")
             value = f"T.Cast({target.dtype!r}, {self.value(target.dtype, scope, 1)})"
             inner = scope.inside()
             inner.numbers = {name: target.dtype}

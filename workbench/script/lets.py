@@ -38,9 +38,18 @@ def read_let(r: Reader, tree: ast.stmt) -> bool:
                 parts = r.arguments(call, "value", *["type_annotation"][: int(said)])
                 define_let(r, name, parts[0], _noted_type(r, parts[1]) if said else None)
                 return True
-            if r.is_function(call, "var", *dtypes.BITS) and not _has_value(r, call):
+            if _is_later(r, call):
                 _define_later(r, name, call)
                 return True
+        case ast.Assign(targets=[ast.Tuple(names)], value=ast.Tuple(calls)):
+            pairs = [*zip(names, calls, strict=False)]
+            for name, call in pairs:
+                if not isinstance(name, ast.Name) or not _is_later(r, call):
+                    return False
+            for name, call in pairs:
+                assert isinstance(name, ast.Name) and isinstance(call, ast.Call)
+                _define_later(r, name, call)
+            return len(names) == len(calls)
     return False
 
 
@@ -49,9 +58,11 @@ def _is_axis(r: Reader, tree: ast.expr) -> bool:
     return is_call and r.function(tree.func).startswith("axis.")  # type: ignore[attr-defined]
 
 
-def _has_value(r: Reader, call: ast.Call) -> bool:
-    """Whether a call of a type converts a value: ``T.int32(x)``, not ``T.int32()``."""
-    return r.function(call.func) != "var" and bool(call.args or call.keywords)
+def _is_later(r: Reader, tree: ast.expr) -> bool:
+    """Whether this says that a value will follow: ``T.int32()``, not ``T.int32(x)``."""
+    if not isinstance(tree, ast.Call) or not r.is_function(tree, "var", *dtypes.BITS):
+        return False
+    return r.function(tree.func) == "var" or not (tree.args or tree.keywords)
 
 
 def _define_later(r: Reader, name: ast.Name, call: ast.Call) -> None:

@@ -271,10 +271,16 @@ def _print_if(w: Writer, s: IfThenElse) -> None:
 @reads(ast.If)
 def _read_if(r: Reader, tree: ast.If) -> Stmt:
     condition = read_condition(r, tree.test)
+    before = r.lets()
     with r.scope():
         then_case = read_body(r, tree.body, tree)
+    after = r.lets()
+    for let, buffer in before.items():  # what one case stores, the other does not see
+        let.stored = buffer
     with r.scope():
         else_case = read_body(r, tree.orelse, tree) if tree.orelse else None
+    for let, buffer in after.items():
+        let.stored = let.stored or buffer
     return IfThenElse(condition, then_case, else_case)
 
 

@@ -154,7 +154,11 @@ def _read_typed(r: Reader, tree: ast.Call) -> Expr:
     dtype = r.function(tree.func)
     (argument,) = r.arguments(tree, "value")
     value = read_value(r, argument)
-    if isinstance(value, str) and dtypes.is_float(dtype) and value in ("inf", "-inf", "nan"):
+    if (
+        isinstance(value, str)
+        and dtypes.is_float(dtype)
+        and value in ("inf", "-inf", "nan", "-nan")
+    ):
         return const(float(value), dtype)
     if isinstance(value, Expr):
         return cast(dtype, value)

@@ -222,6 +222,11 @@ class Reader:
         found = self.named(name)
         return found.dtype or None if isinstance(found, Let) else None
 
+    def lets(self) -> dict[Let, Buffer | None]:
+        """The names for values here, each with the buffer of its loads that was stored to since."""
+        every = (node for scope in self.scopes for node in scope.values())
+        return {let: let.stored for let in every if isinstance(let, Let)}
+
     def stored(self, tree: ast.AST, buffer: Buffer) -> None:
         """What was loaded from `buffer` before may not be used from here on.
 

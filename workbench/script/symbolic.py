@@ -29,6 +29,11 @@ def find_symbols(r: Reader, tree: ast.FunctionDef) -> dict[str, str]:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=func, args=[])):
                 if kind := _kind(r, func):
                     known[name] = kind
+            case ast.Assign(targets=[ast.Tuple(names)], value=ast.Tuple(calls)):
+                for one, call in zip(names, calls, strict=False):
+                    kind = _kind(r, call.func) if isinstance(call, ast.Call) else ""
+                    if isinstance(one, ast.Name) and kind:
+                        known[one.id] = kind
     found: dict[str, str] = {}
     for shape in _shapes(r, tree):
         for node in ast.walk(shape):
