@@ -129,7 +129,7 @@ ILL = {
     "a range of int32 and int64": program(
         block(store(), reads=(BufferRegion(A, (Range(ZERO, const(1, "int64")),)),))
     ),
-    "an operator <<": value(BinOp("<<", ONE, ONE)),
+    "an operator <>": value(BinOp("<>", ONE, ONE)),
     "int32 + int64": value(BinOp("+", ONE, const(1, "int64"))),
     "/ on int32": value(BinOp("/", ONE, ONE)),
     "// on float32": value(BinOp("//", REAL, REAL)),

@@ -124,6 +124,11 @@ def test_each_symbol_gets_one_positive_number(values, found):
     )
 
 
+def test_a_size_that_cannot_be_read():
+    with pytest.raises(Fail, match="Can't read the size 'm "):
+        symbolic(PRINTED.replace('"n", m', '"n", "m +"')).specialize({"n": 4, "m": 8})
+
+
 def test_a_buffer_may_start_where_its_caller_says():
     text = PRINTED.replace('m = TypeVar("m")', 'o = TypeVar("o")').replace('"n", m', "4, 8")
     text = text.replace(

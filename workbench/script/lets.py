@@ -38,19 +38,27 @@ def read_let(r: Reader, tree: ast.stmt) -> bool:
                 parts = r.arguments(call, "value", *["type_annotation"][: int(said)])
                 define_let(r, name, parts[0], _noted_type(r, parts[1]) if said else None)
                 return True
-            if _is_later(r, call):
-                _define_later(r, name, call)
-                return True
-        case ast.Assign(targets=[ast.Tuple(names)], value=ast.Tuple(calls)):
-            pairs = [*zip(names, calls, strict=False)]
-            for name, call in pairs:
-                if not isinstance(name, ast.Name) or not _is_later(r, call):
-                    return False
-            for name, call in pairs:
-                assert isinstance(name, ast.Name) and isinstance(call, ast.Call)
-                _define_later(r, name, call)
-            return len(names) == len(calls)
-    return False
+    later = declared_later(r, tree)
+    for one, call in later:
+        _define_later(r, one, call)
+    return bool(later)
+
+
+def declared_later(r: Reader, tree: ast.stmt) -> list[tuple[ast.Name, ast.Call]]:
+    """The names of which ``n, m = T.int32(), T.int64()`` says the types, with these; or none."""
+    match tree:
+        case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=calls)):
+            pairs = [*zip(names, calls, strict=False)] if len(names) == len(calls) else []
+        case ast.Assign(targets=[name], value=value):
+            pairs = [(name, value)]
+        case _:
+            return []
+    found = [
+        (name, call)
+        for name, call in pairs
+        if isinstance(name, ast.Name) and isinstance(call, ast.Call) and _is_later(r, call)
+    ]
+    return found if len(found) == len(pairs) else []
 
 
 def _is_axis(r: Reader, tree: ast.expr) -> bool:
@@ -58,11 +66,11 @@ def _is_axis(r: Reader, tree: ast.expr) -> bool:
     return is_call and r.function(tree.func).startswith("axis.")  # type: ignore[attr-defined]
 
 
-def _is_later(r: Reader, tree: ast.expr) -> bool:
+def _is_later(r: Reader, call: ast.Call) -> bool:
     """Whether this says that a value will follow: ``T.int32()``, not ``T.int32(x)``."""
-    if not isinstance(tree, ast.Call) or not r.is_function(tree, "var", *dtypes.BITS):
+    if not r.is_function(call, "var", *dtypes.BITS):
         return False
-    return r.function(tree.func) == "var" or not (tree.args or tree.keywords)
+    return r.function(call.func) == "var" or not (call.args or call.keywords)
 
 
 def _define_later(r: Reader, name: ast.Name, call: ast.Call) -> None:

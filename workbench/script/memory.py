@@ -391,7 +391,11 @@ def read_shape(r: Reader, tree: ast.expr) -> tuple[int, ...]:
 def _read_size(r: Reader, tree: ast.expr) -> object:
     """A size told by numbers that are known by now; TVM prints it as a text, too: ``"n * 2"``."""
     if isinstance(tree, ast.Constant) and isinstance(tree.value, str):
-        told = ast.parse(tree.value, mode="eval").body
+        try:
+            told = ast.parse(tree.value, mode="eval").body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            hint = 'write an expression of names that are known: "n * 2"'
+            raise r.error(tree, f"Can't read the size {r.text(tree)}", hint=hint) from None
         for part in ast.walk(told):
             ast.copy_location(part, tree)
         tree = told

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from workbench.ir import SymbolicFunc, const, dtypes, is_data, plain_number
 from workbench.script.grammar import prints
+from workbench.script.lets import declared_later
 from workbench.script.reader import Let, ParseError, Reader
 from workbench.script.writer import Writer
 
@@ -25,15 +26,8 @@ def find_symbols(r: Reader, tree: ast.FunctionDef) -> dict[str, str]:
     known = {name: "int64" for name, value in r.env.items() if isinstance(value, TypeVar)}
     known |= {arg.arg: kind for arg in tree.args.args if (kind := _kind(r, arg.annotation))}
     for stmt in tree.body:
-        match stmt:
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=func, args=[])):
-                if kind := _kind(r, func):
-                    known[name] = kind
-            case ast.Assign(targets=[ast.Tuple(names)], value=ast.Tuple(calls)):
-                for one, call in zip(names, calls, strict=False):
-                    kind = _kind(r, call.func) if isinstance(call, ast.Call) else ""
-                    if isinstance(one, ast.Name) and kind:
-                        known[one.id] = kind
+        for one, call in declared_later(r, stmt):
+            known |= {one.id: kind} if (kind := _kind(r, call.func)) else {}
     found: dict[str, str] = {}
     for shape in _shapes(r, tree):
         for node in ast.walk(shape):
@@ -68,7 +62,7 @@ def _shapes(r: Reader, tree: ast.FunctionDef) -> Iterator[ast.expr]:
 def _names_in(text: str) -> list[str]:
     try:
         tree = ast.parse(text, mode="eval")
-    except SyntaxError:
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
     return [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id != "T"]
 
