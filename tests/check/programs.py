@@ -65,7 +65,7 @@ def main(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8,), "float32")):
                 vi, vk = T.axis.remap("SR", [i, k])
                 with T.init():
                     B[vi] = T.float32(0)
-                B[vi] = B[vi] + A[vi, vk]
+                B[vi] = B[vi] - A[vi, vk]
 """
 
 VECTOR_REDUCTION = """

@@ -26,7 +26,7 @@ def main(A: T.Buffer((64,), "float32"), B: T.Buffer((64, 64), "float32")):
             T.writes(B[v0, v1])
             with T.init():
                 B[v0, v1] = T.float32(0)
-            B[v0, v1] = B[v0, v1] + A[v2]
+            B[v0, v1] = B[v0, v1] - A[v2]
 """
 FORMS = [
     "i",
@@ -43,7 +43,7 @@ FORMS += ["(i * {j} + j) % 3", "j * {i} + i", "0", "i * {j} + (j * {k} + k)", "7
 
 
 def sample(seed: int) -> ir.PrimFunc:
-    """A reduction whose iterators are bound to random index expressions of three loops."""
+    """A reduction, in order, whose iterators are bound to random expressions of three loops."""
     rng = random.Random(seed)
     sizes = {name: rng.choice([1, 2, 3, 4]) for name in "ijk"}
     first, second, third = (rng.choice(FORMS).format(**sizes) for _ in range(3))

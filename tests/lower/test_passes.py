@@ -30,7 +30,8 @@ def body_of(func: PrimFunc) -> list[str]:
 
 def test_every_pass_is_a_step_that_can_be_shown():
     history = lower(blocked_matmul(), CUDA).history
-    names = ["inline_iterators", "split_kernels", *(step.__name__ for step in KERNEL_PASSES)]
+    names = ["lower_cross_thread_reductions", "inline_iterators", "split_kernels"]
+    names += [step.__name__ for step in KERNEL_PASSES]
     assert [step.name for step in history] == names
     for step, following in itertools.pairwise(history):
         assert step.after == following.before

@@ -52,15 +52,16 @@ def test_bind_says_which_axes_and_why_not() -> None:
         "4 times"
     ]
     over = by_name(sch.actions("k"))["bind"]
-    assert not over.possible
-    assert over.why_not == (
-        "Can't bind `k` to threadIdx.y: threads k=0 and k=1 would both update C[0, 0]"
+    assert [choice["thread_axis"] for choice in over.choices] == ["threadIdx.y", "threadIdx.z"]
+    refused = {option.arguments["thread_axis"]: option for option in over.options if option.why_not}
+    assert refused["blockIdx.x"].why_not == (
+        "Can't bind `k` to blockIdx.x: blocks k=0 and k=1 would both update C[0, 0]"
     )
-    assert over.hint == "use `i_0` or `j` for that, or keep `k` serial"
+    assert refused["blockIdx.x"].hint == "use `i_0` or `j` for that, or keep `k` serial"
 
 
 def test_why_not_bind_says_what_no_axis_would_help() -> None:
-    sch = wb.Schedule(script.parse(programs.MATMUL))
+    sch = wb.Schedule(script.parse(programs.MATMUL.replace("C[vi, vj] +", "C[vi, vj] -")))
     sch.bind("i", "threadIdx.y")
     sch.bind("j", "threadIdx.x")
     assert by_name(sch.actions("k"))["bind"].why_not == (

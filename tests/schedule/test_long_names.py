@@ -20,7 +20,7 @@ LONG = (
 @pytest.mark.parametrize(
     "call",
     [
-        lambda sch: sch.bind(LOOP, "threadIdx.x"),
+        lambda sch: sch.bind(LOOP, "blockIdx.x"),
         lambda sch: sch.split(LOOP, factors=[0, None]),
         lambda sch: sch.merge("i", LOOP),
         lambda sch: sch.vectorize(LOOP),

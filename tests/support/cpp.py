@@ -17,7 +17,7 @@ import numpy as np
 from tests.support import tools
 from workbench import target
 from workbench.codegen import source
-from workbench.ir import Barrier, Buffer, Kernel, dtypes, walk
+from workbench.ir import SHUFFLE, Barrier, Buffer, Call, Kernel, dtypes, walk
 from workbench.lower import Lowered
 
 HERE = Path(__file__).parent
@@ -147,7 +147,10 @@ def _program_text(
         grid, block = (
             "{" + ", ".join(map(str, size)) + "}" for size in (kernel.grid, kernel.block)
         )
-        waits = any(isinstance(node, Barrier) for node in walk(kernel.body))
+        waits = any(
+            isinstance(node, Barrier) or (isinstance(node, Call) and node.op == SHUFFLE)
+            for node in walk(kernel.body)
+        )
         rows.append(f"  {{{grid}, {block}, {str(waits).lower()}, call_{k}}}")
     launches = "static const Launch launches[] = {\n" + ",\n".join(rows) + "\n};"
     return "\n".join([f"namespace program_{number} {{", text, *calls, launches, "}"])

@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <vector>
 
-Place blockIdx, threadIdx;
+Place blockIdx, threadIdx, blockDim;
 extern char __start_block_shared[] __attribute__((weak));
 extern char __stop_block_shared[] __attribute__((weak));
 
@@ -22,11 +22,15 @@ struct Fiber {
   ucontext_t context;
   char* stack;
   Place place;
-  bool done, waiting;
+  bool done, at_barrier;
+  unsigned mask;     // of those for which it waits to exchange values with; 0: for none
+  unsigned turn;     // how many values it has left so far
+  char left[2][8];   // the last two of them: others may be one exchange behind
 };
 ucontext_t scheduler;
 std::vector<Fiber> fibers;
 Fiber* current;
+unsigned running;  // threads of a block
 const Launch* launched;
 void** launched_arrays;
 
@@ -45,7 +49,24 @@ Place place_of(unsigned thread, const unsigned (&block)[3]) {
   return {thread % block[0], thread / block[0] % block[1], thread / block[0] / block[1]};
 }
 
-// The threads run one after the other, each as far as its next barrier, until all are done.
+// Lets those go on for whom all that they exchange values with have come.
+bool release_exchanges(unsigned threads) {
+  bool any = false;
+  for (unsigned t = 0; t < threads; t++) {
+    unsigned mask = fibers[t].mask, warp = t / 32 * 32;
+    if (!mask) continue;
+    bool all = true;
+    for (unsigned lane = 0; lane < 32 && warp + lane < threads; lane++)
+      if (mask >> lane & 1) all &= fibers[warp + lane].mask == mask;
+    if (!all) continue;
+    any = true;
+    for (unsigned lane = 0; lane < 32 && warp + lane < threads; lane++)
+      if (mask >> lane & 1) fibers[warp + lane].mask = 0;
+  }
+  return any;
+}
+
+// The threads run one after the other, each as far as it can alone, until all are done.
 void run_with_barriers(const Launch& launch, unsigned threads, bool backwards) {
   while (fibers.size() < threads) {
     void* stack = mmap(nullptr, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -60,23 +81,27 @@ void run_with_barriers(const Launch& launch, unsigned threads, bool backwards) {
     fiber.context.uc_stack.ss_size = STACK;
     fiber.context.uc_link = &scheduler;
     fiber.place = place_of(t, launch.block);
-    fiber.done = false;
+    fiber.done = fiber.at_barrier = false;
+    fiber.mask = fiber.turn = 0;
     makecontext(&fiber.context, thread_body, 0);
   }
+  running = threads;
   for (;;) {
-    unsigned done = 0, waiting = 0;
+    unsigned done = 0, at_barrier = 0;
     for (unsigned k = 0; k < threads; k++) {
       current = &fibers[backwards ? threads - 1 - k : k];
-      current->waiting = false;
-      if (!current->done) {
+      if (!current->done && !current->at_barrier && !current->mask) {
         threadIdx = current->place;
         swapcontext(&scheduler, &current->context);
       }
       done += current->done;
-      waiting += current->waiting;
+      at_barrier += current->at_barrier;
     }
     if (done == threads) return;
-    if (done) fail("some threads wait at a barrier, others are done");
+    if (release_exchanges(threads)) continue;
+    if (done && at_barrier) fail("some threads wait at a barrier, others are done");
+    if (at_barrier < threads) fail("some threads wait to exchange values with others that don't come");
+    for (unsigned t = 0; t < threads; t++) fibers[t].at_barrier = false;
   }
 }
 
@@ -84,6 +109,7 @@ void run_block(const Launch& launch, bool backwards) {
   if (__start_block_shared)
     memset(__start_block_shared, UNWRITTEN, __stop_block_shared - __start_block_shared);
   unsigned threads = launch.block[0] * launch.block[1] * launch.block[2];
+  blockDim = {launch.block[0], launch.block[1], launch.block[2]};
   if (launch.barriers) return run_with_barriers(launch, threads, backwards);
   for (unsigned k = 0; k < threads; k++) {
     threadIdx = place_of(backwards ? threads - 1 - k : k, launch.block);
@@ -126,9 +152,21 @@ template <typename T> bool get(FILE* in, T* value, size_t count = 1) {
 }  // namespace
 
 void __syncthreads() {
-  current->waiting = true;
+  current->at_barrier = true;
   swapcontext(&current->context, &scheduler);
   threadIdx = current->place;
+}
+
+const void* exchange(unsigned mask, const void* value, unsigned bytes, unsigned bit) {
+  unsigned thread = current - &fibers[0], lane = thread % 32;
+  if (!(mask >> lane & 1) || !(mask >> (lane ^ bit) & 1)) fail("a thread exchanges outside its mask");
+  if ((thread ^ bit) >= running) fail("a thread exchanges with one that is not there");
+  unsigned turn = current->turn++ % 2;
+  memcpy(current->left[turn], value, bytes);
+  current->mask = mask;
+  swapcontext(&current->context, &scheduler);
+  threadIdx = current->place;
+  return fibers[thread ^ bit].left[turn];
 }
 
 int main(int argc, char** argv) {

@@ -9,8 +9,15 @@
 struct Place {
   unsigned x, y, z;
 };
-extern Place blockIdx, threadIdx;
+extern Place blockIdx, threadIdx, blockDim;
 void __syncthreads();
+// Leaves 8 bytes with the threads of `mask`, waits for all of them, gives what that one left.
+const void* exchange(unsigned mask, const void* value, unsigned bytes, unsigned bit);
+template <typename T> T __shfl_xor_sync(unsigned mask, T value, int bit) {
+  T other;
+  memcpy(&other, exchange(mask, &value, sizeof value, bit), sizeof other);
+  return other;
+}
 
 #define __global__ static
 #define __device__

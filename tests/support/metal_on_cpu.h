@@ -22,6 +22,14 @@ inline ulong min(ulong a, ulong b) { return b < a ? b : a; }
 inline ulong max(ulong a, ulong b) { return a < b ? b : a; }
 inline float rsqrt(float x) { return rsqrtf(x); }
 
+// Metal names no mask: the threads that differ in this bit, or lower ones, have to come.
+template <typename T> T simd_shuffle_xor(T value, unsigned bit) {
+  unsigned lane = ((threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x) % 32;
+  unsigned width = 2 * bit;
+  unsigned mask = width == 32 ? 0xffffffffu : ((1u << width) - 1u) << (lane / width * width);
+  return __shfl_xor_sync(mask, value, bit);
+}
+
 namespace mem_flags {
 enum { mem_device = 1, mem_threadgroup = 2 };
 }

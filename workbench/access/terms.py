@@ -10,6 +10,7 @@ Two programs mean the same if the terms of all cells of their arguments are the 
   of one reduction (a set for min and max), so their order does not matter; neutral updates vanish,
   and a nested reduction that starts from the neutral element, or for min and max where the outer
   one starts, dissolves into the outer one;
+- threads that share such a reduction out (`cross_thread`) start it before any of them adds to it;
 - everything else keeps its order, operands included.
 
 So a program that is wrong but gives the right numbers by luck is told from a right one, and a sum
@@ -32,6 +33,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from workbench.access.cross_thread import reduction_in
 from workbench.ir import (
     SHIFTS,
     BinOp,
@@ -54,6 +56,7 @@ from workbench.ir import (
     Var,
     dtypes,
     in_width,
+    remembered,
     stores,
     walk,
 )
@@ -244,6 +247,7 @@ class _Run:
         self.memory: dict[Buffer, dict[Cell, Term]] = {}
         self.outermost: dict[Buffer, int] = {}  # of a buffer, how many blocks are around its own
         self.declared: list[tuple[str, dict[Buffer, list[range]], dict[Buffer, list[range]]]] = []
+        self.part = ""  # of a reduction that threads share out: its "start", or its "updates"
 
     # --- statements ---
 
@@ -252,10 +256,8 @@ class _Run:
             case SeqStmt(stmts):
                 for one in stmts:
                     self.statement(one, env)
-            case For(var, first, extent):
-                start = self.whole(first, env)
-                for value in self.order(stmt, range(start, start + self.whole(extent, env))):
-                    self.statement(stmt.body, {**env, var: self.terms.number(value)})
+            case For():
+                self.loop(stmt, env)
             case IfThenElse(condition, then_case, else_case):
                 if self.whole(condition, env):
                     self.statement(then_case, env)
@@ -267,6 +269,19 @@ class _Run:
                 self.store(stmt, env)
             case _:
                 raise TypeError(f"a program holds no {type(stmt).__name__}")
+
+    def loop(self, loop: For, env: dict[Var, Term]) -> None:
+        if self.part or not _starts_apart(loop):
+            self.turns(loop, env)
+            return
+        for self.part in ("start", "updates"):
+            self.turns(loop, env)
+        self.part = ""
+
+    def turns(self, loop: For, env: dict[Var, Term]) -> None:
+        start = self.whole(loop.min, env)
+        for value in self.order(loop, range(start, start + self.whole(loop.extent, env))):
+            self.statement(loop.body, {**env, loop.loop_var: self.terms.number(value)})
 
     def realize(self, realize: BlockRealize, env: dict[Var, Term]) -> None:
         block = realize.block
@@ -288,9 +303,10 @@ class _Run:
             self.outermost[buffer] = len(self.declared) + 1
         boxes = (self.boxes(block.reads, inside), self.boxes(block.writes, inside))
         self.declared.append((block.name, *boxes))
-        if block.init is not None and starts:
+        if block.init is not None and starts and self.part != "updates":
             self.statement(block.init, inside)
-        self.statement(block.body, inside)
+        if self.part != "start":
+            self.statement(block.body, inside)
         self.declared.pop()
 
     def store(self, stmt: BufferStore, env: dict[Var, Term]) -> None:
@@ -414,6 +430,16 @@ class _Run:
             assert term.value is not None
             return self.terms.number(_rounded(term.value, dtype))
         return self.terms.apply(f"cast {dtype}", [term], lambda x: _rounded(x, dtype))
+
+
+def _starts_apart(loop: For) -> bool:
+    """Whether threads share out a reduction in `loop`, which starts before any of them adds."""
+    known: dict[Any, bool] = remembered(loop)
+    if "starts apart" not in known:
+        found = reduction_in(loop)
+        shared = found is not None and bool(found.threads) and found.block.init is not None
+        known["starts apart"] = shared and found is not None and found.update is not None
+    return known["starts apart"]
 
 
 def _holds(box: Sequence[range] | None, cell: Cell) -> bool:

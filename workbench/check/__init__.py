@@ -3,5 +3,13 @@
 from workbench.check.conflict import refuse_conflict
 from workbench.check.finding import Finding
 from workbench.check.program import check_limits, check_program
+from workbench.check.sums import refuse_torn_sum, shares_sums
 
-__all__ = ["Finding", "check_limits", "check_program", "refuse_conflict"]
+__all__ = [
+    "Finding",
+    "check_limits",
+    "check_program",
+    "refuse_conflict",
+    "refuse_torn_sum",
+    "shares_sums",
+]

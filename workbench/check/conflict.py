@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 from workbench import arith, script
 from workbench.access.accesses import accesses
 from workbench.access.cells import lags
+from workbench.access.cross_thread import reduction_around
 from workbench.access.iterations import (
     Clash,
     apart,
@@ -65,7 +66,7 @@ def refuse_conflict(func: PrimFunc, loop: For, task: str, doers: Doers) -> None:
         below = [replace(unit, loops=(*turns, *unit.loops)) for unit in below]
     free = {one.loop_var for one in (*around, *inside) if one.kind != "thread_binding"}
     for unit in below:
-        _refuse_own(loop, unit, dom, task, doers, free)
+        _refuse_own(func, loop, unit, dom, task, doers, free)
     for reader in below:
         for buffer in reader.reads:
             _refuse_flow(loop, turns, reader, buffer, below, dom, task, doers)
@@ -108,9 +109,17 @@ def _of_blocks(loop: For) -> bool:
 
 
 def _refuse_own(
-    loop: For, unit: Unit, dom: Bounds, task: str, doers: Doers, free: Collection[Var]
+    func: PrimFunc,
+    loop: For,
+    unit: Unit,
+    dom: Bounds,
+    task: str,
+    doers: Doers,
+    free: Collection[Var],
 ) -> None:
     """Refuse where two iterations write one cell, and not the same value by the same work.
+
+    Nor as threads that share a sum out, each with a part of its own.
 
     `free` are the loops that could be taken instead.
     """
@@ -124,8 +133,27 @@ def _refuse_own(
         if not again and not any(_depends(value, var, dom) for value in told):
             return  # each does the whole: seen to when the program is whole, see `findings`
     if not apart(loop, unit, dom):
-        raise _update_conflict(loop, unit, dom, task, doers, free)
+        why = why_not_shared_out(func, loop, unit, dom, doers)
+        if why is not None:
+            raise _update_conflict(loop, unit, dom, task, doers, free, why)
     _refuse_shifted(loop, unit, dom, task, doers)
+
+
+def why_not_shared_out(
+    func: PrimFunc, loop: For, unit: Unit, dom: Bounds, doers: Doers
+) -> str | None:
+    """Why `unit` is no sum that threads can share out over `loop`; None where it is one."""
+    name = loop.loop_var.name
+    if all(loop.loop_var not in free_vars(e) for e in unit.bound("reduce")):
+        return ""  # no loop of a sum at all
+    if doers != "threads":
+        return f"`{name}` is a loop of the reduction `{unit.name}`: its iterations share cells"
+    assert isinstance(unit.stmt, BlockRealize)  # others reduce nothing
+    found = reduction_around(places(func), unit.stmt)
+    if found is None or loop not in found.loops:
+        return f"threads can't share the sum out: `{name}` holds more than `{unit.name}`"
+    why = found.why_not(dom)
+    return f"threads can't share the sum out: {why}" if why else None
 
 
 def _depends(value: Expr, var: Var, dom: Bounds) -> bool:
@@ -155,9 +183,12 @@ def _refuse_shifted(loop: For, unit: Unit, dom: Bounds, task: str, doers: Doers)
 
 
 def _update_conflict(
-    loop: For, unit: Unit, dom: Bounds, task: str, doers: Doers, free: Collection[Var]
+    loop: For, unit: Unit, dom: Bounds, task: str, doers: Doers, free: Collection[Var], why: str
 ) -> Refusal:
-    """The refusal for two iterations that write one cell, with an example where one is found."""
+    """The refusal for two iterations that write one cell, with an example where one is found.
+
+    `why` says why they can't share out a sum, "" where they would not in any case.
+    """
     name = loop.loop_var.name
     verb = "update" if unit.accumulates else "write"
     found = _example(loop, unit, dom)
@@ -168,12 +199,7 @@ def _update_conflict(
     else:
         first, second, cell = found.first, found.second, found.cell
         clash = f"{doers} {name}={first} and {name}={second} would both {verb} {cell}"
-        if any(loop.loop_var in free_vars(e) for e in unit.bound("reduce")):
-            detail = (
-                f"`{name}` is a loop of the reduction `{unit.name}`: its iterations share cells"
-            )
-        else:
-            detail = f"{cell} is reached in both iterations of `{name}`"
+        detail = why or f"{cell} is reached in both iterations of `{name}`"
     spatial = [v.name for v in _spatial_loops(unit, loop) if v in free]
     either = " or ".join(f"`{n}`" for n in spatial)
     use = f"use {either} for that, or " if spatial else ""

@@ -7,6 +7,7 @@ from typing import Any
 
 from workbench.access.units import Unit
 from workbench.check.conflict import Doers, refuse_conflict
+from workbench.check.exchange import exchange_bytes
 from workbench.check.finding import Finding
 from workbench.check.kernels import Nest, extent_of, nests
 from workbench.check.memory import (
@@ -105,6 +106,8 @@ def _limits(nest: Nest, target: Target) -> Iterator[Finding]:
 def _shared_limit(func: PrimFunc, nest: Nest, target: Target) -> Iterator[Finding]:
     """More shared memory than a block can have."""
     sizes = shared_bytes(func, nest)
+    for buffer, size in exchange_bytes(nest, target).items():
+        sizes[buffer] = sizes.get(buffer, 0) + size
     if sum(sizes.values()) > target.max_shared_bytes:
         names = " and ".join(buffer.name for buffer in sizes)
         each = ", ".join(f"{buffer.name} {size}" for buffer, size in sizes.items())

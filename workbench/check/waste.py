@@ -116,8 +116,8 @@ def _init_inside(unit: Unit) -> Iterator[Finding]:
         return
     loops = _reduce_loops(unit)
     steps = prod(extent_of(loop) for loop in loops)
-    if steps == 1:
-        return
+    if steps == 1 or any(loop.thread for loop in loops):
+        return  # threads that share a sum out start their parts once
     outer = loops[0].loop_var.name
     yield Finding(
         "warning",

@@ -39,6 +39,7 @@ CUDA = Language(
     pointers={"global": "", "shared": "", "local": ""},
     barrier="__syncthreads();",
     barrier_global="__syncthreads();",
+    shuffle="__shfl_xor_sync({mask}, {value}, {bit})",
     maths={
         **functions(_NAMES, "{name}f({{0}})"),
         **functions(_NAMES, "{name}({{0}})", of=":float64"),

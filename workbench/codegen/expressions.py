@@ -44,6 +44,10 @@ HELPERS = {
   {type} quotient = a / b;
   return (a % b != 0 && (a < 0) != (b < 0)) ? quotient - 1 : quotient;
 }}""",
+    "lane_mask": """{function}{type} {name}({type} width) {{
+  {type} thread = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+  return ((1u << width) - 1u) << (thread % 32u / width * width);
+}}""",
     "floormod": """{function}{type} {name}({type} a, {type} b) {{
   {type} rest = a % b;
   return (rest != 0 && (rest < 0) != (b < 0)) ? rest + b : rest;
@@ -103,6 +107,8 @@ class Expressions:
             case Select(condition, yes, no) | Call("if_then_else", (condition, yes, no)):
                 parts = self.text(condition, _OR), self.text(yes, _OR), self.text(no)
                 return "{} ? {} : {}".format(*parts), _TERNARY
+            case Call(op="shuffle_xor", args=(value, Const(value=bit), Const(value=width))):
+                return self._shuffle(value, int(bit), int(width)), _ATOM
             case Call(op, args):
                 return self._function(e, op, args)
             case BufferLoad():
@@ -210,6 +216,14 @@ class Expressions:
         own, wider = self.type(dtype), self.type(wide)
         inner = template.format(*(f"{wider}({self.text(a)})" for a in args))
         return f"{own}({inner})", _ATOM
+
+    def _shuffle(self, value: Expr, bit: int, width: int) -> str:
+        """The `value` of the neighbour whose number differs in `bit`, in groups of `width`."""
+        mask, shuffle = "0xffffffffu", self.language.shuffle
+        if "{mask}" in shuffle and width < 32:
+            self.helpers["lane_mask", "unsigned int"] = "lane_mask"
+            mask = f"lane_mask({width}u)"
+        return shuffle.format(mask=mask, value=self.text(value), bit=bit)
 
     def _argument(self, e: Expr) -> str:
         """`e` as an argument: in its own type also where C would compute it in int."""

@@ -26,6 +26,7 @@ class Language:
     pointers: Mapping[str, str]  # what stands before the type of a pointer into a scope
     barrier: str
     barrier_global: str  # one that also orders accesses to global memory
+    shuffle: str  # what another thread of the warp has: {mask} of those that run it {value} {bit}
     maths: Mapping[str, str]
     infinity: Mapping[str, str]  # type -> positive infinity
     nan: Mapping[str, str]
@@ -40,7 +41,7 @@ class Language:
     def words(self) -> set[str]:
         """Every word of the texts of the table, which a variable of that name would hide."""
         texts = [self.kernel, self.param, self.aligned, self.barrier, self.barrier_global]
-        texts += [self.function, *self.types.values(), *self.vectors.values()]
+        texts += [self.function, self.shuffle, *self.types.values(), *self.vectors.values()]
         for more in (self.scopes, self.pointers, self.maths, self.place_params):
             texts += more.values()
         texts += [*self.infinity.values(), *self.nan.values()]

@@ -33,6 +33,7 @@ METAL = Language(
     pointers={"global": "device ", "shared": "threadgroup ", "local": "thread "},
     barrier="threadgroup_barrier(mem_flags::mem_threadgroup);",
     barrier_global="threadgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup);",
+    shuffle="simd_shuffle_xor({value}, {bit})",
     maths={
         **functions(_NAMES, "{name}({{0}})"),
         "sigmoid": "(1.0f / (1.0f + exp(-({0}))))",

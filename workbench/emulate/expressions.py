@@ -20,6 +20,7 @@ from workbench.ir import (
     COMPARISONS,
     LOGICAL,
     SHIFTS,
+    SHUFFLE,
     BinOp,
     Broadcast,
     BufferLoad,
@@ -55,6 +56,10 @@ class Expressions:
 
     def tell_lane(self, bad: Mask, does: str) -> str:
         """Which of the lanes `bad` `does` what is refused, as a refusal tells it."""
+        raise NotImplementedError
+
+    def shuffle(self, call: Call, values: Value, mask: Mask) -> Value:
+        """What each lane of `mask` gets of the `values` of all."""
         raise NotImplementedError
 
     def value(self, expr: Expr, env: Env, mask: Mask) -> Value:
@@ -132,6 +137,8 @@ class Expressions:
         return np.where(condition, yes, self.value(expr.false_value, env, mask))
 
     def _call(self, expr: Call, env: Env, mask: Mask) -> Value:
+        if expr.op == SHUFFLE:
+            return self.shuffle(expr, self.value(expr.args[0], env, mask), mask)
         if expr.op != "if_then_else":
             args = [self.value(arg, env, mask) for arg in expr.args]
             return numbers.maths(expr.op, args, expr.type)

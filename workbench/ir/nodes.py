@@ -241,7 +241,10 @@ class Select(Expr):
 
 @node
 class Call(Expr):
-    """A function of scalars: ``if_then_else`` (which evaluates one branch) or a name in MATHS."""
+    """A function of scalars: ``if_then_else`` (which evaluates one branch) or a name in MATHS.
+
+    In a kernel also SHUFFLE: the value that another thread has.
+    """
 
     op: str
     args: tuple[Expr, ...]
@@ -251,6 +254,13 @@ class Call(Expr):
     def dtype(self) -> str:
         return self.type
 
+
+SHUFFLE = "shuffle_xor"
+"""The name of ``(value, bit, width)``: the value of the thread whose number differs in that bit.
+
+Threads are numbered x first. `width` neighbours, a power of two larger than `bit` and at most a
+warp, run it together; made by lowering only.
+"""
 
 MATHS = {  # name -> number of arguments; names are TVM's
     "exp": 1,

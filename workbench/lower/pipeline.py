@@ -11,13 +11,15 @@ from workbench.lower.drop_blocks import drop_blocks
 from workbench.lower.flatten_buffers import flatten_buffers
 from workbench.lower.inline_iterators import inline_iterators
 from workbench.lower.insert_barriers import insert_barriers
+from workbench.lower.lower_cross_thread_reductions import lower_cross_thread_reductions
 from workbench.lower.shrink_buffers import shrink_buffers
 from workbench.lower.split_kernels import split_kernels
 from workbench.lower.unroll_registers import unroll_registers
 from workbench.lower.vectorize_loops import vectorize_loops
 from workbench.target import Target
 
-# First inline_iterators and split_kernels, which make kernels of a program; then, in this order:
+# First lower_cross_thread_reductions, inline_iterators and split_kernels, which make kernels of a
+# program; then, in this order:
 KERNEL_PASSES: tuple[Callable[[Kernel, Target], Kernel], ...] = (
     shrink_buffers,
     double_buffers,
@@ -56,10 +58,12 @@ def lower(func: PrimFunc, target: Target) -> Lowered:
 
     Raises Refusal where there is no valid kernel.
     """
-    inlined = inline_iterators(func)
+    shared = lower_cross_thread_reductions(func, target)
+    inlined = inline_iterators(shared)
     kernels = split_kernels(inlined)
     history = [
-        _passed(inline_iterators, (func,), (inlined,)),
+        _passed(lower_cross_thread_reductions, (func,), (shared,)),
+        _passed(inline_iterators, (shared,), (inlined,)),
         _passed(split_kernels, (inlined,), kernels),
     ]
     for step in KERNEL_PASSES:

@@ -99,7 +99,7 @@ def _option(
             why_not = f"Can't {prim.name} here: `{_shown(func, node)}` is the name of several"
             return Option(shown, why_not, "pass handles, from get_loops() or get_blocks()")
     try:
-        (prim.check or prim.apply)(func, place, *many, **named)
+        prim.refuse(func, place, *many, **named)
     except Refusal as refusal:
         return Option(shown, shortened(refusal.headline), refusal.hint)
     return Option(shown)

@@ -128,7 +128,7 @@ def _written(prim: Primitive, finder: Finder, args: tuple[Any, ...], kwargs: dic
     """The call as text, where it would be taken; else ""."""
     try:
         call = bind(prim, finder, args, kwargs)
-        (prim.check or prim.apply)(call.func, *call.args, **call.kwargs)
+        prim.refuse(call.func, *call.args, **call.kwargs)
     except Refusal:
         return ""
     return f"sch.{prim.name}({as_given(args, kwargs)})"

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from workbench.check import refuse_torn_sum, shares_sums
 from workbench.ir import Block, BlockId, For, PrimFunc, Var
 
 Key: TypeAlias = Var | BlockId
@@ -93,6 +94,21 @@ class Primitive:
     signature: inspect.Signature  # of the method of a schedule
     doc: str
     instead: Instead
+
+    def take(self, func: PrimFunc, *args: Any, **kwargs: Any) -> Edit:
+        """What the step makes of `func`. Raises Refusal."""
+        if self.check is not None:
+            self.check(func, *args, **kwargs)
+        edit = self.apply(func, *args, **kwargs)
+        refuse_torn_sum(func, edit.func, self.name)
+        return edit
+
+    def refuse(self, func: PrimFunc, *args: Any, **kwargs: Any) -> None:
+        """Raise Refusal where `take` would, with as little work as tells it."""
+        if self.check is None or shares_sums(func):
+            self.take(func, *args, **kwargs)
+        else:
+            self.check(func, *args, **kwargs)
 
     @property
     def summary(self) -> str:

@@ -298,9 +298,7 @@ class Schedule:
             step = self._step(call)
             node = self.history.child(self._node, step)
             if node is None:
-                if prim.check is not None:
-                    prim.check(func, *call.args, **call.kwargs)
-                edit = prim.apply(func, *call.args, **call.kwargs)
+                edit = prim.take(func, *call.args, **call.kwargs)
                 check_depth(func, edit.func, verb)
                 twin = self.history.twin(self._node, step, edit.func)
                 node = twin or self._add(step, func, edit)

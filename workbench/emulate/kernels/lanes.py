@@ -30,7 +30,18 @@ from workbench.emulate.kernels.races import Races, Writes, owners_in
 from workbench.emulate.kernels.shadow import Overlap
 from workbench.emulate.memory import Memo
 from workbench.emulate.numbers import Value, numpy_type
-from workbench.ir import BinOp, BufferLoad, BufferStore, Expr, Ramp, Stmt, Var, dtypes
+from workbench.ir import (
+    BinOp,
+    BufferLoad,
+    BufferStore,
+    Call,
+    Const,
+    Expr,
+    Ramp,
+    Stmt,
+    Var,
+    dtypes,
+)
 
 SCRATCH = 1 << 25  # bytes of results whose memory is used again
 FAST = {"+": np.add, "-": np.subtract, "*": np.multiply}  # what needs no care at all
@@ -107,6 +118,40 @@ class Lanes(Expressions):
     def tell_lane(self, bad: Any, does: str) -> str:
         """The first of the lanes `bad`, and what it does."""
         return f"{self._find_lane(bad)[1]} {does}"
+
+    def shuffle(self, call: Call, values: Value, mask: Running) -> Value:
+        """Each thread's value of the neighbour whose number differs in a bit.
+
+        On a GPU all of a group come there, or none knows what it gets: so it is refused where some
+        of them are masked out, or not there at all.
+        """
+        _, bit, width = call.args
+        assert isinstance(bit, Const) and isinstance(width, Const)
+        own, size = self._by_thread(values), int(width.value)
+        missing = own.shape[-1] % size > 0
+        if not missing and mask is not None and np.ndim(mask):
+            here = self._by_thread(mask)
+            groups = here.reshape(*here.shape[:-1], -1, size)
+            missing = bool((groups.any(axis=-1) & ~groups.all(axis=-1)).any())
+        if missing:
+            raise report.shuffle_apart(call, size)
+        others = np.arange(own.shape[-1]) ^ int(bit.value)
+        return self._back_from_threads(own[..., others])
+
+    def _by_thread(self, values: Any) -> Any:
+        """`values` with the numbers of threads as the last axis, in the place of their digits."""
+        frame = self.frame
+        full = np.broadcast_to(values, frame.shape)
+        at = [frame.place[self.plan.at[digit]] for digit in self.plan.thread_digits]
+        moved = np.moveaxis(full, at, range(-len(at), 0))
+        return moved.reshape(*moved.shape[: -len(at)], -1)
+
+    def _back_from_threads(self, values: Any) -> Any:
+        """What `_by_thread` took apart, over the dimensions of the frame again."""
+        frame, digits = self.frame, self.plan.thread_digits
+        at = [frame.place[self.plan.at[digit]] for digit in digits]
+        parted = values.reshape(*values.shape[:-1], *(digit.size for digit in digits))
+        return np.moveaxis(parted, range(-len(at), 0), at)
 
     def _find_lane(self, bad: Any) -> tuple[tuple[int, ...], str]:
         """The first lane marked in `bad`: its position and its name."""

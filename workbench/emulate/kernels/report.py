@@ -7,7 +7,7 @@ from typing import Any
 from workbench.diag import Refusal
 from workbench.emulate.expressions import Site
 from workbench.emulate.kernels.shadow import Race
-from workbench.ir import BufferStore, Kernel, Node
+from workbench.ir import BufferStore, Call, Kernel, Node
 
 
 class Who:
@@ -64,6 +64,17 @@ def misaligned(site: Site, width: int, cell: int, lane: str) -> Refusal:
         site,
         detail=f"{lane} starts its vector there",
         hint=f"make rows and offsets multiples of {width}, or do not vectorize this loop.",
+    )
+
+
+def shuffle_apart(call: Call, width: int) -> Refusal:
+    """Some of `width` neighbours exchange values, while others of them do not come."""
+    return Refusal(
+        f"Can't exchange values among {width} threads: some of them do not come",
+        call,
+        detail="threads of a warp read each other's registers only where all of them run the "
+        "exchange together",
+        hint="make the condition around it the same for all of them.",
     )
 
 

@@ -1,0 +1,257 @@
+"""Cross-thread reductions: threads that share one sum out, each with a part of its own.
+
+A loop of a reduction may be bound to threads where the order of the updates says nothing: where
+``C[i] = C[i] op e`` with ``op`` one of + * min max, and neither `e` nor what says whether it runs
+reads C. Each thread then adds up the terms of its own iterations, from nothing, and the parts are
+put together afterwards. That moves the start of the sum, and its only store, behind all of it. It
+is right where nothing else runs between the updates, so that nobody sees the difference: where the
+loops, from the outermost one of the reduction on, hold nothing but each other and the block; and
+where the first iterations of these loops, and so those that start the sum, surely run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from workbench import arith
+from workbench.access.accesses import first_turn
+from workbench.access.units import Bounds, same_cell
+from workbench.ir import (
+    BinOp,
+    Block,
+    BlockRealize,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Const,
+    Expr,
+    For,
+    Node,
+    Stmt,
+    Var,
+    binary,
+    free_vars,
+    substitute,
+    walk,
+)
+from workbench.ir.places import Places
+
+COMBINERS = ("+", "*", "min", "max")
+SCOPES = ("global", "shared", "local")  # of the result
+
+
+@dataclass(frozen=True)
+class Update:
+    """``store``: its cell becomes itself `op` `term`."""
+
+    store: BufferStore
+    op: str
+    term: Expr
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """A block that reduces, and the loops that hold nothing else, outermost first.
+
+    The outermost of them is the outermost that moves an iterator of the reduction.
+    """
+
+    realize: BlockRealize
+    loops: tuple[For, ...]
+
+    @property
+    def block(self) -> Block:
+        """The block."""
+        return self.realize.block
+
+    @cached_property
+    def reduced(self) -> tuple[For, ...]:
+        """The loops whose iterations share cells."""
+        return tuple(loop for loop in self.loops if loop.loop_var in self._moving("reduce"))
+
+    @property
+    def spatial(self) -> tuple[For, ...]:
+        """The other loops."""
+        return tuple(loop for loop in self.loops if loop not in self.reduced)
+
+    @property
+    def threads(self) -> tuple[For, ...]:
+        """The loops in whose iterations threads share a sum out."""
+        return tuple(one for one in self.reduced if (one.thread or "").startswith("threadIdx"))
+
+    @cached_property
+    def update(self) -> Update | None:
+        """What the block does, None where that is not one plain update."""
+        return _update(self.block)
+
+    @cached_property
+    def values(self) -> dict[Var, Expr]:
+        """What the block's iterators are bound to."""
+        iterators = self.block.iter_vars
+        return {it.var: v for it, v in zip(iterators, self.realize.iter_values, strict=True)}
+
+    @cached_property
+    def start(self) -> Expr:
+        """Where the sum starts, told for the first iterations of `reduced`."""
+        found = [self.first(substitute(e, self.values)) for e in first_turn(self.block.iter_vars)]
+        return arith.simplify(arith.joined(found), {})
+
+    @property
+    def touches(self) -> Expr:
+        """Whether the cell is touched at all: in the first iterations of `reduced`, if in any."""
+        return self.first(self.realize.predicate)
+
+    def first(self, e: Expr) -> Expr:
+        """`e` in the first iterations of `reduced`."""
+        for loop in reversed(self.reduced):
+            e = substitute(e, {loop.loop_var: loop.min})
+        return e
+
+    def _moving(self, kind: str) -> set[Var]:
+        """The variables in the values of iterators of a kind."""
+        iterators = (it.var for it in self.block.iter_vars if it.kind == kind)
+        return {v for it in iterators for v in free_vars(self.values[it])}
+
+    # --- whether threads may share it out ---------------------------------------------------
+
+    def why_not(self, dom: Bounds) -> str:
+        """Why threads can't share the sum out, "" where they can; in words of the program."""
+        return self._unlike() or self._mixed() or self._unsure(dom)
+
+    def _unlike(self) -> str:
+        """What is wrong with the block on its own."""
+        update = self.update
+        if update is None:
+            return (
+                f"`{self.block.name}` is not one update C = C + …, with + or * or T.min or T.max, "
+                "whose terms may come in any order"
+            )
+        if update.store.buffer.scope not in SCOPES:
+            return f"{update.store.buffer.name} is in {update.store.buffer.scope} memory"
+        return ""
+
+    def _mixed(self) -> str:
+        """Which of the loops is not of the reduction alone, nor of its cells alone."""
+        cells = self._moving("spatial") | {
+            v
+            for index in self.update.store.indices  # type: ignore[union-attr]  # _unlike
+            for v in free_vars(substitute(index, self.values))
+        }
+        reduced = {loop.loop_var for loop in self.reduced}
+        for loop in self.loops:
+            var = loop.loop_var
+            if var in reduced and var in cells:
+                return f"`{var.name}` moves the cell, too, not only the terms that are summed"
+            if var not in reduced and var not in cells and not _is_one(loop.extent):
+                return f"`{var.name}` moves neither the cell nor the terms that are summed"
+            if loop.kind not in ("serial", "unrolled", "thread_binding"):
+                return f"`{var.name}`, a loop around the sum, is {loop.kind}"
+            ends = {*free_vars(loop.min), *free_vars(loop.extent)}
+            if var not in reduced and not reduced.isdisjoint(ends):
+                return f"how often `{var.name}` runs goes by loops of the sum"
+            if loop.thread and not isinstance(loop.extent, Const):
+                return f"how often `{var.name}` runs varies"
+        return ""
+
+    def _unsure(self, dom: Bounds) -> str:
+        """What is not proved of the first iterations."""
+        own = arith.loop_bounds(self.loops, dom)
+        dom = {**dom, **own}
+        for loop in self.reduced:
+            if not arith.prove(loop.extent >= 1, dom):
+                return f"`{loop.loop_var.name}` is not proved to run at all"
+        reads = {n.buffer for e in self._control() for n in walk(e) if isinstance(n, BufferLoad)}
+        if self._result in reads:
+            return f"{self._result.name} says which updates run"
+        conditions = list(arith.conjuncts(self.realize.predicate))
+        moving = {loop.loop_var for loop in self.reduced}
+        within = dom
+        for one in conditions:
+            within = arith.narrow(within, one)
+        for one in (c for c in conditions if not moving.isdisjoint(free_vars(c))):
+            if arith.reads_memory(one) or not arith.prove(self.first(one), within):
+                return "where no term comes in, the cell is not proved to stay as it is"
+        for it in self.block.iter_vars if self.block.init is not None else ():
+            value = self.values[it.var]
+            at_first = binary("<=", self.first(value), value)
+            if it.kind == "reduce" and not arith.prove(at_first, dom):
+                return f"`{self.block.name}` is not proved to start in its first iteration"
+        return ""
+
+    @property
+    def _result(self) -> Buffer:
+        assert self.update is not None
+        return self.update.store.buffer
+
+    def _control(self) -> list[Expr]:
+        ends = [e for loop in self.loops for e in (loop.min, loop.extent)]
+        return [self.realize.predicate, *self.realize.iter_values, *ends]
+
+
+def _is_one(e: Expr) -> bool:
+    return isinstance(e, Const) and e.value == 1
+
+
+def _update(block: Block) -> Update | None:
+    store = block.body
+    if not isinstance(store, BufferStore) or block.alloc_buffers:
+        return None
+    value = store.value
+    if not isinstance(value, BinOp) or value.op not in COMBINERS:
+        return None
+    for own, term in ((value.a, value.b), (value.b, value.a)):
+        if _is_cell(own, store) and not _reads(term, store.buffer):
+            break
+    else:
+        return None
+    if any(_reads(index, store.buffer) for index in store.indices):
+        return None
+    if block.init is not None and not _starts(block, store):
+        return None
+    return Update(store, value.op, term)
+
+
+def _starts(block: Block, store: BufferStore) -> bool:
+    """Whether the init of `block` sets the cell of `store`, to the same in each turn of the sum."""
+    init = block.init
+    if not isinstance(init, BufferStore) or init.buffer is not store.buffer:
+        return False
+    moving = {it.var for it in block.iter_vars if it.kind == "reduce"}
+    alike = same_cell(init.indices, store.indices) and moving.isdisjoint(free_vars(init.value))
+    return alike and not _reads(init.value, store.buffer)
+
+
+def _is_cell(e: Expr, store: BufferStore) -> bool:
+    if not isinstance(e, BufferLoad) or e.buffer is not store.buffer:
+        return False
+    return same_cell(e.indices, store.indices)
+
+
+def _reads(e: Node, buffer: Buffer) -> bool:
+    return any(isinstance(n, BufferLoad) and n.buffer is buffer for n in walk(e))
+
+
+def reduction_around(known: Places, realize: BlockRealize) -> Reduction | None:
+    """The reduction that `realize` is, with the loops that hold nothing else; None for no such."""
+    loops: list[For] = []
+    for outer in known.above(realize):
+        if not isinstance(outer, For):
+            break
+        loops.insert(0, outer)
+    return _cut(loops, realize)
+
+
+def reduction_in(stmt: Stmt) -> Reduction | None:
+    """As `reduction_around`, of the block that `stmt` is or, as loops, holds and nothing else."""
+    loops: list[For] = []
+    while isinstance(stmt, For):
+        loops.append(stmt)
+        stmt = stmt.body
+    return _cut(loops, stmt) if isinstance(stmt, BlockRealize) else None
+
+
+def _cut(loops: list[For], realize: BlockRealize) -> Reduction | None:
+    moving = Reduction(realize, ())._moving("reduce")
+    first = next((k for k, loop in enumerate(loops) if loop.loop_var in moving), None)
+    return None if first is None else Reduction(realize, tuple(loops[first:]))

@@ -1,0 +1,85 @@
+"""How threads that share a sum out put their parts together, and the shared memory that it takes.
+
+Threads of a warp read each other's registers: where those that share one sum are neighbours and a
+power of two, they exchange parts pairwise, and then all have the sum. Whole warps do that first
+each for itself, leave one part a warp in shared memory, wait once, and exchange those. Any others
+leave all parts in shared memory and add them up from there: all at once where they are a warp at
+most, else as many as a warp has threads first add up a share each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Literal
+
+from workbench.access.cross_thread import Reduction, reduction_around
+from workbench.check.kernels import Nest, extent_of
+from workbench.ir import BlockRealize, Buffer
+from workbench.ir.dtypes import itemsize
+from workbench.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """`parts` of each sum, held by `groups` groups of threads; `how` they meet.
+
+    "lanes": registers of one warp; "warps": registers, then shared memory, then registers;
+    "memory": shared memory. `width` is how many parts are left after the first round.
+    """
+
+    how: Literal["lanes", "warps", "memory"]
+    parts: int
+    groups: int
+    width: int
+
+    @property
+    def cells(self) -> int:
+        """How many cells of shared memory a block needs."""
+        if self.how == "lanes":
+            return 0
+        if self.how == "warps":
+            return self.groups * self.width
+        return self.groups * (self.parts + (self.width if self.width < self.parts else 0))
+
+
+def exchange(found: Reduction, nest: Nest, target: Target) -> Exchange:
+    """How the threads that share out `found`, in the kernel `nest`, put their parts together."""
+    mine = {loop.thread: extent_of(loop) for loop in found.threads}
+    parts = prod(mine.values())
+    groups = nest.threads // parts
+    used = [axis for axis in ("threadIdx.x", "threadIdx.y", "threadIdx.z") if nest.size(axis) > 1]
+    inner = used[: len([axis for axis in used if axis in mine])]
+    neighbours = all(axis in mine for axis in inner)  # their numbers follow each other
+    warp = target.warp_size
+    if neighbours and _moves(found, target):
+        if warp % parts == 0:
+            return Exchange("lanes", parts, groups, 1)
+        if parts % warp == 0 and parts <= warp * warp:
+            return Exchange("warps", parts, groups, parts // warp)
+    return Exchange("memory", parts, groups, min(parts, warp))
+
+
+def _moves(found: Reduction, target: Target) -> bool:
+    """Whether threads of a warp can read such values from each other: in Metal none of 64 bits."""
+    assert found.update is not None
+    return target.kind != "metal" or itemsize(found.update.store.buffer.type) < 8
+
+
+def shared_out(nest: Nest) -> list[Reduction]:
+    """The sums of a kernel that its threads share out."""
+    blocks = (s for s in nest.known.within(nest.stmt) if isinstance(s, BlockRealize))
+    found = (reduction_around(nest.known, realize) for realize in blocks)
+    return [one for one in found if one and one.threads and not one.why_not(nest.dom)]
+
+
+def exchange_bytes(nest: Nest, target: Target) -> dict[Buffer, int]:
+    """For each buffer into which threads sum together, the bytes of shared memory that it takes."""
+    sizes: dict[Buffer, int] = {}
+    for found in shared_out(nest):
+        assert found.update is not None
+        buffer = found.update.store.buffer
+        own = exchange(found, nest, target).cells * itemsize(buffer.type)
+        if own:
+            sizes[buffer] = sizes.get(buffer, 0) + own
+    return sizes
