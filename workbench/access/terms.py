@@ -34,6 +34,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.access.cross_thread import reduction_in
+from workbench.arith import loop_bounds
 from workbench.ir import (
     SHIFTS,
     BinOp,
@@ -56,10 +57,10 @@ from workbench.ir import (
     Var,
     dtypes,
     in_width,
-    remembered,
     stores,
     walk,
 )
+from workbench.ir.places import places
 
 Number = bool | int | float
 Cell = tuple[int, ...]
@@ -191,7 +192,7 @@ def meaning(
     iterations must mean the same in every order. `numbers` are the parameters that hold plain
     numbers. Raises Invalid.
     """
-    run = _Run(terms, order)
+    run = _Run(terms, order, func)
     for k, (buffer, cells) in enumerate(zip(func.params, data, strict=True)):
         run.memory[buffer] = {
             cell: terms.number(value) if k in numbers else terms.make("held", (k, cell), value)
@@ -241,9 +242,11 @@ def text(term: Term, params: Sequence[Buffer], longest: int = 200) -> str:
 class _Run:
     """One run: what the cells hold, and how expressions and statements change that."""
 
-    def __init__(self, terms: Terms, order: Order) -> None:
+    def __init__(self, terms: Terms, order: Order, func: PrimFunc) -> None:
         self.terms = terms
         self.order = order
+        self.known = places(func)
+        self.shared: dict[For, bool] = {}  # whether threads share out the reduction in a loop
         self.memory: dict[Buffer, dict[Cell, Term]] = {}
         self.outermost: dict[Buffer, int] = {}  # of a buffer, how many blocks are around its own
         self.declared: list[tuple[str, dict[Buffer, list[range]], dict[Buffer, list[range]]]] = []
@@ -271,12 +274,23 @@ class _Run:
                 raise TypeError(f"a program holds no {type(stmt).__name__}")
 
     def loop(self, loop: For, env: dict[Var, Term]) -> None:
-        if self.part or not _starts_apart(loop):
+        if self.part or not self.starts_apart(loop):
             self.turns(loop, env)
             return
         for self.part in ("start", "updates"):
             self.turns(loop, env)
         self.part = ""
+
+    def starts_apart(self, loop: For) -> bool:
+        """Whether threads share out a reduction in `loop`, which starts before any of them adds."""
+        if loop not in self.shared:
+            found = reduction_in(loop)
+            shared = found is not None and bool(found.threads) and found.block.init is not None
+            if shared and found is not None:
+                around = loop_bounds([*self.known.all_loops_above(loop), loop])
+                shared = not found.why_not(around)
+            self.shared[loop] = shared
+        return self.shared[loop]
 
     def turns(self, loop: For, env: dict[Var, Term]) -> None:
         start = self.whole(loop.min, env)
@@ -430,16 +444,6 @@ class _Run:
             assert term.value is not None
             return self.terms.number(_rounded(term.value, dtype))
         return self.terms.apply(f"cast {dtype}", [term], lambda x: _rounded(x, dtype))
-
-
-def _starts_apart(loop: For) -> bool:
-    """Whether threads share out a reduction in `loop`, which starts before any of them adds."""
-    known: dict[Any, bool] = remembered(loop)
-    if "starts apart" not in known:
-        found = reduction_in(loop)
-        shared = found is not None and bool(found.threads) and found.block.init is not None
-        known["starts apart"] = shared and found is not None and found.update is not None
-    return known["starts apart"]
 
 
 def _holds(box: Sequence[range] | None, cell: Cell) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.access.cross_thread import reduction_around
 from workbench.access.units import same_cell
 from workbench.arith import points, reads_memory
 from workbench.check.kernels import extent_of
@@ -94,7 +95,8 @@ class Who:
     one a block where blocks are bound, else one a thread, else one a stretch of time; `left_out`
     groups are not listed. `zoom` are the threads of the first block, where both are bound;
     `zoom_left_out` of them are not listed. `idle` are the threads that compute no cell of a
-    small buffer; `idle_left_out` of them are not listed.
+    small buffer; `idle_left_out` of them are not listed. `in_parts` says that the threads which
+    write a cell share its sum out.
     """
 
     buffer: str
@@ -112,10 +114,11 @@ class Who:
     zoom_left_out: int = 0
     idle: tuple[Idle, ...] = ()
     idle_left_out: int = 0
+    in_parts: bool = False
 
     def told(self, cell: Cell) -> str:
         """One sentence on who computes `cell`."""
-        return _told(self.buffer, cell, self.labels)
+        return _told(self.buffer, cell, self.labels, self.in_parts)
 
 
 def who(func: PrimFunc, buffer: str | None = None) -> Who:
@@ -132,16 +135,18 @@ def who(func: PrimFunc, buffer: str | None = None) -> Who:
     zoom, zoom_left_out = _zoom(store, axes)
     name = store.buffer.name
     shown = cells[min(5, len(cells) - 1)] if cells else None
-    nothing = f"Nothing of {name} is computed."
+    parts = _in_parts(func, store)
+    caption = f"Nothing of {name} is computed."
     if any(map(reads_memory, store.indices)):
-        nothing = f"Data decide which cells of {name} are computed."
-    caption = _told(name, shown, axes.labels) if shown else nothing
+        caption = f"Data decide which cells of {name} are computed."
+    if shown is not None:
+        caption = _told(name, shown, axes.labels, parts)
     whole = prod(store.buffer.shape) <= MOST_CELLS
     table = _table(name, cells, groups, whole)
     idle, idle_left_out = _idle(store, axes) if whole else ((), 0)
     return Who(
         name, store.buffer.scope, store.buffer.shape, axes.labels, whole, cells, groups, left_out,
-        zoom, caption, table, "emulated", zoom_left_out, idle, idle_left_out,
+        zoom, caption, table, "emulated", zoom_left_out, idle, idle_left_out, parts,
     )  # fmt: skip
 
 
@@ -460,8 +465,21 @@ def _group(
     return Group(forms[0], time, block, thread, region, exact, cells, forms)
 
 
-def _told(name: str, cell: Cell, labels: tuple[str, ...]) -> str:
+def _in_parts(func: PrimFunc, store: Access) -> bool:
+    """Whether threads share out the sum that `store` adds to."""
+    if store.block is None:
+        return False
+    known = places(func)
+    found = reduction_around(known, known.realize(store.block))
+    return found is not None and bool(found.threads)
+
+
+def _told(name: str, cell: Cell, labels: tuple[str, ...], in_parts: bool) -> str:
     at = point_text(name, cell.index)
+    if in_parts and cell.writers > 1:
+        return (
+            f"{at} is put together from parts of {cell.writers} threads, one of them {cell.label}."
+        )
     verb = "computed by" if labels != ("time",) else "computed at"
     if labels == ("time",) and cell.time[0] != cell.time[1]:
         verb = "computed in"
