@@ -4,9 +4,10 @@ A loop of a reduction may be bound to threads where the order of the updates say
 ``C[i] = C[i] op e`` with ``op`` one of + * min max, and neither `e` nor what says whether it runs
 reads C. Each thread then adds up the terms of its own iterations, from nothing, and the parts are
 put together afterwards. That moves the start of the sum, and its only store, behind all of it. It
-is right where nothing else runs between the updates, so that nobody sees the difference: where the
-loops, from the outermost one of the reduction on, hold nothing but each other and the block; and
-where the first iterations of these loops, and so those that start the sum, surely run.
+is right where nobody sees the difference: where the loops, from the outermost one of the reduction
+on, hold the block last of all, and nothing ahead of it there touches C; and where the first
+iterations of these loops, and so those that start the sum, surely run. What stands ahead of the
+block, as a tile that is fetched, each thread does in its turn.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from functools import cached_property
 
 from workbench import arith
 from workbench.access.accesses import first_turn
-from workbench.access.units import Bounds, same_cell
+from workbench.access.units import Bounds, buffers_read, buffers_written, same_cell
 from workbench.ir import (
     BinOp,
     Block,
@@ -28,6 +29,7 @@ from workbench.ir import (
     Expr,
     For,
     Node,
+    SeqStmt,
     Stmt,
     Var,
     binary,
@@ -52,7 +54,7 @@ class Update:
 
 @dataclass(frozen=True)
 class Reduction:
-    """A block that reduces, and the loops that hold nothing else, outermost first.
+    """A block that reduces, and the loops that end with it, outermost first.
 
     The outermost of them is the outermost that moves an iterator of the reduction.
     """
@@ -233,25 +235,56 @@ def _reads(e: Node, buffer: Buffer) -> bool:
 
 
 def reduction_around(known: Places, realize: BlockRealize) -> Reduction | None:
-    """The reduction that `realize` is, with the loops that hold nothing else; None for no such."""
-    loops: list[For] = []
+    """The reduction that `realize` is, with the loops that end with it; None for no such."""
+    path: list[Stmt] = []
     for outer in known.above(realize):
-        if not isinstance(outer, For):
+        if not isinstance(outer, (For, SeqStmt)):
             break
-        loops.insert(0, outer)
-    return _cut(loops, realize)
+        path.insert(0, outer)
+    return _cut(path, realize)
 
 
 def reduction_in(stmt: Stmt) -> Reduction | None:
-    """As `reduction_around`, of the block that `stmt` is or, as loops, holds and nothing else."""
+    """As `reduction_around`, of the block that `stmt` is or, as loops, ends with."""
+    path: list[Stmt] = []
+    while isinstance(stmt, (For, SeqStmt)):
+        path.append(stmt)
+        stmt = stmt.body if isinstance(stmt, For) else stmt.stmts[-1]
+    return _cut(path, stmt) if isinstance(stmt, BlockRealize) else None
+
+
+def _cut(path: list[Stmt], realize: BlockRealize) -> Reduction | None:
+    """Of the loops and sequences on the way to `realize` those which can be loops of its sum."""
     loops: list[For] = []
-    while isinstance(stmt, For):
-        loops.append(stmt)
-        stmt = stmt.body
-    return _cut(loops, stmt) if isinstance(stmt, BlockRealize) else None
-
-
-def _cut(loops: list[For], realize: BlockRealize) -> Reduction | None:
+    below: Stmt = realize
+    for stmt in reversed(path):
+        if isinstance(stmt, For):
+            loops.insert(0, stmt)
+        elif not (isinstance(stmt, SeqStmt) and _ends_with(stmt, below, loops, realize)):
+            break
+        below = stmt
     moving = Reduction(realize, ())._moving("reduce")
     first = next((k for k, loop in enumerate(loops) if loop.loop_var in moving), None)
     return None if first is None else Reduction(realize, tuple(loops[first:]))
+
+
+def _ends_with(stmts: SeqStmt, last: Stmt, below: list[For], realize: BlockRealize) -> bool:
+    """Whether the block, in the loops `below`, comes last, and has nothing to do with the others.
+
+    They are not to run again for each cell, so no loop of cells lies between.
+    """
+    if stmts.stmts[-1] is not last:
+        return False
+    moving = Reduction(realize, ())._moving("reduce")
+    cells = (loop for loop in below if loop.loop_var not in moving and loop.thread is None)
+    if next(cells, None) is not None:
+        return False
+    ends = (e for loop in below for e in (loop.min, loop.extent))
+    control = [realize.predicate, *realize.iter_values, *ends]
+    if any(isinstance(n, BufferLoad) for e in control for n in walk(e)):
+        return False
+    kept = {*buffers_written(realize.block)}
+    if realize.block.init is not None:
+        kept |= buffers_read(realize.block.init)
+    used = (buffers_read(stmt) | buffers_written(stmt) for stmt in stmts.stmts[:-1])
+    return all(kept.isdisjoint(buffers) for buffers in used)

@@ -33,7 +33,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.access.cross_thread import reduction_in
+from workbench.access.cross_thread import Reduction, reduction_in
 from workbench.arith import loop_bounds
 from workbench.ir import (
     SHIFTS,
@@ -246,11 +246,11 @@ class _Run:
         self.terms = terms
         self.order = order
         self.known = places(func)
-        self.shared: dict[For, bool] = {}  # whether threads share out the reduction in a loop
+        self.shared: dict[For, Reduction | None] = {}  # that of each loop, see `shared_out`
         self.memory: dict[Buffer, dict[Cell, Term]] = {}
         self.outermost: dict[Buffer, int] = {}  # of a buffer, how many blocks are around its own
         self.declared: list[tuple[str, dict[Buffer, list[range]], dict[Buffer, list[range]]]] = []
-        self.part = ""  # of a reduction that threads share out: its "start", or its "updates"
+        self.started: BlockRealize | None = None  # the reduction of whose updates this is a part
 
     # --- statements ---
 
@@ -274,30 +274,44 @@ class _Run:
                 raise TypeError(f"a program holds no {type(stmt).__name__}")
 
     def loop(self, loop: For, env: dict[Var, Term]) -> None:
-        if self.part or not self.starts_apart(loop):
+        found = self.shared_out(loop)
+        if found is None or self.started is found.realize:
             self.turns(loop, env)
             return
-        for self.part in ("start", "updates"):
-            self.turns(loop, env)
-        self.part = ""
+        self.start(found.loops, found.realize, env)
+        self.started = found.realize
+        self.turns(loop, env)
+        self.started = None
 
-    def starts_apart(self, loop: For) -> bool:
-        """Whether threads share out a reduction in `loop`, which starts before any of them adds."""
+    def shared_out(self, loop: For) -> Reduction | None:
+        """The reduction in `loop` that threads share out, and start before any of them adds."""
         if loop not in self.shared:
             found = reduction_in(loop)
-            shared = found is not None and bool(found.threads) and found.block.init is not None
-            if shared and found is not None:
+            if found is not None and found.threads and found.block.init is not None:
                 around = loop_bounds([*self.known.all_loops_above(loop), loop])
-                shared = not found.why_not(around)
-            self.shared[loop] = shared
+                first = found.loops[0] is loop
+                self.shared[loop] = found if first and not found.why_not(around) else None
+            else:
+                self.shared[loop] = None
         return self.shared[loop]
+
+    def start(self, loops: Sequence[For], realize: BlockRealize, env: dict[Var, Term]) -> None:
+        """Start the reduction wherever `loops` do, and run nothing else in them."""
+        if not loops:
+            self.realize(realize, env, alone=True)
+            return
+        loop, *inner = loops
+        start = self.whole(loop.min, env)
+        for value in range(start, start + self.whole(loop.extent, env)):
+            self.start(inner, realize, {**env, loop.loop_var: self.terms.number(value)})
 
     def turns(self, loop: For, env: dict[Var, Term]) -> None:
         start = self.whole(loop.min, env)
         for value in self.order(loop, range(start, start + self.whole(loop.extent, env))):
             self.statement(loop.body, {**env, loop.loop_var: self.terms.number(value)})
 
-    def realize(self, realize: BlockRealize, env: dict[Var, Term]) -> None:
+    def realize(self, realize: BlockRealize, env: dict[Var, Term], *, alone: bool = False) -> None:
+        """Run an instance of a block; `alone`: its init, where that is due, and no more."""
         block = realize.block
         if not self.whole(realize.predicate, env):
             return
@@ -317,9 +331,9 @@ class _Run:
             self.outermost[buffer] = len(self.declared) + 1
         boxes = (self.boxes(block.reads, inside), self.boxes(block.writes, inside))
         self.declared.append((block.name, *boxes))
-        if block.init is not None and starts and self.part != "updates":
+        if block.init is not None and starts and self.started is not realize:
             self.statement(block.init, inside)
-        if self.part != "start":
+        if not alone:
             self.statement(block.body, inside)
         self.declared.pop()
 

@@ -151,7 +151,8 @@ def why_not_shared_out(
     assert isinstance(unit.stmt, BlockRealize)  # others reduce nothing
     found = reduction_around(places(func), unit.stmt)
     if found is None or loop not in found.loops:
-        return f"threads can't share the sum out: `{name}` holds more than `{unit.name}`"
+        ahead = f"{unit.name}` or with its cells"
+        return f"threads can't share the sum out: `{name}` holds more, after `{ahead}"
     why = found.why_not(dom)
     return f"threads can't share the sum out: {why}" if why else None
 

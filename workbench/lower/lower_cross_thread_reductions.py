@@ -24,6 +24,7 @@ from workbench.ir import (
     IfThenElse,
     PrimFunc,
     Range,
+    SeqStmt,
     Stmt,
     Var,
     binary,
@@ -156,13 +157,21 @@ class _Shared:
 
     def _parts(self) -> Stmt:
         """Each thread's terms, added up."""
+        return self._part_of(self.found.loops[0])
+
+    def _part_of(self, stmt: Stmt) -> Stmt:
+        """What a thread does of `stmt`: its share of the loops, and what stands in them."""
         found = self.found
-        body: Stmt = self._add(substitute(self.update.term, found.values))
+        if isinstance(stmt, For):
+            body = self._part_of(stmt.body)
+            stays = stmt in found.reduced and stmt not in found.threads
+            return replace(stmt, body=body) if stays else body
+        if isinstance(stmt, SeqStmt):
+            return seq(*stmt.stmts[:-1], self._part_of(stmt.stmts[-1]))
+        update: Stmt = self._add(substitute(self.update.term, found.values))
         if found.realize.predicate is not TRUE:
-            body = IfThenElse(found.realize.predicate, body)
-        for loop in reversed([one for one in found.reduced if one not in found.threads]):
-            body = replace(loop, body=body)
-        return body
+            update = IfThenElse(found.realize.predicate, update)
+        return update
 
     # --- the parts put together -------------------------------------------------------------
 
