@@ -13,10 +13,12 @@ import pytest
 from workbench import emulate, lower, script, target
 from workbench.emulate import EmulationError
 from workbench.ir import (
+    SHUFFLE,
     Barrier,
     Buffer,
     BufferLoad,
     BufferStore,
+    Call,
     Expr,
     For,
     IfThenElse,
@@ -132,10 +134,15 @@ def evaluated(text: str, *args: np.ndarray) -> Callable[[], object]:
 SQUARE = np.zeros((4, 4), "float32")
 FETCH = put(S, tx, A[here])
 USE = put(C, here, S[7 - tx])
+SHUFFLED = put(C, here, Call(SHUFFLE, (L[0], const(1, "int32"), const(4, "int32")), "float32"))
 
 CASES: dict[str, Callable[[], object]] = {
     "index past the end": launch(put(C, here + 12, A[here])),
     "negative index": launch(put(C, here, A[here - 1])),
+    "neighbours that do not come": launch(
+        put(L, 0, A[here]), IfThenElse(binary("<", tx, 3), SHUFFLED)
+    ),
+    "neighbours that are not there": launch(put(L, 0, A[here]), SHUFFLED, threads=3),
     "misaligned vector": launch(
         BufferStore(C, BufferLoad(A, (Ramp(tx * 4, 1, 4),)), (Ramp(tx * 4 + bx, 1, 4),)), threads=3
     ),

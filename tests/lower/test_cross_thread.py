@@ -9,12 +9,23 @@ import pytest
 
 import workbench as wb
 from tests.access.corpus import FAMILIES, program
-from tests.support.cpp import compile_cpp
+from tests.support.cpp import compile_cpp, run_cpp
+from tests.support.cross_thread import (
+    LAYER_NORM,
+    SOFTMAX,
+    in_one_kernel,
+    row_sum,
+    rows,
+    shared_out,
+)
 from tests.support.walk import arrays
 from workbench import emulate, target
 from workbench.access import random_data
-from workbench.ir import PrimFunc
+from workbench.check.exchange import exchange_bytes
+from workbench.check.kernels import nests
+from workbench.ir import Barrier, PrimFunc, rewrite, walk
 from workbench.lower import lower
+from workbench.widgets import costs
 
 FAMILY = "shared sums"
 
@@ -54,3 +65,70 @@ def test_the_text_runs_as_cpp(language: str) -> None:
     for name, (got, meant) in zip(FAMILIES[FAMILY], runs, strict=True):
         for a, b in zip(got, meant, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-5, err_msg=name)
+
+
+@pytest.mark.parametrize("name", ["several warps", "no number of whole warps"])
+def test_a_missing_barrier_is_a_race(name: str) -> None:
+    func = program(FAMILY, name)
+    (kernel,) = built(func).kernels
+    bare = rewrite(kernel, lambda n: None if isinstance(n, Barrier) else n)
+    got, _ = given(func)
+    with pytest.raises(emulate.EmulationError, match="Race on red_buf_C"):
+        emulate.run([bare], got)
+
+
+@pytest.mark.parametrize(
+    ("threads", "barriers", "bytes_"),
+    [(4, 0, 0), (32, 0, 0), (64, 1, 8), (96, 1, 12), (1024, 1, 128), (20, 1, 80), (100, 2, 528)],
+)
+def test_barriers_and_shared_memory_are_no_more_than_needed(
+    threads: int, barriers: int, bytes_: int
+) -> None:
+    found = built(row_sum(2000, threads))
+    (kernel,) = found.kernels
+    assert sum(isinstance(n, Barrier) for n in walk(kernel)) == barriers
+    assert costs.shared_bytes(found) == bytes_
+    (nest,) = nests(found.func)
+    assert sum(exchange_bytes(nest, target.get("cuda")).values()) == bytes_
+
+
+@pytest.mark.parametrize("text", [SOFTMAX, LAYER_NORM], ids=["softmax", "layer norm"])
+@pytest.mark.parametrize("scope", ["shared", "local"])
+@pytest.mark.parametrize(("size", "threads"), [(64, 32), (37, 32), (1000, 128), (1000, 100)])
+@pytest.mark.usefixtures("gxx")
+def test_operators_are_one_kernel(text: str, scope: str, size: int, threads: int) -> None:
+    """Each thread has the sums that all of its block share."""
+    func = in_one_kernel(text, size, threads, scope)
+    one = built(func)
+    assert len(one.kernels) == 1
+    rng = np.random.default_rng(0)
+    before = [rng.random(buffer.shape).astype("float32") for buffer in func.params]
+    meant, emulated, ran = ([array.copy() for array in before] for _ in range(3))
+    emulate.evaluate(func, meant)
+    one.emulate(*emulated)
+    run_cpp(lower(func, target.get("cuda")), ran)
+    np.testing.assert_allclose(emulated[-1], meant[-1], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(ran[-1], emulated[-1], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int64", "float16", "float64"])
+@pytest.mark.parametrize("op", ["+", "max"])
+@pytest.mark.usefixtures("gxx")
+def test_other_types_run_as_cpp(dtype: str, op: str) -> None:
+    sch = rows(200, op, -5, dtype)
+    shared_out(sch, threads=64)
+    values = np.random.default_rng(1).integers(-4, 4, (4, 200)).astype(dtype)
+    start = np.array(-5, dtype)
+    expected = values.max(1) if op == "max" else values.sum(1, dtype=dtype) + start
+    for language in ("cuda", "metal") if dtype != "float64" else ("cuda",):
+        found = np.zeros(4, dtype)
+        lowered = lower(sch.func, target.get(language))
+        compile_cpp([lowered], language).run([(0, [values, found])])
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_metal_exchanges_64_bits_through_memory() -> None:
+    sch = rows(64, dtype="int64")
+    shared_out(sch)
+    assert "simd_shuffle" not in wb.build(sch, target="metal").source
+    assert "__shfl_xor_sync" in wb.build(sch, target="cuda").source

@@ -250,7 +250,7 @@ class _Run:
         self.memory: dict[Buffer, dict[Cell, Term]] = {}
         self.outermost: dict[Buffer, int] = {}  # of a buffer, how many blocks are around its own
         self.declared: list[tuple[str, dict[Buffer, list[range]], dict[Buffer, list[range]]]] = []
-        self.started: BlockRealize | None = None  # the reduction of whose updates this is a part
+        self.started: set[BlockRealize] = set()  # reductions of whose updates this is a part
 
     # --- statements ---
 
@@ -275,13 +275,13 @@ class _Run:
 
     def loop(self, loop: For, env: dict[Var, Term]) -> None:
         found = self.shared_out(loop)
-        if found is None or self.started is found.realize:
+        if found is None or found.realize in self.started:
             self.turns(loop, env)
             return
         self.start(found.loops, found.realize, env)
-        self.started = found.realize
+        self.started.add(found.realize)
         self.turns(loop, env)
-        self.started = None
+        self.started.remove(found.realize)
 
     def shared_out(self, loop: For) -> Reduction | None:
         """The reduction in `loop` that threads share out, and start before any of them adds."""
@@ -331,7 +331,7 @@ class _Run:
             self.outermost[buffer] = len(self.declared) + 1
         boxes = (self.boxes(block.reads, inside), self.boxes(block.writes, inside))
         self.declared.append((block.name, *boxes))
-        if block.init is not None and starts and self.started is not realize:
+        if block.init is not None and starts and realize not in self.started:
             self.statement(block.init, inside)
         if not alone:
             self.statement(block.body, inside)

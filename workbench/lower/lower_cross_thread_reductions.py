@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from workbench.access.cross_thread import Reduction
@@ -12,6 +12,7 @@ from workbench.check.kernels import Nest, nests
 from workbench.ir import (
     SHUFFLE,
     TRUE,
+    Block,
     BlockRealize,
     Buffer,
     BufferLoad,
@@ -22,6 +23,7 @@ from workbench.ir import (
     Expr,
     For,
     IfThenElse,
+    Node,
     PrimFunc,
     Range,
     SeqStmt,
@@ -30,6 +32,7 @@ from workbench.ir import (
     binary,
     const,
     dtypes,
+    rebuild,
     seq,
     substitute,
 )
@@ -48,7 +51,7 @@ def lower_cross_thread_reductions(func: PrimFunc, target: Target) -> PrimFunc:
     for nest in nests(func):
         for found in shared_out(nest):
             made = _Shared(found, nest, exchange(found, nest, target), target)
-            changed[found.loops[0]] = made.statement()
+            changed[found.loops[0]] = made.statement(changed)
             own += made.own
     if not changed:
         return func
@@ -82,10 +85,11 @@ class _Shared:
         self.wrapped: list[For] = []  # loops over the axes that nothing around names
         self.lane = self._place()
 
-    def statement(self) -> Stmt:
-        """What the loops of the reduction become."""
+    def statement(self, ahead: Mapping[Stmt, Stmt]) -> Stmt:
+        """What the loops of the reduction become; `ahead`: what those of others have become."""
         found = self.found
-        body = seq(self._set(self._first()), self._parts(), *self._exchanged(), self._result())
+        parts = self._part_of(found.loops[0], ahead)
+        body = seq(self._set(self._first()), parts, *self._exchanged(), self._result())
         kept = [loop for loop in found.loops if loop in found.spatial]
         for loop in reversed([*self.wrapped, *kept, *found.threads]):
             body = replace(loop, body=body)
@@ -155,19 +159,16 @@ class _Shared:
     def _add(self, value: Expr) -> BufferStore:
         return self._set(binary(self.op, self._mine(), value))
 
-    def _parts(self) -> Stmt:
-        """Each thread's terms, added up."""
-        return self._part_of(self.found.loops[0])
-
-    def _part_of(self, stmt: Stmt) -> Stmt:
+    def _part_of(self, stmt: Stmt, ahead: Mapping[Stmt, Stmt]) -> Stmt:
         """What a thread does of `stmt`: its share of the loops, and what stands in them."""
         found = self.found
         if isinstance(stmt, For):
-            body = self._part_of(stmt.body)
+            body = self._part_of(stmt.body, ahead)
             stays = stmt in found.reduced and stmt not in found.threads
             return replace(stmt, body=body) if stays else body
         if isinstance(stmt, SeqStmt):
-            return seq(*stmt.stmts[:-1], self._part_of(stmt.stmts[-1]))
+            before = (_lowered(other, ahead) for other in stmt.stmts[:-1])
+            return seq(*before, self._part_of(stmt.stmts[-1], ahead))
         update: Stmt = self._add(substitute(self.update.term, found.values))
         if found.realize.predicate is not TRUE:
             update = IfThenElse(found.realize.predicate, update)
@@ -273,6 +274,17 @@ class _Shared:
         """Whether the parts have the start of the sum in them already."""
         own = self._first()
         return isinstance(first, Const) and isinstance(own, Const) and own.value == first.value
+
+
+def _lowered(stmt: Stmt, changed: Mapping[Stmt, Stmt]) -> Stmt:
+    """`stmt` with the loops of other shared sums in it as they have become."""
+
+    def visit(node: Node) -> Node:
+        if isinstance(node, Stmt) and node in changed:
+            return changed[node]
+        return rebuild(node, visit) if isinstance(node, (Stmt, Block)) else node
+
+    return visit(stmt)  # type: ignore[return-value]
 
 
 def _whole(value: int) -> Const:
