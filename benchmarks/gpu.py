@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 import workbench as wb
-from benchmarks import isolation, large_matmuls, sanitize, vendor
+from benchmarks import isolation, large_matmuls, sanitize, shared_sums, vendor
 from benchmarks.histories import histories, large
 from benchmarks.steps import Results, Step, arrays_of, measure, note_wrong, run_of, steps
 from workbench.emulate import evaluate
@@ -106,6 +106,8 @@ def report(results: Results) -> str:
         "full",
         "idle",
         "sanitizer",
+        "shared sums",
+        "row sum",
         "errors",
         "seconds",
     )
@@ -142,6 +144,8 @@ def main() -> int:
         "faults": isolation.faulty_kernels,
         "full": isolation.full_card,
         "idle": isolation.idle_worker,
+        "shared sums": shared_sums.compare_small,
+        "row sum": shared_sums.time_large,
         "large arrays": lambda: run_large(results, runs),
         "vendor": vendor.vendor_times,
         "cuBLAS": lambda: large_matmuls.cublas(runs),

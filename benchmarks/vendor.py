@@ -31,6 +31,16 @@ def vendor_times() -> list[dict[str, object]]:
     return rows
 
 
+def time_copy(n: int) -> dict[str, Any]:
+    """Seconds of a copy of `n` floats in device memory, and the bytes that it moves a second."""
+    import cupy
+
+    stream = cupy.cuda.Stream(non_blocking=True)
+    with stream:
+        (name, work, moved), *_ = _jobs(cupy, n)
+        return _row(stream, f"{name}, {n}", work, moved, graph_sample)
+
+
 def _jobs(cupy: Any, n: int) -> list[tuple[str, Callable[[], object], int]]:
     a = cupy.random.random(n + 3, dtype="float32")
     b, c = cupy.random.random(n, dtype="float32"), cupy.empty(n, dtype="float32")
@@ -67,7 +77,7 @@ def _in_a_row(stream: Any, work: Callable[[], object], count: int) -> Callable[[
 
 def _row(
     stream: Any, name: str, work: Callable[[], object], moved: int, sampling: Sampling
-) -> dict[str, object]:
+) -> dict[str, Any]:
     for _ in range(3):
         work()
     once = between_events(stream, work)
@@ -109,7 +119,7 @@ def _cudnn(n: int, label: str) -> dict[str, object]:
     return _result(f"cuDNN window sum (conv1d, float32), {label}", samples, steady, 8 * n)
 
 
-def _result(name: str, samples: list[float], steady: bool, moved: int) -> dict[str, object]:
+def _result(name: str, samples: list[float], steady: bool, moved: int) -> dict[str, Any]:
     seconds = median(samples)
     return {
         "name": name,
