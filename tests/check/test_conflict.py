@@ -5,11 +5,14 @@ from __future__ import annotations
 import itertools
 import random
 
+import numpy as np
 import pytest
 
 import workbench as wb
-from workbench import arith, ir, script
-from workbench.check import refuse_conflict
+from tests.support.walk import arrays
+from workbench import arith, emulate, ir, script
+from workbench.access import Invalid, Terms, difference, meaning, random_data, shuffled
+from workbench.check import refuse_conflict, shares_sums
 from workbench.diag import Refusal
 from workbench.ir.places import places
 
@@ -42,8 +45,8 @@ FORMS = [
 FORMS += ["(i * {j} + j) % 3", "j * {i} + i", "0", "i * {j} + (j * {k} + k)", "7 - i", "i * 4 + k"]
 
 
-def sample(seed: int) -> ir.PrimFunc:
-    """A reduction, in order, whose iterators are bound to random expressions of three loops."""
+def sample(seed: int, op: str = "-") -> ir.PrimFunc:
+    """A reduction by `op` whose iterators are bound to random expressions of three loops."""
     rng = random.Random(seed)
     sizes = {name: rng.choice([1, 2, 3, 4]) for name in "ijk"}
     first, second, third = (rng.choice(FORMS).format(**sizes) for _ in range(3))
@@ -51,6 +54,7 @@ def sample(seed: int) -> ir.PrimFunc:
     text = PROGRAM.format(
         **sizes, first=first, second=second, third=third, where=where, kind="reduce"
     )
+    text = text.replace("= B[v0, v1] - A", f"= B[v0, v1] {op} A")
     func = script.parse(text.replace("            T.where(True)\n", ""))
     assert isinstance(func, ir.PrimFunc)
     return func
@@ -101,6 +105,38 @@ def test_two_updates_of_one_cell_are_found(part: int) -> None:
                 same = repeats(at, realize, dom)
                 assert same or not clash, f"seed {seed}, {at.loop_var.name}:\n{script.show(func)}"
     assert refused > 30 and allowed > 50
+
+
+@pytest.mark.filterwarnings("ignore::workbench.ScheduleWarning")
+def test_threads_share_out_what_any_order_sums() -> None:
+    """Of random sums with one loop on threads: none means another thing, and none computes it."""
+    shared = 0
+    for seed in range(400):
+        func = sample(seed, "+")
+        for name in "ijk":
+            sch = wb.Schedule(func)
+            try:
+                sch.bind(name, "threadIdx.x")
+            except wb.ScheduleError:
+                continue
+            if not shares_sums(sch.func):
+                continue
+            data = random_data(func, seed)
+            try:
+                meaning(func, data, Terms())
+            except Invalid:
+                continue  # no iteration starts the sum
+            try:
+                built = wb.build(sch, target="cuda")
+            except wb.ScheduleError:
+                continue  # threads that all do the same updates
+            assert not difference(func, sch.func, data, shuffled(seed)), script.show(sch.func)
+            got, meant = arrays(func, data), arrays(func, data)
+            built.emulate(*got)
+            emulate.evaluate(func, meant)
+            assert all(map(np.array_equal, got, meant)), script.show(sch.func)
+            shared += 1
+    assert shared > 10
 
 
 TWO_FEED = """

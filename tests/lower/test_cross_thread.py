@@ -19,7 +19,7 @@ from tests.support.cross_thread import (
     shared_out,
 )
 from tests.support.walk import arrays
-from workbench import emulate, target
+from workbench import emulate, insight, target
 from workbench.access import random_data
 from workbench.check.exchange import exchange_bytes
 from workbench.check.kernels import nests
@@ -132,3 +132,8 @@ def test_metal_exchanges_64_bits_through_memory() -> None:
     shared_out(sch)
     assert "simd_shuffle" not in wb.build(sch, target="metal").source
     assert "__shfl_xor_sync" in wb.build(sch, target="cuda").source
+
+
+def test_who_does_what_tells_of_parts() -> None:
+    told = insight.who(row_sum(64)).caption
+    assert told == "C[3] is put together from the parts of 32 threads."

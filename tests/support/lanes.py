@@ -9,11 +9,24 @@ cell that nobody wrote, or of a sum that goes on later, is a fault too, whatever
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any
+from collections.abc import Iterator
 
 from workbench.access import Data, Terms
-from workbench.access.terms import Cell, Term, _Run, in_order
-from workbench.ir import Buffer, BufferLoad, BufferStore, Expr, For, Node, PrimFunc, Var
+from workbench.access.terms import Cell, Order, Term, _Run, in_order
+from workbench.check.exchange import shared_out
+from workbench.check.kernels import nests
+from workbench.ir import (
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Expr,
+    For,
+    Node,
+    PrimFunc,
+    Stmt,
+    Var,
+    stores,
+)
 
 # the iteration of each loop around whose iterations run at once: by thread axis, or by loop
 Lane = dict[object, int]
@@ -23,7 +36,7 @@ Touch = tuple[Lane, bool, Term]  # by whom, whether it writes, and what is in th
 def faults(func: PrimFunc, data: Data, numbers: frozenset[int]) -> set[str]:
     """Which of "lanes meet", "reads nothing", "reads part of a sum" happen in `func`."""
     terms = Terms()
-    run = _Lanes(terms, in_order)
+    run = _Lanes(terms, in_order, func)
     for k, (buffer, cells) in enumerate(zip(func.params, data, strict=True)):
         run.memory[buffer] = {
             cell: terms.number(value) if k in numbers else terms.make("held", (k, cell), value)
@@ -38,12 +51,14 @@ def faults(func: PrimFunc, data: Data, numbers: frozenset[int]) -> set[str]:
 class _Lanes(_Run):
     """A run that remembers which lane touched which cell since the outermost of their loops."""
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
+    def __init__(self, terms: Terms, order: Order, func: PrimFunc) -> None:
+        super().__init__(terms, order, func)
+        self.together = frozenset(_stores_together(func))
         self.faults: set[str] = set()
         self.lane: Lane = {}
         self.touched: defaultdict[tuple[Buffer, Cell], list[Touch]] = defaultdict(list)
         self.storing: tuple[Buffer, Cell] | None = None
+        self.alone = True  # else threads update a sum that they share out: all of them get it
         self.seen: set[tuple[Buffer, Cell]] = set()  # read since they were written
 
     def statement(self, stmt: Node, env: dict[Var, Term]) -> None:
@@ -62,6 +77,7 @@ class _Lanes(_Run):
     def store(self, stmt: BufferStore, env: dict[Var, Term]) -> None:
         cell = self.cell(stmt.buffer, stmt.indices, env)
         place = self.storing = (stmt.buffer, cell)
+        self.alone = stmt not in self.together
         super().store(stmt, env)
         self.storing = None
         term = self.memory[stmt.buffer][cell]
@@ -69,6 +85,7 @@ class _Lanes(_Run):
             self.faults.add("reads part of a sum")
         self.seen.discard(place)
         self.touch(stmt.buffer, cell, True, term)
+        self.alone = True
 
     def value(self, e: Expr, env: dict[Var, Term]) -> Term:
         term = super().value(e, env)
@@ -83,7 +100,7 @@ class _Lanes(_Run):
 
     def touch(self, buffer: Buffer, cell: Cell, writes: bool, term: Term) -> None:
         """Note that the lane touches a cell."""
-        if not self.lane:
+        if not self.lane or (not self.alone and writes) or (buffer, cell) == self._shared():
             return
         owned = [axis for axis in self.lane if _owns(axis, buffer.scope)]
         mine, lost = False, False
@@ -100,10 +117,21 @@ class _Lanes(_Run):
             self.faults.add("lanes meet")
         self.touched[buffer, cell].append((dict(self.lane), writes, term))
 
+    def _shared(self) -> tuple[Buffer, Cell] | None:
+        """The cell that threads update together now, if they do."""
+        return None if self.alone else self.storing
+
     def _waits(self, buffer: Buffer, lane: Lane) -> bool:
         """Whether the two lanes are threads of a block, which wait for what they share."""
         apart = [a for a in self.lane if lane.get(a, self.lane[a]) != self.lane[a]]
         return buffer.scope == "shared" and all(_is_thread(axis) for axis in apart)
+
+
+def _stores_together(func: PrimFunc) -> Iterator[Stmt]:
+    """The stores of sums that threads share out."""
+    for nest in nests(func):
+        for found in shared_out(nest):
+            yield from stores(found.block)
 
 
 def _is_thread(axis: object) -> bool:

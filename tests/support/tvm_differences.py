@@ -19,7 +19,9 @@ class Explanation:
 # The names are those of the sections of docs/differences-from-tvm.md.
 EXPLAINED: tuple[Explanation, ...] = (
     Explanation(
-        "Reductions across threads", "*", r"would both (update|write)|may (update|write) the same"
+        "Reductions across threads",
+        "*",
+        r"would both (update|write)|may (update|write) the same|share the sum of .* out",
     ),
     Explanation("A bound loop stays bound", "*", r"it is bound to"),
     Explanation("One axis, one extent", "bind", r"it runs .* times, but"),

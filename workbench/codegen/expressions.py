@@ -14,6 +14,7 @@ from workbench.ir import (
     BITWISE,
     COMPARISONS,
     LOGICAL,
+    SHUFFLE,
     BinOp,
     Broadcast,
     BufferLoad,
@@ -107,7 +108,7 @@ class Expressions:
             case Select(condition, yes, no) | Call("if_then_else", (condition, yes, no)):
                 parts = self.text(condition, _OR), self.text(yes, _OR), self.text(no)
                 return "{} ? {} : {}".format(*parts), _TERNARY
-            case Call(op="shuffle_xor", args=(value, Const(value=bit), Const(value=width))):
+            case Call(op, (value, Const(value=bit), Const(value=width))) if op == SHUFFLE:
                 return self._shuffle(value, int(bit), int(width)), _ATOM
             case Call(op, args):
                 return self._function(e, op, args)

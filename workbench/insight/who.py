@@ -477,9 +477,7 @@ def _in_parts(func: PrimFunc, store: Access) -> bool:
 def _told(name: str, cell: Cell, labels: tuple[str, ...], in_parts: bool) -> str:
     at = point_text(name, cell.index)
     if in_parts and cell.writers > 1:
-        return (
-            f"{at} is put together from parts of {cell.writers} threads, one of them {cell.label}."
-        )
+        return f"{at} is put together from the parts of {cell.writers} threads."
     verb = "computed by" if labels != ("time",) else "computed at"
     if labels == ("time",) and cell.time[0] != cell.time[1]:
         verb = "computed in"

@@ -91,6 +91,9 @@ def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, str]]:
 def bind(func: PrimFunc, loop: For, thread_axis: str) -> Edit:
     """Turn `loop` from steps in time into threads: iteration t runs where `thread_axis` is t.
 
+    Threads of a block that do a loop of a sum, product, minimum or maximum share it out: each adds
+    up its own part, and all put the parts together.
+
     >>> sch.bind("i", "threadIdx.x")
     @T.prim_func
     def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
