@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import numpy as np
 import pytest
 
 import workbench as wb
 from tests.support.block_programs import FLAT, SUM, TWO_D
 from tests.support.steps import after
 from workbench import script
+from workbench.schedule import index_map
 
 
 def test_tiles():
@@ -175,3 +179,30 @@ def main(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
     sch.transform_layout("B", "B", "lambda i: (i // 2, i % 2)")
     assert script.show(script.parse(script.show(sch.func))) == script.show(sch.func)
     assert "T.reads(A[v])" in script.show(sch.func).partition('T.block("C")')[2]
+
+
+def test_a_function_is_kept_as_the_text_that_it_is():
+    rows = 4
+    sch = wb.Schedule(script.parse(TWO_D))
+    sch.transform_layout("B", "B", lambda i, j: (i // rows, j, i % rows))
+    same = wb.Schedule(script.parse(TWO_D))
+    same.transform_layout("B", "B", "lambda i, j: (i // 4, j, i % 4)")
+    assert sch.trace == same.trace
+    assert repr(sch.trace) == '1. transform_layout(B, "B", "lambda i, j: (i // 4, j, i % 4)")'
+    space = {"wb": wb, "program": script.parse(TWO_D)}
+    exec(sch.trace.as_python(), space)
+    assert script.show(space["sch"].func) == script.show(sch.func)
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        (lambda i, j: i * np.int64(10) + j, "lambda i, j: (i * 10 + j,)"),
+        (lambda i, j: np.int64(10) * i + j, "lambda i, j: (10 * i + j,)"),
+        (lambda T, j: [j, T], "lambda T, j: (j, T)"),  # as script calls its own names
+        (lambda i, j: (11 - i, (j + i * 0) // (1 + 0)), "lambda i, j: (11 - i, j)"),
+    ],
+)
+def test_what_a_function_is_as_text(function: Callable[..., object], text: str):
+    found = index_map.traced(function)
+    assert found == text

@@ -26,8 +26,8 @@ def structural_equal(a: Node, b: Node) -> bool:
     """Whether `a` and `b` are the same program, up to a renaming of variables and buffers.
 
     Variables and buffers correspond by where they are defined; names of loops, iterators and
-    buffers do not count, names of blocks, functions and thread axes do. As TVM's
-    ``structural_equal`` with free variables mapped.
+    buffers do not count, names of functions and thread axes do. As TVM's ``structural_equal`` with
+    free variables mapped, but that names of blocks count here, too: steps find blocks by them.
     """
     return first_difference(a, b) is None
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Literal
 
 from workbench.diag import Refusal
 from workbench.ir import Block, For, PrimFunc, is_data
+from workbench.schedule import index_map
 from workbench.schedule.actions import verdicts
 from workbench.schedule.find import Finder, has_own_name, loop_name
 from workbench.schedule.handles import BlockHandle, LoopHandle
+from workbench.schedule.index_map import MapLike
 from workbench.schedule.primitive import Param, Primitive, members
 from workbench.schedule.step import Ref, call_text
 
@@ -140,10 +142,20 @@ def as_given(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     def name(value: Any) -> Any:
         if isinstance(value, (LoopHandle, BlockHandle)):
             return Ref("loop", 0, name=value.name)
+        if callable(value):
+            return _function_text(value)
         return [name(v) for v in value] if isinstance(value, (list, tuple)) else value
 
     named = {key: name(value) for key, value in kwargs.items()}
     return call_text(tuple(name(a) for a in args), named)
+
+
+def _function_text(function: Callable[..., Any]) -> Any:
+    """The map that a function is, or its name where it is none."""
+    try:
+        return index_map.traced(function)
+    except ValueError:
+        return Ref("block", 0, name=getattr(function, "__name__", "function").strip("<>"))
 
 
 def _value(
@@ -161,6 +173,15 @@ def _value(
             hint=f"write {param.name}=[{as_given((value,), {})}]",
         )
     data = _plain(value)
+    if callable(data) and param.type == MapLike:
+        try:
+            data = index_map.traced(data)
+        except ValueError as error:
+            raise Refusal(
+                f"Can't {prim.name}: {param.name} is no map of indices",
+                detail=str(error),
+                hint="write it like this: lambda i, j: (i // 4, j, i % 4)",
+            ) from None
     if not _counts(data):
         raise Refusal(
             f"Can't {prim.name}: 64 bits do not hold a number in {param.name}",
@@ -212,7 +233,13 @@ def _fits(data: Any, declared: Any) -> bool:
     return type(data) is declared or (declared is float and type(data) is int)
 
 
-_TYPE_NAMES = {int: "a whole number", str: "a text", bool: "True or False", float: "a number"}
+_TYPE_NAMES = {
+    Callable[..., Any]: "a function",
+    int: "a whole number",
+    str: "a text",
+    bool: "True or False",
+    float: "a number",
+}
 
 
 def type_text(declared: Any) -> str:

@@ -1,12 +1,21 @@
-"""A map of indices as text, ``lambda i, j: (i // 4, j, i % 4)``: read as data, never run."""
+"""A map of indices as text, ``lambda i, j: (i // 4, j, i % 4)``: read as data, never run.
+
+A Python function is called by `traced`, when a step is asked for; what the step keeps is text.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
-from workbench.ir import Const, Expr, as_expr, binary, dtypes
+from workbench.ir import Const, Expr, Node, Var, as_expr, binary, dtypes
+from workbench.script import expr_text
+
+MapLike: TypeAlias = str | Callable[..., Any]
+"""What a verb's `index_map` takes: the text of a lambda, or a function, of which it gets that."""
 
 _OPERATORS: dict[type[ast.operator], str] = {
     ast.Add: "+",
@@ -53,6 +62,33 @@ def parse(text: str) -> IndexMap:
     for result in results:
         _check(result, names)
     return found
+
+
+def traced(function: Callable[..., Any]) -> str:
+    """The text of the map that `function` is, which is called once, with variables for indices.
+
+    Raises ValueError, with what is wrong, where its arguments are no plain names, where it fails,
+    and where it makes anything that `parse` does not read.
+    """
+    try:
+        arguments = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # some that are not written in Python do not tell
+        raise ValueError("Python does not tell its arguments") from None
+    if any(a.kind is not a.POSITIONAL_OR_KEYWORD or a.default is not a.empty for a in arguments):
+        raise ValueError("its arguments are to be plain names")
+    indices = [Var(a.name, "int32") for a in arguments]
+    try:
+        made = function(*indices)
+        made = tuple(made) if isinstance(made, (tuple, list)) else (made,)
+        names: dict[Node, str] = {index: index.name for index in indices}
+        results = [expr_text(as_expr(index), names) for index in made]
+    except Exception as error:  # whatever a function of the caller may raise
+        said = " ".join(str(error).split())
+        raise ValueError(f"calling it raises {type(error).__name__}: {said}") from None
+    comma = "," if len(results) == 1 else ""
+    text = f"lambda {', '.join(names.values())}: ({', '.join(results)}{comma})"
+    parse(text)
+    return text
 
 
 DEEPEST = 100  # operators in operators; what is made of the map nests as deep again

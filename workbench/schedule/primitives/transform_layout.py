@@ -38,13 +38,13 @@ def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
 
 @primitive(group="memory", choices=_choices)
 def transform_layout(
-    func: PrimFunc, block: Block, buffer: list[str | int] | str, index_map: str
+    func: PrimFunc, block: Block, buffer: list[str | int] | str, index_map: maps.MapLike
 ) -> Edit:
     """Move the cell of `buffer` at some indices to where `index_map` says, everywhere it is used.
 
-    `buffer` is ("read", number), ("write", number) or a name; `index_map` a text such as
-    ``"lambda i, j: (i // 4, j, i % 4)"``, made of ``+ - * // %`` and whole numbers. It must give
-    every new cell to exactly one old one.
+    `buffer` is ("read", number), ("write", number) or a name; `index_map` a function such
+    as ``lambda i, j: (i // 4, j, i % 4)``, or its text, made of ``+ - * // %`` and whole numbers.
+    It must give every new cell to exactly one old one.
 
     >>> sch.transform_layout("B", ("write", 0), "lambda i, j: (j, i)")
     @T.prim_func
@@ -93,6 +93,7 @@ def transform_layout(
     for bare in bare_statements(scope):
         if target in bare.reads | bare.writes:
             raise refuse_bare(site, bare, target.name)
+    assert isinstance(index_map, str)  # a function arrives as its text
     mapping = _mapping(site, target, index_map)
     laid = Buffer(target.name, _shape(site, target, mapping), target.type, target.scope)
     known = {
