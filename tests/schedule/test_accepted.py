@@ -65,6 +65,7 @@ def said(sch: wb.Schedule) -> Iterator[tuple[Handle, Verdict]]:
 @pytest.mark.parametrize("start", STARTS, ids=range(len(STARTS)))
 def test_of_all_that_the_verbs_say_of_a_program(start: str):
     sch = wb.Schedule(script.parse(start))
+    sch.work_on(sch.mod.functions[0].name)
     hints = {option.hint for _, verdict in said(sch) for option in verdict.options}
     for call in {call for hint in hints for call in calls(hint)}:
         exec(call, {"sch": sch.fork()})

@@ -136,6 +136,7 @@ def test_a_block_called_1() -> None:
 def test_python_of_a_module_turns_to_each_function() -> None:
     sch = wb.Schedule(script.parse(programs.MODULE))
     outer, _ = sch.split(sch.get_loops(sch.get_block("D", "second"))[0], factors=[2, 2])
+    sch.work_on("first")
     sch.split(sch.get_loops("B")[0], factors=[2, 4])
     sch.unroll(outer)
     text = sch.trace.as_python()

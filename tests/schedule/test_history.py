@@ -263,3 +263,35 @@ def test_redo_goes_the_way_that_was_gone_last():
     sch.undo()
     sch.redo()
     assert sch.node is right
+
+
+def test_which_function_is_meant_is_to_be_said() -> None:
+    sch = wb.Schedule(script.parse(programs.MODULE))
+    assert sch.func_working_on is None and repr(sch).startswith("<Schedule of first at")
+    told = """\
+found: they are first, second; none is called main
+do:    say it: sch.work_on("first")"""
+    for ask, headline in (
+        (lambda: sch.func, "Can't work on a function: "),
+        (lambda: sch.get_block("B"), "Can't find `B`: "),
+        (lambda: sch.split("i", factors=[2, 4]), "Can't split `i`: "),
+        (lambda: sch.actions("i"), "Can't list actions at `i`: "),
+        (lambda: wb.build(sch), "Can't work on a function: "),
+    ):
+        with pytest.raises(wb.ScheduleError) as refused:
+            ask()
+        lines = str(refused.value).splitlines()
+        assert lines[0] == headline + "which of 2 functions is meant is not said."
+        assert "\n".join(lines[-2:]) == told
+    sch.work_on("second")
+    assert sch.func_working_on == "second" and sch.func.name == "second"
+    assert sch.get_block("D").name == "D"
+
+
+def test_what_writes_for_outside(sch: wb.Schedule) -> None:
+    sch.cache_write("C", 0, "local")
+    assert [block.name for block in sch.get_output_blocks("root")] == ["C_local"]
+    outer = sch.blockize(sch.get_loops("C")[-1])
+    assert sch.get_output_blocks(outer) == sch.get_child_blocks(outer)
+    with pytest.raises(wb.ScheduleError, match="main has no block of that name"):
+        sch.get_output_blocks("Q")

@@ -284,6 +284,32 @@ class Chooser:
         wish = self.rng.choice(((4, 1), (8, 0), (32, 1), (8, 4)))
         return Told("storage_align", (Named(name), 0, axis, *wish))
 
+    def transform_block_layout(self) -> Told:
+        at = self.block()
+        iterators = self.blocks[at.block].block.iter_vars
+        sizes = [getattr(it.dom.extent, "value", 4) for it in iterators]
+        return Told("transform_block_layout", (at,), (("index_map", self.index_map(sizes)),))
+
+    def index_map(self, sizes: list[int]) -> str:
+        """A map of indices with `sizes`: some are cut, turned round, swapped or joined."""
+        names = [f"i{k}" for k in range(len(sizes))]
+        parts: list[tuple[str, int]] = []
+        for name, size in zip(names, sizes, strict=True):
+            cuts = [n for n in (2, 3, 4, 5) if size % n == 0 and size > n]
+            wish = self.rng.random()
+            if cuts and wish < 0.4:
+                n = self.rng.choice(cuts)
+                parts += [(f"{name} // {n}", size // n), (f"{name} % {n}", n)]
+            else:
+                parts.append((f"{size - 1} - {name}" if wish > 0.9 else name, size))
+        if self.rng.random() < 0.5:
+            self.rng.shuffle(parts)
+        if len(parts) > 1 and self.rng.random() < 0.4:
+            k = self.rng.randrange(len(parts) - 1)
+            (a, m), (b, n) = parts[k : k + 2]
+            parts[k : k + 2] = [(f"({a}) * {n} + ({b})", m * n)]
+        return f"lambda {', '.join(names)}: ({''.join(f'{text}, ' for text, _ in parts)})"
+
     def set_scope(self) -> Told:
         return Told("set_scope", (self.block(), 0, self.rng.choice(SCOPES)))
 
@@ -329,6 +355,7 @@ DRAWS: dict[str, Callable[[Chooser], Told | None]] = {
         "decompose_reduction",
         "rfactor",
         "storage_align",
+        "transform_block_layout",
         "set_scope",
         "annotate",
         "unannotate",
@@ -348,6 +375,7 @@ OFTEN = {
     "decompose_padding": 6,
     "pad_einsum": 3,
     "storage_align": 2,
+    "transform_block_layout": 3,
     "transform_layout": 2,
 }
 

@@ -73,6 +73,17 @@ EXPLAINED: tuple[Explanation, ...] = (
     Explanation(
         "Copies that would overwrite", "cache_write", r"leave out cells|leave cells between"
     ),
+    Explanation("What loops are marked as stays", "transform_block_layout", r"would lose what"),
+    Explanation("Conditions by iterators", "decompose_padding", r"is no range of each iterator"),
+    Explanation(
+        "Proofs instead of forms",
+        "transform_block_layout",
+        "",
+        r"binding values|is_zero\(range->min|index map is n",
+    ),
+    Explanation(
+        "program: One turn of a sum", "transform_block_layout", r"^iterators of .*'reduce'"
+    ),
     Explanation("Alignment of the last axis", "storage_align", r"is the last, whose elements"),
     Explanation("Padding that would be summed", "pad_einsum", r"has no loop of its own"),
     Explanation("Padding that would be summed", "pad_einsum", r"more terms along \w+ would change"),

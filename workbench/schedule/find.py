@@ -22,6 +22,7 @@ class Finder:
     node: HistoryNode
     func: PrimFunc  # the one that names are looked up in
     task: str
+    told: bool = True  # whether that one is meant; where not, names are refused
 
     def loop(self, value: object) -> tuple[PrimFunc, For]:
         """The loop that `value` stands for, and the function that holds it."""
@@ -54,13 +55,26 @@ class Finder:
         """The loop or the block that `value` stands for; a block where a name is both."""
         if isinstance(value, LoopHandle):
             return self.loop(value)
-        if isinstance(value, str) and not any(
-            r.block.name == value for r in places(self.func).blocks.values()
+        if (
+            isinstance(value, str)
+            and self.told
+            and not any(r.block.name == value for r in places(self.func).blocks.values())
         ):
             return self.loop(value)
         return self.block(value)
 
+    def unclear(self, what: str) -> Refusal:
+        """The refusal to work on `what` while it is not said on which function."""
+        names = [func.name for func in self.node.mod.functions]
+        return Refusal(
+            f"Can't {self.task} {what}: which of {len(names)} functions is meant is not said",
+            detail=f"they are {', '.join(names)}; none is called main",
+            hint=f"say it: sch.work_on({string(names[0])})",
+        )
+
     def _named_loop(self, name: str) -> For:
+        if not self.told:
+            raise self.unclear(f"`{name}`")
         known = places(self.func)
         block, _, last = name.rpartition(".")
         found = [loop for loop in known.loops.values() if loop.loop_var.name == last]
@@ -82,6 +96,8 @@ class Finder:
         raise self._no_such(name, "loop", names, [*known.loops.values()], "get_loops()")
 
     def _named_block(self, name: str) -> Block:
+        if not self.told:
+            raise self.unclear(f"`{name}`")
         blocks = [realize.block for realize in places(self.func).blocks.values()]
         found = [block for block in blocks if block.name == name]
         if len(found) == 1:

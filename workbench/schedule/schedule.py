@@ -79,7 +79,8 @@ class Schedule:
         names = [func.name for func in mod.functions]
         self.history = History(mod, "main" if "main" in names else names[0])
         self._node = self.history.root
-        self._func_name = self._node.func_name
+        told = "main" in names or len(names) == 1
+        self._func_name = self._node.func_name if told else None
         self._forward: dict[HistoryNode, HistoryNode] = {}  # where redo goes
 
     # --- the program -----------------------------------------------------------------------------
@@ -96,8 +97,27 @@ class Schedule:
 
     @property
     def func(self) -> PrimFunc:
-        """The function that is worked on: "main" where there is one; see `work_on`."""
+        """The function that is worked on: "main", the only one, or that of `work_on`.
+
+        Raises ScheduleError where there are several, none of them "main", and `work_on` named none.
+        """
+        if self._func_name is None:
+            raise as_error(self._finder("work").unclear("on a function"), self._shown, "")
         return self.mod[self._func_name]
+
+    @property
+    def func_working_on(self) -> str | None:
+        """The name of the function that names are looked up in; None where that is not said."""
+        return self._func_name
+
+    @property
+    def _shown(self) -> PrimFunc:
+        """The function that is worked on, or, where that is not said, the node's own."""
+        return self.mod[self._func_name or self._node.func_name]
+
+    def _finder(self, task: str, func: PrimFunc | None = None) -> Finder:
+        told = self._func_name is not None or func is not None
+        return Finder(self._node, func or self._shown, task, told)
 
     def work_on(self, func_name: str) -> None:
         """Look names up in the function `func_name` from now on."""
@@ -147,7 +167,7 @@ class Schedule:
         """
         from workbench import draw
 
-        then = None if before is None else self.history.find(before).mod[self._func_name]
+        then = None if before is None else self.history.find(before).mod[self.func.name]
         try:
             drawn = draw.picture_of(
                 self.func, picture, buffer=buffer, select=select, level=level, before=then
@@ -290,8 +310,7 @@ class Schedule:
         prim = primitive.REGISTRY.get(verb)
         if prim is None:
             raise _unknown(str(verb))
-        finder = Finder(self._node, self.func, verb)
-        func = self.func
+        finder, func = self._finder(verb), self._shown
         try:
             call = bind(prim, finder, args, kwargs)
             func = call.func
@@ -359,7 +378,7 @@ class Schedule:
 
     def get_block(self, name: str, func_name: str | None = None) -> BlockHandle:
         """The block called `name`."""
-        func = self.func if func_name is None else self._function(func_name, "get_block")
+        func = None if func_name is None else self._function(func_name, "get_block")
         _, block = self._ask("get_block", "find", Finder.block, name, func)
         return BlockHandle(self.history, block.id)
 
@@ -394,6 +413,18 @@ class Schedule:
         func, node = self._ask("get_consumers", "get the consumers of", Finder.block, block)
         return self._blocks(Site(func, node, "").consumers)
 
+    def get_output_blocks(self, scope_block: BlockHandle | str) -> list[BlockHandle]:
+        """The blocks directly in `scope_block`, such as "root", that write for what is outside it.
+
+        Those that write a buffer which does not live in it, in program order.
+        """
+        func, node = self._ask("get_output_blocks", "get the outputs of", Finder.block, scope_block)
+        realizes = places(func).blocks_under(Site(func, node, "").stmt)
+        own = node.alloc_buffers
+        return self._blocks(
+            r for r in realizes if any(region.buffer not in own for region in r.block.writes)
+        )
+
     def _blocks(self, realizes: Iterable[BlockRealize]) -> list[BlockHandle]:
         return [BlockHandle(self.history, realize.block.id) for realize in realizes]
 
@@ -406,7 +437,7 @@ class Schedule:
         func: PrimFunc | None = None,
     ) -> tuple[PrimFunc, Any]:
         """What `find` finds for `value`, in `func` for a name; refused as ScheduleError."""
-        finder = Finder(self._node, func or self.func, task)
+        finder = self._finder(task, func)
         try:
             return find(finder, value)
         except Refusal as refusal:
@@ -414,7 +445,7 @@ class Schedule:
             raise as_error(refusal, finder.func, asked) from None
 
     def __repr__(self) -> str:
-        return f"<Schedule of {self.func.name} at node {self._node.id}: {self._node.label}>"
+        return f"<Schedule of {self._shown.name} at node {self._node.id}: {self._node.label}>"
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         """What is not there; the primitives are, as methods that `_add_methods` makes."""

@@ -69,6 +69,14 @@ class Jobs(Protocol):
         """Let the job that is under way end soon, without a result."""
 
 
+def _cursor(schedule: Schedule) -> Schedule:
+    """A cursor of the lab's own, which works on the function that is shown."""
+    cursor = schedule.fork()
+    if cursor.func_working_on is None:
+        cursor.work_on(cursor.node.func_name)
+    return cursor
+
+
 class Session:
     """A view of a schedule's history with a cursor of its own.
 
@@ -97,7 +105,7 @@ class Session:
         check_height(height)
         check_costs(costs)
         program, machine = split_panes(panes)
-        self.cursor, self.history = schedule.fork(), schedule.history
+        self.cursor, self.history = _cursor(schedule), schedule.history
         asked = along(question, self.history)
         if arguments is None and self.history.kept_in is not None:
             arguments = {}  # an exercise gives nothing away
@@ -109,7 +117,7 @@ class Session:
         self._put(
             setup={
                 "own": token_hex(8),  # names the page without a script
-                "title": f"Lab: {schedule.func.name}",
+                "title": f"Lab: {self.cursor.func.name}",
                 "panes": {"program": program, "machine": machine},
                 "labels": LABELS,
                 "question": question_data(question),

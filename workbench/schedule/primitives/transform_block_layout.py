@@ -1,0 +1,223 @@
+"""transform_block_layout: let a block run by other iterators, each under a loop of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+from workbench import arith
+from workbench.access.counters import one_to_one, variables
+from workbench.ir import TRUE, Block, Expr, For, PrimFunc, Var, const, free_vars, substitute
+from workbench.schedule import index_map as maps
+from workbench.schedule.domains import domain
+from workbench.schedule.inlining import inverse, tidied
+from workbench.schedule.nest import iter_var, nest_over, perfect_nest
+from workbench.schedule.order import refuse_unless_any_order
+from workbench.schedule.primitive import Edit, Key, primitive
+from workbench.schedule.site import Site, named
+
+
+def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
+    names = [f"i{n}" for n in range(len(block.iter_vars))]
+    if len(names) > 1:
+        yield {"index_map": f"lambda {', '.join(names)}: ({', '.join(reversed(names))})"}
+    for k, it in enumerate(block.iter_vars):
+        count = domain(block)[it.var][1] + 1
+        if count % 4 == 0 and count > 4:
+            cut = [*names[:k], f"{names[k]} // 4", f"{names[k]} % 4", *names[k + 1 :]]
+            yield {"index_map": f"lambda {', '.join(names)}: ({', '.join(cut)})"}
+
+
+@primitive(group="blocks", choices=_choices)
+def transform_block_layout(func: PrimFunc, block: Block, index_map: maps.MapLike) -> Edit:
+    """Let a block run by the iterators that `index_map` makes of its own, each under a new loop.
+
+    `index_map` is a function such as ``lambda i, j: (i // 4, j, i % 4)``, or its text, made of
+    ``+ - * // %`` and whole numbers. It must give each new iteration to exactly one old one, and
+    not mix spatial and reduce iterators. Each iterator has to be bound to a loop of its own.
+
+    >>> sch.transform_block_layout("C", "lambda i, k: (i, k // 3, k % 3)")
+    @T.prim_func
+    def main(A: T.Buffer((4, 6), "float32"), C: T.Buffer((4,), "float32")):
+        # with T.block("root"):
+        for i, k in T.grid(4, 6):
+            with T.block("C"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                T.reads(A[vi, vk])
+                T.writes(C[vi])
+                with T.init():
+                    C[vi] = T.float32(0)
+                C[vi] = C[vi] + A[vi, vk]
+    ---
+    @T.prim_func
+    def main(A: T.Buffer((4, 6), "float32"), C: T.Buffer((4,), "float32")):
+        # with T.block("root"):
+        for ax0, ax1, ax2 in T.grid(4, 2, 3):
+            with T.block("C"):
+                v0, v1, v2 = T.axis.remap("SRR", [ax0, ax1, ax2])
+                T.reads(A[v0, v1 * 3 + v2])
+                T.writes(C[v0])
+                with T.init():
+                    C[v0] = T.float32(0)
+                C[v0] = C[v0] + A[v0, v1 * 3 + v2]
+    """
+    site = Site(func, block, f"transform_block_layout `{block.name}`")
+    assert isinstance(index_map, str)  # a function arrives as its text
+    loops = _loops(site)
+    old = [it.var for it in block.iter_vars]
+    new = _mapped(site, index_map)
+    kinds = [_kind(site, index) for index in new]
+    sizes = _sizes(site, new)
+    fresh = [Var(f"v{k}", index.dtype) for k, index in enumerate(new)]
+    known = {v: (0, size - 1) for v, size in zip(fresh, sizes, strict=True)}
+    solved = inverse(tuple(new), tuple(fresh), domain(block), known)
+    if solved is None or solved[1]:
+        raise site.refuse(
+            "which iteration is which after the map is not seen",
+            hint="let the map divide, join and swap iterators: lambda i, j: (i // 4, j, i % 4)",
+        )
+    if not _keeps_order(site, loops, new, sizes):
+        refuse_unless_any_order(Site(func, loops[0], site.task), loops, [])
+    iterators = [iter_var(v, n, kind) for v, n, kind in zip(fresh, sizes, kinds, strict=True)]
+    # an iterator that runs once stays an index, for what goes by indices later
+    kept = {v: mine for v, mine in zip(new, fresh, strict=True) if isinstance(v, Var)}
+    body = substitute(replace(block, iter_vars=()), {v: kept.get(v, solved[0][v]) for v in old})
+    many = {v: ends for v, ends in known.items() if v not in kept.values()}
+    made = replace(tidied(body, many), iter_vars=tuple(iterators))
+    stmt = nest_over(made, "ax")
+    became = _became(site, new, perfect_nest(stmt) if isinstance(stmt, For) else [])
+    return Edit(site.places.replace(loops[0], stmt), None, became)
+
+
+def _loops(site: Site[Block]) -> list[For]:
+    """The loops of the block's iterators, outermost first: plain ones around the block alone."""
+    site.check_held()
+    realize, block = site.realize, site.node
+    count = len(block.iter_vars)
+    loops = site.loops[len(site.loops) - count :]
+    own = {loop.loop_var: loop for loop in loops}
+    values = [value for value in realize.iter_values if value in own]
+    if not count:
+        raise site.refuse("it has no iterators", hint="choose a block that runs in loops")
+    if not count == len(values) == len({*values}) or realize.predicate is not TRUE:
+        raise site.refuse(
+            "its iterators are not each bound to a loop of their own",
+            hint="take this step before its loops are split, fused, or shared with other blocks",
+        )
+    if perfect_nest(loops[0]) != loops or loops[-1].body is not realize:
+        raise site.refuse(
+            "more than the block is in its loops",
+            loops[0],
+            hint="take this step before other blocks are moved there",
+        )
+    for value, it in zip(values, block.iter_vars, strict=True):
+        assert isinstance(value, Var)
+        loop = own[value]
+        if value in free_vars(block):
+            raise site.refuse(
+                f"it uses `{value.name}` itself",
+                block,
+                loop,
+                hint="give the block an iterator (T.axis.spatial) that is bound to it",
+            )
+        if not (arith.equal(loop.min, it.dom.min) and arith.equal(loop.extent, it.dom.extent)):
+            raise site.refuse(
+                f"`{value.name}` does not run over all of {it.var.name}",
+                loop,
+                hint="let the loop begin and end with the domain of the iterator",
+            )
+    kept = [loop for loop in loops if loop.kind != "serial" or loop.annotations]
+    if kept:
+        raise site.refuse(
+            f"{named(kept)} would lose what {'they are' if len(kept) > 1 else 'it is'} marked as",
+            *kept,
+            hint="take this step before bind, vectorize, unroll, parallel and annotate",
+        )
+    return loops
+
+
+def _mapped(site: Site[Block], text: str) -> tuple[Expr, ...]:
+    """The new iterators as `text` makes them of the old ones."""
+    block = site.node
+    try:
+        found = maps.parse(text)
+        if len(found.names) != len(block.iter_vars):
+            raise ValueError(f"`{block.name}` has {len(block.iter_vars)} iterators")
+    except ValueError as error:
+        raise site.refuse(
+            "index_map is no map of its iterators",
+            detail=str(error),
+            hint="write it like this: lambda i, j: (i // 4, j, i % 4)",
+        ) from None
+    return found([it.var for it in block.iter_vars])
+
+
+def _kind(site: Site[Block], index: Expr) -> str:
+    """The kind of the iterator `index`, and of all of the old ones in it that vary."""
+    used = [it for it in site.node.iter_vars if it.var in variables(index)]
+    ends = domain(site.node)
+    used = [it for it in used if ends[it.var][0] < ends[it.var][1]] or used[:1]
+    kinds = {it.kind for it in used}
+    if len(kinds) > 1:
+        names = ", ".join(f"{it.var.name} ({it.kind})" for it in used)
+        raise site.refuse(
+            f"the map makes one iterator of {names}",
+            hint="join iterators of one kind only: what is summed over tells no cells",
+        )
+    return kinds.pop() if kinds else "spatial"
+
+
+def _sizes(site: Site[Block], new: Sequence[Expr]) -> list[int]:
+    """How far each new iterator counts, refused unless each new iteration is one old one."""
+    ends = domain(site.node)
+    found = [arith.bounds(index, ends) for index in new]
+    old = [high - low + 1 for low, high in ends.values()]
+    if all(e is not None and e[0] == 0 for e in found):
+        sizes = [e[1] + 1 for e in found if e is not None]
+        if prod(sizes) == prod(old) and one_to_one(new, ends, ends):
+            return sizes
+    raise site.refuse(
+        "the map leaves gaps or puts two iterations in one",
+        hint=f"every new iterator counts from 0, and factors divide {', '.join(map(str, old))}",
+    )
+
+
+def _keeps_order(
+    site: Site[Block], loops: Sequence[For], new: Sequence[Expr], sizes: Sequence[int]
+) -> bool:
+    """Whether the new loops are proved to take the old iterations in the old order."""
+    if prod(sizes) >= 2**31:  # their count would not fit the type of the iterators
+        return False
+    block = site.node
+    own = {
+        value: it.var for value, it in zip(site.realize.iter_values, block.iter_vars, strict=True)
+    }
+    ends = domain(block)
+    olds = [own[loop.loop_var] for loop in loops]
+    before = _flat([v - ends[v][0] for v in olds], [ends[v][1] - ends[v][0] + 1 for v in olds])
+    return arith.equal(before, _flat(new, sizes), ends)
+
+
+def _flat(indices: Sequence[Expr], sizes: Sequence[int]) -> Expr:
+    """The number of the iteration `indices`, the last of which counts fastest."""
+    total: Expr = const(0, "int32")
+    for index, size in zip(indices, sizes, strict=True):
+        total = total * size + index
+    return total
+
+
+def _became(
+    site: Site[Block], new: Sequence[Expr], made: Sequence[For]
+) -> dict[Key, tuple[Key, ...]]:
+    """Which of the loops `made` each old one became: those of iterators made of its own."""
+    return {
+        value: tuple(
+            loop.loop_var
+            for index, loop in zip(new, made, strict=True)
+            if it.var in variables(index)
+        )
+        for value, it in zip(site.realize.iter_values, site.node.iter_vars, strict=True)
+        if isinstance(value, Var)
+    }
