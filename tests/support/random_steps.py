@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from tests.support.told import Loop, Named, Told
 from workbench.diag import Refusal
-from workbench.ir import Block, BlockRealize, BufferStore, Call, For, PrimFunc
+from workbench.ir import Block, BlockRealize, BufferStore, Call, For, PrimFunc, Var, walk
 from workbench.schedule.primitive import REGISTRY, discover
 
 SCOPES = ("global", "shared", "local")
@@ -286,15 +286,39 @@ class Chooser:
 
     def transform_block_layout(self) -> Told:
         at = self.block()
+        return Told("transform_block_layout", (at,), (("index_map", self._iterator_map(at)),))
+
+    def reindex_cache_read(self) -> Told:
+        return self._reindex_cache("read")
+
+    def reindex_cache_write(self) -> Told:
+        return self._reindex_cache("write")
+
+    def _reindex_cache(self, way: str) -> Told:
+        at, rng = self.block(), self.rng
+        block = self.blocks[at.block].block
+        regions = block.reads if way == "read" else block.writes
+        index = rng.randrange(max(len(regions), 1))
+        used: set[Any] = set()
+        if regions and rng.random() < 0.9:
+            touched = regions[index].region
+            used = {v for axis in touched for v in walk(axis.min) if isinstance(v, Var)}
+        text = self._iterator_map(at, used)
+        return Told(f"reindex_cache_{way}", (at, index, rng.choice(SCOPES)), (("index_map", text),))
+
+    def _iterator_map(self, at: Named, used: Collection[Any] = ()) -> str:
+        """A map of the iterators of a block, of those `used` where there are any."""
         iterators = self.blocks[at.block].block.iter_vars
         sizes = [getattr(it.dom.extent, "value", 4) for it in iterators]
-        return Told("transform_block_layout", (at,), (("index_map", self.index_map(sizes)),))
+        return self.index_map(sizes, [not used or it.var in used for it in iterators])
 
-    def index_map(self, sizes: list[int]) -> str:
-        """A map of indices with `sizes`: some are cut, turned round, swapped or joined."""
+    def index_map(self, sizes: list[int], told: list[bool]) -> str:
+        """A map of indices with `sizes`: those `told` are cut, turned round, swapped or joined."""
         names = [f"i{k}" for k in range(len(sizes))]
         parts: list[tuple[str, int]] = []
-        for name, size in zip(names, sizes, strict=True):
+        for name, size, is_told in zip(names, sizes, told, strict=True):
+            if not is_told:
+                continue
             cuts = [n for n in (2, 3, 4, 5) if size % n == 0 and size > n]
             wish = self.rng.random()
             if cuts and wish < 0.4:
@@ -356,6 +380,8 @@ DRAWS: dict[str, Callable[[Chooser], Told | None]] = {
         "rfactor",
         "storage_align",
         "transform_block_layout",
+        "reindex_cache_read",
+        "reindex_cache_write",
         "set_scope",
         "annotate",
         "unannotate",
@@ -376,6 +402,8 @@ OFTEN = {
     "pad_einsum": 3,
     "storage_align": 2,
     "transform_block_layout": 3,
+    "reindex_cache_read": 2,
+    "reindex_cache_write": 2,
     "transform_layout": 2,
 }
 

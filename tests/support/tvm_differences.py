@@ -73,6 +73,19 @@ EXPLAINED: tuple[Explanation, ...] = (
     Explanation(
         "Copies that would overwrite", "cache_write", r"leave out cells|leave cells between"
     ),
+    *(
+        known
+        for verb in ("reindex_cache_read", "reindex_cache_write")
+        for known in (
+            Explanation("Copies beside their block", verb, r"shares its loops and uses"),
+            Explanation(
+                "program: Copies beside their block",
+                verb,
+                r"^(loop: |values of |block: |kind of statement: |where |T.where |bindings )",
+            ),
+            Explanation("Proofs instead of forms", verb, "", r"is_zero\(range->min|itervars app"),
+        )
+    ),
     Explanation("What loops are marked as stays", "transform_block_layout", r"would lose what"),
     Explanation("Conditions by iterators", "decompose_padding", r"is no range of each iterator"),
     Explanation(

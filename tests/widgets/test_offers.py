@@ -239,7 +239,8 @@ def test_arguments_that_there_are_not_are_refused(arguments: Any, text: str):
 
 def test_verbs_that_are_told_a_buffer_are_known_by_the_argument():
     assert [verb for verb in REGISTRY if buffer_param(verb)] == [
-        *("cache_read", "cache_write", "reindex", "set_scope", "storage_align", "transform_layout")
+        *("cache_read", "cache_write", "reindex", "reindex_cache_read", "reindex_cache_write"),
+        *("set_scope", "storage_align", "transform_layout"),
     ]
 
 

@@ -19,8 +19,6 @@ LEFT_OUT = {
     "get": "handles name their own loop or block: handle.name",
     "get_sref": _HISTORY,
     "read_at": _COPY,
-    "reindex_cache_read": "use reindex, then cache_read",
-    "reindex_cache_write": "use reindex, then cache_write",
     "remove_rv": _HISTORY,
     "rolling_buffer": "move the producer with compute_at, which keeps what one iteration needs",
     "sample_categorical": _TUNING,

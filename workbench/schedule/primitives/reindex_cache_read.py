@@ -1,0 +1,76 @@
+"""reindex_cache_read: let a block read a buffer through a copy, in a layout of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from workbench.ir import Block, PrimFunc
+from workbench.schedule import index_map as maps
+from workbench.schedule.caching import check_scope, nth_buffer, scope_choices
+from workbench.schedule.primitive import Edit, primitive
+from workbench.schedule.reindexing import mapped, reindexed
+from workbench.schedule.site import Site
+
+
+def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
+    names = [f"i{n}" for n in range(len(block.iter_vars))]
+    text = f"lambda {', '.join(names)}: ({', '.join(reversed(names))},)"
+    for choice in scope_choices("read_buffer_index", block.reads):
+        yield {**choice, "index_map": text}
+
+
+@primitive(group="memory", choices=_choices)
+def reindex_cache_read(
+    func: PrimFunc,
+    block: Block,
+    read_buffer_index: int | str,
+    storage_scope: str,
+    index_map: maps.MapLike,
+) -> Edit:
+    """Let `block` read a buffer through a copy in `storage_scope`, with the indices of `index_map`.
+
+    The buffer is told by its number among those that the block reads, or by its name. `index_map`
+    is a function of the block's iterators such as ``lambda i, k: (k, i)``, or its text; it gives
+    each of them that says what is read a cell of its own. Other blocks go on reading the buffer.
+    Returns the new block, ahead of the block's loops.
+
+    >>> sch.reindex_cache_read("C", 0, "shared", "lambda i, k: (k, i)")
+    @T.prim_func
+    def main(A: T.Buffer((8, 6), "float32"), C: T.Buffer((8,), "float32")):
+        # with T.block("root"):
+        for i, k in T.grid(8, 6):
+            with T.block("C"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                T.reads(A[vi, vk])
+                T.writes(C[vi])
+                with T.init():
+                    C[vi] = T.float32(0)
+                C[vi] = C[vi] + A[vi, vk]
+    ---
+    @T.prim_func
+    def main(A: T.Buffer((8, 6), "float32"), C: T.Buffer((8,), "float32")):
+        # with T.block("root"):
+        A_shared = T.alloc_buffer((6, 8), scope="shared")
+        for i, k in T.grid(8, 6):
+            with T.block("A_shared"):
+                vi, vk = T.axis.remap("SS", [i, k])
+                T.reads(A[vi, vk])
+                T.writes(A_shared[vk, vi])
+                A_shared[vk, vi] = A[vi, vk]
+        for i, k in T.grid(8, 6):
+            with T.block("C"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                T.reads(A_shared[vk, vi])
+                T.writes(C[vi])
+                with T.init():
+                    C[vi] = T.float32(0)
+                C[vi] = C[vi] + A_shared[vk, vi]
+    """
+    site = Site(func, block, f"reindex_cache_read of `{block.name}`")
+    check_scope(site, storage_scope)
+    target = nth_buffer(site, read_buffer_index, "reads")
+    site = replace(site, task=f"reindex_cache_read {target.name} of `{block.name}`")
+    made = mapped(site, target, index_map, storage_scope)
+    return reindexed(site, target, True, made)
