@@ -206,3 +206,46 @@ def test_a_function_is_kept_as_the_text_that_it_is():
 def test_what_a_function_is_as_text(function: Callable[..., object], text: str):
     found = index_map.traced(function)
     assert found == text
+
+
+def test_cells_left_over_are_filled_by_the_writer():
+    text = after(
+        TWO_D,
+        lambda sch: sch.transform_layout(
+            "C", ("read", 0), lambda i, j: (i // 5, j, i % 5), pad_value=-1
+        ),
+    )
+    assert (
+        text
+        == """\
+B = T.alloc_buffer((3, 10, 5))
+for axis0, j, axis2 in T.grid(3, 10, 5):
+    with T.block("B"):
+        v_axis0, v_j, v_axis2 = T.axis.remap("SSS", [axis0, j, axis2])
+        T.reads(A[v_axis0 * 5 + v_axis2, v_j])
+        T.writes(B[v_axis0, v_j, v_axis2])
+        B[v_axis0, v_j, v_axis2] = T.if_then_else(v_axis0 * 5 + v_axis2 < 12, \
+A[v_axis0 * 5 + v_axis2, v_j] * T.float32(2), T.float32(-1))
+for i, j in T.grid(12, 10):
+    with T.block("C"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        T.reads(B[vi // 5, vj, vi % 5])
+        T.writes(C[vi, vj])
+        C[vi, vj] = B[vi // 5, vj, vi % 5] + T.float32(1)"""
+    )
+
+
+def test_a_layout_without_gaps_needs_no_filling():
+    with_value = after(TWO_D, lambda sch: sch.transform_layout("B", "B", "lambda i, j: (j, i)", 0))
+    without = after(TWO_D, lambda sch: sch.transform_layout("B", "B", "lambda i, j: (j, i)"))
+    assert with_value == without
+
+
+def test_old_loops_of_a_filled_layout_lead_to_the_new_ones():
+    sch = wb.Schedule(script.parse(TWO_D))
+    i, _ = sch.get_loops("B")
+    sch.transform_layout("B", "B", lambda i, j: (i // 5, j, i % 5), pad_value=0.5)
+    with pytest.raises(wb.ScheduleError, match="axis0, axis2"):
+        sch.split(i, factors=[2, None])
+    again = wb.Schedule.replay(script.parse(TWO_D), sch.trace)
+    assert script.show(again.func) == script.show(sch.func)

@@ -284,6 +284,22 @@ class Chooser:
         wish = self.rng.choice(((4, 1), (8, 0), (32, 1), (8, 4)))
         return Told("storage_align", (Named(name), 0, axis, *wish))
 
+    def transform_layout(self) -> Told | None:
+        """A layout that swaps indices, or one that leaves cells over and fills them."""
+        if self.rng.random() < 0.5:
+            return self.declared("transform_layout")
+        at = self.block()
+        writes = self.blocks[at.block].block.writes
+        shape = writes[0].buffer.shape if writes else (8,)
+        names = [f"i{k}" for k in range(len(shape))]
+        k, by = self.rng.randrange(len(shape)), self.rng.choice((2, 3, 4, 5))
+        cut = self.rng.choice(
+            ([f"{names[k]} // {by}", f"{names[k]} % {by}"], [f"{names[k]} * {by}"])
+        )
+        text = f"lambda {', '.join(names)}: ({', '.join([*names[:k], *cut, *names[k + 1 :]])},)"
+        kwargs = (("buffer", ["write", 0]), ("index_map", text), ("pad_value", 0))
+        return Told("transform_layout", (at,), kwargs)
+
     def transform_block_layout(self) -> Told:
         at = self.block()
         return Told("transform_block_layout", (at,), (("index_map", self._iterator_map(at)),))
@@ -379,6 +395,7 @@ DRAWS: dict[str, Callable[[Chooser], Told | None]] = {
         "decompose_reduction",
         "rfactor",
         "storage_align",
+        "transform_layout",
         "transform_block_layout",
         "reindex_cache_read",
         "reindex_cache_write",

@@ -81,10 +81,27 @@ EXPLAINED: tuple[Explanation, ...] = (
             Explanation(
                 "program: Copies beside their block",
                 verb,
-                r"^(loop: |values of |block: |kind of statement: |where |T.where |bindings )",
+                r"^(loop: |iterators of |values of |block: |kind of |where |T.where |bindings )",
             ),
-            Explanation("Proofs instead of forms", verb, "", r"is_zero\(range->min|itervars app"),
+            Explanation(
+                "Proofs instead of forms",
+                verb,
+                "",
+                r"is_zero\(range->min|itervars app|written by single",
+            ),
         )
+    ),
+    Explanation(
+        "Gaps are filled by plain writers",
+        "transform_layout",
+        r"fill the gaps|does not run over all of|are not each bound|more than the block is in",
+    ),
+    Explanation("Gaps are filled by plain writers", "transform_layout", "", r"CanProveEqual"),
+    Explanation("Numbers take the type of the buffer", "transform_layout", "", r"Type mismatch"),
+    Explanation(
+        "program: Layouts hold what there is",
+        "transform_layout",
+        r"^buffers of \w+: |^number of statements: |^values of ",
     ),
     Explanation("What loops are marked as stays", "transform_block_layout", r"would lose what"),
     Explanation("Conditions by iterators", "decompose_padding", r"is no range of each iterator"),

@@ -9,14 +9,15 @@ from typing import Any
 
 from workbench import arith
 from workbench.access.counters import one_to_one, variables
-from workbench.ir import TRUE, Block, Expr, For, PrimFunc, Var, const, free_vars, substitute
+from workbench.ir import Block, Expr, For, PrimFunc, Var, const, substitute
 from workbench.schedule import index_map as maps
 from workbench.schedule.domains import domain
 from workbench.schedule.inlining import inverse, tidied
 from workbench.schedule.nest import iter_var, nest_over, perfect_nest
 from workbench.schedule.order import refuse_unless_any_order
+from workbench.schedule.own_loops import own_loops
 from workbench.schedule.primitive import Edit, Key, primitive
-from workbench.schedule.site import Site, named
+from workbench.schedule.site import Site
 
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
@@ -65,7 +66,7 @@ def transform_block_layout(func: PrimFunc, block: Block, index_map: maps.MapLike
     """
     site = Site(func, block, f"transform_block_layout `{block.name}`")
     assert isinstance(index_map, str)  # a function arrives as its text
-    loops = _loops(site)
+    loops = own_loops(site)
     old = [it.var for it in block.iter_vars]
     new = _mapped(site, index_map)
     kinds = [_kind(site, index) for index in new]
@@ -89,53 +90,6 @@ def transform_block_layout(func: PrimFunc, block: Block, index_map: maps.MapLike
     stmt = nest_over(made, "ax")
     became = _became(site, new, perfect_nest(stmt) if isinstance(stmt, For) else [])
     return Edit(site.places.replace(loops[0], stmt), None, became)
-
-
-def _loops(site: Site[Block]) -> list[For]:
-    """The loops of the block's iterators, outermost first: plain ones around the block alone."""
-    site.check_held()
-    realize, block = site.realize, site.node
-    count = len(block.iter_vars)
-    loops = site.loops[len(site.loops) - count :]
-    own = {loop.loop_var: loop for loop in loops}
-    values = [value for value in realize.iter_values if value in own]
-    if not count:
-        raise site.refuse("it has no iterators", hint="choose a block that runs in loops")
-    if not count == len(values) == len({*values}) or realize.predicate is not TRUE:
-        raise site.refuse(
-            "its iterators are not each bound to a loop of their own",
-            hint="take this step before its loops are split, fused, or shared with other blocks",
-        )
-    if perfect_nest(loops[0]) != loops or loops[-1].body is not realize:
-        raise site.refuse(
-            "more than the block is in its loops",
-            loops[0],
-            hint="take this step before other blocks are moved there",
-        )
-    for value, it in zip(values, block.iter_vars, strict=True):
-        assert isinstance(value, Var)
-        loop = own[value]
-        if value in free_vars(block):
-            raise site.refuse(
-                f"it uses `{value.name}` itself",
-                block,
-                loop,
-                hint="give the block an iterator (T.axis.spatial) that is bound to it",
-            )
-        if not (arith.equal(loop.min, it.dom.min) and arith.equal(loop.extent, it.dom.extent)):
-            raise site.refuse(
-                f"`{value.name}` does not run over all of {it.var.name}",
-                loop,
-                hint="let the loop begin and end with the domain of the iterator",
-            )
-    kept = [loop for loop in loops if loop.kind != "serial" or loop.annotations]
-    if kept:
-        raise site.refuse(
-            f"{named(kept)} would lose what {'they are' if len(kept) > 1 else 'it is'} marked as",
-            *kept,
-            hint="take this step before bind, vectorize, unroll, parallel and annotate",
-        )
-    return loops
 
 
 def _mapped(site: Site[Block], text: str) -> tuple[Expr, ...]:

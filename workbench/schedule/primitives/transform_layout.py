@@ -20,9 +20,11 @@ from workbench.ir import (
     Var,
     walk,
 )
+from workbench.ir.places import places
 from workbench.schedule import index_map as maps
 from workbench.schedule.caching import named_buffer
 from workbench.schedule.domains import domain
+from workbench.schedule.gaps import padded, sole_writer
 from workbench.schedule.inlining import inlined
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.scope import bare_statements, reallocate, refuse_bare
@@ -38,13 +40,18 @@ def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
 
 @primitive(group="memory", choices=_choices)
 def transform_layout(
-    func: PrimFunc, block: Block, buffer: list[str | int] | str, index_map: maps.MapLike
+    func: PrimFunc,
+    block: Block,
+    buffer: list[str | int] | str,
+    index_map: maps.MapLike,
+    pad_value: int | float | None = None,
 ) -> Edit:
     """Move the cell of `buffer` at some indices to where `index_map` says, everywhere it is used.
 
     `buffer` is ("read", number), ("write", number) or a name; `index_map` a function such
     as ``lambda i, j: (i // 4, j, i % 4)``, or its text, made of ``+ - * // %`` and whole numbers.
-    It must give every new cell to exactly one old one.
+    It must give every new cell to exactly one old one. With `pad_value` it may leave cells over,
+    which the block that writes the buffer then fills with that number.
 
     >>> sch.transform_layout("B", ("write", 0), "lambda i, j: (j, i)")
     @T.prim_func
@@ -95,7 +102,8 @@ def transform_layout(
             raise refuse_bare(site, bare, target.name)
     assert isinstance(index_map, str)  # a function arrives as its text
     mapping = _mapping(site, target, index_map)
-    laid = Buffer(target.name, _shape(site, target, mapping), target.type, target.scope)
+    shape = _shape(site, target, mapping, gaps=pad_value is not None)
+    laid = Buffer(target.name, shape, target.type, target.scope)
     known = {
         v: ends
         for node in walk(func.root.body)
@@ -105,7 +113,13 @@ def transform_layout(
     change = _Change(laid, mapping, known)
     changed = {r: inlined(r, target, change) for r in site.places.blocks_under(scope)}
     buffers = [laid if b is target else b for b in scope.block.alloc_buffers]
-    return Edit(reallocate(site.places.replace_each(changed), scope, buffers))
+    plain = reallocate(site.places.replace_each(changed), scope, buffers)
+    if pad_value is None or prod(shape) == prod(target.shape):
+        return Edit(plain)
+    writer = sole_writer(site, scope, target)
+    nest, became = padded(writer, target, laid, mapping, pad_value)
+    stmt = writer.after(plain, writer.node.id).loops[-len(target.shape)]  # the first of its own
+    return Edit(places(plain).replace(stmt, nest), None, became)
 
 
 def _mapping(site: Site[Block], target: Buffer, text: str) -> maps.IndexMap:
@@ -123,18 +137,25 @@ def _mapping(site: Site[Block], target: Buffer, text: str) -> maps.IndexMap:
     return found
 
 
-def _shape(site: Site[Block], target: Buffer, mapping: maps.IndexMap) -> tuple[int, ...]:
-    """The shape of the buffer in its new layout, refused unless each cell has one place."""
+def _shape(
+    site: Site[Block], target: Buffer, mapping: maps.IndexMap, gaps: bool
+) -> tuple[int, ...]:
+    """The shape of the buffer in its new layout, refused unless each cell has one place.
+
+    And unless each place has a cell, where there may be no `gaps`.
+    """
     old = [Var(name) for name in mapping.names]
     ends = {v: (0, size - 1) for v, size in zip(old, target.shape, strict=True)}
     new = mapping(old)
     found = [arith.bounds(index, ends) for index in new]
     if all(e is not None and e[0] == 0 for e in found):
         shape = tuple(e[1] + 1 for e in found if e is not None)
-        if prod(shape) == prod(target.shape) and one_to_one(new, ends, ends):
+        if (gaps or prod(shape) == prod(target.shape)) and one_to_one(new, ends, ends):
             return shape
     raise site.refuse(
-        "the map leaves gaps or puts two cells in one place",
+        "the map puts two cells in one place, or does not count from 0"
+        if gaps
+        else "the map leaves gaps or puts two cells in one place",
         hint="every new index counts from 0, and factors divide the extents "
         f"{', '.join(map(str, target.shape))}",
     )
