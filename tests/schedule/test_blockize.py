@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import workbench as wb
 from tests.support.block_programs import SUM, TWO_D
 from tests.support.steps import after
+from workbench import script
 
 
 def test_a_tile_of_a_sum():
@@ -255,3 +257,54 @@ for i in range(4):
                     T.writes(C[vi_o * 2 + vi_i])
                     C[vi_o * 2 + vi_i] = A[vi_o * 2 + vi_i]"""
     )
+
+
+def test_several_blocks_of_a_turn():
+    text = after(
+        TWO_D,
+        lambda sch: sch.split(sch.get_loops("C")[0], factors=[3, 4]),
+        lambda sch: sch.compute_at("B", sch.get_loops("C")[0]),
+        lambda sch: sch.blockize(["C", sch.get_block("B")]),
+    )
+    assert (
+        text
+        == """\
+B = T.alloc_buffer((12, 10))
+for i_0 in range(3):
+    with T.block("outer_B_C_"):
+        vi_o = T.axis.spatial(3, i_0)
+        vj_o = T.axis.spatial(1, 0)
+        T.reads(A[vi_o * 4 : vi_o * 4 + 4, 0:10], B[vi_o * 4 : vi_o * 4 + 4, 0:10])
+        T.writes(B[vi_o * 4 : vi_o * 4 + 4, 0:10], C[vi_o * 4 : vi_o * 4 + 4, 0:10])
+        for ax0, ax1 in T.grid(4, 10):
+            with T.block("B"):
+                vi_i, vj_i = T.axis.remap("SS", [ax0, ax1])
+                T.reads(A[vi_o * 4 + vi_i, vj_i])
+                T.writes(B[vi_o * 4 + vi_i, vj_i])
+                B[vi_o * 4 + vi_i, vj_i] = A[vi_o * 4 + vi_i, vj_i] * T.float32(2)
+        for i_1, j in T.grid(4, 10):
+            with T.block("C"):
+                vi_i, vj_i = T.axis.remap("SS", [i_1, j])
+                T.reads(B[vi_o * 4 + vi_i, vj_i])
+                T.writes(C[vi_o * 4 + vi_i, vj_i])
+                C[vi_o * 4 + vi_i, vj_i] = B[vi_o * 4 + vi_i, vj_i] + T.float32(1)"""
+    )
+
+
+def test_blocks_without_loops_between():
+    text = after(
+        TWO_D,
+        lambda sch: sch.compute_at("B", sch.get_loops("C")[1]),
+        lambda sch: sch.blockize(["B", "C"], preserve_unit_iters=False),
+    )
+    assert 'with T.block("outer_B_C_"):\n        vi_o, vj_o = T.axis.remap("SS", [i, j])' in text
+
+
+def test_several_blocks_are_told_in_a_trace():
+    sch = wb.Schedule(script.parse(TWO_D))
+    outer = sch.blockize(["C", "B"])
+    assert [block.name for block in sch.get_child_blocks(outer)] == ["B", "C"]
+    space = {"wb": wb, "program": script.parse(TWO_D)}
+    exec(sch.trace.as_python(), space)
+    assert script.show(space["sch"].func) == script.show(sch.func)
+    assert not [v for v in sch.actions("B") if v.verb == "blockize"]  # offered at loops

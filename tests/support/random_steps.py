@@ -69,7 +69,7 @@ class Chooser:
     def declared(self, verb: str) -> Told | None:
         """A step of a verb that has no draw of its own: from the choices that it declares."""
         prim = REGISTRY[verb]
-        at = self.block() if Block in prim.place.kinds else self.loop()
+        at = self.block() if Block in prim.place.one_of else self.loop()
         if at is None:
             return None
         node = self.blocks[at.block].block if isinstance(at, Named) else self.node(at)
@@ -284,6 +284,16 @@ class Chooser:
         wish = self.rng.choice(((4, 1), (8, 0), (32, 1), (8, 4)))
         return Told("storage_align", (Named(name), 0, axis, *wish))
 
+    def blockize(self) -> Told | None:
+        """A loop, or blocks that stand one after the other."""
+        names = list(self.blocks)
+        if len(names) < 2 or self.rng.random() < 0.6:
+            return self.declared("blockize")
+        at = self.rng.randrange(len(names) - 1)
+        some = [Named(name) for name in names[at : at + self.rng.choice((2, 2, 3))]]
+        units = (("preserve_unit_iters", False),) if self.rng.random() < 0.3 else ()
+        return Told("blockize", (some,), units)
+
     def transform_layout(self) -> Told | None:
         """A layout that swaps indices, or one that leaves cells over and fills them."""
         if self.rng.random() < 0.5:
@@ -395,6 +405,7 @@ DRAWS: dict[str, Callable[[Chooser], Told | None]] = {
         "decompose_reduction",
         "rfactor",
         "storage_align",
+        "blockize",
         "transform_layout",
         "transform_block_layout",
         "reindex_cache_read",

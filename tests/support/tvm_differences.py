@@ -103,6 +103,14 @@ EXPLAINED: tuple[Explanation, ...] = (
         "transform_layout",
         r"^buffers of \w+: |^number of statements: |^values of ",
     ),
+    Explanation(
+        "Blocks of one row",
+        "blockize",
+        r"stands between them|do not count the same turns|has a T\.where|sums up|fewer than two"
+        r"|in different blocks|holds \d+ blocks",
+    ),
+    Explanation("program: One block around several", "blockize", r"^(reads|writes) of outer_"),
+    Explanation("Proofs instead of forms", "blockize", "", r"Check failed"),
     Explanation("What loops are marked as stays", "transform_block_layout", r"would lose what"),
     Explanation("Conditions by iterators", "decompose_padding", r"is no range of each iterator"),
     Explanation(

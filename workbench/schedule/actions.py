@@ -67,7 +67,7 @@ def verdicts(
     """The verdict of every primitive, or of `verbs`, that takes `place` as its first argument."""
     kind = For if isinstance(place, For) else Block
     asked = [p for p in REGISTRY.values() if verbs is None or p.name in verbs]
-    return [_verdict(prim, func, place) for prim in asked if kind in prim.place.kinds]
+    return [_verdict(prim, func, place) for prim in asked if kind in prim.place.one_of]
 
 
 def _verdict(prim: Primitive, func: PrimFunc, place: For | Block) -> Verdict:

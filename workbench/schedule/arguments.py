@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Literal
@@ -163,11 +163,11 @@ def _value(
 ) -> tuple[PrimFunc | None, Any]:
     """`value` as `param` takes it, and the function that holds it where it is a loop or block."""
     if param.takes_places and isinstance(value, (list, tuple)):
-        found = [_place(param, finder, item) for item in value]
+        found = [_place(param.kinds - param.one_of or param.kinds, finder, item) for item in value]
         return next((func for func, _ in found), None), tuple(node for _, node in found)
     if param.kinds and not (value is None and type(None) in members(param.type)):
-        if not param.takes_places or param.many:
-            return _place(param, finder, value)
+        if param.one_of or not param.takes_places:
+            return _place(param.one_of or param.kinds, finder, value)
         raise Refusal(
             f"Can't {prim.name}: {param.name} takes a list, not {_repr(value)}",
             hint=f"write {param.name}=[{as_given((value,), {})}]",
@@ -195,11 +195,11 @@ def _value(
     return None, data
 
 
-def _place(param: Param, finder: Finder, value: Any) -> tuple[PrimFunc, Any]:
-    """The loop or block that `value` stands for."""
-    if param.kinds == {For}:
+def _place(kinds: Collection[type], finder: Finder, value: Any) -> tuple[PrimFunc, Any]:
+    """The loop or block, whichever is among `kinds`, that `value` stands for."""
+    if kinds == {For}:
         return finder.loop(value)
-    return finder.block(value) if param.kinds == {Block} else finder.either(value)
+    return finder.block(value) if kinds == {Block} else finder.either(value)
 
 
 def _repr(value: Any) -> str:

@@ -80,6 +80,11 @@ class Param:
         """Which of For and Block it takes; empty for plain data."""
         return frozenset(t for t in _elements(self.type) if t in (For, Block))
 
+    @property
+    def one_of(self) -> frozenset[type]:
+        """Which of For and Block it takes by itself, not in a list."""
+        return frozenset(t for t in members(self.type) if t in (For, Block))
+
 
 @dataclass(frozen=True, slots=True)
 class Primitive:

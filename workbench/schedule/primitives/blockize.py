@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 
 from workbench import arith
-from workbench.access.counters import Bounds, count_of, variables
+from workbench.access.counters import Bounds, variables
 from workbench.arith.evaluate import compiled
 from workbench.ir import (
     TRUE,
@@ -15,17 +15,14 @@ from workbench.ir import (
     BufferRegion,
     Expr,
     For,
-    IterVar,
     PrimFunc,
     Stmt,
     Var,
-    binary,
     const,
-    free_vars,
     substitute,
     walk,
 )
-from workbench.schedule.bindings import both, conjuncts
+from workbench.schedule.bindings import conjuncts
 from workbench.schedule.domains import bounds_at, domain
 from workbench.schedule.factoring import (
     check_first_terms,
@@ -34,32 +31,20 @@ from workbench.schedule.factoring import (
     lacks_first_terms,
     without_init,
 )
-from workbench.schedule.inlining import tidied
-from workbench.schedule.nest import fresh_nest, iter_var, nest, perfect_nest, refuse_if_one_varies
+from workbench.schedule.nest import fresh_nest, iter_var, nest
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.scope import check_stage
 from workbench.schedule.site import Site
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One iterator cut in two: its value is ``outer * size + inner``, inner below `size`."""
-
-    iterator: IterVar
-    outer: Expr
-    count: int
-    inner: Expr
-    size: int
-
-    @property
-    def var(self) -> Var:
-        """The variable of the iterator."""
-        return self.iterator.var
+from workbench.schedule.together import together
+from workbench.schedule.turns import Part, inner_realize, inside_of, part_of, predicates, value_of
 
 
 @primitive(group="blocks")
-def blockize(func: PrimFunc, target: For, preserve_unit_iters: bool = True) -> Edit:
+def blockize(func: PrimFunc, target: For | list[Block], preserve_unit_iters: bool = True) -> Edit:
     """Make one turn of the loops around `target` a block, which runs `target` and all inside.
+
+    `target` is a loop, or a list of blocks that stand one after the other and sum nothing; the
+    loops around all of them then count the turns, and its block is called after them all.
 
     Each iterator is cut in two: …_o counts turns, …_i counts within one. A T.init() moves out to
     the new block. Returns the new block, …_o; the one inside keeps its handle.
@@ -91,8 +76,10 @@ def blockize(func: PrimFunc, target: For, preserve_unit_iters: bool = True) -> E
                         T.writes(B[vi_o * 4 + vi_i, vj_o * 2 + vj_i])
                         B[vi_o * 4 + vi_i, vj_o * 2 + vj_i] = A[vi_o * 4 + vi_i, vj_o * 2 + vj_i]
     """
+    if not isinstance(target, For):
+        return together(func, target, preserve_unit_iters)
     site = Site(func, target, f"blockize `{target.loop_var.name}`")
-    realize, loops = _inside(site)
+    realize, loops = inside_of(site)
     block = realize.block
     if block.init is not None:  # sums start in their own first turn
         check_stage(Site(func, block, f"blockize `{block.name}`"), sole=False)
@@ -100,16 +87,16 @@ def blockize(func: PrimFunc, target: For, preserve_unit_iters: bool = True) -> E
     turn = dom.of(loops)
     within = Site(func, block, site.task)
     parts = [
-        _part(within, iterator, value, turn, dom)
+        part_of(within, iterator, value, turn, dom)
         for iterator, value in zip(block.iter_vars, realize.iter_values, strict=True)
     ]
-    inside, outside = _predicates(within, set(turn), dom)
+    inside, outside = predicates(within, set(turn), dom)
     if block.init is not None:
         check_one_to_one(within, loops, "the loops inside", "pick a loop further in", inside)
     outer = {p.var: Var(f"{p.var.name}_o", p.var.type) for p in parts}
     inner = {p.var: Var(f"{p.var.name}_i", p.var.type) for p in parts if p.size != 1}
-    values = {p.var: _value(p, outer, inner, preserve_unit_iters) for p in parts}
-    small = _inner_realize(block, parts, inner, values, inside)
+    values = {p.var: value_of(p, outer, inner, preserve_unit_iters) for p in parts}
+    small = inner_realize(block, parts, inner, values, inside)
     if block.init is not None:
         check_first_terms(within, loops)
         _check_start(within, parts, inside, turn)
@@ -117,83 +104,6 @@ def blockize(func: PrimFunc, target: For, preserve_unit_iters: bool = True) -> E
     made = _outer_block(parts, outer, small, loops, site.bounds)
     new = BlockRealize(tuple(p.outer for p in parts), outside, made)
     return Edit(site.places.replace(target, new), made.id)
-
-
-def _inside(site: Site[For]) -> tuple[BlockRealize, list[For]]:
-    """The one block in the loop, and the loops from there down to it."""
-    loops = perfect_nest(site.node)
-    realize = loops[-1].body
-    if not isinstance(realize, BlockRealize):
-        held = len(site.places.blocks_under(site.node))
-        raise site.refuse(
-            f"it holds {held} blocks" if held != 1 else "it holds more than loops around one block",
-            hint="pick a loop that holds loops and one block, nothing else",
-        )
-    if any(map(arith.reads_memory, (*realize.iter_values, realize.predicate))):
-        raise site.refuse(
-            f"what is in memory says which iterations of `{realize.block.name}` run",
-            realize,
-            hint="read that inside the block, not in its T.axis or T.where",
-        )
-    used = set(free_vars(realize.block))
-    direct = [one for one in loops if one.loop_var in used]
-    if direct:
-        raise site.refuse(
-            f"`{realize.block.name}` uses `{direct[0].loop_var.name}` itself",
-            direct[0],
-            realize,
-            hint="give the block an iterator (T.axis.spatial) that is bound to it",
-        )
-    refuse_if_one_varies(site, loops, "a block needs iterators of fixed extents")
-    return realize, loops
-
-
-def _part(site: Site[Block], iterator: IterVar, value: Expr, turn: Bounds, dom: Bounds) -> Part:
-    """How the value of an iterator divides into turns and what happens within one."""
-    low, high = domain(site.node)[iterator.var]
-    given, value = value, arith.simplify(value, dom)
-    zero = const(0, value.dtype)
-    used = variables(value)
-    if not used & set(turn):
-        ends = arith.bounds(value, dom)
-        return Part(iterator, value, min(high, ends[1] if ends else high) + 1, zero, 1)
-    if used <= set(turn) and low == 0:
-        # with its loops that run once: what is run for each value keeps them, as TVM does
-        inner = given if variables(given) <= set(turn) else value
-        return Part(iterator, zero, 1, inner, high + 1)
-    found = arith.linear(value, turn)
-    if found is not None:
-        inner = arith.simplify(value - found[1], dom)
-        size = count_of(inner, dict(turn))
-        if size is not None and arith.prove(binary("==", found[1] % size, 0), dom):
-            outer = arith.simplify(found[1] // size, dom)
-            return Part(iterator, outer, -(-(high + 1) // size), inner, size)
-    raise site.refuse(
-        f"the turns of the loops around it overlap along {iterator.var.name}",
-        detail="a turn must take whole steps, as wide as what happens in one",
-        hint="split the loops so that the outer ones move by the extent of the inner ones",
-    )
-
-
-def _predicates(site: Site[Block], turn: set[Var], dom: Bounds) -> tuple[Expr, Expr]:
-    """The conditions within a turn and those on turns."""
-    inside: Expr = TRUE
-    outside: Expr = TRUE
-    for condition in conjuncts(site.realize.predicate):
-        used = variables(condition)
-        if used & turn and not used <= turn:  # loops that run once may be all that is outside
-            condition = arith.simplify(condition, dom)
-            used = variables(condition)
-        if used <= turn:
-            inside = both(inside, condition)
-        elif not used & turn:
-            outside = both(outside, condition)
-        else:
-            raise site.refuse(
-                "its T.where cuts off a part of the last turn",
-                hint="split by factors that divide",
-            )
-    return inside, outside
 
 
 def _check_runs(site: Site[Block], inside: Expr, turn: Bounds) -> None:
@@ -223,30 +133,6 @@ def _check_start(site: Site[Block], parts: list[Part], inside: Expr, turn: Bound
                 "its T.where limits sums and terms in one",
                 hint="split the loops of the sum and the others apart, not fused into one",
             )
-
-
-def _value(p: Part, outer: dict[Var, Var], inner: dict[Var, Var], keep_units: bool) -> Expr:
-    """What the old iterator is in terms of the new ones."""
-    var = p.var
-    if p.size == 1:
-        return outer[var] if p.count != 1 or keep_units else const(0, var.type)
-    return inner[var] if p.count == 1 else outer[var] * p.size + inner[var]
-
-
-def _inner_realize(
-    block: Block,
-    parts: list[Part],
-    inner: dict[Var, Var],
-    values: dict[Var, Expr],
-    predicate: Expr,
-) -> BlockRealize:
-    """The old block within one turn, its init still in it."""
-    kept = [p for p in parts if p.var in inner]
-    iterators = tuple(iter_var(inner[p.var], p.size, p.iterator.kind) for p in kept)
-    known = {inner[p.var]: (0, p.size - 1) for p in kept}
-    changed = tidied(substitute(replace(block, iter_vars=()), values), known)
-    small = replace(changed, iter_vars=iterators)
-    return BlockRealize(tuple(p.inner for p in kept), predicate, small)
 
 
 def _outer_block(
