@@ -1,35 +1,63 @@
-"""What TVM's schedule has and ours does not, and what to do instead."""
+"""What TVM's schedule has and ours does not: why, and what to do instead."""
 
 from __future__ import annotations
 
-_TUNING = "try the values yourself: sch.actions(loop) lists those that are possible"
-_HISTORY = "a schedule here is a history of programs: sch.trace, sch.fork(), sch.goto(0)"
-_COPY = "use cache_read with compute_at, or cache_write with reverse_compute_at"
+_TUNED = "it draws for TVM's tuner, which is not here"
+_TUNING = (_TUNED, "try the values yourself: sch.actions(loop) lists those that are possible")
+_STATE = "it asks for or changes what a schedule is in TVM"
+_HISTORY = (_STATE, "a schedule here is a history of programs: sch.trace, sch.fork(), sch.goto(0)")
+_TOLD = "it lets the caller say what a block reads or holds, which later steps then could not prove"
+_REGIONS = (_TOLD, "leave regions alone: they are worked out from the program")
+_COPY = (
+    "it makes a block without iterators, which only TVM's tensorisation fills in",
+    "use cache_read with compute_at, or cache_write with reverse_compute_at",
+)
+_IN_ONE = "it makes one block of a producer and its consumer, which says less of what each needs"
 
 LEFT_OUT = {
-    "annotate_buffer_access": "regions are worked out from the program, and cannot be set by hand",
-    "cache_index": "leave index expressions where they are: lowering shortens them",
-    "cache_inplace": "use cache_write, which keeps the block's own buffer as it is",
-    "can_decompose_padding": "sch.actions(block) says whether decompose_padding is possible",
-    "copy": "sch.fork() is a second cursor at the same program",
+    "annotate_buffer_access": _REGIONS,
+    "cache_index": (
+        "it puts loads from memory in the place of a few additions",
+        "leave index expressions where they are: lowering shortens them",
+    ),
+    "cache_inplace": (
+        "its copies name an iterator of the block outside of it, so that nothing can be lowered",
+        "let the block write another buffer, and use cache_read and cache_write",
+    ),
+    "can_decompose_padding": (
+        _STATE,
+        "sch.actions(block) says whether decompose_padding is possible",
+    ),
+    "copy": (_STATE, "sch.fork() is a second cursor at the same program"),
     "enter_postproc": _HISTORY,
     "fork_seed": _TUNING,
-    "fuse_reduction_epilogue": "keep the epilogue a block of its own, and move it: "
-    "reverse_compute_at",
-    "get": "handles name their own loop or block: handle.name",
+    "fuse_reduction_epilogue": (
+        _IN_ONE,
+        "keep the epilogue a block of its own, and move it: reverse_compute_at",
+    ),
+    "get": (_STATE, "handles name their own loop or block: handle.name"),
     "get_sref": _HISTORY,
     "read_at": _COPY,
     "remove_rv": _HISTORY,
-    "rolling_buffer": "move the producer with compute_at, which keeps what one iteration needs",
+    "rolling_buffer": (
+        "iterations would read what earlier ones left, so that no loop around could be bound",
+        "move the producer with compute_at, which makes anew what one iteration needs",
+    ),
     "sample_categorical": _TUNING,
     "sample_compute_location": _TUNING,
     "sample_partitioned_tile": _TUNING,
     "sample_perfect_tile": _TUNING,
     "seed": _TUNING,
     "state": _HISTORY,
-    "tensorize": "use blockize and keep the tile's loops: there are no tensor intrinsics here",
-    "unsafe_hide_buffer_access": "regions are worked out from the program, and cannot be hidden",
-    "unsafe_set_dtype": "write the type in the program: T.Buffer(shape, dtype), T.Cast(dtype, x)",
+    "tensorize": (
+        "it takes the meaning of an intrinsic on trust, and there are none in our kernels",
+        "use blockize and keep the tile's loops",
+    ),
+    "unsafe_hide_buffer_access": _REGIONS,
+    "unsafe_set_dtype": (
+        "values stored in another type are rounded or cut off: the program would mean another one",
+        "write the type in the program: T.Buffer(shape, dtype), T.Cast(dtype, x)",
+    ),
     "write_at": _COPY,
 }
-"""By name, what to do instead; docs/differences-from-tvm.md says why each is left out."""
+"""By name, why it is left out, and what to do instead; docs/differences-from-tvm.md says more."""

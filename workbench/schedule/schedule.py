@@ -461,9 +461,12 @@ def _a(value: object) -> str:
 def _unknown(name: str) -> UnknownVerb:
     """The refusal of a verb, or another name, that a schedule does not have."""
     if name in LEFT_OUT:
+        why, instead = LEFT_OUT[name]
         return UnknownVerb(
             f"Can't use sch.{name}: it is TVM's, and is not in the workbench",
-            hint=LEFT_OUT[name],
+            asked=f"sch.{name}",
+            detail=why,
+            hint=instead,
         )
     there = [own for own in dir(Schedule) if not own.startswith("_")]
     close = get_close_matches(name, there, n=1)
