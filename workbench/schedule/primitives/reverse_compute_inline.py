@@ -132,8 +132,13 @@ def _check_last(site: Site[Block], feeder: Site[Block], solved: dict[Var, Expr])
     values = (substitute(solved[it.var], bindings(feeder.realize)) for it in block.iter_vars)
     fused = BlockRealize(tuple(values), TRUE, block)
     ways = ((site.realize, site.loops), (fused, feeder.loops))
-    if not all(counts_up(realize, loops, [*block.iter_vars]) for realize, loops in ways):
+    mixed = _run_at_once(feeder.loops) and not _run_at_once(site.loops)
+    if mixed or not all(counts_up(one, loops, [*block.iter_vars]) for one, loops in ways):
         raise _last_counts(site, "it", block.writes[0].buffer, block)
+
+
+def _run_at_once(loops: list[For]) -> bool:
+    return any(loop.kind not in ("serial", "unrolled") for loop in loops)
 
 
 def _last_counts(site: Site[Block], who: str, buffer: Buffer, at: Block | BlockRealize) -> Refusal:
