@@ -8,8 +8,13 @@ from typing import Any
 
 import pytest
 
+from tests.support import tvm_te
+from tests.support.te_programs import EXPRESSIONS, PROGRAMS
+from tests.support.topi_cases import CASES, DIV, Case
 from tests.support.tvm_differences import EXPLAINED
 from tests.support.tvm_oracle import load_tvm, run_seed
+from workbench import te
+from workbench.te import topi
 
 DOCS = Path(__file__).parent.parent / "docs" / "differences-from-tvm.md"
 
@@ -35,7 +40,30 @@ def test_the_same_verdicts_and_programs(first: int, tvm: tuple[Any, Any]):
     assert both >= 40
 
 
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_the_same_program_of_compute_expressions(program: Any, tvm: tuple[Any, Any]):
+    theirs = tvm_te.load_te()
+    said = tvm_te.verdict(
+        te.create_prim_func(program(te)), tvm_te.their_program(theirs, program(theirs))
+    )
+    assert said == ("expressions" if program.__name__ in EXPRESSIONS else "")
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_same_program_of_an_operator(case: Case, tvm: tuple[Any, Any]):
+    theirs, target = tvm_te.load_te(), tvm_te.any_target()
+    with target:
+        program = tvm_te.their_program(theirs, case.tensors(theirs, tvm_te.load_topi()))
+    said = tvm_te.verdict(te.create_prim_func(case.tensors(te, topi)), program)
+    if case.differs == DIV:  # the reader has no division of integers towards 0
+        assert said.startswith("what pool_avg is set to")
+    else:
+        assert said == ("expressions" if case.differs else "")
+
+
 def test_every_explanation_is_in_the_docs():
     text = DOCS.read_text()
+    for name in {*EXPRESSIONS.values(), *(case.differs for case in CASES if case.differs)}:
+        assert f"**{name}.**" in text
     for known in EXPLAINED:
         assert f"**{known.name.removeprefix('program: ')}.**" in text

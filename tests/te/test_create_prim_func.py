@@ -128,7 +128,8 @@ def test_refusals():
             lambda: te.create_prim_func(
                 [A, te.compute((4,), lambda i: te.sum(A[i, k], k) + 1.0, name="C")]
             ),
-            "C: a reduction must be the whole value of a tensor",
+            "C: a reduction must be the whole value of a tensor; "
+            "compute it as a tensor of its own, and read that",
         ),
     ):
         with pytest.raises(ValueError) as caught:

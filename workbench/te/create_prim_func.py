@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from workbench.arith import access_regions
+from workbench.arith import access_regions, simplify
 from workbench.ir import (
     TRUE,
+    BinOp,
     Block,
     BlockRealize,
     Buffer,
     BufferLoad,
     BufferStore,
+    Data,
     Expr,
     For,
     IterVar,
+    Node,
     PrimFunc,
     Range,
     Stmt,
@@ -25,11 +28,10 @@ from workbench.ir import (
     rewrite,
     seq,
     substitute,
-    walk,
 )
 from workbench.script.writer import identifier
 from workbench.te.reduce import identity
-from workbench.te.tensor import Reduction, Tensor, TensorLoad
+from workbench.te.tensor import Axis, Operation, Reduction, Tensor, TensorLoad
 
 
 def create_prim_func(args: Sequence[Tensor]) -> PrimFunc:
@@ -52,95 +54,117 @@ def create_prim_func(args: Sequence[Tensor]) -> PrimFunc:
                 T.writes(B[v_i])
                 B[v_i] = A[v_i] + T.float32(1)
     """
-    tensors = list(dict.fromkeys(t for arg in args for t in _needed(arg)))
-    buffers = {t: Buffer(identifier(t.name), t.shape, t.dtype) for t in tensors}
-    stages = [t for t in tensors if t.value is not None]
+    operations = _operations(args)
+    stages = [op for op in operations if op.body]
     if not stages:
         raise ValueError("nothing is computed: every tensor is a placeholder")
-    for given in tensors:
-        if given.value is None and given not in args:
-            raise ValueError(f"{given.name} is read and is not an argument")
-    names = _block_names(stages)
-    body = seq(*(_stage(t, names[t], buffers) for t in stages))
-    allocated = tuple(buffers[t] for t in stages if t not in args)
+    _check_arguments(args, operations)
+    tensors = [tensor for op in operations for tensor in op.outputs]
+    buffers = {t: Buffer(identifier(t.name), t.shape, t.dtype) for t in tensors}
+    computed = [tensor for op in stages for tensor in op.outputs]
+    names = _block_names(computed)
+    body = seq(*(_stage(op, names, buffers) for op in stages))
+    allocated = tuple(buffers[t] for t in computed if t not in args)
     root = Block("root", (), (), (), body, alloc_buffers=allocated)
     params = tuple(buffers[t] for t in args)
-    return PrimFunc("main", params, BlockRealize((), TRUE, root), (("tir.noalias", True),))
+    return PrimFunc("main", params, BlockRealize((), TRUE, root), _attributes(args, stages))
 
 
-def _needed(tensor: Tensor) -> Iterator[Tensor]:
-    """`tensor` after everything that it is computed from."""
-    if tensor.value is not None:
-        for part in walk(_inner(tensor.value)):
-            if isinstance(part, TensorLoad):
-                yield from _needed(part.tensor)
-    yield tensor
+def _operations(args: Sequence[Tensor]) -> list[Operation]:
+    """The operations of `args` and of all that they read, each after those that it reads."""
+    done: dict[Operation, None] = {}
+
+    def visit(op: Operation) -> None:
+        if op not in done:
+            for tensor in op.input_tensors:
+                visit(tensor.op)
+            done[op] = None
+
+    for arg in args:
+        visit(arg.op)
+    return list(done)
 
 
-def _inner(value: Expr) -> Expr:
-    return value.value if isinstance(value, Reduction) else value
+def _check_arguments(args: Sequence[Tensor], operations: Sequence[Operation]) -> None:
+    for op in operations:
+        if not op.body and op.output(0) not in args:
+            raise ValueError(f"{op.name} is read and is not an argument")
+    for position, arg in enumerate(args):
+        if arg in args[:position]:
+            raise ValueError(f"{arg.name} is an argument twice")
+
+
+def _attributes(
+    args: Sequence[Tensor], stages: Sequence[Operation]
+) -> tuple[tuple[str, Data], ...]:
+    """What TVM writes at the function: which arguments may be laid out anew, and no aliases."""
+    free = {args.index(t) for op in stages for t in op.layout_free if t in args}
+    layout = (("layout_free_buffers", tuple(sorted(free))),) if free else ()
+    return (*layout, ("tir.noalias", True))
 
 
 def _block_names(stages: Sequence[Tensor]) -> dict[Tensor, str]:
     names: dict[Tensor, str] = {}
     for tensor in stages:
-        name, count = tensor.name, 0
+        first = name = tensor.name.replace(".", "_")
+        count = 0
         while name in names.values():
             count += 1
-            name = f"{tensor.name}_{count}"
+            name = f"{first}_{count}"
         names[tensor] = name
     return names
 
 
-def _stage(tensor: Tensor, name: str, buffers: dict[Tensor, Buffer]) -> Stmt:
-    """The loops and the block that compute `tensor`."""
-    value = tensor.value
-    assert value is not None
-    axes: list[tuple[Var, Range, str]] = [
-        (axis, Range(const(0, "int32"), const(size, "int32")), "spatial")
-        for axis, size in zip(tensor.axes, tensor.shape, strict=True)
-    ]
-    if isinstance(value, Reduction):
-        axes += [(axis, axis.dom, "reduce") for axis in value.axes]
-    loops = [Var(identifier(axis.name)) for axis, _, _ in axes]
-    iterators = tuple(
-        IterVar(Var(identifier(f"v_{axis.name}")), dom, kind) for axis, dom, kind in axes
-    )
-    at = tuple(it.var for it in iterators[: len(tensor.shape)])
-    if not iterators:  # a scalar: TVM gives it one iterator of one value
-        iterators = (IterVar(Var("vi"), Range(const(0, "int32"), const(1, "int32")), "spatial"),)
-    own: dict[Var, Expr] = {axis: it.var for (axis, _, _), it in zip(axes, iterators, strict=False)}
-    block = _block(name, buffers[tensor], at, value, iterators, own, buffers)
+def _stage(op: Operation, names: dict[Tensor, str], buffers: dict[Tensor, Buffer]) -> Stmt:
+    """The loops that compute the outputs of `op`, with a block for each."""
+    axes = (*op.axis, *op.reduce_axis)
+    loops = [Var(identifier(axis.name)) for axis in axes]
     values: tuple[Expr, ...] = tuple(loops) or (const(0, "int32"),)
-    result: Stmt = BlockRealize(values, TRUE, block)
-    for loop, it in reversed(list(zip(loops, iterators, strict=False))):
-        result = For(loop, it.dom.min, it.dom.extent, "serial", result)
+    result: Stmt = seq(
+        *(BlockRealize(values, TRUE, _block(names[t], t, axes, buffers)) for t in op.outputs)
+    )
+    for loop, axis in reversed(list(zip(loops, axes, strict=True))):
+        result = For(loop, axis.dom.min, axis.dom.extent, "serial", result)
     return result
 
 
-def _block(
-    name: str,
-    target: Buffer,
-    at: tuple[Var, ...],
-    value: Expr,
-    iterators: tuple[IterVar, ...],
-    own: dict[Var, Expr],
-    buffers: dict[Tensor, Buffer],
-) -> Block:
-    """The block that stores `value` into `target[at]`."""
+def _block(name: str, tensor: Tensor, axes: Sequence[Axis], buffers: dict[Tensor, Buffer]) -> Block:
+    """The block that stores an element of `tensor`."""
+    iterators = tuple(
+        IterVar(Var(identifier(f"v_{axis.name}")), axis.dom, axis.kind) for axis in axes
+    )
+    own: dict[Var, Expr] = {axis: it.var for axis, it in zip(axes, iterators, strict=True)}
+    at = tuple(it.var for it in iterators[: len(tensor.shape)])
+    if not iterators:  # a scalar: TVM gives it one iterator of one value
+        iterators = (IterVar(Var("vi"), Range(const(0, "int32"), const(1, "int32")), "spatial"),)
+    value, target = tensor.op.body[tensor.value_index], buffers[tensor]
 
-    def loaded(part: Expr) -> Expr:
-        if isinstance(part, Reduction):
-            raise ValueError(f"{name}: a reduction must be the whole value of a tensor")
+    def loaded(part: Node) -> Node:
         if isinstance(part, TensorLoad):
             return BufferLoad(buffers[part.tensor], part.indices)
         return part
 
-    new = substitute(rewrite(_inner(value), loaded), own)  # type: ignore[arg-type]
+    inner = value.value if isinstance(value, Reduction) else value
+    new = _tidy(substitute(rewrite(inner, loaded), own))
     init = None
     if isinstance(value, Reduction):
         init = BufferStore(target, identity(value.op, target.dtype), at)
         new = binary(value.op, BufferLoad(target, at), new)
-    block = Block(name, iterators, (), (), BufferStore(target, new, at), init=init)
+    store = BufferStore(target, new, at)
+    block = Block(name, iterators, (), (), store, init=init, annotations=tensor.op.attrs)
     reads, writes = access_regions(block)
     return replace(block, reads=reads, writes=writes)
+
+
+def _tidy(value: Expr) -> Expr:
+    """`value` with its indices and conditions as TVM leaves them: short, and told by < and <=."""
+
+    def turned(part: Node) -> Node:
+        if isinstance(part, BinOp) and part.op in _TURNED:
+            return BinOp(_TURNED[part.op], part.b, part.a)
+        return part
+
+    return rewrite(simplify(value), turned)
+
+
+_TURNED = {">": "<", ">=": "<="}

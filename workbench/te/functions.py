@@ -2,41 +2,158 @@
 
 from __future__ import annotations
 
-from workbench.ir import Call, Expr, ExprLike, as_expr, binary, cast
+from functools import reduce
+
+from workbench.ir import (
+    Call,
+    Expr,
+    ExprLike,
+    Not,
+    Select,
+    as_expr,
+    binary,
+    dtypes,
+    meet,
+    number_like,
+)
 
 
-def if_then_else(condition: Expr, then: ExprLike, otherwise: ExprLike) -> Expr:
+def if_then_else(condition: ExprLike, then: ExprLike, otherwise: ExprLike) -> Expr:
     """`then` where `condition` holds, else `otherwise`; only that one is evaluated."""
-    dtype = binary("+", then, otherwise).dtype  # the type in which the two meet
-    values = (cast(dtype, as_expr(value)) for value in (then, otherwise))
-    return Call("if_then_else", (condition, *values), dtype)
+    yes, no = meet(then, otherwise)
+    return Call("if_then_else", (_condition("if_then_else", condition), yes, no), yes.dtype)
 
 
-def exp(x: Expr) -> Expr:
+def select(condition: ExprLike, true_value: ExprLike, false_value: ExprLike) -> Expr:
+    """`true_value` where `condition` holds, else `false_value`; both are evaluated."""
+    yes, no = meet(true_value, false_value)
+    return Select(_condition("select", condition), yes, no)
+
+
+def all(*conditions: ExprLike) -> Expr:
+    """Whether every condition holds."""
+    return _joined("and", "all", conditions)
+
+
+def any(*conditions: ExprLike) -> Expr:
+    """Whether one of the conditions holds."""
+    return _joined("or", "any", conditions)
+
+
+def logical_not(condition: ExprLike) -> Expr:
+    """Whether `condition` does not hold."""
+    return Not(_condition("logical_not", condition))
+
+
+def _joined(op: str, name: str, conditions: tuple[ExprLike, ...]) -> Expr:
+    if not conditions:
+        raise ValueError(f"{name} takes at least one condition")
+    return reduce(lambda a, b: binary(op, a, b), [_condition(name, c) for c in conditions])
+
+
+def _condition(name: str, condition: ExprLike) -> Expr:
+    found = as_expr(condition)
+    if found.dtype != "bool":
+        raise TypeError(f"{name} takes conditions, not {found.dtype}")
+    return found
+
+
+def _of_float(name: str, x: ExprLike) -> Call:
+    value = as_expr(x)
+    if not dtypes.is_float(value.dtype):
+        raise TypeError(f"{name} takes floats, not {value.dtype}; convert it with astype")
+    return Call(name, (value,), value.dtype)
+
+
+def exp(x: ExprLike) -> Expr:
     """e to the power of `x`."""
-    return Call("exp", (x,), x.dtype)
+    return _of_float("exp", x)
 
 
-def log(x: Expr) -> Expr:
+def log(x: ExprLike) -> Expr:
     """The natural logarithm of `x`."""
-    return Call("log", (x,), x.dtype)
+    return _of_float("log", x)
 
 
-def sqrt(x: Expr) -> Expr:
+def sqrt(x: ExprLike) -> Expr:
     """The square root of `x`."""
-    return Call("sqrt", (x,), x.dtype)
+    return _of_float("sqrt", x)
 
 
-def tanh(x: Expr) -> Expr:
+def rsqrt(x: ExprLike) -> Expr:
+    """1 divided by the square root of `x`."""
+    return _of_float("rsqrt", x)
+
+
+def tanh(x: ExprLike) -> Expr:
     """The hyperbolic tangent of `x`."""
-    return Call("tanh", (x,), x.dtype)
+    return _of_float("tanh", x)
 
 
-def sigmoid(x: Expr) -> Expr:
+def sigmoid(x: ExprLike) -> Expr:
     """``1 / (1 + exp(-x))``."""
-    return Call("sigmoid", (x,), x.dtype)
+    return _of_float("sigmoid", x)
 
 
-def erf(x: Expr) -> Expr:
+def erf(x: ExprLike) -> Expr:
     """The error function of `x`."""
-    return Call("erf", (x,), x.dtype)
+    return _of_float("erf", x)
+
+
+def sin(x: ExprLike) -> Expr:
+    """The sine of `x`."""
+    return _of_float("sin", x)
+
+
+def cos(x: ExprLike) -> Expr:
+    """The cosine of `x`."""
+    return _of_float("cos", x)
+
+
+def floor(x: ExprLike) -> Expr:
+    """The largest whole number that is not above `x`."""
+    return _of_float("floor", x)
+
+
+def ceil(x: ExprLike) -> Expr:
+    """The smallest whole number that is not below `x`."""
+    return _of_float("ceil", x)
+
+
+def abs(x: ExprLike) -> Expr:
+    """`x` without its sign."""
+    value = as_expr(x)
+    return Call("abs", (value,), value.dtype)
+
+
+def power(x: ExprLike, y: ExprLike) -> Expr:
+    """`x` to the power of `y`."""
+    base, exponent = meet(x, y)
+    if not dtypes.is_float(base.dtype):
+        raise TypeError(f"power takes floats, not {base.dtype}; convert it with astype")
+    return Call("pow", (base, exponent), base.dtype)
+
+
+def equal(a: ExprLike, b: ExprLike) -> Expr:
+    """Whether `a` and `b` are the same value; ``==`` asks whether they are one object."""
+    return binary("==", a, b)
+
+
+def not_equal(a: ExprLike, b: ExprLike) -> Expr:
+    """Whether `a` and `b` are different values."""
+    return binary("!=", a, b)
+
+
+def floordiv(a: ExprLike, b: ExprLike) -> Expr:
+    """``a // b``, of integers."""
+    return binary("//", a, b)
+
+
+def floormod(a: ExprLike, b: ExprLike) -> Expr:
+    """``a % b``, of integers."""
+    return binary("%", a, b)
+
+
+def const(value: bool | int | float, dtype: str | None = None) -> Expr:
+    """The constant `value`; without `dtype`, int32 of an integer and float32 of a float."""
+    return as_expr(value) if dtype is None else number_like(value, dtype)

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Literal
+from typing import Any, Literal
 
-from workbench.ir import Expr, ExprLike, Range, Var, as_expr, const
+from workbench.ir import (
+    Data,
+    Expr,
+    ExprLike,
+    Node,
+    Range,
+    Var,
+    as_expr,
+    cast,
+    const,
+    is_data,
+    rewrite,
+    walk,
+)
 from workbench.ir.dtypes import is_int
 from workbench.ir.nodes import node
 
@@ -17,20 +30,93 @@ Shape = int | Sequence[int]
 
 @node
 class Axis(Var):
-    """What a reduction runs over: a variable that takes the values of `dom`."""
+    """What an operator runs over: a variable that takes the values of `dom`.
+
+    `kind` is "spatial" for an axis of the result and "reduce" for one that is reduced over.
+    """
 
     dom: Range = field(kw_only=True)
+    kind: str = field(kw_only=True, default="reduce")
+
+    def astype(self, dtype: str) -> Expr:
+        """The value of the axis as `dtype`."""
+        return cast(dtype, self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tensor:
-    """An array that is given (no `value`) or computed; `t[i, j]` is an element of it."""
+class Operation:
+    """What makes tensors: a placeholder has no `body`, a computed one an expression each output.
+
+    `axis` are the dimensions of every output. `layout_free` are the tensors that TVM may lay out
+    anew, and `attrs` becomes the attributes of the blocks; neither changes what is computed.
+    """
 
     name: str
     shape: tuple[int, ...]
-    dtype: str
-    axes: tuple[Var, ...] = ()
-    value: Expr | None = None
+    dtypes: tuple[str, ...]
+    axis: tuple[Axis, ...] = ()
+    body: tuple[Expr, ...] = ()
+    tag: str = ""
+    attrs: tuple[tuple[str, Data], ...] = ()
+    layout_free: tuple[Tensor, ...] = ()
+
+    @property
+    def num_outputs(self) -> int:
+        """How many tensors it makes."""
+        return len(self.dtypes)
+
+    @property
+    def outputs(self) -> tuple[Tensor, ...]:
+        """The tensors that it makes."""
+        return tuple(Tensor(self, index) for index in range(self.num_outputs))
+
+    def output(self, index: int) -> Tensor:
+        """Output number `index`."""
+        return self.outputs[index]
+
+    @property
+    def reduce_axis(self) -> tuple[Axis, ...]:
+        """The axes that it reduces over."""
+        first = self.body[0] if self.body else None
+        return first.axes if isinstance(first, Reduction) else ()
+
+    @property
+    def input_tensors(self) -> tuple[Tensor, ...]:
+        """The tensors that it reads, each once, indices before what they index."""
+        found: list[Tensor] = []
+
+        def note(part: Node) -> Node:
+            if isinstance(part, TensorLoad):
+                found.append(part.tensor)
+            return part
+
+        for value in self.body:
+            rewrite(value, note)
+        return tuple(dict.fromkeys(found))
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """An array that is given or computed, by `op`; `t[i, j]` is an element of it."""
+
+    op: Operation
+    value_index: int = 0
+
+    @property
+    def name(self) -> str:
+        """The name of its operation, with its number where there are several outputs."""
+        several = self.op.num_outputs > 1
+        return f"{self.op.name}.v{self.value_index}" if several else self.op.name
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The size of each dimension."""
+        return self.op.shape
+
+    @property
+    def dtype(self) -> str:
+        """The type of its elements."""
+        return self.op.dtypes[self.value_index]
 
     @property
     def ndim(self) -> int:
@@ -52,6 +138,9 @@ class Tensor:
     def __call__(self, *indices: ExprLike) -> TensorLoad:
         return self[indices]
 
+    def __repr__(self) -> str:
+        return f"Tensor({self.name!r}, {self.shape}, {self.dtype!r})"
+
 
 @node
 class TensorLoad(Expr):
@@ -64,12 +153,16 @@ class TensorLoad(Expr):
     def dtype(self) -> str:
         return self.tensor.dtype
 
+    def astype(self, dtype: str) -> Expr:
+        """The element converted to `dtype`."""
+        return cast(dtype, self)
+
 
 @node
 class Reduction(Expr):
     """`value` combined by `op` over `axes`; stands alone as the value of a computed tensor."""
 
-    op: Literal["+", "max", "min"]
+    op: Literal["+", "*", "max", "min", "and", "or"]
     value: Expr
     axes: tuple[Axis, ...]
 
@@ -83,26 +176,92 @@ def placeholder(shape: Shape, dtype: str = "float32", name: str = "placeholder")
 
     Raises TypeError or ValueError for a size that is no whole number from 1.
     """
-    return Tensor(name, _shape(shape), dtype)
+    return Tensor(Operation(name, _shape(shape), (dtype,)))
 
 
-def compute(shape: Shape, fcompute: Callable[..., ExprLike], name: str = "compute") -> Tensor:
+def compute(
+    shape: Shape,
+    fcompute: Callable[..., Any],
+    name: str = "compute",
+    tag: str = "",
+    attrs: Mapping[str, Any] | None = None,
+    varargs_names: Sequence[str] | None = None,
+) -> Any:
     """A tensor whose element at `i, j, …` is `fcompute(i, j, …)`. As TVM's ``te.compute``.
+
+    Where the function returns several values, there is a tensor for each. `attrs` are written at
+    the blocks, and `varargs_names` name the axes that ``*indices`` takes.
+
+    Raises ValueError or TypeError for a function that does not take as many indices as the shape
+    has dimensions, and for a value that is no element of a tensor.
 
     >>> A = placeholder((8,), name="A")
     >>> compute((8,), lambda i: A[i] + 1.0, name="B").dtype
     'float32'
     """
     sizes = _shape(shape)
-    axes = tuple(Var(axis) for axis in _axis_names(fcompute, len(sizes)))
-    value = as_expr(fcompute(*axes))
-    return Tensor(name, sizes, value.dtype, axes, value)
+    axes = tuple(
+        Axis(axis, dom=_range(0, size), kind="spatial")
+        for axis, size in zip(_axis_names(fcompute, len(sizes), varargs_names), sizes, strict=True)
+    )
+    value = fcompute(*axes)
+    body = tuple(as_expr(v) for v in (value if isinstance(value, list | tuple) else (value,)))
+    given = dict(attrs or {})
+    layout_free = tuple(given.pop("layout_free_placeholders", ()))
+    _check(name, axes, body)
+    dtypes = tuple(value.dtype for value in body)
+    op = Operation(name, sizes, dtypes, axes, body, tag, _attributes(given), layout_free)
+    return op.output(0) if op.num_outputs == 1 else op.outputs
+
+
+def _check(name: str, axes: tuple[Axis, ...], body: tuple[Expr, ...]) -> None:
+    """Refuse values that no loop nest over `axes` computes."""
+    if not body:
+        raise ValueError(f"{name}: the function returns no value")
+    reduced = [value for value in body if isinstance(value, Reduction)]
+    if reduced and len(body) > 1:
+        raise ValueError(
+            f"{name}: sums of several values at once are not carried; "
+            "compute a tensor of its own for each reduction"
+        )
+    known = {*axes, *(axis for value in reduced for axis in value.axes)}
+    for value in body:
+        for part in walk(value.value if isinstance(value, Reduction) else value):
+            if isinstance(part, Reduction):
+                raise ValueError(
+                    f"{name}: a reduction must be the whole value of a tensor; "
+                    "compute it as a tensor of its own, and read that"
+                )
+            if isinstance(part, Var) and part not in known:
+                raise ValueError(f"{name}: {_unknown(part)}")
+
+
+def _unknown(variable: Var) -> str:
+    if isinstance(variable, Axis) and variable.kind == "reduce":
+        return f"nothing reduces over {variable.name}; use it in a sum, max or min with axis="
+    return f"{variable.name} is no axis of this tensor"
+
+
+def _attributes(given: Mapping[str, Any]) -> tuple[tuple[str, Data], ...]:
+    attributes = []
+    for key, value in given.items():
+        value = tuple(value) if isinstance(value, list) else value
+        if not is_data(value):
+            raise TypeError(f"attrs take numbers, texts and lists of them; {key} is {value!r}")
+        attributes.append((key, value))
+    return tuple(attributes)
 
 
 def reduce_axis(dom: tuple[int, int], name: str = "rv") -> Axis:
     """An axis to reduce over, from `dom[0]` up to, not including, `dom[1]`."""
     first, end = (_whole(value, "an axis") for value in dom)
-    return Axis(name, dom=Range(const(first, "int32"), const(end - first, "int32")))
+    if end <= first:
+        raise ValueError(f"{name} runs over nothing: from {first} up to {end}")
+    return Axis(name, dom=_range(first, end - first))
+
+
+def _range(first: int, extent: int) -> Range:
+    return Range(const(first, "int32"), const(extent, "int32"))
 
 
 def _shape(shape: Shape) -> tuple[int, ...]:
@@ -119,12 +278,15 @@ def _whole(value: object, what: str, least: int | None = None) -> int:
     return int(value)
 
 
-def _axis_names(fcompute: Callable[..., ExprLike], count: int) -> list[str]:
-    """The names of the function's parameters; `i0, i1, …` for ``*indices``."""
+def _axis_names(
+    fcompute: Callable[..., Any], count: int, varargs: Sequence[str] | None
+) -> list[str]:
+    """The names of the function's parameters; `i0, i1, …` or `varargs` for ``*indices``."""
     parameters = inspect.signature(fcompute).parameters.values()
     named = [p.name for p in parameters if p.kind != p.VAR_POSITIONAL]
     if len(named) < len(parameters):
-        return named + [f"i{k}" for k in range(len(named), count)]
+        left = count - len(named)
+        named += [f"i{k}" for k in range(left)] if varargs is None else varargs
     if len(named) != count:
         raise ValueError(
             f"the function takes {len(named)} indices; the shape has {count} dimensions"
