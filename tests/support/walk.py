@@ -56,12 +56,16 @@ class Walk:
 
     def __post_init__(self) -> None:
         self.rng = random.Random(f"{self.family} {self.name} {self.seed}")
-        self.program = program(self.family, self.name)
+        self.program = self.first()
         self.sch = wb.Schedule(self.program)
         self.terms = Terms()
         self.data = random_data(self.program, self.seed)
         self.numbers = deciding(self.program)
         self.meant = meaning(self.program, self.data, self.terms, numbers=self.numbers)
+
+    def first(self) -> PrimFunc:
+        """The program on which the walk starts."""
+        return program(self.family, self.name)
 
     def go(self, count: int, verbs: tuple[str, ...] | None = None) -> None:
         """Take up to `count` random steps. Raises Wrong."""
