@@ -18,14 +18,10 @@ def dimensions(name: str, ndim: int, axis: Dimensions) -> tuple[int, ...]:
     """
     named = range(ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
     found = sorted(one + ndim if one < 0 else one for one in named)
-    if len(set(found)) < len(found) or any_outside(found, ndim):
+    outside = found and (found[0] < 0 or found[-1] >= ndim)
+    if outside or len(set(found)) < len(found):
         raise ValueError(f"{name}: axis {axis} does not name different ones of {ndim} dimensions")
     return tuple(found)
-
-
-def any_outside(found: Sequence[int], ndim: int) -> bool:
-    """Whether a dimension is none of `ndim`."""
-    return bool(found) and not 0 <= found[0] <= found[-1] < ndim
 
 
 def _reduce(
