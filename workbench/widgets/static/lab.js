@@ -30,7 +30,11 @@ export function openLab({ model, el }) {
   const menu = verbMenu(lab);
   const actions = actionsPane(lab, menu);
   const status = statusBar(lab, menu.errors);
-  const [program, machine, compare] = [programPane(lab), machinePane(lab), comparePane(lab)];
+  const program = programPane(lab, () => {
+    relink();
+    reach();
+  });
+  const [machine, compare] = [machinePane(lab), comparePane(lab)];
   const [history, run, costs] = [historyPane(lab), runPane(lab), costStrip(lab)];
   const parts = [question, program, machine, costs, history, actions, run, compare, menu];
   root.append(

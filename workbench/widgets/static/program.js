@@ -5,7 +5,8 @@ import { codeView, copied, plainText } from "./code.js";
 import { h, keepFocus, oneStop, prose } from "./dom.js";
 import { tabBar } from "./tabs.js";
 
-export function programPane(lab) {
+/** The pane; `refolded` is called when it is drawn anew since there is other room. */
+export function programPane(lab, refolded) {
   const title = h("h3.wb-unseen", {}, "Program");
   const head = tabBar("program as", (name) => lab.show({ program: name }));
   const body = h("div.wb-body");
@@ -25,7 +26,9 @@ export function programPane(lab) {
   const settle = oneStop(pane);
   let fitted; // the height of the pane that the lines were folded for
   new ResizeObserver(() => {
-    if (pane.offsetHeight !== fitted) keepFocus(pane, draw);
+    if (pane.offsetHeight === fitted) return;
+    keepFocus(pane, draw);
+    refolded();
   }).observe(pane);
   let shown = ""; // the program and pane whose first change was brought into view
 
