@@ -7,6 +7,7 @@ from typing import Any
 
 from workbench import arith
 from workbench.access.counters import Bounds
+from workbench.access.units import inside
 from workbench.ir import Block, BlockRealize, Buffer, For, PrimFunc
 from workbench.schedule.crossing import check_leaves
 from workbench.schedule.domains import bounds_at, domain, runs_fixed
@@ -158,6 +159,29 @@ def _check_partial(site: Site[Block], there: Site[Block], realize: BlockRealize)
             raise site.refuse(
                 f"there it may read cells of {buffer.name} that nobody makes", hint=hint
             )
+    _check_declared(site, there)
+
+
+def _check_declared(site: Site[Block], there: Site[Block]) -> None:
+    """Refuse a block that may read `there` what a block around it does not declare to touch."""
+    where = there.places
+    for region in site.node.reads:
+        buffer, reader = region.buffer, there.realize
+        while (holder := where.scope(reader)) is not there.func.body:
+            if buffer in holder.block.alloc_buffers:
+                break
+            inner, dom = arith.loop_bounds(where.loops_above(reader)), bounds_at(where, reader)
+            box = touched(region, reader, inner, dom)
+            known = (r for r in (*holder.block.reads, *holder.block.writes) if r.buffer is buffer)
+            told = next((r for r in known if inside(box, r.region, buffer.shape, dom)), None)
+            if told is None:
+                raise site.refuse(
+                    f"there it may read more of {buffer.name} than `{holder.block.name}` declares",
+                    site.node,
+                    site.places.blocks[holder.block.id],
+                    hint="leave it outside that loop, or let that block's T.reads name all of it",
+                )
+            region, reader = told, holder
 
 
 def _pair(
@@ -170,9 +194,9 @@ def _pair(
         region = region_of(reader.block.reads, buffer)
         if region is None:
             continue
-        known, inside = bounds_at(where, reader), loops_between(where, loop, reader)
+        known, between = bounds_at(where, reader), loops_between(where, loop, reader)
         around = where.all_loops_above(reader)
-        inner = known.of(one for one in around if one in inside or _sees_all(buffer, one))
+        inner = known.of(one for one in around if one in between or _sees_all(buffer, one))
         box = touched(region, reader, inner, known)
         wanted = box if wanted is None else arith.union_regions(wanted, box, dom)
     made = region_of(site.node.writes, buffer)
