@@ -22,9 +22,13 @@ def mark(lab: Locator, word: str) -> Locator:
 
 
 def box(thing: Locator) -> Any:
-    found = thing.bounding_box()
-    assert found
-    return found
+    """Where it stands: nowhere for a moment while it is drawn anew."""
+    for _ in range(50):
+        found = thing.bounding_box()
+        if found:
+            return found
+        thing.page.wait_for_timeout(50)
+    raise AssertionError(f"{thing} is not shown")
 
 
 def layout(lab: Locator) -> list[Any]:

@@ -152,6 +152,13 @@ class Reduction:
             ends = {*free_vars(loop.min), *free_vars(loop.extent)}
             if var not in reduced and not reduced.isdisjoint(ends):
                 return f"how often `{var.name}` runs goes by loops of the sum"
+            if (
+                var in reduced
+                and loop.thread
+                and loop not in self.threads
+                and not _is_one(loop.extent)
+            ):
+                return f"`{var.name}` is bound to {loop.thread}, which shares no sum with others"
             if loop.thread and not isinstance(loop.extent, Const):
                 return f"how often `{var.name}` runs varies"
         return ""
