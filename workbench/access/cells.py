@@ -10,7 +10,7 @@ from math import prod
 from workbench import arith
 from workbench.access.accesses import Access, Around
 from workbench.access.facts import facts, follows, skips
-from workbench.access.units import Bounds, Unit
+from workbench.access.units import Bounds, Unit, limits
 from workbench.arith.evaluate import Env, compiled
 from workbench.ir import (
     Buffer,
@@ -25,7 +25,7 @@ from workbench.ir import (
 def of_unit(unit: Unit, buffer: Buffer, kind: str, same: dict[Var, Expr]) -> Iterator[Access[For]]:
     """What `unit` touches of `buffer`; a size that varies is the whole dimension."""
     at = Around(values=same)
-    for condition in unit.holds:
+    for condition in (*(one for loop in unit.loops for one in limits(loop)), *unit.holds):
         at = at.where(condition)
     for cell, sizes in unit.cells(buffer, kind):
         corner = tuple(

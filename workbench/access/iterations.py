@@ -15,6 +15,7 @@ from workbench.access.units import (
     Bounds,
     Unit,
     keeps_apart,
+    limits,
     opened,
     separate,
     units,
@@ -24,7 +25,6 @@ from workbench.arith.evaluate import compiled
 from workbench.ir import (
     Buffer,
     Const,
-    Expr,
     For,
     SeqStmt,
     Stmt,
@@ -125,18 +125,11 @@ def stored(unit: Unit, loop: For, dom: Bounds) -> tuple[list[Access[For]], Bound
     found = [one for one in accesses(unit.stmt, around) if one.writes and one.buffer in unit.writes]
     dom = {**arith.loop_bounds([each for one in found for each in one.loops], dom), **dom}
     sides = [
-        replace(one, guards=(*one.guards, *(turn for each in (loop, *one.loops)
-                                            for turn in _turns(each))))
+        replace(one, guards=(*(end for each in (loop, *one.loops) for end in limits(each)),
+                             *one.guards))
         for one in found
     ]  # fmt: skip
     return [one for one in sides if one.variables() <= dom.keys() and not decided_by_data(one)], dom
-
-
-def _turns(loop: For) -> list[Expr]:
-    """What holds in the turns of a loop whose ends vary, of all values that its variable takes."""
-    if isinstance(loop.min, Const) and isinstance(loop.extent, Const):
-        return []
-    return [loop.loop_var >= loop.min, loop.loop_var < loop.min + loop.extent]
 
 
 def decided_by_data(side: Access[For]) -> bool:

@@ -231,6 +231,13 @@ def opened(unit: Unit) -> Iterator[Unit]:
             yield from opened(one)
 
 
+def limits(loop: For) -> list[Expr]:
+    """What holds in the turns of a loop whose ends vary, of all values that its variable takes."""
+    if isinstance(loop.min, Const) and isinstance(loop.extent, Const):
+        return []
+    return [loop.loop_var >= loop.min, loop.loop_var < loop.min + loop.extent]
+
+
 # --- facts of a block, whatever loops run it -----------------------------------------------------
 
 

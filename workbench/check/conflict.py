@@ -239,7 +239,8 @@ def _refuse_flow(
 ) -> None:
     """Refuse where an iteration needs a cell of `buffer` that only another iteration writes."""
     writers = [u for u in below if buffer in u.writes and u.stmt is not reader.stmt]
-    if not writers or any(feeds(loop.body, writer, reader, buffer, dom) for writer in writers):
+    fed = [one for one in writers if feeds(loop.body, one, reader, buffer, dom)]
+    if not writers or any(not _goes_on(loop, one, buffer, below, dom) for one in fed):
         return
     if doers == "threads" and buffer.scope != "shared":
         # nothing orders threads from turn to turn of the loops around, either
@@ -255,34 +256,53 @@ def _refuse_flow(
     ):
         return
     load = next(n for n in reader.loads if n.buffer is buffer)
-    one = doers[:-1]
     mine = {id(load) for load in reader.loads}
     sure = missed(loop, (a for a in accesses(loop.body) if id(a.node) in mine), buffer, dom)
-    verb = "reads" if sure else "may read"
+    writer, turn = (fed or writers)[0], loop.loop_var.name
+    if fed:
+        why = f"`{writer.name}` makes them of what an earlier turn of `{turn}` left"
+        hint = f"keep `{turn}` serial: each iteration needs the one before it"
+    else:
+        why, hint = _why_not_there(writer, buffer, doers, sure)
     raise Refusal(
-        f"{task}: `{reader.name}` {verb} parts of {buffer.name} that another {one} writes in "
-        f"`{writers[0].name}`",
+        f"{task}: `{reader.name}` {'reads' if sure else 'may read'} parts of {buffer.name} that "
+        f"another {doers[:-1]} writes in `{writer.name}`",
         loop,
         load,
-        *(store for store in stores(writers[0].stmt) if store.buffer is buffer),
-        hint=(
-            f'keep {buffer.name} in memory that threads share: sch.set_scope("{writers[0].name}", '
-            '0, "shared")'
-            if doers == "threads" and buffer.scope == "local"
-            else "give each block its own loop nest, so that one ends before the next begins"
-        ),
-        detail=_why_not_there(buffer, doers)
-        if sure
-        else f"not proved: that each {one} writes all that it reads there",
+        *(store for store in stores(writer.stmt) if store.buffer is buffer),
+        hint=hint,
+        detail=why,
     )
 
 
-def _why_not_there(buffer: Buffer, doers: Doers) -> str:
+def _goes_on(loop: For, unit: Unit, buffer: Buffer, below: list[Unit], dom: Bounds) -> bool:
+    """Whether `unit` may make a cell of `buffer` of what it made in an earlier turn of `loop`.
+
+    A sum that starts in each turn does not, nor what is made of a cell that another block of
+    `below` wrote before in the turn.
+    """
+    if buffer not in unit.reads and not (unit.block and unit.block.init):
+        return False
+    turns = {inner.loop_var for inner in unit.loops}
+    if unit.block and unit.block.init:
+        return any(v not in turns for e in unit.bound("reduce") for v in free_vars(e))
+    others = [one for one in below if buffer in one.writes and one.stmt is not unit.stmt]
+    return not any(feeds(loop.body, other, unit, buffer, dom) for other in others)
+
+
+def _why_not_there(writer: Unit, buffer: Buffer, doers: Doers, sure: bool) -> tuple[str, str]:
+    """Why what another iteration of `writer` makes is not there, and what to do."""
+    hint = "give each block its own loop nest, so that one ends before the next begins"
+    if buffer.scope == "local" and doers == "threads":
+        shared = f'sch.set_scope("{writer.name}", 0, "shared")'
+        hint = f"keep {buffer.name} in memory that threads share: {shared}"
+    if not sure:
+        return f"not proved: that each {doers[:-1]} writes all that it reads there", hint
     if buffer.scope == "local":
-        return f"{buffer.name} is in local memory, which is one thread's own"
+        return f"{buffer.name} is in local memory, which is one thread's own", hint
     if _wait(buffer, doers):
-        return "threads wait for each other after all their writes, not after each one's"
-    return f"{buffer.name} is in {buffer.scope} memory, where no {doers} wait for others"
+        return "threads wait for each other after all their writes, not after each one's", hint
+    return f"{buffer.name} is in {buffer.scope} memory, where no {doers} wait for others", hint
 
 
 def _refuse_overwriting(

@@ -7,7 +7,7 @@ from itertools import islice
 
 from workbench import arith
 from workbench.access.accesses import Access, accesses
-from workbench.access.units import Bounds, buffers_written, inside
+from workbench.access.units import Bounds, buffers_written, inside, limits
 from workbench.arith.evaluate import compiled
 from workbench.diag import Refusal
 from workbench.ir import (
@@ -111,15 +111,13 @@ def _outside(block: Block, access: Access[For], declared: list[BufferRegion]) ->
         return []
     dom = _domains(block)
     dom |= arith.loop_bounds(access.loops, dom)
-    turns = [  # a loop that varies has a turn only there
-        loop.loop_var < loop.min + loop.extent for loop in access.loops if not runs_fixed(loop)
-    ]
+    turns = [end for loop in access.loops for end in limits(loop)]
     left_out: list[Expr] = []
     for one in declared:
         sides = zip(access.indices, one.region, strict=True)
         box = [end for k, r in sides for end in (k >= r.min, k < r.min + r.extent)]
         left_out.append(Not(arith.joined(box)))
-    return _first(access.indices, [*access.guards, *turns, *left_out], dom)
+    return _first(access.indices, [*turns, *access.guards, *left_out], dom)
 
 
 def check_domains(func: PrimFunc) -> None:

@@ -31,6 +31,7 @@ from workbench.schedule.inlining import domain_conditions, inverse, tidied, with
 from workbench.schedule.nest import iter_var, serial_nest
 from workbench.schedule.own_loops import own_loops
 from workbench.schedule.primitive import Key
+from workbench.schedule.regions import told_by_memory
 from workbench.schedule.site import Site
 
 _FIRST = (
@@ -97,6 +98,11 @@ def padded(
     body = tidied(BufferStore(laid, value, tuple(fresh)), many)
     over = [Var(name, v.type) for name, v in zip(names, fresh, strict=True)]
     made = with_regions(replace(block, iter_vars=iterators, body=body))
+    if told_by_memory(made):
+        raise writer.refuse(
+            "what is in memory says which cells it reads, and for the gaps nothing is there",
+            hint="let a block read those cells, and lay out a copy of what it makes",
+        )
     sizes = dict(zip(over, laid.shape, strict=True))
     stmt = serial_nest(sizes, BlockRealize(tuple(over), TRUE, made))
     return stmt, _became(writer, loops, new, over)

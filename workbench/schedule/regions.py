@@ -38,6 +38,15 @@ def touched(region: BufferRegion, realize: BlockRealize, inner: Bounds, dom: Bou
     return arith.relax(told.region, inner, region.buffer.shape, dom)
 
 
+def told_by_memory(block: Block) -> bool:
+    """Whether what is in memory says which cells the block declares to touch."""
+    return any(
+        arith.reads_memory(axis.min) or arith.reads_memory(axis.extent)
+        for region in (*block.reads, *block.writes)
+        for axis in region.region
+    )
+
+
 def exact(region: BufferRegion, realize: BlockRealize, inner: Bounds, dom: Bounds) -> Box | None:
     """The box whose cells are all written, for some value of `inner`; None where unproved.
 

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from workbench import arith
 from workbench.diag import Refusal
-from workbench.ir import TRUE, Block, BlockRealize, BufferRegion, For, PrimFunc, Stmt, Var, seq
+from workbench.ir import TRUE, Block, BlockRealize, For, PrimFunc, Stmt, Var, seq
 from workbench.ir.places import places
 from workbench.schedule.domains import bounds_at
 from workbench.schedule.inlining import with_regions
 from workbench.schedule.nest import iter_var, nest, statements
 from workbench.schedule.primitive import Edit
+from workbench.schedule.regions import told_by_memory
 from workbench.schedule.scope import common_loops
 from workbench.schedule.site import Site
 from workbench.schedule.turns import Part, inner_realize, inside_of, part_of, value_of
@@ -67,7 +68,7 @@ def _cut(site: Site[Block], stmt: Stmt) -> tuple[list[Part], list[For]]:
         raise site.refuse(
             f"`{site.name}` has a T.where", hint="split its loops by factors that divide"
         )
-    if any(_is_told_by_memory(region) for region in (*realize.block.reads, *realize.block.writes)):
+    if told_by_memory(realize.block):
         raise site.refuse(
             f"what is in memory says which cells `{site.name}` touches",
             detail="one of the blocks may change it within a turn",
@@ -77,12 +78,6 @@ def _cut(site: Site[Block], stmt: Stmt) -> tuple[list[Part], list[For]]:
     turn = dom.of(loops)
     pairs = zip(realize.block.iter_vars, realize.iter_values, strict=True)
     return [part_of(site, it, value, turn, dom) for it, value in pairs], loops
-
-
-def _is_told_by_memory(region: BufferRegion) -> bool:
-    return any(
-        arith.reads_memory(axis.min) or arith.reads_memory(axis.extent) for axis in region.region
-    )
 
 
 def _check_same_turns(

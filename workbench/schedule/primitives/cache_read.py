@@ -109,7 +109,7 @@ def cache_read(
             )
     copy = cached(buffer, storage_scope)
     edit = insert_copy(site, buffer, copy, spot, box, ends, targets)
-    if not makers:
+    if not makers or not (spot.loops or site.is_allocated(buffer)):  # not what one makes alone
         assert isinstance(edit.result, BlockId)
         check_copied(site, site.after(edit.func, edit.result), buffer)
     for reader in targets:
