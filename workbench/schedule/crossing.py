@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from workbench import arith
-from workbench.access.iterations import carries
+from workbench.access.iterations import carries, feeds
 from workbench.access.units import Unit, units, writes_apart
 from workbench.ir import Block, Buffer, For
 from workbench.schedule.domains import bounds_at
@@ -39,9 +39,11 @@ def check_carries_nothing(site: Site[Block], loop: For) -> None:
         if other is own:
             continue
         shared = own.writes & (other.reads | other.writes)
-        if not shared and stores_the_same(other, changed):
-            continue
+        same = not shared and stores_the_same(other, changed)
         for buffer in sorted(shared | (own.reads & other.writes), key=lambda b: b.name):
+            if same and (_writes_alone(site, other, buffer)
+                         or feeds(loop.body, other, own, buffer, dom)):  # fmt: skip
+                continue
             if carries(loop, own, other, buffer, dom):
                 name = loop.loop_var.name
                 raise site.refuse(
@@ -54,6 +56,13 @@ def check_carries_nothing(site: Site[Block], loop: For) -> None:
                     hint=f"stay inside `{name}`, or write the program with an axis of "
                     f"{buffer.name} for `{name}`",
                 )
+
+
+def _writes_alone(site: Site[Block], unit: Unit, buffer: Buffer) -> bool:
+    """Whether no other value than those of `unit` is ever in `buffer`."""
+    body = site.scope.block.body
+    others = (one for one in units(body) if buffer in one.writes and one.stmt is not unit.stmt)
+    return site.is_allocated(buffer) and not any(others)
 
 
 def stores_the_same(unit: Unit, changed: Collection[Buffer]) -> bool:
