@@ -76,7 +76,11 @@ def test_a_loop_is_clicked_and_its_verbs_stand_there(lab_page: Page):
     lab.locator(".wb-form select").select_option(label="threadIdx.x")
     lab.locator("button[type=submit]").click()
     expect(lab.locator(".wb-step")).to_have_count(3)
-    expect(lab.locator(".wb-mark:focus")).to_have_text("i_1")
+    expect(lab.locator(".wb-mark:focus")).to_have_text("i_0")  # where the lab goes on
+    mark(lab, "i_0").click()
+    expect(menu.locator("h4")).to_have_text("loop i_0")
+    mark(lab, "C").click()
+    expect(menu.locator("h4")).to_contain_text("buffer C")  # one click leads from menu to menu
 
 
 def test_all_of_a_head_opens_what_it_begins(lab_page: Page):
@@ -235,7 +239,7 @@ def test_a_buffer_is_clicked_in_a_picture(lab_page: Page):
     expect(menu).to_be_hidden()
     expect(lab.locator(".wb-step[aria-current]")).to_contain_text("cache_read(C, ")
     assert shown.startswith('sch.cache_read("C", read_buffer_index="A"')
-    expect(lab.locator(".wb-mark:focus")).to_have_text("A")
+    expect(lab.locator(".wb-mark:focus")).to_have_text("A_shared")
 
 
 def test_a_tile_is_clicked_for_its_loop_and_a_cell_for_its_block(lab_page: Page):

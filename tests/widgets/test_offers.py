@@ -219,7 +219,7 @@ def test_what_is_not_given_yet_is_asked_for():
     lab = wb.lab(Schedule(parse(ADD)), arguments={})
     apply(lab, "bind", "i", thread_axis="")
     assert told(lab) == (
-        "Can't bind: thread_axis is not given yet.\nchoose one or fill it in: it takes a text"
+        'Can\'t bind: thread_axis is not given yet.\nchoose one, such as "blockIdx.x"'
     )
 
 

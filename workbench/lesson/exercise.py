@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from textwrap import fill
 
 from workbench.diag import Fail
 from workbench.ir import PrimFunc
@@ -22,6 +23,8 @@ from workbench.schedule import Schedule
 from workbench.widgets.build import build
 from workbench.widgets.page import notes
 from workbench.widgets.taken import as_code
+
+WIDTH = 88  # letters of a line that a notebook shows whole beside its file browser
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +86,9 @@ class Exercise:
         return [(row.ok is True, row.found) for row in rows]
 
     def __str__(self) -> str:
+        task = [fill(line, WIDTH) for line in self.task.splitlines()]
         aims = [f"  · {aim}" for aim in self._aims]
-        return "\n".join([self.task, "", "Goals, a point each:", *aims])
+        return "\n".join([*task, "", "Goals, a point each:", *aims])
 
     def schedule(self) -> Schedule:
         """A fresh schedule of the program, marked "start".

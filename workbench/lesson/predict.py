@@ -347,7 +347,7 @@ def how_many(
     """
     wrong = _wrong(measure, others, None)
     return Question(
-        name=f"{name} after {steps}",
+        name=f"{name} after {steps.removeprefix('apply ')}",
         text=text,
         choices=(*choices, NOT_SURE),
         judge=_of(asked, lambda func: Verdict(measure(func), why, wrong(func))),

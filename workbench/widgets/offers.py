@@ -185,7 +185,9 @@ def arguments(
         if given[param.name] == "" and (param.required or param.many):
             raise Fail(
                 f"Can't {prim.name}: {param.name} is not given yet",
-                hint=f"choose one or fill it in: it takes {type_text(param.type)}",
+                hint=f"choose one, {such}"
+                if (such := _such(param, choices()))
+                else f"fill it in: it takes {type_text(param.type)}",
             )
         try:
             value = _read(param, given[param.name])
@@ -201,12 +203,17 @@ def arguments(
 def _unreadable(
     prim: Primitive, param: Param, value: str, choices: Sequence[Mapping[str, Any]]
 ) -> Fail:
-    possible = [value_text(choice[param.name]) for choice in choices if param.name in choice]
-    such = f"such as {possible[0]}" if possible else type_text(param.type)
+    such = _such(param, choices) or type_text(param.type)
     return Fail(
         f"Can't {prim.name}: {param.name} can't be read from {value[:40]!r}",
         hint=f"write it as in Python, {such}",
     )
+
+
+def _such(param: Param, choices: Sequence[Mapping[str, Any]]) -> str:
+    """An argument that is possible, in words; "" where none is known."""
+    possible = (value_text(choice[param.name]) for choice in choices if param.name in choice)
+    return next((f"such as {value}" for value in possible), "")
 
 
 _UNREADABLE = (ValueError, SyntaxError, TypeError, RecursionError, MemoryError)

@@ -17,7 +17,7 @@ export function actionsPane(lab, menu) {
         "data-k": key,
         "aria-haspopup": "dialog",
         "aria-pressed": String(key === lab.place),
-        onclick: () => menu.open(key, () => chip(key) ?? chip(lab.place)),
+        onclick: () => menu.open(key, (now) => chip(now) ?? chip(lab.place)),
       },
       label,
     );

@@ -3,6 +3,7 @@
 import { h } from "./dom.js";
 
 const MARGIN = 24; // px around what is brought into view
+const BEGINNING = 80; // px of changed words that tell what they are
 const CHANGED = ".wb-come, .wb-edit, .wb-gone, .wb-was";
 
 /** Follow the changes among the lines in `body`, which scrolls. */
@@ -55,12 +56,11 @@ export function changesIn(body) {
     const bottom = last.offsetTop + last.offsetHeight;
     if (row.offsetTop < body.scrollTop || bottom > body.scrollTop + body.clientHeight)
       body.scrollTop = Math.max(0, row.offsetTop - MARGIN);
-    const words = [...group].reverse().map((line) => [...line.querySelectorAll(".wb-changed")]);
-    const [word, ...more] = words.find((some) => some.length) ?? []; // the new line is below
-    const end = more.at(-1) ?? word;
-    const right = end ? end.offsetLeft + end.offsetWidth + MARGIN : 0;
-    const over = Math.max(0, right - body.clientWidth);
+    const words = [...group].reverse().map((line) => line.querySelector(".wb-changed"));
+    const word = words.find(Boolean); // the new line is below
+    const right = word ? word.offsetLeft + Math.min(word.offsetWidth, BEGINNING) + MARGIN : 0;
     const gutter = row.querySelector(".wb-text").offsetLeft;
+    const over = Math.max(0, right - body.clientWidth); // the margin, where loops begin, is worth more
     body.scrollLeft = word ? Math.min(over, word.offsetLeft - gutter - 4) : 0;
   }
 }

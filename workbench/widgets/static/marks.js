@@ -56,7 +56,8 @@ export function linkMarks(root, lab, menu) {
     const thing = openedAt(event.target);
     const drawn = thing && !thing.matches(".wb-mark");
     const key = thing && (drawn ? placeOf(thing) : from(event).split(" ")[0]);
-    if (key) menu.open(key, () => (thing.isConnected ? thing : menu.markOf(key)));
+    const find = (now) => (now === key && thing.isConnected ? thing : menu.markOf(now));
+    if (key) menu.open(key, find);
   });
   return redraw;
 }

@@ -6,8 +6,8 @@ import { verbForm } from "./form.js";
 import { popup } from "./popup.js";
 
 /**
- * The menu of a lab. `open(key, find)` opens it at a place, beside what `find` gives; once a step
- * is taken it closes, and the focus goes back there, or to what became of the place.
+ * The menu of a lab. `open(key, find)` opens it at a place, beside what `find` gives for it; when
+ * it closes the focus goes back there, or, once a step was taken, to where the lab goes on.
  */
 export function verbMenu(lab) {
   const body = h("div.wb-menu-body");
@@ -27,10 +27,10 @@ export function verbMenu(lab) {
   function open(place, find) {
     lab.choose(place);
     if (lab.offline) return;
-    back = () => (find() instanceof SVGElement ? markOf(place) : find());
+    back = (now) => (find(now) instanceof SVGElement ? markOf(now) : find(now));
     if (place !== key) choose(null);
     [key, at] = [place, lab.at];
-    box.open(find);
+    box.open(() => find(place));
     if (!box.isOpen()) return; // it was open here: the press has closed it
     draw();
     pane.focus({ preventScroll: true });
@@ -39,7 +39,7 @@ export function verbMenu(lab) {
 
   function closed(inside) {
     choose(null);
-    if (inside) back()?.focus({ preventScroll: true });
+    if (inside) back(lab.at === at ? key : lab.place)?.focus({ preventScroll: true });
   }
 
   /** Show the form of a verb, and no more what another was refused for. */
@@ -100,7 +100,8 @@ export function verbMenu(lab) {
         onclick: () => {
           choose(verb.name); // pressed again, a form that is open already takes the focus
           draw();
-          body.querySelector(".wb-form :is(input, select, button)")?.focus({ preventScroll: true });
+          const field = body.querySelector(".wb-form :is(input, select, button)");
+          (field ?? body.querySelector(`[data-f="${verb.name}"]`)).focus({ preventScroll: true });
         },
       },
       verb.name,

@@ -27,7 +27,6 @@ export function questionCard(lab) {
     const given = found < 0 ? undefined : found;
     const verdict = lab.veiled ? undefined : lab.page?.verdict;
     told.replaceChildren(...outcome(question, given, verdict));
-    open(Boolean(verdict) && given !== undefined); // the reason is what the answer was for
     card.replaceChildren(
       h(
         "div.wb-asking",
@@ -37,6 +36,7 @@ export function questionCard(lab) {
       ),
       h("div.wb-outcome", {}, told, more),
     );
+    open(Boolean(verdict) && given !== undefined); // the reason is what the answer was for
   }
 
   function veiled() {

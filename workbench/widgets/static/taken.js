@@ -2,6 +2,7 @@
 
 import { copied } from "./code.js";
 import { h, prose, spoken } from "./dom.js";
+import { popup } from "./popup.js";
 
 const THERE =
   "Put them into the cell above this lab, in place of what it holds, and run it: then they are " +
@@ -12,11 +13,8 @@ export function exerciseCard(lab) {
   const lines = lab.page.taken;
   const told = h("p", { role: "status" });
   const area = h("textarea", { readonly: true, "aria-label": "your steps as code" });
-  const panel = h("div.wb-taken", { popover: "auto" }, told, area);
-  panel.addEventListener("keydown", (event) => {
-    // it closes, and JupyterLab stays in the cell
-    if (event.key === "Escape") event.stopPropagation();
-  });
+  const panel = h("div.wb-taken", {}, told, area);
+  const box = popup(panel);
   const take = h(
     "button",
     { disabled: !lines, "aria-haspopup": "dialog", "data-f": "take", onclick: open },
@@ -33,7 +31,7 @@ export function exerciseCard(lab) {
   async function open() {
     area.value = lines;
     area.rows = lines.split("\n").length;
-    panel.showPopover();
+    box.open(() => take);
     const done = await copied(lines);
     told.textContent = `${done ? "The lines are copied." : "Copy the lines (Ctrl+C)."} ${THERE}`;
     area.focus();
