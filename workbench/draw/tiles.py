@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from workbench.draw.colours import times_each
 from workbench.draw.fields import Placed, fields_of
@@ -252,12 +252,12 @@ def _fitting(view: _View, lines: list[Line]) -> tuple[_Plan, list[Line]]:
 
     What they say the caption and the table say, too.
     """
-    for said in (lines, []):
-        for side in SIDES:
-            plan = _plan(view, side)
-            if plan.bottom + LINE * len(said) <= HIGH:
-                return plan, said
-    return plan, []
+    cards, at, plans = _cards(view), _at(view), list[_Plan]()
+    for side in SIDES:
+        plans.append(_plan(cards, view.trio is not None, side, at))
+        if plans[-1].bottom + LINE * len(lines) <= HIGH:
+            return plans[-1], lines
+    return next((plan for plan in plans if plan.bottom <= HIGH), plans[-1]), []
 
 
 def _still(scene: Scene) -> Scene:
@@ -288,13 +288,35 @@ def _legend(corner: bool) -> list[Shape]:
     return [*shapes, Words("× times", x + 29, y + 10, anchor="start")]
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """A buffer's sheet in a strip, with what stands above it from `left` on."""
+class _Card(NamedTuple):
+    """A buffer that has a sheet: its frame, and its title with the px that this takes.
+
+    They are the same however large the sheet is.
+    """
 
     tile: Tile
-    placed: Placed
+    frame: Frame
     title: str
+    wide: float
+
+
+def _cards(view: _View) -> list[_Card]:
+    """The buffers that have a sheet, those of a product first."""
+    found = []
+    for tile in view.drawn:
+        near = view.near.tile(tile.buffer) if view.near else None
+        title = _title(tile, near)
+        frame = frame_of(near) if near else whole(tile)
+        found.append(_Card(tile, frame, title, width_of(title, "strong")))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A buffer's sheet in a strip; its title stands above it from `left` on."""
+
+    card: _Card
+    placed: Placed
     left: float
 
 
@@ -310,32 +332,32 @@ class _Plan:
     corner: bool = False
 
 
-def _plan(view: _View, side: float) -> _Plan:
+def _plan(cards: Sequence[_Card], linked: bool, side: float, at: Mapping[str, int]) -> _Plan:
     """The sheets, none of them higher than `side`; a product's three are not wider either.
 
-    What stands alone goes beside the product while there is room, then below it, side by side.
+    These are the first three where they are `linked`. What stands alone goes beside them while
+    there is room, then below them, side by side.
     """
-    first = _product(view, view.trio, side) if view.trio else _Plan((), LEGEND)
+    first = _product(cards[:3], side, at) if linked else _Plan((), LEGEND)
     placed, right, beside = [*first.placed], _right(first), 0.0
     x, y, low = LEFT, first.bottom, first.bottom
-    for tile in view.alone:
-        wide, high = _size(_frame(view, tile), side)
-        title = _title(view, tile)
-        room, tall = max(wide, width_of(title, "strong")), TITLE + high + 4
+    for card in cards[3:] if linked else cards:
+        wide, high = size = _size(card.frame, side)
+        room, tall = max(wide, card.wide), TITLE + high + 4
         if right + room <= WIDTH and beside + tall <= first.bottom:
-            placed.append(_alone(view, tile, right, beside + TITLE, side))
+            placed.append(_alone(card, right, beside + TITLE, size, at))
             beside += tall
             continue
         if x > LEFT and x + room > WIDTH:
             x, y = LEFT, low
-        placed.append(_alone(view, tile, x, y + TITLE, side))
+        placed.append(_alone(card, x, y + TITLE, size, at))
         x, low = x + room + GUTTER, max(low, y + tall)
     return _Plan(tuple(placed), low, first.corner)
 
 
 def _right(plan: _Plan) -> float:
     """Where there is room beside the sheets of a product."""
-    ends = [one.left + width_of(one.title, "strong") for one in plan.placed]
+    ends = [one.left + one.card.wide for one in plan.placed]
     ends += [one.placed.sheet.x + one.placed.sheet.width for one in plan.placed]
     return max(ends, default=WIDTH) + GUTTER
 
@@ -347,36 +369,34 @@ def _size(frame: Frame, side: float) -> tuple[float, float]:
     return max(columns * scale, LEAST), max(rows * scale, LEAST) if rows > 1 else BAR
 
 
-def _alone(view: _View, tile: Tile, x: float, y: float, side: float) -> _Place:
-    frame, name = _frame(view, tile), tile.buffer
-    sheet = Sheet(x, y, *_size(frame, side), frame, _at(view))
+def _alone(
+    card: _Card, x: float, y: float, size: tuple[float, float], at: Mapping[str, int]
+) -> _Place:
+    name = card.tile.buffer
+    sheet = Sheet(x, y, *size, card.frame, at)
     sides = f"row of {name}", f"column of {name}"
-    return _Place(tile, Placed(name, len(tile.shape), sheet, sides), _title(view, tile), x)
+    return _Place(card, Placed(name, len(card.tile.shape), sheet, sides), x)
 
 
-def _product(view: _View, trio: Trio, side: float) -> _Plan:
+def _product(cards: Sequence[_Card], side: float, at: Mapping[str, int]) -> _Plan:
     """The three sheets in true proportions, shared dimensions in line."""
-    m, n, k = _spans(view, trio)
+    m, n, k = _spans(*(card.frame for card in cards))
     scale = side / max(m.cells, n.cells, k.cells)
     high, wide, deep = (max(span.cells * scale, LEAST) for span in (m, n, k))
-    titles = [_title(view, tile) for tile in trio.tiles]
-    aside = max(deep, width_of(titles[0], "strong"))
+    aside = max(deep, cards[0].wide)
     corner = aside >= CORNER[0] and TITLE + deep >= CORNER[1]
     y = 0.0 if corner else LEGEND
     x1, y1 = LEFT + aside + GUTTER, y + TITLE + deep + 6 + TITLE
-    at = _at(view)
     sheets = (
         Sheet(x1 - GUTTER - deep, y1, deep, high, (m, k), at),
         Sheet(x1, y + TITLE, wide, deep, (k, n), at),
         Sheet(x1, y1, wide, high, (m, n), at),
     )
-    lefts = max(sheets[0].x + deep - width_of(titles[0], "strong"), LEFT), x1, x1
+    lefts = max(sheets[0].x + deep - cards[0].wide, LEFT), x1, x1
     sides = (("row", "step"), ("step", "column"), ("row", "column"))
     placed = tuple(
-        _Place(tile, Placed(tile.buffer, 2, sheet, side), title, left)
-        for tile, sheet, side, title, left in zip(
-            trio.tiles, sheets, sides, titles, lefts, strict=True
-        )
+        _Place(card, Placed(card.tile.buffer, 2, sheet, side), left)
+        for card, sheet, side, left in zip(cards, sheets, sides, lefts, strict=True)
     )
     return _Plan(placed, y1 + high + 6, corner)
 
@@ -387,15 +407,9 @@ def _at(view: _View) -> dict[str, int]:
     return {key: value for level in levels for key, value in level.select.items()}
 
 
-def _spans(view: _View, trio: Trio) -> tuple[Span, Span, Span]:
+def _spans(left: Frame, top: Frame, result: Frame) -> tuple[Span, Span, Span]:
     """Rows of the result, its columns, and the steps of the sum, as far as they are shown."""
-    left, top, result = (_frame(view, tile) for tile in trio.tiles)
     return _join(result[0], left[0]), _join(result[1], top[1]), _join(left[1], top[0])
-
-
-def _frame(view: _View, tile: Tile) -> Frame:
-    found = view.near.tile(tile.buffer) if view.near else None
-    return frame_of(found) if found else whole(tile)
 
 
 def _join(a: Span, b: Span) -> Span:
@@ -423,9 +437,8 @@ def _corridors(view: _View, trio: Trio, places: Sequence[_Place]) -> list[Shape]
     return shapes
 
 
-def _title(view: _View, tile: Tile) -> str:
-    """Its name, and its shape; of a selection that is enlarged, how often it touches a cell."""
-    near = view.near.tile(tile.buffer) if view.near else None
+def _title(tile: Tile, near: Tile | None) -> str:
+    """Its name, and its shape; of what is `near`, enlarged, how often it touches a cell."""
     if near is None:
         return f"{tile.buffer} {_shape(tile.shape)}"
     return f"{tile.buffer} {_often(near)}"
@@ -446,7 +459,7 @@ def _shape(shape: tuple[int, ...]) -> str:
 
 def _sheet(view: _View, place: _Place) -> list[Shape]:
     """The sheet and what each selection touches of it, with how often the widest does."""
-    tile, sheet, name = place.tile, place.placed.sheet, place.tile.buffer
+    tile, sheet, name = place.card.tile, place.placed.sheet, place.placed.buffer
     near = view.near.tile(name) if view.near else None
     loops = {level.name: _loops(view, level) for level in view.levels}
     found = [(t, loops[level.name]) for level in view.levels
@@ -456,7 +469,7 @@ def _sheet(view: _View, place: _Place) -> list[Shape]:
     told = [*first, *deeper]
     told = [(t, of) for k, (t, of) in enumerate(told) if _differ(t, told[k - 1][0] if k else near)]
     drawn = [t for t, _ in told]
-    title = Words(place.title, place.left, sheet.y - 5, "strong", "start")
+    title = Words(place.card.title, place.left, sheet.y - 5, "strong", "start")
     shapes: list[Shape] = [title, sheet.ground(name)]
     own = _loops(view, view.near) if view.near else ()
     for one, of in (*(((near, own),) if near else ()), *told):
