@@ -43,7 +43,7 @@ def scene_page(browser: Browser) -> Iterator[Page]:
     module = files("workbench.widgets.static").joinpath("scene.js").read_text(encoding="utf-8")
     page.add_script_tag(
         type="module",
-        content=f"{module}\nwindow.scene = {{ formAt, slidesTo, slideTo, pointAt, saidAt }};",
+        content=f"{module}\nwindow.scene = {{ slidesTo, slideTo, pointAt, saidAt }};",
     )
     page.wait_for_function("window.scene")
     yield page
@@ -132,7 +132,7 @@ def test_nothing_is_at_a_spot_beside_all_sheets(scene_page: Page):
 
 
 def test_it_says_when_python_has_to_be_asked(scene_page: Page):
-    slides = {"axes": [["k_0", 8]], "digits": [], "strips": []}
+    slides = {"axes": [["k_0", 8]], "digits": [], "forms": [], "strips": []}
     knows = "([slides, select]) => scene.slidesTo(slides, select)"
     asked = [{"k_0": 3}, {"k_0": 8}, {"k_0": -1}, {"k_1": 1}, {}, {"k_0": 1, "k_1": 1}]
     got = [scene_page.evaluate(knows, [slides, select]) for select in asked]

@@ -78,5 +78,7 @@ def test_a_form_is_plain_data():
     picture = drawn(PROGRAMS["blocked"](), {"blockIdx.x": 1, "blockIdx.y": 2})[0]
     told = draw.plain(picture)["slides"]
     assert told["axes"] == [["blockIdx.x", 4], ["blockIdx.y", 4]]
-    forms = [form for slide in told["strips"][0].values() for form in slide.get("forms", ())]
-    assert forms and all(len(form) == 4 for form in forms)
+    numbers = [n for slide in told["strips"][0].values() for n in slide.get("forms", ())]
+    assert set(numbers) < set(range(len(told["forms"])))
+    digits = [k for form in told["forms"] for k in form[3::2]]
+    assert set(digits) == set(range(len(told["digits"])))

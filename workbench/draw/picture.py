@@ -145,9 +145,10 @@ def slides(picture: Picture) -> dict[str, Any] | None:
     """Where its shapes are for other selections, as `scene.js` reads it; None where they stay.
 
     `axes` are the names and extents of what is chosen, `digits` numbers that these have: [axis,
-    stride, size]. Of each strip there are the shapes that slide, by number: edges or a spot, words
-    as parts, and which cells these are; None where it stays. `caption` is its first line, `table`
-    has [row, column, parts]. A form is [base, [[digit, factor], …], low, high].
+    stride, size]; `forms` are [base, low, high, digit, factor, digit, factor, …]. All else names
+    digits and forms by number. Of each strip there are the shapes that slide, by number: edges or
+    a spot, words as parts, and which cells these are; None where it stays. `caption` is its first
+    line, `table` has [row, column, parts].
     """
     if not picture.slides:
         return None
@@ -162,7 +163,7 @@ def slides(picture: Picture) -> dict[str, Any] | None:
         "strips": strips,
         "caption": told.parts(picture.follow),
         "table": [[row, column, told.parts(parts)] for row, column, parts in picture.cells],
-        "digits": told.digits,
+        **told.numbered,
     }
 
 
@@ -172,32 +173,39 @@ def fields(picture: Picture) -> dict[str, Any] | None:
         return None
     told = _Told()
     strips = [[_field(field, told) for field in strip.fields] for strip in picture.strips]
-    return {"strips": strips, "digits": told.digits}
+    return {"strips": strips, **told.numbered}
 
 
 class _Told:
-    """Forms with their digits by number: each is told once, for shapes share most of theirs."""
+    """Forms and their digits by number: each is told once, for shapes share most of theirs."""
 
     def __init__(self) -> None:
-        self._numbers: dict[Digit, int] = {}
-        self._forms: dict[Form, list[Any]] = {}
+        self._digits: dict[Digit, int] = {}
+        self._forms: dict[Form, int] = {}
 
     @property
-    def digits(self) -> list[list[Any]]:
-        """The digits that the forms told so far have, in the order of their numbers."""
-        return [[digit.axis, digit.stride, digit.size] for digit in self._numbers]
+    def numbered(self) -> dict[str, list[list[Any]]]:
+        """The digits and the forms told so far, in the order of their numbers."""
+        digits = [[digit.axis, digit.stride, digit.size] for digit in self._digits]
+        return {"digits": digits, "forms": [self._flat(form) for form in self._forms]}
 
-    def form(self, form: Form) -> list[Any]:
-        """[base, [[digit, factor], …], low, high]."""
+    def _flat(self, form: Form) -> list[Any]:
+        told: list[Any] = [form.base]
+        told += [end if isfinite(end) else None for end in (form.low, form.high)]
+        for digit, factor in form.terms:
+            told += (self._digits[digit], factor)
+        return told
+
+    def form(self, form: Form) -> int:
+        """The number of a form."""
         if form not in self._forms:
-            numbers, (base, terms, low, high) = self._numbers, form
-            told = [[numbers.setdefault(digit, len(numbers)), factor] for digit, factor in terms]
-            ends = (end if isfinite(end) else None for end in (low, high))
-            self._forms[form] = [base, told, *ends]
+            self._forms[form] = len(self._forms)
+            for digit, _ in form.terms:
+                self._digits.setdefault(digit, len(self._digits))
         return self._forms[form]
 
-    def parts(self, parts: Sequence[str | Form]) -> list[Any]:
-        """Words as they are, and forms."""
+    def parts(self, parts: Sequence[str | Form]) -> list[str | int]:
+        """Words as they are, and forms by their numbers."""
         return [part if isinstance(part, str) else self.form(part) for part in parts]
 
 

@@ -4,16 +4,18 @@
 // chosen, numbers that these have, and for each strip the shapes that slide and the sheets that can
 // be pointed at. `select` has a value for each axis, by name.
 
-/** A form, [base, [[digit, factor], …], low, high], where the digits have `values`. */
-export function formAt([base, terms, low, high], values) {
+/** A form, [base, low, high, digit, factor, digit, factor, …], where the digits have `values`. */
+function formAt(form, values) {
+  const [base, low, high] = form;
   let total = base;
-  for (const [digit, factor] of terms) total += factor * values[digit];
+  for (let k = 3; k < form.length; k += 2) total += form[k + 1] * values[form[k]];
   return Math.min(Math.max(total, low ?? -Infinity), high ?? Infinity);
 }
 
-/** The digits, [name, stride, size] each, where the names have the values `at`. */
-function digitsAt(digits, at) {
-  return digits.map(([name, stride, size]) => Math.floor(at[name] / stride) % size);
+/** What gives the forms of `told`, by their numbers, where the names have the values `at`. */
+function formsAt({ digits, forms }, at) {
+  const values = digits.map(([name, stride, size]) => Math.floor(at[name] / stride) % size);
+  return (number) => formAt(forms[number], values);
 }
 
 /** Whether the shapes know where they are for `select`; if not, Python has to be asked. */
@@ -42,30 +44,30 @@ export function fits({ at, slides, levels = [] }, places, level) {
 
 /** Moves the shapes of `strips`, the picture's SVG elements, to where they are for `select`. */
 export function slideTo(strips, slides, select) {
-  const values = digitsAt(slides.digits, select);
+  const form = formsAt(slides, select);
   strips.forEach((strip, number) => {
     const moving = slides.strips[number];
     if (!moving) return;
     for (const shape of strip.querySelectorAll("[data-slide]")) {
-      placeShape(shape, moving[shape.dataset.slide], values);
+      placeShape(shape, moving[shape.dataset.slide], form);
     }
   });
 }
 
 /** The caption's first line for `select`, and entries of the table: row, column, words. */
 export function saidAt(slides, select) {
-  const values = digitsAt(slides.digits, select);
+  const form = formsAt(slides, select);
   return {
-    caption: told(slides.caption, values),
-    table: slides.table.map(([row, column, parts]) => [row, column, told(parts, values)]),
+    caption: told(slides.caption, form),
+    table: slides.table.map(([row, column, parts]) => [row, column, told(parts, form)]),
   };
 }
 
 /** The outlines of what is touched in a strip, where they are for `select`. */
 export function outlinesAt(strip, slides, number, select) {
-  const values = digitsAt(slides.digits, select);
+  const form = formsAt(slides, select);
   return [...strip.querySelectorAll(":is(.wb-read, .wb-write, .wb-both)[data-slide]")].map(
-    (shape) => slides.strips[number][shape.dataset.slide].forms.map((form) => formAt(form, values)),
+    (shape) => slides.strips[number][shape.dataset.slide].forms.map(form),
   );
 }
 
@@ -76,24 +78,23 @@ export function pointAt(fields, number, select, x, y) {
   );
   if (!field) return null;
   const spot = { ...select, x, y };
-  const at = digitsAt(fields.digits, spot);
-  const row = Math.floor(formAt(field.row, at));
-  const column = Math.floor(formAt(field.column, at));
-  const values = digitsAt(fields.digits, { ...spot, row, column });
+  const cell = formsAt(fields, spot);
+  const [row, column] = [field.row, field.column].map((number) => Math.floor(cell(number)));
+  const form = formsAt(fields, { ...spot, row, column });
   return {
     field,
-    turns: Object.fromEntries(field.axes.map(([name, form]) => [name, formAt(form, values)])),
-    marks: field.marks.map((edges) => edges.map((form) => formAt(form, values))),
-    told: told(field.told, values),
+    turns: Object.fromEntries(field.axes.map(([name, number]) => [name, form(number)])),
+    marks: field.marks.map((edges) => edges.map(form)),
+    told: told(field.told, form),
   };
 }
 
-function placeShape(shape, { forms, parts, cells }, values) {
-  const at = (forms ?? []).map((form) => formAt(form, values));
+function placeShape(shape, { forms, parts, cells }, form) {
+  const at = (forms ?? []).map(form);
   if (at.length === 4) putNumbers(shape, boxOf(at));
   else if (at.length === 2) putNumbers(shape, { x: at[0], y: at[1] });
-  if (parts) shape.textContent = told(parts, values);
-  if (cells) shape.closest("[data-cells]").dataset.cells = told(cells, values);
+  if (parts) shape.textContent = told(parts, form);
+  if (cells) shape.closest("[data-cells]").dataset.cells = told(cells, form);
 }
 
 /** A rectangle's attributes, of its edges. */
@@ -101,9 +102,9 @@ export function boxOf([left, top, right, bottom]) {
   return { x: left, y: top, width: right - left, height: bottom - top };
 }
 
-function told(parts, values) {
+function told(parts, form) {
   return parts
-    .map((part) => (typeof part === "string" ? part : String(Math.round(formAt(part, values)))))
+    .map((part) => (typeof part === "string" ? part : String(Math.round(form(part)))))
     .join("");
 }
 
