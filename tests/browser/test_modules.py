@@ -186,7 +186,8 @@ def test_the_picture_is_the_one_that_python_names(page: Page):
 
 
 def test_in_a_saved_page_it_is_the_one_drawn_there_or_one_that_slides_there(page: Page):
-    slides = {"at": {"i": 3, "k": 1}, "strips": [{}, None]}
+    axes = [["i", 2, 6], ["k", 0, 4]]
+    slides = {"at": {"i": 3, "k": 1}, "axes": axes, "strips": [{}, None]}
     pictures = {
         "tiles:i=0": {"at": {"i": 0, "k": -1}},
         "tiles:i=3": {"at": {"i": 3, "k": -1}},
@@ -199,6 +200,7 @@ def test_in_a_saved_page_it_is_the_one_drawn_there_or_one_that_slides_there(page
         ({"i": 3}, "", "tiles:i=3"),
         ({"i": 2}, "", "tiles:i=0"),
         ({"i": 5, "k": 2}, "", "tiles:i=3,k=1"),
+        ({"i": 6, "k": 2}, "", "tiles:i=0"),
         ({"i": 5, "k": 2}, "thread", "tiles:i=0"),
         ({"i": 3, "k": 1}, "thread", "tiles:i=3,k=1"),
     ):

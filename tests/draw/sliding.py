@@ -43,6 +43,17 @@ def _fused() -> PrimFunc:
     return sch.func
 
 
+TURNED = """
+@T.prim_func
+def main(A: T.Buffer((16, 12), "float32"), B: T.Buffer((16, 12), "float32")):
+    for i in T.thread_binding(16, thread="blockIdx.x"):
+        for j in range(12):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[{index}, vj] = A[vi, vj]
+"""
+
+
 PROGRAMS: dict[str, Callable[[], PrimFunc]] = {
     "serial": cache(lambda: matmul(12)),
     "naive": cache(_naive),
@@ -50,6 +61,7 @@ PROGRAMS: dict[str, Callable[[], PrimFunc]] = {
     "local": cache(_local),
     "fused": cache(_fused),
     "tail": cache(_tail),
+    "turned": cache(lambda: parsed(TURNED.format(index="vi * 5 % 16"))),
     **{name: cache(lambda name=name: window_steps()[name]) for name in ("bound", "shared")},
 }  # fmt: skip
 
@@ -64,7 +76,7 @@ def sliders(func: PrimFunc, rng: random.Random, number: int) -> Iterator[dict[st
 
 def other(picture: Picture, rng: random.Random) -> dict[str, int]:
     """Other values for the axes that a picture was drawn for."""
-    return {axis: rng.randrange(extent) for axis, extent in picture.slides or ()}
+    return {axis: rng.randrange(*values) for axis, *values in picture.slides or ()}
 
 
 def drawn(func: PrimFunc, select: dict[str, int]) -> list[Picture]:

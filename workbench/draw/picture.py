@@ -25,7 +25,7 @@ from workbench.draw.scene import (
     width_of,
 )
 from workbench.draw.svg import drawn, svg, tag
-from workbench.insight import KIND_WORDS, Digit, Table
+from workbench.insight import KIND_WORDS, Digit, Table, Values
 
 Parts: TypeAlias = tuple[str | Form, ...]
 
@@ -43,8 +43,8 @@ class Picture:
 
     `caption` says what is seen; `table` has the same facts; `kind` says where its numbers come
     from. `across` strips make a line of their own; 0 where as many stand beside each other as
-    there is room for. `slides` are the axes, with their extents, for all values of which the
-    strips know where their shapes are; None where only Python knows. `levels` names the strips
+    there is room for. `slides` are the axes, each with the values for which the strips know where
+    their shapes are; None where only Python knows. `levels` names the strips
     where these are one thing, nearer and nearer. `follow` is what the caption's first line says for
     other selections, and `cells`, by row and column, what the table does.
     """
@@ -54,7 +54,7 @@ class Picture:
     table: Table
     kind: str
     across: int = 0
-    slides: tuple[tuple[str, int], ...] | None = None
+    slides: Values | None = None
     levels: tuple[str, ...] = ()
     follow: Parts = ()
     cells: tuple[tuple[int, int, Parts], ...] = ()
@@ -144,11 +144,11 @@ def plain(picture: Picture) -> dict[str, Any]:
 def slides(picture: Picture) -> dict[str, Any] | None:
     """Where its shapes are for other selections, as `scene.js` reads it; None where they stay.
 
-    `axes` are the names and extents of what is chosen, `digits` numbers that these have: [axis,
-    stride, size]; `forms` are [base, low, high, digit, factor, digit, factor, …]. All else names
-    digits and forms by number. Of each strip there are the shapes that slide, by number: edges or
-    a spot, words as parts, and which cells these are; None where it stays. `caption` is its first
-    line, `table` has [row, column, parts].
+    `axes` are the names of what is chosen, with the first of its values and the end of these,
+    `digits` numbers that these have: [axis, stride, size] or [axis, table]; `forms` are [base, low,
+    high, digit, factor, digit, factor, …]. All else names digits and forms by number. Of each strip
+    there are the shapes that slide, by number: edges or a spot, words as parts, and which cells
+    these are; None where it stays. `caption` is its first line, `table` has [row, column, parts].
     """
     if not picture.slides:
         return None
@@ -159,7 +159,7 @@ def slides(picture: Picture) -> dict[str, Any] | None:
         for strip in picture.strips
     ]  # fmt: skip
     return {
-        "axes": [list(axis) for axis in picture.slides],
+        "axes": [list(values) for values in picture.slides],
         "strips": strips,
         "caption": told.parts(picture.follow),
         "table": [[row, column, told.parts(parts)] for row, column, parts in picture.cells],
@@ -186,7 +186,12 @@ class _Told:
     @property
     def numbered(self) -> dict[str, list[list[Any]]]:
         """The digits and the forms told so far, in the order of their numbers."""
-        digits = [[digit.axis, digit.stride, digit.size] for digit in self._digits]
+        digits = [
+            [digit.axis, list(digit.table)]
+            if digit.table
+            else [digit.axis, digit.stride, digit.size]
+            for digit in self._digits
+        ]
         return {"digits": digits, "forms": [self._flat(form) for form in self._forms]}
 
     def _flat(self, form: Form) -> list[Any]:

@@ -9,7 +9,7 @@ from workbench.draw.memory import memory_picture
 from workbench.draw.picture import Picture
 from workbench.draw.tiles import tiles_picture
 from workbench.draw.who import labels_of, who_picture
-from workbench.insight import Memory, Selection, Tiles, Who
+from workbench.insight import Memory, Selection, Tiles, Values, Who
 from workbench.ir import PrimFunc, stores
 
 PICTURES = ("who", "memory", "tiles")
@@ -89,14 +89,17 @@ def _tiles(
     outer = [blocks, blocks | threads, blocks | threads | steps]
     wider = [s for k, s in enumerate(outer[:-1]) if s and s != outer[k + 1]]
     widest = wider[0] if wider else chosen
-    then, always = None, True
+    then: Tiles | None = None
+    alike: Values = ()
     if before is not None:
         known = {axis.key: axis.extent for axis in insight.axes(before)}
-        extents = [(axis.extent, known.get(axis.key, 0)) for axis in axes if axis.key in widest]
-        always = all(now <= old for now, old in extents) or not all(old for _, old in extents)
-        if all(value < known.get(key, 0) for key, value in widest.items()):
+        ends = [(a, known.get(a.key, 0)) for a in axes if a.key in widest]
+        lacks = next(((a, end) for a, end in ends if widest[a.key] >= end), None)
+        if lacks is None:
             then = tiles(before, widest)
+        else:
+            alike = ((lacks[0].key, lacks[1], lacks[0].extent),)
     return tiles_picture(
         tiles(func, chosen), [tiles(func, s) for s in wider], tiles(func, blocks | steps),
-        level, then, always, insight.turns(func), insight.loops_of(func),
+        level, then, alike, insight.turns(func), insight.loops_of(func),
     )  # fmt: skip

@@ -37,13 +37,14 @@ from workbench.draw.sheets import (
     copies,
     frame_of,
     is_bound,
+    region_of,
     regions,
     stands_for,
     steady,
     trio_of,
     whole,
 )
-from workbench.insight import Axis, Digit, Tile, Tiles, Touch, Turns
+from workbench.insight import Axis, Digit, Tile, Tiles, Touch, Turns, Values
 
 LINE = 16.0
 HIGH = 280.0  # px of a strip: a pane of a small lab shows that whole, below its sliders
@@ -63,7 +64,7 @@ def tiles_picture(
     around: Tiles | None = None,
     level: str | None = None,
     before: Tiles | None = None,
-    always: bool = True,
+    alike: Values = (),
     turns: Mapping[str, Turns] | None = None,
     loops: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Picture:
@@ -72,9 +73,9 @@ def tiles_picture(
     `outer` are the selections around it, the widest first, such as the block of a thread; `around`
     is what the block touches in the chosen steps (default: the widest). The three matrices of a
     product stand together. `level` is one of those that `levels_of` names (default: all of them).
-    What the widest selection touched in the step `before` is hatched; `always` says that other
-    values of its axes have such a step, too, or lack it, too. `turns` say of buffers what touches a
-    cell that is pointed at, `loops` which loops of the program each axis is.
+    What the widest selection touched in the step `before` is hatched; where that has no such
+    selection, `alike` are the values of an axis for which it has none either. `turns` say of
+    buffers what touches a cell that is pointed at, `loops` which loops of the program each axis is.
     """
     about = _About(turns or {}, loops or {}, tiles.axes)
     levels = _levels([*outer, tiles])
@@ -83,18 +84,30 @@ def tiles_picture(
     if level is not None and level not in names:
         raise ValueError(f"there is no level {level!r} here; there are: {', '.join(names)}")
     shown = [view for view in views if level in (None, view.level)]
-    slides = always and all(one.slides for one in (tiles, around or tiles, *outer))
-    slides = slides and (before is None or _differs_alike(before, levels))
-    steadily = [slides and steady(view.enlarged) for view in shown]
+    slides = _values([tiles, around or tiles, *outer, *([before] if before else ())], alike)
+    if before and not _differs_alike(before, levels):
+        slides = None
+    steadily = [slides is not None and steady(view.enlarged) for view in shown]
     strips = tuple(
         _strip(view) if moves else _still(_strip(view))
         for view, moves in zip(shown, steadily, strict=True)
     )
-    axes = tuple((a.key, a.extent) for a in _chosen(tiles))
     return Picture(
-        strips, tiles.caption, tiles.table, tiles.kind, slides=axes if any(steadily) else None,
+        strips, tiles.caption, tiles.table, tiles.kind, slides=slides if any(steadily) else None,
         levels=tuple(view.level for view in shown), follow=_follow(tiles), cells=_cells(tiles),
     )  # fmt: skip
+
+
+def _values(selections: Sequence[Tiles], alike: Values) -> Values | None:
+    """The values of the axes of the first selection for which all of them slide."""
+    found = {axis.key: (0, axis.extent) for axis in _chosen(selections[0])}
+    for values in (alike, *(one.slides for one in selections)):
+        if values is None:
+            return None
+        for key, first, end in values:
+            low, high = found[key]
+            found[key] = max(low, first), min(high, end)
+    return tuple((key, *ends) for key, ends in found.items())
 
 
 def _follow(tiles: Tiles) -> Parts:
@@ -108,14 +121,14 @@ def _follow(tiles: Tiles) -> Parts:
 
 def _cells(tiles: Tiles) -> tuple[tuple[int, int, Parts], ...]:
     """What the table says for other selections: which cells are touched."""
-    if not tiles.slides:
+    if tiles.slides is None:
         return ()
     found: list[tuple[int, int, Parts]] = []
     at, row = Level("", tiles).select, 0
     column = tiles.table.columns.index("cells")
     for tile in tiles.tiles:
         for touch in (t for t in (tile.read, tile.write) if t is not None):
-            of = stands_for(tile.buffer, touch, touch.region, at)
+            of = stands_for(tile.buffer, touch, region_of(touch), at)
             if of.starts:
                 found.append((row, column, (f"{tile.buffer}[", *cell_parts(of), "]")))
             row += 1
@@ -134,8 +147,6 @@ class _About:
 
 def _differs_alike(before: Tiles, levels: Sequence[Level]) -> bool:
     """Whether of each buffer the step before touched the same for all selections, or for none."""
-    if not before.slides:
-        return False
     for then in before.tiles:
         found = (level.tile(then.buffer) for level in levels)
         now = next((tile for tile in found if tile and tile.touches), None)

@@ -16,6 +16,7 @@ from workbench.insight.tiles import (
     Tile,
     Tiles,
     Touch,
+    Values,
     axes,
     tiles,
     times_text,
@@ -27,7 +28,7 @@ __all__ = [
     "Axis", "BankUse", "BufferUse", "Cell", "Coalescing", "Conflicts", "Counts", "Digit", "Flow",
     "Group", "Idle", "KIND_WORDS", "Kind", "Level", "Limit", "Memory", "Occupancy", "Point",
     "Redundancy", "Region", "Request", "Reuse", "Roofline", "SIDES", "Selection", "Table", "Tile",
-    "Tiles", "Touch", "Traffic", "Turns", "Who", "axes", "coalescing", "conflicts", "counts",
-    "idle_threads", "loops_of", "memory", "occupancy", "redundancy", "roofline", "tiles",
+    "Tiles", "Touch", "Traffic", "Turns", "Values", "Who", "axes", "coalescing", "conflicts",
+    "counts", "idle_threads", "loops_of", "memory", "occupancy", "redundancy", "roofline", "tiles",
     "times_text", "turns", "who",
 ]  # fmt: skip

@@ -12,8 +12,8 @@ import numpy as np
 from workbench.emulate.kernels.affine import Digit
 from workbench.insight.accesses import Access
 from workbench.insight.page import Region
-from workbench.insight.spread import Group, Spread, holding, spread
-from workbench.ir import Buffer, Ramp, Var
+from workbench.insight.spread import Group, Spread, along_axes, holding, spread
+from workbench.ir import Buffer, Ramp, Var, free_vars
 
 MOST = 1 << 22  # combinations of loop values that are still looked at one by one
 
@@ -143,6 +143,49 @@ def _enumerate(
         keep = None if keep is None else keep[..., None]
     chosen = [_chosen(column, keep, shape, len(found) == 1) for column in found]
     return number, _distinct(access.buffer, list(group.dims), chosen), True
+
+
+def same_turns(
+    access: Access, among: Mapping[Var, range], at: Mapping[Var, int]
+) -> dict[Var, range]:
+    """Of the values `among` which each variable is, those around `at` for which the same turns run.
+
+    Conditions tell which turns of the loops that are not among these variables do. What they say
+    is looked at for all values together: of each variable, for which of its values it is the same
+    whatever those after it are. Where there is too much to look at, each keeps the one it is at.
+    """
+    of, same = spread(access), dict(among)
+    for group in of.groups(at, only_guards=True):
+        asked = [v for v in among if any(v in free_vars(guard) for guard in group.guards)]
+        if not asked:
+            continue
+        turns = [digit for digit in of.free(at) if digit in group.digits]
+        shape = (*(len(among[v]) for v in asked), *(digit.size for digit in turns))
+        if prod(shape) > MOST:
+            same |= {v: range(at[v], at[v] + 1) for v in asked}
+            continue
+        own = along_axes(shape)
+        values = of.values(turns, at) | dict(zip(turns, own[len(asked) :], strict=True))
+        for var, axis in zip(asked, own, strict=False):
+            value = among[var].start + axis
+            values |= {d: value // d.stride % d.size for d in of.cut.of[var]}
+        keep = holding(group.guards, of.variables(values), shape)
+        for var in asked:
+            number = at[var] - among[var].start
+            alike = (keep == keep[number]).all(axis=tuple(range(1, keep.ndim)))
+            first, end = _run(alike, number)
+            low, high = among[var].start + first, among[var].start + end
+            same[var] = range(max(same[var].start, low), min(same[var].stop, high))
+            keep = keep[number]
+    return same
+
+
+def _run(true: Any, at: int) -> tuple[int, int]:
+    """The first and the end of the numbers around `at` that are all true."""
+    no = np.flatnonzero(~true)
+    after = int(np.searchsorted(no, at))
+    first = int(no[after - 1]) + 1 if after else 0
+    return first, int(no[after]) if after < len(no) else len(true)
 
 
 def _dense(access: Access, of: Spread, fixed: Mapping[Var, int], group: Group) -> Any:

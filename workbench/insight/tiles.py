@@ -7,12 +7,16 @@ from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
+
 from workbench.insight.accesses import Access, Loop, accesses, kind_of
-from workbench.insight.cells import Touched, touched, union
+from workbench.insight.cells import Touched, same_turns, touched, union
 from workbench.insight.names import count_text, region_text
 from workbench.insight.page import Kind, Point, Region, Table
-from workbench.insight.spread import spread
-from workbench.ir import Buffer, PrimFunc, Var, free_vars, remembered
+from workbench.insight.spread import Spread, spread, value
+from workbench.ir import Buffer, Expr, PrimFunc, Var, free_vars, remembered
+
+MOST_VALUES = 4096  # of an axis that has a table
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +35,20 @@ class Axis:
 
 
 class Digit(NamedTuple):
-    """A number that an axis' value has: value // stride % size. Of all of it, stride is 1."""
+    """A number that an axis' value has: value // stride % size. Of all of it, stride is 1.
+
+    Where there is a `table` it is what stands there for the value, of which there are `size`.
+    """
 
     axis: str
     stride: int
     size: int
+    table: tuple[int, ...] = ()
 
     def of(self, select: Mapping[str, int]) -> int:
         """The number for the values in `select`."""
-        return select[self.axis] // self.stride % self.size
+        value = select[self.axis]
+        return self.table[value] if self.table else value // self.stride % self.size
 
 
 Moves: TypeAlias = tuple[tuple[tuple[Digit, int], ...], ...]
@@ -94,8 +103,8 @@ class Tile:
 class Tiles:
     """The tiling picture for one selection.
 
-    With other values of the chosen axes all is the same where `slides`, but that each touch moves
-    as its `moves` say.
+    `slides` pairs each chosen axis with values for which all is the same, but that each touch moves
+    as its `moves` say; it is None where there is no such form.
     """
 
     axes: tuple[Axis, ...]
@@ -103,8 +112,11 @@ class Tiles:
     caption: str
     table: Table
     kind: Kind = "emulated"
-    slides: bool = False
+    slides: Values | None = None
 
+
+Values: TypeAlias = tuple[tuple[str, int, int], ...]
+"""For each of some axes, by its key, the first of its values and where they end."""
 
 Selection: TypeAlias = Mapping[str, "int | Sequence[int]"]
 
@@ -134,12 +146,13 @@ def tiles(func: PrimFunc, select: Selection | None = None) -> Tiles:
     """
     parts = _parts(func)
     chosen = _chosen(parts.keys, select or {})
-    known = parts.sliding.get(frozenset(chosen))
-    if known is not None:
-        return _slid(func, parts, known, chosen)
+    sliding = parts.sliding.setdefault(frozenset(chosen), [])
+    for known in sliding:
+        if all(first <= chosen[key] < end for key, first, end in known.slides or ()):
+            return _slid(func, parts, known, chosen)
     found = _of_selection(func, parts, chosen)
-    if found.slides:
-        parts.sliding[frozenset(chosen)] = found
+    if found.slides is not None:
+        sliding.append(found)
     return found
 
 
@@ -164,8 +177,8 @@ def _of_selection(func: PrimFunc, parts: _Parts, chosen: Mapping[str, int]) -> T
              parts.copies.get(b.name, ""))
         for b, of in groups.items()
     )  # fmt: skip
-    slides = _steady(found, keys, chosen) and all(t.moves is not None for t in _all(result))
-    slides = slides and all(one.accesses for one in seen.values())
+    known = all(touch.moves is not None for touch in _all(result))
+    slides = _slides(found, inside, keys, chosen) if known else None
     shown = _axes(keys, chosen)
     caption = _caption(func, shown, result, parts.written)
     return Tiles(shown, result, caption, _table(result), slides=slides)
@@ -215,7 +228,7 @@ class _Parts(NamedTuple):
     moved: Mapping[Buffer, tuple[tuple[str, ...], ...]]
     copies: Mapping[str, str]
     written: Collection[str]  # names of buffers
-    sliding: dict[frozenset[str], Tiles]
+    sliding: dict[frozenset[str], list[Tiles]]
 
 
 def _parts(func: PrimFunc) -> _Parts:
@@ -267,16 +280,22 @@ def _copies(found: Sequence[Access]) -> dict[str, str]:
 
 
 def _takes_part(access: Access, keys: Mapping[str, list[Loop]], chosen: Mapping[str, int]) -> bool:
-    """Whether the selection reaches `access`: a nest that binds no such axis is all number 0."""
-    for key, number in chosen.items():
-        own = [loop for loop in access.loops if loop in keys[key]]
-        if own and number >= own[0].extent:
-            return False
-        if not own and keys[key][0].role in ("block", "thread"):
-            same = [loop for loop in access.loops if loop.name == key]
-            if number >= (same[0].extent if same else 1):
-                return False
-    return True
+    """Whether the selection reaches `access`."""
+    return all(number < _end(access, keys, key) for key, number in chosen.items())
+
+
+def _end(access: Access, keys: Mapping[str, list[Loop]], key: str) -> int:
+    """The value of an axis from which on `access` is not reached.
+
+    A nest that binds no such axis is all number 0.
+    """
+    own = [loop.extent for loop in access.loops if loop in keys[key]]
+    if own:
+        return own[0]
+    most = max(loop.extent for loop in keys[key])
+    if keys[key][0].role not in ("block", "thread"):
+        return most
+    return next((loop.extent for loop in access.loops if loop.name == key), 1)
 
 
 def _moved(
@@ -314,18 +333,18 @@ def _chosen(
 ) -> dict[str, int]:
     """The axes that are chosen and their values; `block` and `thread` take (x, y, z)."""
     wanted: dict[str, int] = {}
-    for name, value in select.items():
-        if not isinstance(value, Iterable):
-            value = (value,)
-        if not value or not all(isinstance(number, Integral) for number in value):
+    for name, at in select.items():
+        if not isinstance(at, Iterable):
+            at = (at,)
+        if not at or not all(isinstance(number, Integral) for number in at):
             raise ValueError(f"{name} takes a whole number, not {select[name]!r}; 0 is the first")
         axes = [f"{name}Idx.{axis}" for axis in "xyz"] if name in ("block", "thread") else [name]
         bound = [axis for axis in axes if axis in keys]
-        if len(value) == 1 and len(bound) == 1:
+        if len(at) == 1 and len(bound) == 1:
             axes = bound  # block=3 where only blockIdx.y is bound
-        if len(value) > len(axes):
-            raise ValueError(f"{name} takes {len(axes)} numbers at most, not {len(value)}; x, y, z")
-        given = {a: int(v) for a, v in zip(axes, value, strict=False)}
+        if len(at) > len(axes):
+            raise ValueError(f"{name} takes {len(axes)} numbers at most, not {len(at)}; x, y, z")
+        given = {a: int(v) for a, v in zip(axes, at, strict=False)}
         wanted |= {a: v for a, v in given.items() if a in keys or v or not bound}
     for key, number in wanted.items():
         if key not in keys:
@@ -339,35 +358,48 @@ def _chosen(
     return wanted
 
 
-def _steady(
-    found: Sequence[Access], keys: Mapping[str, list[Loop]], chosen: Mapping[str, int]
-) -> bool:
-    """Whether each access takes part for all values of the chosen axes, or for none."""
-    for key in chosen:
-        extent = max(loop.extent for loop in keys[key])
-        shared = keys[key][0].role in ("block", "thread")
-        for access in found:
-            own = [loop.extent for loop in access.loops if loop in keys[key]]
-            if own != [extent] and (own or shared):
-                return False
-    return True
+def _slides(
+    found: Sequence[Access],
+    inside: Sequence[Access],
+    keys: Mapping[str, list[Loop]],
+    chosen: Mapping[str, int],
+) -> Values | None:
+    """For which values the same accesses are reached, those `inside` under the same conditions."""
+    around: dict[str, range] = {}
+    for key, number in chosen.items():
+        if any(len(set(access.loops) & set(keys[key])) > 1 for access in found):
+            return None  # two loops of a nest are one axis
+        ends = {_end(access, keys, key) for access in found}
+        most = max(loop.extent for loop in keys[key])
+        first = max((end for end in ends if end <= number), default=0)
+        around[key] = range(first, min((end for end in ends if end > number), default=most))
+    names = {loop.var: key for key in chosen for loop in keys[key]}
+    for access in inside:
+        values = {var: around[key] for var, key in names.items() if var in spread(access).extents}
+        for var, same in same_turns(access, values, {v: chosen[names[v]] for v in values}).items():
+            around[names[var]] = same
+    return tuple((key, values.start, values.stop) for key, values in around.items())
 
 
 def _moves(access: Access, part: Touched, names: Mapping[Var, str]) -> Moves | None:
     """By how much the cells of `part` move with the chosen axes `names`; None: not just that.
 
-    An index that is a sum of a part without these axes and of multiples of their digits moves by
-    these multiples. A condition that asks for one of them may hold elsewhere for another value.
+    An index that is a sum of a part without these axes, of multiples of their digits and of what a
+    table over one of them has moves by these, for all values for which the same turns take part:
+    see `same_turns`.
     """
     of = spread(access)
-    told = [*of.guards, *(expr for form in of.forms for expr, _ in form.rest)]
     if not part.exact or any(of.reads_memory):
-        return None
-    if any(v in names for expr in told for v in free_vars(expr)):
         return None
     moves = []
     for form in of.forms:
         steps: list[tuple[Digit, int]] = []
+        for expr, times in form.rest:
+            if any(var in names for var in free_vars(expr)):
+                digit = _table_of(expr, names, of)
+                if digit is None:
+                    return None
+                steps.append((digit, times))
         for var, name in names.items():
             digits = [d for d in of.cut.of.get(var, ()) if d.size > 1]
             factors = {form.terms.get(d, 0) / d.stride for d in digits}
@@ -377,6 +409,19 @@ def _moves(access: Access, part: Touched, names: Mapping[Var, str]) -> Moves | N
                 steps += [(Digit(name, d.stride, d.size), form.terms.get(d, 0)) for d in digits]
         moves.append(tuple((digit, step) for digit, step in steps if step))
     return tuple(moves)
+
+
+def _table_of(expr: Expr, names: Mapping[Var, str], of: Spread) -> Digit | None:
+    """What `expr` is for each value of the one axis that it depends on.
+
+    None where it depends on more than that, or where there are too many values.
+    """
+    var, *others = free_vars(expr)
+    size = of.extents[var]
+    if others or size > MOST_VALUES:
+        return None
+    table = np.broadcast_to(value(expr, {var: np.arange(size)}), size)
+    return Digit(names[var], 1, size, tuple(map(int, table)))
 
 
 def _touches(

@@ -165,11 +165,19 @@ def selection_of(name: str) -> dict[str, int]:
 def shown_alone(pictures: Mapping[str, Any], shown: str) -> dict[str, Any]:
     """`pictures` without those that the one `shown` slides to: a page grows by no dragging."""
     one = pictures.get(shown, {})
-    if not one.get("slides") or None in one["slides"]["strips"]:
-        return dict(pictures)
-    axes = set(selection_of(shown))
-    return {name: made for name, made in pictures.items()
-            if name == shown or "at" not in made or set(selection_of(name)) != axes}  # fmt: skip
+    return {
+        name: made
+        for name, made in pictures.items()
+        if name == shown or "at" not in made or not slides_to(one, selection_of(name))
+    }
+
+
+def slides_to(picture: Mapping[str, Any], select: Mapping[str, int]) -> bool:
+    """Whether all levels of the picture know where their shapes are for a selection."""
+    slides = picture.get("slides")
+    if not slides or None in slides["strips"] or len(select) != len(slides["axes"]):
+        return False
+    return all(first <= select.get(key, -1) < end for key, first, end in slides["axes"])
 
 
 def _axis_label(role: str, key: str) -> str:

@@ -12,7 +12,7 @@ from workbench.schedule.history import HistoryNode
 from workbench.widgets.compare import comparison
 from workbench.widgets.costs import count
 from workbench.widgets.page import Desk, every_view, node_picture, page
-from workbench.widgets.pictures import selection_of, slid_pane
+from workbench.widgets.pictures import selection_of, slid_pane, slides_to
 from workbench.widgets.view import View
 
 
@@ -53,31 +53,19 @@ def whole(
 def _chosen(made: Mapping[str, Any], desk: Desk, node: HistoryNode) -> dict[str, dict[str, Any]]:
     """Every picture that can be chosen on a page where all panes are `made`.
 
-    One that slides has the same shapes for all values of its axes: it is drawn for one of them.
+    One that slides has the same shapes for many values of its axes: it is drawn for one of them.
     """
     found = dict(made["pictures"])
-    sliding = {
-        tuple(axis for axis, at in one["at"].items() if at >= 0): one
-        for one in found.values()
-        if _slides(one)
-    }
     stops = [stop for axis in made["axes"] for stop in axis["stops"]]
     levels = [level for level in made["levels"] if level["picture"]]
     for choice in (*made["buffers"], *stops, *levels):
         name = choice["picture"]
         if name in found:
             continue
-        like = sliding.get(tuple(selection_of(name))) if name.startswith("tiles:") else None
-        one = slid_pane(name, node.func, like) if like else node_picture(name, desk, node)
-        found[name] = one
-        if _slides(one):
-            sliding[tuple(selection_of(name))] = one
+        tiles = selection_of(name) if name.startswith("tiles:") else {}
+        like = next((one for one in found.values() if tiles and slides_to(one, tiles)), None)
+        found[name] = slid_pane(name, node.func, like) if like else node_picture(name, desk, node)
     return found
-
-
-def _slides(picture: Mapping[str, Any]) -> bool:
-    """Whether all of its levels know other selections."""
-    return bool(picture.get("slides")) and None not in picture["slides"]["strips"]
 
 
 def page_trait(node: str) -> str:

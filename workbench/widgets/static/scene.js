@@ -12,9 +12,14 @@ function formAt(form, values) {
   return Math.min(Math.max(total, low ?? -Infinity), high ?? Infinity);
 }
 
+/** A digit of a value: what a table has for it, or value // stride % size. */
+function digitOf([first, size], value) {
+  return Array.isArray(first) ? first[value] : Math.floor(value / first) % size;
+}
+
 /** What gives the forms of `told`, by their numbers, where the names have the values `at`. */
 function formsAt({ digits, forms }, at) {
-  const values = digits.map(([name, stride, size]) => Math.floor(at[name] / stride) % size);
+  const values = digits.map(([name, ...told]) => digitOf(told, at[name]));
   return (number) => formAt(forms[number], values);
 }
 
@@ -22,13 +27,14 @@ function formsAt({ digits, forms }, at) {
 export function slidesTo(slides, select) {
   if (!slides) return false;
   const chosen = Object.keys(select);
-  return (
-    chosen.length === slides.axes.length &&
-    slides.axes.every(([name, extent]) => {
-      const value = select[name];
-      return Number.isInteger(value) && value >= 0 && value < extent;
-    })
-  );
+  return chosen.length === slides.axes.length && chosen.every((axis) => has(slides, axis, select));
+}
+
+/** Whether the shapes know where they are for the value of an axis. */
+function has({ axes }, axis, select) {
+  const value = select[axis];
+  const known = axes.find(([name]) => name === axis);
+  return Boolean(known) && Number.isInteger(value) && value >= known[1] && value < known[2];
 }
 
 /** Whether a tiling picture shows the axes where `places` has them (-1 at all), at a level. */
@@ -38,7 +44,7 @@ export function fits({ at, slides, levels = [] }, places, level) {
   return Object.keys(at).every(
     (axis) =>
       drawn[axis] === places[axis] ||
-      (Boolean(slides?.strips[strip]) && drawn[axis] >= 0 && places[axis] >= 0),
+      (Boolean(slides?.strips[strip]) && drawn[axis] >= 0 && has(slides, axis, places)),
   );
 }
 
