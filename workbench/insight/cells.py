@@ -79,10 +79,13 @@ def _span(values: Any) -> tuple[tuple[int, int, int], bool]:
     first, count = int(values[0]), len(values)
     if count == 1:
         return (first, 1, 1), True
+    last = int(values[-1])
+    if last - first == count - 1:
+        return (first, count, 1), True
     step = int(values[1]) - first
-    if (np.diff(values) == step).all():
+    if (values[1:] - values[:-1] == step).all():
         return (first, count, step), True
-    return (first, int(values[-1]) - first + 1, 1), False
+    return (first, last - first + 1, 1), False
 
 
 def touched(access: Access, fixed: Mapping[Var, int]) -> Touched:

@@ -67,6 +67,7 @@ class Spread:
         self.forms: list[Form] = [self.cut.form(base) for base in self.bases]
         self._dims = [self._digits_of(form, base) for form, base in self._pairs()]
         self._guards = [self._all_digits(guard) for guard in self.guards]
+        self._groups: dict[tuple[frozenset[Var], bool], list[Group]] = {}
 
     def _pairs(self) -> Iterable[tuple[Form, Expr]]:
         return zip(self.forms, self.bases, strict=True)
@@ -86,7 +87,12 @@ class Spread:
 
     def groups(self, fixed: Mapping[Var, int], *, only_guards: bool = False) -> list[Group]:
         """Dimensions and conditions that share a running digit, together."""
-        free = frozenset(self.free(fixed))
+        key = frozenset(self.extents.keys() & fixed.keys()), only_guards
+        if key not in self._groups:
+            self._groups[key] = self._grouped(frozenset(self.free(fixed)), only_guards)
+        return self._groups[key]
+
+    def _grouped(self, free: frozenset[Digit], only_guards: bool) -> list[Group]:
         items = [Group(d & free, (), (g,)) for d, g in zip(self._guards, self.guards, strict=True)]
         if not only_guards:
             items = [Group(d & free, (k,), ()) for k, d in enumerate(self._dims)] + items

@@ -54,6 +54,8 @@ class Digit(NamedTuple):
 Moves: TypeAlias = tuple[tuple[tuple[Digit, int], ...], ...]
 """For each dimension, the digits of axes that cells move with, and by how many with each step."""
 
+Seen: TypeAlias = "tuple[Touched, Moves | None]"
+
 
 @dataclass(frozen=True, slots=True)
 class Touch:
@@ -170,9 +172,9 @@ def _of_selection(func: PrimFunc, parts: _Parts, chosen: Mapping[str, int]) -> T
     for access in inside:
         groups[access.buffer].append(access)
     names = {loop.var: key for key in chosen for loop in keys[key]}
-    seen = {access: touched(access, fixed) for access in inside}
+    seen = {access: _seen(parts, access, fixed, names) for access in inside}
     result = tuple(
-        Tile(b.name, b.scope, b.shape, *_touches(of, seen, names),
+        Tile(b.name, b.scope, b.shape, *_touches(of, seen),
              tuple(outside.get(b, {}).items()), parts.moved.get(b, ()),
              parts.copies.get(b.name, ""))
         for b, of in groups.items()
@@ -220,7 +222,8 @@ def _all(found: Iterable[Tile]) -> list[Touch]:
 class _Parts(NamedTuple):
     """What does not depend on the selection.
 
-    `sliding` are tiles that only move with other values of the axes that they choose, by those.
+    `sliding` are tiles that only move with other values of the axes that they choose, by those;
+    `seen` is what accesses touch for values of the variables around them.
     """
 
     found: Sequence[Access]
@@ -229,6 +232,7 @@ class _Parts(NamedTuple):
     copies: Mapping[str, str]
     written: Collection[str]  # names of buffers
     sliding: dict[frozenset[str], list[Tiles]]
+    seen: dict[tuple[Access, tuple[tuple[Var, int], ...]], Seen]
 
 
 def _parts(func: PrimFunc) -> _Parts:
@@ -239,7 +243,7 @@ def _parts(func: PrimFunc) -> _Parts:
         keys = _keys(found)
         written = {access.buffer.name for access in found if access.writes}
         moved = _moved(found, keys)
-        known["tiles"] = _Parts(found, keys, moved, _copies(found), written, {})
+        known["tiles"] = _Parts(found, keys, moved, _copies(found), written, {}, {})
     return known["tiles"]
 
 
@@ -375,6 +379,8 @@ def _slides(
         around[key] = range(first, min((end for end in ends if end > number), default=most))
     names = {loop.var: key for key in chosen for loop in keys[key]}
     for access in inside:
+        if not spread(access).guards:
+            continue
         values = {var: around[key] for var, key in names.items() if var in spread(access).extents}
         for var, same in same_turns(access, values, {v: chosen[names[v]] for v in values}).items():
             around[names[var]] = same
@@ -424,16 +430,25 @@ def _table_of(expr: Expr, names: Mapping[Var, str], of: Spread) -> Digit | None:
     return Digit(names[var], 1, size, tuple(map(int, table)))
 
 
+def _seen(
+    parts: _Parts, access: Access, fixed: Mapping[Var, int], names: Mapping[Var, str]
+) -> Seen:
+    """What `access` touches, and how that moves: worked out once for what it depends on."""
+    key = access, tuple((v, fixed[v]) for v in spread(access).extents if v in fixed)
+    if key not in parts.seen:
+        found = touched(access, fixed)
+        parts.seen[key] = found, _moves(access, found, names) if found.accesses else None
+    return parts.seen[key]
+
+
 def _touches(
-    found: Sequence[Access], known: Mapping[Access, Touched], names: Mapping[Var, str]
+    found: Sequence[Access], known: Mapping[Access, Seen]
 ) -> tuple[tuple[Touch, ...], Touch | None, Touch | None]:
     """What each block reads and writes, and all reads and all writes."""
-    parts: dict[tuple[str, str], list[tuple[Touched, Moves | None]]] = {}
+    parts: dict[tuple[str, str], list[Seen]] = {}
     for access in found:
-        part = known[access]
-        if part.accesses:
-            group = parts.setdefault((access.stage, kind_of(access)), [])
-            group.append((part, _moves(access, part, names)))
+        if known[access][0].accesses:
+            parts.setdefault((access.stage, kind_of(access)), []).append(known[access])
     made = {(stage, kind): _touch(stage, kind, of) for (stage, kind), of in parts.items()}
     totals = []
     for kind in ("read", "write"):
@@ -444,7 +459,7 @@ def _touches(
     return tuple(made.values()), totals[0], totals[1]
 
 
-def _touch(stage: str, kind: str, found: Sequence[tuple[Touched, Moves | None]]) -> Touch:
+def _touch(stage: str, kind: str, found: Sequence[Seen]) -> Touch:
     """All that `found` touches; it moves if all of it moves alike."""
     parts = [part for part, _ in found]
     moves = {moves for _, moves in found}
