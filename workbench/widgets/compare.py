@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from workbench import draw, insight, runtime
@@ -95,7 +96,10 @@ def _hidden(a: HistoryNode, b: HistoryNode) -> Table:
 
 def _times(a: PrimFunc, b: PrimFunc) -> list[tuple[str, str, str, str]]:
     """Recorded times where both have one on a device; no ratio: they are of different runs."""
-    left, right = ({t.device: t for t in runtime.recorded.times(func)} for func in (a, b))
+    left, right = (
+        {t.device: t for t in memo(func, "recorded", partial(runtime.recorded.times, func))}
+        for func in (a, b)
+    )
     return [
         (
             f"recorded time on {device}, {left[device].date}",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from workbench.schedule.write_whole import write_whole
@@ -16,6 +19,19 @@ def last_page(session: Session) -> str:
     return still(session.cursor.node, session.view, session.state, LAST_PAGE)
 
 
+@contextmanager
+def _collecting_later() -> Iterator[None]:
+    """Without the collector of cycles: all that is made is kept, and it would search it again
+    and again, for a seventh of the time."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
 def write_html(session: Session, path: str | Path) -> None:
     """Write one offline page that still steps through every program of the history.
 
@@ -23,7 +39,8 @@ def write_html(session: Session, path: str | Path) -> None:
     """
     state = {name: session.state[name] for name in SHOWN}
     setup, view, desk = state["setup"], session.view, session.desk
-    state |= whole(session.cursor.fork(), view, desk, setup["panes"], session.state)
+    with _collecting_later():
+        state |= whole(session.cursor.fork(), view, desk, setup["panes"], session.state)
     state |= {"lines": desk.lines.all, "tree": tree(session.history)}
     state["view"] = {"program": view.program, "machine": view.machine}  # the pages say the rest
     state["setup"] = {**setup, "offline": True, "own": "page"}  # the only lab on it
