@@ -49,7 +49,7 @@ class Matrix:
     @cached_property
     def height(self) -> float:
         """That of a cell."""
-        lines = (sum(1 + w.count("\n") for w in self.words(cell)) for cell in self.who.cells)
+        lines = (sum(1 + w.count("\n") for w in words) for words in self._different)
         return LINE * max(1, *lines) + 6
 
     @property
@@ -58,17 +58,22 @@ class Matrix:
         titles = (HEADS + 2) * (len(self.rows) + 1) if self.titled else GAP * len(self.rows)
         return HEADS + titles + self.height * self.shape[0] + 1
 
+    @cached_property
+    def _different(self) -> set[tuple[str, ...]]:
+        """What is said in cells, each once."""
+        forms = {cell.forms for cell in self.who.cells}
+        return {tuple(self._form(of[part], part) for part in self.said) for of in forms}
+
     def words(self, cell: Cell) -> list[str]:
         """What is said in a cell."""
-        return [self._form(cell, part) for part in self.said]
+        return [self._form(cell.forms[part], part) for part in self.said]
 
     def whole(self, cell: Cell) -> list[str]:
         """The same in full."""
         return [cell.forms[part][0] for part in self.said]
 
-    def _form(self, cell: Cell, part: int) -> str:
+    def _form(self, forms: tuple[str, ...], part: int) -> str:
         """In fewer words at a higher level, at last in numbers, a span of them in two lines."""
-        forms = cell.forms[part]
         if self.level < len(forms):
             return forms[self.level]
         number = forms[-1].rpartition(" ")[2]
@@ -80,8 +85,8 @@ class Matrix:
 
     def fits(self) -> bool:
         """Whether all words have room in their cells, and the cells in the picture."""
-        words = (word for cell in self.who.cells for word in self.words(cell))
-        wide = max((width_of(w, "words") for word in words for w in word.split("\n")), default=0)
+        lines = {w for words in self._different for word in words for w in word.split("\n")}
+        wide = max(map(width_of, lines), default=0)
         return wide <= self.width - EDGE and self.bottom <= HIGH
 
 

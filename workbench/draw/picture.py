@@ -108,16 +108,12 @@ def table_html(table: Table, caption: str = "") -> str:
     return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 
+@lru_cache(1 << 13, typed=True)  # of the tables of many steps: threads and blocks, regions of cells
 def _entry(value: str | int | float) -> str:
     if isinstance(value, str):
-        return _words(value)
+        return f"<td>{_NUMBER.sub(_whole, prose(value))}</td>"
     shown = f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
     return f'<td class="wb-num">{shown}</td>'
-
-
-@lru_cache(1 << 13)  # of the tables of many steps: threads and blocks, regions of cells
-def _words(value: str) -> str:
-    return f"<td>{_NUMBER.sub(_whole, prose(value))}</td>"
 
 
 def _whole(number: re.Match[str]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import lru_cache
 from html import escape
-from itertools import groupby
 
 from workbench.diag import visible
 from workbench.draw.colours import ROLES
@@ -35,9 +34,14 @@ def drawn(scene: Scene) -> str:
 
     Those that slide have a number, by which `slides` tells where to.
     """
-    numbered = enumerate(scene.shapes)
-    groups = groupby(numbered, lambda pair: pair[1].of)
-    return "".join([_group(of, "".join([_shape(*pair) for pair in pairs])) for of, pairs in groups])
+    made: list[str] = []
+    of, group = NOTHING, list[str]()
+    for number, shape in enumerate(scene.shapes):
+        if shape.of is not of and shape.of != of:
+            made.append(_group(of, "".join(group)))
+            of, group = shape.of, []
+        group.append(_shape(number, shape))
+    return "".join(made) + _group(of, "".join(group))
 
 
 def tag(name: str, attributes: dict[str, object] | None = None, *children: str) -> str:
@@ -50,7 +54,7 @@ def tag(name: str, attributes: dict[str, object] | None = None, *children: str) 
 
 
 def _group(of: Stands, inside: str) -> str:
-    if of == NOTHING:
+    if not inside or of == NOTHING:
         return inside
     about, title = _about(of)
     return f"<g{about}>{inside}{title}</g>"
@@ -88,12 +92,11 @@ def _point(point: tuple[int, ...] | None) -> str:
 
 def _shape(number: int, shape: Shape) -> str:
     slide = f' data-slide="{number}"' if moving(shape) else ""
-    match shape:
-        case Words(label, x, y, role, anchor):
-            where, words = _words(label, x, y, role, anchor)
-            return f"<text {where}{slide}>{words}</text>"
-        case Path(lines, role):
-            return _path(lines, role)
+    if isinstance(shape, Words):
+        where, words = _words(*shape[:5])
+        return f"<text {where}{slide}>{words}</text>"
+    if isinstance(shape, Path):
+        return _path(shape.lines, shape.role)
     rounded = f' rx="{shape.round:.6g}"' if shape.round else ""
     drawn = f"<rect {_rect(*shape[:5])}{rounded}{slide}></rect>"
     return drawn + _path(*hatch(shape)[:2]) if ROLES[shape.role].hatch else drawn

@@ -16,6 +16,7 @@ from workbench.insight.spread import Group, Spread, along_axes, holding, spread
 from workbench.ir import Buffer, Ramp, Var, free_vars
 
 MOST = 1 << 22  # combinations of loop values that are still looked at one by one
+MOST_TURNS = 1 << 18  # of them, where no more depends on it than how far a picture slides
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,38 +149,36 @@ def _enumerate(
     return number, _distinct(access.buffer, list(group.dims), chosen), True
 
 
-def same_turns(
-    access: Access, among: Mapping[Var, range], at: Mapping[Var, int]
-) -> dict[Var, range]:
-    """Of the values `among` which each variable is, those around `at` for which the same turns run.
+def same_turns(access: Access, at: Mapping[Var, int]) -> dict[Var, range]:
+    """The values of variables around those that they have `at`, for which the same turns run.
 
     Conditions tell which turns of the loops that are not among these variables do. What they say
     is looked at for all values together: of each variable, for which of its values it is the same
     whatever those after it are. Where there is too much to look at, each keeps the one it is at.
     """
-    of, same = spread(access), dict(among)
-    for group in of.groups(at, only_guards=True):
-        asked = [v for v in among if any(v in free_vars(guard) for guard in group.guards)]
+    of = spread(access)
+    same: dict[Var, range] = {}
+    for group in of.groups(at, only_guards=True) if of.guards else ():
+        inside = {var for guard in group.guards for var in free_vars(guard)}
+        asked = [var for var in at if var in inside]
         if not asked:
             continue
         turns = [digit for digit in of.free(at) if digit in group.digits]
-        shape = (*(len(among[v]) for v in asked), *(digit.size for digit in turns))
-        if prod(shape) > MOST:
+        shape = (*(of.extents[v] for v in asked), *(digit.size for digit in turns))
+        if prod(shape) > MOST_TURNS:
             same |= {v: range(at[v], at[v] + 1) for v in asked}
             continue
         own = along_axes(shape)
         values = of.values(turns, at) | dict(zip(turns, own[len(asked) :], strict=True))
         for var, axis in zip(asked, own, strict=False):
-            value = among[var].start + axis
-            values |= {d: value // d.stride % d.size for d in of.cut.of[var]}
+            values |= {d: axis // d.stride % d.size for d in of.cut.of[var]}
         keep = holding(group.guards, of.variables(values), shape)
         for var in asked:
-            number = at[var] - among[var].start
-            alike = (keep == keep[number]).all(axis=tuple(range(1, keep.ndim)))
-            first, end = _run(alike, number)
-            low, high = among[var].start + first, among[var].start + end
-            same[var] = range(max(same[var].start, low), min(same[var].stop, high))
-            keep = keep[number]
+            alike = (keep == keep[at[var]]).all(axis=tuple(range(1, keep.ndim)))
+            first, end = _run(alike, at[var])
+            known = same.get(var, range(end))
+            same[var] = range(max(known.start, first), min(known.stop, end))
+            keep = keep[at[var]]
     return same
 
 

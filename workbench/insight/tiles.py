@@ -54,8 +54,6 @@ class Digit(NamedTuple):
 Moves: TypeAlias = tuple[tuple[tuple[Digit, int], ...], ...]
 """For each dimension, the digits of axes that cells move with, and by how many with each step."""
 
-Seen: TypeAlias = "tuple[Touched, Moves | None]"
-
 
 @dataclass(frozen=True, slots=True)
 class Touch:
@@ -164,7 +162,8 @@ def _of_selection(func: PrimFunc, parts: _Parts, chosen: Mapping[str, int]) -> T
     fixed = {
         loop.var: chosen[key] for key, loops in keys.items() if key in chosen for loop in loops
     }
-    reached = [access for access in found if _takes_part(access, keys, chosen)]
+    ends = [(number, parts.ends[key]) for key, number in chosen.items()]
+    reached = [access for access in found if all(number < end[access] for number, end in ends)]
     inside, outside = _of_steps(reached, keys, chosen)
     groups: dict[Buffer, list[Access]] = {b: [] for b in func.params}
     for access in reached:
@@ -180,7 +179,7 @@ def _of_selection(func: PrimFunc, parts: _Parts, chosen: Mapping[str, int]) -> T
         for b, of in groups.items()
     )  # fmt: skip
     known = all(touch.moves is not None for touch in _all(result))
-    slides = _slides(found, inside, keys, chosen) if known else None
+    slides = _slides(parts, seen, chosen) if known else None
     shown = _axes(keys, chosen)
     caption = _caption(func, shown, result, parts.written)
     return Tiles(shown, result, caption, _table(result), slides=slides)
@@ -222,8 +221,9 @@ def _all(found: Iterable[Tile]) -> list[Touch]:
 class _Parts(NamedTuple):
     """What does not depend on the selection.
 
-    `sliding` are tiles that only move with other values of the axes that they choose, by those;
-    `seen` is what accesses touch for values of the variables around them.
+    `ends` says for each axis from which value on an access is not reached. `sliding` are tiles that
+    only move with other values of the axes that they choose, by those; `seen` is what accesses
+    touch for values of the variables around them.
     """
 
     found: Sequence[Access]
@@ -231,6 +231,7 @@ class _Parts(NamedTuple):
     moved: Mapping[Buffer, tuple[tuple[str, ...], ...]]
     copies: Mapping[str, str]
     written: Collection[str]  # names of buffers
+    ends: Mapping[str, Mapping[Access, int]]
     sliding: dict[frozenset[str], list[Tiles]]
     seen: dict[tuple[Access, tuple[tuple[Var, int], ...]], Seen]
 
@@ -243,7 +244,8 @@ def _parts(func: PrimFunc) -> _Parts:
         keys = _keys(found)
         written = {access.buffer.name for access in found if access.writes}
         moved = _moved(found, keys)
-        known["tiles"] = _Parts(found, keys, moved, _copies(found), written, {}, {})
+        ends = {key: _ends(found, loops) for key, loops in keys.items()}
+        known["tiles"] = _Parts(found, keys, moved, _copies(found), written, ends, {}, {})
     return known["tiles"]
 
 
@@ -283,23 +285,21 @@ def _copies(found: Sequence[Access]) -> dict[str, str]:
     return {a.name: b.name for a, b in pairs if a is not b and a.shape == b.shape}
 
 
-def _takes_part(access: Access, keys: Mapping[str, list[Loop]], chosen: Mapping[str, int]) -> bool:
-    """Whether the selection reaches `access`."""
-    return all(number < _end(access, keys, key) for key, number in chosen.items())
-
-
-def _end(access: Access, keys: Mapping[str, list[Loop]], key: str) -> int:
-    """The value of an axis from which on `access` is not reached.
+def _ends(found: Sequence[Access], loops: Sequence[Loop]) -> dict[Access, int]:
+    """For each access, the value of the axis that `loops` are from which on it is not reached.
 
     A nest that binds no such axis is all number 0.
     """
-    own = [loop.extent for loop in access.loops if loop in keys[key]]
-    if own:
-        return own[0]
-    most = max(loop.extent for loop in keys[key])
-    if keys[key][0].role not in ("block", "thread"):
-        return most
-    return next((loop.extent for loop in access.loops if loop.name == key), 1)
+    first, most = loops[0], max(loop.extent for loop in loops)
+    shared = first.role in ("block", "thread")
+
+    def end(access: Access) -> int:
+        own = [loop.extent for loop in access.loops if loop in loops]
+        if own or not shared:
+            return own[0] if own else most
+        return next((loop.extent for loop in access.loops if loop.name == first.name), 1)
+
+    return {access: end(access) for access in found}
 
 
 def _moved(
@@ -363,28 +363,20 @@ def _chosen(
 
 
 def _slides(
-    found: Sequence[Access],
-    inside: Sequence[Access],
-    keys: Mapping[str, list[Loop]],
-    chosen: Mapping[str, int],
+    parts: _Parts, inside: Mapping[Access, Seen], chosen: Mapping[str, int]
 ) -> Values | None:
     """For which values the same accesses are reached, those `inside` under the same conditions."""
-    around: dict[str, range] = {}
+    around: dict[str, tuple[int, int]] = {}
     for key, number in chosen.items():
-        if any(len(set(access.loops) & set(keys[key])) > 1 for access in found):
+        loops = parts.keys[key]
+        if len(loops) > 1 and any(len({*access.loops} & {*loops}) > 1 for access in parts.found):
             return None  # two loops of a nest are one axis
-        ends = {_end(access, keys, key) for access in found}
-        most = max(loop.extent for loop in keys[key])
-        first = max((end for end in ends if end <= number), default=0)
-        around[key] = range(first, min((end for end in ends if end > number), default=most))
-    names = {loop.var: key for key in chosen for loop in keys[key]}
-    for access in inside:
-        if not spread(access).guards:
-            continue
-        values = {var: around[key] for var, key in names.items() if var in spread(access).extents}
-        for var, same in same_turns(access, values, {v: chosen[names[v]] for v in values}).items():
-            around[names[var]] = same
-    return tuple((key, values.start, values.stop) for key, values in around.items())
+        ends = {0, max(loop.extent for loop in loops), *parts.ends[key].values()}
+        around[key] = max(e for e in ends if e <= number), min(e for e in ends if e > number)
+    for seen in inside.values():
+        for key, first, end in seen.values:
+            around[key] = max(around[key][0], first), min(around[key][1], end)
+    return tuple((key, *ends) for key, ends in around.items())
 
 
 def _moves(access: Access, part: Touched, names: Mapping[Var, str]) -> Moves | None:
@@ -430,14 +422,26 @@ def _table_of(expr: Expr, names: Mapping[Var, str], of: Spread) -> Digit | None:
     return Digit(names[var], 1, size, tuple(map(int, table)))
 
 
+class Seen(NamedTuple):
+    """What an access touches, how that moves, and for which values."""
+
+    part: Touched
+    moves: Moves | None
+    values: Values
+
+
 def _seen(
     parts: _Parts, access: Access, fixed: Mapping[Var, int], names: Mapping[Var, str]
 ) -> Seen:
-    """What `access` touches, and how that moves: worked out once for what it depends on."""
-    key = access, tuple((v, fixed[v]) for v in spread(access).extents if v in fixed)
+    """What `access` touches: worked out once for what it depends on."""
+    own = {var: fixed[var] for var in spread(access).extents if var in fixed}
+    key = access, tuple(own.items())
     if key not in parts.seen:
-        found = touched(access, fixed)
-        parts.seen[key] = found, _moves(access, found, names) if found.accesses else None
+        found = touched(access, own)
+        moves = _moves(access, found, names) if found.accesses else None
+        same = same_turns(access, own).items()
+        values = tuple((names[var], turns.start, turns.stop) for var, turns in same)
+        parts.seen[key] = Seen(found, moves, values)
     return parts.seen[key]
 
 
@@ -447,7 +451,7 @@ def _touches(
     """What each block reads and writes, and all reads and all writes."""
     parts: dict[tuple[str, str], list[Seen]] = {}
     for access in found:
-        if known[access][0].accesses:
+        if known[access].part.accesses:
             parts.setdefault((access.stage, kind_of(access)), []).append(known[access])
     made = {(stage, kind): _touch(stage, kind, of) for (stage, kind), of in parts.items()}
     totals = []
@@ -461,8 +465,8 @@ def _touches(
 
 def _touch(stage: str, kind: str, found: Sequence[Seen]) -> Touch:
     """All that `found` touches; it moves if all of it moves alike."""
-    parts = [part for part, _ in found]
-    moves = {moves for _, moves in found}
+    parts = [seen.part for seen in found]
+    moves = {seen.moves for seen in found}
     number = sum(part.accesses for part in parts)
     region, exact, cells = union(parts)
     # parts that each touch as many cells as all together touch the same ones
