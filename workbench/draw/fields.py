@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from workbench.draw.scene import Field, Form, Stands
 from workbench.draw.sheets import Sheet
@@ -14,8 +14,7 @@ LEAST_MARK = 3.0  # px; a mark around a cell is not narrower
 ROUND = 1e-6  # of a cell, so that a spot on an edge is not before it
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(NamedTuple):
     """A sheet of a buffer of that many dimensions; sheets that share a side name it alike."""
 
     buffer: str

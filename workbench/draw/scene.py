@@ -39,7 +39,9 @@ class Form(NamedTuple):
 
     def at(self, select: Mapping[str, int]) -> float:
         """Its value for a selection, which has a value for each axis of the terms."""
-        total = self.base + sum(factor * digit.of(select) for digit, factor in self.terms)
+        total = self.base
+        for digit, factor in self.terms:
+            total += factor * digit.of(select)
         return min(max(total, self.low), self.high)
 
 
@@ -178,11 +180,16 @@ def worded(parts: Sequence[str | Form], select: Mapping[str, int]) -> str:
     return "".join(p if isinstance(p, str) else f"{p.at(select):.0f}" for p in parts)
 
 
-def sliding(edges: tuple[Form, Form, Form, Form], select: Mapping[str, int], role: str) -> Rect:
+def sliding(
+    edges: tuple[Form, Form, Form, Form],
+    select: Mapping[str, int],
+    role: str,
+    of: Stands = NOTHING,
+) -> Rect:
     """A rectangle where `select` has it, which slides with other selections."""
-    left, top, right, bottom = (edge.at(select) for edge in edges)
+    left, top, right, bottom = [edge.at(select) for edge in edges]
     slide = edges if any(edge.terms for edge in edges) else None
-    return Rect(left, top, right - left, bottom - top, role, slide=slide)
+    return Rect(left, top, right - left, bottom - top, role, of, 0.0, slide)
 
 
 def standing(of: Stands, shapes: Iterable[Shape]) -> list[Shape]:

@@ -168,8 +168,7 @@ def steady(tiles: Sequence[Tile]) -> bool:
     return all(len({moves_of(touch) for touch in tile.touches}) < 2 for tile in tiles)
 
 
-@dataclass(frozen=True, slots=True)
-class Sheet:
+class Sheet(NamedTuple):
     """A rectangle of the drawing that shows the cells of a frame, drawn for the selection `at`."""
 
     x: float
@@ -188,11 +187,9 @@ class Sheet:
         """Where the edge before `cell` lies, which moves with the axes; rows are dimension 0."""
         first, cells, along = self.frame[dim]
         start, unit = self.unit(dim)
-        steps = dict(moves)
-        for digit, step in along:
-            steps[digit] = steps.get(digit, 0) - step
-        terms = tuple((digit, step * unit) for digit, step in steps.items() if step)
-        moved = sum(factor * digit.of(self.at) for digit, factor in terms)
+        terms, moved = _slid(moves, along, unit), 0.0
+        for digit, factor in terms:
+            moved += factor * digit.of(self.at)
         return Form(start + (cell - first) * unit - moved, terms, start, start + unit * cells)
 
     def ground(self, buffer: str, touch: Touch | None = None) -> Rect:
@@ -231,7 +228,8 @@ class Sheet:
             of = stands_for(buffer, touch, region, self.at)._replace(loops=loops)
             roles = (role,) if role else (heat(touch.accesses / touch.cells), kind)
             for edges in self._boxes(region, moves_of(touch)):
-                shapes += [sliding(edges, self.at, one)._replace(of=of) for one in roles]
+                first = sliding(edges, self.at, roles[0], of)
+                shapes += [first, *(first._replace(role=one) for one in roles[1:])]
         return shapes
 
     def label(self, words: str, tile: Tile) -> list[Shape]:
@@ -285,15 +283,27 @@ class Sheet:
                 Form(base + least, low.terms, start + least, start + size))  # fmt: skip
 
 
+def _slid(moves: Steps, along: Steps, unit: float) -> tuple[tuple[Digit, float], ...]:
+    """By how many px what moves is elsewhere on a sheet whose frame moves `along`."""
+    if moves == along:
+        return ()
+    steps = dict(moves)
+    for digit, step in along:
+        steps[digit] = steps.get(digit, 0) - step
+    return tuple((digit, step * unit) for digit, step in steps.items() if step)
+
+
 def stands_for(buffer: str, touch: Touch, region: Region, at: Mapping[str, int]) -> Stands:
     """The cells of a region, drawn for `at`, which the last two dimensions of the touch hold."""
     cells = (*touch.region[:-2], *region[-len(touch.region) :]) if touch.region else ()
     moves = touch.moves or ((),) * len(cells)
+    if not any(moves):
+        return Stands(buffer, cells, statement=touch.stage)
     starts = tuple(
         Form(start - sum(step * digit.of(at) for digit, step in steps), steps)
         for (start, _, _), steps in zip(cells, moves, strict=True)
     )
-    return Stands(buffer, cells, starts if any(moves) else (), statement=touch.stage)
+    return Stands(buffer, cells, starts, statement=touch.stage)
 
 
 def _clipped(form: Form, base: float, low: float, high: float) -> Form:
@@ -320,8 +330,10 @@ def regions(tile: Tile) -> list[tuple[str, Touch, Region]]:
     both: dict[Region, Touch] = {}
     for a, touch in reads.items():
         for b in writes:
-            shared = tuple(map(_common, a, b))
-            if moves_of(touch) == moves_of(writes[b]) and all(count for _, count, _ in shared):
+            if moves_of(touch) != moves_of(writes[b]):
+                continue
+            shared = a if a == b else tuple(map(_common, a, b))
+            if all(count for _, count, _ in shared):
                 both[shared] = touch
     return [
         *(("read", reads[region], region) for region in sorted(reads.keys() - both.keys())),

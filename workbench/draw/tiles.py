@@ -322,8 +322,7 @@ def _cards(view: _View) -> list[_Card]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(NamedTuple):
     """A buffer's sheet in a strip; its title stands above it from `left` on."""
 
     card: _Card
@@ -331,8 +330,7 @@ class _Place:
     left: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
+class _Plan(NamedTuple):
     """Where all sheets of a strip stand, those of a product first, and where they end.
 
     `corner` says that the legend has room beside the sheets of a product.

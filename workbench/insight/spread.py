@@ -26,15 +26,17 @@ def value(expr: Expr, env: Mapping[Var, Any]) -> Any:
 
 def along_axes(sizes: Iterable[int]) -> tuple[Any, ...]:
     """For each size the numbers below it, along an axis of its own."""
-    return np.ix_(*map(np.arange, sizes))
+    known = tuple(sizes)
+    last = len(known) - 1
+    return tuple(
+        np.arange(n).reshape((1,) * k + (n,) + (1,) * (last - k)) for k, n in enumerate(known)
+    )
 
 
 def holding(guards: Iterable[Expr], env: Mapping[Var, Any], shape: tuple[int, ...]) -> Any:
-    """Where all of `guards` hold, as an array of `shape`; one that data decide counts as if."""
+    """Where all of `guards` hold, which no data decide, as an array of `shape`."""
     keep = np.ones(shape, dtype=bool)
     for guard in guards:
-        if reads_memory(guard):
-            continue
         keep &= np.asarray(value(guard, env), dtype=bool)
     return keep
 

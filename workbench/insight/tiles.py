@@ -206,6 +206,8 @@ def _slid(func: PrimFunc, parts: _Parts, known: Tiles, chosen: Mapping[str, int]
 def _moved_touch(touch: Touch, at: Mapping[str, int], to: Mapping[str, int]) -> Touch:
     """`touch`, whose region is that of the values `at`, where the values `to` have it."""
     assert touch.moves is not None
+    if not any(touch.moves):
+        return touch
     region = tuple(
         (start + sum(step * (digit.of(to) - digit.of(at)) for digit, step in steps), count, every)
         for (start, count, every), steps in zip(touch.region, touch.moves, strict=True)

@@ -23,6 +23,7 @@ from workbench.insight.spread import along_axes, holding, value
 from workbench.ir import (
     BlockRealize,
     BufferStore,
+    Expr,
     For,
     IfThenElse,
     PrimFunc,
@@ -272,7 +273,7 @@ def _cells(store: Access, axes: _Axes) -> tuple[Cell, ...]:
     full = tuple(extents[v] for v in wide)
     env: dict[Var, Any] = dict.fromkeys(axes.extents, np.int64(0))
     env |= zip(wide, along_axes(full), strict=True)
-    keep = holding(store.guards, env, full)
+    keep = holding(_known(store), env, full)
     columns = [np.broadcast_to(np.asarray(value(i, env)), full) for i in store.indices]
     for column, size in zip(columns, corner, strict=True):
         keep = keep & (column >= 0) & (column < size)
@@ -286,6 +287,11 @@ def _cells(store: Access, axes: _Axes) -> tuple[Cell, ...]:
     return tuple(writers.cell(index, found[index]) for index in sorted(found))
 
 
+def _known(store: Access) -> list[Expr]:
+    """Its conditions, but those that data decide: these count as if they held."""
+    return [guard for guard in store.guards if not reads_memory(guard)]
+
+
 def _idle(store: Access, axes: _Axes) -> tuple[tuple[Idle, ...], int]:
     """The threads, in the order of their numbers, for which the store runs with no loop value."""
     units = [*axes.blocks, *axes.threads]
@@ -297,7 +303,7 @@ def _idle(store: Access, axes: _Axes) -> tuple[tuple[Idle, ...], int]:
         return (), 0
     env: dict[Var, Any] = dict.fromkeys(axes.extents, np.int64(0))
     env |= zip([*(u.var for u in units), *within], along_axes(sizes), strict=True)
-    runs = holding(store.guards, env, tuple(sizes)).any(axis=tuple(range(len(units), len(sizes))))
+    runs = holding(_known(store), env, tuple(sizes)).any(axis=tuple(range(len(units), len(sizes))))
     found = []
     for lane in np.argwhere(~runs)[:MOST_CELLS].tolist():
         at = {unit.var: value for unit, value in zip(units, lane, strict=True)}
