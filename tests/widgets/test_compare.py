@@ -19,7 +19,7 @@ from workbench.schedule import Schedule
 from workbench.widgets import Lab
 from workbench.widgets.compare import comparison
 from workbench.widgets.page import Desk, page
-from workbench.widgets.pictures import axes_of
+from workbench.widgets.pictures import axes_of, slides_to
 from workbench.widgets.view import MACHINE_PANES, View
 
 
@@ -104,6 +104,21 @@ def test_the_sliders_of_a_saved_page_have_a_picture_at_each_stop(tmp_path: Path)
                 assert made["pictures"][stop["picture"]]["at"] == at
         for name in made["shown"].values():
             assert name in made["pictures"]
+
+
+def test_what_a_sum_begins_with_is_one_picture_of_a_saved_page_and_its_other_steps_another(
+    tmp_path,
+):
+    lab = wb.lab(Schedule(matmul(SMALL)), panes=["tiles"])
+    lab.to_html(tmp_path / "lab.html")
+    pictures = saved_state(tmp_path / "lab.html")["page_0"]["pictures"]
+    first, second, last = (pictures[f"tiles:i=0,k={k}"] for k in (0, 1, 7))
+    assert first["slides"]["axes"] == [["i", 0, 8], ["k", 0, 1]]
+    assert second["slides"]["axes"] == [["i", 0, 8], ["k", 1, 8]]
+    assert last["slides"] == second["slides"] and last["strips"] == second["strips"]
+    assert slides_to(last, {"i": 3, "k": 5}) and not slides_to(last, {"i": 3, "k": 0})
+    assert not slides_to(last, {"i": 3}) and not slides_to({"refusal": {}}, {"i": 3})
+    assert "k = 7" in last["caption"] and "k = 1" in second["caption"]
 
 
 MODULE = f"""

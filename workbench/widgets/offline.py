@@ -21,8 +21,9 @@ def last_page(session: Session) -> str:
 
 @contextmanager
 def _collecting_later() -> Iterator[None]:
-    """Without the collector of cycles: all that is made is kept, and it would search it again
-    and again, for a seventh of the time."""
+    """Without the collector of cycles: what is made is kept, and it would search all of it again
+    and again, which takes a seventh of the time.
+    """
     was = gc.isenabled()
     gc.disable()
     try:
