@@ -158,7 +158,7 @@ def same_turns(access: Access, at: Mapping[Var, int]) -> dict[Var, range]:
     """
     of = spread(access)
     same: dict[Var, range] = {}
-    for group in of.groups(at, only_guards=True) if of.guards else ():
+    for group in of.groups(at, only_guards=True) if of.asked & at.keys() else ():
         inside = {var for guard in group.guards for var in free_vars(guard)}
         asked = [var for var in at if var in inside]
         if not asked:

@@ -69,6 +69,7 @@ class Spread:
         self.forms: list[Form] = [self.cut.form(base) for base in self.bases]
         self._dims = [self._digits_of(form, base) for form, base in self._pairs()]
         self._guards = [self._all_digits(guard) for guard in self.guards]
+        self.asked = frozenset(var for guard in self.guards for var in free_vars(guard))
         self._groups: dict[tuple[frozenset[Var], bool], list[Group]] = {}
 
     def _pairs(self) -> Iterable[tuple[Form, Expr]]:
