@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import NamedTuple, TypeAlias
 
 from workbench.draw.colours import times_each
@@ -244,7 +245,7 @@ def _strip(view: _View) -> Scene:
     """The view in sheets as large as leave it low enough to be seen without a scroll."""
     said = [(*line, tile.buffer) for tile in view.drawn for line in _words(view, tile)]
     plan, lines = _fitting(view, said)
-    shapes = _legend(plan.corner)
+    shapes = [*_legend(plan.corner)]
     if view.trio is not None:
         shapes += _corridors(view, view.trio, plan.placed[:3])
     for one in plan.placed:
@@ -288,7 +289,8 @@ def _value(axis: Axis) -> Form:
     return Form(0, ((Digit(axis.key, 1, axis.extent), 1),))
 
 
-def _legend(corner: bool) -> list[Shape]:
+@cache
+def _legend(corner: bool) -> tuple[Shape, ...]:
     """How reads and writes are drawn, and that the fill is how often; in a corner, or in a line."""
     shapes: list[Shape] = []
     x, y = LEFT, 0.0
@@ -296,7 +298,7 @@ def _legend(corner: bool) -> list[Shape]:
         shapes += [Rect(x + 1, y + 1, 18, 10, role), Words(label, x + 24, y + 10, anchor="start")]
         x, y = (x, y + LINE) if corner else (x + 30 + width_of(label), y)
     shapes += [Rect(x + 8 * k, y + 1, 8, 10, f"heat-{3 * k}") for k in range(3)]
-    return [*shapes, Words("× times", x + 29, y + 10, anchor="start")]
+    return (*shapes, Words("× times", x + 29, y + 10, anchor="start"))
 
 
 class _Card(NamedTuple):
