@@ -10,6 +10,8 @@ Two programs mean the same if the terms of all cells of their arguments are the 
   of one reduction (a set for min and max), so their order does not matter; neutral updates vanish,
   and a nested reduction that starts from the neutral element, or for min and max where the outer
   one starts, dissolves into the outer one;
+- updates of several cells by one combiner (`combiners`) keep their order; a nested one with the
+  same combiner and start dissolves into the outer one, where the combiner associates;
 - threads that share such a reduction out (`cross_thread`) start it before any of them adds to it;
 - everything else keeps its order, operands included.
 
@@ -33,6 +35,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from workbench.access.combiners import Combiner, TupleUpdate, tuple_update
 from workbench.access.cross_thread import Reduction, reduction_in
 from workbench.arith import loop_bounds
 from workbench.ir import (
@@ -129,6 +132,42 @@ class Terms:
         if not updates:
             return start
         return self.make(f"reduce {op}", (start, frozenset(updates.items())), value)
+
+    def tuple_update(
+        self, f: Combiner, old: tuple[Term, ...], new: tuple[Term, ...]
+    ) -> tuple[Term, ...]:
+        """What the cells that held `old` hold after `new` came in."""
+        if any(term.kind == "nothing" for term in (*old, *new)):
+            return tuple(self.make("nothing", (), None) for _ in old)
+        start, updates = _fold(f, old) or (old, ())
+        more = _fold(f, new) or (start, (new,))
+        if f.starts([term.value for term in start]):
+            if new == start:  # comes in once more
+                return old
+            updates += more[1] if more[0] == start else (new,)
+        else:
+            updates += (new,)
+        try:
+            values = f.numbers([t.value for t in old], [t.value for t in new])
+        except (ValueError, OverflowError, ZeroDivisionError):
+            values = (math.nan,) * len(old)
+        told = frozenset(Counter(updates).items()) if f.commutes else updates
+        fold = self.make("fold", (f.key, start, told), None)
+        return tuple(self.make("of fold", (fold, k), v) for k, v in enumerate(values))
+
+
+def _fold(
+    f: Combiner, cells: tuple[Term, ...]
+) -> tuple[tuple[Term, ...], tuple[tuple[Term, ...], ...]] | None:
+    """The start and the updates of which `cells` are the results, None if they are no such."""
+    fold = cells[0].parts[0] if cells[0].kind == "of fold" else None
+    whole = (("of fold", (fold, k)) for k in range(len(cells)))
+    if fold is None or fold.parts[0] != f.key:
+        return None
+    if any((t.kind, t.parts) != one for t, one in zip(cells, whole, strict=True)):
+        return None
+    _, start, updates = fold.parts
+    return start, tuple(Counter(dict(updates)).elements()) if f.commutes else updates
 
 
 def _is_neutral(op: str, term: Term) -> bool:
@@ -232,6 +271,11 @@ def text(term: Term, params: Sequence[Buffer], longest: int = 200) -> str:
             updates = sorted((show(update), count) for update, count in t.parts[1])
             told = [one if count == 1 else f"{count} times {one}" for one, count in updates]
             return f"({show(t.parts[0])} {t.kind[7:]}= {', '.join(told)})"
+        if t.kind == "of fold":
+            _, start, updates = t.parts[0].parts
+            told = (updates, (start,)) if isinstance(updates, tuple) else (dict(updates), (start,))
+            first, more = (["/".join(map(show, one)) for one in some] for some in told[::-1])
+            return f"({first[0]} then {', '.join(more)})[{t.parts[1]}]"
         parts = ", ".join(show(p) if isinstance(p, Term) else str(p) for p in t.parts)
         return f"{t.kind}({parts})" if t.parts else t.kind
 
@@ -333,7 +377,10 @@ class _Run:
         self.declared.append((block.name, *boxes))
         if block.init is not None and starts and realize not in self.started:
             self.statement(block.init, inside)
-        if not alone:
+        update = None if alone else tuple_update(block)
+        if update is not None and update.combiner.associates:
+            self.tuple_update(update, inside)
+        elif not alone:
             self.statement(block.body, inside)
         self.declared.pop()
 
@@ -341,6 +388,17 @@ class _Run:
         cell = self.cell(stmt.buffer, stmt.indices, env)
         self.check_declared(stmt.buffer, cell, writing=True)
         self.memory[stmt.buffer][cell] = self.stored(stmt, cell, env)
+
+    def tuple_update(self, update: TupleUpdate, env: dict[Var, Term]) -> None:
+        cells = [self.cell(store.buffer, store.indices, env) for store in update.stores]
+        new = tuple(self.value(term, env) for term in update.terms)
+        nothing = self.terms.make("nothing", (), None)
+        held = zip(update.buffers, cells, strict=True)
+        old = tuple(self.memory[buffer].get(cell, nothing) for buffer, cell in held)
+        now = self.terms.tuple_update(update.combiner, old, new)
+        for buffer, cell, term in zip(update.buffers, cells, now, strict=True):
+            self.check_declared(buffer, cell, writing=True)
+            self.memory[buffer][cell] = term
 
     def stored(self, stmt: BufferStore, cell: Cell, env: dict[Var, Term]) -> Term:
         """What a store puts into `cell`: a copy, an update of a reduction, or a new term."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from workbench import arith
+from workbench.access.combiners import tuple_update
 from workbench.access.counters import one_to_one
 from workbench.access.iterations import feeds
 from workbench.access.units import Bounds, Unit, same_cell, units, writes_apart
@@ -192,7 +193,13 @@ class _Order:
 
 
 def commutes(block: Block) -> bool:
-    """Whether `block` only updates cells by adding, multiplying, min or max of other values."""
+    """Whether `block` only updates cells by adding, multiplying, min or max of other values.
+
+    Or several cells by a combiner that commutes.
+    """
+    together = tuple_update(block)
+    if together is not None and together.combiner.associates:
+        return together.combiner.commutes
     updates = [s for s in walk(block.body) if isinstance(s, BufferStore)]
     return bool(updates) and all(update_of(store) is not None for store in updates)
 
