@@ -94,7 +94,7 @@ class Combiner:
 
     `key` is equal for equal functions. `update` is f of what one instance of a block brings, in the
     words of the program. `starts` tells of the numbers of a start, None for what is no constant,
-    whether it can come in again, behind anything, and change nothing.
+    whether it can come in again, behind anything, and change nothing; `wanted`, which do.
     """
 
     key: tuple[object, ...]
@@ -104,6 +104,7 @@ class Combiner:
     associates: bool
     commutes: bool
     starts: Callable[[Sequence[Any]], bool]
+    wanted: str
 
     def numbers(self, state: Sequence[Any], coming: Sequence[Any]) -> Numbers:
         """f of plain numbers."""
@@ -297,10 +298,22 @@ def _choice(stores: Sequence[BufferStore], values: Sequence[Expr]) -> TupleUpdat
     again = _comes_again(table)
     associates, commutes = _associates(table), _commutes(table)
     combiner = Combiner(
-        ("choice", table), types, steps, steps, associates, commutes, lambda _: again
-    )  # fmt: skip
+        ("choice", table),
+        types,
+        tuple((k, rewrite(value, _both_sides)) for k, value in steps),
+        steps,
+        associates,
+        commutes,
+        lambda _: again,
+        wanted="of equal values let the first one stay, as T.Select(v >= x, …) does",
+    )
     terms = tuple(read.terms[k] for k in range(len(stores)))
     return TupleUpdate(combiner, tuple(stores), terms)
+
+
+def _both_sides(e: Node) -> Node:
+    """Of results of others both sides of a choice may be computed."""
+    return Select(*e.args) if isinstance(e, Call) else e
 
 
 def _may_fail(e: Expr) -> bool:
@@ -375,6 +388,7 @@ class _Known:
     terms: Callable[[Expr, Sequence[str]], tuple[Expr, ...]]
     steps: Callable[[Sequence[Expr], Sequence[Expr]], tuple[Step, ...]]
     starts: Callable[[Sequence[Any]], bool]
+    wanted: str
     values: int
     compares: int | None
 
@@ -409,6 +423,7 @@ _KNOWN = (
         lambda x, types: (const(1, types[0]), x, const(0, types[2])),
         _welford_steps,
         lambda starts: all(start == 0 for start in starts),
+        "let T.init() store 0 to each of them",
         values=3,
         compares=None,
     ),
@@ -421,6 +436,7 @@ _KNOWN = (
         lambda x, types: (x, const(1, types[1])),
         _softmax_steps,
         lambda starts: starts[1] == 0 and starts[0] is not None and math.isfinite(starts[0]),
+        "let T.init() store T.min_value of its type to the maximum, and 0 to the sum",
         values=2,
         compares=0,
     ),
@@ -434,7 +450,7 @@ def _found(
     types = tuple(store.buffer.type for store in stores)
     sides = ([side(k, t) for k, t in enumerate(types)] for side in (lhs, rhs))
     combiner = Combiner(
-        (known.name,), types, known.steps(*sides), update, True, True, known.starts
+        (known.name,), types, known.steps(*sides), update, True, True, known.starts, known.wanted
     )  # fmt: skip
     return TupleUpdate(combiner, tuple(stores), tuple(terms))
 

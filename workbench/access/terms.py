@@ -156,9 +156,10 @@ class Terms:
         return tuple(self.make("of fold", (fold, k), v) for k, v in enumerate(values))
 
 
-def _fold(
-    f: Combiner, cells: tuple[Term, ...]
-) -> tuple[tuple[Term, ...], tuple[tuple[Term, ...], ...]] | None:
+_Updates = tuple[tuple[Term, ...], ...]
+
+
+def _fold(f: Combiner, cells: tuple[Term, ...]) -> tuple[tuple[Term, ...], _Updates] | None:
     """The start and the updates of which `cells` are the results, None if they are no such."""
     fold = cells[0].parts[0] if cells[0].kind == "of fold" else None
     whole = (("of fold", (fold, k)) for k in range(len(cells)))
@@ -167,7 +168,12 @@ def _fold(
     if any((t.kind, t.parts) != one for t, one in zip(cells, whole, strict=True)):
         return None
     _, start, updates = fold.parts
-    return start, tuple(Counter(dict(updates)).elements()) if f.commutes else updates
+    return start, _in_turn(updates)
+
+
+def _in_turn(updates: _Updates | frozenset[tuple[tuple[Term, ...], int]]) -> _Updates:
+    """The updates of a fold, of which those of a combiner that commutes are a multiset."""
+    return updates if isinstance(updates, tuple) else (*Counter(dict(updates)).elements(),)
 
 
 def _is_neutral(op: str, term: Term) -> bool:
@@ -273,9 +279,10 @@ def text(term: Term, params: Sequence[Buffer], longest: int = 200) -> str:
             return f"({show(t.parts[0])} {t.kind[7:]}= {', '.join(told)})"
         if t.kind == "of fold":
             _, start, updates = t.parts[0].parts
-            told = (updates, (start,)) if isinstance(updates, tuple) else (dict(updates), (start,))
-            first, more = (["/".join(map(show, one)) for one in some] for some in told[::-1])
-            return f"({first[0]} then {', '.join(more)})[{t.parts[1]}]"
+            told = ["/".join(map(show, one)) for one in (start, *_in_turn(updates))]
+            if not isinstance(updates, tuple):
+                told[1:] = sorted(told[1:])
+            return f"({told[0]} then {', '.join(told[1:])})[{t.parts[1]}]"
         parts = ", ".join(show(p) if isinstance(p, Term) else str(p) for p in t.parts)
         return f"{t.kind}({parts})" if t.parts else t.kind
 

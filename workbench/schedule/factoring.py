@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from workbench import arith
+from workbench.access.combiners import constant, tuple_starts, tuple_update
 from workbench.access.counters import counted, one_to_one, variables
 from workbench.access.units import same_cell
 from workbench.diag import Refusal
@@ -20,6 +21,7 @@ from workbench.ir import (
     Expr,
     For,
     IterVar,
+    Stmt,
     Var,
     binary,
     const,
@@ -51,16 +53,58 @@ class Sum:
         return binary(self.op, term, result) if self.term_first else binary(self.op, result, term)
 
 
-def only_sum(site: Site[Block]) -> Sum:
-    """The sum that the block makes, refused where it is no such thing or has another start."""
-    found = sum_of(site.node)
+@dataclass(frozen=True, slots=True)
+class Total:
+    """What a block makes of its terms: one value a store, each from its start.
+
+    `add` puts the terms of an instance into cells, `join` what others have made of theirs; where it
+    is `ordered`, in their order.
+    """
+
+    stores: tuple[BufferStore, ...]
+    terms: tuple[Expr, ...]
+    starts: tuple[Expr, ...]
+    add: Callable[[Sequence[BufferLoad]], Stmt]
+    join: Callable[[Sequence[BufferLoad], Sequence[Expr]], Stmt]
+    ordered: bool
+
+
+def total_of(site: Site[Block]) -> Total:
+    """What the block makes in parts, refused where it can't, or where they start elsewhere."""
     results = dict.fromkeys(store.buffer.name for store in stores(site.node.body))
-    if len(results) > 1:
+    return _tuple(site, ", ".join(results)) if len(results) > 1 else _only_sum(site)
+
+
+def _tuple(site: Site[Block], results: str) -> Total:
+    """Of several values that a combiner makes together."""
+    found = tuple_update(site.node)
+    if found is None:
         raise site.refuse(
-            f"`{site.name}` has {len(results)} results",
-            detail=f"it makes {', '.join(results)} at once; such reductions are not taken yet",
-            hint="let each result be made by a block of its own",
+            f"it is not proved how parts of {results} go together",
+            detail=f"`{site.name}` makes {results} at once; taken are choices by T.Select, as in "
+            "argmax, the count, mean and squares of Welford, the maximum and sum of online softmax",
+            hint="write it as one of these, or let each result be made by a block of its own",
         )
+    if not found.combiner.associates:
+        raise site.refuse(
+            f"parts of {results} can't be put together",
+            detail="f(f(a, b), c) and f(a, f(b, c)) are not the same for what it chooses",
+            hint="choose all results by one comparison, as argmax does",
+        )
+    starts = tuple_starts(site.node)
+    if starts is None or not found.combiner.starts([constant(e) for e in starts]):
+        raise site.refuse(
+            f"the parts of {results} would start from what T.init() stores",
+            detail="a start that comes in once more is not proved to change nothing",
+            hint=found.combiner.wanted,
+        )
+    ordered = not found.combiner.commutes
+    return Total(found.stores, found.terms, starts, found.add, found.join, ordered)
+
+
+def _only_sum(site: Site[Block]) -> Total:
+    """Of one value, a sum."""
+    found = sum_of(site.node)
     if found is None:
         raise site.refuse(
             f"`{site.name}` is not of the form C[…] = C[…] + term",
@@ -73,7 +117,36 @@ def only_sum(site: Site[Block]) -> Sum:
             detail="every part would start there again",
             hint=f"let T.init() store {wanted}, and bring in the other value afterwards",
         )
-    return found
+
+    def join(cells: Sequence[BufferLoad], parts: Sequence[Expr]) -> Stmt:
+        (cell,), (part,) = cells, parts
+        return BufferStore(cell.buffer, found.join(cell, part), cell.indices)
+
+    terms = (found.term,)
+    return Total(
+        (found.store,), terms, (found.start,), lambda cells: join(cells, terms), join, ordered=False
+    )
+
+
+def check_order(site: Site[Block], loop: For, total: Total) -> None:
+    """Refuse parts that hold terms in another order where the order says what comes out."""
+    terms = moved_by(site.realize, "reduce")
+    first = next(one for one in site.loops if one.loop_var in terms and not is_one(one))
+    if total.ordered and loop is not first and not is_one(loop):
+        raise site.refuse(
+            f"the updates of `{site.name}` depend on their order",
+            loop,
+            site.node,
+            detail=f"each part would hold terms from all turns of `{first.loop_var.name}`; which "
+            "of equal values stays goes by which one comes first",
+            hint=f"rfactor `{first.loop_var.name}`, the outermost loop of the reduction, or let "
+            "the indices decide between equal values, as topi.argmax does",
+        )
+
+
+def is_one(loop: For) -> bool:
+    """Whether a loop has one turn."""
+    return isinstance(loop.extent, Const) and loop.extent.value == 1
 
 
 def sum_of(block: Block) -> Sum | None:

@@ -27,8 +27,6 @@ from workbench.schedule.factoring import update_of
 from workbench.schedule.scope import last_counts, starts_first
 from workbench.schedule.site import Site
 
-_NOT_FREE = "only sums, products, min and max of values that do not read the result commute"
-
 
 def refuse_unless_any_order(site: Site[For], before: list[For], after: list[For]) -> None:
     """Raise Refusal where running the nest `before` in the order `after` could change the result.
@@ -66,7 +64,7 @@ def refuse_other_updates(site: Site[Block], there: Site[Block], kept: frozenset[
         raise site.refuse(
             f"the updates of `{site.name}` depend on their order",
             hint="let its loops stand in the order of its reduce iterators, each counting up",
-            detail=_NOT_FREE,
+            detail=_why_ordered(block),
         )
     hint = f"give {block.writes[0].buffer.name} an axis more, so that each has its own cell"
     raise last_counts(site, site.name, hint=hint)
@@ -126,7 +124,7 @@ def _refuse_own(
             f"the updates of `{unit.name}` depend on their order",
             unit.stmt,
             hint="keep the loops of the reduction in their order",
-            detail=_NOT_FREE,
+            detail=_why_ordered(block),
         )
     if not order.starts_at_init():
         raise site.refuse(
@@ -202,6 +200,17 @@ def commutes(block: Block) -> bool:
         return together.combiner.commutes
     updates = [s for s in walk(block.body) if isinstance(s, BufferStore)]
     return bool(updates) and all(update_of(store) is not None for store in updates)
+
+
+def _why_ordered(block: Block) -> str:
+    """Why the updates of a block that does not commute must stay in their order."""
+    together = tuple_update(block)
+    if together is not None and together.combiner.associates:
+        return (
+            "of equal values the one that comes first or last stays; let the indices decide "
+            "between them, as topi.argmax does"
+        )
+    return "only sums, products, min and max of values that do not read the result commute"
 
 
 # --- between units -------------------------------------------------------------------------------

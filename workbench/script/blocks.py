@@ -30,7 +30,7 @@ from workbench.script.grammar import (
     read_word,
     reads,
 )
-from workbench.script.lets import read_let_with
+from workbench.script.lets import in_turn, read_let_with
 from workbench.script.loops import read_body, read_stmt
 from workbench.script.memory import (
     BUFFER_PARAMETERS,
@@ -185,7 +185,7 @@ def _realized(name: str, head: Head, body: Stmt) -> BlockRealize:
 def read_block_body(r: Reader, trees: list[ast.stmt], head: Head, around: ast.AST) -> Stmt:
     """The statements of a block: those of its head go to `head`, the others are its body."""
     stmts: list[Stmt] = []
-    for tree in trees:
+    for tree in in_turn(r, trees):
         if _read_binding(r, tree, head):
             continue
         with r.hiding(_hidden(r, head)):

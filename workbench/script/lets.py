@@ -8,8 +8,9 @@ as it reads (`Reader.stored`), and a block knows no loads of others.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator, Sequence
 
-from workbench.ir import BufferLoad, Expr, as_expr, children, dtypes, number_like, walk
+from workbench.ir import Buffer, BufferLoad, Expr, as_expr, children, dtypes, number_like, walk
 from workbench.script.grammar import (
     FUNCTIONS,
     REFUSED,
@@ -176,3 +177,67 @@ def is_idle(r: Reader, tree: ast.stmt) -> bool:
         return False
     read_value(r, call)
     return True
+
+
+# --- several values at once ----------------------------------------------------------------------
+
+
+def in_turn(r: Reader, trees: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """`trees` as they are to be read, one after the other.
+
+    Stores of values that have names already, one behind the other, take place at once. Written as
+    the values that the names stand for, one that loads what another one stores to comes ahead.
+    """
+    at = 0
+    while at < len(trees):
+        run = _named_stores(r, trees[at:])
+        yield from _sorted(r, run) or run or [trees[at]]
+        at += max(len(run), 1)
+
+
+def _named_stores(r: Reader, trees: Sequence[ast.stmt]) -> list[ast.Assign]:
+    """The stores at the start of `trees`, each to a buffer of its own, of values with names."""
+    run: list[ast.Assign] = []
+    seen: set[str] = set()
+    for tree in trees:
+        match tree:
+            case ast.Assign(
+                targets=[ast.Subscript(value=ast.Name(buffer), slice=place)], value=ast.Name(name)
+            ) if isinstance(r.named(buffer), Buffer) and buffer not in seen:
+                let = r.named(name)
+                inside = [n for n in ast.walk(place) if isinstance(n, (ast.Subscript, ast.Name))]
+                plain = all(isinstance(n, ast.Name) and not _loads(r, n.id) for n in inside)
+                if not (isinstance(let, Let) and let.value is not None and plain):
+                    break
+                run.append(tree)
+                seen.add(buffer)
+            case _:
+                break
+    return run
+
+
+def _loads(r: Reader, name: str) -> frozenset[Buffer]:
+    found = r.named(name)
+    return found.loads if isinstance(found, Let) else frozenset()
+
+
+def _sorted(r: Reader, run: Sequence[ast.Assign]) -> list[ast.Assign]:
+    """`run` with each load ahead of the store to it; nothing where each must be the first."""
+    left, found = [*run], []
+    while left:
+        free = (one for one in left if not any(_needs(r, other, one) for other in left))
+        first = next(free, None)
+        if first is None:
+            return []
+        left.remove(first)
+        found.append(first)
+    return found
+
+
+def _needs(r: Reader, store: ast.Assign, other: ast.Assign) -> bool:
+    """Whether what `store` stores was loaded from the buffer to which `other` stores."""
+    name, target = store.value, other.targets[0]
+    assert isinstance(name, ast.Name)
+    assert isinstance(target, ast.Subscript)
+    assert isinstance(target.value, ast.Name)
+    return store is not other and r.named(target.value.id) in _loads(r, name.id)

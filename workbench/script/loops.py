@@ -33,7 +33,7 @@ from workbench.script.grammar import (
     read_word,
     reads,
 )
-from workbench.script.lets import is_idle, read_let
+from workbench.script.lets import in_turn, is_idle, read_let
 from workbench.script.memory import range_between, read_index
 from workbench.script.reader import Reader
 from workbench.script.writer import Writer, data, string
@@ -304,7 +304,7 @@ def _print_barrier(w: Writer, s: Barrier) -> None:
 
 def read_body(r: Reader, trees: list[ast.stmt], around: ast.AST) -> Stmt:
     """Statements one after the other; a docstring or ``pass`` is none."""
-    stmts = [stmt for tree in trees for stmt in read_stmt(r, tree)]
+    stmts = [stmt for tree in in_turn(r, trees) for stmt in read_stmt(r, tree)]
     if not stmts:
         hint = "write at least one store, as in A[i] = x"
         raise r.error(trees[0] if trees else around, "There is nothing done here", hint=hint)

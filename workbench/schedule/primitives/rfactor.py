@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from workbench.ir import (
     BlockId,
     BlockRealize,
     Buffer,
+    BufferLoad,
     BufferStore,
     Expr,
     For,
@@ -30,10 +31,11 @@ from workbench.schedule.bindings import conjuncts
 from workbench.schedule.crossing import check_carries_nothing
 from workbench.schedule.domains import bindings, moved_by
 from workbench.schedule.factoring import (
-    Sum,
+    Total,
+    check_order,
     check_partial,
-    only_sum,
     sum_loops,
+    total_of,
 )
 from workbench.schedule.feeding import check_fed
 from workbench.schedule.inlining import with_regions
@@ -99,24 +101,26 @@ def rfactor(func: PrimFunc, loop: For, factor_axis: int) -> Edit:
     block = inside[0].block
     site = Site(func, block, task)
     loops = sum_loops(site, loop)
-    total = only_sum(site)
+    total = total_of(site)
+    check_order(site, loop, total)
     check_starts_first(site)
     for one in loops:  # the parts are made ahead of all of them
         check_carries_nothing(site, one)
-    size = len(total.store.indices)
+    size = min(len(store.indices) for store in total.stores)
     if not -size - 1 <= factor_axis <= size:
+        names = ", ".join(store.buffer.name for store in total.stores)
         raise site.refuse(
-            f"the parts of {total.store.buffer.name} have no axis {factor_axis}",
+            f"the parts of {names} have no axis {factor_axis}",
             loop,
             hint=f"factor_axis counts from 0 to {size}",
         )
     at = factor_axis % (size + 1)
-    parts = _parts_buffer(total.store.buffer, at, loop)
+    parts = [_parts_buffer(store.buffer, at, loop) for store in total.stores]
     check_partial(site, loop)
     first, new = _partial(site.realize, loop, loops, total, parts, at)
     last = _outer(site, loop, loops, _final(site.realize, loop, total, parts, at))
     changed = site.places.replace(loops[0], seq(first, last))
-    changed = reallocate(changed, site.scope, (*site.scope.block.alloc_buffers, parts))
+    changed = reallocate(changed, site.scope, (*site.scope.block.alloc_buffers, *parts))
     for one_id in (new, block.id):
         check_fed(site, site.after(changed, one_id))
     left = places(changed).loops
@@ -133,13 +137,24 @@ def _put_in(indices: tuple[Expr, ...], at: int, index: Expr) -> tuple[Expr, ...]
     return (*indices[:at], index, *indices[at:])
 
 
+def _cells(total: Total, parts: list[Buffer], at: int, index: Expr) -> list[BufferLoad]:
+    """The cells of `parts` that hold the part of number `index`."""
+    pairs = zip(parts, total.stores, strict=True)
+    return [buffer[_put_in(store.indices, at, index)] for buffer, store in pairs]
+
+
+def _set(cells: list[BufferLoad], values: Sequence[Expr], meaning: Mapping[Var, Expr]) -> Stmt:
+    pairs = zip(cells, values, strict=True)
+    return seq(*(BufferStore(c.buffer, substitute(v, meaning), c.indices) for c, v in pairs))
+
+
 def _iterator(loop: For, kind: str) -> IterVar:
     var = Var(f"v{loop.loop_var.name}", loop.loop_var.type)
     return IterVar(var, Range(const(0, var.type), loop.extent), kind)
 
 
 def _partial(
-    realize: BlockRealize, loop: For, loops: list[For], total: Sum, parts: Buffer, at: int
+    realize: BlockRealize, loop: For, loops: list[For], total: Total, parts: list[Buffer], at: int
 ) -> tuple[Stmt, BlockId]:
     """The block that makes the parts, under loops of its own, and its identity."""
     mine = _iterator(loop, "spatial")
@@ -160,11 +175,10 @@ def _partial(
                 iterators.append(extra)
                 values.append(var)
         meaning[old.var] = substitute(value, by_loop)
-    indices = _put_in(total.store.indices, at, mine.var)
-    value = substitute(total.term, meaning)
+    cells = _cells(total, parts, at, mine.var)
     summed = any(it.kind == "reduce" for it in iterators)
-    body = BufferStore(parts, total.join(parts[indices], value) if summed else value, indices)
-    init = BufferStore(parts, total.start, indices) if summed else None
+    body = substitute(total.add(cells), meaning) if summed else _set(cells, total.terms, meaning)
+    init = _set(cells, total.starts, meaning) if summed else None
     block = Block(
         f"{realize.block.name}_rf",
         tuple(iterators),
@@ -178,14 +192,15 @@ def _partial(
     return fresh_nest(loops, stmt)
 
 
-def _final(realize: BlockRealize, loop: For, total: Sum, parts: Buffer, at: int) -> BlockRealize:
+def _final(
+    realize: BlockRealize, loop: For, total: Total, parts: list[Buffer], at: int
+) -> BlockRealize:
     """The block that sums the parts: the old one, with the parts in the place of the terms."""
     mine = _iterator(loop, "reduce")
     bound = bindings(realize)
     spatial = [it for it in realize.block.iter_vars if it.kind == "spatial"]
-    part = parts[_put_in(total.store.indices, at, mine.var)]
-    result = total.store.buffer[total.store.indices]
-    body = replace(total.store, value=total.join(result, part))
+    results = [store.buffer[store.indices] for store in total.stores]
+    body = total.join(results, _cells(total, parts, at, mine.var))
     block = replace(realize.block, iter_vars=(mine, *spatial), body=body)
     gone = moved_by(realize, "reduce") - moved_by(realize, "spatial")
     # loops that run the block for nothing stay, too
