@@ -91,6 +91,9 @@ BAD = {
     "let of a load that a loop changes": block(
         "x: T.let = A[0]", "for j in range(8):", "    B[j, 0] = x", "    A[j] = 1.0"
     ),
+    "lets of which each loads what the other changes": block(
+        "x: T.let = A[0]", "y: T.let = A[1] + B[0, 0]", "A[0] = y", "B[0, 0] = x"
+    ),
     "let of a load outside of the block": block(
         "x: T.let = A[0]", 'with T.block("D"):', "    B[0, 0] = x"
     ),

@@ -385,6 +385,17 @@ def test_a_name_for_a_value_is_the_value(lines):
     assert printed(A8, *lines) == ["A[0] = A[1] + A[1]"]
 
 
+def test_stores_of_names_are_done_at_once():
+    """As TVM prints updates of several values: each value is that from before all stores."""
+    lines = ("x: T.let = A[0] + C[0]", "y: T.let = C[0] + 1.0", "C[0] = y", "A[0] = x")
+    params = f'{A8}, C: T.Buffer((8,), "float32")'
+    assert printed(params, *lines) == ["A[0] = A[0] + C[0]", "C[0] = C[0] + T.float32(1)"]
+    assert printed(params, *lines[:2], "A[0] = x", "C[0] = y") == [
+        "A[0] = A[0] + C[0]",
+        "C[0] = C[0] + T.float32(1)",
+    ]
+
+
 def test_a_name_ends_with_the_body_that_it_stands_in():
     lines = (
         "x: T.let = A[1] + 1.0",

@@ -21,17 +21,19 @@ from workbench.ir import (
     Expr,
     For,
     IterVar,
+    SeqStmt,
     Stmt,
     Var,
     binary,
     const,
+    seq,
     stores,
     substitute,
     walk,
 )
 from workbench.schedule.bindings import conjuncts
 from workbench.schedule.domains import moved_by
-from workbench.schedule.nest import refuse_if_one_varies
+from workbench.schedule.nest import is_one, refuse_if_one_varies
 from workbench.schedule.regions import in_iterators, stays_in_domain
 from workbench.schedule.site import Site, named
 
@@ -71,8 +73,16 @@ class Total:
 
 def total_of(site: Site[Block]) -> Total:
     """What the block makes in parts, refused where it can't, or where they start elsewhere."""
+    found = sums_of(site.node)
+    if found:
+        return _sums(site, found)
     results = dict.fromkeys(store.buffer.name for store in stores(site.node.body))
-    return _tuple(site, ", ".join(results)) if len(results) > 1 else _only_sum(site)
+    if len(results) > 1:
+        return _tuple(site, ", ".join(results))
+    raise site.refuse(
+        f"`{site.name}` is not of the form C[…] = C[…] + term",
+        hint="the parts can be joined by +, *, T.min or T.max; the init is one store",
+    )
 
 
 def _tuple(site: Site[Block], results: str) -> Total:
@@ -92,75 +102,96 @@ def _tuple(site: Site[Block], results: str) -> Total:
             hint="choose all results by one comparison, as argmax does",
         )
     starts = tuple_starts(site.node)
-    if starts is None or not found.combiner.starts([constant(e) for e in starts]):
+    if starts is None:
         raise site.refuse(
-            f"the parts of {results} would start from what T.init() stores",
-            detail="a start that comes in once more is not proved to change nothing",
+            f"it has no T.init() from which parts of {results} could start, too",
+            hint=f"give it a T.init() that stores a value to each of {results}",
+        )
+    if not found.combiner.starts([constant(e) for e in starts]):
+        raise site.refuse(
+            f"every part of {results} would start from what T.init() stores",
+            detail="where a start comes in again behind other values, it is not proved to change "
+            "nothing",
             hint=found.combiner.wanted,
         )
     ordered = not found.combiner.commutes
     return Total(found.stores, found.terms, starts, found.add, found.join, ordered)
 
 
-def _only_sum(site: Site[Block]) -> Total:
-    """Of one value, a sum."""
-    found = sum_of(site.node)
-    if found is None:
-        raise site.refuse(
-            f"`{site.name}` is not of the form C[…] = C[…] + term",
-            hint="the parts can be joined by +, *, T.min or T.max; the init is one store",
-        )
-    wanted = _START[found.op]
-    if wanted is not None and not (isinstance(found.start, Const) and found.start.value == wanted):
-        raise site.refuse(
-            f"`{site.name}` does not start at {wanted}",
-            detail="every part would start there again",
-            hint=f"let T.init() store {wanted}, and bring in the other value afterwards",
-        )
+def _sums(site: Site[Block], found: list[Sum]) -> Total:
+    """Of sums, one or several that have nothing to do with each other."""
+    for one in found:
+        wanted, start = _START[one.op], one.start
+        if wanted is not None and not (isinstance(start, Const) and start.value == wanted):
+            raise site.refuse(
+                f"`{site.name}` does not start at {wanted}",
+                detail="every part would start there again",
+                hint=f"let T.init() store {wanted}, and bring in the other value afterwards",
+            )
 
     def join(cells: Sequence[BufferLoad], parts: Sequence[Expr]) -> Stmt:
-        (cell,), (part,) = cells, parts
-        return BufferStore(cell.buffer, found.join(cell, part), cell.indices)
+        each = zip(found, cells, parts, strict=True)
+        return seq(*(BufferStore(c.buffer, one.join(c, part), c.indices) for one, c, part in each))
 
-    terms = (found.term,)
+    terms = tuple(one.term for one in found)
     return Total(
-        (found.store,), terms, (found.start,), lambda cells: join(cells, terms), join, ordered=False
+        tuple(one.store for one in found),
+        terms,
+        tuple(one.start for one in found),
+        lambda cells: join(cells, terms),
+        join,
+        ordered=False,
     )
 
 
 def check_order(site: Site[Block], loop: For, total: Total) -> None:
     """Refuse parts that hold terms in another order where the order says what comes out."""
     terms = moved_by(site.realize, "reduce")
-    first = next(one for one in site.loops if one.loop_var in terms and not is_one(one))
-    if total.ordered and loop is not first and not is_one(loop):
+    outer = (one for one in site.loops[: site.loops.index(loop)] if one.loop_var in terms)
+    around = next((one for one in outer if not is_one(one.extent)), None)
+    if total.ordered and around is not None:
+        name = around.loop_var.name
         raise site.refuse(
             f"the updates of `{site.name}` depend on their order",
             loop,
             site.node,
-            detail=f"each part would hold terms from all turns of `{first.loop_var.name}`; which "
-            "of equal values stays goes by which one comes first",
-            hint=f"rfactor `{first.loop_var.name}`, the outermost loop of the reduction, or let "
-            "the indices decide between equal values, as topi.argmax does",
+            detail=f"each part would hold terms from all turns of `{name}`; which of equal values "
+            "stays goes by which one comes first",
+            hint=f"rfactor `{name}`, the outermost loop of the reduction, or let the indices "
+            "decide between equal values, as topi.argmax does",
         )
-
-
-def is_one(loop: For) -> bool:
-    """Whether a loop has one turn."""
-    return isinstance(loop.extent, Const) and loop.extent.value == 1
 
 
 def sum_of(block: Block) -> Sum | None:
     """The sum that `block` makes; None where it is not of that form."""
-    store, init = block.body, block.init
-    if not (isinstance(store, BufferStore) and isinstance(init, BufferStore)):
-        return None
-    found = update_of(store)
-    if found is None or init.buffer is not store.buffer:
-        return None
-    if not same_cell(init.indices, store.indices):
-        return None
-    value, term = found
-    return Sum(store, value.op, term, init.value, term_first=term is value.a)
+    found = sums_of(block)
+    return found[0] if len(found) == 1 else None
+
+
+def sums_of(block: Block) -> list[Sum]:
+    """The sums that `block` makes, each by itself; none where it does anything else."""
+    body, init = _stores_of(block.body), _stores_of(block.init)
+    starts = {store.buffer: store for store in init}
+    cells = {store.buffer for store in body}
+    if len(body) != len(cells) or len(init) != len(cells) or starts.keys() != cells:
+        return []
+    result = []
+    for store in body:
+        found, start = update_of(store), starts[store.buffer]
+        if found is None or not same_cell(start.indices, store.indices):
+            return []
+        value, term = found
+        if any(isinstance(n, BufferLoad) and n.buffer in cells for n in walk(term)):
+            return []
+        result.append(Sum(store, value.op, term, start.value, term_first=term is value.a))
+    return result
+
+
+def _stores_of(stmt: Stmt | None) -> list[BufferStore]:
+    """The stores that `stmt` is made of, none where it is made of more."""
+    stmts = stmt.stmts if isinstance(stmt, SeqStmt) else (stmt,)
+    found = [one for one in stmts if isinstance(one, BufferStore)]
+    return found if len(found) == len(stmts) else []
 
 
 def update_of(store: BufferStore) -> tuple[BinOp, Expr] | None:

@@ -207,8 +207,8 @@ def _why_ordered(block: Block) -> str:
     together = tuple_update(block)
     if together is not None and together.combiner.associates:
         return (
-            "of equal values the one that comes first or last stays; let the indices decide "
-            "between them, as topi.argmax does"
+            "which of equal values stays goes by which one comes first, unless the indices decide "
+            "between them, as in topi.argmax"
         )
     return "only sums, products, min and max of values that do not read the result commute"
 

@@ -191,7 +191,7 @@ def in_turn(r: Reader, trees: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
     at = 0
     while at < len(trees):
         run = _named_stores(r, trees[at:])
-        yield from _sorted(r, run) or run or [trees[at]]
+        yield from _sorted(r, run) or run or trees[at : at + 1]
         at += max(len(run), 1)
 
 
