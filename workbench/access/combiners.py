@@ -128,6 +128,11 @@ class TupleUpdate:
         """The buffers of the state."""
         return tuple(store.buffer for store in self.stores)
 
+    @property
+    def ordered(self) -> bool:
+        """Whether updates must come in their order."""
+        return not self.combiner.commutes
+
     def add(self, cells: Sequence[BufferLoad]) -> Stmt:
         """Add what one instance brings to `cells`, in the words of the program."""
         return _stores(self.combiner.update, self.combiner.types, cells, self.terms)

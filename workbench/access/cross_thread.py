@@ -12,11 +12,13 @@ block, as a tile that is fetched, each thread does in its turn.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from workbench import arith
 from workbench.access.accesses import first_turn
+from workbench.access.combiners import TupleUpdate, constant, tuple_starts, tuple_update
 from workbench.access.units import Bounds, buffers_read, buffers_written, same_cell
 from workbench.ir import (
     BinOp,
@@ -45,11 +47,31 @@ SCOPES = ("global", "shared", "local")  # of the result
 
 @dataclass(frozen=True)
 class Update:
-    """``store``: its cell becomes itself `op` `term`."""
+    """``store``: its cell becomes itself `op` `term`. Told as a `TupleUpdate` of one value is."""
 
     store: BufferStore
     op: str
     term: Expr
+    ordered = False
+
+    @property
+    def stores(self) -> tuple[BufferStore, ...]:
+        """The one store."""
+        return (self.store,)
+
+    @property
+    def buffers(self) -> tuple[Buffer, ...]:
+        """The buffer that is stored to."""
+        return (self.store.buffer,)
+
+    def add(self, cells: Sequence[BufferLoad]) -> Stmt:
+        """Add the term to the one cell."""
+        return self.join(cells, (self.term,))
+
+    def join(self, cells: Sequence[BufferLoad], parts: Sequence[Expr]) -> Stmt:
+        """Add the one part to the one cell."""
+        (cell,), (part,) = cells, parts
+        return BufferStore(cell.buffer, binary(self.op, cell, part), cell.indices)
 
 
 @dataclass(frozen=True)
@@ -83,9 +105,9 @@ class Reduction:
         return tuple(one for one in self.reduced if (one.thread or "").startswith("threadIdx"))
 
     @cached_property
-    def update(self) -> Update | None:
-        """What the block does, None where that is not one plain update."""
-        return _update(self.block)
+    def update(self) -> Update | TupleUpdate | None:
+        """What the block does, None where that is no update by a combiner that is known."""
+        return _update(self.block) or tuple_update(self.block)
 
     @cached_property
     def values(self) -> dict[Var, Expr]:
@@ -117,9 +139,12 @@ class Reduction:
 
     # --- whether threads may share it out ---------------------------------------------------
 
-    def why_not(self, dom: Bounds) -> str:
-        """Why threads can't share the sum out, "" where they can; in words of the program."""
-        return self._unlike() or self._mixed() or self._unsure(dom)
+    def why_not(self, dom: Bounds, more: For | None = None) -> str:
+        """Why threads can't share the sum out, "" where they can; in words of the program.
+
+        `more` is a loop that is to be of threads as well.
+        """
+        return self._unlike() or self._unordered(more) or self._mixed() or self._unsure(dom)
 
     def _unlike(self) -> str:
         """What is wrong with the block on its own."""
@@ -129,15 +154,52 @@ class Reduction:
                 f"`{self.block.name}` is not one update C = C + …, with + or * or T.min or T.max, "
                 "whose terms may come in any order"
             )
-        if update.store.buffer.scope not in SCOPES:
-            return f"{update.store.buffer.name} is in {update.store.buffer.scope} memory"
+        for buffer in update.buffers:
+            if buffer.scope not in SCOPES:
+                return f"{buffer.name} is in {buffer.scope} memory"
+        return self._unstarted(update) if isinstance(update, TupleUpdate) else ""
+
+    def _unstarted(self, update: TupleUpdate) -> str:
+        """Why threads can't start parts of several values, or put them together."""
+        names = ", ".join(buffer.name for buffer in update.buffers)
+        if len({buffer.scope for buffer in update.buffers}) > 1:
+            return f"{names} are in different memories"
+        if not update.combiner.associates:
+            return f"parts of {names} can't be put together, as by the comparisons of argmax"
+        starts = tuple_starts(self.block)
+        if starts is None:
+            return (
+                f"`{self.block.name}` has no T.init() from which each part of {names} could start"
+            )
+        if not update.combiner.starts([constant(e) for e in starts]):
+            return f"parts can't all start from what T.init() stores; {update.combiner.wanted}"
+        if not (isinstance(self.start, Const) and self.start.value):
+            return f"`{self.block.name}` starts outside of these loops"
+        return ""
+
+    def _unordered(self, more: For | None) -> str:
+        """Which loop would let a thread have terms that do not follow each other, if that counts.
+
+        Parts are put together in the order of the threads, the loops from the outermost on.
+        """
+        assert self.update is not None
+        outer: For | None = None
+        for loop in self.reduced if self.update.ordered else ():
+            if loop not in self.threads and loop is not more:
+                outer = outer or (None if _is_one(loop.extent) else loop)
+            elif outer is not None:
+                return (
+                    "which of equal values stays goes by which comes first, and each thread would "
+                    f"have terms from all turns of `{outer.loop_var.name}`"
+                )
         return ""
 
     def _mixed(self) -> str:
         """Which of the loops is not of the reduction alone, nor of its cells alone."""
         cells = self._moving("spatial") | {
             v
-            for index in self.update.store.indices  # type: ignore[union-attr]  # _unlike
+            for store in self.update.stores  # type: ignore[union-attr]  # _unlike
+            for index in store.indices
             for v in free_vars(substitute(index, self.values))
         }
         reduced = {loop.loop_var for loop in self.reduced}
@@ -165,14 +227,15 @@ class Reduction:
 
     def _unsure(self, dom: Bounds) -> str:
         """What is not proved of the first iterations."""
+        assert self.update is not None
         own = arith.loop_bounds(self.loops, dom)
         dom = {**dom, **own}
         for loop in self.reduced:
             if not arith.prove(loop.extent >= 1, dom):
                 return f"`{loop.loop_var.name}` is not proved to run at all"
         reads = {n.buffer for e in self._control() for n in walk(e) if isinstance(n, BufferLoad)}
-        if self._result in reads:
-            return f"{self._result.name} says which updates run"
+        for result in (buffer for buffer in self.update.buffers if buffer in reads):
+            return f"{result.name} says which updates run"
         conditions = list(arith.conjuncts(self.realize.predicate))
         moving = {loop.loop_var for loop in self.reduced}
         within = dom
@@ -187,11 +250,6 @@ class Reduction:
             if it.kind == "reduce" and not arith.prove(at_first, dom):
                 return f"`{self.block.name}` is not proved to start in its first iteration"
         return ""
-
-    @property
-    def _result(self) -> Buffer:
-        assert self.update is not None
-        return self.update.store.buffer
 
     def _control(self) -> list[Expr]:
         ends = [e for loop in self.loops for e in (loop.min, loop.extent)]

@@ -298,6 +298,7 @@ class _Run:
         self.order = order
         self.known = places(func)
         self.shared: dict[For, Reduction | None] = {}  # that of each loop, see `shared_out`
+        self.in_order: set[For] = set()  # loops of threads whose parts are put together in order
         self.memory: dict[Buffer, dict[Cell, Term]] = {}
         self.outermost: dict[Buffer, int] = {}  # of a buffer, how many blocks are around its own
         self.declared: list[tuple[str, dict[Buffer, list[range]], dict[Buffer, list[range]]]] = []
@@ -331,6 +332,8 @@ class _Run:
             return
         self.start(found.loops, found.realize, env)
         self.started.add(found.realize)
+        if found.update is not None and found.update.ordered:
+            self.in_order.update(found.threads)
         self.turns(loop, env)
         self.started.remove(found.realize)
 
@@ -358,7 +361,8 @@ class _Run:
 
     def turns(self, loop: For, env: dict[Var, Term]) -> None:
         start = self.whole(loop.min, env)
-        for value in self.order(loop, range(start, start + self.whole(loop.extent, env))):
+        order = in_order if loop in self.in_order else self.order
+        for value in order(loop, range(start, start + self.whole(loop.extent, env))):
             self.statement(loop.body, {**env, loop.loop_var: self.terms.number(value)})
 
     def realize(self, realize: BlockRealize, env: dict[Var, Term], *, alone: bool = False) -> None:

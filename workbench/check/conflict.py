@@ -153,7 +153,7 @@ def why_not_shared_out(
     if found is None or loop not in found.loops:
         ahead = f"{unit.name}` or with its cells"
         return f"threads can't share the sum out: `{name}` holds more, after `{ahead}"
-    why = found.why_not(dom)
+    why = found.why_not(dom, loop)
     return f"threads can't share the sum out: {why}" if why else None
 
 

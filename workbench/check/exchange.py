@@ -50,7 +50,11 @@ def exchange(found: Reduction, nest: Nest, target: Target) -> Exchange:
     groups = nest.threads // parts
     used = [axis for axis in ("threadIdx.x", "threadIdx.y", "threadIdx.z") if nest.size(axis) > 1]
     inner = used[: len([axis for axis in used if axis in mine])]
-    neighbours = all(axis in mine for axis in inner)  # their numbers follow each other
+    assert found.update is not None
+    axes = [loop.thread or "" for loop in found.threads]
+    in_order = not found.update.ordered or axes == sorted(axes)[::-1]
+    # their numbers follow each other
+    neighbours = in_order and all(axis in mine for axis in inner)
     warp = target.warp_size
     if neighbours and _moves(found, target):
         if warp % parts == 0:
@@ -63,7 +67,7 @@ def exchange(found: Reduction, nest: Nest, target: Target) -> Exchange:
 def _moves(found: Reduction, target: Target) -> bool:
     """Whether threads of a warp can read such values from each other: in Metal none of 64 bits."""
     assert found.update is not None
-    return target.kind != "metal" or itemsize(found.update.store.buffer.type) < 8
+    return target.kind != "metal" or all(itemsize(b.type) < 8 for b in found.update.buffers)
 
 
 def shared_out(nest: Nest) -> list[Reduction]:
@@ -78,8 +82,7 @@ def exchange_bytes(nest: Nest, target: Target) -> dict[Buffer, int]:
     sizes: dict[Buffer, int] = {}
     for found in shared_out(nest):
         assert found.update is not None
-        buffer = found.update.store.buffer
-        own = exchange(found, nest, target).cells * itemsize(buffer.type)
-        if own:
-            sizes[buffer] = sizes.get(buffer, 0) + own
+        cells = exchange(found, nest, target).cells
+        for buffer in found.update.buffers if cells else ():
+            sizes[buffer] = sizes.get(buffer, 0) + cells * itemsize(buffer.type)
     return sizes

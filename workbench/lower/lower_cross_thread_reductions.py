@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from workbench.access.cross_thread import Reduction
+from workbench.access.cross_thread import Reduction, Update
 from workbench.check.exchange import Exchange, exchange, shared_out
-from workbench.check.kernels import Nest, nests
+from workbench.check.kernels import Nest, extent_of, nests
 from workbench.ir import (
     SHUFFLE,
     TRUE,
@@ -34,6 +34,7 @@ from workbench.ir import (
     dtypes,
     rebuild,
     seq,
+    stores,
     substitute,
 )
 from workbench.target import Target
@@ -77,11 +78,11 @@ class _Shared:
         assert found.update is not None
         self.found, self.nest, self.how, self.warp = found, nest, how, target.warp_size
         self.update = found.update
-        result = self.update.store.buffer
-        self.dtype, self.op = result.type, self.update.op
-        self.part = Buffer(f"in_thread_{result.name}", (1,), self.dtype, "local")
-        self.result = result
-        self.own = [self.part]
+        self.results = self.update.buffers
+        self.own: list[Buffer] = []
+        self.mine = self._memory("in_thread", (1,), "local")
+        several = len(self.results) > 1  # all are taken of another thread before one changes
+        self.others = self._memory("other_thread", (1,), "local") if several else []
         self.wrapped: list[For] = []  # loops over the axes that nothing around names
         self.lane = self._place()
 
@@ -89,7 +90,7 @@ class _Shared:
         """What the loops of the reduction become; `ahead`: what those of others have become."""
         found = self.found
         parts = self._part_of(found.loops[0], ahead)
-        body = seq(self._set(self._first()), parts, *self._exchanged(), self._result())
+        body = seq(*self._set(self._first()), parts, *self._exchanged(), self._result())
         kept = [loop for loop in found.loops if loop in found.spatial]
         for loop in reversed([*self.wrapped, *kept, *found.threads]):
             body = replace(loop, body=body)
@@ -112,10 +113,12 @@ class _Shared:
                 loop = For(var, *ends, "thread_binding", self.found.realize, axis)
                 self.wrapped.append(loop)
             place = loop.loop_var - loop.min
-            if loop in self.found.threads:
-                part = part * size + place
-            else:
+            if loop not in self.found.threads:
                 group = group * size + place
+            elif not self.update.ordered:
+                part = part * size + place
+        for loop in self.found.threads if self.update.ordered else ():
+            part = part * extent_of(loop) + (loop.loop_var - loop.min)
         return _Lane(part, group)
 
     def _is_first(self) -> Expr:
@@ -127,37 +130,47 @@ class _Shared:
 
     # --- each thread's own part -------------------------------------------------------------
 
-    def _first(self) -> Expr:
+    def _first(self) -> list[Expr]:
         """What a part starts from: what the sum starts from, if that may come in twice."""
-        start = self._start()
-        again = self.op in ("min", "max") and isinstance(start, Const)
-        return start if again and start is not None and self._starts() else self._neutral()
+        if not isinstance(self.update, Update):
+            return self._starts()
+        starts = self._starts() if self.update.op in ("min", "max") and self._whole() else []
+        return starts if starts and isinstance(starts[0], Const) else [self._neutral(self.update)]
 
-    def _starts(self) -> bool:
+    def _whole(self) -> bool:
         """Whether the whole sum is done here, from its start on."""
         return isinstance(self.found.start, Const) and bool(self.found.start.value)
 
-    def _neutral(self) -> Expr:
-        value = _NEUTRAL[self.op]
-        if math.isinf(value) and not dtypes.is_float(self.dtype):
-            value = dtypes.limits(self.dtype)[self.op == "min"]
-        return const(value, self.dtype)
+    def _neutral(self, update: Update) -> Expr:
+        value, dtype = _NEUTRAL[update.op], update.store.buffer.type
+        if math.isinf(value) and not dtypes.is_float(dtype):
+            value = dtypes.limits(dtype)[update.op == "min"]
+        return const(value, dtype)
 
-    def _start(self) -> Expr | None:
-        init = self.found.block.init
-        if init is None:
-            return None
-        assert isinstance(init, BufferStore)
-        return substitute(init.value, self.found.values)
+    def _starts(self) -> list[Expr]:
+        """What each result starts from, nothing where that is not said."""
+        if self.found.block.init is None:
+            return []
+        starts = {store.buffer: store.value for store in stores(self.found.block.init)}
+        return [substitute(starts[result], self.found.values) for result in self.results]
 
-    def _mine(self) -> BufferLoad:
-        return BufferLoad(self.part, (_whole(0),))
+    def _parts(self) -> list[BufferLoad]:
+        return [BufferLoad(buffer, (_whole(0),)) for buffer in self.mine]
 
-    def _set(self, value: Expr) -> BufferStore:
-        return BufferStore(self.part, value, (_whole(0),))
+    def _set(self, values: Sequence[Expr]) -> list[Stmt]:
+        return [*_stored(self._parts(), values)]
 
-    def _add(self, value: Expr) -> BufferStore:
-        return self._set(binary(self.op, self._mine(), value))
+    def _add(self, values: Sequence[Expr], *, before: Expr | None = None) -> Stmt:
+        """Combine the own part with `values`, of another thread; with it, where it is `before`."""
+        if not self.others:
+            return self.update.join(self._parts(), values)
+        mine, others = self._parts(), [BufferLoad(b, (_whole(0),)) for b in self.others]
+        taken = _stored(others, values)
+        behind = self.update.join(mine, others)
+        if before is None or not self.update.ordered:
+            return seq(*taken, behind)
+        ahead = seq(self.update.join(others, mine), *_stored(mine, others))
+        return seq(*taken, IfThenElse(before, ahead, behind))
 
     def _part_of(self, stmt: Stmt, ahead: Mapping[Stmt, Stmt]) -> Stmt:
         """What a thread does of `stmt`: its share of the loops, and what stands in them."""
@@ -169,7 +182,7 @@ class _Shared:
         if isinstance(stmt, SeqStmt):
             before = (_lowered(other, ahead) for other in stmt.stmts[:-1])
             return seq(*before, self._part_of(stmt.stmts[-1], ahead))
-        update: Stmt = self._add(substitute(self.update.term, found.values))
+        update = substitute(self.update.add(self._parts()), found.values)
         if found.realize.predicate is not TRUE:
             update = IfThenElse(found.realize.predicate, update)
         return update
@@ -185,13 +198,19 @@ class _Shared:
         return self._through_memory()
 
     def _shuffled(self, width: int) -> list[Stmt]:
-        """Each of `width` neighbours gets what all of them have, added up in pairs."""
+        """Each of `width` neighbours gets what all of them have, added up in pairs.
+
+        Where there is an order, pairs of neighbours first, so that what is added up are neighbours.
+        """
+        far = [1 << k for k in range(width.bit_length() - 1)]
         steps: list[Stmt] = []
-        lanes = width
-        while lanes > 1:
-            lanes //= 2
-            others = Call(SHUFFLE, (self._mine(), _whole(lanes), _whole(width)), self.dtype)
-            steps.append(self._add(others))
+        for lanes in far if self.update.ordered else reversed(far):
+            others = [
+                Call(SHUFFLE, (part, _whole(lanes), _whole(width)), part.dtype)
+                for part in self._parts()
+            ]
+            comes_first = binary("==", self.lane.part // lanes % 2, 1)
+            steps.append(self._add(others, before=comes_first))
         return steps
 
     def _by_warps(self) -> list[Stmt]:
@@ -202,13 +221,14 @@ class _Shared:
             lanes *= 2
         memory = self._memory("red_buf", (self.how.groups, count))
         leaves = binary("==", part % self.warp, 0)
-        left = IfThenElse(leaves, BufferStore(memory, self._mine(), (group, part // self.warp)))
+        left = IfThenElse(leaves, self._leave(memory, (group, part // self.warp)))
         place = part % lanes
-        taken: Expr = BufferLoad(memory, (group, place))
+        taken: list[Expr] = [BufferLoad(one, (group, place)) for one in memory]
         if lanes > count:
             has = binary("<", place, count)
-            taken = Call("if_then_else", (has, taken, self._neutral()), self.dtype)
-        return [*self._shuffled(self.warp), left, self._set(taken), *self._shuffled(lanes)]
+            idle = zip(taken, self._first_of_none(), strict=True)
+            taken = [Call("if_then_else", (has, own, no), own.dtype) for own, no in idle]
+        return [*self._shuffled(self.warp), left, *self._set(taken), *self._shuffled(lanes)]
 
     def _through_memory(self) -> list[Stmt]:
         """All parts lie in shared memory, and as many as a warp has at most are added up by all."""
@@ -217,63 +237,95 @@ class _Shared:
         if parts == 1:
             return []
         memory = self._memory("red_buf", (parts, self.how.groups))
-        steps: list[Stmt] = [BufferStore(memory, self._mine(), (part, group))]
+        steps: list[Stmt] = [self._leave(memory, (part, group))]
         if parts > width:
-            turn = Var("m", "int32")
-            place = part + (turn + 1) * width
-            more: Stmt = self._add(BufferLoad(memory, (place, group)))
-            if parts % width:
-                more = IfThenElse(binary("<", place, parts), more)
-            rounds = _whole(-(-parts // width) - 1)
-            memory = self._memory("red_buf_1", (width, self.how.groups))
-            few = seq(
-                For(turn, _whole(0), rounds, "serial", more),
-                BufferStore(memory, self._mine(), (part, group)),
-            )
+            rounds = -(-parts // width)
+            memory_1 = self._memory("red_buf_1", (width, self.how.groups))
+            few = seq(*self._few(memory, rounds), self._leave(memory_1, (part, group)))
             steps.append(IfThenElse(binary("<", part, width), few))
+            memory = memory_1
         turn = Var("m", "int32")
-        last = self._add(BufferLoad(memory, (turn, group)))
+        last = self._add([BufferLoad(one, (turn, group)) for one in memory])
         number = _whole(width)
-        return [*steps, self._set(self._neutral()),
+        return [*steps, *self._set(self._first_of_none()),
                 For(turn, _whole(0), number, "serial", last)]  # fmt: skip
 
-    def _memory(self, name: str, shape: Sequence[int]) -> Buffer:
-        buffer = Buffer(f"{name}_{self.result.name}", tuple(shape), self.dtype, "shared")
-        self.own.append(buffer)
-        return buffer
+    def _few(self, memory: Sequence[Buffer], rounds: int) -> list[Stmt]:
+        """Add up `rounds` parts: every so many, or such as follow each other where they must."""
+        part, group, parts, width = self.lane.part, self.lane.group, self.how.parts, self.how.width
+        turn = Var("m", "int32")
+        place = part * rounds + turn if self.update.ordered else part + (turn + 1) * width
+        more = self._add([BufferLoad(one, (place, group)) for one in memory])
+        if parts % width:
+            more = IfThenElse(binary("<", place, parts), more)
+        if self.update.ordered:
+            every = For(turn, _whole(0), _whole(rounds), "serial", more)
+            return [*self._set(self._first_of_none()), every]
+        return [For(turn, _whole(0), _whole(rounds - 1), "serial", more)]
+
+    def _first_of_none(self) -> Sequence[Expr]:
+        """The part of a thread that has nothing to add."""
+        update = self.update
+        return [self._neutral(update)] if isinstance(update, Update) else self._starts()
+
+    def _leave(self, memory: Sequence[Buffer], cell: tuple[Expr, ...]) -> Stmt:
+        """Store the own part where others find it."""
+        return seq(*_stored([BufferLoad(one, cell) for one in memory], self._parts()))
+
+    def _memory(self, name: str, shape: Sequence[int], scope: str = "shared") -> list[Buffer]:
+        """A buffer for each of the results."""
+        made = [
+            Buffer(f"{name}_{result.name}", tuple(shape), result.type, scope)
+            for result in self.results
+        ]
+        self.own += made
+        return made
 
     # --- what comes out ---------------------------------------------------------------------
 
     def _result(self) -> Stmt:
         """One thread writes what others can see; where each has a result of its own, all do."""
         found, block = self.found, self.found.block
-        cell = tuple(substitute(index, found.values) for index in self.update.store.indices)
         touches = found.touches
-        if self.result.scope != "local":
+        if any(result.scope != "local" for result in self.results):
             touches = binary("and", touches, self._is_first())
-        held = BufferLoad(self.result, cell)
-        steps: list[Stmt] = []
-        value: Expr = binary(self.op, held, self._mine())
-        first = self._start()
-        if first is not None and self._starts():
-            value = self._mine() if self._counts(first) else binary(self.op, first, self._mine())
-        elif first is not None:
-            steps.append(IfThenElse(found.start, BufferStore(self.result, first, cell)))
-        steps.append(BufferStore(self.result, value, cell))
         opaque = replace(
             block,
             iter_vars=(),
-            reads=(BufferRegion(self.part, (Range(_whole(0), _whole(1)),)),),
+            reads=tuple(BufferRegion(part, (Range(_whole(0), _whole(1)),)) for part in self.mine),
             writes=tuple(substitute(region, found.values) for region in block.writes),
-            body=seq(*steps),
+            body=self._stored_results(),
             init=None,
         )
         return BlockRealize((), touches, opaque)
 
+    def _stored_results(self) -> Stmt:
+        """Each result, with its start where the parts do not have it in them already."""
+        cells = [
+            BufferLoad(s.buffer, tuple(substitute(index, self.found.values) for index in s.indices))
+            for s in self.update.stores
+        ]
+        mine, starts = self._parts(), self._starts()
+        if not isinstance(self.update, Update):
+            return seq(*_stored(cells, mine))
+        steps: list[Stmt] = []
+        value: Expr = binary(self.update.op, cells[0], mine[0])
+        if starts and self._whole():
+            first = starts[0]
+            value = mine[0] if self._counts(first) else binary(self.update.op, first, mine[0])
+        elif starts:
+            steps.append(IfThenElse(self.found.start, *_stored(cells, starts)))
+        return seq(*steps, *_stored(cells, [value]))
+
     def _counts(self, first: Expr) -> bool:
         """Whether the parts have the start of the sum in them already."""
-        own = self._first()
+        (own,) = self._first()
         return isinstance(first, Const) and isinstance(own, Const) and own.value == first.value
+
+
+def _stored(cells: Sequence[BufferLoad], values: Sequence[Expr]) -> list[BufferStore]:
+    pairs = zip(cells, values, strict=True)
+    return [BufferStore(cell.buffer, value, cell.indices) for cell, value in pairs]
 
 
 def _lowered(stmt: Stmt, changed: Mapping[Stmt, Stmt]) -> Stmt:
