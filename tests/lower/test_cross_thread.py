@@ -11,8 +11,11 @@ import workbench as wb
 from tests.access.corpus import FAMILIES, program
 from tests.support.cpp import compile_cpp, run_cpp
 from tests.support.cross_thread import (
+    FIRST,
     LAYER_NORM,
+    LEAST,
     SOFTMAX,
+    argmax,
     in_one_kernel,
     row_sum,
     rows,
@@ -137,3 +140,24 @@ def test_metal_exchanges_64_bits_through_memory() -> None:
 def test_who_does_what_tells_of_parts() -> None:
     told = insight.who(row_sum(64)).caption
     assert told == "C[3] is put together from the parts of 32 threads."
+
+
+@pytest.mark.parametrize(
+    ("size", "threads"), [(64, 32), (37, 5), (37, 16), (1000, 100), (4096, 256)]
+)
+@pytest.mark.parametrize(
+    ("keeps", "parts"), [(FIRST, "in order"), (LEAST, "in order"), (LEAST, "strided")]
+)
+@pytest.mark.usefixtures("gxx")
+def test_argmax_is_one_kernel(size: int, threads: int, keeps: str, parts: str) -> None:
+    """The first of equal ones stays, of which there are many."""
+    one = built(argmax(size, threads, keeps, strided=parts == "strided"))
+    assert len(one.kernels) == 1
+    rng = np.random.default_rng(0)
+    for largest in (0, 3):
+        values = rng.integers(-3, largest + 1, (3, size)).astype("float32")
+        for run in (one.emulate, lambda *arrays: run_cpp(one.lowered, arrays)):
+            values_there, places = np.zeros(3, "float32"), np.zeros(3, "int32")
+            run(values, values_there, places)
+            np.testing.assert_array_equal(places, values.argmax(1))
+            np.testing.assert_array_equal(values_there, values.max(1))

@@ -47,6 +47,37 @@ def row_sum(size: int = 64, threads: int = 32, number: int = 4) -> PrimFunc:
     return sch.func
 
 
+ARGMAX = """
+@T.prim_func
+def main(
+    A: T.Buffer(({rows}, {size}), "float32"),
+    V: T.Buffer(({rows},), "float32"),
+    I: T.Buffer(({rows},), "int32"),
+):
+    for i, k in T.grid({rows}, {size}):
+        with T.block("VI"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                V[vi] = T.min_value("float32")
+                I[vi] = -1
+            I[vi] = T.Select({keeps}, I[vi], vk)
+            V[vi] = T.max(V[vi], A[vi, vk])
+"""
+FIRST = "V[vi] >= A[vi, vk]"  # of equal ones stays
+LEAST = "V[vi] > A[vi, vk] or V[vi] == A[vi, vk] and I[vi] < vk"  # of their indices stays
+
+
+def argmax(
+    size: int = 64, threads: int = 32, keeps: str = FIRST, *, strided: bool = False, number: int = 3
+) -> PrimFunc:
+    """The largest of each row and its place; a thread has neighbours, or is `strided`."""
+    sch = wb.Schedule(parsed(ARGMAX.format(rows=number, size=size, keeps=keeps)))
+    parts = sch.split("k", [None, threads] if strided else [threads, None])
+    sch.bind("i", "blockIdx.x")
+    sch.bind(parts[strided], "threadIdx.x")
+    return sch.func
+
+
 SOFTMAX = """
 @T.prim_func
 def main(A: T.Buffer(({rows}, {size}), "float32"), B: T.Buffer(({rows}, {size}), "float32")):

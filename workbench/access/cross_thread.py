@@ -162,8 +162,8 @@ class Reduction:
     def _unstarted(self, update: TupleUpdate) -> str:
         """Why threads can't start parts of several values, or put them together."""
         names = ", ".join(buffer.name for buffer in update.buffers)
-        if len({buffer.scope for buffer in update.buffers}) > 1:
-            return f"{names} are in different memories"
+        if len({buffer.scope == "local" for buffer in update.buffers}) > 1:
+            return f"some of {names} are in local memory, and some are not"
         if not update.combiner.associates:
             return f"parts of {names} can't be put together, as by the comparisons of argmax"
         starts = tuple_starts(self.block)
@@ -190,7 +190,7 @@ class Reduction:
             elif outer is not None:
                 return (
                     "which of equal values stays goes by which comes first, and each thread would "
-                    f"have terms from all turns of `{outer.loop_var.name}`"
+                    f"have terms from all turns of `{outer.loop_var.name}`: bind that one first"
                 )
         return ""
 
