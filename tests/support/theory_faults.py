@@ -170,4 +170,12 @@ FAULTS: dict[str, TheoryFault] = {
         "the first four",
         ("reindex", "reverse_compute_inline"),
     ),
+    "Parts may hold any terms": TheoryFault(
+        "schedule.factoring",
+        "check_order",
+        always(None),
+        "tuples",
+        "argmax by an index that is read",
+        ("split", "rfactor"),
+    ),
 }

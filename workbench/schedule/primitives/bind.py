@@ -92,7 +92,8 @@ def bind(func: PrimFunc, loop: For, thread_axis: str) -> Edit:
     """Turn `loop` from steps in time into threads: iteration t runs where `thread_axis` is t.
 
     Threads of a block that do a loop of a sum, product, minimum or maximum share it out: each adds
-    up its own part, and all put the parts together.
+    up its own part, and all put the parts together. So they do with several values that are
+    updated together, as by argmax.
 
     >>> sch.bind("i", "threadIdx.x")
     @T.prim_func

@@ -54,7 +54,9 @@ def rfactor(func: PrimFunc, loop: For, factor_axis: int) -> Edit:
     """Give each iteration of `loop`, one that a sum runs over, a sum of its own; then sum those.
 
     The parts go into a new buffer with one axis more, at position `factor_axis`. The order of
-    additions changes, as it must to run them side by side. Returns the new block, …_rf.
+    additions changes, as it must to run them side by side. Several values that are updated
+    together, as by argmax, have parts together; of the outermost loop of the reduction only, where
+    their order counts. Returns the new block, …_rf.
 
     >>> sch.rfactor("k_0", factor_axis=0)
     @T.prim_func
