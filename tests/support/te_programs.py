@@ -179,6 +179,23 @@ def result_ahead_of_input(te: Any) -> Args:
     return [B, A, te.compute((4, 6), lambda i, j: B[i, j] * 2.0, name="C")]
 
 
+def several_at_once(te: Any) -> Args:
+    """Online softmax, whose values are stored in another order than they are told in."""
+    A, k = te.placeholder((4, 6), name="A"), te.reduce_axis((0, 6), "k")
+
+    def combined(x: Any, y: Any) -> Any:
+        most = te.max(x[0], y[0])
+        return most, x[1] * te.exp(x[0] - most) + y[1] * te.exp(y[0] - most)
+
+    def start(a: str, b: str) -> Any:
+        return te.min_value(a), te.const(0.0, b)
+
+    online = te.comm_reducer(combined, start, name="online")
+    term = te.const(1.0, "float32")
+    m, s = te.compute((4,), lambda i: online((A[i, k], term), axis=k), name="S")
+    return [A, s, m]
+
+
 PROGRAMS: tuple[Callable[[Any], Args], ...] = (
     window_sum,
     padded_convolution,
@@ -200,6 +217,7 @@ PROGRAMS: tuple[Callable[[Any], Args], ...] = (
     attributes,
     no_input,
     result_ahead_of_input,
+    several_at_once,
 )
 
 # Those whose values TVM writes in other words, and what docs/differences-from-tvm.md says to it.

@@ -419,4 +419,34 @@ REDUCTIONS = [
     for axis, keep in ((None, False), (1, False), ([0, -1], True))
 ]
 
-CASES = [*MATRICES, *CONVOLUTIONS, *POOLS, *NORMS, *ELEMENTWISE, *BROADCAST, *SHAPES, *REDUCTIONS]
+
+def _place(name: str, axis: Any, keep: bool, last: bool, dtype: str) -> Case:
+    def expected(a: Array) -> Array:
+        over = [*range(a.ndim)] if axis is None else sorted(k % a.ndim for k in np.atleast_1d(axis))
+        rows = np.moveaxis(a, over, range(-len(over), 0))
+        shape = [1 if d in over else n for d, n in enumerate(a.shape) if keep or d not in over]
+        rows = rows.reshape(*rows.shape[: a.ndim - len(over)], -1)
+        find = getattr(np, name)
+        found = rows.shape[-1] - 1 - find(rows[..., ::-1], -1) if last else find(rows, -1)
+        return np.asarray(found, "int32").reshape(shape)
+
+    return Case(
+        f"{name}({axis}, {keep}, {last}) of {dtype}",
+        ((2, 3, 4),),
+        lambda topi, a: getattr(topi, name)(a, axis, keep, last),
+        expected,
+        dtype=dtype,
+    )
+
+
+PLACES = [
+    _place(name, axis, keep, last, dtype)
+    for name in ("argmax", "argmin")
+    for axis, keep, dtype in ((None, False, "int8"), (1, False, "float32"), ([0, -1], True, "int8"))
+    for last in (False, True)
+]
+
+CASES = [
+    *(*MATRICES, *CONVOLUTIONS, *POOLS, *NORMS, *ELEMENTWISE, *BROADCAST, *SHAPES, *REDUCTIONS),
+    *PLACES,
+]

@@ -168,3 +168,26 @@ def test_what_is_no_integer_is_refused(make, told: str):
     with pytest.raises((TypeError, ValueError)) as refused:
         make(te.placeholder((8,), name="A"))
     assert str(refused.value).startswith(told)
+
+
+def test_several_values_at_once():
+    """As TVM's, but that a name for a value is the value: each is loaded before it changes."""
+    A, k = te.placeholder((8, 16), name="A"), te.reduce_axis((0, 16), "k")
+
+    def combined(x, y):
+        most = te.max(x[0], y[0])
+        return most, x[1] * te.exp(x[0] - most) + y[1] * te.exp(y[0] - most)
+
+    online = te.comm_reducer(combined, lambda a, b: (te.min_value(a), 0.0), name="online")
+    m, s = te.compute((8,), lambda i: online((A[i, k], te.const(1.0, "float32")), k), name="S")
+    most = "T.max(S_v0[v_i], A[v_i, v_k])"
+    assert text(A, m, s).splitlines()[7:] == [
+        "            T.reads(A[v_i, v_k])",
+        "            T.writes(S_v0[v_i], S_v1[v_i])",
+        "            with T.init():",
+        "                S_v0[v_i] = T.float32(-3.4028234663852886e+38)",
+        "                S_v1[v_i] = T.float32(0)",
+        f"            S_v1[v_i] = S_v1[v_i] * T.exp(S_v0[v_i] - {most})"
+        f" + T.float32(1) * T.exp(A[v_i, v_k] - {most})",
+        f"            S_v0[v_i] = {most}",
+    ]

@@ -16,6 +16,12 @@ W = te.placeholder((4, 3, 3, 2), name="W")
 k = te.reduce_axis((0, 6), "k")
 i = te.compute((4,), lambda i: A[i, 0], name="B").op.axis[0]
 
+PAIRS = te.comm_reducer(
+    lambda x, y: (x[0] * y[0] - x[1] * y[1], x[0] * y[1] + x[1] * y[0]),
+    lambda *types: (1.0, 0.0),
+    name="pairs",
+)
+
 REFUSED: list[tuple[Any, str]] = [
     (
         lambda: te.compute((4,), lambda i: te.sum(te.sum(A[i, k], k), k), name="C"),
@@ -29,8 +35,31 @@ REFUSED: list[tuple[Any, str]] = [
     (lambda: te.compute((4,), lambda j: A[i, j], name="C"), "C: i is no axis of this tensor"),
     (
         lambda: te.compute((4,), lambda i: (te.sum(A[i, k], k), A[i, 0]), name="C"),
-        "C: sums of several values at once are not carried; "
-        "compute a tensor of its own for each reduction",
+        "C: several values are reduced at once by one comm_reducer, all that it makes; "
+        "compute a tensor of its own for each other reduction",
+    ),
+    (
+        lambda: te.compute((4,), lambda i: PAIRS((A[i, k], A[i, k]), k)[0], name="C"),
+        "C: several values are reduced at once by one comm_reducer, all that it makes; "
+        "compute a tensor of its own for each other reduction",
+    ),
+    (
+        lambda: PAIRS(A[0, k], k),
+        "pairs reduces a tuple of two values or more",
+    ),
+    (
+        lambda: PAIRS((A[0, k], 1.0, 2.0), k),
+        "pairs combines 3 values, and starts from as many",
+    ),
+    (
+        lambda: PAIRS((A[0, k], 1.0), k, where=k > 2),
+        "pairs takes no where= or init=: choose by select inside",
+    ),
+    (
+        lambda: te.create_prim_func(
+            [A, *te.compute((4,), lambda i: PAIRS((A[i, k], A[i, k]), k), name="C")]
+        ),
+        "pairs: each value needs another one as it was before it changed",
     ),
     (lambda: te.compute((4,), lambda i: (), name="C"), "C: the function returns no value"),
     (
@@ -78,9 +107,8 @@ REFUSED: list[tuple[Any, str]] = [
         "topi.sum: axis 2 does not name different ones of 2 dimensions",
     ),
     (
-        lambda: topi.argmax(A, 1),
-        "topi.argmax is not carried: it combines an index and a value at once; topi.max gives "
-        "the value, and a topi.min over the indices that have it the place",
+        lambda: topi.argmax(A, 2),
+        "topi.argmax: axis 2 does not name different ones of 2 dimensions",
     ),
     (lambda: topi.nn.matmul(A, A), "T_matmul: the inner sizes differ: 6 and 4"),
     (lambda: topi.nn.dense(A, A, A), "a bias has one dimension, not shape (4, 6)"),

@@ -16,8 +16,8 @@ def test_as_numpy(case: Case):
     ir.verify(func)
     ir.assert_structural_equal(func, script.parse(script.show(func)))
     rng = np.random.default_rng(0)
-    arrays = [(rng.random(shape) * 2 + 0.1).astype("float32") for shape in case.shapes]
-    arrays = [a > 1 if case.dtype == "bool" else a for a in arrays]
+    arrays = [rng.random(shape) * 2 + 0.1 for shape in case.shapes]
+    arrays = [a > 1 if case.dtype == "bool" else a.astype(case.dtype) for a in arrays]
     made = np.zeros(func.params[-1].shape, func.params[-1].dtype)
     expected = case.expected(*arrays)
     assert expected.shape == made.shape

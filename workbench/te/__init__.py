@@ -26,7 +26,7 @@ from workbench.te.functions import (
     sqrt,
     tanh,
 )
-from workbench.te.reduce import max, min, sum
+from workbench.te.reduce import comm_reducer, max, max_value, min, min_value, sum
 from workbench.te.tensor import Axis, Operation, Tensor, compute, placeholder, reduce_axis
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "all",
     "any",
     "ceil",
+    "comm_reducer",
     "compute",
     "const",
     "cos",
@@ -51,7 +52,9 @@ __all__ = [
     "log",
     "logical_not",
     "max",
+    "max_value",
     "min",
+    "min_value",
     "not_equal",
     "placeholder",
     "power",

@@ -25,13 +25,14 @@ from workbench.ir import (
     Var,
     binary,
     const,
+    free_vars,
     rewrite,
     seq,
     substitute,
 )
 from workbench.script.writer import identifier
 from workbench.te.reduce import identity
-from workbench.te.tensor import Axis, Operation, Reduction, Tensor, TensorLoad
+from workbench.te.tensor import Axis, Operation, Reduction, Tensor, TensorLoad, TupleReduction
 
 
 def create_prim_func(args: Sequence[Tensor]) -> PrimFunc:
@@ -106,7 +107,10 @@ def _attributes(
 def _block_names(stages: Sequence[Tensor]) -> dict[Tensor, str]:
     names: dict[Tensor, str] = {}
     for tensor in stages:
-        first = name = tensor.name.replace(".", "_")
+        together = isinstance(tensor.op.body[0], TupleReduction)  # made in one block
+        first = name = tensor.op.name if together else tensor.name.replace(".", "_")
+        if together and tensor.value_index:
+            continue
         count = 0
         while name in names.values():
             count += 1
@@ -120,8 +124,9 @@ def _stage(op: Operation, names: dict[Tensor, str], buffers: dict[Tensor, Buffer
     axes = (*op.axis, *op.reduce_axis)
     loops = [Var(identifier(axis.name)) for axis in axes]
     values: tuple[Expr, ...] = tuple(loops) or (const(0, "int32"),)
+    made = op.outputs[:1] if isinstance(op.body[0], TupleReduction) else op.outputs
     result: Stmt = seq(
-        *(BlockRealize(values, TRUE, _block(names[t], t, axes, buffers)) for t in op.outputs)
+        *(BlockRealize(values, TRUE, _block(names[t], t, axes, buffers)) for t in made)
     )
     for loop, axis in reversed(list(zip(loops, axes, strict=True))):
         result = For(loop, axis.dom.min, axis.dom.extent, "serial", result)
@@ -129,7 +134,7 @@ def _stage(op: Operation, names: dict[Tensor, str], buffers: dict[Tensor, Buffer
 
 
 def _block(name: str, tensor: Tensor, axes: Sequence[Axis], buffers: dict[Tensor, Buffer]) -> Block:
-    """The block that stores an element of `tensor`."""
+    """The block that stores an element of `tensor`, and of those that are made with it."""
     iterators = tuple(
         IterVar(Var(identifier(f"v_{axis.name}")), axis.dom, axis.kind) for axis in axes
     )
@@ -144,16 +149,49 @@ def _block(name: str, tensor: Tensor, axes: Sequence[Axis], buffers: dict[Tensor
             return BufferLoad(buffers[part.tensor], part.indices)
         return part
 
-    inner = value.value if isinstance(value, Reduction) else value
-    new = _tidy(substitute(rewrite(inner, loaded), own))
-    init = None
-    if isinstance(value, Reduction):
+    def told(inner: Expr) -> Expr:
+        return _tidy(substitute(rewrite(inner, loaded), own))
+
+    init: Stmt | None = None
+    if isinstance(value, TupleReduction):
+        results = [BufferLoad(buffers[one], at) for one in tensor.op.outputs]
+        init, store = _together(value, results, [told(one) for one in value.values])
+    elif isinstance(value, Reduction):
         init = BufferStore(target, identity(value.op, target.dtype), at)
-        new = binary(value.op, BufferLoad(target, at), new)
-    store = BufferStore(target, new, at)
+        new = binary(value.op, BufferLoad(target, at), told(value.value))
+        store = BufferStore(target, new, at)
+    else:
+        store = BufferStore(target, told(value), at)
     block = Block(name, iterators, (), (), store, init=init, annotations=tensor.op.attrs)
     reads, writes = access_regions(block)
     return replace(block, reads=reads, writes=writes)
+
+
+def _together(
+    value: TupleReduction, results: Sequence[BufferLoad], terms: Sequence[Expr]
+) -> tuple[Stmt, Stmt]:
+    """The stores that start `results`, and those that combine `terms` with them.
+
+    The latter come in an order in which each result is loaded before it changes.
+    """
+    f = value.combiner
+    known: dict[Var, Expr] = {**dict(zip(f.lhs, results, strict=True))}
+    known |= dict(zip(f.rhs, terms, strict=True))
+    used = [{*free_vars(one)} for one in f.result]
+    left, order = [*range(len(results))], []
+    while left:
+        free = (k for k in left if not any(f.lhs[k] in used[j] for j in left if j != k))
+        first = next(free, None)
+        if first is None:
+            raise ValueError(f"{f.name}: each value needs another one as it was before it changed")
+        left.remove(first)
+        order.append(first)
+    new = [substitute(one, known) for one in f.result]
+    init, update = (
+        seq(*(BufferStore(results[k].buffer, some[k], results[k].indices) for k in turn))
+        for some, turn in ((f.starts, range(len(results))), (new, order))
+    )
+    return init, update
 
 
 def _tidy(value: Expr) -> Expr:

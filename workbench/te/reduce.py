@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
-from workbench.ir import Const, Expr, ExprLike, as_expr, binary, const, dtypes
-from workbench.te.tensor import Axis, Reduction
+from workbench.ir import Const, Expr, ExprLike, Var, as_expr, binary, cast, const, dtypes
+from workbench.te.tensor import Axis, Combiner, Reduction, TupleReduction
 
 # The largest finite value of each type (IEEE 754; bfloat16: float32's exponent, 7 bits of fraction)
 _LARGEST = {
@@ -64,13 +64,62 @@ def reduced(
         axis = (axis,)
     if not isinstance(axis, Sequence):
         return binary(op, expr, axis)
+    return Reduction(op, as_expr(expr), _axes(name, axis))
+
+
+def _axes(name: str, axis: Sequence[Axis]) -> tuple[Axis, ...]:
     axes = tuple(axis)
     for each in axes:
         if not isinstance(each, Axis) or each.kind != "reduce":
             raise TypeError(f"{name} goes over axes made by reduce_axis, not over {each!r}")
     if len(set(axes)) < len(axes) or not axes:
         raise ValueError(f"{name} goes over at least one axis, and over each once")
-    return Reduction(op, as_expr(expr), axes)
+    return axes
+
+
+def comm_reducer(
+    fcombine: Callable[[Any, Any], Any], fidentity: Callable[..., Any], name: str = "reduce"
+) -> Callable[..., Any]:
+    """A function that reduces several values at once over axes. As TVM's ``te.comm_reducer``.
+
+    `fcombine` makes of two tuples of values a third one, and `fidentity` of their types the tuple
+    to start from. The function made takes values and axes, and gives what ``compute`` makes a
+    tensor each of. Whether the order counts is seen by the verbs, which TVM takes on trust.
+
+    Raises ValueError or TypeError for what is no tuple of as many values.
+    """
+
+    def reducer(
+        expr: Sequence[ExprLike],
+        axis: Axis | Sequence[Axis],
+        where: ExprLike | None = None,
+        init: ExprLike | None = None,
+    ) -> tuple[Expr, ...]:
+        if where is not None or init is not None:
+            raise ValueError(f"{name} takes no where= or init=: choose by select inside")
+        if not isinstance(expr, Sequence) or len(expr) < 2:
+            raise TypeError(f"{name} reduces a tuple of two values or more")
+        values = tuple(as_expr(value) for value in expr)
+        axes = _axes(name, (axis,) if isinstance(axis, Axis) else axis)
+        types = [value.dtype for value in values]
+        lhs, rhs = (
+            tuple(Var(f"{side}{k}", dtype) for k, dtype in enumerate(types)) for side in "xy"
+        )
+        made, started = fcombine(lhs, rhs), fidentity(*types)
+        for given in (made, started):
+            if not isinstance(given, Sequence) or len(given) != len(values):
+                raise ValueError(f"{name} combines {len(values)} values, and starts from as many")
+        starts = zip(types, started, strict=True)
+        combiner = Combiner(
+            name,
+            lhs,
+            rhs,
+            tuple(cast(dtype, as_expr(v)) for dtype, v in zip(types, made, strict=True)),
+            tuple(v if isinstance(v, Expr) else const(v, dtype) for dtype, v in starts),
+        )
+        return tuple(TupleReduction(values, axes, combiner, k) for k in range(len(values)))
+
+    return reducer
 
 
 def identity(op: str, dtype: str) -> Const:
@@ -81,3 +130,13 @@ def identity(op: str, dtype: str) -> Const:
         return const(_LARGEST[dtype] * (-1 if op == "max" else 1), dtype)
     low, high = dtypes.limits(dtype)
     return const(low if op == "max" else high, dtype)
+
+
+def min_value(dtype: str) -> Const:
+    """The lowest value of `dtype`, of floats the lowest that is finite."""
+    return identity("max", dtype)
+
+
+def max_value(dtype: str) -> Const:
+    """The highest value of `dtype`, of floats the highest that is finite."""
+    return identity("min", dtype)

@@ -78,7 +78,7 @@ class Operation:
     def reduce_axis(self) -> tuple[Axis, ...]:
         """The axes that it reduces over."""
         first = self.body[0] if self.body else None
-        return first.axes if isinstance(first, Reduction) else ()
+        return first.axes if isinstance(first, (Reduction, TupleReduction)) else ()
 
     @property
     def input_tensors(self) -> tuple[Tensor, ...]:
@@ -171,6 +171,31 @@ class Reduction(Expr):
         return self.value.dtype
 
 
+@dataclass(frozen=True, eq=False)
+class Combiner:
+    """What ``comm_reducer`` makes: `result` of the variables `lhs` and `rhs`, begun at `starts`."""
+
+    name: str
+    lhs: tuple[Var, ...]
+    rhs: tuple[Var, ...]
+    result: tuple[Expr, ...]
+    starts: tuple[Expr, ...]
+
+
+@node
+class TupleReduction(Expr):
+    """Number `index` of what `combiner` makes of several `values` at once over `axes`."""
+
+    values: tuple[Expr, ...]
+    axes: tuple[Axis, ...]
+    combiner: Combiner
+    index: int
+
+    @property
+    def dtype(self) -> str:
+        return self.values[self.index].dtype
+
+
 def placeholder(shape: Shape, dtype: str = "float32", name: str = "placeholder") -> Tensor:
     """A tensor that the caller gives. As TVM's ``te.placeholder``.
 
@@ -218,22 +243,39 @@ def _check(name: str, axes: tuple[Axis, ...], body: tuple[Expr, ...]) -> None:
     """Refuse values that no loop nest over `axes` computes."""
     if not body:
         raise ValueError(f"{name}: the function returns no value")
-    reduced = [value for value in body if isinstance(value, Reduction)]
-    if reduced and len(body) > 1:
+    reduced = [value for value in body if isinstance(value, (Reduction, TupleReduction))]
+    if reduced and not _together(body):
         raise ValueError(
-            f"{name}: sums of several values at once are not carried; "
-            "compute a tensor of its own for each reduction"
+            f"{name}: several values are reduced at once by one comm_reducer, all that it makes; "
+            "compute a tensor of its own for each other reduction"
         )
     known = {*axes, *(axis for value in reduced for axis in value.axes)}
     for value in body:
-        for part in walk(value.value if isinstance(value, Reduction) else value):
-            if isinstance(part, Reduction):
+        for part in (part for inner in _combined(value) for part in walk(inner)):
+            if isinstance(part, (Reduction, TupleReduction)):
                 raise ValueError(
                     f"{name}: a reduction must be the whole value of a tensor; "
                     "compute it as a tensor of its own, and read that"
                 )
             if isinstance(part, Var) and part not in known:
                 raise ValueError(f"{name}: {_unknown(part)}")
+
+
+def _together(body: tuple[Expr, ...]) -> bool:
+    """Whether `body` is one reduction, of one value or of several at once."""
+    first = body[0]
+    if not isinstance(first, TupleReduction):
+        return len(body) == 1
+    made = [one.index if isinstance(one, TupleReduction) else -1 for one in body]
+    combiners = {one.combiner for one in body if isinstance(one, TupleReduction)}
+    return len(combiners) == 1 and made == [*range(len(first.values))]
+
+
+def _combined(value: Expr) -> tuple[Expr, ...]:
+    """What a reduction combines; any other value itself."""
+    if isinstance(value, TupleReduction):
+        return value.values
+    return (value.value if isinstance(value, Reduction) else value,)
 
 
 def _unknown(variable: Var) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NoReturn
+from typing import Literal
 
-from workbench.te.reduce import reduced
+from workbench.ir import Expr, Select, binary, const
+from workbench.te.reduce import comm_reducer, identity, reduced
 from workbench.te.tensor import Axis, Tensor, compute, reduce_axis
 
 Dimensions = int | Sequence[int] | None
@@ -31,11 +32,7 @@ def _reduce(
     axis: Dimensions,
     keepdims: bool,
 ) -> Tensor:
-    over = dimensions(f"topi.{name}", data.ndim, axis)
-    if not over:
-        raise ValueError(f"topi.{name}: there is no dimension to go over")
-    axes = {d: reduce_axis((0, data.shape[d]), f"k{d}") for d in over}
-    kept = [d for d in range(data.ndim) if keepdims or d not in axes]
+    axes, kept = _axes_of(name, data, axis, keepdims)
 
     def element(*at: Axis) -> object:
         own = {**dict(zip(kept, at, strict=True)), **axes}
@@ -49,6 +46,17 @@ def _reduce(
         tag="comm_reduce",
         varargs_names=[f"ax{k}" for k in range(len(kept))],
     )
+
+
+def _axes_of(
+    name: str, data: Tensor, axis: Dimensions, keepdims: bool
+) -> tuple[dict[int, Axis], list[int]]:
+    """The axes to go over, by dimension, and the dimensions of the result."""
+    over = dimensions(f"topi.{name}", data.ndim, axis)
+    if not over:
+        raise ValueError(f"topi.{name}: there is no dimension to go over")
+    axes = {d: reduce_axis((0, data.shape[d]), f"k{d}") for d in over}
+    return axes, [d for d in range(data.ndim) if keepdims or d not in axes]
 
 
 def sum(data: Tensor, axis: Dimensions = None, keepdims: bool = False) -> Tensor:
@@ -81,18 +89,59 @@ def any(data: Tensor, axis: Dimensions = None, keepdims: bool = False) -> Tensor
     return _reduce("any", "or", data, axis, keepdims)
 
 
-def argmax(data: Tensor, axis: Dimensions = None, keepdims: bool = False) -> NoReturn:
-    """Not carried: it combines an index and a value at once."""
-    _two_values("argmax", "max")
+def argmax(
+    data: Tensor, axis: Dimensions = None, keepdims: bool = False, select_last_index: bool = False
+) -> Tensor:
+    """Where the largest is over the dimensions `axis`; in rows of all of them where several are.
+
+    Of equal ones it is the first, or the last if `select_last_index`.
+    """
+    return _place("argmax", ">", data, axis, keepdims, select_last_index)
 
 
-def argmin(data: Tensor, axis: Dimensions = None, keepdims: bool = False) -> NoReturn:
-    """Not carried: it combines an index and a value at once."""
-    _two_values("argmin", "min")
+def argmin(
+    data: Tensor, axis: Dimensions = None, keepdims: bool = False, select_last_index: bool = False
+) -> Tensor:
+    """Where the smallest is over the dimensions `axis`; in rows of all of them where several are.
+
+    Of equal ones it is the first, or the last if `select_last_index`.
+    """
+    return _place("argmin", "<", data, axis, keepdims, select_last_index)
 
 
-def _two_values(name: str, other: str) -> NoReturn:
-    raise NotImplementedError(
-        f"topi.{name} is not carried: it combines an index and a value at once; "
-        f"topi.{other} gives the value, and a topi.min over the indices that have it the place"
-    )
+def _place(
+    name: str,
+    wins: Literal["<", ">"],
+    data: Tensor,
+    axis: Dimensions,
+    keepdims: bool,
+    last: bool,
+) -> Tensor:
+    axes, kept = _axes_of(name, data, axis, keepdims)
+
+    def combined(a: Sequence[Expr], b: Sequence[Expr]) -> tuple[Expr, Expr]:
+        better = binary(wins, a[1], b[1])
+        nearer = binary(">" if last else "<", a[0], b[0])
+        stays = binary("or", better, binary("and", binary("==", a[1], b[1]), nearer))
+        return Select(stays, a[0], b[0]), Select(better, a[1], b[1])
+
+    def start(_: str, dtype: str) -> tuple[int, Expr]:
+        return -1, identity("max" if wins == ">" else "min", dtype)
+
+    found = comm_reducer(combined, start, name)
+
+    def element(*at: Axis) -> object:
+        own = {**dict(zip(kept, at, strict=True)), **axes}
+        value = data[tuple(own[d] for d in range(data.ndim))]
+        place: Expr = const(0, "int32")
+        for d, one in axes.items():
+            place = place * data.shape[d] + one
+        return found((place, value), tuple(axes.values()))
+
+    shape = tuple(1 if d in axes else data.shape[d] for d in kept)
+    names = [f"ax{k}" for k in range(len(kept))]
+    both = compute(shape, element, name=f"{data.op.name}_red_temp", varargs_names=names)
+    return compute(
+        shape, lambda *at: both[0][at], name=f"{data.op.name}_red", tag="comm_reduce_idx",
+        varargs_names=names,
+    )  # fmt: skip
