@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -55,9 +56,13 @@ def test_a_loop_is_clicked_and_its_verbs_stand_there(lab_page: Page):
     lab = first_lab(lab_page)
     answer(lab)
     menu, loop = lab.locator(".wb-menu"), mark(lab, "i")
-    before = layout(lab)
+    before, ringed = layout(lab), lab.locator(".wb-pinned")
+    expect(ringed).to_have_count(0)  # nothing is chosen before it is clicked
+    expect(lab.locator(".wb-place[aria-current]")).to_have_text("loop i")
     loop.click()
     expect(menu.locator("h4")).to_have_text("loop i")
+    expect(ringed.filter(has_text="loop i")).to_be_visible()
+    expect(loop).to_have_class(re.compile("wb-pinned"))
     assert menu.locator(".wb-verb").all_inner_texts() == ["split", "bind"]
     line = lab.locator(".wb-line", has_text="for i in")
     assert clear_of(menu, line, lab_page)
@@ -119,6 +124,7 @@ def test_a_refusal_stands_in_the_menu_and_pushes_nothing(lab_page: Page):
     shoot(lab_page, "menu-refused")
     lab_page.keyboard.press("Escape")
     expect(menu).to_be_hidden()
+    expect(lab.locator(".wb-pinned")).to_have_count(0)
     mark(lab, "i").click()
     form_of(lab, "split")
     expect(menu.locator(".wb-error")).to_be_hidden()  # it was of another form
@@ -169,14 +175,14 @@ def test_escape_closes_the_menu_and_else_passes(lab_page: Page):
     )
     loop.click()
     expect(menu.locator(".wb-verb").first).to_be_focused()
-    chosen = lab.locator(".wb-place[aria-pressed=true]").inner_text()
+    chosen = lab.locator(".wb-place[aria-current]").inner_text()
     lab_page.keyboard.press("Escape")
     expect(menu).to_be_hidden()
     expect(loop).to_be_focused()
     assert lab_page.evaluate("window.escapes") == 0
     lab_page.keyboard.press("Escape")
     assert lab_page.evaluate("window.escapes") == 1
-    assert lab.locator(".wb-place[aria-pressed=true]").inner_text() == chosen
+    assert lab.locator(".wb-place[aria-current]").inner_text() == chosen
 
 
 def test_keys_reach_the_lab_from_below_and_take_a_step(lab_page: Page):

@@ -334,7 +334,7 @@ def pages() -> list[object]:
 def test_a_page_is_plain_data(page: object):
     text = json.dumps(asdict(page), allow_nan=False)  # type: ignore[call-overload]
     assert "int64" not in text and len(text) < 100_000
-    assert page.kind in ("modelled", "emulated")  # type: ignore[attr-defined]
+    assert page.kind in ("modelled", "counted")  # type: ignore[attr-defined]
     caption = page.caption  # type: ignore[attr-defined]
     assert (caption.endswith(".") and caption[0].isupper()) or caption[0].isdigit()
     table = page.table  # type: ignore[attr-defined]

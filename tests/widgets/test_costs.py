@@ -51,6 +51,7 @@ def test_costs_stand_before_and_after_the_step():
     ]
     assert beside["rows"][0]["said"] == "global loads an output: 3 before, 130 now, more"
     assert beside["text"] == "Counts are exact, from the kernels." and not beside["waits"]
+    assert beside["kind"] == "counted"
 
 
 def test_they_are_the_counts_of_compare():
@@ -70,6 +71,7 @@ def test_without_a_kernel_it_says_why():
         "text": "Costs come with a kernel. Can't build this: no loop of `C` is bound to "
         "blocks or threads, so no GPU thread runs it.",
         "waits": "",
+        "kind": "",
     }
 
 
@@ -93,7 +95,7 @@ def test_a_page_is_drawn_before_its_costs_are_counted(monkeypatch):
     monkeypatch.setattr(costs.insight, "counts", lambda kernels: counted.append(kernels))
     lab = wb.lab(window())
     lab.at = 3
-    assert strip(lab) == {"rows": [], "text": "", "waits": "soon"} and not counted
+    assert strip(lab) == {"rows": [], "text": "", "waits": "soon", "kind": ""} and not counted
 
 
 def test_where_counting_takes_long_it_waits_until_it_is_asked_for(monkeypatch):
@@ -102,14 +104,15 @@ def test_where_counting_takes_long_it_waits_until_it_is_asked_for(monkeypatch):
     send(lab, do="count")
     assert strip(lab)["rows"], "what was asked for is shown"
     lab.at = 3
-    assert strip(lab) == {"rows": [], "text": "Costs are counted when asked.", "waits": "asked"}
+    text = "Costs are counted when asked."
+    assert strip(lab) == {"rows": [], "text": text, "waits": "asked", "kind": ""}
     send(lab, do="count")
     assert strip(lab)["rows"]
 
 
 def test_a_lab_without_costs_has_no_strip():
     lab = wb.lab(window(), costs=[])
-    assert strip(lab) == {"rows": [], "text": "", "waits": ""}
+    assert strip(lab) == {"rows": [], "text": "", "waits": "", "kind": ""}
 
 
 @pytest.mark.parametrize(

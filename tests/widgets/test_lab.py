@@ -198,7 +198,9 @@ def test_run_compares_with_the_program_one_started_from():
     assert result["ok"] is True, result
     assert result["text"].endswith("every value is as the reference has it.")
     assert "<td>threads</td>" in result["table"]
-    assert shown(lab)["run"] == result and lab.status["text"] == result["text"]
+    assert shown(lab)["run"] == result and result["brief"] == "✓ right"
+    assert re.fullmatch(r"The time recorded on [^:]+, 20\d\d-[^:]+: [\d.]+ µs\.", result["time"])
+    assert lab.status["text"] == f"{result['text']} {result['time']}"
 
 
 def test_run_tells_the_first_wrong_cell():
@@ -211,13 +213,16 @@ def test_run_tells_the_first_wrong_cell():
     bind_both(lab)
     result = lab.run()
     assert result["ok"] is False
+    assert result["brief"] == "✕ 1 of 8 wrong"
     assert "1 of 8 values are wrong; C[5] is 3.0, not 4.0" in result["text"]
+    assert lab.status["text"] == result["text"], "a wrong result has no time"
 
 
 def test_what_cannot_run_says_why():
     lab = add_lab()
     result = lab.run()
     assert result["ok"] is False and result["refusal"]["hint"]
+    assert result["brief"] == "✕ refused"
 
 
 def test_a_stopped_run_has_no_result():
@@ -232,6 +237,7 @@ def test_a_stopped_run_has_no_result():
     result = lab.run()
     assert result == {
         "ok": None,
+        "brief": "stopped",
         "text": "Stopped: not every block has run, so there is no result.",
     }
 
@@ -254,6 +260,7 @@ def test_a_prediction_is_decided_by_the_program():
     verdict = shown(lab)["verdict"]
     assert CHOICES[verdict["truth"]] == "block 1, thread 1"
     assert "`C[1 * 4 + 1]` is C[5]" in verdict["why"]
+    assert "`bind` of `i_0` to blockIdx.x and `i_1` to threadIdx.x turned steps" in verdict["why"]
 
 
 @pytest.mark.parametrize("message", [{"name": "another", "choice": 0},

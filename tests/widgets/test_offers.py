@@ -191,6 +191,16 @@ def fields(lab: Lab, verb: str) -> dict[str, Any]:
     return {field["name"]: field["value"] for field in form["fields"]}
 
 
+def test_a_verb_says_what_it_does_to_the_thing_by_name():
+    lab = wb.lab(window(), actions=["bind", "cache_read"])
+    lab.place = key(lab, "i_0")
+    (bind,) = [v for v in lab.session.page["offers"][lab.place]["verbs"] if v["name"] == "bind"]
+    assert bind["summary"].startswith("Turn `i_0` from steps in time into threads:")
+    lab.place = key(lab, "A", "buffer")
+    (read,) = lab.session.page["offers"][lab.place]["verbs"]
+    assert read["summary"].startswith("Copy a buffer that `A_shared` reads into storage_scope")
+
+
 def test_a_form_holds_what_the_lesson_has_said_and_no_more():
     said = {"split": {"factors": [2, 4]}, "bind": {"thread_axis": "blockIdx.x"}}
     lab = wb.lab(Schedule(parse(ADD)), arguments=said)

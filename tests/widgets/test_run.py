@@ -13,9 +13,9 @@ from workbench.ir import PrimFunc
 from workbench.widgets import run
 from workbench.widgets.run import SAMPLED, Runner
 
-WHOLE = "Run on the emulator: every value is as the reference has it."
+WHOLE = "✓ Run on the emulator: every value is as the reference has it."
 SOME = (
-    "Run on the emulator, 4 of 16 blocks: every value that they write is as the reference has it."
+    "✓ Run on the emulator, 4 of 16 blocks: every value that they write is as the reference has it."
 )
 
 
@@ -54,7 +54,10 @@ def _by_numpy(_: object, start: PrimFunc, arrays: list[np.ndarray]) -> run.Expec
     ("cell", "says"),
     [
         ((0, 9), WHOLE),  # of block 1, which did not run
-        ((31, 31), "Run on the emulator, 4 of 16 blocks: 1 of 256 values are wrong; C[31, 31] is "),
+        (
+            (31, 31),
+            "✕ Run on the emulator, 4 of 16 blocks: 1 of 256 values are wrong; C[31, 31] is ",
+        ),
     ],
 )
 def test_only_what_ran_is_compared(tiled: PrimFunc, cell: tuple[int, int], says: str):

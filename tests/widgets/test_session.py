@@ -178,6 +178,15 @@ def test_an_answer_is_kept_in_the_history():
     here.ask({"do": "answer", "name": asked, "choice": 0})
     assert here.history.answers == {asked: CHOICES[0]}
     assert here.changes()["answers"] == {asked: CHOICES[0]}
+    assert here.state["status"]["text"] == "The program as it was written."
+
+
+def test_an_answer_takes_the_place_of_what_was_refused():
+    """What was chosen stands at the question, once."""
+    here = session(question=who_computes("C", 5, CHOICES, steps="split and both binds"))
+    step(here, "split", "i", factors="[2, 3]")
+    here.ask({"do": "answer", "name": here.state["setup"]["question"]["name"], "choice": 0})
+    assert here.state["status"] == {"kind": "ready", "text": "The program as it was written."}
 
 
 def test_two_nodes_are_compared():

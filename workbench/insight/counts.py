@@ -63,7 +63,7 @@ class Counts:
     loads_per_output: float
     caption: str
     table: Table
-    kind: Kind = "emulated"
+    kind: Kind = "counted"
 
 
 def counts(kernels: Sequence[Kernel]) -> Counts:

@@ -82,7 +82,7 @@ class Memory:
     flows: tuple[Flow, ...]
     caption: str
     table: Table
-    kind: Kind = "emulated"
+    kind: Kind = "counted"
 
 
 SCOPES = {"global": "grid", "shared": "block", "local": "thread"}

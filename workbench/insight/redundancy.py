@@ -43,7 +43,7 @@ class Redundancy:
     buffers: tuple[Reuse, ...]
     caption: str
     table: Table
-    kind: Kind = "emulated"
+    kind: Kind = "counted"
 
 
 def redundancy(func: PrimFunc) -> Redundancy:

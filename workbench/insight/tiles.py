@@ -111,7 +111,7 @@ class Tiles:
     tiles: tuple[Tile, ...]
     caption: str
     table: Table
-    kind: Kind = "emulated"
+    kind: Kind = "counted"
     slides: Values | None = None
 
 

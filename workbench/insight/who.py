@@ -111,7 +111,7 @@ class Who:
     zoom: tuple[Group, ...]
     caption: str
     table: Table
-    kind: Kind = "emulated"
+    kind: Kind = "counted"
     zoom_left_out: int = 0
     idle: tuple[Idle, ...] = ()
     idle_left_out: int = 0
@@ -147,7 +147,7 @@ def who(func: PrimFunc, buffer: str | None = None) -> Who:
     idle, idle_left_out = _idle(store, axes) if whole else ((), 0)
     return Who(
         name, store.buffer.scope, store.buffer.shape, axes.labels, whole, cells, groups, left_out,
-        zoom, caption, table, "emulated", zoom_left_out, idle, idle_left_out, parts,
+        zoom, caption, table, "counted", zoom_left_out, idle, idle_left_out, parts,
     )  # fmt: skip
 
 

@@ -138,20 +138,18 @@ def _why(func: PrimFunc, buffer: str, cell: Cell) -> str:
     store, loops = stored
     values = {loop.loop_var: value for loop in loops if (value := _value(loop, cell)) is not None}
     index = ", ".join(script.expr_text(i) for i in store.indices)
-    bound = [
-        f"{_role(loop)} `{loop.loop_var.name}` = {values[loop.loop_var]}"
-        for loop in loops
-        if loop.loop_var in values
-    ]
-    sentence = f"the program writes `{buffer}[{index}]`; {', '.join(bound)}"
+    bound = [loop for loop in loops if loop.loop_var in values]
+    told = [f"{_role(loop)} `{loop.loop_var.name}` = {values[loop.loop_var]}" for loop in bound]
+    sentence = f"the program writes `{buffer}[{index}]`; {', '.join(told)}"
     if len(values) < len(loops):
         return f"{sentence}; the other loops run one step after the other in that thread."
     numbers = index
     for var, value in values.items():
         numbers = re.sub(rf"\b{re.escape(var.name)}\b", str(value), numbers)
+    binds = " and ".join(f"`{loop.loop_var.name}` to {loop.thread}" for loop in bound)
     return (
-        f"{sentence}: `{buffer}[{numbers}]` is {name}. Binding turned a loop over time into who "
-        "does the work: its iterations no longer wait for each other."
+        f"{sentence}: `{buffer}[{numbers}]` is {name}. `bind` of {binds} turned steps in time into "
+        "who does the work: the iterations no longer wait for each other."
     )
 
 

@@ -82,16 +82,17 @@ def differences(a: HistoryNode, b: HistoryNode) -> Table:
         for name in dict.fromkeys([*left, *right])
         for before, after in [(left.get(name, none), right.get(name, none))]
     ]
-    return Table(_heads(a, b), (*rows, *_times(one, other)))
+    times = _times(one, other)
+    return Table(_heads(a, b, "counted; times recorded" if times else "counted"), (*rows, *times))
 
 
-def _heads(a: HistoryNode, b: HistoryNode) -> tuple[str, ...]:
-    return "counted", title(a), title(b), "change"
+def _heads(a: HistoryNode, b: HistoryNode, kind: str) -> tuple[str, ...]:
+    return kind, title(a), title(b), "change"
 
 
 def _hidden(a: HistoryNode, b: HistoryNode) -> Table:
     """What stands in the place of the differences while they would answer the question."""
-    return Table(_heads(a, b), ((UNTIL, *[MARK] * 3),))
+    return Table(_heads(a, b, "counted"), ((UNTIL, *[MARK] * 3),))
 
 
 def _times(a: PrimFunc, b: PrimFunc) -> list[tuple[str, str, str, str]]:

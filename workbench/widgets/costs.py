@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, Literal
 
 from workbench import insight
 from workbench.diag import Fail
-from workbench.insight import Counts
+from workbench.insight import Counts, Kind
 from workbench.ir import PrimFunc, dtypes
 from workbench.runtime import Built
 from workbench.widgets.build import build
-from workbench.widgets.hidden import MARK, UNTIL
+from workbench.widgets.hidden import MARK
 from workbench.widgets.memo import is_known, memo
 from workbench.widgets.setup import known
 
@@ -28,6 +28,7 @@ COSTS = (
 IDLE = "idle threads"  # counted only where it is asked for: one by one, which takes long
 WEIGHT = (*COSTS[2:], *COSTS[:2])  # what a schedule is mostly for comes first
 MOST = 4
+FIRST = f"{MARK} answer the question first"
 EXACT = "Counts are exact, from the kernels."
 
 
@@ -111,7 +112,7 @@ def strip(
     """The costs `names`, by default those that matter most, as far as they are counted.
 
     `waits` says that they are not: "soon" where a page asks for them once it is drawn, "asked"
-    where that is `slow`, so that the learner does.
+    where that is `slow`, so that the learner does. `kind` is that of the numbers, "" without any.
     """
     funcs = [after] if before is None else [before, after]
     if names is not None and not names:
@@ -126,25 +127,26 @@ def strip(
     chosen = _chosen([old, last]) if names is None else names
     missing = "–" if before is not None else ""
     rows = [_row(name, old.get(name), last[name], missing) for name in chosen]
-    return _strip(rows, EXACT)
+    return _strip(rows, EXACT, kind="counted")
 
 
 def hidden_strip(names: Sequence[str] | None) -> dict[str, Any]:
     """The strip while the question is open."""
     shown = WEIGHT[:MOST] if names is None else names
     rows = [
-        _made(name, MARK, MARK, "", f"{name}: hidden until the question is answered")
-        for name in shown
+        _made(name, "", MARK, "", f"{name}: hidden until you answer the question") for name in shown
     ]
-    return _strip(rows, UNTIL if rows else "")
+    return _strip(rows, FIRST if rows else "")
 
 
 def _wait(slow: bool) -> str:
     return "asked" if slow else "soon"
 
 
-def _strip(rows: Sequence[Mapping[str, str]], text: str, waits: str = "") -> dict[str, Any]:
-    return {"rows": list(rows), "text": text, "waits": waits}
+def _strip(
+    rows: Sequence[Mapping[str, str]], text: str, waits: str = "", kind: Kind | Literal[""] = ""
+) -> dict[str, Any]:
+    return {"rows": list(rows), "text": text, "waits": waits, "kind": kind}
 
 
 def _known(func: PrimFunc, names: Sequence[str] | None = None) -> dict[str, Cost] | Fail:

@@ -11,7 +11,7 @@ Told = Literal["who", "counts"]
 """What a place of a lab tells of a program: who computes which cell, or how much of anything."""
 
 MARK = "?"
-UNTIL = f"{MARK} Hidden until the question is answered: it would tell."
+UNTIL = f"{MARK} Answer the question first: this would tell."
 
 PICTURE: dict[str, Any] = {
     "strips": [],

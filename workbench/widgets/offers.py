@@ -20,11 +20,15 @@ Given: TypeAlias = Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a verb says at a loop or block: of that, its key, and its name as Python writes it."""
+    """What a verb says at a loop or block.
+
+    Of that: its key, its name as Python writes it, and as it stands in the program, `thing`.
+    """
 
     verdict: Verdict
     key: str
     name: str
+    thing: str
 
 
 def offer(
@@ -61,7 +65,7 @@ def _verb(said: Said, offered: Sequence[str] | None, given: Given | None) -> dic
         "name": verdict.verb,
         "place": said.key,
         "group": verdict.group,
-        "summary": verdict.summary.replace("`", ""),
+        "summary": _of_place(verdict.summary, prim.place.name, said.thing),
         "offered": wanted,
         "verdict": "possible" if verdict.possible else "refused",
     }
@@ -75,6 +79,11 @@ def _verb(said: Said, offered: Sequence[str] | None, given: Given | None) -> dic
     else:
         made["why"] = {"headline": _sentence(verdict.why_not), "hint": verdict.hint}
     return made
+
+
+def _of_place(summary: str, place: str, name: str) -> str:
+    """What a verb does, in a sentence: of the thing of that `name` where it says `place`."""
+    return f"`{name}`".join(part.replace("`", "") for part in summary.split(f"`{place}`"))
 
 
 def _sentence(text: str) -> str:

@@ -212,7 +212,7 @@ def ran(node: HistoryNode, desk: Desk) -> dict[str, Any]:
     if result is None:
         return {}
     if desk.hides("counts", node.func):
-        told = {name: result[name] for name in ("ok", "text", "refusal") if name in result}
+        told = {name: result[name] for name in ("ok", "brief", "text", "refusal") if name in result}
         return {"run": {**told, "notes": [UNTIL]}}
     return {"run": result}
 
@@ -302,17 +302,21 @@ def _said(cursor: Schedule, key: str, desk: Desk, verbs: Sequence[str] | None) -
     first at which it is possible.
     """
     thing, func = desk.keys.thing(key), cursor.func
+
+    def told(verdict: Verdict, key: str) -> offers.Said:
+        name = desk.names(func).about[key]["name"]
+        return offers.Said(verdict, key, place_text(func, desk.keys.thing(key)), name)
+
     if not isinstance(thing, Buffer):
-        name = place_text(func, thing)
-        return [offers.Said(v, key, name) for v in verdicts(cursor, key, desk, verbs)]
+        return [told(verdict, key) for verdict in verdicts(cursor, key, desk, verbs)]
     found: dict[str, offers.Said] = {}
     for block in touching(func, thing):
-        own, name = desk.keys.of(block.id), place_text(func, block.id)
+        own = desk.keys.of(block.id)
         for whole in verdicts(cursor, own, desk, verbs):
             verdict = about(whole, block, thing)
             old = found.get(whole.verb)
             if verdict and (old is None or (verdict.possible and not old.verdict.possible)):
-                found[whole.verb] = offers.Said(verdict, own, name)
+                found[whole.verb] = told(verdict, own)
     return list(found.values())
 
 

@@ -56,9 +56,10 @@ class Runner:
             ran = self._execute(built, given, progress)
             return self._outcome(built, start, given, wanted, ran)
         except Stopped:
-            return {"ok": None, "text": "Stopped: not every block has run, so there is no result."}
+            return {"ok": None, "brief": "stopped", "text": STOPPED}
         except Fail as fail:
-            return {"ok": False, "text": fail.headline, "refusal": refusal(fail)}
+            headline = f"✕ {fail.headline}"
+            return {"ok": False, "brief": "✕ refused", "text": headline, "refusal": refusal(fail)}
 
     def expected(self, start: PrimFunc, arrays: Arrays) -> Expected:
         """What the arrays should be after the run."""
@@ -97,17 +98,20 @@ class Runner:
         ]
         for param, cell in wrong:
             expected.refuse_untouched(param, cell)
-        right = "every value is as the reference has it."
-        if some is not None:
-            right = "every value that they write is as the reference has it."
-        text = f"Run on {where}: " + (_difference(*wrong[0], some) if wrong else right)
+        which = "every value" if some is None else "every value that they write"
+        brief, told = ("✓ right", f"{which} is as the reference has it.")
+        if wrong:
+            brief, told = _difference(*wrong[0], some)
         rows = tuple(counted(built.func).items())
-        found = {"table": "", "notes": [NOT_TIMED]} if wrong else times(built, start, arrays)
+        untimed = {"table": "", "brief": "", "notes": [NOT_TIMED]}
+        found = untimed if wrong else times(built, start, arrays)
         notes = [] if some is None else [SAMPLED]
         notes += [warning.headline for warning in ran.warnings] if ran else []
         return {
             "ok": not wrong,
-            "text": text,
+            "brief": brief,
+            "text": f"{brief[0]} Run on {where}: {told}",
+            "time": found["brief"],
             "times": found["table"],
             "notes": [*notes, *found["notes"]],
             "table": draw.table_html(Table(("counted over the whole run", "times"), rows)),
@@ -131,6 +135,7 @@ class Runner:
             return {"text": fail.headline, "refusal": refusal(fail)}
 
 
+STOPPED = "Stopped: not every block has run, so there is no result."
 NOT_TIMED = "It is not timed: a wrong result has no time worth knowing."
 
 
@@ -170,7 +175,9 @@ def _first_wrong(
     return emulate.first_wrong(param.name, param.dtype, got, want, among=among)
 
 
-def _difference(param: Buffer, wrong: Wrong, some: Mapping[str, Array] | None) -> str:
+def _difference(param: Buffer, wrong: Wrong, some: Mapping[str, Array] | None) -> tuple[str, str]:
+    """How many values are wrong, in few words and in a sentence that tells the first."""
     number = prod(param.shape) if some is None else int(some[param.name].sum())
-    found = f"{wrong.count:,} of {number:,} values are wrong"
-    return f"{found}; {wrong.cell} is {wrong.got}, not {wrong.want}"
+    found = f"{wrong.count:,} of {number:,}"
+    first = f"{wrong.cell} is {wrong.got}, not {wrong.want}"
+    return f"✕ {found} wrong", f"{found} values are wrong; {first}"

@@ -34,7 +34,6 @@ from workbench.widgets.setup import (
     device_text,
     known,
     question_data,
-    said_of,
     split_panes,
 )
 from workbench.widgets.texts import refusal
@@ -330,7 +329,7 @@ class Session:
         self._put(answers=dict(self.history.answers))
         self._reveal()
         self._offer_again()
-        self._say(said_of(question.choices[choice]))
+        self._say(said(self.history[self.at]))  # what was chosen stands at the question
         self._save()
 
     # --- what takes long -------------------------------------------------------------------------
@@ -344,7 +343,7 @@ class Session:
             self.desk.results[node.id] = result
             shown = ran(node, self.desk)
             self._put(**{page_trait(str(node.id)): {**self._page(node.id), **shown}})
-            self._say(result["text"])
+            self._say(f"{shown['run']['text']} {shown['run'].get('time', '')}".rstrip())
 
         self._begin(
             f"Running step {node.id}",

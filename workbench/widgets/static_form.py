@@ -114,7 +114,8 @@ def _costs(strip: Mapping[str, Any]) -> Iterator[str]:
 def _run(result: Mapping[str, Any] | None) -> Iterator[str]:
     if result is None:
         return
-    yield f"<p><b>{prose(result['text'])}</b></p>{result.get('times', '')}"
+    yield f"<p><b>{prose(result['text'])}</b> {prose(result.get('time', ''))}</p>"
+    yield result.get("times", "")
     yield from (f"<p>{prose(note)}</p>" for note in result.get("notes", ()))
 
 

@@ -27,8 +27,9 @@ def times(built: Built, start: PrimFunc, arrays: Arrays) -> dict[str, Any]:
     """How long `built` takes, beside the vendor's library and the roof, as plain data.
 
     On a GPU it is measured now, beside what was recorded. `table` is "" where no time is known:
-    then `notes` says so. `start` is the program of the history's beginning, which says what job
-    is done: the vendor's library stands there where it does the same one.
+    then `notes` says so; `brief` is the first time in a sentence. `start` is the program of the
+    history's beginning, which says what job is done: the vendor's library stands there where it
+    does the same one.
     """
     known = list(recorded.times(built.func))
     notes: list[str] = []
@@ -38,7 +39,7 @@ def times(built: Built, start: PrimFunc, arrays: Arrays) -> dict[str, Any]:
         except Fail as fail:
             notes.append(fail.headline)
     if not known:
-        return {"table": "", "notes": notes or [no_time(built)]}
+        return {"table": "", "brief": "", "notes": notes or [no_time(built)]}
     rows = [_row("this program", timing, roof(built, timing.device)) for timing in known]
     library, failed = _vendor(start, arrays, {timing.device for timing in known}, built)
     rows += [_row("cuBLAS, the vendor's", timing, roof(built, timing.device)) for timing in library]
@@ -52,7 +53,9 @@ def times(built: Built, start: PrimFunc, arrays: Arrays) -> dict[str, Any]:
         for t in known
         if not t.steady
     ]
-    return {"table": draw.table_html(Table(COLUMNS, tuple(rows))), "notes": notes + failed}
+    brief = f"The time {_where(known[0])}: {micro(known[0].median)}."
+    table = draw.table_html(Table(COLUMNS, tuple(rows)))
+    return {"table": table, "brief": brief, "notes": notes + failed}
 
 
 def no_time(built: Built) -> str:
@@ -111,9 +114,14 @@ def _row(what: str, timing: Timing, least: float | None) -> Row:
     low, high = timing.spread
     part = least / timing.median if least else 0.0
     share = "" if not least else f"{part:.0%}" if part >= 0.01 else "under 1%"
-    when = f", {timing.date}" if timing.kind == "recorded" else ""
-    how = f"{timing.kind} on {timing.device}{when}: {timing.how}; {timing.clocks}"
+    how = f"{_where(timing)}: {timing.how}; {timing.clocks}"
     return what, micro(timing.median), f"{micro(low)} … {micro(high)}", share, how
+
+
+def _where(timing: Timing) -> str:
+    """The kind of a time, its device, and of one that was recorded the day."""
+    when = f", {timing.date}" if timing.kind == "recorded" else ""
+    return f"{timing.kind} on {timing.device}{when}"
 
 
 def _vendor(

@@ -3,7 +3,7 @@
 import { h, oneStop } from "./dom.js";
 
 export function actionsPane(lab, menu) {
-  const title = h("span.wb-hint", {}, "verbs at");
+  const title = h("span.wb-hint");
   const list = h("div.wb-places", { role: "group", "aria-label": "places" });
   const pane = h("section.wb-pane.wb-actions", { "aria-label": "Next step" }, title, list);
   const settle = oneStop(pane);
@@ -16,7 +16,8 @@ export function actionsPane(lab, menu) {
       {
         "data-k": key,
         "aria-haspopup": "dialog",
-        "aria-pressed": String(key === lab.place),
+        "aria-current": key === lab.place ? "true" : null, // where one goes on
+        title: label,
         onclick: () => menu.open(key, (now) => chip(now) ?? chip(lab.place)),
       },
       label,
@@ -32,7 +33,7 @@ export function actionsPane(lab, menu) {
   function words() {
     if (lab.gone) return "Steps can be taken again when the cell has run.";
     if (lab.offline) return "This page has no Python behind it: choose steps in the history.";
-    return "verbs at";
+    return "click a place:";
   }
 
   return { pane, draw, inputs: () => [lab.page?.places, lab.place] };

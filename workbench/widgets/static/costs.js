@@ -35,10 +35,10 @@ export function costStrip(lab) {
       "count",
     );
     const note = waits ? "Costs …" : shown.text;
-    pane.title = shown.rows.length ? note : "";
     pane.replaceChildren(
-      shown.rows.length
-        ? h("ul.wb-cost-list", {}, shown.rows.map(cost))
+      ...(shown.rows.length ? [h("ul.wb-cost-list", {}, shown.rows.map(cost))] : []),
+      shown.kind
+        ? h("span.wb-kind", { title: note }, shown.kind)
         : h("p.wb-cost-note", {}, ...prose(note)),
       ...(shown.waits === "asked" && !lab.offline ? [button] : []),
     );

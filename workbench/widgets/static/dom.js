@@ -108,7 +108,7 @@ export function oneStop(pane) {
     }
   };
   const preferred = (all) =>
-    all.find((item) => item.ariaCurrent === "step" || item.ariaSelected === "true") ??
+    all.find((item) => item.ariaCurrent || item.ariaSelected === "true") ??
     all.find((item) => item.ariaPressed === "true") ??
     all[0];
   pane.addEventListener("focusin", (event) => {

@@ -2,7 +2,8 @@
 
 /**
  * Hovering or focusing a loop, buffer or block marks it in every pane; a click opens its menu, also
- * one on the rest of the line that is its head, and on what stands for it in a picture.
+ * one on the rest of the line that is its head, and on what stands for it in a picture. While that
+ * is open, it is ringed.
  */
 export function linkMarks(root, lab, menu) {
   let lit = "";
@@ -21,8 +22,9 @@ export function linkMarks(root, lab, menu) {
         "wb-lit",
         keys.some((key) => hot.has(key)),
       );
-      el.classList.toggle("wb-pinned", keys.includes(lab.place));
-      if (el.classList.contains("wb-mark")) el.ariaPressed = String(keys.includes(lab.place));
+      el.classList.toggle("wb-pinned", keys.includes(menu.openAt()));
+      if (el.classList.contains("wb-mark"))
+        el.ariaCurrent = keys.includes(lab.place) ? "true" : null;
     }
     for (const el of root.querySelectorAll("[data-name]")) {
       el.classList.toggle("wb-lit", words.has(el.dataset.name));
@@ -49,6 +51,7 @@ export function linkMarks(root, lab, menu) {
     );
     return found?.[0] ?? from({ target: drawn });
   };
+  menu.pane.addEventListener("toggle", redraw);
   root.addEventListener("mouseover", (event) => light(from(event)));
   root.addEventListener("mouseleave", () => light(""));
   root.addEventListener("focusin", (event) => light(from(event)));

@@ -47,6 +47,9 @@ export function verbMenu(lab) {
     [name, asked, told.hidden] = [verb, null, true];
   }
 
+  /** The place that it is open at; "" while it is closed. */
+  const openAt = () => (box.isOpen() ? key : "");
+
   /** A place as it stands in the program; where it is gone, the one where the lab goes on. */
   function markOf(place) {
     const marks = pane.closest(".wb-lab").querySelectorAll(".wb-program .wb-mark");
@@ -145,5 +148,6 @@ export function verbMenu(lab) {
     told.scrollIntoView({ block: "nearest" });
   }
 
-  return { pane, draw, open, markOf, errors, conclude, inputs: () => [lab.offer(), lab.view.more] };
+  const inputs = () => [lab.offer(), lab.view.more];
+  return { pane, draw, open, openAt, markOf, errors, conclude, inputs };
 }

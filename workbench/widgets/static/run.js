@@ -37,7 +37,7 @@ export function runPane(lab) {
     else bar.removeAttribute("value");
     const came = running ? null : lab.page?.run;
     result.hidden = !came;
-    result.textContent = `${sign(came)}result ▴`;
+    result.textContent = `${came?.brief} ▴`;
     inside.replaceChildren(...(came ? shown(came) : []));
     settle();
   }
@@ -46,9 +46,9 @@ export function runPane(lab) {
     if (came.refusal) return [refusalView(came.refusal)];
     const table = h("div.wb-table", { role: "group", "aria-label": "what the run counted" });
     if (came.table) table.append(markup(came.table));
-    const verdict = h("b", {}, prose(sign(came) + came.text));
+    const verdict = h("b", {}, prose(came.text));
     return [
-      h(`p.wb-verdict${came.ok === false ? ".wb-bad" : ""}`, {}, verdict),
+      h(`p.wb-verdict${came.ok === false ? ".wb-bad" : ""}`, {}, verdict, ` ${came.time ?? ""}`),
       came.times
         ? folded("how long it takes on a GPU", timesTable(came.times, "how long it takes"))
         : null,
@@ -59,10 +59,6 @@ export function runPane(lab) {
   }
 
   return { pane, draw, inputs: () => [lab.status, lab.page?.run] };
-}
-
-function sign(came) {
-  return came?.ok === false ? "✕ " : came?.ok ? "✓ " : "";
 }
 
 function folded(title, inside) {

@@ -36,7 +36,7 @@ export function tabBar(label, choose) {
           draw({ first, rest }, chosen, names, panel);
         },
       },
-      more ? "fewer views" : `${rest.length} more views`,
+      more ? "fewer views" : `${rest.length} more view${rest.length > 1 ? "s" : ""}`,
     );
     bar.parentElement.querySelector(":scope > .wb-more")?.remove();
     if (rest.length) bar.after(toggle);
