@@ -32,8 +32,8 @@ STEPS = """mine.goto("start")
 mine.bind(mine.split("i", factors=[None, 250])[1], "threadIdx.x")"""
 LINES = """\
 mine.goto("start")
-C = mine.get_block("C")
-i, = mine.get_loops(C)
+block_C = mine.get_block("C")
+i, = mine.get_loops(block_C)
 i_0, i_1 = mine.split(i, factors=[None, 250])
 mine.bind(i_1, "threadIdx.x")"""
 

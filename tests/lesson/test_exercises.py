@@ -499,15 +499,29 @@ def test_a_lab_ticks_the_goals_that_its_program_reaches(name: str):
     exercise.solution(mine)
     lab = wb.lab(mine, task=exercise)
     ticked = [goal["ok"] for goal in lab.session.page["goals"]]
-    assert ticked == [False] * len(exercise.goals), "not before they are counted"
+    assert ticked == [False] * exercise.points, "not before they are counted"
     lab.session.ask({"do": "count"})
-    shown = lab.session.page["goals"]
+    right, *shown = lab.session.page["goals"]
+    assert (right["aim"], right["ok"]) == (RESULT, False) and "press run" in right["found"]
     assert [(goal["aim"], goal["ok"]) for goal in shown] == [(aim, True) for aim in exercise.aims]
     assert all(goal["found"] for goal in shown)
+    lab.run()
+    right, *others = lab.session.page["goals"]
+    assert right["ok"] and "as the reference has it" in right["found"] and others == shown
     lab.session.choose({"at": 0})
     lab.session.ask({"do": "count"})
-    unbound = lab.session.page["goals"]
-    assert not any(goal["ok"] for goal in unbound) and "no loop of" in unbound[0]["found"]
+    right, *unbound = lab.session.page["goals"]
+    assert not any(goal["ok"] for goal in (right, *unbound)) and "no loop" in unbound[0]["found"]
+
+
+def test_a_wrong_result_ticks_no_goal():
+    exercise = lesson.exercise("odd_vector")
+    mine = exercise.schedule()
+    exercise.solution(mine)
+    lab = wb.lab(mine, task=exercise, reference=lambda *arrays: arrays[-1].fill(7))
+    lab.run()
+    right = lab.session.page["goals"][0]
+    assert not right["ok"] and "are wrong" in right["found"]
 
 
 def test_idle_threads_are_a_cost_that_can_be_named():

@@ -127,8 +127,8 @@ def test_a_block_called_1() -> None:
     sch = chain(["1", "end"])
     sch.compute_inline("1")
     assert sch.trace.as_python().splitlines()[1:] == [
-        'v1 = sch.get_block("1")',
-        "sch.compute_inline(v1)",
+        'block_1 = sch.get_block("1")',
+        "sch.compute_inline(block_1)",
     ]
     assert sch.history[1].label == 'compute_inline("1")'
 

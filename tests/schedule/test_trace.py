@@ -36,12 +36,12 @@ def test_as_python_is_what_a_person_would_write() -> None:
     text = sch.trace.as_python()
     assert text.splitlines() == [
         "sch = wb.Schedule(program)",
-        'B = sch.get_block("B")',
-        "i, = sch.get_loops(B)",
+        'block_B = sch.get_block("B")',
+        "i, = sch.get_loops(block_B)",
         "i_0, i_1 = sch.split(i, factors=[None, 4])",
         'sch.bind(i_0, "blockIdx.x")',
         'sch.bind(i_1, "threadIdx.x")',
-        'A_shared = sch.cache_read(B, read_buffer_index=0, storage_scope="shared")',
+        'A_shared = sch.cache_read(block_B, read_buffer_index=0, storage_scope="shared")',
         "sch.compute_at(A_shared, i_1)",
         "ax0 = sch.get_loops(A_shared)[-1]",
         "ax0_0, ax0_1 = sch.split(ax0, factors=[None, 4])",

@@ -213,6 +213,18 @@ def test_a_form_holds_what_the_lesson_has_said_and_no_more():
     assert bind["call"] == 'sch.bind("i", thread_axis=…)'
 
 
+def test_a_form_holds_what_is_said_of_its_own_place():
+    said = {"bind i_0": {"thread_axis": "blockIdx.y"}, "bind": {"thread_axis": "threadIdx.x"}}
+    sch = Schedule(parse(ADD))
+    sch.split("i", factors=[2, 4])
+    lab = wb.lab(sch, arguments=said)
+    held = {}
+    for place in ("i_0", "i_1"):
+        lab.place = key(lab, place)
+        held[place] = fields(lab, "bind")["thread_axis"]
+    assert held == {"i_0": '"blockIdx.y"', "i_1": '"threadIdx.x"'}
+
+
 def test_what_is_said_of_a_place_that_is_not_here_is_left_out():
     lab = wb.lab(product(), arguments={"compute_at": {"loop": "i_9"}})
     lab.place = key(lab, "A_shared", "block")
@@ -236,7 +248,7 @@ def test_what_is_not_given_yet_is_asked_for():
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        ({"splt": {}}, "Can't open a lab with the verb 'splt': there is none of that name"),
+        ({"splt i": {}}, "Can't open a lab with the verb 'splt': there is none of that name"),
         ({"split": {"loop": "i"}}, "argument of split 'loop': there is none"),
         ({"split": [2, 4]}, "they are given by verb and name"),
         ([], "they are given by verb and name"),

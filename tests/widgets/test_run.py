@@ -42,6 +42,7 @@ def test_a_large_program_runs_in_part_and_says_so():
     with patch.object(Runner, "expected", _by_numpy):
         found = Runner().run(func, matmul(1024), lambda *at: seen.append(at))
     assert found["text"] == SOME.replace("16", "256") and found["ok"] is True
+    assert found["brief"] == "✓ right in part"
     assert found["notes"][0] == SAMPLED and seen[-1] == (4, 4)
 
 

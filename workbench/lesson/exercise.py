@@ -72,6 +72,11 @@ class Exercise:
         return [RESULT, *self.aims]
 
     @property
+    def result(self) -> str:
+        """The first goal, the right result, which a lab ticks once a run there was right."""
+        return RESULT
+
+    @property
     def aims(self) -> list[str]:
         """The goals beside the right result, which a lab ticks."""
         return [goal.measure.aim for goal in self.goals]

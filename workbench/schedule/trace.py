@@ -211,7 +211,9 @@ class _Python:
 
     def assign(self, ref: Ref, value: str) -> None:
         """A line that gives `ref` a variable."""
-        self.names[self.func, ref] = self.new_name(ref.name)
+        # a block often has the name of what it writes, which the learner's array has, too
+        name = f"block_{ref.name}" if ref.kind == "block" else ref.name
+        self.names[self.func, ref] = self.new_name(name)
         self.lines.append(f"{self.names[self.func, ref]} = {value}")
 
     def unpack(self, ref: Ref, wanted: list[Ref]) -> bool:

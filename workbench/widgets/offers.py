@@ -15,7 +15,7 @@ from workbench.schedule.primitive import REGISTRY, Param, Primitive, members
 from workbench.schedule.step import value_text
 
 Given: TypeAlias = Mapping[str, Mapping[str, Any]]
-"""What the forms hold at first: by verb and argument."""
+"""What the forms hold at first: by verb, "bind", or verb and place, "bind i_0", and argument."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def _verb(said: Said, offered: Sequence[str] | None, given: Given | None) -> dic
         "verdict": "possible" if verdict.possible else "refused",
     }
     if verdict.possible:
-        held = None if given is None else given.get(prim.name, {})
+        held = None if given is None else _held(given, prim.name, said.thing)
         fields = [f for f in (_field(p, verdict.choices, held) for p in asked(prim)) if f]
         made |= {
             "fields": fields,
@@ -79,6 +79,10 @@ def _verb(said: Said, offered: Sequence[str] | None, given: Given | None) -> dic
     else:
         made["why"] = {"headline": _sentence(verdict.why_not), "hint": verdict.hint}
     return made
+
+
+def _held(given: Given, verb: str, place: str) -> Mapping[str, Any]:
+    return given.get(f"{verb} {place}", given.get(verb, {}))
 
 
 def _of_place(summary: str, place: str, name: str) -> str:

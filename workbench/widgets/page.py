@@ -175,8 +175,7 @@ def page(
         found = _offer(cursor, chosen, desk, view.more)
         made["offers"] = {**made["offers"], chosen: found}
     made["costs"] = shown_costs(desk, node.before, node.func)
-    made["goals"] = goals(desk.task, node.func, judged=not made["costs"]["waits"])  # counted, too
-    return made | ran(node, desk)
+    return made | ran(node, desk, judged=not made["costs"]["waits"])  # goals are counted, too
 
 
 def node_picture(name: str, desk: Desk, node: HistoryNode) -> dict[str, Any]:
@@ -206,15 +205,17 @@ def shown_costs(desk: Desk, before: PrimFunc | None, after: PrimFunc) -> dict[st
     return strip(before, after, desk.costs, desk.slow)
 
 
-def ran(node: HistoryNode, desk: Desk) -> dict[str, Any]:
-    """What the run of the program came to, where it was run; what it counted may be hidden."""
-    result = desk.results.get(node.id)
-    if result is None:
-        return {}
-    if desk.hides("counts", node.func):
-        told = {name: result[name] for name in ("ok", "brief", "text", "refusal") if name in result}
-        return {"run": {**told, "notes": [UNTIL]}}
-    return {"run": result}
+def ran(node: HistoryNode, desk: Desk, judged: bool) -> dict[str, Any]:
+    """What the run of the program came to, and the goals, the first of which that decides.
+
+    Where it was not run, there is no "run"; what one counted may be hidden.
+    """
+    result = desk.results.get(node.id, {})
+    made: dict[str, Any] = {"goals": goals(desk.task, node.func, result, judged)}
+    if result and desk.hides("counts", node.func):
+        kept = ("ok", "brief", "text", "refusal")
+        result = {**{n: told for n, told in result.items() if n in kept}, "notes": [UNTIL]}
+    return {**made, "run": result} if result else made
 
 
 def _base(node: HistoryNode, desk: Desk) -> dict[str, Any]:

@@ -54,8 +54,12 @@ class Question:
 class Task(Protocol):
     """What an exercise asks for: its goals, and which of them a program reaches.
 
-    `reached` says for each of the `aims` whether, and what was found there.
+    The first is a right `result`, which a run tells; `reached` says for each of the `aims` whether,
+    and what was found there.
     """
+
+    @property
+    def result(self) -> str: ...
 
     @property
     def aims(self) -> Sequence[str]: ...
@@ -68,13 +72,19 @@ def asks(task: str | Task | None) -> Task | None:
     return None if isinstance(task, str) else task
 
 
-def goals(task: Task | None, func: PrimFunc, judged: bool) -> list[dict[str, Any]]:
-    """Each goal of `task`, whether `func` reaches it, and why; not judged, none is."""
+def goals(
+    task: Task | None, func: PrimFunc, run: Mapping[str, Any], judged: bool
+) -> list[dict[str, Any]]:
+    """Each goal of `task`, whether `func` reaches it, and why: the first by its `run`, {} for none.
+
+    The others are judged by the kernels; not `judged`, none is reached.
+    """
     if task is None:
         return []
     found = memo(func, ("goals", tuple(task.aims)), lambda: task.reached(func)) if judged else ()
     told = [*found, *[(False, "")] * (len(task.aims) - len(found))]
-    pairs = zip(task.aims, told, strict=True)
+    right = (run.get("ok") is True, run.get("text", "press run, which compares every cell"))
+    pairs = zip([task.result, *task.aims], [right, *told], strict=True)
     return [{"aim": aim, "ok": ok, "found": why} for aim, (ok, why) in pairs]
 
 

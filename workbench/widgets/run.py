@@ -98,8 +98,10 @@ class Runner:
         ]
         for param, cell in wrong:
             expected.refuse_untouched(param, cell)
-        which = "every value" if some is None else "every value that they write"
-        brief, told = ("✓ right", f"{which} is as the reference has it.")
+        brief, which = "✓ right", "every value"
+        if some is not None:
+            brief, which = "✓ right in part", "every value that they write"
+        told = f"{which} is as the reference has it."
         if wrong:
             brief, told = _difference(*wrong[0], some)
         rows = tuple(counted(built.func).items())

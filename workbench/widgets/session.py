@@ -341,8 +341,9 @@ class Session:
 
         def done(result: dict[str, Any]) -> None:
             self.desk.results[node.id] = result
-            shown = ran(node, self.desk)
-            self._put(**{page_trait(str(node.id)): {**self._page(node.id), **shown}})
+            page = self._page(node.id)
+            shown = ran(node, self.desk, judged=not page["costs"]["waits"])
+            self._put(**{page_trait(str(node.id)): {**page, **shown}})
             self._say(f"{shown['run']['text']} {shown['run'].get('time', '')}".rstrip())
 
         self._begin(

@@ -51,8 +51,9 @@ def check_given(arguments: Given | None) -> None:
             "Can't open a lab with these arguments: they are given by verb and name",
             hint='such as arguments={"split": {"factors": [2, 4]}}; {} leaves all forms empty',
         )
-    known(arguments, REGISTRY, "verb")
-    for verb, held in arguments.items():
+    for where, held in arguments.items():
+        verb = where.partition(" ")[0]
+        known([verb], REGISTRY, "verb")
         known(held, [param.name for param in asked(REGISTRY[verb])], f"argument of {verb}")
 
 

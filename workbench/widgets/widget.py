@@ -228,8 +228,8 @@ def lab(
     `actions` and `panes` name what is offered at once ("split"; "TensorIR", "loops", "CUDA",
     "Metal", "Code", "who", "memory", "tiles"), panes in that order; the rest is under "more".
     `arguments` is what the forms of verbs hold at first, by verb and name of the argument, such as
-    `{"split": {"factors": [2, 4]}}`, and the rest of them nothing; by default they hold what is
-    possible, and on an exercise's schedule nothing.
+    `{"split": {"factors": [2, 4]}}` (of one place, "split i"), and the rest of them nothing; by
+    default they hold what is possible, and on an exercise's schedule nothing.
     `inputs` (arrays by parameter name) and `reference` (a function that writes the expected
     outputs) are for running; `question` is asked first, and what would answer it is hidden until
     it is. `task` says in a line what to do; given an exercise, its goals stand there, ticked as

@@ -21,10 +21,9 @@ export function exerciseCard(lab) {
     "take as code",
   );
   const { goals = [] } = lab.page;
-  const beside = h("li", {}, "Beside the right result:");
   return [
     h("p.wb-ask", {}, h("b", {}, "Exercise. "), said(lines), take),
-    goals.length ? h("ul.wb-goals", { "aria-label": "goals" }, beside, goals.map(goal)) : "",
+    goals.length ? h("ul.wb-goals", { "aria-label": "goals" }, goals.map(goal)) : "",
     panel,
   ];
 
