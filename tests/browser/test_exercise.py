@@ -54,8 +54,11 @@ def test_the_steps_of_an_exercise_are_taken_as_code_by_keyboard(lab_page: Page):
     panel = run_with(lab_page, 14, "exercise-start", STEPS)  # to the exercise's lab
     card = panel.get_by_role("region", name="Exercise")
     goals = card.get_by_role("list", name="goals")
+    expect(goals).to_contain_text("○ not reached: the same result as before")
     expect(goals).to_contain_text("○ not reached: at least 16 blocks")
     expect(goals.locator(".wb-reached")).to_have_count(0)
+    panel.locator(".wb-lab").last.locator(".wb-run .wb-go").click()
+    expect(goals.locator(".wb-reached")).to_contain_text("the same result as before")
     expect(panel.locator(".wb-lab").last).to_contain_text("idle threads")
     take = card.get_by_role("button", name="take as code")
     take.focus()

@@ -54,6 +54,38 @@ def test_answers_and_steps_are_kept_and_offered_again(tmp_path: Path):
     assert again.status["text"] == 'Step 3, bind(i_1, "threadIdx.x").'
 
 
+@pytest.mark.parametrize("keeps", [False, True])
+def test_a_cell_that_runs_again_offers_to_go_on_where_its_lab_stood(keeps: bool, tmp_path: Path):
+    file = tmp_path / "lesson.json" if keeps else None
+    sch = Schedule(parse(ADD))
+
+    def run_cell(task: str = "") -> Lab:
+        return wb.lab(sch, task=task, autosave=file)
+
+    assert run_cell().setup["resume"] is None
+    bind_both(run_cell())
+    assert run_cell("of another cell").setup["resume"] is None
+    again = run_cell()
+    assert again.at == 0 and again.setup["resume"] == {
+        "text": 'You were here before, at step 3: bind(i_1, "threadIdx.x").',
+        "go": "go on from step 3",
+    }
+    send(again, do="resume")
+    assert again.at == 3 and again.setup["resume"] is None
+    assert again.status["text"] == 'Step 3, bind(i_1, "threadIdx.x").'
+    third = run_cell()
+    send(third, do="forget")
+    assert third.at == 0 and third.setup["resume"] is None and run_cell().setup["resume"] is None
+
+
+def test_who_takes_other_steps_is_offered_the_old_place_no_more():
+    sch = Schedule(parse(ADD))
+    bind_both(wb.lab(sch))
+    again = wb.lab(sch)
+    apply(again, "split", "i", factors="[4, 2]")
+    assert again.at == 4 and again.setup["resume"] is None
+
+
 def test_answers_alone_are_offered_again(tmp_path: Path):
     file = tmp_path / "lesson.json"
     send(add_lab(question=question(), autosave=file), do="answer", name=question().name, choice=2)

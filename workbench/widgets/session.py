@@ -85,6 +85,9 @@ class Session:
     changes is in `changes()`; what it raises becomes the status.
     """
 
+    state: dict[str, Any]
+    _changed: dict[str, Any]
+
     def __init__(
         self,
         schedule: Schedule,
@@ -109,10 +112,9 @@ class Session:
         if arguments is None and self.history.kept_in is not None:
             arguments = {}  # an exercise gives nothing away
         self.desk = Desk(actions, arguments, asked, asks(task), costs, self.history.answers)
-        self.keeping = Keeping(self.cursor, autosave)
-        self.state: dict[str, Any] = {}
-        self._changed: dict[str, Any] = {}
-        self._jobs = jobs
+        cell = f"{asked and asked.name} {task} {actions} {panes}"
+        self.keeping = Keeping(self.cursor, autosave, cell)
+        self.state, self._changed, self._jobs = {}, {}, jobs
         self._put(
             setup={
                 "own": token_hex(8),  # names the page without a script
@@ -395,7 +397,7 @@ class Session:
     # --- what is kept ----------------------------------------------------------------------------
 
     def resume(self) -> None:
-        """Take up the work of an earlier session, where it stood."""
+        """Take up the work of an earlier session, or of this lab before its cell ran again."""
         self.keeping.take_up()
         self._put(at=self.cursor.node.id)
         self._say(said(self.cursor.node))
@@ -403,12 +405,14 @@ class Session:
         self._follow()
 
     def forget(self) -> None:
-        """Offer the work of an earlier session no more."""
+        """Offer that work no more."""
         self.keeping.forget()
+        self._offer_again()
 
     def _save(self) -> None:
         status = self.state["status"]
         self._put(status={**status, "text": self.keeping.write(status["text"])})
+        self._offer_again()
 
     def _offer_again(self) -> None:
         """The offer counts what is not done yet; there is none once all is."""

@@ -52,7 +52,7 @@ export function statusBar(lab, home) {
     if (resume) {
       offer.replaceChildren(
         h("span", {}, prose(resume.text)),
-        h("button", { onclick: () => lab.send({ do: "resume" }) }, "go on from there"),
+        h("button", { onclick: () => lab.send({ do: "resume" }) }, resume.go),
         h("button", { onclick: () => lab.send({ do: "forget" }) }, "start afresh"),
       );
     }
