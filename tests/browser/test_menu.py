@@ -9,7 +9,16 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.jupyter import dark, run_cells
-from tests.browser.test_lab import accessible, answer, first_lab, form_of, menu_at, shoot, step
+from tests.browser.test_lab import (
+    accessible,
+    answer,
+    first_lab,
+    form_of,
+    inside,
+    menu_at,
+    shoot,
+    step,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -217,6 +226,24 @@ def test_keys_reach_the_lab_from_below_and_take_a_step(lab_page: Page):
     for _ in range(2):  # from the verbs through the bar out of the menu
         keys.press("Shift+Tab")
     expect(lab.locator(".wb-menu")).to_be_hidden()
+
+
+def test_names_of_places_are_whole_and_keys_lead_to_all(lab_page: Page):
+    lab_page.set_viewport_size({"width": 1010, "height": 720})
+    lab = run_cells(lab_page, "04_shared_blocking.ipynb", 8).locator(".wb-lab").last
+    lab.scroll_into_view_if_needed()
+    places, row = lab.locator(".wb-place"), lab.locator(".wb-places")
+    names = places.all_inner_texts()
+    assert len(names) > 9 and names[0] == "loop ax0 of A_shared"
+    seen = [inside(row, place) for place in places.all()]
+    edge = box(row)["y"] + box(row)["height"]
+    assert seen[0] and all(
+        box(places.nth(k))["y"] >= edge for k in range(len(names)) if not seen[k]
+    )
+    places.first.focus()
+    lab_page.keyboard.press("End")
+    expect(places.last).to_be_focused()
+    assert inside(row, places.last) and places.last.get_attribute("title") == names[-1]
 
 
 def test_a_place_of_the_program_is_opened_by_a_key(lab_page: Page):

@@ -13,7 +13,7 @@ import workbench as wb
 from benchmarks import lab_pages
 from benchmarks.matmuls import SMALL, blocking, matmul
 from tests.support.saved_page import saved_state
-from tests.widgets.programs import ADD, WINDOW, bind_both, parse, window_steps
+from tests.widgets.programs import ADD, WINDOW, apply, bind_both, parse, window_steps
 from workbench import script
 from workbench.schedule import Schedule
 from workbench.widgets import Lab
@@ -146,3 +146,22 @@ def test_a_step_in_one_function_of_a_module_is_compared_with_that_function():
     assert lab.status["text"] == 'Step 2, bind(j, "threadIdx.x").'
     assert lab.place in lab.session.desk.places(lab.history[2].func)
     assert lab.run()["ok"] is True
+
+
+def test_a_lab_works_on_the_function_that_it_shows():
+    """Of a module, that of the step, whichever code works on, before and after."""
+    sch = Schedule(script.parse(MODULE))
+    sch.work_on("window_sum")
+    sch.split("i", factors=[None, 128])
+    sch.work_on("add")
+    lab = wb.lab(sch)  # it stands at the other function's step
+    apply(lab, "split", "i_1", factors="[None, 32]")
+    assert lab.status["text"].startswith("Step 2, split(i_1, factors=[None, 32]): i_1 (128×)")
+    sch.bind("j", "threadIdx.x")
+    lab.at = 3
+    apply(lab, "annotate", "j", ann_key='"note"', ann_val="1")
+    assert lab.status["text"].startswith("Step 4, annotate(j")
+    for node in lab.history:
+        lab.at = node.id
+        lab.place = next(iter(lab.session.desk.places(node.func)))
+        assert "error" not in lab.status and lab.cursor.func is node.func

@@ -68,14 +68,6 @@ class Jobs(Protocol):
         """Let the job that is under way end soon, without a result."""
 
 
-def _cursor(schedule: Schedule) -> Schedule:
-    """A cursor of the lab's own, which works on the function that is shown."""
-    cursor = schedule.fork()
-    if cursor.func_working_on is None:
-        cursor.work_on(cursor.node.func_name)
-    return cursor
-
-
 class Session:
     """A view of a schedule's history with a cursor of its own.
 
@@ -107,7 +99,8 @@ class Session:
         check_height(height)
         check_costs(costs)
         program, machine = split_panes(panes)
-        self.cursor, self.history = _cursor(schedule), schedule.history
+        self.cursor, self.history = schedule.fork(), schedule.history
+        steps.stand(self.cursor, schedule.node)
         asked = along(question, self.history)
         if arguments is None and self.history.kept_in is not None:
             arguments = {}  # an exercise gives nothing away
@@ -198,7 +191,7 @@ class Session:
         for node in self.history:
             name = page_trait(str(node.id))
             if name in self.state:
-                cursor.goto(node)
+                steps.stand(cursor, node)
                 self._put(**{name: page(cursor, self.view, self.desk, self.state[name])})
         self._show()
 
@@ -244,7 +237,7 @@ class Session:
         if not -1 <= self.state["against"] < len(self.history):
             self._put(against=-1)
         if self.cursor.node.id != self.at:
-            self.cursor.goto(self.history[self.at])
+            steps.stand(self.cursor, self.history[self.at])
             self._say(said(self.cursor.node))
             self._save()
             func = self.cursor.node.func
@@ -399,6 +392,7 @@ class Session:
     def resume(self) -> None:
         """Take up the work of an earlier session, or of this lab before its cell ran again."""
         self.keeping.take_up()
+        steps.stand(self.cursor, self.cursor.node)
         self._put(at=self.cursor.node.id)
         self._say(said(self.cursor.node))
         self._save()

@@ -16,6 +16,15 @@ from workbench.widgets.names import place_text
 from workbench.widgets.page import Desk, verdicts
 
 
+def stand(cursor: Schedule, node: HistoryNode) -> None:
+    """Let the cursor of a lab stand at `node`, and work on what a lab shows of it, `node.func`.
+
+    Of a module that is the function that the step changed, whichever code works on.
+    """
+    cursor.goto(node)
+    cursor.work_on(node.func_name)
+
+
 def take(cursor: Schedule, at: HistoryNode, desk: Desk, message: Mapping[str, Any]) -> str:
     """Take the step of a message from the node `at`; returns the key of the place to go on at.
 
@@ -29,7 +38,7 @@ def take(cursor: Schedule, at: HistoryNode, desk: Desk, message: Mapping[str, An
         return [choice for verdict in found for choice in verdict.choices]
 
     rest, named = offers.arguments(REGISTRY[verb], typed(message), choices)
-    cursor.goto(at)  # the program that is seen, wherever code went
+    stand(cursor, at)  # the program that is seen, wherever code went
     cursor.apply(verb, cursor.history.handle(thing), *rest, **named)
     return _next_place(cursor, desk, thing)
 

@@ -13,6 +13,7 @@ from workbench.widgets.compare import comparison
 from workbench.widgets.costs import count
 from workbench.widgets.page import Desk, every_view, node_picture, page
 from workbench.widgets.pictures import selection_of, slid_pane, slides_to
+from workbench.widgets.steps import stand
 from workbench.widgets.view import View
 
 
@@ -31,7 +32,7 @@ def whole(
     }
     pages = {}
     for node in cursor.history:
-        cursor.goto(node)
+        stand(cursor, node)
         if not desk.hides("counts", node.func, node.before):
             with suppress(Fail):  # the strip tells why
                 count(node.func, desk.costs)

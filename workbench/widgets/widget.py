@@ -225,6 +225,8 @@ def lab(
 ) -> Lab:
     """A lab over `schedule`'s history, with its own cursor; a program gets a schedule of its own.
 
+    Of a module it shows the function that the step changed, and works on that.
+
     `actions` and `panes` name what is offered at once ("split"; "TensorIR", "loops", "CUDA",
     "Metal", "Code", "who", "memory", "tiles"), panes in that order; the rest is under "more".
     `arguments` is what the forms of verbs hold at first, by verb and name of the argument, such as
