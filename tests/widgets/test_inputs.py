@@ -170,7 +170,7 @@ def test_a_fault_of_the_reference_is_told_as_its_own(
 ):
     result = ran(reference, A=ONES, B=ONES)
     assert result["ok"] is False
-    assert result["text"].startswith("Can't compare with the reference: " + found)
+    assert result["text"].startswith("✕ Can't compare with the reference: " + found)
     assert line in result["refusal"]["where"]
 
 

@@ -13,7 +13,7 @@ from workbench.insight import Counts, Kind
 from workbench.ir import PrimFunc, dtypes
 from workbench.runtime import Built
 from workbench.widgets.build import build
-from workbench.widgets.hidden import MARK
+from workbench.widgets.hidden import MARK, UNTIL
 from workbench.widgets.memo import is_known, memo
 from workbench.widgets.setup import known
 
@@ -28,7 +28,6 @@ COSTS = (
 IDLE = "idle threads"  # counted only where it is asked for: one by one, which takes long
 WEIGHT = (*COSTS[2:], *COSTS[:2])  # what a schedule is mostly for comes first
 MOST = 4
-FIRST = f"{MARK} answer the question first"
 EXACT = "Counts are exact, from the kernels."
 
 
@@ -136,7 +135,7 @@ def hidden_strip(names: Sequence[str] | None) -> dict[str, Any]:
     rows = [
         _made(name, "", MARK, "", f"{name}: hidden until you answer the question") for name in shown
     ]
-    return _strip(rows, FIRST if rows else "")
+    return _strip(rows, UNTIL if rows else "")
 
 
 def _wait(slow: bool) -> str:

@@ -11,7 +11,7 @@ Told = Literal["who", "counts"]
 """What a place of a lab tells of a program: who computes which cell, or how much of anything."""
 
 MARK = "?"
-UNTIL = f"{MARK} Answer the question first: this would tell."
+UNTIL = f"{MARK} Answer the question first."
 
 PICTURE: dict[str, Any] = {
     "strips": [],
@@ -19,7 +19,7 @@ PICTURE: dict[str, Any] = {
     "table": "",
     "line": "",
     "kind": "hidden",
-    "about": "choose an answer first",
+    "about": "it would tell the answer",
     "levels": [],
     "slides": None,
     "fields": None,

@@ -10,6 +10,7 @@ export function runPane(lab) {
   const bar = h("progress", { max: 1, "aria-label": "progress of the run" });
   const result = h("button.wb-result", {
     "data-f": "result",
+    title: "what the run came to",
     "aria-haspopup": "dialog",
     onclick: () => whole.open(() => result),
   });
