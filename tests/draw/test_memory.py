@@ -1,4 +1,4 @@
-"""The memory picture: straight lanes through places inside places, over no buffer."""
+"""The memory picture: straight lanes through places inside places, over no box."""
 
 from __future__ import annotations
 
@@ -105,19 +105,35 @@ def inside(a: Rect, b: Rect) -> bool:
 
 
 @pytest.mark.parametrize("make", MEMORIES)
-def test_no_band_meets_a_buffer_or_another_band(make):
-    for scene in drawn(make()):
-        bands, chips = rects(scene, "read", "write"), rects(scene, "chip")
-        heads = [s for s in scene.shapes if isinstance(s, Path) and s.role == "head"]
-        assert len(bands) == len(heads)
-        boxes = [*chips, *rects(scene, "box")]
-        assert not any(meet(a, b) for a in bands for b in boxes)
-        assert not any(meet(a, b) for a, b in combinations(bands, 2))
-        assert not any(meet(a, b) for a, b in combinations(boxes, 2))
-        for head in heads:
-            (tip, *_) = head.lines[0]
-            ends = {box.y for box in boxes} | {box.y + box.height for box in boxes}
-            assert tip[1] in ends, "its head ends at what it joins"
+def test_no_line_crosses_a_box(make):
+    for scene in (*drawn(make()), *drawn(make(), some_memory(1)), *drawn(make(), make())):
+        nothing_crosses(scene)
+
+
+def nothing_crosses(scene: Scene) -> None:
+    """No band of now or before meets a buffer, the cache, the work, or another; all arrive."""
+    bands = rects(scene, "read", "write")
+    heads = [s for s in scene.shapes if isinstance(s, Path) and s.role == "head"]
+    boxes = rects(scene, "chip", "box", "soft")
+    assert not any(meet(a, b) for a in (*bands, *rects(scene, "ghost")) for b in boxes)
+    assert not any(meet(a, b) for a, b in combinations(bands, 2))
+    assert not any(meet(a, b) for a, b in combinations(boxes, 2))
+    assert not any(meet(a, b) for a in rects(scene, "label") for b in boxes)
+    assert len({(band.of, band.x) for band in bands}) == len(heads)
+    for head in heads:
+        (tip, *_) = head.lines[0]
+        ends = {box.y for box in boxes} | {box.y + box.height for box in boxes}
+        assert tip[1] in ends, "its head ends at what it joins"
+
+
+def test_data_of_the_device_goes_through_the_cache():
+    """A band stops at it and goes on below, in line."""
+    (scene,) = drawn(insight.memory(shared()))
+    (cache,) = rects(scene, "soft")
+    for buffer, way in (("A", "read"), ("B", "read"), ("C", "write")):
+        (above, below) = (band for band in rects(scene, way) if band.of.buffer == buffer)
+        assert (above.x, above.width) == (below.x, below.width)
+        assert (above.y + above.height, below.y) == (cache.y, cache.y + cache.height)
 
 
 @pytest.mark.parametrize("make", MEMORIES)
@@ -178,8 +194,8 @@ def test_the_step_before_is_hatched_on_the_same_lane():
     now, before = insight.memory(shared()), insight.memory(naive(1024))
     (scene,) = drawn(now, before)
     ghosts = rects(scene, "ghost")
-    assert [ghost.of.buffer for ghost in ghosts] == ["A", "B", "C"]
-    assert [round(ghost.width) for ghost in ghosts] == [round(thickness(4 << 30))] * 3
+    assert [ghost.of.buffer for ghost in ghosts] == ["A", "A", "B", "B", "C", "C"]
+    assert {round(ghost.width) for ghost in ghosts} == {round(thickness(4 << 30))}
     assert scene.words.count("was 4 GiB") == 3
     assert not rects(drawn(now, now)[0], "ghost"), "nothing changed"
 
@@ -188,7 +204,7 @@ def test_what_is_updated_in_place_is_loaded_and_stored():
     (scene,) = drawn(insight.memory(naive()))
     assert {"↓ 2 KiB", "↑ 2.2 KiB"} <= set(scene.words)
     ways = [band.role for band in rects(scene, "read", "write") if band.of.buffer == "C"]
-    assert ways == ["read", "write"]
+    assert ways == ["read", "read", "write", "write"], "each above and below the cache"
 
 
 def test_nothing_is_referred_to_by_an_id():

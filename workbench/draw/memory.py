@@ -89,16 +89,26 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Where each level lies: the top of its place, and its buffers from `top` to `bottom`."""
+    """Where each level lies: the top of its place, and its buffers from `top` to `bottom`.
+
+    `cache` is the top of the L2 cache, which lies below the buffers of the device.
+    """
 
     places: tuple[float, ...]
     tops: tuple[float, ...]
     bottoms: tuple[float, ...]
+    cache: float
     work: float
 
     @property
     def end(self) -> float:
         return self.work + WORK + INSET * (len(self.places) + 1)
+
+    def beside_cache(self, top: float, bottom: float) -> tuple[tuple[float, float], ...]:
+        """From `top` to `bottom` in one piece, or, of what goes through the cache, in two."""
+        if not top < self.cache < bottom:
+            return ((top, bottom),)
+        return (top, self.cache), (self.cache + L2, bottom)
 
 
 def memory_picture(memory: Memory, before: Memory | None = None) -> Picture:
@@ -199,13 +209,15 @@ def _side_by_side(lanes: Iterable[Lane]) -> list[list[Lane]]:
 def _rows(levels: Sequence[Level]) -> _Rows:
     """Room for what is said of each place, for its buffers, and for the bands between them."""
     places, tops, bottoms = [1.0], [8.0], [8.0 + CHIP]
+    cache = bottoms[0] + HEAD + 3
+    ends = [cache + L2]  # below which the next level can begin
     for level in levels[1:]:
-        behind = L2 + 10 if len(places) == 1 else 8.0
-        places.append(max(bottoms[-1] + behind, places[-1] + SAID + (behind - 8)))
-        tops.append(max(bottoms[-1] + GAP, places[-1] + 8))
-        bottoms.append(tops[-1] + CHIP if level.buffers else bottoms[-1])
-    work = max(bottoms[-1] + GAP, places[-1] + SAID)
-    return _Rows(tuple(places), tuple(tops), tuple(bottoms), work)
+        places.append(max(ends[-1] + 4, places[-1] + SAID))
+        tops.append(max(ends[-1] + GAP, places[-1] + 8))
+        bottoms.append(tops[-1] + CHIP if level.buffers else ends[-1])
+        ends.append(bottoms[-1])
+    work = max(ends[-1] + GAP, places[-1] + SAID)
+    return _Rows(tuple(places), tuple(tops), tuple(bottoms), cache, work)
 
 
 def _strip(memory: Memory, lanes: Sequence[Lane], rows: _Rows) -> Scene:
@@ -245,10 +257,9 @@ def _places(memory: Memory, rows: _Rows, wide: float) -> list[Shape]:
         left, room = x + 5, PLACES - x
         shapes += [Words(fit(words, room, role), left, top + LINE * (j + 1), role, "start")
                    for j, (words, role) in enumerate(said)]  # fmt: skip
-    y = rows.places[1] - L2 - 4 if len(rows.places) > 1 else rows.bottoms[0] + 10
     shapes += [
-        Rect(5, y, wide - 10, L2, "soft", round=3),
-        Words("L2 cache", 10, y + 12, "muted", "start"),
+        Rect(5, rows.cache, wide - 10, L2, "soft", round=3),
+        Words("L2 cache", 10, rows.cache + 12, "muted", "start"),
     ]
     return shapes
 
@@ -263,10 +274,10 @@ def _lane(lane: Lane, x: float, rows: _Rows) -> list[Shape]:
         high = rows.tops[lane.levels[near]] if near < len(lane.uses) else rows.work
         both = list(ways)
         middle = x + LANE * (lane.column(both[0]) + 0.5)
-        y = low + (HEAD + 3 if len(both) > 1 else 5)
+        y = rows.beside_cache(low, high)[-1][0] + (HEAD + 3 if len(both) > 1 else 5)
         for band in both:
             aside = LANE / 4 * (-1 if band.load else 1) if len(both) > 1 else 0.0
-            shapes += _band(band, middle + aside, low, high)
+            shapes += _band(band, middle + aside, low, high, rows)
             label = _label(band, middle, y + (0 if band.load or len(both) > 1 else HEAD))
             said += label
             y += LINE * sum(isinstance(shape, Words) for shape in label)
@@ -285,21 +296,23 @@ def thickness(size: int) -> float:
     return min(max(log2(size) - 4, THINNEST), THICKEST) if size > 0 else THINNEST
 
 
-def _band(band: Band, middle: float, low: float, high: float) -> list[Shape]:
-    """From `low` to `high`, with its head where the data arrives."""
+def _band(band: Band, middle: float, low: float, high: float, rows: _Rows) -> list[Shape]:
+    """From `low` to `high`, up to the cache and on from it, its head where the data arrives."""
     wide = thickness(band.bytes)
     point, back = (high, high - HEAD) if band.load else (low, low + HEAD)
-    y = low if band.load else back
-    length = high - low - HEAD
-    shapes: list[Shape] = [
-        Rect(middle - wide / 2, y, wide, length, heat(band.reuse) if band.load else "stored"),
-        Rect(middle - wide / 2, y, wide, length, "read" if band.load else "write"),
-        path("head", ((middle, point), (middle - wide / 2 - 4, back),
-                      (middle + wide / 2 + 4, back))),
-    ]  # fmt: skip
+    head = path("head", ((middle, point), (middle - wide / 2 - 4, back),
+                          (middle + wide / 2 + 4, back)))  # fmt: skip
+    pieces = rows.beside_cache(low, back) if band.load else rows.beside_cache(back, high)
+    drawn = [(wide, heat(band.reuse) if band.load else "stored"),
+             (wide, "read" if band.load else "write")]  # fmt: skip
     if band.before is not None:
-        was = thickness(band.before)
-        shapes.append(Rect(middle - was / 2, y, was, length, "ghost"))
+        drawn.append((thickness(band.before), "ghost"))
+    shapes: list[Shape] = [head]
+    shapes += [
+        Rect(middle - across / 2, top, across, bottom - top, role)
+        for across, role in drawn
+        for top, bottom in pieces
+    ]
     way = f"{band.buffer}: {band.bytes:,} bytes {'loaded' if band.load else 'stored'}"
     way += f", in each turn of {band.at}" if band.at else ""
     return standing(Stands(band.buffer, statement=band.stages, told=way), shapes)
