@@ -16,8 +16,9 @@ STYLES = (
     "popup.css",
     "lesson.css",
     "words.css",
+    "print.css",
 )
-STILL = ("theme.css", "pictures.css", "still.css")
+STILL = ("theme.css", "pictures.css", "still.css", "print.css")
 _IMPORT = re.compile(r'^import [^;]* from "\./([\w-]+\.js)";\n', re.MULTILINE)
 
 

@@ -1,0 +1,152 @@
+"""A saved lab on paper, at 200 % zoom, in frames that grow with it; its pictures use the room."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+import workbench as wb
+from benchmarks.matmuls import blocking_with_shared, matmul
+from tests.browser.test_lab import AXE, shoot
+from workbench.schedule import Schedule
+
+pytestmark = pytest.mark.browser
+
+PICTURES = ("who does what", "memory", "tiles")
+
+# What of the lab is wider than it, or is cut off at the side without a way to scroll to it.
+BEYOND = """() => {
+  const lab = document.querySelector('.wb-lab').getBoundingClientRect();
+  const shown = [...document.querySelectorAll('.wb-lab :is(button, input, select, summary)')]
+    .filter((el) => el.checkVisibility() && !el.closest('.wb-chain'));
+  return shown.map((el) => [el.outerHTML.slice(0, 90), el.getBoundingClientRect()])
+    .filter(([, box]) => box.left < lab.left - 1 || box.right > lab.right + 1)
+    .map(([words]) => words);
+}"""
+# Which of what stands in the lab's rows lie over each other.
+OVER = """() => {
+  const rows = '.wb-top, .wb-stage, .wb-costs, .wb-history, .wb-acts';
+  const boxes = [...document.querySelectorAll(rows)].map((el) => el.getBoundingClientRect());
+  return boxes.slice(1).filter((box, k) => box.top < boxes[k].bottom - 1).length;
+}"""
+# Panes that do not show all that is in them.
+CUT = """() => [...document.querySelectorAll('.wb-lab, .wb-lab :is(.wb-top, .wb-body, .wb-listing, \
+.wb-text, .wb-notes, .wb-told, .wb-chain, .wb-said)')]
+  .filter((el) => el.checkVisibility() && (el.scrollHeight > el.clientHeight + 2
+    || el.scrollWidth > el.clientWidth + 2) && getComputedStyle(el).overflow !== 'visible')
+  .map((el) => el.className)"""
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of a long program with many steps, run."""
+    lab = wb.lab(blocking_with_shared(Schedule(matmul(16)), 2, 2, 2, 2, 4))
+    lab.run()
+    file = tmp_path_factory.mktemp("saved") / "lab.html"
+    lab.to_html(file)
+    return file
+
+
+def opened(browser: Browser, file: Path, width: int, height: int, scale: float = 1) -> Page:
+    page = browser.new_page(
+        viewport={"width": width, "height": height}, device_scale_factor=scale, offline=True
+    )
+    page.goto(file.as_uri())
+    expect(page.locator(".wb-listing").first).to_be_attached()
+    return page
+
+
+def choose(page: Page, picture: str) -> None:
+    tab = page.get_by_role("tab", name=picture, exact=True)
+    if not tab.count():
+        page.locator(".wb-machine > .wb-more").click()
+    tab.click()
+    expect(tab).to_have_attribute("aria-selected", "true")
+
+
+def clean(page: Page) -> None:
+    found = Axe().run(page, options=AXE)
+    assert found.violations_count == 0, found.generate_report()
+
+
+@pytest.mark.parametrize("size", [(640, 360, 2), (400, 800, 1), (700, 800, 1), (1100, 800, 1)])
+def test_zoomed_and_in_narrow_frames_nothing_is_cut_off(
+    browser: Browser, saved: Path, size: tuple[int, int, float]
+):
+    page = opened(browser, saved, *size)
+    narrow = size[0] < 770
+    expect(page.locator(".wb-lab")).to_have_attribute("data-columns", "1" if narrow else "2")
+    for side in ("Program", "Picture"):
+        if narrow:
+            page.locator(".wb-sides").get_by_role("button", name=side).click()
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), side
+        assert page.evaluate(BEYOND) == [] and page.evaluate(OVER) == 0
+        body = page.locator(f".wb-{'program' if side == 'Program' else 'machine'} .wb-body")
+        assert body.evaluate("el => el.clientHeight") >= 100, side
+        shoot(page, f"places-{size[0]}-{side}")
+        clean(page)
+    page.close()
+
+
+def test_in_a_frame_that_grows_with_it_the_lab_is_640_px(browser: Browser, saved: Path):
+    """As in Colab and VS Code: the frame is as tall as what is in it, and does not feed on that."""
+    page = browser.new_page(viewport={"width": 1100, "height": 900})
+    page.set_content('<iframe sandbox="allow-scripts" style="width: 100%; height: 150px"></iframe>')
+    page.locator("iframe").evaluate(
+        "(frame, html) => { frame.srcdoc = html + `<script>new ResizeObserver(() => "
+        "parent.postMessage(document.documentElement.scrollHeight, '*')).observe(document.body)"
+        "</` + `script>`; window.onmessage = (event) => { frame.style.height = event.data + 'px';"
+        " }; }",
+        saved.read_text(),
+    )
+    lab = page.frame_locator("iframe").locator(".wb-lab")
+    for width, columns in ((1100, "2"), (700, "1"), (400, "1")):
+        page.set_viewport_size({"width": width, "height": 900})
+        expect(lab).to_have_attribute("data-columns", columns)
+        expect(lab).to_have_css("height", "640px")
+    page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("picture", PICTURES)
+def test_on_paper_all_of_it_is_read(browser: Browser, saved: Path, scheme: str, picture: str):
+    page = opened(browser, saved, 794, 1123)
+    page.emulate_media(color_scheme=scheme, media="screen")  # type: ignore[arg-type]
+    page.locator(".wb-lab").evaluate("lab => lab.style.setProperty('--jp-ui-font-color1', '#eee')")
+    choose(page, picture)
+    steps = page.locator(".wb-link")
+    page.emulate_media(media="print")
+    expect(page.locator(".wb-fold .wb-unfold").filter(visible=True)).to_have_count(0)
+    assert page.evaluate(CUT) == []
+    for part in (".wb-listing", ".wb-machine svg", ".wb-caption", ".wb-verdict", ".wb-costs"):
+        expect(page.locator(part).filter(visible=True).first).to_be_visible()
+    expect(steps.filter(visible=True)).to_have_count(steps.count())
+    lines = page.locator(".wb-program .wb-line")
+    expect(lines.filter(visible=True)).to_have_count(lines.count())
+    assert (
+        page.locator(".wb-listing").evaluate("el => getComputedStyle(el).color") == "rgb(0, 0, 0)"
+    )
+    shoot(page.locator(".wb-lab"), f"paper-{scheme}-{picture.replace(' ', '-')}")
+    page.close()
+
+
+def test_pictures_use_the_room_that_there_is(browser: Browser, saved: Path):
+    """At 1400 x 900 they are larger than at 1280 x 720; words are never under 12 px."""
+    widths = {}
+    for width, height in ((829, 566), (949, 747)):
+        page = opened(browser, saved, width + 16, height + 60)
+        page.add_style_tag(content=f".wb-lab {{ height: {height}px !important }}")
+        for picture in PICTURES:
+            choose(page, picture)
+            drawing = page.locator(".wb-strips > svg").filter(visible=True).first
+            box, natural = drawing.bounding_box(), drawing.get_attribute("width")
+            assert box and natural and box["width"] >= float(natural) - 0.5
+            widths[picture, width] = box["width"]
+            pane = page.locator(".wb-machine .wb-body")
+            assert pane.evaluate("el => el.scrollWidth <= el.clientWidth"), picture
+            shoot(page, f"room-{width}-{picture.replace(' ', '-')}")
+        page.close()
+    assert all(widths[picture, 949] > widths[picture, 829] * 1.1 for picture in PICTURES), widths
