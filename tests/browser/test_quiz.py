@@ -6,7 +6,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from tests.browser.jupyter import run_cells
+from tests.browser.jupyter import dark, run_cells
 from tests.browser.test_lab import AXE, shoot
 
 pytestmark = pytest.mark.browser
@@ -35,9 +35,11 @@ def test_a_quiz_is_answered_once_and_the_player_plays(lab_page: Page):
     player.get_by_role("button", name="step").click()
     expect(player).to_contain_text("Time 6: ")
     expect(player.get_by_role("button", name="play")).to_be_hidden()  # no motion is wanted
-    for view in (".wb-quiz", ".wb-player"):
-        found = Axe().run(lab_page, context=view, options=AXE)
-        assert found.violations_count == 0, found.generate_report()
+    for scheme in (True, False):
+        dark(lab_page, scheme)
+        for view in (".wb-quiz", ".wb-player"):
+            found = Axe().run(lab_page, context=view, options=AXE)
+            assert found.violations_count == 0, found.generate_report()
     quiz.scroll_into_view_if_needed()
     shoot(lab_page, "lesson-0")
 

@@ -1,0 +1,130 @@
+"""A lesson by keyboard alone, forwards and backwards; axe-core on what opens in it."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.jupyter import dark, run_cells
+from tests.browser.test_lab import accessible, all_steps, cell, first_lab, form_of, menu_at
+
+pytestmark = pytest.mark.browser
+
+ACTIVE = "() => window.jupyterapp.shell.currentWidget.content.activeCellIndex"
+
+
+def tab_to(page: Page, wanted: Locator, key: str = "Tab") -> None:
+    """Press the key until the focus is on what is wanted; 30 times are too many."""
+    for _ in range(30):
+        page.keyboard.press(key)
+        if wanted.evaluate("el => el === document.activeElement"):
+            return
+    has = page.evaluate("document.activeElement.outerHTML.slice(0, 120)")
+    raise AssertionError(f"not reached by {key}; the focus is on {has}")
+
+
+def arrow_to(page: Page, wanted: Locator, key: str) -> None:
+    """Press an arrow until the focus is on what is wanted."""
+    if not wanted.evaluate("el => el === document.activeElement"):
+        tab_to(page, wanted, key)
+
+
+def test_a_lesson_by_keyboard_alone(lab_page: Page):
+    lab = first_lab(lab_page)
+    keys = lab_page.keyboard
+    before = lab_page.evaluate(ACTIVE)
+    # from the cell's own code forwards into the lab
+    lab.evaluate(
+        "lab => lab.closest('.jp-Cell').querySelector('.jp-Editor [tabindex], .cm-content').focus()"
+    )
+    keys.press("Escape")
+    tab_to(lab_page, lab.locator(".wb-answer input").first)
+    keys.press("Space")
+    expect(lab.locator(".wb-given")).to_be_visible()
+
+    loop = lab.locator(".wb-program .wb-mark[role=button]").get_by_text("i", exact=True).first
+    tab_to(lab_page, lab.locator(".wb-program [tabindex='0']").first)
+    arrow_to(lab_page, loop, "ArrowRight")
+    keys.press("Enter")
+    expect(lab.locator(".wb-verb", has_text="split")).to_be_focused()
+    keys.press("Escape")
+    expect(lab.locator(".wb-menu")).to_be_hidden()
+    expect(loop).to_be_focused()
+    keys.press("Enter")
+    expect(lab.locator(".wb-verb", has_text="split")).to_be_focused()
+    keys.press("Enter")
+    field = lab.get_by_label("factors")
+    expect(field).to_be_focused()
+    keys.press("ControlOrMeta+a")
+    keys.type("[2, 4]")
+    keys.press("Control+Enter")
+    expect(lab.locator(".wb-link")).to_have_count(2)
+    expect(lab.locator(".wb-menu")).to_be_hidden()
+
+    tab_to(lab_page, lab.locator(".wb-link[aria-current]"))
+    keys.press("ArrowLeft")
+    keys.press("Enter")
+    expect(cell(lab, "C[5]")).to_contain_text("time step 5")
+    expect(lab.locator(".wb-link[aria-current]")).to_contain_text("0")
+    keys.press("ControlOrMeta+a")
+    assert lab_page.evaluate("getSelection().toString()") == ""
+    tab_to(lab_page, lab.locator(".wb-machine [role=tab][tabindex='0']"), "Shift+Tab")
+    # and out of it, at both ends
+    outside = "el => !el.contains(document.activeElement)"
+    for key in ("Tab", "Shift+Tab"):
+        for _ in range(30):
+            if lab.evaluate(outside):
+                break
+            keys.press(key)
+        assert lab.evaluate(outside), f"{key} does not lead out"
+        back = "Shift+Tab" if key == "Tab" else "Tab"
+        for _ in range(8):
+            if not lab.evaluate(outside):
+                break
+            keys.press(back)
+        assert not lab.evaluate(outside), f"{back} does not lead back in"
+    assert lab_page.evaluate(ACTIVE) == before
+
+
+def test_escape_closes_the_lab_s_own_menu_and_else_passes(lab_page: Page):
+    lab = first_lab(lab_page)
+    lab_page.evaluate(
+        "() => { window.passed = 0; const panel = '.jp-NotebookPanel:not(.lm-mod-hidden)';"
+        "document.querySelector(`${panel} .jp-Notebook`).addEventListener("
+        "'keydown', (event) => { window.passed += event.key === 'Escape'; }); }"
+    )
+    lab.locator(".wb-place").first.focus()
+    lab_page.keyboard.press("Enter")
+    expect(lab.locator(".wb-verb").first).to_be_focused()
+    lab_page.keyboard.press("Escape")
+    expect(lab.locator(".wb-menu")).to_be_hidden()
+    expect(lab.locator(".wb-place").first).to_be_focused()
+    assert lab_page.evaluate("window.passed") == 0
+    lab_page.keyboard.press("Escape")
+    assert lab_page.evaluate("window.passed") == 1
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_opens_is_accessible(lab_page: Page, scheme: str):
+    dark(lab_page, scheme == "dark")
+    lab = run_cells(lab_page, "04_shared_blocking.ipynb", 6).locator(".wb-lab").last
+    expect(lab.locator(".wb-listing").first).to_be_visible()
+    accessible(lab_page)
+    menu_at(lab, lab.locator(".wb-place").first.inner_text())
+    lab.locator(".wb-menu .wb-more").click()
+    form_of(lab, "split")
+    expect(lab.locator(".wb-form")).to_be_visible()
+    accessible(lab_page)
+    lab.locator("button[type=submit]").click()
+    expect(lab.locator(".wb-menu .wb-verb, .wb-step[aria-current]").first).to_be_attached()
+    accessible(lab_page)
+    lab_page.keyboard.press("Escape")
+    all_steps(lab)
+    accessible(lab_page)
+    lab_page.keyboard.press("Escape")
+    lab.locator(".wb-run .wb-go").click()
+    expect(lab.locator(".wb-result")).to_be_visible(timeout=60_000)
+    for tab in lab.locator(".wb-machine [role=tab]").all():
+        tab.click()
+        expect(tab).to_have_attribute("aria-selected", "true")
+        accessible(lab_page)
