@@ -17,13 +17,17 @@ from workbench.ir import (
     BufferLoad,
     BufferRegion,
     BufferStore,
+    Call,
     Expr,
     For,
     IfThenElse,
+    Node,
+    Not,
     PrimFunc,
     SeqStmt,
     Stmt,
     Var,
+    children,
     walk,
 )
 
@@ -52,6 +56,7 @@ def _buffers(buffers: Sequence[Buffer]) -> list[tuple[object, ...]]:
 class _Comparison:
     def __init__(self) -> None:
         self.dom: dict[str, range] = {}  # of every variable around, by name
+        self.where: tuple[Expr, ...] = ()  # our conditions around: what must be the same, where
 
     def stmt(self, a: Stmt, b: Stmt) -> None:
         _same("kind of statement", type(a).__name__, type(b).__name__)
@@ -66,9 +71,13 @@ class _Comparison:
         elif isinstance(a, IfThenElse) and isinstance(b, IfThenElse):
             self._functions("condition", [a.condition], [b.condition])
             _same("else", a.else_case is None, b.else_case is None)
+            outer = self.where
+            self.where = (*outer, a.condition)
             self.stmt(a.then_case, b.then_case)
             if a.else_case is not None and b.else_case is not None:
+                self.where = (*outer, Not(a.condition))
                 self.stmt(a.else_case, b.else_case)
+            self.where = outer
         elif isinstance(a, BufferStore) and isinstance(b, BufferStore):
             self._store(a, b)
 
@@ -121,16 +130,15 @@ class _Comparison:
         _same("written buffer", a.buffer.name, b.buffer.name)
         self._functions(f"where {a.buffer.name} is written", a.indices, b.indices)
         self._functions(f"what {a.buffer.name} is set to", [a.value], [b.value])
-        loads = [[n for n in walk(s.value) if isinstance(n, BufferLoad)] for s in (a, b)]
-        _same("loads", *([load.buffer.name for load in side] for side in loads))
-        for x, y in zip(*loads, strict=True):
-            self._functions(f"where {x.buffer.name} is read", x.indices, y.indices)
+        loads = [list(_loads(s.value)) for s in (a, b)]
+        _same("loads", *([load.buffer.name for load, _ in side] for side in loads))
+        for (x, where), (y, _) in zip(*loads, strict=True):
+            self._functions(f"where {x.buffer.name} is read", x.indices, y.indices, *where)
 
-    def _functions(
-        self, what: str, a: Sequence[Expr], b: Sequence[Expr], where: Expr | None = None
-    ) -> None:
-        for env in self._points([*a, *b, *([] if where is None else [where])]):
-            if where is not None and not _value(where, env):
+    def _functions(self, what: str, a: Sequence[Expr], b: Sequence[Expr], *where: Expr) -> None:
+        where = (*self.where, *where)
+        for env in self._points([*a, *b, *where]):
+            if not all(_value(condition, env) for condition in where):
                 continue
             values = [[_value(e, env) for e in side] for side in (a, b)]
             if values[0] != values[1]:
@@ -147,6 +155,20 @@ class _Comparison:
             every = ([rng.choice(r) for r in ranges] for _ in range(_POINTS))
         for point in every:
             yield dict(zip(names, point, strict=True))
+
+
+def _loads(e: Node, where: tuple[Expr, ...] = ()) -> Iterator[tuple[BufferLoad, tuple[Expr, ...]]]:
+    """The loads of `e`, each with the conditions under which it takes place."""
+    match e:
+        case Call(op="if_then_else", args=(condition, value, other)):
+            yield from _loads(condition, where)
+            yield from _loads(value, (*where, condition))
+            yield from _loads(other, (*where, Not(condition)))
+            return
+        case BufferLoad():
+            yield e, where
+    for child in children(e):
+        yield from _loads(child, where)
 
 
 def _value(e: Expr, env: Mapping[str, int]) -> Any:

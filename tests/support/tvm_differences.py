@@ -34,6 +34,7 @@ EXPLAINED: tuple[Explanation, ...] = (
     Explanation("Proofs instead of forms", "decompose_reduction", "", r"Not a reduction block"),
     Explanation("Proofs instead of forms", "reindex", "", r"not a leaf block"),
     Explanation("Proofs instead of forms", "rfactor", "", r"block_realize == old_block_realize"),
+    Explanation("Proofs instead of forms", "rfactor", "", r"Not a reduction block"),
     Explanation(
         "Proofs instead of forms", "decompose_padding", "", r"wrt padding|constrained by a padding"
     ),
@@ -52,7 +53,7 @@ EXPLAINED: tuple[Explanation, ...] = (
         "Proofs instead of forms",
         "reverse_compute_inline",
         "",
-        r"Invalid|affine|bijective|body pattern",
+        r"Invalid|affine|bijective|body pattern|Check failed",
     ),
     Explanation("Moves that do nothing", "*", r"no block (ahead of it makes|after it reads)"),
     Explanation(
@@ -61,6 +62,11 @@ EXPLAINED: tuple[Explanation, ...] = (
         r"not made yet|made in different|too early",
     ),
     Explanation("Values that are not made yet", "compute_at", r"not made yet|makes? all"),
+    Explanation(
+        "Values that are not made yet",
+        "reverse_compute_at",
+        r"would leave `\w+`, in which \w+ is not proved to stay",
+    ),
     Explanation("Values that are not made yet", "merge", r"would read \w+ too early"),
     Explanation(
         "Sums that could start again", "*", r"added twice|before its init|out of order|runs twice"
@@ -117,7 +123,7 @@ EXPLAINED: tuple[Explanation, ...] = (
         "Proofs instead of forms",
         "transform_block_layout",
         "",
-        r"binding values|is_zero\(range->min|index map is n",
+        r"binding values|is_zero\(range->min|index map is n|more than one type of",
     ),
     Explanation(
         "program: One turn of a sum", "transform_block_layout", r"^iterators of .*'reduce'"
@@ -149,6 +155,9 @@ EXPLAINED: tuple[Explanation, ...] = (
         "program: Extents are numbers", "compute_at", r"^values of ax|^T.where of|^bindings of"
     ),
     Explanation("program: Extents are numbers", "reverse_compute_at", r"^values of ax|^T.where of"),
+    Explanation(
+        "program: Iterations told axis by axis", "compute_at", r"^kind of statement: ours For"
+    ),
     Explanation(
         "program: One iteration where one is enough", "reverse_compute_at", r"^kind of stat"
     ),
