@@ -165,6 +165,29 @@ for j in range(16):
     )
 
 
+BESIDE_A_SPLIT = """\
+@T.prim_func
+def main(A: T.Buffer((18,), "float32"), D: T.Buffer((13, 13), "float32")):
+    C = T.alloc_buffer((16,), "float32")
+    for i in range(16):
+        with T.block("C"):
+            vi = T.axis.spatial(16, i)
+            C[vi] = T.Select(A[vi + 2] == T.float32(0), A[vi + 2], T.float32(2))
+    for i_0, i_1 in T.grid(85, 2):
+        with T.block("D"):
+            vi = T.axis.spatial(13, (i_0 * 2 + i_1) // 13)
+            vj = T.axis.spatial(13, (i_0 * 2 + i_1) % 13)
+            T.where(i_0 * 2 + i_1 < 169)
+            D[vi, vj] = C[vi + 3] + C[vi]
+"""
+
+
+def test_iterators_of_the_reader_are_in_their_domains():
+    text = after(BESIDE_A_SPLIT, lambda sch: sch.compute_inline("C"))
+    assert "C[" not in text
+    assert "A[vi + 3 + 2]" in text
+
+
 def test_random_programs_keep_their_meaning():
     taken = sum(walk_at_random(seed, "compute_inline") for seed in range(20))
     assert taken > 0, "no step was taken: the walk is blind"

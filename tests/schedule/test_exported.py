@@ -199,9 +199,18 @@ def test_numbers_that_are_none_are_refused(value: float) -> None:
     with pytest.raises(wb.ScheduleError, match="Can't annotate: ann_val takes"):
         sch.annotate("A", "note", value)
     data = data_of(stepped(["A", "B"], "note"))
-    data[0]["kwargs"] = {"factors": [value]}
-    with pytest.raises(wb.ScheduleError, match="where a value should be"):
-        trace_from_data(json.loads(json.dumps(data)))
+    for told in ([value], {"entries": {"a": value}}):
+        data[0]["kwargs"] = {"factors": told}
+        with pytest.raises(wb.ScheduleError, match="where a value should be"):
+            trace_from_data(json.loads(json.dumps(data)))
+
+
+@pytest.mark.parametrize("entries", [3, [1], {"a": None}, {"a": {"kind": "loop"}}, {"\ud800": 1}])
+def test_dictionaries_hold_plain_data(entries: object) -> None:
+    data = data_of(stepped(["A", "B"], "note"))
+    data[0]["kwargs"] = {"factors": {"entries": entries}}
+    with pytest.raises(wb.ScheduleError, match="damaged"):
+        trace_from_data(data)
 
 
 def test_a_hand_made_step_is_checked_too() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.named_programs import named_program
-from workbench.ir import Block, BlockRealize, For, IRModule, PrimFunc, structural_equal
+from workbench.ir import Block, BlockRealize, Entries, For, IRModule, PrimFunc, structural_equal
 from workbench.script import parse, show
 
 ODD = [
@@ -38,7 +38,10 @@ values = st.recursive(
     | st.booleans()
     | st.integers(-(2**63), 2**64 - 1)
     | st.floats(allow_nan=False, allow_infinity=False),
-    lambda inner: st.lists(inner, max_size=3).map(tuple),
+    lambda inner: (
+        st.lists(inner, max_size=3).map(tuple)
+        | st.dictionaries(names, inner, max_size=3).map(Entries.of)
+    ),
     max_leaves=4,
 )
 notes = st.dictionaries(names.filter(lambda key: key != "global_symbol"), values, max_size=3)

@@ -365,8 +365,8 @@ class Chooser:
 
     def annotate(self) -> Told | None:
         at = self.loop() if self.rng.random() < 0.5 else self.block()
-        note = self.rng.choice((("pragma_auto_unroll_max_step", 16), ("note", "tile"), ("k", 1)))
-        return None if at is None else Told("annotate", (at, *note))
+        note = self.rng.choice((16, "tile", 1, [1, "two"], {"tile": [1, 2], "by": "hand"}))
+        return None if at is None else Told("annotate", (at, "note", note))
 
     def unannotate(self) -> Told | None:
         noted: list[tuple[Loop | Named, str]] = [

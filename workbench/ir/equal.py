@@ -10,6 +10,7 @@ from workbench.ir.nodes import (
     BlockId,
     Buffer,
     Const,
+    Entries,
     For,
     IterVar,
     Kernel,
@@ -62,6 +63,9 @@ class _Comparison:
             return path, a, b
         if isinstance(a, BlockId):
             return None
+        if isinstance(a, Entries):
+            assert isinstance(b, Entries)
+            return self.compare(a.pairs, b.pairs, path)
         if isinstance(a, (Var, Buffer)):
             return self._compare_leaf(a, b, path)
         if not isinstance(a, Node) or not isinstance(b, Node):

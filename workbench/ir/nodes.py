@@ -26,7 +26,19 @@ def node(kind: type[C]) -> type[C]:
     return dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)(kind)
 
 
-Data: TypeAlias = "bool | int | float | str | tuple[Data, ...]"
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """A dictionary that never changes: its keys in their order, each with its value."""
+
+    pairs: tuple[tuple[str, Data], ...]
+
+    @staticmethod
+    def of(entries: Mapping[str, Any]) -> Entries:
+        """The dictionary `entries`; the order in which it was written says nothing."""
+        return Entries(tuple((key, entries[key]) for key in sorted(entries)))
+
+
+Data: TypeAlias = "bool | int | float | str | tuple[Data, ...] | Entries"
 """What an annotation or a function attribute holds: plain data, with tuples for lists."""
 
 
@@ -37,6 +49,8 @@ def is_data(value: object) -> bool:
     """
     if isinstance(value, tuple):
         return all(is_data(item) for item in value)
+    if isinstance(value, Entries):
+        return all(is_text(key) and is_data(item) for key, item in value.pairs)
     if isinstance(value, str):
         return is_text(value)
     if isinstance(value, int):

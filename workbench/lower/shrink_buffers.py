@@ -22,6 +22,7 @@ from workbench.arith import (
     region_of,
     union_regions,
 )
+from workbench.check.alignment import alignments
 from workbench.ir import (
     BinOp,
     Block,
@@ -37,7 +38,6 @@ from workbench.ir import (
     Range,
     Stmt,
     Var,
-    attrs_dict,
     binary,
     const,
     free_vars,
@@ -273,16 +273,8 @@ def _paddings(kernel: Kernel) -> dict[Buffer, Padding]:
     """What `storage_align` asked: of which buffer, which axis, which factor and offset."""
     asked: dict[Buffer, Padding] = {}
     for block in (node for node in walk(kernel.body) if isinstance(node, Block)):
-        wishes = attrs_dict(block.annotations).get("buffer_dim_align", ())
-        assert isinstance(wishes, tuple)
-        for wish in wishes:
-            match wish:
-                case (int(which), int(axis), int(factor), int(offset)):
-                    asked.setdefault(block.writes[which].buffer, {})[axis] = factor, offset
-                case _:
-                    raise TypeError(
-                        f"buffer_dim_align holds (buffer, axis, factor, offset): {wish}"
-                    )
+        for which, axis, factor, offset in alignments(block):
+            asked.setdefault(block.writes[which].buffer, {})[axis] = factor, offset
     return asked
 
 

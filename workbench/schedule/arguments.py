@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import Any, Literal
 
 from workbench.diag import Refusal
-from workbench.ir import Block, For, PrimFunc, is_data
+from workbench.ir import Block, Entries, For, PrimFunc, is_data, is_text
 from workbench.schedule import index_map
 from workbench.schedule.actions import verdicts
 from workbench.schedule.find import Finder, has_own_name, loop_name
@@ -57,7 +57,7 @@ def _as_written(prim: Primitive, func: PrimFunc, values: dict[str, Any]) -> Call
         value = values.get(param.name, () if param.many else param.default)
         if param.many:
             args += value
-        elif param.required and not kwargs and not isinstance(value, (tuple, int)):
+        elif param.required and not kwargs and not isinstance(value, (tuple, Entries, int)):
             args += (value,)
         elif param.required or type(value) is not type(param.default) or value != param.default:
             kwargs[param.name] = value
@@ -207,14 +207,18 @@ def _repr(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Lists as tuples, all the way down; NumPy's numbers and arrays as Python's."""
+    """Lists as tuples and dictionaries as entries, all the way down; NumPy's data as Python's."""
     if hasattr(value, "tolist"):
         value = value.tolist()
+    if isinstance(value, dict) and all(map(is_text, value)):
+        return Entries.of({key: _plain(v) for key, v in value.items()})
     return tuple(_plain(v) for v in value) if isinstance(value, (list, tuple)) else value
 
 
 def _counts(data: Any) -> bool:
     """Whether every whole number in plain `data` is one that a kernel can count to."""
+    if isinstance(data, Entries):
+        data = tuple(value for _, value in data.pairs)
     if isinstance(data, tuple):
         return all(map(_counts, data))
     return not isinstance(data, int) or -(2**63) <= data < 2**63
@@ -228,6 +232,11 @@ def _fits(data: Any, declared: Any) -> bool:
     if origin is list:
         inner = members(typing.get_args(declared)[0])
         return isinstance(data, tuple) and all(any(_fits(d, t) for t in inner) for d in data)
+    if origin is dict:
+        inner = members(typing.get_args(declared)[1])
+        return isinstance(data, Entries) and all(
+            any(_fits(d, t) for t in inner) for _, d in data.pairs
+        )
     if isinstance(data, (float, str)) and not is_data(data):
         return False
     return type(data) is declared or (declared is float and type(data) is int)
@@ -246,12 +255,15 @@ def type_text(declared: Any) -> str:
     """A declared type in words: ``a list, each a whole number or None``."""
     texts: dict[str, None] = {}
     plain = members(declared)
-    for member in sorted(plain, key=lambda member: typing.get_origin(member) is list):
+    for member in sorted(plain, key=lambda member: typing.get_origin(member) in (list, dict)):
         origin = typing.get_origin(member)
         if origin is Literal:
             texts["one of " + ", ".join(repr(a) for a in typing.get_args(member))] = None
         elif origin is list and set(members(typing.get_args(member)[0])) < set(plain):
             texts["a list of such"] = None
+        elif origin is dict:
+            texts.pop("a list of such")
+            texts["a list or dictionary of such"] = None
         elif origin is list:
             texts[f"a list, each {type_text(typing.get_args(member)[0])}"] = None
         elif not (member is int and float in plain):

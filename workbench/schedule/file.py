@@ -12,7 +12,7 @@ from pathlib import Path
 from reprlib import repr as short
 from typing import Any
 
-from workbench.ir import is_data, is_text
+from workbench.ir import Entries, is_data, is_text
 from workbench.schedule.errors import ScheduleError
 from workbench.schedule.history import History, HistoryNode
 from workbench.schedule.step import Ref, Step, Value
@@ -180,11 +180,15 @@ def step_from_data(data: Any) -> Step:
 def _value_to_data(value: Value) -> Any:
     if isinstance(value, Ref):
         return {f.name: _value_to_data(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, Entries):  # not a bare dictionary, which is a reference
+        return {"entries": {key: _value_to_data(v) for key, v in value.pairs}}
     return [_value_to_data(v) for v in value] if isinstance(value, tuple) else value
 
 
 def _value_from_data(data: Any) -> Value:
     if isinstance(data, dict):
+        if data.keys() == {"entries"}:
+            return _entries_from_data(data["entries"])
         return _ref_from_data(data)
     if isinstance(data, list):
         return tuple(_value_from_data(v) for v in data)
@@ -193,6 +197,13 @@ def _value_from_data(data: Any) -> Value:
     if data is None or is_data(data):
         return data
     raise TypeError(f"{data!r} where a value should be")
+
+
+def _entries_from_data(data: dict[str, Any]) -> Entries:
+    entries = Entries.of({key: _value_from_data(value) for key, value in data.items()})
+    if not is_data(entries):
+        raise TypeError(f"{short(data)} where a dictionary of plain data should be")
+    return entries
 
 
 def _ref_from_data(data: dict[str, Any]) -> Ref:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from workbench.ir import Entries
 from workbench.script.writer import string
 
 
@@ -36,7 +37,7 @@ class Ref:
         return self.name if self.name.isidentifier() else string(self.name)
 
 
-Value: TypeAlias = "bool | int | float | str | Ref | tuple[Value, ...] | None"
+Value: TypeAlias = "bool | int | float | str | Ref | tuple[Value, ...] | Entries | None"
 """An argument of a step: plain data and references; lists are tuples."""
 
 
@@ -78,6 +79,10 @@ def value_text(value: Any) -> str:
     """One argument as Python source."""
     if isinstance(value, (tuple, list)):
         return f"[{', '.join(value_text(v) for v in value)}]"
+    if isinstance(value, Entries):
+        value = dict(value.pairs)
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{value_text(k)}: {value_text(v)}' for k, v in value.items())}}}"
     if isinstance(value, str):
         return string(value)
     if isinstance(value, int) and value.bit_length() > 64:

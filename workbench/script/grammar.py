@@ -8,9 +8,21 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from workbench.ir import Buffer, Const, Data, Expr, Node, Stmt, as_expr, dtypes, is_data, is_text
+from workbench.ir import (
+    Buffer,
+    Const,
+    Data,
+    Entries,
+    Expr,
+    Node,
+    Stmt,
+    as_expr,
+    dtypes,
+    is_data,
+    is_text,
+)
 from workbench.script.reader import Reader, Value, View
 from workbench.script.writer import Writer
 
@@ -165,8 +177,16 @@ def read_attributes(r: Reader, tree: ast.expr) -> tuple[tuple[str, Data], ...]:
     """A dictionary of annotations, as pairs."""
     value = read_plain(r, tree)
     if isinstance(value, dict):
-        if not all(is_text(key) and is_data(item) for key, item in value.items()):
-            hint = "a note holds texts, finite numbers, True, False, and lists of them"
+        notes = {key: _frozen(item) for key, item in value.items()}
+        if not all(is_text(key) and is_data(item) for key, item in notes.items()):
+            hint = "a note holds texts, finite numbers, True, False, lists and dictionaries of them"
             raise r.error(tree, "Can't read a value of these annotations", hint=hint)
-        return tuple(value.items())
+        return tuple(notes.items())
     raise r.error(tree, "Can't read these annotations", hint='write a dictionary: {"name": 1}')
+
+
+def _frozen(value: Any) -> Any:
+    """Plain data with dictionaries that never change."""
+    if isinstance(value, dict):
+        return Entries.of({key: _frozen(item) for key, item in value.items()})
+    return tuple(map(_frozen, value)) if isinstance(value, tuple) else value

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from workbench.diag import Span
-from workbench.ir import BlockId, Buffer, Node, Var
+from workbench.ir import BlockId, Buffer, Entries, Node, Var
 
 Key: TypeAlias = tuple[str, Node]
 """What a name stands for: ("loop", variable), ("iter", variable), ("buffer", …), ("block", id)."""
@@ -228,6 +228,8 @@ def string(text: str) -> str:
 
 def data(value: object) -> str:
     """Plain data (an annotation's value) as a literal; tuples are written as lists, as in TVM."""
+    if isinstance(value, Entries):
+        value = dict(value.pairs)
     if isinstance(value, str):
         return string(value)
     if isinstance(value, (tuple, list)):

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from workbench.ir import Block, Data, For, PrimFunc
 from workbench.schedule.nest import annotated
 from workbench.schedule.primitive import Edit, primitive
+
+Scalar: TypeAlias = bool | int | float | str
 
 
 @primitive(group="notes")
@@ -12,9 +16,11 @@ def annotate(
     func: PrimFunc,
     block_or_loop: Block | For,
     ann_key: str,
-    ann_val: bool | int | float | str | list[bool | int | float | str],
+    ann_val: Scalar | list[Scalar] | dict[str, Scalar | list[Scalar]],
 ) -> Edit:
     """Leave the note `ann_key` = `ann_val` on a loop or a block; a note of that key is replaced.
+
+    A note is a number, a text, True or False, a list of such, or a dictionary of these by texts.
 
     >>> sch.annotate("i", "pragma_auto_unroll_max_step", 16)
     @T.prim_func
@@ -36,5 +42,5 @@ def annotate(
                 B[vi] = A[vi]
     """
     notes: dict[str, Data] = dict(block_or_loop.annotations)
-    notes[ann_key] = ann_val  # type: ignore[assignment]  # lists arrive as tuples
+    notes[ann_key] = ann_val  # type: ignore[assignment]  # lists and dictionaries arrive frozen
     return Edit(annotated(func, block_or_loop, tuple(notes.items())))

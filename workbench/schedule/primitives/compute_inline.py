@@ -25,9 +25,15 @@ from workbench.ir import (
 )
 from workbench.ir.places import places
 from workbench.schedule.crossing import check_leaves
-from workbench.schedule.domains import bounds_at, domain
+from workbench.schedule.domains import bindings, bounds_at, domain
 from workbench.schedule.feeding import check_fed
-from workbench.schedule.inlining import inlined, inverse, only_store, without_block
+from workbench.schedule.inlining import (
+    domain_conditions,
+    inlined,
+    inverse,
+    only_store,
+    without_block,
+)
 from workbench.schedule.moving import check_is_step, check_not_overwritten, limits
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import covers_domain
@@ -138,9 +144,11 @@ def _check_inside(
         cell = dict(zip(slots, use.indices, strict=True))
         at = {var: substitute(value, cell) for var, value in solved.items()}
         dom = {**around, **arith.loop_bounds(use.loops, around)}
+        own = domain_conditions(domain(reader.block), bindings(reader), dom)
+        guards = (*use.guards, *own)  # where the reader runs, its iterators are in their domains
         ends = [(at[var], *low_high) for var, low_high in domain(site.node).items()]
-        runs = whole and _between(ends, use.guards, dom)
-        if not runs and not _inside(store.value, at, use.guards, dom):
+        runs = whole and _between(ends, guards, dom)
+        if not runs and not _inside(store.value, at, guards, dom):
             raise site.refuse(
                 f"`{reader.block.name}` may read cells of {store.buffer.name} that nobody writes",
                 use.node,

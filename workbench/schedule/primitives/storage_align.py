@@ -6,14 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from workbench.check.alignment import ALIGN, alignments
 from workbench.ir import Block, Buffer, PrimFunc, attrs_dict
 from workbench.schedule.caching import nth_buffer
 from workbench.schedule.nest import annotated
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.primitives.cache_write import copy_instead
 from workbench.schedule.site import Site
-
-KEY = "buffer_dim_align"  # TVM's name, which lowering reads
 
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
@@ -73,12 +72,8 @@ def storage_align(
     axis = _checked(site, buffer, axis, factor, offset)
     number = [region.buffer for region in block.writes].index(buffer)
     kept = dict(attrs_dict(block.annotations))
-    before = kept.get(KEY, ())
-    assert isinstance(before, tuple)
-    others = tuple(
-        wish for wish in before if not (isinstance(wish, tuple) and wish[:2] == (number, axis))
-    )
-    kept[KEY] = (*others, (number, axis, factor, offset))
+    others = tuple(wish for wish in alignments(block) if wish[:2] != (number, axis))
+    kept[ALIGN] = (*others, (number, axis, factor, offset))
     return Edit(annotated(func, block, tuple(kept.items())))
 
 
