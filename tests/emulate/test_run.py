@@ -140,7 +140,7 @@ def test_the_record_holds_every_access():
 
 
 def test_counts_are_those_of_the_machine():
-    compared = 0
+    compared = exchanges = 0
     for kernel, _, plain in right_kernels(60, first=3000):
         found = {}
         for traffic in insight.counts([kernel]).traffic:
@@ -149,7 +149,10 @@ def test_counts_are_those_of_the_machine():
         if not _depends_on_data(kernel):  # else a condition counts as if it held
             compared += 1
             assert {k: n for k, n in found.items() if n} == plain.counts
+            assert insight.counts([kernel]).shuffles == plain.shuffles
+            exchanges += plain.shuffles
     assert compared >= 20
+    assert exchanges
 
 
 def _depends_on_data(kernel: Kernel) -> bool:

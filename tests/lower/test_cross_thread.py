@@ -9,6 +9,7 @@ import pytest
 
 import workbench as wb
 from tests.access.corpus import FAMILIES, program
+from tests.support import kernel_machine
 from tests.support.cpp import compile_cpp, run_cpp
 from tests.support.cross_thread import (
     FIRST,
@@ -22,7 +23,7 @@ from tests.support.cross_thread import (
     shared_out,
 )
 from tests.support.walk import arrays
-from workbench import emulate, insight, target
+from workbench import emulate, insight, lesson, target
 from workbench.access import random_data
 from workbench.check.exchange import exchange_bytes
 from workbench.check.kernels import nests
@@ -55,6 +56,26 @@ def test_the_emulator_runs_it(name: str) -> None:
     built(func).emulate(*got)
     for a, b in zip(got, meant, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", FAMILIES[FAMILY])
+def test_one_thread_after_the_other_comes_to_the_same(name: str) -> None:
+    func = program(FAMILY, name)
+    got, meant = given(func)
+    (kernel,) = built(func).kernels
+    plain = kernel_machine.run(kernel, [array.reshape(-1) for array in got])
+    assert not plain.faults
+    for a, b in zip(got, meant, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5)
+    counts = insight.counts([kernel])
+    assert counts.barriers == plain.barriers
+    if "under a condition" not in name:  # of data, which counts as if it held
+        assert counts.shuffles == plain.shuffles
+        traffic = [(t.loads, t.stores) for t in counts.traffic]
+        assert traffic == [
+            tuple(plain.counts.get((t.scope, what), 0) for what in ("load", "store"))
+            for t in counts.traffic
+        ]
 
 
 @pytest.mark.parametrize("language", ["cuda", "metal"])
@@ -135,6 +156,25 @@ def test_metal_exchanges_64_bits_through_memory() -> None:
     shared_out(sch)
     assert "simd_shuffle" not in wb.build(sch, target="metal").source
     assert "__shfl_xor_sync" in wb.build(sch, target="cuda").source
+
+
+@pytest.mark.parametrize(("threads", "each"), [(8, 3), (32, 5), (256, 8), (20, 0)])
+def test_shuffles_are_counted(threads: int, each: int) -> None:
+    """The work is real, too: a term each, and one for each part that a thread adds."""
+    found = built(row_sum(1000, threads, number=64))
+    counts = insight.counts(found.kernels)
+    assert counts.shuffles == 64 * threads * each
+    exchanged = counts.shuffles if each else 64 * threads * threads
+    assert counts.work == 64 * 1000 + exchanged
+    assert costs.count(found.func)["shuffles a thread"].text == str(each)
+    told = dict(counts.table.rows)
+    assert told.get("shuffles", 0) == counts.shuffles
+
+
+def test_shuffles_have_a_column_where_there_are_some() -> None:
+    one, other = row_sum(64, 32), row_sum(60, 20)
+    assert "shuffles a thread" in lesson.compare({"a": one, "b": other}).table[0]
+    assert "shuffles a thread" not in lesson.compare({"b": other}).table[0]
 
 
 def test_who_does_what_tells_of_parts() -> None:

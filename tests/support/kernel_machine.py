@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import operator
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from workbench.ir import (
+    SHUFFLE,
     THREAD_AXES,
     Barrier,
     BinOp,
@@ -32,6 +34,7 @@ from workbench.ir import (
     SeqStmt,
     Stmt,
     Var,
+    walk,
 )
 
 _OPS = {
@@ -50,6 +53,22 @@ _OPS = {
     "==": operator.eq,
     "!=": operator.ne,
 }
+
+
+@dataclass
+class Exchange:
+    """A thread waits to read a neighbour's register, and shows what is in its own."""
+
+    call: Call
+    value: Any
+
+    @property
+    def bit(self) -> int:
+        return self.call.args[1].value
+
+    @property
+    def width(self) -> int:
+        return self.call.args[2].value
 
 
 @dataclass
@@ -83,7 +102,7 @@ class Kernels:
         self.kernel, self.memory = kernel, arrays
         self.faults: set[str] = set()
         self.counts: dict[tuple[str, str], int] = {}
-        self.barriers = 0
+        self.barriers = self.shuffles = 0
         self.least = self.most = 0
         self.whole: defaultdict[tuple[Buffer, int], Cell] = defaultdict(Cell)
 
@@ -97,7 +116,7 @@ class Kernels:
                 self.faults.add("race between blocks")
 
     def block(self, number: int, place: tuple[int, int, int]) -> None:
-        """Run one block up to each barrier in turn."""
+        """Run one block up to each exchange and barrier in turn."""
         self.shared = _fresh(self.kernel, "shared")
         x, y, z = self.kernel.block
         threads = []
@@ -108,6 +127,11 @@ class Kernels:
         self.interval: defaultdict[tuple[Buffer, int], Cell] = defaultdict(Cell)
         while threads:
             came = [next(thread, None) for thread in threads]
+            while self.exchange(threads, came):
+                pass
+            if any(isinstance(c, Exchange) for c in came):
+                self.give_up(threads, came)
+                return
             self.judge()
             if all(c is None for c in came):
                 return
@@ -115,6 +139,33 @@ class Kernels:
                 self.faults.add("barrier")
                 return
             self.barriers += 1
+
+    def exchange(self, threads: list[Any], came: list[Any]) -> bool:
+        """Let the first group that waits as a whole at one exchange go on; whether there is one."""
+        for t, one in enumerate(came):
+            if not isinstance(one, Exchange) or t % one.width:
+                continue
+            asked = came[t : t + one.width]
+            calls = [a.call for a in asked if isinstance(a, Exchange)]
+            if calls == [one.call] * one.width:
+                self.shuffles += one.width
+                for k in range(one.width):
+                    value = asked[k ^ one.bit].value
+                    came[t + k] = None
+                    with suppress(StopIteration):
+                        came[t + k] = threads[t + k].send(value)
+                return True
+        return False
+
+    def give_up(self, threads: list[Any], came: list[Any]) -> None:
+        """End the block where some do not come, once what waits has done its statement."""
+        self.faults.add("exchange")
+        self.faults |= {"barrier" for c in came if isinstance(c, Barrier)}
+        for thread, one in zip(threads, came, strict=True):
+            if isinstance(one, Exchange):
+                with suppress(StopIteration):
+                    thread.send(one.value)
+        self.judge()
 
     def judge(self) -> None:
         """Look at all that happened since the last barrier."""
@@ -133,14 +184,15 @@ def _fresh(kernel: Kernel, scope: str) -> dict[Buffer, dict[int, Any]]:
 
 
 class Thread:
-    """One thread, which stops at each barrier."""
+    """One thread, which stops at each barrier and exchange."""
 
     def __init__(self, run: Kernels, who: tuple[int, int], env: dict[Var, Any]) -> None:
         self.all, self.who, self.env = run, who, env
         self.local = _fresh(run.kernel, "local")
+        self.got: dict[Call, Any] = {}  # of each exchange in a statement, the neighbour's value
 
-    def run(self, stmt: Stmt) -> Iterator[Barrier]:
-        """Run `stmt`, giving each barrier that it comes to."""
+    def run(self, stmt: Stmt) -> Generator[Barrier | Exchange, Any, None]:
+        """Run `stmt`, giving each barrier and exchange that it comes to."""
         match stmt:
             case SeqStmt():
                 for part in stmt.stmts:
@@ -158,6 +210,9 @@ class Thread:
             case Barrier():
                 yield stmt
             case BufferStore():
+                for node in walk(stmt.value):
+                    if isinstance(node, Call) and node.op == SHUFFLE:
+                        self.got[node] = yield Exchange(node, self.value(node.args[0]))
                 self.store(stmt)
 
     def store(self, store: BufferStore) -> None:
@@ -243,6 +298,10 @@ class Thread:
             case Select():
                 pair = self.value(e.true_value, lane), self.value(e.false_value, lane)
                 return pair[0] if self.value(e.condition, lane) else pair[1]
+            case Call() if e.op == SHUFFLE:
+                return self.got[e]
+            case Call(op="exp"):
+                return np.exp(self.value(e.args[0], lane))
             case Call(op="if_then_else"):
                 return self.value(e.args[1 if self.value(e.args[0], lane) else 2], lane)
             case BinOp(op="and"):

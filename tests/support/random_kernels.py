@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 from workbench.ir import (
+    SHUFFLE,
     Barrier,
     BinOp,
     Broadcast,
@@ -106,11 +107,25 @@ class Maker:
                 source = self.rng.choice([self.inputs[0], *self.shared, *self.local])
                 value = BufferLoad(source, (self.vector(source, width),))
             return BufferStore(buffer, value, (index,))
+        if self.rng.random() < 0.15:
+            return self.exchange()
         index = self.index(buffer)
         value = self.number(2) if buffer.type == "int32" else self.float(2)
         if self.rng.random() < 0.3:
             value = binary("+", BufferLoad(buffer, (index,)), value)
         return BufferStore(buffer, value, (index,))
+
+    def exchange(self) -> Stmt:
+        """Each thread adds what a neighbour has, mostly where the neighbour is there."""
+        threads = self.block[0] * self.block[1]
+        widths = [w for w in (2, 4, 8) if threads % w == 0 or self.rng.random() > self.care]
+        width = self.rng.choice(widths or [2])
+        bit = self.rng.choice([b for b in (1, 2, 4) if b < width])
+        index = (self.index(self.local[0]),)
+        mine = BufferLoad(self.local[0], index) if self.rng.random() < 0.7 else self.float(1)
+        asked = (mine, const(bit, "int32"), const(width, "int32"))
+        value = binary("+", BufferLoad(self.local[0], index), Call(SHUFFLE, asked, "float32"))
+        return BufferStore(self.local[0], value, index)
 
     def vector(self, buffer: Buffer, width: int) -> Ramp:
         """The start of a vector, mostly aligned and inside."""

@@ -19,6 +19,7 @@ from workbench.ir import (
     ARITHMETIC,
     BITWISE,
     MATHS,
+    SHUFFLE,
     Barrier,
     BinOp,
     BufferLoad,
@@ -31,6 +32,7 @@ from workbench.ir import (
     children,
     dtypes,
     remembered,
+    walk,
 )
 
 
@@ -49,7 +51,8 @@ class Traffic:
 class Counts:
     """What every thread of every launch does, added up.
 
-    `barriers` counts once for each block that passes one; `work` floating-point (or, in a kernel
+    `barriers` counts once for each block that passes one; `shuffles` once for each thread that
+    reads another one's register; `work` floating-point (or, in a kernel
     without floats, integer) additions, multiplications and the like on values; index arithmetic
     does not count. `loads_per_output` is global loads over distinct cells written to global.
     """
@@ -58,6 +61,7 @@ class Counts:
     blocks: int
     threads: int
     barriers: int
+    shuffles: int
     work: int
     traffic: tuple[Traffic, ...]
     loads_per_output: float
@@ -86,6 +90,7 @@ def _added(kernels: Sequence[Kernel]) -> Counts:
     blocks = sum(prod(k.grid) for k in kernels)
     threads = sum(prod(k.grid) * prod(k.block) for k in kernels)
     barriers = sum(_barriers(k.body) * prod(k.grid) for k in kernels)
+    shuffles = sum(_shuffles(kernel) for kernel in kernels)
     work = sum(_work(kernel) for kernel in kernels)
     caption = (
         f"{count_text(threads, 'thread')} in {count_text(blocks, 'block')} load "
@@ -96,14 +101,16 @@ def _added(kernels: Sequence[Kernel]) -> Counts:
         ("blocks", blocks),
         ("threads", threads),
         ("barriers", barriers),
+        *([("shuffles", shuffles)] if shuffles else []),
         ("work (operations)", work),
         *((f"{t.scope} {what}", n) for t in traffic for what, n in _rows(t)),
         ("global loads for each output", round(loads_per_output, 4)),
     )
     table = Table(("what", "how many"), rows)
     return Counts(
-        len(kernels), blocks, threads, barriers, work, traffic, loads_per_output, caption, table
-    )
+        len(kernels), blocks, threads, barriers, shuffles, work, traffic, loads_per_output,
+        caption, table,
+    )  # fmt: skip
 
 
 def _rows(traffic: Traffic) -> tuple[tuple[str, int], ...]:
@@ -155,6 +162,16 @@ def _barriers(stmt: Node) -> int:
     if isinstance(stmt, IfThenElse) or hasattr(stmt, "stmts"):
         return sum(_barriers(child) for child in children(stmt))
     return 0
+
+
+def _shuffles(kernel: Kernel) -> int:
+    """How often a thread reads the register of another one."""
+    asked = ((a, sum(map(_is_shuffle, walk(_value(a))))) for a in accesses(kernel) if a.writes)
+    return sum(n * executions(a) for a, n in asked if n)
+
+
+def _is_shuffle(node: Node) -> bool:
+    return isinstance(node, Call) and node.op == SHUFFLE
 
 
 def _work(kernel: Kernel) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
+from itertools import compress
 from typing import Any
 
 from workbench import insight
@@ -59,7 +60,8 @@ class Row:
 class Comparison:
     """The rows, fit to print; `notes` say of what kind the numbers are.
 
-    `timed` says whether times were asked for: without them their columns are left out.
+    `timed` says whether times were asked for: without them their columns are left out, and so is
+    that of shuffles where there are none.
     """
 
     rows: tuple[Row, ...]
@@ -69,8 +71,14 @@ class Comparison:
     @property
     def table(self) -> list[tuple[str, ...]]:
         """The texts of all cells, the heads first."""
-        shown = len(COLUMNS) if self.timed or any(row.note for row in self.rows) else -2
-        return [line[:shown] for line in (COLUMNS, *(row.cells() for row in self.rows))]
+        counted = [row.counts for row in self.rows if row.counts]
+        left_out = set() if any(c.shuffles for c in counted) else {"shuffles a thread"}
+        if not self.timed and not any(row.note for row in self.rows):
+            left_out |= {"time", "of the roof"}
+        shown = [name not in left_out for name in COLUMNS]
+        return [
+            tuple(compress(line, shown)) for line in (COLUMNS, *(row.cells() for row in self.rows))
+        ]
 
     def __repr__(self) -> str:
         table = self.table

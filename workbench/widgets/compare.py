@@ -132,6 +132,8 @@ def counted(func: PrimFunc) -> dict[str, int | str]:
             found[f"{level.scope} stores"] = level.stores
         return found
     found = {"blocks": counts.blocks, "threads": counts.threads, "barriers in all": counts.barriers}
+    if counts.shuffles:
+        found["shuffles in all"] = counts.shuffles
     for traffic in counts.traffic:
         if not traffic.loads and not traffic.stores:
             continue

@@ -24,6 +24,7 @@ COSTS = (
     "shared loads an output",
     "shared bytes a block",
     "barriers a block",
+    "shuffles a thread",
 )
 IDLE = "idle threads"  # counted only where it is asked for: one by one, which takes long
 WEIGHT = (*COSTS[2:], *COSTS[:2])  # what a schedule is mostly for comes first
@@ -46,7 +47,7 @@ def costs_of(counts: Counts, threads: Sequence[int], shared_bytes: int) -> dict[
     sizes = list(dict.fromkeys(threads))
     size = Cost(" and ".join(f"{n:,}" for n in sizes), sizes[0] if len(sizes) == 1 else None)
     loads, shared = counts.loads_per_output, counts.traffic[1].loads / (outputs or 1)
-    barriers = counts.barriers / blocks
+    barriers, shuffles = counts.barriers / blocks, counts.shuffles / max(counts.threads, 1)
     found = (
         Cost(f"{counts.blocks:,}", counts.blocks),
         size,
@@ -54,6 +55,7 @@ def costs_of(counts: Counts, threads: Sequence[int], shared_bytes: int) -> dict[
         Cost(f"{shared:,.4g}", shared),
         Cost(f"{shared_bytes:,}", shared_bytes),
         Cost(f"{barriers:,.4g}", barriers),
+        Cost(f"{shuffles:,.4g}", shuffles),
     )
     return dict(zip(COSTS, found, strict=True))
 

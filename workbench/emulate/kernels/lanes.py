@@ -128,14 +128,13 @@ class Lanes(Expressions):
         _, bit, width = call.args
         assert isinstance(bit, Const) and isinstance(width, Const)
         own, size = self._by_thread(values), int(width.value)
-        missing = own.shape[-1] % size > 0
-        if not missing and mask is not None and np.ndim(mask):
-            here = self._by_thread(mask)
-            groups = here.reshape(*here.shape[:-1], -1, size)
-            missing = bool((groups.any(axis=-1) & ~groups.all(axis=-1)).any())
-        if missing:
+        here = self._by_thread(True if mask is None else mask)
+        count = own.shape[-1]
+        there = np.zeros((*here.shape[:-1], -(-count // size), size), bool)
+        there.reshape(*here.shape[:-1], -1)[..., :count] = here
+        if (there.any(axis=-1) & ~there.all(axis=-1)).any():
             raise report.shuffle_apart(call, size)
-        others = np.arange(own.shape[-1]) ^ int(bit.value)
+        others = np.minimum(np.arange(count) ^ int(bit.value), count - 1)  # the rest asks nobody
         return self._back_from_threads(own[..., others])
 
     def _by_thread(self, values: Any) -> Any:
