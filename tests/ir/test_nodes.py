@@ -110,7 +110,7 @@ def test_python_numbers_alone_have_tvms_types(value, dtype):
         (
             lambda: bool(i < 3),
             "an expression has no truth value before the program runs; "
-            "combine conditions with T.And, T.Or and T.Not, choose with T.if_then_else",
+            "combine conditions with &, | and ~, choose with if_then_else",
         ),
     ],
 )

@@ -196,6 +196,22 @@ def several_at_once(te: Any) -> Args:
     return [A, s, m]
 
 
+def operators(te: Any) -> Args:
+    """Python's operators on what is made of others: conversions, conditions, bits."""
+    A = te.placeholder((6, 8), name="A")
+    K = te.placeholder((6, 8), "int32", name="K")
+    B = te.compute((6, 8), lambda i, j: (A[i, j] + A[i, 7 - j]).astype("float16"), name="B")
+    C = te.compute(
+        (6, 8),
+        lambda i, j: te.if_then_else(
+            (i < 3) & (j < 5) | (A[i, j] < 2.0), (i + j).astype("float32"), A[i, j]
+        ),
+        name="C",
+    )
+    D = te.compute((6, 8), lambda i, j: (K[i, j] & 7 | K[i, j] >> 2) ^ ~K[i, j] << 1, name="D")
+    return [A, K, B, C, D]
+
+
 PROGRAMS: tuple[Callable[[Any], Args], ...] = (
     window_sum,
     padded_convolution,
@@ -210,6 +226,7 @@ PROGRAMS: tuple[Callable[[Any], Args], ...] = (
     conditions,
     elementwise_extremes,
     index_arithmetic,
+    operators,
     gather,
     types_that_meet,
     names,
@@ -223,5 +240,6 @@ PROGRAMS: tuple[Callable[[Any], Args], ...] = (
 # Those whose values TVM writes in other words, and what docs/differences-from-tvm.md says to it.
 EXPRESSIONS = {
     "conditions": "Values as short as we make them",
+    "operators": "Conditions are conditions",
     "types_that_meet": "Numbers take the type beside them",
 }

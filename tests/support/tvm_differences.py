@@ -200,6 +200,7 @@ EXPLAINED: tuple[Explanation, ...] = (
         "loop_partition",
         r"^$|^(domains|reads|writes|init) of \w+\d\b",  # never the same: TVM's blocks are left out
     ),
+    Explanation("program: A note is replaced", "annotate", r"^notes of \w+: "),
     Explanation("program: Copies no larger than the buffer", "cache_read", r"^buffers of root"),
 )
 

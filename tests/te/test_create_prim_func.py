@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from tests.support import reference
-from workbench import emulate, ir, script, te
+from tests.support.te_programs import operators
+from workbench import T, emulate, ir, script, te
 
 
 def text(*args: te.Tensor) -> str:
@@ -74,6 +75,24 @@ def test_max_over_two_axes_of_which_one_starts_later():
     assert "for l in range(2, 8):" in shown
     assert "Q[v_y] = -2147483648" in shown
     assert "Q[v_y] = T.max(Q[v_y], Y[v_k, v_y] + v_l)" in shown
+
+
+def test_operators_of_values_that_are_made_of_others():
+    shown = script.show(te.create_prim_func(operators(te)))
+    assert 'B[v_i, v_j] = T.Cast("float16", A[v_i, v_j] + A[v_i, 7 - v_j])' in shown
+    assert "v_i < 3 and v_j < 5 or A[v_i, v_j] < T.float32(2)" in shown
+    assert 'T.Cast("float32", v_i + v_j)' in shown
+    assert "D[v_i, v_j] = (K[v_i, v_j] & 7 | K[v_i, v_j] >> 2) ^ K[v_i, v_j] * -2 - 2" in shown
+
+
+def test_conditions_joined_by_the_words_of_a_program():
+    A = te.placeholder((8,), name="A")
+    B = te.compute(
+        (8,),
+        lambda i: te.if_then_else(T.And(i > 1, T.Not(T.Or(i > 5, A[i] < 0.0))), A[i], 0.0),
+        name="B",
+    )
+    assert "1 < v_i and not (5 < v_i or A[v_i] < T.float32(0))" in text(A, B)
 
 
 @pytest.mark.parametrize(("op", "start"), [(te.max, -np.inf), (te.min, np.inf)])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from workbench import te
+from workbench import T, te
 from workbench.te import topi
 
 A = te.placeholder((4, 6), name="A")
@@ -87,6 +87,19 @@ REFUSED: list[tuple[Any, str]] = [
     ),
     (lambda: te.exp(J[0, 0]), "exp takes floats, not int32; convert it with astype"),
     (lambda: te.power(J[0, 0], 2), "power takes floats, not int32; convert it with astype"),
+    (
+        lambda: te.if_then_else((k < 2) & 1, 1.0, 0.0),
+        "'&' takes two integers or two conditions, not one of each",
+    ),
+    (lambda: A[0, 0] & 1, "'&' takes integers, not float32"),
+    (lambda: ~A[0, 0], "'^' takes integers, not float32"),
+    (lambda: T.Not(J[0, 0]), "T.Not takes a condition, not int32"),
+    (lambda: T.And(J[0, 0], k < 2), "'and' takes conditions, not int32"),
+    (
+        lambda: te.if_then_else(k < 2 and k > 0, 1.0, 0.0),
+        "an expression has no truth value before the program runs; "
+        "combine conditions with &, | and ~, choose with if_then_else",
+    ),
     (lambda: te.all(A[0, 0]), "all takes conditions, not float32"),
     (lambda: te.any(), "any takes at least one condition"),
     (lambda: te.if_then_else(J[0, 0], 1.0, 0.0), "if_then_else takes conditions, not int32"),

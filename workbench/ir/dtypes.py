@@ -37,6 +37,12 @@ def limits(dtype: str) -> tuple[int, int]:
     return -(2 ** (BITS[dtype] - 1)), 2 ** (BITS[dtype] - 1) - 1
 
 
+def all_ones(dtype: str) -> int:
+    """The integer of this type in which every bit is set."""
+    low, high = limits(dtype)
+    return -1 if low else high
+
+
 def is_int(dtype: str) -> bool:
     """Whether `dtype` is a signed or unsigned integer (bool is not)."""
     return dtype.startswith(("int", "uint"))

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar, dataclass_transform
 
 from workbench.diag import Fail
-from workbench.ir.dtypes import BITS, fits, is_float, is_int, join
+from workbench.ir.dtypes import BITS, all_ones, fits, is_float, is_int, join
 
 C = TypeVar("C")
 
@@ -165,10 +165,49 @@ class Expr(Node):
     def __ge__(self, other: ExprLike) -> Expr:
         return binary(">=", self, other)
 
+    def __and__(self, other: ExprLike) -> Expr:
+        return bitwise("&", self, other)
+
+    def __rand__(self, other: ExprLike) -> Expr:
+        return bitwise("&", other, self)
+
+    def __or__(self, other: ExprLike) -> Expr:
+        return bitwise("|", self, other)
+
+    def __ror__(self, other: ExprLike) -> Expr:
+        return bitwise("|", other, self)
+
+    def __xor__(self, other: ExprLike) -> Expr:
+        return bitwise("^", self, other)
+
+    def __rxor__(self, other: ExprLike) -> Expr:
+        return bitwise("^", other, self)
+
+    def __lshift__(self, other: ExprLike) -> Expr:
+        return binary("<<", self, other)
+
+    def __rlshift__(self, other: ExprLike) -> Expr:
+        return binary("<<", other, self)
+
+    def __rshift__(self, other: ExprLike) -> Expr:
+        return binary(">>", self, other)
+
+    def __rrshift__(self, other: ExprLike) -> Expr:
+        return binary(">>", other, self)
+
+    def __invert__(self) -> Expr:
+        if self.dtype == "bool":
+            return Not(self)
+        return binary("^", self, all_ones(self.dtype) if is_int(self.dtype) else -1)
+
+    def astype(self, dtype: str) -> Expr:
+        """The value converted to `dtype`."""
+        return cast(dtype, self)
+
     def __bool__(self) -> bool:
         raise TypeError(
             "an expression has no truth value before the program runs; "
-            "combine conditions with T.And, T.Or and T.Not, choose with T.if_then_else"
+            "combine conditions with &, | and ~, choose with if_then_else"
         )
 
 
@@ -667,6 +706,20 @@ def binary(op: str, a: ExprLike, b: ExprLike) -> Expr:
         if op == "%" and isinstance(b, Const) and b.value == 1:
             return const(0, a.dtype)
     return BinOp(op, a, b)
+
+
+OF_CONDITIONS = {"&": "and", "|": "or", "^": "!="}  # what they say of two conditions
+
+
+def bitwise(op: str, a: ExprLike, b: ExprLike) -> Expr:
+    """`a op b` of integers, or what OF_CONDITIONS makes of it where both are conditions.
+
+    Raises TypeError for one of each.
+    """
+    conditions = [as_expr(side).dtype == "bool" for side in (a, b)]
+    if any(conditions) and not all(conditions):
+        raise TypeError(f"{op!r} takes two integers or two conditions, not one of each")
+    return binary(OF_CONDITIONS[op] if all(conditions) else op, a, b)
 
 
 _RIGHT_UNIT = {("+", 0), ("-", 0), ("*", 1), ("//", 1), ("<<", 0), (">>", 0)}

@@ -6,13 +6,15 @@ says so.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from difflib import get_close_matches
+from typing import Any
 
-from workbench.ir import MATHS, dtypes
+from workbench.ir import MATHS, Expr, Not, binary, dtypes
 
 
 class Word:
-    """One name of T. Only `Buffer` and `handle` mean something outside a program: an annotation."""
+    """One name of T. Outside a program, `Buffer` and `handle` annotate; conditions are joined."""
 
     __slots__ = ("_name",)
 
@@ -22,9 +24,11 @@ class Word:
     def __repr__(self) -> str:
         return self._name
 
-    def __call__(self, *args: object, **kwargs: object) -> Word:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._name in ("T.Buffer", "T.handle"):
             return self  # Python evaluates annotations; the program is read from its text
+        if self._name in _JOIN and any(isinstance(value, Expr) for value in args):
+            return _JOIN[self._name](*args, **kwargs)  # in a compute expression
         raise TypeError(
             f"{self._name} is read inside a program, not run: "
             "put it into a function under @T.prim_func"
@@ -52,6 +56,19 @@ WORDS = (
     *MATHS,
     *dtypes.BITS,
 )
+
+
+def _negation(a: Expr) -> Expr:
+    if a.dtype != "bool":
+        raise TypeError(f"T.Not takes a condition, not {a.dtype}")
+    return Not(a)
+
+
+_JOIN: dict[str, Callable[..., Expr]] = {
+    "T.And": lambda a, b: binary("and", a, b),
+    "T.Or": lambda a, b: binary("or", a, b),
+    "T.Not": _negation,
+}
 
 
 class Namespace:

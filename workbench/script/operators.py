@@ -10,6 +10,7 @@ from collections.abc import Callable
 from workbench.ir import (
     BITWISE,
     COMPARISONS,
+    OF_CONDITIONS,
     SHIFTS,
     BinOp,
     Const,
@@ -74,7 +75,6 @@ _BIT_NAMES = {
     "shift_left": "<<",
     "shift_right": ">>",
 }
-_OF_CONDITIONS = {"&": "and", "|": "or", "^": "!="}
 
 _SIGNS: dict[type[ast.AST], str] = {
     ast.Add: "+",
@@ -187,7 +187,7 @@ def _print_binop(w: Writer, e: BinOp, tightness: int) -> None:
         print_expr(w, e.b)
         w.put(")")
         return
-    if e.op == "^" and isinstance(e.b, Const) and e.b.value == _all_ones(e.b.type):
+    if e.op == "^" and isinstance(e.b, Const) and e.b.value == dtypes.all_ones(e.b.type):
         w.put("~")
         print_expr(w, e.a, _UNARY)
         return
@@ -200,12 +200,6 @@ def _print_binop(w: Writer, e: BinOp, tightness: int) -> None:
     print_expr(w, e.b, own + 1)
     if own < tightness:
         w.put(")")
-
-
-def _all_ones(dtype: str) -> int:
-    """The integer of this type in which every bit is set."""
-    low, high = dtypes.limits(dtype)
-    return -1 if low else high
 
 
 def _would_fold(e: BinOp) -> bool:
@@ -339,8 +333,8 @@ def _combine(
 def _bit_sign(r: Reader, tree: ast.expr, sign: str, a: Value, b: Value) -> str:
     """`sign`, or what it says of two conditions; refused where a number in it does not fit."""
     conditions = [_is_condition(a), _is_condition(b)]
-    if all(conditions) and sign in _OF_CONDITIONS:
-        return _OF_CONDITIONS[sign]
+    if all(conditions) and sign in OF_CONDITIONS:
+        return OF_CONDITIONS[sign]
     if all(conditions) or (any(conditions) and not (isinstance(a, Expr) and isinstance(b, Expr))):
         hint = 'write integers, as T.Cast("int32", x), or with & | ^ conditions, on both sides'
         raise r.error(tree, f"Can't compute `{sign}` of a condition and a number", hint=hint)
@@ -428,7 +422,7 @@ def _inverse(r: Reader, tree: ast.expr, value: Value) -> Value:
     if not isinstance(value, Expr) or not dtypes.is_int(value.dtype):
         hint = "`~` takes integers and conditions, as in ~(i < 3)"
         raise r.error(tree, "Can't take `~` of this", hint=hint)
-    return binary("^", value, const(_all_ones(value.dtype), value.dtype))
+    return binary("^", value, const(dtypes.all_ones(value.dtype), value.dtype))
 
 
 @function("Not")

@@ -16,7 +16,6 @@ from workbench.ir import (
     Range,
     Var,
     as_expr,
-    cast,
     const,
     is_data,
     rewrite,
@@ -37,10 +36,6 @@ class Axis(Var):
 
     dom: Range = field(kw_only=True)
     kind: str = field(kw_only=True, default="reduce")
-
-    def astype(self, dtype: str) -> Expr:
-        """The value of the axis as `dtype`."""
-        return cast(dtype, self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,10 +147,6 @@ class TensorLoad(Expr):
     @property
     def dtype(self) -> str:
         return self.tensor.dtype
-
-    def astype(self, dtype: str) -> Expr:
-        """The element converted to `dtype`."""
-        return cast(dtype, self)
 
 
 @node
