@@ -23,6 +23,7 @@ from workbench.ir import (
 )
 from workbench.script.grammar import (
     FUNCTIONS,
+    OPAQUE,
     REFUSED,
     function,
     not_a_number,
@@ -32,6 +33,7 @@ from workbench.script.grammar import (
     read_expr,
     read_value,
     reads,
+    refuse_opaque,
 )
 from workbench.script.reader import Reader, Value
 from workbench.script.writer import Writer, string
@@ -76,6 +78,8 @@ def _read_call(r: Reader, tree: ast.Call) -> Value:
         return FUNCTIONS[name](r, tree)
     if name in REFUSED:
         raise r.error(tree.func, f"Can't use `{r.text(tree.func)}` here", hint=REFUSED[name])
+    if "." in name:  # T.ptx.…, T.cuda.…
+        refuse_opaque(r, tree)
     hint = "accepted: T.min, T.max, T.if_then_else, T.Select, T.Cast, " + ", ".join(
         f"T.{op}" for op in MATHS
     )
@@ -227,14 +231,21 @@ def _print_broadcast(w: Writer, e: Broadcast, tightness: int) -> None:
     _print_call(w, "T.Broadcast", e.value, str(e.lanes))
 
 
-_OPAQUE = (
+_EFFECTS = (
     *("call_extern", "call_pure_extern", "call_packed", "call_cpacked", "call_intrin"),
     *("call_llvm_intrin", "call_llvm_pure_intrin", "tvm_call_packed", "tvm_call_cpacked"),
-    *("address_of", "tvm_access_ptr", "reinterpret", "tvm_warp_shuffle", "tvm_thread_allreduce"),
+    *("address_of", "tvm_access_ptr", "reinterpret"),
     *("tvm_load_matrix_sync", "tvm_mma_sync", "tvm_store_matrix_sync", "tvm_fill_fragment"),
 )
+REFUSED.update(dict.fromkeys(_EFFECTS, OPAQUE))
 REFUSED.update(
-    dict.fromkeys(_OPAQUE, "what it does is not in the program: write it as loops and stores")
+    dict.fromkeys(
+        (
+            "tvm_thread_allreduce",
+            *(f"tvm_warp_shuffle{how}" for how in ("", "_up", "_down", "_xor")),
+        ),
+        "write the sum as a block, with its loop on threadIdx: lowering lets the threads share it",
+    )
 )
 REFUSED["tvm_storage_sync"] = "leave it out: lowering puts barriers where threads need them"
 REFUSED.update(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from workbench.ir import (
     Buffer,
@@ -31,6 +31,7 @@ F = TypeVar("F", bound=Callable)
 PRINT: dict[type[Node], Callable] = {}  # kind of node -> (writer, node[, tightness])
 READ: dict[type[ast.AST], Callable] = {}  # kind of Python syntax -> (reader, tree)
 FUNCTIONS: dict[str, Callable] = {}  # T.name -> (reader, call), for values
+OPAQUE = "what it does is not in the program: write it as loops and stores"
 REFUSED: dict[str, str] = {}  # T.name that TVM has and we do not -> what to write instead
 
 
@@ -154,6 +155,11 @@ def read_plain(r: Reader, tree: ast.expr) -> object:
         hint = "write a number, a string, or a list of them"
         raise r.error(tree, "Only a plain value can stand here", hint=hint)
     return value
+
+
+def refuse_opaque(r: Reader, tree: ast.Call) -> NoReturn:
+    """Refuse a call of what the workbench does not know."""
+    raise r.error(tree.func, f"Can't use `{r.text(tree.func)}` here", hint=OPAQUE)
 
 
 def read_dtype(r: Reader, tree: ast.expr) -> str:

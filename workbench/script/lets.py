@@ -18,7 +18,9 @@ from workbench.script.grammar import (
     not_a_number,
     read_dtype,
     read_value,
+    refuse_opaque,
 )
+from workbench.script.namespace import WORDS
 from workbench.script.reader import Let, Reader, Value
 
 LONGEST = 5_000  # parts of a value, each name in it written out: what is printed is read again
@@ -165,7 +167,15 @@ def _read_let_expression(r: Reader, tree: ast.Call) -> Value:
 def _read_evaluate(r: Reader, tree: ast.Call) -> Value:
     """The value of ``T.evaluate(e)``, of which a statement makes nothing."""
     (value,) = r.arguments(tree, "value")
+    if isinstance(value, ast.Call) and _is_unknown(r, value):
+        refuse_opaque(r, value)
     return read_value(r, value)
+
+
+def _is_unknown(r: Reader, call: ast.Call) -> bool:
+    """Whether it is a call of a word of T that means nothing here."""
+    known = {*WORDS, *FUNCTIONS, *REFUSED}
+    return r.is_word(call.func) and r.function(call.func).partition(".")[0] not in known
 
 
 def is_idle(r: Reader, tree: ast.stmt) -> bool:
@@ -173,6 +183,8 @@ def is_idle(r: Reader, tree: ast.stmt) -> bool:
     call = tree.value if isinstance(tree, ast.Expr) else None
     if not isinstance(call, ast.Call) or not r.is_word(call.func):
         return False
+    if _is_unknown(r, call):
+        refuse_opaque(r, call)
     if r.function(call.func) not in {*FUNCTIONS, *REFUSED}:
         return False
     read_value(r, call)
