@@ -118,6 +118,7 @@ EXPLAINED: tuple[Explanation, ...] = (
     Explanation("program: One block around several", "blockize", r"^(reads|writes) of outer_"),
     Explanation("Proofs instead of forms", "blockize", "", r"Check failed"),
     Explanation("What loops are marked as stays", "transform_block_layout", r"would lose what"),
+    Explanation("What loops are marked as stays", "transform_layout", r"would lose what"),
     Explanation("Conditions by iterators", "decompose_padding", r"is no range of each iterator"),
     Explanation(
         "Proofs instead of forms",
@@ -155,6 +156,11 @@ EXPLAINED: tuple[Explanation, ...] = (
         "program: Extents are numbers", "compute_at", r"^values of ax|^T.where of|^bindings of"
     ),
     Explanation("program: Extents are numbers", "reverse_compute_at", r"^values of ax|^T.where of"),
+    Explanation(
+        "program: One iteration where one is enough",
+        "compute_at",
+        r"^kind of statement: ours BlockRealize",
+    ),
     Explanation(
         "program: Iterations told axis by axis", "compute_at", r"^kind of statement: ours For"
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, takewhile
 from typing import Literal, TypeAlias
 
 from workbench import arith, script
@@ -37,12 +37,13 @@ from workbench.ir import (
     Buffer,
     Expr,
     For,
+    IfThenElse,
     PrimFunc,
     Var,
     free_vars,
     stores,
 )
-from workbench.ir.places import places
+from workbench.ir.places import Places, places
 
 Doers: TypeAlias = Literal["threads", "blocks", "lanes", "iterations"]
 """Who does the iterations: a block's threads, a grid's blocks, a vector's lanes, a CPU's cores."""
@@ -151,10 +152,19 @@ def why_not_shared_out(
     assert isinstance(unit.stmt, BlockRealize)  # others reduce nothing
     found = reduction_around(places(func), unit.stmt)
     if found is None or loop not in found.loops:
-        ahead = f"{unit.name}` or with its cells"
-        return f"threads can't share the sum out: `{name}` holds more, after `{ahead}"
-    why = found.why_not(dom, loop)
+        why = _what_else(places(func), loop, unit)
+    else:
+        why = found.why_not(dom, loop)
     return f"threads can't share the sum out: {why}" if why else None
+
+
+def _what_else(known: Places, loop: For, unit: Unit) -> str:
+    """What `loop` holds besides the block that reduces, and the loops around that."""
+    name = loop.loop_var.name
+    between = takewhile(lambda outer: outer is not loop, known.above(unit.stmt))
+    if any(isinstance(outer, IfThenElse) for outer in between):
+        return f"a condition stands between `{name}` and `{unit.name}`, not in it as T.where"
+    return f"`{name}` holds more, after `{unit.name}` or with its cells"
 
 
 def _depends(value: Expr, var: Var, dom: Bounds) -> bool:
