@@ -68,7 +68,8 @@ def test_one_thread_after_the_other_comes_to_the_same(name: str) -> None:
     for a, b in zip(got, meant, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5)
     counts = insight.counts([kernel])
-    assert counts.barriers == plain.barriers
+    if "some of the blocks" not in name:  # a condition around a barrier counts as if it held
+        assert counts.barriers == plain.barriers
     if "under a condition" not in name:  # of data, which counts as if it held
         assert counts.shuffles == plain.shuffles
         traffic = [(t.loads, t.stores) for t in counts.traffic]

@@ -209,3 +209,49 @@ for j in range(6):
         T.writes(D[vj])
         D[vj] = C[vj] * T.float32(2)"""
     )
+
+
+LATER = """\
+@T.prim_func
+def main(A: T.Buffer((3, 32), "float32"), C: T.Buffer((3,), "float32")):
+    for i in range(3):
+        for k in range(2, 4):
+            for l in range(1, 5):
+                with T.block("C"):
+                    vi = T.axis.spatial(3, i)
+                    vk = T.axis.reduce((9, 17), k * 4 + l)
+                    with T.init():
+                        C[vi] = 0.0
+                    C[vi] = C[vi] + A[vi, vk]
+"""
+
+
+def test_loops_that_start_later_are_counted_from_0():
+    text = after(LATER, lambda sch: sch.rfactor(sch.get_loops("C")[1], 0))
+    assert (
+        text
+        == """\
+C_rf = T.alloc_buffer((2, 3))
+for i in range(3):
+    for k in range(2, 4):
+        for l in range(1, 5):
+            with T.block("C_rf"):
+                vk = T.axis.spatial(2, k - 2)
+                vi = T.axis.spatial(3, i)
+                vl = T.axis.reduce(4, l - 1)
+                T.reads(A[vi, (vk + 2) * 4 + (vl + 1)])
+                T.writes(C_rf[vk, vi])
+                with T.init():
+                    C_rf[vk, vi] = T.float32(0)
+                C_rf[vk, vi] = C_rf[vk, vi] + A[vi, (vk + 2) * 4 + (vl + 1)]
+for i in range(3):
+    for k in range(2, 4):
+        with T.block("C"):
+            vk = T.axis.reduce(2, k - 2)
+            vi = T.axis.spatial(3, i)
+            T.reads(C_rf[vk, vi])
+            T.writes(C[vi])
+            with T.init():
+                C[vi] = T.float32(0)
+            C[vi] = C[vi] + C_rf[vk, vi]"""
+    )

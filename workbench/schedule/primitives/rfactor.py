@@ -151,6 +151,7 @@ def _set(cells: list[BufferLoad], values: Sequence[Expr], meaning: Mapping[Var, 
 
 
 def _iterator(loop: For, kind: str) -> IterVar:
+    """An iterator that counts the turns of `loop`, from 0 on."""
     var = Var(f"v{loop.loop_var.name}", loop.loop_var.type)
     return IterVar(var, Range(const(0, var.type), loop.extent), kind)
 
@@ -161,8 +162,8 @@ def _partial(
     """The block that makes the parts, under loops of its own, and its identity."""
     mine = _iterator(loop, "spatial")
     iterators: list[IterVar] = [mine]
-    values: list[Expr] = [loop.loop_var]
-    by_loop: dict[Var, Expr] = {loop.loop_var: mine.var}
+    values: list[Expr] = [loop.loop_var - loop.min]
+    by_loop: dict[Var, Expr] = {loop.loop_var: mine.var + loop.min}
     meaning: dict[Var, Expr] = {}
     known = {one.loop_var: one for one in loops}
     for old, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
@@ -173,9 +174,9 @@ def _partial(
         for var in known:
             if var in variables(value) and var not in by_loop:
                 extra = _iterator(known[var], "reduce")
-                by_loop[var] = extra.var
+                by_loop[var] = extra.var + known[var].min
                 iterators.append(extra)
-                values.append(var)
+                values.append(var - known[var].min)
         meaning[old.var] = substitute(value, by_loop)
     cells = _cells(total, parts, at, mine.var)
     summed = any(it.kind == "reduce" for it in iterators)
@@ -207,7 +208,7 @@ def _final(
     gone = moved_by(realize, "reduce") - moved_by(realize, "spatial")
     # loops that run the block for nothing stay, too
     left = (c for c in conjuncts(realize.predicate) if not variables(c) & gone)
-    values = (loop.loop_var, *(bound[it.var] for it in spatial))
+    values = (loop.loop_var - loop.min, *(bound[it.var] for it in spatial))
     return BlockRealize(values, arith.joined(left), with_regions(block))
 
 
