@@ -247,6 +247,13 @@ REFUSED.update(
         "write the sum as a block, with its loop on threadIdx: lowering lets the threads share it",
     )
 )
+REFUSED.update(
+    dict.fromkeys(
+        ("axis.opaque", "axis.scan"),
+        "write T.axis.spatial or T.axis.reduce: steps go by what an iterator is for",
+    )
+)
+REFUSED["decl_buffer"] = "use the cells of that buffer by its own name"
 REFUSED["tvm_storage_sync"] = "leave it out: lowering puts barriers where threads need them"
 REFUSED.update(
     dict.fromkeys(("Ramp", "Broadcast"), "vectors are made by lowering: use sch.vectorize")

@@ -27,6 +27,7 @@ from workbench.ir import (
     structural_equal,
 )
 from workbench.script.grammar import (
+    REFUSED,
     not_a_number,
     print_expr,
     prints,
@@ -233,6 +234,8 @@ def _read_store(r: Reader, tree: ast.Assign) -> BufferStore:
         raise r.error(tree, "Can't store to two places at once", hint="write two stores")
     target = tree.targets[0]
     if not isinstance(target, ast.Subscript):
+        if r.is_function(tree.value, *REFUSED):
+            read_value(r, tree.value)  # refused by its own name
         raise r.error(
             tree,
             f"Can't give `{r.text(target)}` a value",
