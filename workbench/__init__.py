@@ -42,6 +42,7 @@ _ROOMS = (
     "script",
     "target",
     "te",
+    "tvm",
     "widgets",
 )
 

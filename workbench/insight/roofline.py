@@ -39,6 +39,11 @@ class Roofline:
     table: Table
     kind: Kind = "modelled"
 
+    @property
+    def least_seconds(self) -> float:
+        """The least time of the work with every byte of the parameters moved once."""
+        return max(self.work / self.peak, self.least_bytes / self.bandwidth)
+
 
 def roofline(kernels: Sequence[Kernel], target: Target) -> Roofline | None:
     """Where `kernels` stand under the roofs of `target`; None where it has no data sheet.

@@ -100,9 +100,7 @@ def roof(built: Built, device: str) -> float | None:
     Every byte of the parameters is moved once, whatever the program loads again.
     """
     found = insight.roofline(built.kernels, of_device(device))
-    if found is None:
-        return None
-    return max(found.work / found.peak, found.least_bytes / found.bandwidth)
+    return None if found is None else found.least_seconds
 
 
 def micro(seconds: float) -> str:

@@ -1,0 +1,294 @@
+"""The names of TVM's that are here do what they say, and those that are not say so."""
+
+from __future__ import annotations
+
+import re
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from tests.support.seeds import run_cell
+from workbench import tvm
+from workbench.runtime import DeviceReport, launching
+from workbench.script import parse
+from workbench.tvm import NotCarried
+from workbench.tvm.not_carried import LEFT_OUT
+from workbench.tvm.runtime.devices import Device
+from workbench.tvm.script import ir as I
+from workbench.tvm.script import relax as R
+from workbench.tvm.script import tir as T
+from workbench.tvm.script import tirx
+
+ROOM = Path(tvm.__file__).parent
+PAGE = Path(__file__).parents[2] / "docs" / "tvm-lessons.md"
+MODULES = [
+    "workbench."
+    + ".".join(path.relative_to(ROOM.parent).with_suffix("").parts).removesuffix(".__init__")
+    for path in sorted(ROOM.rglob("*.py"))
+    if "refusing(__name__)" in path.read_text()
+]
+
+
+@I.ir_module
+class Doubled:
+    @T.prim_func
+    def main(A: T.Buffer((1000,), "float32"), B: T.Buffer((1000,), "float32")):
+        for i in range(1000):
+            with T.block("B"):
+                vi = T.axis.spatial(1000, i)
+                B[vi] = A[vi] * T.float32(2)
+
+
+@I.ir_module
+class Added:
+    @T.prim_func
+    def main(
+        A: T.Buffer((1024,), "float32"),
+        B: T.Buffer((1024,), "float32"),
+        C: T.Buffer((1024,), "float32"),
+    ):
+        for i in range(1024):
+            with T.block("C"):
+                vi = T.axis.spatial(1024, i)
+                C[vi] = A[vi] + B[vi]
+
+
+@I.ir_module
+class WindowSum:
+    @T.prim_func
+    def main(A: T.Buffer((1027,), "float32"), B: T.Buffer((1024,), "float32")):
+        for i in range(1024):
+            with T.block("B"):
+                vi = T.axis.spatial(1024, i)
+                B[vi] = A[vi] + A[vi + 1] + A[vi + 2]
+
+
+@pytest.fixture
+def no_gpu(monkeypatch: pytest.MonkeyPatch):
+    report = DeviceReport("emulator", "no NVIDIA driver is installed here", "a GPU", "use Colab.")
+    monkeypatch.setattr("workbench.runtime.built.device", lambda: report)
+    monkeypatch.setattr("workbench.runtime.device", lambda: report)
+    return report
+
+
+def scheduled() -> wb.Schedule:
+    sch = tvm.s_tir.Schedule(Doubled)
+    i_0, i_1 = sch.split(sch.get_loops(sch.get_sblock("B"))[0], [None, 100])
+    sch.bind(i_0, "blockIdx.x")
+    sch.bind(i_1, "threadIdx.x")
+    return sch
+
+
+def test_the_page_is_true():
+    text = PAGE.read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)
+    scope: dict[str, Any] = {"__name__": "page"}
+    assert [run_cell(code, f"<page, block {k}>", scope) for k, code in enumerate(blocks)] == [""]
+    assert (scope["B"].numpy() == 2).all()
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_name_is_there(module: str):
+    there = sys.modules[module]
+    assert all(hasattr(there, name) for name in there.__all__)
+    assert not hasattr(there, "no_such_name") and not hasattr(there, "__no_such_name__")
+
+
+def test_both_spellings_are_one():
+    assert tvm.tir.Schedule is tvm.s_tir.Schedule is wb.Schedule
+    assert tirx is T is wb.T and tvm.tirx.if_then_else is tvm.tir.if_then_else
+    assert tvm.script.ir_module is I.ir_module and tvm.ir.module.IRModule is tvm.IRModule
+    assert tvm.runtime.tensor is tvm.nd.array and isinstance(Doubled, tvm.IRModule)
+    assert tvm.script.from_source is parse
+
+
+def test_a_module_is_called_by_its_functions_names(no_gpu: DeviceReport):
+    given = np.arange(1000, dtype="float32")
+    for made in (
+        tvm.build(scheduled().mod, target="cuda"),
+        tvm.build(scheduled(), "nvidia/tesla-t4"),
+        tvm.compile(scheduled().mod, tvm.target.Target("cuda -arch=sm_80")),
+    ):
+        dev = tvm.device("cuda:0")
+        a, b = tvm.nd.array(given, dev), tvm.runtime.empty((1000,), "float32", dev)
+        made(a, b)
+        tvm.testing.assert_allclose(b.numpy(), given * 2)
+        b.copyfrom(np.zeros(1000))
+        made["main"](a, b)
+        assert np.array_equal(b.asnumpy(), given * 2)
+        source = made.imported_modules[0].get_source()
+        assert "__global__" in source and made.mod.imports[0].inspect_source() == source
+
+
+def test_a_time_without_a_gpu_says_once_what_it_is(
+    no_gpu: DeviceReport, capsys: pytest.CaptureFixture[str]
+):
+    made = tvm.build(scheduled().mod, target="cuda")
+    a, b = tvm.nd.array(np.ones(1000, "float32")), tvm.nd.empty((1000,))
+    evaluator = made.time_evaluator(made.entry_name, tvm.cuda(0), number=10, repeat=3)
+    result = evaluator(a, b)
+    assert result.mean == result.median == result.min == result.max == 8000 / 4.8e12
+    assert result.std == 0 and (b.numpy() == 2).all()
+    said = (
+        "main ran on the emulator: no NVIDIA driver is installed here. No time was recorded for "
+        "it; the time here is modelled, the least that the data sheet of NVIDIA H200 SXM allows."
+    )
+    assert capsys.readouterr().out == said + "\n"
+    assert str(evaluator(a, b)) == f"mean 0.0000 ms, of 1: {said}"
+    assert capsys.readouterr().out == ""
+    on_a_t4 = tvm.build(scheduled(), "nvidia/tesla-t4").time_evaluator("main", tvm.cuda(0))
+    assert on_a_t4(a, b).mean == 8000 / 320e9
+
+
+def test_a_recorded_time_is_used(no_gpu: DeviceReport, capsys: pytest.CaptureFixture[str]):
+    sch = tvm.tir.Schedule(Added)
+    i_0, i_1 = sch.split("i", factors=[None, 128])
+    sch.bind(i_0, "blockIdx.x")
+    sch.bind(i_1, "threadIdx.x")
+    a, b, c = (tvm.nd.array(np.full(1024, n, "float32")) for n in (1, 2, 0))
+    result = tvm.build(sch, target="cuda").time_evaluator("main", tvm.cuda(0))(a, b, c)
+    known = wb.runtime.recorded.times(sch.func)[0]
+    assert result.results == known.samples and 1e-6 < result.mean < 2e-6
+    assert (c.numpy() == 3).all()
+    assert capsys.readouterr().out == (
+        "main ran on the emulator: no NVIDIA driver is installed here. The time here was recorded "
+        f"on NVIDIA H200, {known.date}.\n"
+    )
+
+
+def test_a_gpu_measures(monkeypatch: pytest.MonkeyPatch):
+    made = tvm.build(scheduled(), target="cuda")
+    calls: list[object] = []
+    gpu = DeviceReport("a GPU", "it is there", gpu=object())  # type: ignore[arg-type]
+    monkeypatch.setattr("workbench.runtime.built.device", lambda: gpu)
+    monkeypatch.setattr(launching, "run", lambda *args: calls.append("run"))
+    timing = wb.runtime.Timing(samples=(1e-6, 3e-6), device="a GPU", how="", clocks="", date="")
+    monkeypatch.setattr(launching, "timed", lambda b, a, flush, s: calls.append(flush) or timing)
+    a = tvm.nd.empty((1000,))
+    result = made.time_evaluator("main", tvm.cuda(0), cache_flush_bytes=1)(a, a)
+    assert calls == ["run", True] and result.mean == 2e-6 and result.std == pytest.approx(1e-6)
+
+
+def test_a_module_of_two_functions(no_gpu: DeviceReport):
+    one, two = (
+        wb.ir.PrimFunc(name, f.params, f.body, f.attrs)
+        for name, f in (("one", scheduled().func), ("two", scheduled().func))
+    )
+    made = tvm.build(wb.ir.IRModule((one, two)), target="cuda")
+    assert made.entry_name == "one"
+    with pytest.raises(NotCarried) as error:
+        made["main"]
+    assert str(error.value) == (
+        "Can't find 'main' in what was built.\n"
+        "asked: rt_mod['main']\n"
+        "do:    its functions: one, two"
+    )
+
+
+def test_a_warning_names_the_line_that_builds():
+    sch = tvm.tir.Schedule(WindowSum)
+    i_0, i_1 = sch.split("i", [None, 128])
+    sch.bind(i_0, "blockIdx.x")
+    sch.bind(i_1, "threadIdx.x")
+    sch.compute_at(sch.cache_read("B", 0, "shared"), i_1)  # each thread copies the whole tile
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        tvm.build(sch, target="cuda")
+        tvm.compile(sch)
+    assert [warning.filename for warning in found] == [__file__] * 2
+
+
+def test_devices():
+    assert str(tvm.cuda(0)) == "cuda(0)" and tvm.device("gpu", 0) == tvm.cuda()
+    assert tvm.cpu(0).exist and not tvm.metal().exist and tvm.metal().compute_version is None
+    tvm.cuda(0).sync()
+    with pytest.raises(NotCarried) as error:
+        tvm.cuda(1)
+    assert str(error.value) == (
+        "Can't use cuda(1): kernels run on one GPU here, or on the emulator.\n"
+        "asked: tvm.device('cuda', 1)\n"
+        "do:    wb.device() says which; the devices are tvm.cuda(0), tvm.metal(0) and tvm.cpu(0)"
+    )
+
+
+def test_a_device_that_is_there(monkeypatch: pytest.MonkeyPatch):
+    gpu = wb.runtime.job.Gpu(
+        name="NVIDIA H200", arch="sm_90", cupy="13", driver="", memory_bytes=1, free_bytes=1, busy=0
+    )
+    report = DeviceReport("NVIDIA H200", "it is there", gpu=gpu)
+    monkeypatch.setattr("workbench.runtime.device", lambda: report)
+    assert (Device("cuda").compute_version, Device("cuda").device_name) == ("9.0", "NVIDIA H200")
+    assert Device("cpu").device_name is None
+
+
+def test_arrays():
+    a = tvm.nd.array(np.arange(6, dtype="int32").reshape(2, 3).T, tvm.cuda(0))
+    assert (a.shape, a.dtype, a.host.flags.c_contiguous) == ((3, 2), "int32", True)
+    assert repr(a).startswith("<Tensor shape=(3, 2), cuda(0)>\narray([[0, 3],")
+    b = a.copyto(tvm.nd.empty((3, 2), "int32"))
+    assert np.array_equal(b.numpy(), a.numpy()) and str(b) == str(a.numpy())
+    assert tvm.nd.empty(4, "bfloat16").dtype == "float32"  # as bfloat16 lies in NumPy's arrays
+    with pytest.raises(ValueError, match=r"shape \(4,\) does not fit into \(3, 2\)"):
+        a.copyfrom(np.zeros(4))
+    with pytest.raises(AssertionError):
+        tvm.testing.assert_allclose(np.zeros(3), 0.0)
+
+
+def test_a_name_that_is_left_out_is_refused_on_use():
+    for use in (lambda: R.function, lambda: R(), lambda: R[0]):
+        with pytest.raises(NotCarried):
+            use()
+    with pytest.raises(NotCarried) as error:
+        tvm.relax.Function
+    assert str(error.value) == (
+        "Can't use tvm.relax.Function: tvm.relax is TVM's, and is not in the workbench.\n"
+        "asked: tvm.relax.Function\n"
+        "found: it is for whole models; here the program of one operator is made fast\n"
+        "do:    write the operator with T.prim_func, te or topi, and schedule it, as lesson 1 does"
+    )
+    assert repr(tvm.meta_schedule) == "<tvm.meta_schedule, which is not in the workbench>"
+    assert not hasattr(tvm.relax, "__wrapped__")
+    made = tvm.build(scheduled(), target="cuda")
+    with pytest.raises(NotCarried, match=r"^Can't use tvm.runtime.Module.export_library: "):
+        made.export_library("lib.so")
+    with pytest.raises(NotCarried, match=r"is it tvm\.runtime\.Module\.time_evaluator\?"):
+        made.time_evaluater
+    assert not hasattr(made, "_repr_html_")
+
+
+@pytest.mark.parametrize("name", LEFT_OUT)
+def test_what_is_left_out_has_a_short_headline(name: str):
+    module = sys.modules.get(f"workbench.{name.rpartition('.')[0]}")
+    if module:
+        placeholder = getattr(module, name.rpartition(".")[2])
+        with pytest.raises(NotCarried) as error:
+            placeholder()
+        assert len(error.value.headline) <= 120 and error.value.detail and error.value.hint
+
+
+def test_an_unknown_name_names_a_near_one():
+    with pytest.raises(NotCarried) as error:
+        tvm.tir.Shedule
+    assert str(error.value) == (
+        "Can't use tvm.tir.Shedule: tvm.tir has nothing of that name in the workbench.\n"
+        "asked: tvm.tir.Shedule\n"
+        "do:    is it tvm.tir.Schedule?"
+    )
+    with pytest.raises(NotCarried, match=r"it has Schedule, ScheduleError$"):
+        tvm.s_tir.xyz
+
+
+def test_a_cpu_is_refused():
+    with pytest.raises(NotCarried) as error:
+        tvm.build(scheduled(), target="llvm")
+    assert str(error.value) == (
+        "Can't build for 'llvm': kernels for a CPU are not in the workbench.\n"
+        "asked: tvm.target.Target('llvm')\n"
+        "do:    bind the outer loops, and build for 'cuda': without a GPU, the emulator runs it"
+    )
+    assert tvm.target.cuda().name == "cuda" and tvm.target.metal().kind == "metal"

@@ -1,0 +1,127 @@
+"""NotCarried: a name of TVM's that is not here says so, and what to use instead."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from difflib import get_close_matches
+
+from workbench.diag import Fail
+
+
+class NotCarried(Fail, AttributeError):
+    """A name that `workbench.tvm` does not have: to Python, an attribute that is not there."""
+
+
+_MODELS = (
+    "it is for whole models; here the program of one operator is made fast",
+    "write the operator with T.prim_func, te or topi, and schedule it, as lesson 1 does",
+)
+_SEARCH = (
+    "it finds schedules by itself, which is not what one learns here",
+    "take the steps: sch.actions(loop) lists those that are possible, lesson 4 tries tile sizes",
+)
+_PASSES = (
+    "it holds the passes of TVM's compiler",
+    "wb.lower.lower(func, wb.target.get('cuda')).history has those here, each with its kernels",
+)
+_DEVICES = (
+    "it reaches devices, libraries and files other than the GPU of this machine",
+    "tvm.build(…, target='cuda') runs on this machine's GPU, or on the emulator",
+)
+_HOST = (
+    "the code of the host is TVM's own; here Python launches the kernels",
+    "the kernels' text is rt_mod.imported_modules[0].get_source()",
+)
+
+# By name, why it is not here and what to do instead; what a name holds goes with it.
+LEFT_OUT = {
+    "tvm.arith": (
+        "it is for those who write passes of TVM's compiler",
+        "wb.arith has simplify and the proofs of the verbs",
+    ),
+    "tvm.auto_scheduler": _SEARCH,
+    "tvm.autotvm": _SEARCH,
+    "tvm.contrib": _DEVICES,
+    "tvm.dlight": _SEARCH,
+    "tvm.instrument": _PASSES,
+    "tvm.meta_schedule": _SEARCH,
+    "tvm.micro": _DEVICES,
+    "tvm.relax": _MODELS,
+    "tvm.relay": _MODELS,
+    "tvm.rpc": _DEVICES,
+    "tvm.runtime.Module.export_library": _DEVICES,
+    "tvm.runtime.Module.get_source": _HOST,
+    "tvm.runtime.Module.inspect_source": _HOST,
+    "tvm.runtime.Module.save": _DEVICES,
+    "tvm.s_tir.dlight": _SEARCH,
+    "tvm.s_tir.meta_schedule": _SEARCH,
+    "tvm.s_tir.transform": _PASSES,
+    "tvm.script.relax": _MODELS,
+    "tvm.tir.TensorIntrin": (
+        "its meaning is taken on trust, and there are no intrinsics in our kernels",
+        "keep the loops of the tile; vectorize and unroll what is inside them",
+    ),
+    "tvm.tir.transform": _PASSES,
+    "tvm.tirx.transform": _PASSES,
+    "tvm.transform": _PASSES,
+}
+
+
+class Missing:
+    """A name of TVM's that can be imported and not used: so that a lesson's imports run."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("_"):  # Python and IPython ask for many of these
+            raise AttributeError(name)
+        raise not_carried(f"{self._name}.{name}")
+
+    def __call__(self, *args: object, **kwargs: object) -> object:
+        raise not_carried(self._name)
+
+    def __getitem__(self, item: object) -> object:
+        raise not_carried(self._name)
+
+    def __repr__(self) -> str:
+        return f"<{self._name}, which is not in the workbench>"
+
+
+def not_carried(name: str) -> NotCarried:
+    """The refusal of `name`, one of TVM's, or a part of one, that `LEFT_OUT` tells."""
+    known = max((key for key in LEFT_OUT if f"{name}.".startswith(f"{key}.")), key=len)
+    why, instead = LEFT_OUT[known]
+    return NotCarried(
+        f"Can't use {name}: {known} is TVM's, and is not in the workbench",
+        asked=name,
+        detail=why,
+        hint=instead,
+    )
+
+
+def refusing(module: str) -> Callable[[str], object]:
+    """The ``__getattr__`` of `module`, "workbench.tvm…": for names that it does not have."""
+    called = module.removeprefix("workbench.")
+
+    def __getattr__(name: str) -> object:
+        if name.startswith("_"):
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        if f"{called}.{name}" in LEFT_OUT:
+            return Missing(f"{called}.{name}")
+        raise unknown(f"{called}.{name}", sys.modules[module].__all__)
+
+    return __getattr__
+
+
+def unknown(name: str, there: list[str]) -> NotCarried:
+    """The refusal of `name`, which is in no table; `there` is what stands in its place."""
+    place, _, last = name.rpartition(".")
+    close = get_close_matches(last, there, n=1)
+    names = ", ".join(there)
+    return NotCarried(
+        f"Can't use {name}: {place} has nothing of that name in the workbench",
+        asked=name,
+        hint=f"is it {place}.{close[0]}?" if close else f"it has {names}",
+    )

@@ -1,0 +1,21 @@
+"""Devices, arrays and built programs: tvm.runtime."""
+
+from workbench.tvm.not_carried import refusing
+from workbench.tvm.runtime.arrays import Tensor, empty, tensor
+from workbench.tvm.runtime.devices import Device, cpu, cuda, device, metal
+from workbench.tvm.runtime.modules import BenchmarkResult, Module
+
+__all__ = [
+    "BenchmarkResult",
+    "Device",
+    "Module",
+    "Tensor",
+    "cpu",
+    "cuda",
+    "device",
+    "empty",
+    "metal",
+    "tensor",
+]
+
+__getattr__ = refusing(__name__)

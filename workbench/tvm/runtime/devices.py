@@ -1,0 +1,73 @@
+"""Devices by TVM's names; which one runs kernels here, and why, says ``wb.device()``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workbench import runtime
+from workbench.tvm.not_carried import NotCarried
+
+KINDS = ("cpu", "cuda", "metal")
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """Where a lesson of TVM's puts its arrays: `kind` is "cpu", "cuda" or "metal"."""
+
+    kind: str
+    index: int = 0
+
+    @property
+    def exist(self) -> bool:
+        """Whether it is here: else the emulator runs its kernels."""
+        return self.kind == "cpu" or (self.kind == "cuda" and runtime.device().is_gpu)
+
+    @property
+    def device_name(self) -> str | None:
+        """What its driver calls it; None where there is none."""
+        return runtime.device().which if self.kind == "cuda" and self.exist else None
+
+    @property
+    def compute_version(self) -> str | None:
+        """The compute capability of a CUDA GPU, such as "9.0"; None where there is none."""
+        gpu = runtime.device().gpu if self.kind == "cuda" else None
+        if gpu is None:
+            return None
+        digits = gpu.arch.removeprefix("sm_")
+        return f"{digits[:-1]}.{digits[-1]}"
+
+    def sync(self, stream: object = None) -> None:
+        """Wait for what runs on it: a call of a kernel has done so already."""
+
+    def __str__(self) -> str:
+        return f"{self.kind}({self.index})"
+
+    __repr__ = __str__
+
+
+def device(dev: str, index: int = 0) -> Device:
+    """The device called `dev`, "cuda" or "cuda:0". Raises NotCarried for one that is not used."""
+    kind, _, number = dev.partition(":")
+    kind, index = ("cuda" if kind == "gpu" else kind), int(number or index)
+    if kind in KINDS and index == 0:
+        return Device(kind)
+    raise NotCarried(
+        f"Can't use {kind}({index}): kernels run on one GPU here, or on the emulator",
+        asked=f"tvm.device({dev!r}, {index})",
+        hint="wb.device() says which; the devices are tvm.cuda(0), tvm.metal(0) and tvm.cpu(0)",
+    )
+
+
+def cpu(dev_id: int = 0) -> Device:
+    """The host, where arrays lie and no kernel runs."""
+    return device("cpu", dev_id)
+
+
+def cuda(dev_id: int = 0) -> Device:
+    """The CUDA GPU, or the emulator in its place."""
+    return device("cuda", dev_id)
+
+
+def metal(dev_id: int = 0) -> Device:
+    """The Apple GPU, in whose place the emulator runs kernels."""
+    return device("metal", dev_id)

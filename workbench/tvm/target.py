@@ -1,0 +1,40 @@
+"""GPUs by name: tvm.target."""
+
+from __future__ import annotations
+
+from workbench import target as targets
+from workbench.tvm.not_carried import NotCarried, refusing
+
+__all__ = ["Target", "cuda", "metal"]
+
+
+def Target(name: str | targets.Target, host: object = None) -> targets.Target:
+    """The GPU, or every GPU of a kind, called `name`; the options behind a kind are left out.
+
+    Raises TargetError for a name that the catalogue does not have, NotCarried for a CPU. `host` is
+    TVM's: here Python is the host.
+
+    >>> Target("cuda -arch=sm_80").name
+    'cuda'
+    """
+    kind = name.split()[0] if isinstance(name, str) and name.strip() else name
+    if kind in ("llvm", "c"):
+        raise NotCarried(
+            f"Can't build for {kind!r}: kernels for a CPU are not in the workbench",
+            asked=f"tvm.target.Target({name!r})",
+            hint="bind the outer loops, and build for 'cuda': without a GPU, the emulator runs it",
+        )
+    return targets.get(kind)
+
+
+def cuda(model: str = "") -> targets.Target:
+    """Every CUDA GPU; which `model` it is changes nothing in TVM's code for it."""
+    return Target("cuda")
+
+
+def metal(model: str = "") -> targets.Target:
+    """Every Apple GPU; which `model` it is changes nothing in TVM's code for it."""
+    return Target("metal")
+
+
+__getattr__ = refusing(__name__)
