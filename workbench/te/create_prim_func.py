@@ -55,12 +55,12 @@ def create_prim_func(args: Sequence[Tensor]) -> PrimFunc:
                 T.writes(B[v_i])
                 B[v_i] = A[v_i] + T.float32(1)
     """
-    operations = _operations(args)
-    stages = [op for op in operations if op.body]
+    ops = operations(args)
+    stages = [op for op in ops if op.body]
     if not stages:
         raise ValueError("nothing is computed: every tensor is a placeholder")
-    _check_arguments(args, operations)
-    tensors = [tensor for op in operations for tensor in op.outputs]
+    _check_arguments(args, ops)
+    tensors = [tensor for op in ops for tensor in op.outputs]
     buffers = {t: Buffer(identifier(t.name), t.shape, t.dtype) for t in tensors}
     computed = [tensor for op in stages for tensor in op.outputs]
     names = _block_names(computed)
@@ -71,7 +71,7 @@ def create_prim_func(args: Sequence[Tensor]) -> PrimFunc:
     return PrimFunc("main", params, BlockRealize((), TRUE, root), _attributes(args, stages))
 
 
-def _operations(args: Sequence[Tensor]) -> list[Operation]:
+def operations(args: Sequence[Tensor]) -> list[Operation]:
     """The operations of `args` and of all that they read, each after those that it reads."""
     done: dict[Operation, None] = {}
 
@@ -86,8 +86,8 @@ def _operations(args: Sequence[Tensor]) -> list[Operation]:
     return list(done)
 
 
-def _check_arguments(args: Sequence[Tensor], operations: Sequence[Operation]) -> None:
-    for op in operations:
+def _check_arguments(args: Sequence[Tensor], ops: Sequence[Operation]) -> None:
+    for op in ops:
         if not op.body and op.output(0) not in args:
             raise ValueError(f"{op.name} is read and is not an argument")
     for position, arg in enumerate(args):

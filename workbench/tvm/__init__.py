@@ -7,7 +7,7 @@ is not carried says so, and names what to use instead.
 
 from workbench import __version__
 from workbench.tvm import ir, nd, runtime, s_tir, script, target, te, testing, tir, tirx, topi
-from workbench.tvm.driver import build, compile
+from workbench.tvm.driver import build, compile, lower
 from workbench.tvm.ir import IRModule
 from workbench.tvm.not_carried import NotCarried, refusing
 from workbench.tvm.runtime import cpu, cuda, device, metal
@@ -22,6 +22,7 @@ __all__ = [
     "cuda",
     "device",
     "ir",
+    "lower",
     "metal",
     "nd",
     "runtime",

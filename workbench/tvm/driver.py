@@ -1,29 +1,58 @@
-"""build and compile: from programs to what runs: tvm.driver."""
+"""build, compile and lower: from programs to what runs: tvm.driver."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 from workbench import runtime
 from workbench.ir import IRModule
 from workbench.runtime import Built
+from workbench.schedule import ScheduleError
 from workbench.target import Target as GPU
+from workbench.te import Tensor
 from workbench.tvm.not_carried import refusing
 from workbench.tvm.runtime import Module
 from workbench.tvm.target import Target
+from workbench.tvm.te import Schedule as Stages
 
-__all__ = ["build", "compile"]
+__all__ = ["build", "compile", "lower"]
 
 
-def build(inputs: Any, args: Any = None, target: str | GPU | None = None) -> Module:
+def build(
+    inputs: Any, args: Any = None, target: str | GPU | None = None, name: str = "main"
+) -> Module:
     """Build a module, a function or a schedule for `target`, which may stand second, as today.
 
-    Without a target it is "cuda". Raises and warns as `wb.build` does.
+    Without a target it is "cuda". A schedule of stages takes the tensors `args` that are given and
+    computed, and the `name` of its function. Raises and warns as `wb.build` does.
     """
     if isinstance(args, str | GPU):
         args, target = None, args
-    return _module(inputs, target)
+    return _module(lower(inputs, args, name), target)
+
+
+def lower(
+    inp: Any,
+    args: Sequence[Tensor] | None = None,
+    name: str = "main",
+    binds: None = None,
+    simple_mode: bool = False,
+) -> Any:
+    """The program that a schedule of stages makes of the tensors `args`, as a module.
+
+    Anything else is a program already, and is returned as it is. TVM's passes go on from there;
+    here they are part of `build`, and `simple_mode` changes nothing. Raises ScheduleError.
+    """
+    if not isinstance(inp, Stages):
+        return inp
+    if args is None:
+        raise ScheduleError(
+            "Can't build a schedule of stages without its tensors",
+            hint="name what is given and what is computed: tvm.build(s, [A, B], target)",
+        )
+    return inp.applied(args, name).mod
 
 
 def compile(mod: Any, target: str | GPU | None = None) -> Module:

@@ -33,6 +33,14 @@ _HOST = (
     "the code of the host is TVM's own; here Python launches the kernels",
     "the kernels' text is rt_mod.imported_modules[0].get_source()",
 )
+_TENSORIZE = (
+    "its meaning is taken on trust, and there are no intrinsics in our kernels",
+    "keep the loops of the tile; vectorize and unroll what is inside them",
+)
+_STAGES = (
+    "it has no verb of ours that it could become",
+    "schedule the program's loops: sch = wb.Schedule(te.create_prim_func([A, B])), sch.show()",
+)
 
 # By name, why it is not here and what to do instead; what a name holds goes with it.
 LEFT_OUT = {
@@ -58,10 +66,24 @@ LEFT_OUT = {
     "tvm.s_tir.meta_schedule": _SEARCH,
     "tvm.s_tir.transform": _PASSES,
     "tvm.script.relax": _MODELS,
-    "tvm.tir.TensorIntrin": (
-        "its meaning is taken on trust, and there are no intrinsics in our kernels",
-        "keep the loops of the tile; vectorize and unroll what is inside them",
+    "tvm.te.Schedule.create_group": _STAGES,
+    "tvm.te.Schedule.normalize": (
+        "it makes TVM's stages ready for its passes",
+        "leave it out: s.applied([A, B]) is the schedule in steps",
     ),
+    "tvm.te.Schedule.rfactor": (
+        "a stage made of part of a sum changes the graph that others were attached to",
+        "sch = wb.Schedule(te.create_prim_func([A, B])), then sch.rfactor(loop, factor_axis)",
+    ),
+    "tvm.te.Stage.env_threads": _STAGES,
+    "tvm.te.Stage.prefetch": _STAGES,
+    "tvm.te.Stage.rolling_buffer": _STAGES,
+    "tvm.te.Stage.set_store_predicate": _STAGES,
+    "tvm.te.Stage.tensorize": _TENSORIZE,
+    "tvm.te.hybrid": _STAGES,
+    "tvm.te.scan": _STAGES,
+    "tvm.te.extern": _STAGES,
+    "tvm.tir.TensorIntrin": _TENSORIZE,
     "tvm.tir.transform": _PASSES,
     "tvm.tirx.transform": _PASSES,
     "tvm.transform": _PASSES,

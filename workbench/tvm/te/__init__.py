@@ -1,0 +1,18 @@
+"""Compute expressions, and the schedule of stages that older lessons give them: tvm.te."""
+
+from workbench import te as _expressions
+from workbench.te import *  # noqa: F403
+from workbench.tvm.not_carried import refusing
+from workbench.tvm.te.axes import IterVar, thread_axis
+from workbench.tvm.te.stages import Schedule, Stage, create_schedule
+
+__all__ = [  # noqa: PLE0604
+    *_expressions.__all__,
+    "IterVar",
+    "Schedule",
+    "Stage",
+    "create_schedule",
+    "thread_axis",
+]
+
+__getattr__ = refusing(__name__)

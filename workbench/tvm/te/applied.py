@@ -1,0 +1,319 @@
+"""From a schedule of stages to steps of a `wb.Schedule`.
+
+Copies are made first, then stages are inlined, both in the order of the graph; then each stage is
+placed, scheduled and bound, consumers before producers, since only a placed consumer tells how far
+the loops of its producer run. Sums get their start ahead of their first reduce loop, as TVM's
+stages do. So the steps depend on what was asked of each stage, not on the order of the questions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from workbench.ir import Block, BlockRealize, Buffer, Const, For, Stmt, children
+from workbench.ir.places import places
+from workbench.schedule import BlockHandle, LoopHandle, Schedule, ScheduleError
+from workbench.te import Tensor, create_prim_func
+from workbench.te.create_prim_func import operations
+from workbench.tvm.te.axes import Loop
+
+if TYPE_CHECKING:
+    from workbench.tvm.te import stages
+    from workbench.tvm.te.stages import Body, Call, Stage
+
+_MOST_UNROLLED_LOOPS = 8  # in each other: TVM's auto_max_depth
+
+
+def apply(declared: stages.Schedule, args: Sequence[Tensor], name: str) -> Schedule:
+    """See `stages.Schedule.applied`."""
+    given = {tensor.op for tensor in args}
+    for op in declared.outputs:
+        if op not in given:
+            raise ScheduleError(
+                f"Can't build without {op.name}: it is an output, and not among the arguments",
+                asked=f"build(s, [{', '.join(tensor.name for tensor in args)}])",
+                hint=f"name it, too: [{', '.join(t.name for t in (*args, op.output(0)))}]",
+            )
+    for tensor in args:
+        if tensor.op.body and tensor.op not in declared.bodies:
+            raise ScheduleError(
+                f"Can't build {tensor.name}: this schedule does not compute it",
+                hint="name it when the schedule is made: te.create_schedule([C.op, D.op])",
+            )
+    func = replace(create_prim_func(args), name=name)
+    return _Applied(declared, args, Schedule(func)).schedule
+
+
+class _Applied:
+    """One schedule of stages on its way into steps."""
+
+    def __init__(
+        self, declared: stages.Schedule, args: Sequence[Tensor], schedule: Schedule
+    ) -> None:
+        self.schedule = schedule
+        self.stages = declared.stages
+        self.blocks: dict[Body, BlockHandle] = {}
+        self.loops: dict[Stage, dict[Loop, LoopHandle]] = {}
+        self.buffers = dict(zip(args, schedule.func.params, strict=True))
+        self._find_blocks(declared, args)
+        for stage in self.stages:
+            self._copy_out(stage)
+        for stage in self.stages:
+            self._copy_in(stage)
+        for stage in self.stages:
+            if stage.inlined:
+                with _asked(stage.inlined):
+                    schedule.compute_inline(self.block(stage))
+        placed = [stage for stage in self._consumers_first() if stage.body and not stage.inlined]
+        for stage in placed:
+            self._place(stage)
+            self._arrange(stage)
+        for stage in reversed(placed):
+            self._start_sum(stage)
+        for stage in placed:
+            self._unroll_small(stage)
+
+    # --- what stands where -----------------------------------------------------------------------
+
+    def _find_blocks(self, declared: stages.Schedule, args: Sequence[Tensor]) -> None:
+        """The block of each body of the graph; its copies come later."""
+        blocks = iter(self.schedule.get_blocks())
+        for op in operations(args):
+            if op.body:
+                first, *_ = (next(blocks) for _ in op.outputs)
+                self.blocks[declared.bodies[op]] = first
+
+    def block(self, stage: Stage) -> BlockHandle:
+        """The block that fills the tensor of a stage."""
+        assert stage.body is not None
+        return self.blocks[stage.body]
+
+    def _node(self, handle: BlockHandle) -> Block:
+        return places(self.schedule.func).blocks[handle.key].block
+
+    def _buffer(self, stage: Stage) -> Buffer:
+        """Where the tensor of a stage lies now."""
+        if stage.body is None:
+            return self.buffers[stage.op.output(0)]
+        return self._node(self.block(stage)).writes[0].buffer
+
+    # --- copies ----------------------------------------------------------------------------------
+
+    def _copy_out(self, stage: Stage) -> None:
+        if stage.body is None or stage.body not in self.blocks:
+            return
+        for copy, scope in stage.body.copies_out:
+            with _asked(copy.name):
+                made = self.schedule.cache_write(self.blocks[stage.body], 0, scope)
+            self.blocks[copy] = made
+
+    def _copy_in(self, stage: Stage) -> None:
+        body = stage.body
+        if body is None or not body.scope:
+            return
+        source = self._buffer(body.inputs[0])
+        readers = [self.blocks[reader] for reader in dict.fromkeys(self._readers(stage))]
+        reads = [region.buffer for region in self._node(readers[0]).reads]
+        others = [b for b in self.schedule.get_blocks() if source in _reads(self._node(b))]
+        only = {} if set(others) <= set(readers) else {"consumer_blocks": readers}
+        with _asked(body.name):
+            made = self.schedule.cache_read(readers[0], reads.index(source), body.scope, **only)
+        self.blocks[body] = made
+        self._copy_out(stage)
+
+    def _readers(self, stage: Stage) -> Iterator[Body]:
+        """The bodies that read a copy, through copies of it that are not made yet, too."""
+        for other in self.stages:
+            if other.body is not None and stage in other.body.inputs:
+                if other.body in self.blocks:
+                    yield other.body
+                else:
+                    yield from self._readers(other)
+
+    # --- places and loops ------------------------------------------------------------------------
+
+    def _consumers_first(self) -> list[Stage]:
+        """The stages from the outputs on, each behind its readers; as read, where that is free."""
+        waiting = {
+            stage: sum(stage in other.body.inputs for other in self.stages if other.body)
+            for stage in self.stages
+        }
+        order = [stage for stage in reversed(self.stages) if not waiting[stage]]
+        for stage in order:
+            for source in dict.fromkeys(stage.body.inputs if stage.body else ()):
+                waiting[source] -= 1
+                if not waiting[source]:
+                    order.append(source)
+        return order
+
+    def _place(self, stage: Stage) -> None:
+        """Compute a stage where it is attached, in memory that is seen there; note its loops."""
+        block = self.block(stage)
+        if stage.attached is not None:
+            parent, asked, text = stage.attached
+            loop = self._loop(parent, asked, text)
+            told = [call.data["storage_scope"] for call in stage.calls if call.verb == "set_scope"]
+            buffer = self._buffer(stage)
+            scope = self._seen_at(loop) if buffer.scope == "global" and not told else ""
+            with _asked(text):
+                if scope:
+                    self.schedule.set_scope(block, 0, scope)
+                self.schedule.compute_at(block, loop, preserve_unit_loops=True)
+        axes = [*stage.op.axis, *stage.op.reduce_axis]
+        loops = self.schedule.get_loops(block)
+        self.loops[stage] = dict(zip(axes, loops[len(loops) - len(axes) :], strict=True))
+
+    def _loop(self, stage: Stage, asked: Loop, text: str) -> LoopHandle:
+        loop = stage.where(asked)
+        if loop not in self.loops.get(stage, {}):
+            raise ScheduleError(
+                f"Can't compute at `{asked.name}`: {stage.name} is inlined, and has no loops",
+                asked=text,
+                hint="attach it to a stage that is computed, and reads it",
+            )
+        return self.loops[stage][loop]
+
+    def _seen_at(self, loop: LoopHandle) -> str:
+        """The memory of a stage without one: a thread's own below threads, a block's below blocks.
+
+        As TVM infers it: "" outside of both.
+        """
+        known = places(self.schedule.func)
+        inner = known.loops[loop.key]
+        bound = [one.thread or "" for one in (*known.all_loops_above(inner), inner)]
+        if any(axis.startswith(("threadIdx", "vthread")) for axis in bound):
+            return "local"
+        return "shared" if any(axis.startswith("blockIdx") for axis in bound) else ""
+
+    def _arrange(self, stage: Stage) -> None:
+        bound = _bound(stage)
+        for call in stage.calls:
+            with _asked(call.text):
+                self._take(call, stage, bound)
+
+    def _take(self, call: Call, stage: Stage, bound: set[Loop]) -> None:
+        sch, data = self.schedule, call.data
+        loops, block = self.loops[stage], self.block(stage)
+        on = [loops[loop] for loop in call.loops]
+        if call.verb in ("split", "fuse"):
+            if call.verb == "split":
+                made = sch.split(on[0], factors=self._factors(call, on[0], bound))
+            else:
+                made = [sch.fuse(*on)] if len(on) > 1 else on
+            loops.update(zip(call.made, made, strict=True))
+        elif call.verb == "bind":
+            self._check_extent(call, on[0])
+            sch.bind(on[0], data["thread_axis"])
+        elif call.verb == "set_scope":
+            sch.set_scope(block, 0, data["storage_scope"])
+        elif call.verb == "storage_align":
+            sch.storage_align(block, 0, data["axis"], data["factor"], data["offset"])
+        elif call.verb == "double_buffer":
+            sch.annotate(block, "double_buffer_scope", 0)
+        elif call.verb != "auto_unroll_max_step":  # which waits until all loops stand
+            sch.apply(call.verb, *on)
+
+    def _factors(self, call: Call, loop: LoopHandle, bound: set[Loop]) -> list[int | None]:
+        """What to split by: no part has more turns than the loop, unless it makes up threads.
+
+        As in TVM, where a stage that is attached may run for less than its own splits say.
+        """
+        extent = self._for(loop).extent
+        return [
+            min(size, int(extent.value))
+            if size is not None and part not in bound and isinstance(extent, Const)
+            else size
+            for part, size in zip(call.made, call.data["factors"], strict=True)
+        ]
+
+    def _check_extent(self, call: Call, loop: LoopHandle) -> None:
+        said, extent = call.data["extent"], self._for(loop).extent
+        if said is not None and not (isinstance(extent, Const) and extent.value == said):
+            told = extent.value if isinstance(extent, Const) else "a varying number of"
+            raise ScheduleError(
+                f"Can't bind `{call.loops[0].name}`: it runs {told} times, the thread axis {said}",
+                hint="split it so that the part you bind runs as often, or leave the extent out: "
+                f'te.thread_axis("{call.data["thread_axis"]}")',
+            )
+
+    # --- sums and pragmas ------------------------------------------------------------------------
+
+    def _start_sum(self, stage: Stage) -> None:
+        """Start a sum ahead of its outermost reduce loop, unless threads share it out."""
+        assert stage.body is not None
+        shared = {c.loops[0] for c in stage.calls if c.verb == "bind"}
+        reduced = [loop for loop in stage.leaf_iter_vars if loop.kind == "reduce"]
+        block = self.block(stage)
+        if reduced and self._node(block).init is not None and not shared.intersection(reduced):
+            self.schedule.decompose_reduction(block, self.loops[stage][reduced[0]])
+
+    def _unroll_small(self, stage: Stage) -> None:
+        for call in stage.calls:
+            if call.verb == "auto_unroll_max_step":
+                around = self.loops[stage][stage.where(call.loops[0])]
+                with _asked(call.text):
+                    for loop in _small(self._for(around), call.data["steps"]):
+                        self.schedule.unroll(LoopHandle(self.schedule.history, loop.loop_var))
+
+    def _for(self, loop: LoopHandle) -> For:
+        return places(self.schedule.func).loops[loop.key]
+
+
+def _bound(stage: Stage) -> set[Loop]:
+    """The loops of a stage that are bound, and those of which a part is."""
+    found = {call.loops[0] for call in stage.calls if call.verb == "bind"}
+    for call in reversed(stage.calls):
+        if found.intersection(call.made):
+            found.update(call.loops)
+    return found
+
+
+def _small(loop: For, most: int) -> list[For]:
+    """The loops from `loop` on that TVM unrolls where stores may be written out `most` times.
+
+    From inside out: a loop whose body's stores, written out, are at most `most` in all its turns,
+    and which holds no loop that stays. Loops of threads and vector lanes are gone by then.
+    """
+    found: list[For] = []
+
+    def visit(stmt: Stmt) -> tuple[int, int, bool]:
+        """Stores written out, loops unrolled in each other, and whether a loop stays."""
+        if isinstance(stmt, BlockRealize):
+            return 1, 0, False
+        inner = (child for child in children(stmt) if isinstance(child, Stmt))
+        below = [visit(child) for child in inner]
+        stores = sum(each[0] for each in below)
+        deep = max((each[1] for each in below), default=0)
+        stays = any(each[2] for each in below)
+        if not isinstance(stmt, For) or stmt.kind in ("thread_binding", "vectorized"):
+            return stores, deep, stays
+        turns = int(stmt.extent.value) if isinstance(stmt.extent, Const) else most + 1
+        if stmt.kind == "unrolled":
+            return stores * turns, deep + 1, stays
+        small = not stays and deep < _MOST_UNROLLED_LOOPS and stores * turns <= most
+        if stmt.kind == "serial" and small:
+            found.append(stmt)
+            return stores * turns, deep + 1, False
+        return stores, deep, True
+
+    visit(loop)
+    return found
+
+
+def _reads(block: Block) -> set[Buffer]:
+    return {region.buffer for region in block.reads}
+
+
+@contextmanager
+def _asked(call: str) -> Iterator[None]:
+    """Refusals of steps name the call on a stage that asked for them."""
+    try:
+        yield
+    except ScheduleError as error:
+        asked = f"{call}, as {error.asked}" if error.asked else call
+        raise ScheduleError(
+            error.headline, asked=asked, where=error.where, detail=error.detail, hint=error.hint
+        ) from None
