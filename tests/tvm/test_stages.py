@@ -11,6 +11,7 @@ import pytest
 
 import workbench as wb
 from workbench import tvm
+from workbench.access import difference, random_data
 from workbench.schedule import ScheduleError
 from workbench.tvm import NotCarried, te
 
@@ -234,7 +235,7 @@ def test_copies_of_copies_and_of_results_that_are_read():
     )
     assert steps(s, a, c).count("cache_write") == 3
     one, two = wb.Schedule(te.create_prim_func([a, c])).func, s.applied([a, c]).func
-    assert wb.access.difference(one, two, wb.access.random_data(one, 0)) == ""
+    assert difference(one, two, random_data(one, 0)) == ""
 
 
 def test_only_some_readers_read_a_copy():
@@ -270,6 +271,89 @@ def test_two_outputs_of_one_computation():
         "asked: s.cache_write(B.v0, 'local')\n"
         "do:    compute a tensor of its own for each, or schedule te.create_prim_func(args)"
     )
+
+
+# --- schedules as tutorials write them: each keeps what the program means -------------------------
+
+
+def write_cache() -> tuple[te.Schedule, tuple[te.Tensor, ...]]:
+    """A product on a CPU, its copy split by the axes that the tensor had from the start."""
+    a, b, c = product(16)
+    s = te.create_schedule(c.op)
+    cc = s.cache_write(c, "global")
+    mo, no, _, _ = s[c].tile(c.op.axis[0], c.op.axis[1], 8, 8)
+    s[cc].compute_at(s[c], no)
+    mc, nc = s[cc].op.axis
+    ko, ki = s[cc].split(s[cc].op.reduce_axis[0], factor=4)
+    s[cc].reorder(ko, mc, ki, nc)
+    s[cc].vectorize(nc)
+    s[cc].unroll(ki)
+    s[c].parallel(mo)
+    return s, (a, b, c)
+
+
+def fused_relu() -> tuple[te.Schedule, tuple[te.Tensor, ...]]:
+    """A product inside the loops of what is made of it, with cooperative fetching."""
+    a, b, c = product(16)
+    r = te.compute(c.shape, lambda i, j: te.max(c[i, j] - 4.0, 0.0), name="R")
+    s = te.create_schedule(r.op)
+    by, bx, ty, tx = s[r].tile(*s[r].op.axis, 8, 8)
+    for loop, axis in ((by, "blockIdx.y"), (bx, "blockIdx.x"), (ty, "threadIdx.y")):
+        s[r].bind(loop, te.thread_axis(axis))
+    s[r].bind(tx, te.thread_axis("threadIdx.x"))
+    s[c].compute_at(s[r], tx)
+    ko, _ = s[c].split(s[c].op.reduce_axis[0], factor=8)
+    for tensor in (a, b):
+        copy = s[s.cache_read(tensor, "shared", [c])]
+        copy.compute_at(s[c], ko)
+        ty, rest = copy.split(copy.fuse(*copy.op.axis), nparts=8)
+        copy.bind(ty, te.thread_axis("threadIdx.y"))
+        copy.bind(copy.split(rest, nparts=8)[0], te.thread_axis("threadIdx.x"))
+    return s, (a, b, r)
+
+
+def softmax() -> tuple[te.Schedule, tuple[te.Tensor, ...]]:
+    """A row a block, its sums shared out among threads."""
+    a = te.placeholder((8, 16), name="A")
+    k, k2 = (te.reduce_axis((0, 16), name) for name in ("k", "k2"))
+    m = te.compute((8,), lambda i: te.max(a[i, k], axis=k), name="M")
+    e = te.compute((8, 16), lambda i, j: te.exp(a[i, j] - m[i]), name="E")
+    t = te.compute((8,), lambda i: te.sum(e[i, k2], axis=k2), name="S")
+    o = te.compute((8, 16), lambda i, j: e[i, j] / t[i], name="O")
+    s = te.create_schedule(o.op)
+    s[e].compute_inline()
+    i, j = s[o].op.axis
+    s[o].bind(i, te.thread_axis("blockIdx.x"))
+    s[o].bind(j, te.thread_axis((0, 16), "threadIdx.x"))
+    for stage in (s[m], s[t]):
+        stage.compute_at(s[o], i)
+        stage.bind(stage.op.reduce_axis[0], te.thread_axis("threadIdx.x"))
+    return s, (a, o)
+
+
+def window() -> tuple[te.Schedule, tuple[te.Tensor, ...]]:
+    """A tile and its edge made by more threads than there is room for at once."""
+    a = te.placeholder((66,), name="A")
+    p = te.compute((66,), lambda i: a[i] * 2.0, name="P")
+    q = te.compute((64,), lambda i: p[i] + p[i + 1] + p[i + 2], name="Q")
+    s = te.create_schedule(q.op)
+    outer, _ = bound(s, q)
+    s[p].compute_at(s[q], outer)
+    s[p].bind(s[p].split(p.op.axis[0], factor=16)[1], te.thread_axis("threadIdx.x"))
+    return s, (a, q)
+
+
+@pytest.mark.parametrize("made_so", [write_cache, fused_relu, softmax, window])
+def test_a_schedule_keeps_what_the_program_means(made_so: Callable[..., Any]):
+    s, args = made_so()
+    start, found = te.create_prim_func(args), s.applied(args).func
+    assert difference(start, found, random_data(start, 0)) == ""
+    if made_so is not write_cache:  # which is for a CPU
+        arrays = [np.random.default_rng(0).random(t.shape, "float32") for t in args]
+        wanted = [array.copy() for array in arrays]
+        tvm.build(s, args, "cuda")(*arrays)
+        wb.emulate.evaluate(start, wanted)
+        np.testing.assert_allclose(arrays[-1], wanted[-1], rtol=1e-4)
 
 
 # --- refusals ------------------------------------------------------------------------------------

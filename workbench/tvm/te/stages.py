@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workbench import schedule
+from workbench.ir import Expr, Var, substitute
 from workbench.schedule import ScheduleError
 from workbench.te import Axis, Operation, Tensor, compute
 from workbench.te.create_prim_func import operations
@@ -306,15 +307,13 @@ class Schedule:
                 asked=text,
                 hint="take s.cache_read" if stage.body is None else "take cache_write first",
             )
-        inner = replace(stage.op, name=f"{stage.op.name}.{scope}")
+        inner, copy = _parted(stage.op, scope)
         made = Stage(inner, stage.body)
         out = Body(text, [made])
         stage.body.copies_out.append((out, scope))
-        stage.body = out
-        self._stages[inner] = made
-        stage.op = _copy(inner.output(0), stage.op.name).op
-        stage.leaf_iter_vars = list(stage.op.axis)
-        self._stages[stage.op] = stage
+        stage.op, stage.body = copy, out
+        stage.leaf_iter_vars = list(copy.axis)
+        self._stages |= {inner: made, copy: stage}
         return inner.output(0)
 
     def applied(self, args: Sequence[Tensor], name: str = "main") -> schedule.Schedule:
@@ -346,6 +345,18 @@ def create_schedule(ops: Operation | Sequence[Operation]) -> Schedule:
 def _copy(tensor: Tensor, name: str) -> Tensor:
     axes = [f"ax{k}" for k in range(len(tensor.shape))]
     return compute(tensor.shape, lambda *i: tensor[i], name=name, varargs_names=axes)
+
+
+def _parted(op: Operation, scope: str) -> tuple[Operation, Operation]:
+    """What computes `op` in `scope`, with axes of its own, and what copies it from there.
+
+    As in TVM, where the copy keeps the axes: a lesson may split them under either name.
+    """
+    axes = tuple(replace(axis, name=f"{axis.name}.c") for axis in op.axis)
+    own: dict[Var, Expr] = dict(zip(op.axis, axes, strict=True))
+    body = tuple(substitute(value, own) for value in op.body)
+    inner = replace(op, name=f"{op.name}.{scope}", axis=axes, body=body)
+    return inner, replace(op, body=(inner.output(0)[op.axis],), attrs=())
 
 
 def _names(of: Sequence[Any]) -> str:
