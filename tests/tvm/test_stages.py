@@ -220,6 +220,30 @@ def test_small_loops_are_unrolled_from_inside_out():
     assert steps(s, a, b, c).splitlines()[-3:] == unrolled
 
 
+def test_a_pass_context_unrolls_small_loops_and_refuses_other_passes():
+    a, b, c = product(8)
+    s = te.create_schedule(c.op)
+    config = {"tir.UnrollLoop": {"auto_max_step": 8, "explicit_unroll": True}}
+    with tvm.transform.PassContext(opt_level=3, config=config) as outer:
+        assert tvm.transform.PassContext.current() is outer
+        with tvm.transform.PassContext():
+            plain = tvm.lower(s, [a, b, c])
+        small = tvm.lower(s, [a, b, c])
+    assert "unroll" not in plain.script() and "for k in T.unroll(8)" in small.script()
+    assert wb.structural_equal(tvm.lower(s, [a, b, c]), plain)
+    with pytest.raises(NotCarried) as error:
+        tvm.transform.PassContext(config={"tir.disable_vectorize": True})
+    assert str(error.value) == (
+        "Can't set 'tir.disable_vectorize': that is of TVM's passes, which are not in the "
+        "workbench.\n"
+        "asked: tvm.transform.PassContext(… 'tir.disable_vectorize' …)\n"
+        "do:    leave it out; 'tir.UnrollLoop' is heeded"
+    )
+    for given in ({"disabled_pass": ["A"]}, {"instruments": [object()]}):
+        with pytest.raises(NotCarried):
+            tvm.transform.PassContext(**given)
+
+
 def test_copies_of_copies_and_of_results_that_are_read():
     a, b, c = doubled_and_more()
     s = te.create_schedule(c.op)

@@ -6,7 +6,20 @@ is not carried says so, and names what to use instead.
 """
 
 from workbench import __version__
-from workbench.tvm import ir, nd, runtime, s_tir, script, target, te, testing, tir, tirx, topi
+from workbench.tvm import (
+    ir,
+    nd,
+    runtime,
+    s_tir,
+    script,
+    target,
+    te,
+    testing,
+    tir,
+    tirx,
+    topi,
+    transform,
+)
 from workbench.tvm.driver import build, compile, lower
 from workbench.tvm.ir import IRModule
 from workbench.tvm.not_carried import NotCarried, refusing
@@ -34,6 +47,7 @@ __all__ = [
     "tir",
     "tirx",
     "topi",
+    "transform",
 ]
 
 __getattr__ = refusing(__name__)

@@ -8,6 +8,7 @@ from typing import Any
 
 from workbench import runtime
 from workbench.ir import IRModule
+from workbench.ir.places import places
 from workbench.runtime import Built
 from workbench.schedule import ScheduleError
 from workbench.target import Target as GPU
@@ -16,6 +17,8 @@ from workbench.tvm.not_carried import refusing
 from workbench.tvm.runtime import Module
 from workbench.tvm.target import Target
 from workbench.tvm.te import Schedule as Stages
+from workbench.tvm.te.applied import unroll_small
+from workbench.tvm.transform import PassContext
 
 __all__ = ["build", "compile", "lower"]
 
@@ -52,7 +55,12 @@ def lower(
             "Can't build a schedule of stages without its tensors",
             hint="name what is given and what is computed: tvm.build(s, [A, B], target)",
         )
-    return inp.applied(args, name).mod
+    made, steps = inp.applied(args, name), PassContext.current().unrolled_steps
+    known = places(made.func)
+    for loop in known.loops.values() if steps else ():
+        if not known.all_loops_above(loop):
+            unroll_small(made, loop, steps)
+    return made.mod
 
 
 def compile(mod: Any, target: str | GPU | None = None) -> Module:

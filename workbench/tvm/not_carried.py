@@ -86,7 +86,9 @@ LEFT_OUT = {
     "tvm.tir.TensorIntrin": _TENSORIZE,
     "tvm.tir.transform": _PASSES,
     "tvm.tirx.transform": _PASSES,
-    "tvm.transform": _PASSES,
+    "tvm.transform.PassInstrument": _PASSES,
+    "tvm.transform.Sequential": _PASSES,
+    "tvm.transform.module_pass": _PASSES,
 }
 
 

@@ -255,11 +255,16 @@ class _Applied:
             if call.verb == "auto_unroll_max_step":
                 around = self.loops[stage][stage.where(call.loops[0])]
                 with _asked(call.text):
-                    for loop in _small(self._for(around), call.data["steps"]):
-                        self.schedule.unroll(LoopHandle(self.schedule.history, loop.loop_var))
+                    unroll_small(self.schedule, self._for(around), call.data["steps"])
 
     def _for(self, loop: LoopHandle) -> For:
         return places(self.schedule.func).loops[loop.key]
+
+
+def unroll_small(schedule: Schedule, loop: For, most: int) -> None:
+    """Unroll the loops from `loop` on whose stores, written out, are at most `most`."""
+    for small in _small(loop, most):
+        schedule.unroll(LoopHandle(schedule.history, small.loop_var))
 
 
 def _bound(stage: Stage) -> set[Loop]:
