@@ -69,7 +69,13 @@ def test_a_lesson_by_keyboard_alone(lab_page: Page):
     keys.press("ControlOrMeta+a")
     assert lab_page.evaluate("getSelection().toString()") == ""
     tab_to(lab_page, lab.locator(".wb-machine [role=tab][tabindex='0']"), "Shift+Tab")
-    # and out of it, at both ends
+    out_and_in_again(lab)
+    assert lab_page.evaluate(ACTIVE) == before
+
+
+def out_and_in_again(lab: Locator) -> None:
+    """Leave the lab at both ends, and come back."""
+    keys = lab.page.keyboard
     outside = "el => !el.contains(document.activeElement)"
     for key in ("Tab", "Shift+Tab"):
         for _ in range(30):
@@ -83,7 +89,6 @@ def test_a_lesson_by_keyboard_alone(lab_page: Page):
                 break
             keys.press(back)
         assert not lab.evaluate(outside), f"{back} does not lead back in"
-    assert lab_page.evaluate(ACTIVE) == before
 
 
 def test_escape_closes_the_lab_s_own_menu_and_else_passes(lab_page: Page):

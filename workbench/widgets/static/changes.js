@@ -60,7 +60,7 @@ export function changesIn(body) {
     const word = words.find(Boolean); // the new line is below
     const right = word ? word.offsetLeft + Math.min(word.offsetWidth, BEGINNING) + MARGIN : 0;
     const gutter = row.querySelector(".wb-text").offsetLeft;
-    const over = Math.max(0, right - body.clientWidth); // the margin, where loops begin, is worth more
+    const over = Math.max(0, right - body.clientWidth); // the margin is worth more than their end
     body.scrollLeft = word ? Math.min(over, word.offsetLeft - gutter - 4) : 0;
   }
 }
