@@ -457,7 +457,7 @@ def test_a_lesson_asks_its_questions(path: Path):
 
 
 def test_lesson_3_is_refused_what_it_says_is_refused(monkeypatch):
-    """Vectorizing a reduction: also where a sum over threads is legal, as TVM has it."""
+    """Blocks share no sum out; threads do, as TVM has it."""
     made: list[wb.widgets.Lab] = []
     monkeypatch.setattr(sys.modules["workbench.lesson.begin"], "_begun", WeakValueDictionary())
     lab = wb.widgets.Lab
@@ -465,9 +465,10 @@ def test_lesson_3_is_refused_what_it_says_is_refused(monkeypatch):
     run_cells(ROOT / "lessons" / "03_local_blocking.ipynb", last="lab-start")
     here = made[-1]
     here.place = place_of(here, "k")
-    offers = here.session.page["offers"][here.place]["verbs"]
-    (why,) = [v["why"]["headline"] for v in offers if v["name"] == "vectorize"]
-    assert why == "Can't vectorize `k`: lanes k=0 and k=1 would both update C[0, 0]."
+    asked = {"do": "apply", "verb": "bind", "place": here.place}
+    here._handle_custom_msg({**asked, "args": {"thread_axis": "blockIdx.x"}}, [])
+    why = here.status["error"]["headline"]
+    assert why == "Can't bind `k` to blockIdx.x: blocks k=0 and k=1 would both update C[0, 0]."
 
 
 def test_an_answer_stays_as_it_was_at_the_program_asked_about(monkeypatch):

@@ -302,6 +302,8 @@ class Thread:
                 return self.got[e]
             case Call(op="exp"):
                 return np.exp(self.value(e.args[0], lane))
+            case Call(op="rsqrt"):
+                return np.float32(1) / np.sqrt(self.value(e.args[0], lane))
             case Call(op="if_then_else"):
                 return self.value(e.args[1 if self.value(e.args[0], lane) else 2], lane)
             case BinOp(op="and"):
