@@ -45,6 +45,10 @@ def test_bind_says_which_axes_and_why_not() -> None:
         "blockIdx.x",
         "blockIdx.y",
         "blockIdx.z",
+        "vthread.x",
+        "vthread.y",
+        "vthread.z",
+        "vthread",
     ], "in a loop that is bound: threads first"
     refused = [option for option in bind.options if option.why_not]
     assert [option.why_not for option in refused] == [

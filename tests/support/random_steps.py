@@ -12,7 +12,8 @@ from workbench.ir import Block, BlockRealize, BufferStore, Call, For, PrimFunc, 
 from workbench.schedule.primitive import REGISTRY, discover
 
 SCOPES = ("global", "shared", "local")
-AXES = ("blockIdx.x", "threadIdx.x", "threadIdx.y", "blockIdx.y", "threadIdx.z")
+AXES = ("blockIdx.x", "threadIdx.x", "threadIdx.y", "blockIdx.y", "threadIdx.z", "vthread.x",
+        "vthread.y", "vthread")  # fmt: skip
 
 
 class Chooser:

@@ -213,7 +213,7 @@ def orders(func: PrimFunc, seed: int) -> list[Callable[[For, range], Sequence[in
         mixed = shuffled(seed)
 
         def order(loop: For, values: range) -> Sequence[int]:
-            waits = shares and (loop.thread or "").startswith("thread")
+            waits = shares and (loop.thread or "").startswith(("thread", "vthread"))
             return values if waits else mixed(loop, values)
 
         found.append(order)

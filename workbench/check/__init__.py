@@ -1,6 +1,6 @@
 """The one checker: what is wrong with a program, however it came about, and what wastes time."""
 
-from workbench.check.conflict import refuse_conflict
+from workbench.check.conflict import doers_on, refuse_conflict
 from workbench.check.finding import Finding
 from workbench.check.program import check_limits, check_program
 from workbench.check.sums import refuse_torn_sum, shares_sums
@@ -9,6 +9,7 @@ __all__ = [
     "Finding",
     "check_limits",
     "check_program",
+    "doers_on",
     "refuse_conflict",
     "refuse_torn_sum",
     "shares_sums",

@@ -45,8 +45,15 @@ from workbench.ir import (
 )
 from workbench.ir.places import Places, places
 
-Doers: TypeAlias = Literal["threads", "blocks", "lanes", "iterations"]
+Doers: TypeAlias = Literal["threads", "blocks", "virtual threads", "lanes", "iterations"]
 """Who does the iterations: a block's threads, a grid's blocks, a vector's lanes, a CPU's cores."""
+
+_BOUND: dict[str, Doers] = {"t": "threads", "b": "blocks", "v": "virtual threads"}
+
+
+def doers_on(axis: str) -> Doers:
+    """Who does the iterations of a loop that is bound to `axis`."""
+    return _BOUND[axis[0]]
 
 
 def refuse_conflict(func: PrimFunc, loop: For, task: str, doers: Doers) -> None:
@@ -252,7 +259,7 @@ def _refuse_flow(
     fed = [one for one in writers if feeds(loop.body, one, reader, buffer, dom)]
     if not writers or any(not _goes_on(loop, one, buffer, below, dom) for one in fed):
         return
-    if doers == "threads" and buffer.scope != "shared":
+    if doers in ("threads", "virtual threads") and buffer.scope != "shared":
         # nothing orders threads from turn to turn of the loops around, either
         others = [replace(writer, loops=(*turns, *writer.loops)) for writer in writers]
         user = replace(reader, loops=(*turns, *reader.loops))
@@ -308,7 +315,7 @@ def _why_not_there(writer: Unit, buffer: Buffer, doers: Doers, sure: bool) -> tu
         hint = f"keep {buffer.name} in memory that threads share: {shared}"
     if not sure:
         return f"not proved: that each {doers[:-1]} writes all that it reads there", hint
-    if buffer.scope == "local":
+    if buffer.scope == "local" and doers != "virtual threads":
         return f"{buffer.name} is in local memory, which is one thread's own", hint
     if _wait(buffer, doers):
         return "threads wait for each other after all their writes, not after each one's", hint
@@ -343,7 +350,7 @@ def _refuse_overwriting(
 
 def _wait(buffer: Buffer, doers: Doers) -> bool:
     """Whether those who do the iterations can wait for each other between uses of `buffer`."""
-    return buffer.scope == "shared" and doers == "threads"
+    return buffer.scope == "shared" and doers in ("threads", "virtual threads")
 
 
 def _in_order(

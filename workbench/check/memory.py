@@ -77,7 +77,10 @@ def instance_errors(nest: Nest) -> Iterator[Finding]:
             continue
         bound = [loop for loop in nest.known.all_loops_above(outer) if loop.thread]
         for buffer in outer.block.alloc_buffers:
-            kinds = {"global": ("blockIdx", "threadIdx"), "shared": ("threadIdx",)}
+            kinds = {
+                "global": ("blockIdx", "threadIdx", "vthread"),
+                "shared": ("threadIdx", "vthread"),
+            }
             sharing = [
                 loop
                 for loop in bound

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from workbench.access.units import Unit
-from workbench.check.conflict import Doers, refuse_conflict
-from workbench.check.exchange import exchange_bytes
+from workbench.access.iterations import feeds
+from workbench.access.units import Unit, units
+from workbench.check.conflict import Doers, doers_on, refuse_conflict
+from workbench.check.exchange import exchange_bytes, shared_out
 from workbench.check.finding import Finding
 from workbench.check.kernels import Nest, extent_of, nests
 from workbench.check.memory import (
@@ -26,7 +27,7 @@ from workbench.ir import Buffer, For, Node, PrimFunc, free_vars, remembered
 from workbench.script.writer import string
 from workbench.target import Target
 
-_DOERS: dict[str, Doers] = {"t": "threads", "b": "blocks", "v": "lanes", "p": "iterations"}
+_DOERS: dict[str, Doers] = {"vectorized": "lanes", "parallel": "iterations"}
 
 
 def check_program(func: PrimFunc, target: Target) -> list[Finding]:
@@ -50,6 +51,7 @@ def _hazards(func: PrimFunc, number: int, nest: Nest) -> tuple[Finding, ...]:
     key = "hazards", number
     if key not in known:
         found = [*_conflicts(func, nest), *_repeated_updates(func, nest)]
+        found += [*_updates_of_copies(nest), *_sums_of_copies(nest)]
         found += [*instance_errors(nest), *private_errors(func, nest)]
         found += [*scratch_errors(nest), *turn_errors(nest), *overwriting_errors(nest)]
         known[key] = tuple(found)
@@ -66,8 +68,8 @@ def check_limits(func: PrimFunc, target: Target) -> list[Finding]:
 
 
 def _unbound(nest: Nest) -> Iterator[Finding]:
-    if not nest.bound:
-        loop = nest.loops[0] if nest.loops else None
+    if all(loop.virtual for loop in nest.bound):
+        loop = next((one for one in nest.loops if not one.thread), None)
         what = string(loop.loop_var.name) if loop else f"sch.add_unit_loop({string(nest.name)})"
         yield Finding(
             "error",
@@ -124,14 +126,63 @@ def _shared_limit(func: PrimFunc, nest: Nest, target: Target) -> Iterator[Findin
 def _conflicts(func: PrimFunc, nest: Nest) -> Iterator[Finding]:
     """Iterations done at once that should not be."""
     for loop in nest.loops:
-        if loop.kind not in ("thread_binding", "vectorized", "parallel"):
-            continue
         how = loop.thread or loop.kind
+        doers = doers_on(loop.thread) if loop.thread else _DOERS.get(loop.kind)
+        if doers is None:
+            continue
         try:
-            refuse_conflict(func, loop, f"`{loop.loop_var.name}` can't be {how}", _DOERS[how[0]])
+            refuse_conflict(func, loop, f"`{loop.loop_var.name}` can't be {how}", doers)
         except Refusal as refusal:
             nodes = tuple(at for at in refusal.at if isinstance(at, Node))
             yield Finding("error", refusal.headline, nodes, refusal.hint, refusal.detail)
+
+
+def _updates_of_copies(nest: Nest) -> Iterator[Finding]:
+    """Updates that a virtual thread has no part in, and that each would make once more.
+
+    Those of a sum that starts in the same turn are not: it comes out the same each time.
+    """
+    for loop in (one for one in nest.bound if one.virtual and extent_of(one) > 1):
+        below = list(units(loop.body))
+        inside = {one.loop_var for unit in below for one in unit.loops}
+        for unit in below:
+            if not unit.accumulates or loop.loop_var in unit.used:
+                continue
+            terms = {v for value in unit.bound("reduce") for v in free_vars(value)}
+            whole = unit.block is not None and unit.block.init is not None and terms <= inside
+            starts = (u for u in below if not u.accumulates and u.writes >= unit.writes)
+            if whole or any(
+                all(feeds(loop.body, start, unit, buffer, nest.dom) for buffer in unit.writes)
+                for start in starts
+            ):
+                continue
+            name = loop.loop_var.name
+            yield Finding(
+                "error",
+                f"all {extent_of(loop)} virtual threads of `{name}` would do the same updates in "
+                f"`{unit.name}`",
+                (loop, unit.stmt),
+                hint=f"keep `{name}` serial, or bind a loop that tells the cells of `{unit.name}`",
+                detail=f"what `{name}` has no part in is done once for all copies in a thread",
+            )
+
+
+def _sums_of_copies(nest: Nest) -> Iterator[Finding]:
+    """Sums that threads share out, inside of virtual threads."""
+    for found in shared_out(nest):
+        around = [*nest.known.all_loops_above(found.loops[0]), *found.loops]
+        virtual = next((loop for loop in around if loop.virtual), None)
+        if virtual is not None:
+            name = virtual.loop_var.name
+            yield Finding(
+                "error",
+                f"threads share the sum of `{found.block.name}` out, inside the virtual threads "
+                f"of `{name}`",
+                (virtual, *found.threads, found.realize),
+                hint=f"keep `{name}` serial or unrolled: it then has one such sum after the other",
+                detail="threads have one place to put the parts of a sum together, and the copies "
+                "inside a thread would all be there at a time",
+            )
 
 
 def _repeated_updates(func: PrimFunc, nest: Nest) -> Iterator[Finding]:

@@ -6,9 +6,22 @@ from collections.abc import Iterator
 
 from workbench.check.finding import Finding
 from workbench.check.kernels import Nest
-from workbench.ir import BlockRealize, Const, Expr, For, IfThenElse, Node, SeqStmt, Stmt, Var
+from workbench.ir import (
+    VIRTUAL_AXES,
+    BlockRealize,
+    Const,
+    Expr,
+    For,
+    IfThenElse,
+    Node,
+    SeqStmt,
+    Stmt,
+    Var,
+)
 from workbench.ir.places import Places
 from workbench.ir.visit import free_vars, path_to
+
+OWN_AXIS = "vthread"  # TVM's name; each loop that is bound to it is an axis of its own
 
 
 def axis_errors(nest: Nest) -> Iterator[Finding]:
@@ -23,6 +36,8 @@ def _extents_differ(loops: list[For]) -> Iterator[Finding]:
     first: dict[str, For] = {}
     for loop in loops:
         assert loop.thread is not None
+        if loop.thread == OWN_AXIS:
+            continue
         other = first.setdefault(loop.thread, loop)
         a, b = _extent(other), _extent(loop)
         if a == b:
@@ -33,8 +48,18 @@ def _extents_differ(loops: list[For]) -> Iterator[Finding]:
             f"(`{loop.loop_var.name}`) in one kernel",
             (other, loop),
             hint=f"split `{loop.loop_var.name}` so that its bound part runs {a} times",
-            detail=f"a kernel is launched with one size of {loop.thread} for all its loops",
+            detail=one_size(loop.thread),
         )
+
+
+def one_size(axis: str) -> str:
+    """Why loops of one kernel that are bound to `axis` run equally often."""
+    if axis in VIRTUAL_AXES:
+        return (
+            f"a thread has one size of {axis} for all loops of its kernel; each loop on "
+            f'plain "{OWN_AXIS}" is an axis of its own'
+        )
+    return f"a kernel is launched with one size of {axis} for all its loops"
 
 
 def _extent(loop: For) -> object:
@@ -43,7 +68,7 @@ def _extent(loop: For) -> object:
 
 def _mixes_with_outer(inner: For, known: Places) -> Iterator[Finding]:
     for outer in known.above(inner):
-        if isinstance(outer, For) and outer.thread == inner.thread and outer.thread:
+        if isinstance(outer, For) and outer.thread == inner.thread not in (None, OWN_AXIS):
             user = mixing(outer, inner)
             if user is not None:
                 a, b = outer.loop_var.name, inner.loop_var.name
@@ -74,6 +99,8 @@ def _bound_inside(loop: For, nest: Nest) -> Iterator[Finding]:
 def why_not_mixed(outer: For, inner: For, axis: str) -> str:
     """What would go wrong where two nested loops of one axis are both used."""
     a, b = outer.loop_var.name, inner.loop_var.name
+    if axis in VIRTUAL_AXES:
+        return f"one {axis} would do only iterations with {a} = {b}; `{OWN_AXIS}` is a new axis"
     return f"a thread has one {axis}, so only iterations with {a} = {b} would ever be done"
 
 

@@ -5,6 +5,7 @@ from workbench.ir.depth import DEEPEST, too_deep
 from workbench.ir.equal import assert_structural_equal, structural_equal
 from workbench.ir.nodes import (
     ARITHMETIC,
+    AXES,
     BITWISE,
     COMPARISONS,
     LOGICAL,
@@ -17,6 +18,7 @@ from workbench.ir.nodes import (
     SHUFFLE,
     THREAD_AXES,
     TRUE,
+    VIRTUAL_AXES,
     Barrier,
     BinOp,
     Block,
@@ -87,6 +89,7 @@ __all__ = [
     "assert_structural_equal",
     "structural_equal",
     "ARITHMETIC",
+    "AXES",
     "BITWISE",
     "COMPARISONS",
     "LOGICAL",
@@ -99,6 +102,7 @@ __all__ = [
     "SHUFFLE",
     "THREAD_AXES",
     "TRUE",
+    "VIRTUAL_AXES",
     "Barrier",
     "BinOp",
     "Block",

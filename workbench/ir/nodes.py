@@ -73,6 +73,9 @@ _WMMA = ("matrix_a", "matrix_b", "accumulator")
 MEMORIES = (*SCOPES, "shared.dyn", "warp", *(f"wmma.{part}" for part in _WMMA))  # and TVM's
 LOOP_KINDS = ("serial", "parallel", "vectorized", "unrolled", "thread_binding")
 THREAD_AXES = tuple(f"{unit}Idx.{axis}" for unit in ("block", "thread") for axis in "xyz")
+# Virtual threads: copies inside one thread. Each loop on plain "vthread" is an axis of its own.
+VIRTUAL_AXES = ("vthread.x", "vthread.y", "vthread.z", "vthread")
+AXES = THREAD_AXES + VIRTUAL_AXES
 
 
 class _Remembering:
@@ -443,7 +446,7 @@ class For(Stmt):
     """`body` for each value of `loop_var` in `min … min + extent - 1`.
 
     The loop is its variable: a step that keeps the loop keeps `loop_var`, one that copies the loop
-    gives the copy a fresh one. `thread` names the axis of a "thread_binding".
+    gives the copy a fresh one. `thread` names the axis of a "thread_binding", one of AXES.
     """
 
     loop_var: Var
@@ -453,6 +456,11 @@ class For(Stmt):
     body: Stmt
     thread: str | None = None
     annotations: tuple[tuple[str, Data], ...] = ()
+
+    @property
+    def virtual(self) -> bool:
+        """Whether virtual threads do its iterations: copies inside one thread."""
+        return self.thread in VIRTUAL_AXES
 
 
 @node

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from workbench.ir import dtypes
 from workbench.ir.nodes import (
     ARITHMETIC,
+    AXES,
     BITWISE,
     COMPARISONS,
     LOGICAL,
     LOOP_KINDS,
     MATHS,
     MEMORIES,
-    THREAD_AXES,
     BinOp,
     BlockId,
     BlockRealize,
@@ -165,7 +165,7 @@ class _Verifier:
         self.require(s.kind in LOOP_KINDS, f"a loop of kind {s.kind}")
         bound = s.kind == "thread_binding"
         self.require(bound == (s.thread is not None), f"a {s.kind} loop has thread {s.thread}")
-        self.require(not bound or s.thread in THREAD_AXES, f"a thread axis {s.thread}")
+        self.require(not bound or s.thread in AXES, f"a thread axis {s.thread}")
         if isinstance(s.extent, Const):
             self.require(s.extent.value > 0, f"a loop of extent {s.extent.value}")
             if isinstance(s.min, Const):

@@ -76,7 +76,7 @@ def _turn(finder: WindowFinder, buffer: Buffer, block: Block, found: list[Access
             block.id,
             hint="threads wait for each other at shared memory: cache_read into it",
         )
-    around = common_loops(found)
+    around = [loop for loop in common_loops(found) if not loop.virtual]  # they share the copies
     if not around:
         raise Refusal(
             f"{task}: no loop fills it again",

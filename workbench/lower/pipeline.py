@@ -9,6 +9,7 @@ from workbench.ir import Kernel, PrimFunc
 from workbench.lower.double_buffers import double_buffers
 from workbench.lower.drop_blocks import drop_blocks
 from workbench.lower.flatten_buffers import flatten_buffers
+from workbench.lower.inject_virtual_threads import inject_virtual_threads
 from workbench.lower.inline_iterators import inline_iterators
 from workbench.lower.insert_barriers import insert_barriers
 from workbench.lower.lower_cross_thread_reductions import lower_cross_thread_reductions
@@ -24,6 +25,7 @@ KERNEL_PASSES: tuple[Callable[[Kernel, Target], Kernel], ...] = (
     shrink_buffers,
     double_buffers,
     drop_blocks,
+    inject_virtual_threads,
     insert_barriers,
     flatten_buffers,
     vectorize_loops,

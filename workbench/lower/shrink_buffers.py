@@ -100,7 +100,8 @@ class WindowFinder:
         still = self.still(buffer, around)
         while True:
             box = self._box(found, still)
-            moving = {v for r in box for v in free_vars(r.min)} & {loop.loop_var for loop in around}
+            turns = {loop.loop_var for loop in around if not loop.virtual}  # those have their own
+            moving = {v for r in box for v in free_vars(r.min)} & turns
             if not moving or self.written_first(found, still):
                 break
             still -= moving  # an iteration may read what an earlier one wrote: keep both
@@ -117,7 +118,7 @@ class WindowFinder:
         """What keeps its value in a turn of the loops `around`, for all that share `buffer`."""
         own = buffer.scope == "local"
         place = {var for axis, var in self.axes if own or axis.startswith("blockIdx")}
-        return place | {loop.loop_var for loop in around}
+        return place | {loop.loop_var for loop in around if own or not loop.virtual}
 
     def _box(self, found: Sequence[Access[For]], still: Collection[Var]) -> Box:
         """The box that all of `found` touch together while the variables in `still` stand still."""

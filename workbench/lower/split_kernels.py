@@ -36,7 +36,7 @@ def split_kernels(func: PrimFunc) -> tuple[Kernel, ...]:
 
 
 def _kernel(func: PrimFunc, nest: Stmt, name: str) -> Kernel:
-    bound = [n for n in walk(nest) if isinstance(n, For) and n.thread is not None]
+    bound = [n for n in walk(nest) if isinstance(n, For) and n.thread in THREAD_AXES]
     sizes, axes = _axes(bound)
     used = buffers_read(nest) | buffers_written(nest)
     known = [b for b in (*func.params, *func.root.alloc_buffers) if b in used]
@@ -89,6 +89,7 @@ def _without_bound_loops(nest: Stmt, bound: Iterable[For], axes: dict[str, Var])
 
     def visit(node: Node) -> Node:
         rebuilt = rebuild(node, visit)
-        return rebuilt.body if isinstance(rebuilt, For) and rebuilt.thread else rebuilt
+        is_place = isinstance(rebuilt, For) and rebuilt.thread in THREAD_AXES
+        return rebuilt.body if is_place else rebuilt  # type: ignore[attr-defined]
 
     return substitute(visit(nest), places)  # type: ignore[return-value]

@@ -204,7 +204,7 @@ def refuse_if_bound(site: Site[For]) -> None:
             f"it is bound to {loop.thread}",
             hint="choose a loop inside it, or undo the bind",
             detail=f"each iteration of `{site.name}` is done by another "
-            + ("thread" if (loop.thread or "").startswith("thread") else "block"),
+            + {"t": "thread", "b": "block", "v": "virtual thread"}[(loop.thread or "t")[0]],
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from workbench.ir import (
-    THREAD_AXES,
+    AXES,
     Barrier,
     Const,
     Data,
@@ -215,11 +215,11 @@ def _read_header(r: Reader, tree: ast.expr) -> _Header:
 
 
 def _read_axis(r: Reader, tree: ast.Call, thread: ast.expr | None) -> str:
-    hint = "accepted: " + ", ".join(THREAD_AXES)
+    hint = "accepted: " + ", ".join(AXES)
     if thread is None:
         raise r.error(tree, "T.thread_binding lacks its argument `thread`", hint=hint)
     axis = read_word(r, thread, "a thread axis")
-    if axis not in THREAD_AXES:
+    if axis not in AXES:
         raise r.error(thread, f'There is no thread axis "{axis}"', hint=hint)
     return axis
 

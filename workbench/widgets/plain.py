@@ -23,7 +23,11 @@ from workbench.ir import (
 )
 from workbench.widgets.names import buffers_of
 
-WHO = {"b": "one block for each value, all at the same time", "t": "one thread for each value"}
+WHO = {
+    "b": "one block for each value, all at the same time",
+    "t": "one thread for each value",
+    "v": "one copy inside each thread for each value, in step",
+}
 
 
 def plain_loops(func: PrimFunc) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from workbench.check import refuse_conflict
+from workbench.check import doers_on, refuse_conflict
 from workbench.check.kernels import nest_of
-from workbench.check.threads import mixing, told, why_not_mixed
-from workbench.ir import THREAD_AXES, For, PrimFunc
+from workbench.check.threads import OWN_AXIS, mixing, one_size, told, why_not_mixed
+from workbench.ir import AXES, VIRTUAL_AXES, For, PrimFunc
 from workbench.ir.places import places
 from workbench.schedule.nest import constant_extent, refuse_if_extent_varies
 from workbench.schedule.primitive import Edit, primitive
@@ -19,20 +19,13 @@ MOST_THREADS = 1024  # of a block, on every GPU of the catalogue
 
 def _check(func: PrimFunc, loop: For, thread_axis: str) -> None:
     site = Site(func, loop, f"bind `{loop.loop_var.name}` to {thread_axis}")
-    if thread_axis.startswith("vthread"):
-        raise site.refuse(
-            "virtual threads are TVM's, and are not in the workbench",
-            hint="leave the loop inside the thread's own loops, serial or unrolled",
-        )
-    if thread_axis not in THREAD_AXES:
-        raise site.refuse("there is no such axis", hint=f"the axes: {', '.join(THREAD_AXES)}")
+    if thread_axis not in AXES:
+        raise site.refuse("there is no such axis", hint=f"the axes: {', '.join(AXES)}")
     if loop.kind == "thread_binding":
         raise site.refuse(f"it is bound to {loop.thread} already", hint="undo that bind first")
     refuse_if_extent_varies(site)
     # before what this axis does not allow: where iterations conflict, no other axis helps
-    refuse_conflict(
-        func, loop, f"Can't {site.task}", "threads" if thread_axis[0] == "t" else "blocks"
-    )
+    refuse_conflict(func, loop, f"Can't {site.task}", doers_on(thread_axis))
     _refuse_axis(site, thread_axis)
 
 
@@ -41,7 +34,7 @@ def _refuse_axis(site: Site[For], axis: str) -> None:
     loop, known = site.node, site.places
     nest = nest_of(site.func, loop)
     for other in nest.bound:
-        if other.thread != axis:
+        if other.thread != axis or axis == OWN_AXIS:
             continue
         mine, its = constant_extent(loop), constant_extent(other)
         if mine != its:
@@ -51,7 +44,7 @@ def _refuse_axis(site: Site[For], axis: str) -> None:
                 loop,
                 other,
                 hint=f"split `{site.name}` so that the part you bind runs {its} times",
-                detail=f"a kernel is launched with one size of {axis} for all its loops",
+                detail=one_size(axis),
             )
         outer, inner = (other, loop) if other in known.above(loop) else (loop, other)
         user = mixing(outer, inner) if outer in known.above(inner) else None
@@ -80,11 +73,12 @@ def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, str]]:
     nest = nest_of(func, loop)
     inside = any(outer.thread for outer in places(func).all_loops_above(loop))
 
-    def unlikely(axis: str) -> tuple[bool, bool]:
+    def unlikely(axis: str) -> tuple[bool, bool, bool]:
         other = nest.size(axis) not in (1, constant_extent(loop))  # of another length
-        return axis.startswith("block") == inside, other  # in a loop of blocks: their threads
+        # in a loop of blocks: their threads
+        return axis in VIRTUAL_AXES, axis.startswith("block") == inside, other
 
-    yield from ({"thread_axis": axis} for axis in sorted(THREAD_AXES, key=unlikely))
+    yield from ({"thread_axis": axis} for axis in sorted(AXES, key=unlikely))
 
 
 @primitive(group="threads", check=_check, choices=_choices)
@@ -94,6 +88,10 @@ def bind(func: PrimFunc, loop: For, thread_axis: str) -> Edit:
     Threads of a block that do a loop of a sum, product, minimum or maximum share it out: each adds
     up its own part, and all put the parts together. So they do with several values that are
     updated together, as by argmax.
+
+    A virtual thread, "vthread.x", "vthread.y", "vthread.z" or "vthread", is a copy inside one
+    thread: each statement below is done for all copies before the next one is, and what a copy
+    keeps in local memory is its own. Each loop on plain "vthread" is an axis of its own.
 
     >>> sch.bind("i", "threadIdx.x")
     @T.prim_func

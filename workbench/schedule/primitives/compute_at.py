@@ -33,7 +33,7 @@ from workbench.schedule.site import Site, buffers_read, buffers_written
 
 # How far a thread sees: memory of a scope is filled for all threads that share it, so the loops
 # bound to those threads count as running, wherever they stand. Global memory is left as it is.
-_SHARED_BY = {"shared": ("threadIdx.",)}
+_SHARED_BY = {"shared": ("threadIdx.", "vthread")}
 
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
