@@ -311,7 +311,7 @@ def _read_at_once(buffer: Buffer, users: list[Unit], nest: Nest) -> int:
     threads = {
         loop.loop_var: nest.dom[loop.loop_var]
         for loop in common
-        if (loop.thread or "").startswith("threadIdx")
+        if loop.virtual or (loop.thread or "").startswith("threadIdx")
     }
     cells = 1
     for axis, size in zip(box, buffer.shape, strict=True):

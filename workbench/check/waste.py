@@ -33,7 +33,8 @@ def _repeated_work(nest: Nest, unit: Unit) -> Iterator[Finding]:
     repeats *= prod(extent_of(loop) for loop in sharing if loop not in shares)
     if repeats == 1:
         return
-    inner = [loop for loop in unit.loops if loop.kind != "thread_binding" and loop.loop_var in used]
+    own = (loop for loop in unit.loops if loop.virtual or loop.thread is None)
+    inner = [loop for loop in own if loop.loop_var in used]
     runs = _runs(unit, [*inner, *shares])
     does = "load" if buffer.scope == "shared" and unit.reads else "write"
     into = "into" if does == "load" else "of"

@@ -148,7 +148,16 @@ def _span(touch: Touch, dim: int) -> Span:
 
 def region_of(touch: Touch) -> Region:
     """The cells in the last two dimensions; what has fewer lies in row 0."""
-    return ((0, 1, 1), (0, 1, 1), *touch.region)[-2:]
+    return _last_two(touch.region)
+
+
+def _last_two(region: Region) -> Region:
+    return ((0, 1, 1), (0, 1, 1), *region)[-2:]
+
+
+def _regions_of(touch: Touch) -> list[Region]:
+    """The regions that hold exactly its cells, where such are known, else the one around them."""
+    return [_last_two(region) for region in touch.pieces or (touch.region,)]
 
 
 def moves_of(touch: Touch) -> tuple[Steps, Steps]:
@@ -324,7 +333,8 @@ def regions(tile: Tile) -> list[tuple[str, Touch, Region]]:
     for touch in tile.touches:
         total = (tile.read if touch.access == "read" else tile.write) or touch
         same = region_of(total) == region_of(touch)
-        found.setdefault((touch.access, region_of(touch)), total if same else touch)
+        for region in _regions_of(touch):
+            found.setdefault((touch.access, region), total if same else touch)
     reads = {region: touch for (kind, region), touch in found.items() if kind == "read"}
     writes = {region: touch for (kind, region), touch in found.items() if kind == "write"}
     both: dict[Region, Touch] = {}

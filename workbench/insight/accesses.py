@@ -31,8 +31,8 @@ from workbench.ir.places import places
 class Loop:
     """A loop, or a thread axis with all the loops bound to it.
 
-    `role` is "block", "thread", "reduce" or "serial"; `name` the axis ("blockIdx.x") or the loop's
-    own name. `extent` counts iterations.
+    `role` is "block", "thread", "virtual", "reduce" or "serial"; `name` the axis ("blockIdx.x") or
+    the loop's own name, also of virtual threads. `extent` counts iterations.
     """
 
     var: Var
@@ -79,7 +79,7 @@ def _of_func(func: PrimFunc) -> Iterator[Access]:
     for nest in body.stmts if isinstance(body, SeqStmt) else (body,):
         axes: dict[str, Loop] = {}
         for loop in (n for n in walk(nest) if isinstance(n, For)):
-            if loop.thread is not None:
+            if loop.thread in THREAD_AXES:
                 first = axes.get(loop.thread) or _axis(loop.loop_var, loop.thread, 0)
                 axes[loop.thread] = replace(first, extent=max(extent_of(loop), first.extent))
         yield from _of_nest(nest, {a: axes[a] for a in THREAD_AXES if a in axes}, reduced)
@@ -92,21 +92,28 @@ def _axis(var: Var, axis: str, extent: int) -> Loop:
 def _of_nest(nest: Stmt, axes: dict[str, Loop], reduced: set[Var]) -> Iterator[Access]:
     """The accesses of what one launch runs, with `axes` around all of it.
 
-    A bound loop is its axis, up to its own extent; another counts from 0, whatever its start.
+    A bound loop is its axis, up to its own extent; another counts from 0, whatever its start. What
+    does not depend on a virtual thread is done once for all of them.
     """
     known: dict[For, Loop] = {}
     limits: dict[For, Expr] = {}
     for loop in (n for n in walk(nest) if isinstance(n, For)):
         var, extent = loop.loop_var, extent_of(loop)
-        if loop.thread is None:
-            known[loop] = Loop(var, var.name, "reduce" if var in reduced else "serial", extent)
+        if loop.thread not in axes:
+            role = "virtual" if loop.virtual else "reduce" if var in reduced else "serial"
+            known[loop] = Loop(var, var.name, role, extent)
             continue
         axis = known[loop] = axes[loop.thread]
         if extent < axis.extent:
             limits[loop] = binary("<", axis.var, const(extent, axis.var.type))
     counters = {loop.loop_var: told.var for loop, told in known.items()}
-    every: Iterator[Any] = access.accesses(nest, access.Around(counters=counters))
+    every: list[Any] = [*access.accesses(nest, access.Around(counters=counters))]
+    moving: dict[object, set[Var]] = {}  # what says what a statement does
     for found in every:
-        serial = [known[loop] for loop in found.loops if loop.thread is None]
-        own = [limits[loop] for loop in found.loops if loop in limits]
-        yield replace(found, guards=(*own, *found.guards), loops=(*axes.values(), *serial))
+        moving.setdefault(found.store or found.node, set()).update(found.variables())
+    for found in every:
+        used = moving[found.store or found.node]
+        own = [known[loop] for loop in found.loops if loop.thread not in axes]
+        turns = [loop for loop in own if loop.role != "virtual" or loop.var in used]
+        within = [limits[loop] for loop in found.loops if loop in limits]
+        yield replace(found, guards=(*within, *found.guards), loops=(*axes.values(), *turns))

@@ -146,10 +146,16 @@ def _use(func: PrimFunc, buffer: Buffer, found: list[Access]) -> BufferUse:
 
 
 def _held(found: list[Access], scope: str) -> int:
-    """What one owner holds at a time: each turn of a loop around all accesses holds anew."""
-    around = [{loop.var for loop in a.loops if loop.role in ("serial", "reduce")} for a in found]
-    turn = dict.fromkeys(set.intersection(*around), 0)
-    return _box(touched(a, {**_one_owner(a, scope), **turn}) for a in found)
+    """What one owner holds at a time: each turn of a loop around all accesses holds anew.
+
+    In registers each virtual thread holds its own, at once.
+    """
+    roles = {"local": ("serial", "reduce", "virtual")}.get(scope, ("serial", "reduce"))
+    around = [{loop for loop in a.loops if loop.role in roles} for a in found]
+    common = set.intersection(*around)
+    turn = {loop.var: 0 for loop in common}
+    copies = prod(loop.extent for loop in common if loop.role == "virtual")
+    return copies * _box(touched(a, {**_one_owner(a, scope), **turn}) for a in found)
 
 
 def _box(parts: Iterable[Touched]) -> int:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from numbers import Integral
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from workbench.arith import points
 from workbench.insight.accesses import Access, Loop, accesses, kind_of
 from workbench.insight.cells import Touched, same_turns, touched, union
 from workbench.insight.names import count_text, region_text
@@ -18,14 +20,16 @@ from workbench.ir import Buffer, Expr, PrimFunc, Var, free_vars, remembered
 
 MOST_VALUES = 4096  # of an axis that has a table
 
+MOST_PIECES = 64  # virtual threads whose cells are told apart
+
 
 @dataclass(frozen=True, slots=True)
 class Axis:
     """Something that can be chosen: a slider.
 
     `key` is what `select` takes: "blockIdx.x", "threadIdx.y", or a loop's printed name (with
-    " of " and its block's name where two loops share it). `role` is "block", "thread", "reduce" or
-    "serial". `selected` is None while the whole range is shown.
+    " of " and its block's name where two loops share it). `role` is "block", "thread", "virtual",
+    "reduce" or "serial". `selected` is None while the whole range is shown.
     """
 
     key: str
@@ -64,7 +68,8 @@ class Touch:
     `even` says that each cell is surely touched as often as every other. `stage` names the block,
     or all blocks that the numbers are of. `moves` says, for each dimension, by how many cells the
     region moves with a step of each digit of a chosen axis, all else staying as it is; it is None
-    where other values of these axes change more than that.
+    where other values of these axes change more than that. `pieces` are the regions that virtual
+    threads touch, which together hold exactly its cells, where the region does not.
     """
 
     stage: str
@@ -76,6 +81,7 @@ class Touch:
     reuse: float
     even: bool = False
     moves: Moves | None = None
+    pieces: tuple[Region, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,11 +214,14 @@ def _moved_touch(touch: Touch, at: Mapping[str, int], to: Mapping[str, int]) -> 
     assert touch.moves is not None
     if not any(touch.moves):
         return touch
-    region = tuple(
-        (start + sum(step * (digit.of(to) - digit.of(at)) for digit, step in steps), count, every)
-        for (start, count, every), steps in zip(touch.region, touch.moves, strict=True)
-    )
-    return replace(touch, region=region)
+    ahead = [
+        sum(step * (digit.of(to) - digit.of(at)) for digit, step in steps) for steps in touch.moves
+    ]
+
+    def moved(region: Region) -> Region:
+        return tuple((start + by, n, k) for (start, n, k), by in zip(region, ahead, strict=True))
+
+    return replace(touch, region=moved(touch.region), pieces=tuple(map(moved, touch.pieces)))
 
 
 def _all(found: Iterable[Tile]) -> list[Touch]:
@@ -327,11 +336,11 @@ def _keys(found: Sequence[Access]) -> dict[str, list[Loop]]:
     keys: dict[str, list[Loop]] = {}
     for loop, stage in loops.items():
         key = loop.name
-        if loop.role in ("serial", "reduce") and names.count(key) > 1:
+        if loop.role not in ("block", "thread") and names.count(key) > 1:
             key = f"{key} of {stage}"
         keys.setdefault(key, []).append(loop)
-    ranks = {"block": 0, "thread": 1}
-    return dict(sorted(keys.items(), key=lambda item: ranks.get(item[1][0].role, 2)))
+    ranks = {"block": 0, "thread": 1, "virtual": 2}
+    return dict(sorted(keys.items(), key=lambda item: ranks.get(item[1][0].role, 3)))
 
 
 def _chosen(
@@ -425,11 +434,12 @@ def _table_of(expr: Expr, names: Mapping[Var, str], of: Spread) -> Digit | None:
 
 
 class Seen(NamedTuple):
-    """What an access touches, how that moves, and for which values."""
+    """What an access touches, how that moves, for which values, and what virtual threads touch."""
 
     part: Touched
     moves: Moves | None
     values: Values
+    pieces: tuple[Region, ...]
 
 
 def _seen(
@@ -443,7 +453,8 @@ def _seen(
         moves = _moves(access, found, names) if found.accesses else None
         same = same_turns(access, own).items()
         values = tuple((names[var], turns.start, turns.stop) for var, turns in same)
-        parts.seen[key] = Seen(found, moves, values)
+        pieces = () if found.region()[1] else _pieces(access, own)
+        parts.seen[key] = Seen(found, moves, values, pieces)
     return parts.seen[key]
 
 
@@ -465,6 +476,22 @@ def _touches(
     return tuple(made.values()), totals[0], totals[1]
 
 
+def _pieces(access: Access, fixed: Mapping[Var, int]) -> tuple[Region, ...]:
+    """The region that each virtual thread touches; () where these are many, or no regions."""
+    virtual = [one for one in access.loops if one.role == "virtual" and one.var not in fixed]
+    if not 1 < prod(one.extent for one in virtual) <= MOST_PIECES:
+        return ()
+    found: dict[Region, None] = {}
+    for turn in points({one.var: range(one.extent) for one in virtual}):
+        part = touched(access, {**fixed, **turn})
+        region, exact = part.region()
+        if not exact:
+            return ()
+        if part.accesses:
+            found[region] = None
+    return tuple(found)
+
+
 def _touch(stage: str, kind: str, found: Sequence[Seen]) -> Touch:
     """All that `found` touches; it moves if all of it moves alike."""
     parts = [seen.part for seen in found]
@@ -473,8 +500,10 @@ def _touch(stage: str, kind: str, found: Sequence[Seen]) -> Touch:
     region, exact, cells = union(parts)
     # parts that each touch as many cells as all together touch the same ones
     even = cells in (1, number) or all(p.exact and p.visits == p.cells == cells for p in parts)
+    pieces = {part.pieces for part in found}  # of all accesses alike, else not told
     return Touch(stage, kind, region, exact, cells, number, number / cells, even,
-                 moves.pop() if len(moves) == 1 else None)  # fmt: skip
+                 moves.pop() if len(moves) == 1 else None,
+                 pieces.pop() if not exact and len(pieces) == 1 else ())  # fmt: skip
 
 
 def _caption(
@@ -501,6 +530,8 @@ def _told(tile: Tile) -> str:
 def _cells(tile: Tile, touch: Touch) -> str:
     """How many cells, and what they form: rows, columns, a box, all."""
     number = count_text(touch.cells, "cell")
+    if touch.pieces:
+        return f"{number} in {count_text(len(touch.pieces), 'piece')}"
     if not touch.exact or touch.cells == 1:
         return number
     whole = [count == size for (_, count, _), size in zip(touch.region, tile.shape, strict=True)]

@@ -126,7 +126,8 @@ def who(func: PrimFunc, buffer: str | None = None) -> Who:
     """Who computes each cell of the buffer named `buffer` (default: the last output).
 
     A time step is one block instance that a thread runs, counted from 0 in the order of its loops;
-    what a thread binding covers takes no time of its own. Raises ValueError for a name of nothing
+    what a thread binding covers takes no time of its own, virtual threads neither, which are in
+    step. Raises ValueError for a name of nothing
     that the program writes.
     """
     store = _last_store(func, buffer)
@@ -353,7 +354,8 @@ class _Writers:
         self.axes, self.order = axes, order
         places = list(enumerate(order))
         self.owned = [k for k, v in places if v in axes.owners]
-        self.bound = [k for k, v in places if v not in axes.factors]
+        units = {loop.var for loop in (*axes.blocks, *axes.threads)}
+        self.bound = [k for k, v in places if v in units]
         self.serial = [(k, axes.factors[v]) for k, v in places if v in axes.factors]
         zero = dict.fromkeys(order, 0)
         self.start = axes.time(zero, zero)

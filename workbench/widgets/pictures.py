@@ -15,7 +15,13 @@ from workbench.widgets.texts import refusal
 from workbench.widgets.view import View
 
 SAVED_AXES = 4  # of the tiling picture: more sliders than that have one stop in a saved page
-ROLES = {"block": "block", "thread": "thread", "reduce": "reduction step", "serial": "step"}
+ROLES = {
+    "block": "block",
+    "thread": "thread",
+    "virtual": "virtual thread",
+    "reduce": "reduction step",
+    "serial": "step",
+}
 
 
 def who_of(func: PrimFunc, buffer: str) -> Who:
