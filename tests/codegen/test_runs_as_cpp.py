@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.cpp import CppFailure, compile_cpp, run_cpp
 from tests.support.gpu_programs import add_in_blocks, blocked_matmul, parsed, window_steps
+from tests.support.virtual_threads import convolution, convolved, strided_matmul, tutorial_steps
 from workbench import target
 from workbench.ir import Barrier, PrimFunc, SeqStmt, rewrite
 from workbench.lower import Lowered, lower
@@ -84,6 +85,18 @@ def test_matmul(shared: bool):
     c = np.zeros((64, 64), "f4")
     run(blocked_matmul(shared), a, b, c)
     np.testing.assert_array_equal(c, a @ b)
+
+
+def test_virtual_threads():
+    a, b = np.random.default_rng(0).integers(-4, 5, (2, 32, 32)).astype("f4")
+    c = np.zeros((32, 32), "f4")
+    run(strided_matmul().func, a, b, c)
+    np.testing.assert_array_equal(c, a @ b)
+    func = tutorial_steps(convolution(64, 16, 64, 2)).func
+    data, taps = (np.random.default_rng(1).integers(-4, 5, p.shape) for p in func.params[:2])
+    data, taps, made = data.astype("f4"), taps.astype("f4"), np.zeros(func.params[2].shape, "f4")
+    run(func, data, taps, made)
+    np.testing.assert_array_equal(made, convolved(data, taps))
 
 
 @pytest.mark.parametrize(

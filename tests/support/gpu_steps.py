@@ -24,9 +24,10 @@ def gpu_steps(func: PrimFunc, rng: random.Random) -> list[Told]:
             spatial = 1
         if spatial == 1 or rng.random() < 0.4:
             factor = rng.choice((2, 3, 4, 8))
-            steps.append(Told("split", (Loop(name, 0),), (("factors", [None, factor]),)))
-            steps.append(Told("bind", (Loop(name, 0), "blockIdx.x")))
-            steps.append(Told("bind", (Loop(name, 1), "threadIdx.x")))
+            copies = [rng.choice((2, 3))] if rng.random() < 0.3 else []
+            axes = ["blockIdx.x", *["vthread" for _ in copies], "threadIdx.x"]
+            steps.append(Told("split", (Loop(name, 0),), (("factors", [None, *copies, factor]),)))
+            steps += [Told("bind", (Loop(name, k), axis)) for k, axis in enumerate(axes)]
         else:
             steps.append(Told("bind", (Loop(name, 0), "blockIdx.x")))
             steps.append(Told("bind", (Loop(name, 1), "threadIdx.x")))

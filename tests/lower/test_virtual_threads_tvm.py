@@ -1,0 +1,113 @@
+"""Virtual threads in kernels, store by store, as TVM lowers the same program."""
+
+from __future__ import annotations
+
+import random
+import re
+from typing import Any
+
+import pytest
+
+from tests.support.virtual_threads import convolution, strided_matmul, tutorial_steps
+from workbench import lower, script, target
+from workbench.ir import PrimFunc
+
+pytest.importorskip("tvm", reason="TVM is not installed")
+
+NAMED = ("vthread.y", "vthread.x")  # TVM 0.27 lowers plain axes otherwise
+
+
+def ours(func: PrimFunc) -> str:
+    stages = {step.name: step.after for step in lower.lower(func, target.get("cuda")).history}
+    (kernel,) = stages["flatten_buffers"]  # ahead of vectors and unrolled loops
+    text = script.show(kernel)
+    places = re.findall(r'(\w+) = T\.launch_thread\("(\w+)\.(\w)"', text)
+    for name, unit, axis in places:
+        text = re.sub(rf"\b{name}\b", f"{unit}_{axis}", text)
+    return text
+
+
+def theirs(func: PrimFunc) -> str:
+    import tvm.script
+    from tvm import IRModule, tirx
+    from tvm.s_tir import transform
+    from tvm.script import ir
+
+    text = script.show(func, dialect="tvm")
+    read = tvm.script.from_source(text, {"T": tvm.script.tirx, "I": ir})
+    module = read if isinstance(read, IRModule) else IRModule({"main": read})
+    for step in (
+        transform.LowerInitBlock(),
+        transform.PlanAndUpdateBufferAllocationLocation(),
+        transform.ConvertBlocksToOpaque(),
+        transform.UnifyThreadBinding(),
+        transform.CompactBufferAllocation(),
+        transform.LowerOpaqueBlock(),
+        tirx.transform.FlattenBuffer(),
+        transform.InjectVirtualThread(),
+    ):
+        module = step(module)
+    return re.sub(r"\b([ABCW])_1\b", r"\1", module["main"].script())
+
+
+def sizes(text: str) -> dict[str, int]:
+    """The cells of each array in shared or local memory."""
+    found = re.findall(r"(\w+) = T\.alloc_(?:local|shared|buffer)\(\((\d+),\)", text)
+    return {name: int(size) for name, size in found}
+
+
+class _Memory:
+    """What a load gives: a number that the array's name and the cell tell."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __getitem__(self, cell: int) -> float:
+        return random.Random(f"{self.name} {cell}").random()
+
+
+class _T:
+    """What the texts call, of Python's numbers."""
+
+    Mul = staticmethod(lambda a, b: a * b)
+    float32 = float
+
+    @staticmethod
+    def if_then_else(condition: bool, yes: float, no: float) -> float:
+        return yes if condition else no
+
+
+def stores(text: str, seed: int) -> list[tuple[str, int, float]]:
+    """Each store in order: the array, the cell and the value, where variables have some values."""
+
+    class Names(dict[str, Any]):
+        def __missing__(self, name: str) -> Any:
+            if re.search(rf"\b{name}\[", text):
+                return _Memory(name)
+            return random.Random(f"{name} {seed}").randrange(2)
+
+    found = []
+    for line in text.splitlines():
+        store = re.match(r" *(\w+)\[([^=]*)\] = (.*)$", line)
+        if store:
+            cell, value = (eval(part, {}, Names(T=_T)) for part in store.groups()[1:])
+            found.append((store.group(1), cell, round(value, 9)))
+    return found
+
+
+@pytest.mark.parametrize(
+    "func",
+    [
+        strided_matmul().func,
+        strided_matmul(copies=(4, 1), axes=NAMED).func,
+        strided_matmul(n=64, block=32, copies=(2, 4), tile=1).func,
+        tutorial_steps(convolution(64, 16, 64, 2), axes=NAMED).func,
+    ],
+    ids=["matmul", "rows", "single cells", "convolution"],
+)
+def test_stores_are_those_of_tvm(func: PrimFunc) -> None:
+    mine, other = ours(func), theirs(func)
+    assert sizes(mine) == sizes(other)
+    for seed in range(3):
+        assert stores(mine, seed) == stores(other, seed)
+    assert len(stores(mine, 0)) > 10
