@@ -24,6 +24,7 @@ from workbench.ir import (
     Stmt,
     Var,
     children,
+    free_vars,
     walk,
 )
 
@@ -62,7 +63,7 @@ def trace(func: PrimFunc) -> list[Event]:
 def _sizes(nest: Stmt) -> dict[str, int]:
     sizes: dict[str, int] = {}
     for node in walk(nest):
-        if isinstance(node, For) and node.thread is not None:
+        if isinstance(node, For) and node.thread in THREAD_AXES:
             assert isinstance(node.extent, Const)
             sizes[node.thread] = max(sizes.get(node.thread, 0), int(node.extent.value))
     return sizes
@@ -74,6 +75,10 @@ class _Thread:
         self.loops: list[tuple[Var, int]] = []
         self.events: list[Event] = []
         self.quiet = False  # time passes, but nothing happens
+        self.copies: list[tuple[Var, int]] = []  # loops over virtual threads, and which it is
+        self.told: dict[Var, set[Var]] = {}  # of an iterator, the loops that say what it is
+        self.decided: list[set[Var]] = []  # the loops that say which conditions around hold
+        self.alike = False  # another copy has done it already
 
     def run(self, stmt: Stmt, env: dict[Var, Any], stage: str) -> None:
         match stmt:
@@ -83,7 +88,9 @@ class _Thread:
             case For():
                 self._loop(stmt, env, stage)
             case IfThenElse():
+                self._alike(stmt.condition)
                 self._loads(stmt.condition, env, stage)
+                self.decided.append(self._loops_of(stmt.condition))
                 holds = bool(evaluate(stmt.condition, env))
                 start = self.time
                 self._in_case(holds, stmt.then_case, env, stage)
@@ -92,9 +99,11 @@ class _Thread:
                     self.time = start
                     self._in_case(not holds, stmt.else_case, env, stage)
                 self.time = max(self.time, end)
+                self.decided.pop()
             case BlockRealize():
                 self._realize(stmt, env)
             case BufferStore():
+                self._alike(stmt)
                 self._loads(stmt.value, env, stage)
                 for index in stmt.indices:
                     self._loads(index, env, stage)
@@ -108,6 +117,9 @@ class _Thread:
 
     def _loop(self, loop: For, env: dict[Var, Any], stage: str) -> None:
         first, count = int(evaluate(loop.min, env)), int(evaluate(loop.extent, env))
+        if loop.virtual:
+            self._copies(loop, range(first, first + count), env, stage)
+            return
         if loop.thread is not None:
             at = self.place[loop.thread]
             self._in_case(at < count, loop.body, {**env, loop.loop_var: first + at}, stage)
@@ -117,6 +129,27 @@ class _Thread:
             self.run(loop.body, {**env, loop.loop_var: k}, stage)
             self.loops.pop()
 
+    def _copies(self, loop: For, turns: range, env: dict[Var, Any], stage: str) -> None:
+        """All virtual threads, in step: what none has a part in is done by the first."""
+        start = end = self.time
+        for k, turn in enumerate(turns):
+            self.time = start
+            self.loops.append((loop.loop_var, k))
+            self.copies.append((loop.loop_var, k))
+            self.run(loop.body, {**env, loop.loop_var: turn}, stage)
+            self.copies.pop()
+            self.loops.pop()
+            end = max(end, self.time)
+        self.time = end
+
+    def _loops_of(self, *nodes: Node) -> set[Var]:
+        """The loops that say what `nodes` do."""
+        return {v for node in nodes for var in free_vars(node) for v in self.told.get(var, {var})}
+
+    def _alike(self, node: Node) -> None:
+        used = self._loops_of(node).union(*self.decided)
+        self.alike = any(k and var not in used for var, k in self.copies)
+
     def _realize(self, realize: BlockRealize, env: dict[Var, Any]) -> None:
         block = realize.block
         before = self.quiet
@@ -125,6 +158,9 @@ class _Thread:
         values = [evaluate(v, env) for v in realize.iter_values]
         inside = dict(env)
         inside.update(zip((i.var for i in block.iter_vars), values, strict=True))
+        for i, value in zip(block.iter_vars, realize.iter_values, strict=True):
+            self.told[i.var] = self._loops_of(value)
+        self.decided.append(self._loops_of(realize.predicate))
         if block.init is not None:
             first = all(
                 inside[i.var] == evaluate(i.dom.min, inside)
@@ -132,9 +168,13 @@ class _Thread:
                 if i.kind == "reduce"
             )
             now = self.time  # setting the start takes no step of its own
+            reduced = (i.var for i in block.iter_vars if i.kind == "reduce")
+            self.decided.append(self._loops_of(*reduced))
             self._in_case(first, block.init, inside, block.name)
+            self.decided.pop()
             self.time = now
         self.run(block.body, inside, block.name)
+        self.decided.pop()
         self.quiet = before
 
     def _loads(self, expr: Node, env: dict[Var, Any], stage: str) -> None:
@@ -154,7 +194,7 @@ class _Thread:
             self._note(expr, env, stage)
 
     def _note(self, access: BufferLoad | BufferStore, env: dict[Var, Any], stage: str) -> None:
-        if self.quiet:
+        if self.quiet or self.alike:
             return
         place = [self.place[axis] for axis in THREAD_AXES]
         index = tuple(int(evaluate(i, env)) for i in access.indices)
