@@ -178,4 +178,12 @@ FAULTS: dict[str, TheoryFault] = {
         "argmax by an index that is read",
         ("split", "rfactor"),
     ),
+    "Copies inside a thread keep nothing of their own": TheoryFault(
+        "lower.inject_virtual_threads",
+        "_depending",
+        always(set()),
+        "virtual threads",
+        "two plain axes and a sum in registers",
+        ("unroll",),
+    ),
 }

@@ -173,7 +173,7 @@ def _store(func: PrimFunc, buffer: str) -> tuple[BufferStore, list[For]] | None:
 
 def _value(loop: For, cell: Cell) -> int | None:
     """The value of a bound loop in the thread that computes the cell."""
-    if loop.thread is None:
+    if loop.thread is None or loop.virtual:
         return None
     unit, _, axis = loop.thread.partition(".")
     point = cell.block if unit == "blockIdx" else cell.thread

@@ -91,8 +91,8 @@ def loop_label(loop: For) -> str:
 
 
 def _axes(loop: For) -> tuple[str, ...]:
-    """The words that stand for a bound loop in CUDA and Metal."""
-    if loop.thread is None:
+    """The words that stand for a bound loop in CUDA and Metal, where virtual threads have none."""
+    if loop.thread is None or loop.virtual:
         return ()
     unit, _, axis = loop.thread.partition(".")
     return (loop.thread, f"{unit}.{axis}")
