@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.support.virtual_threads import convolution, strided_matmul, tutorial_steps
+import workbench as wb
+from tests.support.gpu_programs import parsed
+from tests.support.tvm_oracle import load_tvm
+from tests.support.virtual_threads import MATMUL, convolution, strided_matmul, tutorial_steps
 from workbench import lower, script, target
 from workbench.ir import PrimFunc
 
@@ -111,3 +114,29 @@ def test_stores_are_those_of_tvm(func: PrimFunc) -> None:
     for seed in range(3):
         assert stores(mine, seed) == stores(other, seed)
     assert len(stores(mine, 0)) > 10
+
+
+def test_the_steps_make_the_program_that_tvm_makes() -> None:
+    import tvm.ir
+
+    schedule, read = load_tvm()
+    func = parsed(MATMUL.format(n=32))
+    mine = wb.Schedule(func)
+    other = schedule(read(script.show(func, dialect="tvm")))
+    for sch, block in ((mine, mine.get_block("C")), (other, other.get_sblock("C"))):
+        far = sch.cache_write(block, 0, "local")
+        i, j, k = sch.get_loops(block)
+        i_0, i_v, i_1, i_2 = sch.split(i, [None, 2, 4, 2])
+        j_0, j_v, j_1, j_2 = sch.split(j, [None, 2, 4, 2])
+        k_0, k_1 = sch.split(k, [None, 8])
+        sch.reorder(i_0, j_0, i_v, j_v, i_1, j_1, k_0, k_1, i_2, j_2)
+        sch.bind(i_v, "vthread.y")
+        sch.bind(j_v, "vthread.x")
+        sch.bind(i_1, "threadIdx.y")
+        sch.bind(j_1, "threadIdx.x")
+        sch.reverse_compute_at(far, j_1)
+        for number in range(2):
+            sch.compute_at(sch.cache_read(block, number, "shared"), k_0)
+            sch.compute_at(sch.cache_read(block, number, "local"), k_1)
+    told = read(script.show(mine.func, dialect="tvm"))
+    tvm.ir.assert_structural_equal(told, other.mod["main"])
