@@ -174,3 +174,22 @@ def main(A: T.Buffer((6,), "float32"), O: T.Buffer((6,), "float32")):
     o = np.full(6, 7, "float32")
     wb.build(func).emulate(np.zeros(6, "float32"), o)
     assert (o == 7).all()
+
+
+def test_lanes_that_agree_in_one_turn_and_not_in_the_next():
+    func = parsed("""
+@T.prim_func
+def main(A: T.Buffer((4,), "float32"), B: T.Buffer((4, 4), "float32")):
+    for t in T.thread_binding(2, thread="threadIdx.x"):
+        for j, k in T.grid(4, 3):
+            with T.block("B"):
+                vt, vj, vk = T.axis.remap("SSR", [t, j, k])
+                B[vt, vj] = B[vt, vj] + T.float32(2) * T.if_then_else(
+                    2 <= vj and 1 <= vk, A[vj - 2], T.float32(0))
+                B[vt + 2, vj] = B[vt + 2, vj] + T.if_then_else(
+                    1 <= vk, A[vt], T.float32(0)) * T.if_then_else(
+                    2 <= vj and 1 <= vk, A[vj - 2], T.float32(0))
+""")
+    a, b = np.array([1, 2, 3, 4], "f4"), np.zeros((4, 4), "f4")
+    wb.build(wb.Schedule(func)).emulate(a, b)
+    np.testing.assert_array_equal(b, [[0, 0, 4, 8], [0, 0, 4, 8], [0, 0, 2, 4], [0, 0, 4, 8]])

@@ -107,11 +107,12 @@ class Lanes(Expressions):
         if expr.a.dtype == "bfloat16":
             return numbers.binary(expr.op, a, b, "bfloat16")
         kept = self._scratch.get(expr)
-        if kept is not None:
+        if kept is not None and np.broadcast(a, b).shape == kept.shape:
             return FAST[expr.op](a, b, out=kept)
-        result = FAST[expr.op](a, b)
-        if np.ndim(result) and self._scratch_size + result.nbytes <= SCRATCH:
-            self._scratch_size += result.nbytes
+        result = FAST[expr.op](a, b)  # fewer values where all lanes agree in a choice
+        more = result.nbytes - (0 if kept is None else kept.nbytes)
+        if np.ndim(result) and more > 0 and self._scratch_size + more <= SCRATCH:
+            self._scratch_size += more
             self._scratch[expr] = result
         return result
 
