@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
-from workbench.access.iterations import feeds
+from workbench.access.iterations import apart, feeds
 from workbench.access.units import Unit, units
 from workbench.check.conflict import Doers, doers_on, refuse_conflict
 from workbench.check.exchange import exchange_bytes, shared_out
@@ -51,7 +52,7 @@ def _hazards(func: PrimFunc, number: int, nest: Nest) -> tuple[Finding, ...]:
     key = "hazards", number
     if key not in known:
         found = [*_conflicts(func, nest), *_repeated_updates(func, nest)]
-        found += [*_updates_of_copies(nest), *_sums_of_copies(nest)]
+        found += [*_updates_of_copies(nest), *_stores_of_copies(nest), *_sums_of_copies(nest)]
         found += [*instance_errors(nest), *private_errors(func, nest)]
         found += [*scratch_errors(nest), *turn_errors(nest), *overwriting_errors(nest)]
         known[key] = tuple(found)
@@ -165,6 +166,46 @@ def _updates_of_copies(nest: Nest) -> Iterator[Finding]:
                 hint=f"keep `{name}` serial, or bind a loop that tells the cells of `{unit.name}`",
                 detail=f"what `{name}` has no part in is done once for all copies in a thread",
             )
+
+
+def _stores_of_copies(nest: Nest) -> Iterator[Finding]:
+    """Cells that different copies inside several threads, or blocks, may store.
+
+    Where all store by the same statement, each stores the same value; copies are several.
+    """
+    for unit in nest.units:
+        copies = [one for one in unit.loops if one.virtual and one.loop_var in unit.used]
+        for buffer in unit.writes if copies and not unit.accumulates else ():
+            kinds = {"shared": ("threadIdx",), "local": ()}.get(
+                buffer.scope, ("threadIdx", "blockIdx")
+            )
+            for loop in unit.loops:
+                if (loop.thread or "").split(".")[0] not in kinds:
+                    continue
+                moving = [loop] if loop.loop_var in unit.used else copies
+                if all(_stores_apart(one, copies, unit, nest) for one in moving):
+                    continue
+                doers = doers_on(loop.thread or "")
+                name = copies[0].loop_var.name
+                yield Finding(
+                    "error",
+                    f"virtual threads of several {doers} may store the same cells of "
+                    f"{buffer.name} in `{unit.name}`",
+                    (loop, copies[0], unit.stmt),
+                    hint=f"keep `{name}` serial or unrolled, or let each iteration have its cell",
+                    detail="copies inside a thread are several stores, and nothing orders those of "
+                    f"different {doers}",
+                )
+                break
+
+
+def _stores_apart(loop: For, copies: list[For], unit: Unit, nest: Nest) -> bool:
+    """Whether different iterations of `loop` store different cells, whichever copies do that."""
+    at = unit.loops.index(loop) + 1
+    others = [one for one in copies if one is not loop]
+    around = [one for one in unit.loops[:at] if one not in others]
+    inside = [one for one in unit.loops[at:] if one not in others]
+    return apart(loop, replace(unit, loops=(*around, *others, *inside)), nest.dom)
 
 
 def _sums_of_copies(nest: Nest) -> Iterator[Finding]:

@@ -6,10 +6,10 @@ from collections.abc import Collection
 
 from workbench import arith
 from workbench.access.iterations import carries, feeds
-from workbench.access.units import Unit, units, writes_apart
+from workbench.access.units import Bounds, Unit, units, writes_apart
 from workbench.ir import Block, Buffer, For
 from workbench.schedule.domains import bounds_at
-from workbench.schedule.site import Site
+from workbench.schedule.site import Site, buffers_written
 
 
 def check_leaves(site: Site[Block], there: Site[Block]) -> None:
@@ -26,12 +26,39 @@ def check_leaves(site: Site[Block], there: Site[Block]) -> None:
             check_carries_nothing(site, loop)
 
 
-def check_carries_nothing(site: Site[Block], loop: For) -> None:
-    """Refuse unless `loop` carries nothing between the block in it and the other blocks in it."""
+def check_enters(site: Site[Block], there: Site[Block]) -> None:
+    """Refuse a step that lets the block store inside loops in which others use that in other turns.
+
+    It has become part of the block `there`; so far it ran when those loops had ended.
+    """
+    around = {loop.loop_var for loop in site.loops}
+    for loop in (one for one in there.loops if one.loop_var not in around):
+        own, below, dom = _in_turn(there, loop)
+        for other in (one for one in below if one is not own):
+            for buffer in buffers_written(site.node):
+                if carries(loop, own, other, buffer, dom):
+                    raise site.refuse(
+                        f"`{other.name}` may use {buffer.name} in other turns of "
+                        f"`{loop.loop_var.name}`",
+                        site.node,
+                        other.stmt,
+                        hint=f"keep `{site.name}` behind that loop, or let `{other.name}` use "
+                        "another buffer",
+                    )
+
+
+def _in_turn(site: Site[Block], loop: For) -> tuple[Unit, list[Unit], Bounds]:
+    """The block and all blocks in one turn of `loop`, and the bounds of what runs there."""
     below = list(units(loop.body))
     (own,) = (unit for unit in below if unit.block is site.node)
     inside = [one for unit in below for one in unit.loops]
     dom = {**bounds_at(site.places, loop.body), **arith.loop_bounds([loop, *inside])}
+    return own, below, dom
+
+
+def check_carries_nothing(site: Site[Block], loop: For) -> None:
+    """Refuse unless `loop` carries nothing between the block in it and the other blocks in it."""
+    own, below, dom = _in_turn(site, loop)
     if loop.loop_var in dom and len(set(dom[loop.loop_var])) == 1:
         return  # it runs once
     changed = {buffer for unit in below for buffer in unit.writes}

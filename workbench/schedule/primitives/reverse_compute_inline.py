@@ -27,7 +27,7 @@ from workbench.ir import (
     walk,
 )
 from workbench.schedule.copies import reads_always
-from workbench.schedule.crossing import check_leaves
+from workbench.schedule.crossing import check_enters, check_leaves
 from workbench.schedule.domains import bindings, domain
 from workbench.schedule.feeding import check_fed, makes_all
 from workbench.schedule.inlining import (
@@ -104,6 +104,7 @@ def reverse_compute_inline(func: PrimFunc, block: Block) -> Edit:
     there = site.after(changed, feeder.block.id)
     _check_turn(site, feeder, there)
     check_leaves(site, there)
+    check_enters(site, there)
     check_fed(site, there)
     for reader in there.consumers:
         check_fed(site, site.after(changed, reader.block.id))
