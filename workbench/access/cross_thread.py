@@ -23,6 +23,7 @@ from functools import cached_property
 from workbench import arith
 from workbench.access.accesses import first_turn
 from workbench.access.combiners import TupleUpdate, constant, tuple_starts, tuple_update
+from workbench.access.counters import one_to_one
 from workbench.access.units import Bounds, buffers_read, buffers_written, same_cell
 from workbench.ir import (
     BinOp,
@@ -118,6 +119,11 @@ class Reduction:
         """What the block's iterators are bound to."""
         iterators = self.block.iter_vars
         return {it.var: v for it, v in zip(iterators, self.realize.iter_values, strict=True)}
+
+    @property
+    def terms(self) -> list[Expr]:
+        """What the iterators of the reduction are bound to."""
+        return [self.values[it.var] for it in self.block.iter_vars if it.kind == "reduce"]
 
     @cached_property
     def start(self) -> Expr:
@@ -248,7 +254,13 @@ class Reduction:
         for one in (c for c in conditions if not moving.isdisjoint(free_vars(c))):
             if arith.reads_memory(one) or not arith.prove(self.first(one), within):
                 return "where no term comes in, the cell is not proved to stay as it is"
-        for it in self.block.iter_vars if self.block.init is not None else ():
+        if self.block.init is None:
+            return ""
+        turns = {loop.loop_var: dom[loop.loop_var] for loop in self.reduced}
+        around = {var: ends for var, ends in dom.items() if var not in turns}
+        if not one_to_one(self.terms, turns, around, self.realize.predicate):
+            return f"`{self.block.name}` is not proved to start only once"
+        for it in self.block.iter_vars:
             value = self.values[it.var]
             at_first = binary("<=", self.first(value), value)
             if it.kind == "reduce" and not arith.prove(at_first, dom):
