@@ -136,7 +136,7 @@ def _refuse_own(
         direct = unit.uses_itself((loop, *unit.loops))
         if not direct and not unit.accumulates and writes_apart(unit.block) is True:
             return
-        told = [*unit.values.values(), *(unit.holds if unit.accumulates else ())]
+        told = [*unit.values.values(), *unit.holds]
         again = unit.accumulates and doers in ("lanes", "iterations")
         if not again and not any(_depends(value, var, dom) for value in told):
             return  # each does the whole: seen to when the program is whole, see `findings`

@@ -8,7 +8,7 @@ from typing import Any
 from workbench import arith
 from workbench.access.counters import Bounds
 from workbench.access.units import inside
-from workbench.ir import Block, BlockRealize, Buffer, For, PrimFunc
+from workbench.ir import Block, BlockRealize, Buffer, BufferLoad, For, PrimFunc, walk
 from workbench.schedule.crossing import check_leaves
 from workbench.schedule.domains import bounds_at, domain, runs_fixed
 from workbench.schedule.factoring import check_terms_once
@@ -117,9 +117,27 @@ def compute_at(
     there = site.after(edit.func, block.id)
     refuse_other_updates(site, there, kept_values(there, fixed))
     check_leaves(site, there)
+    _check_looked_up(site, there)
     _check_partial(site, there, free)
     check_fed(site, there)
     return edit
+
+
+def _check_looked_up(site: Site[Block], there: Site[Block]) -> None:
+    """Refuse a block for which it may be looked up beyond the cells of a buffer where it runs."""
+    dom = bounds_at(there.places, there.realize)
+    for load in (n for e in there.realize.iter_values for n in walk(e)):
+        if not isinstance(load, BufferLoad):
+            continue
+        for index, size in zip(load.indices, load.buffer.shape, strict=True):
+            ends = arith.bounds(index, dom)
+            if ends is None or ends[0] < 0 or ends[1] >= size:
+                raise site.refuse(
+                    f"what is in {load.buffer.name} says where it runs, and there it may be read "
+                    "beyond its cells",
+                    hint="split the loops of its readers by factors that divide, or take this step "
+                    "before",
+                )
 
 
 def _readers(site: Site[Block]) -> list[BlockRealize]:

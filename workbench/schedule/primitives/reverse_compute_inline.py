@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from workbench.access.made import made_there
 from workbench.access.units import same_cell, writes_apart
-from workbench.arith import bounds, simplify
+from workbench.arith import bounds, equal, simplify
 from workbench.diag import Refusal
 from workbench.ir import (
     TRUE,
@@ -22,6 +22,7 @@ from workbench.ir import (
     Stmt,
     Var,
     binary,
+    free_vars,
     rewrite,
     substitute,
     walk,
@@ -130,7 +131,11 @@ def _check_last(site: Site[Block], feeder: Site[Block], solved: dict[Var, Expr])
     block = site.node
     if writes_apart(block) is True:
         return
-    values = (substitute(solved[it.var], bindings(feeder.realize)) for it in block.iter_vars)
+    values = [substitute(solved[it.var], bindings(feeder.realize)) for it in block.iter_vars]
+    shared = {loop.loop_var for loop in common_loops(site.places, (feeder.realize, site.realize))}
+    for old, new in zip(site.realize.iter_values, values, strict=True):
+        if not shared.isdisjoint(free_vars(old)) and not equal(old, new):
+            raise _last_counts(site, "it", block.writes[0].buffer, block)
     fused = BlockRealize(tuple(values), TRUE, block)
     ways = ((site.realize, site.loops), (fused, feeder.loops))
     mixed = _run_at_once(feeder.loops) and not _run_at_once(site.loops)
