@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+
+import numpy as np
 import pytest
 
+import workbench as wb
+from tests.access.corpus import program
 from tests.support.gpu_programs import add_in_blocks, blocked_matmul, parsed, window_steps
-from workbench import script, target
+from workbench import emulate, script, target
 from workbench.diag import Refusal
 from workbench.ir import Barrier, Kernel, PrimFunc, walk
 from workbench.lower import lower
@@ -169,3 +174,17 @@ def test_the_kernel_with_no_barrier_is_the_same_object():
     (step,) = (step for step in history if step.name == "insert_barriers")
     (before,), (after,) = step.before, step.after
     assert isinstance(before, Kernel) and before is after
+
+
+def test_a_barrier_that_comes_earlier_does_not_make_the_one_of_the_next_turn_unnecessary() -> None:
+    sch = wb.Schedule(program("refilled", "a reader of half of what each turn makes elsewhere"))
+    sch.loop_partition(sch.get_loops("t")[1], [4, None])
+    sch.bind(sch.get_loops("t_i0")[1], "threadIdx.x")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", wb.ScheduleWarning)
+        built = wb.build(sch, target="cuda")
+    got, meant = ([np.arange(16, dtype="float32").reshape(2, 8), np.zeros(8, "float32")]
+                  for _ in range(2))  # fmt: skip
+    built.emulate(*got)
+    emulate.evaluate(sch.func, meant)
+    np.testing.assert_array_equal(got[1], meant[1])

@@ -102,13 +102,15 @@ class _Planner:
     def _loop(self, loop: For, around: Around) -> _Planned:
         inside = around.inside(loop)
         body = self.plan(loop.body, inside)
-        carried = body.last
-        if body.waits:  # others are one iteration ahead at most, at the other copy of what has two
-            one_copy = {a.buffer for a in body.first if not takes_turns(a, loop)}
-            carried = tuple(a for a in carried if a.buffer in one_copy or not takes_turns(a, loop))
-        if self.conflicts.any(carried, body.first, len(around.loops), loop.loop_var):
-            stmts = loop.body.stmts if isinstance(loop.body, SeqStmt) else (loop.body,)
+        stmts = loop.body.stmts if isinstance(loop.body, SeqStmt) else (loop.body,)
+        carried = self._carried(body, loop)
+        while self.conflicts.any(carried, body.first, len(around.loops), loop.loop_var):
             body = self._sequence(stmts, inside, carried, loop.loop_var)
+            known = {id(a.node) for a in carried}
+            more = [a for a in self._carried(body, loop) if id(a.node) not in known]
+            if not more:
+                break
+            carried += tuple(more)  # a barrier that came earlier made another one unnecessary
         if body.stmt is not loop.body:
             self._needs_whole_block(loop.extent, body)
             self._needs_whole_block(loop.min, body)
@@ -117,6 +119,14 @@ class _Planner:
         waits = body.waits and extent is not None and extent[0] > 0
         stmt = loop if body.stmt is loop.body else replace(loop, body=body.stmt)
         return _Planned(stmt, ends + body.first, ends + body.last, waits)
+
+    def _carried(self, body: _Planned, loop: For) -> tuple[Access[For], ...]:
+        """What may still be under way when others begin with the next iteration of `loop`."""
+        if not body.waits:
+            return body.last
+        # others are one iteration ahead at most, at the other copy of what has two
+        one_copy = {a.buffer for a in body.first if not takes_turns(a, loop)}
+        return tuple(a for a in body.last if a.buffer in one_copy or not takes_turns(a, loop))
 
     def _choice(self, choice: IfThenElse, around: Around) -> _Planned:
         then = self.plan(choice.then_case, around.where(choice.condition))
