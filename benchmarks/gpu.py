@@ -21,7 +21,14 @@ from pathlib import Path
 import numpy as np
 
 import workbench as wb
-from benchmarks import isolation, large_matmuls, sanitize, shared_sums, vendor
+from benchmarks import (
+    isolation,
+    large_convolutions,
+    large_matmuls,
+    sanitize,
+    shared_sums,
+    vendor,
+)
 from benchmarks.histories import histories, large
 from benchmarks.steps import Results, Step, arrays_of, measure, note_wrong, run_of, steps
 from workbench.emulate import evaluate
@@ -91,7 +98,7 @@ def run_large(results: Results, runs: list[recorded.Run]) -> None:
 def report(results: Results) -> str:
     """The results as a text that fits on a screen or two."""
     lines = [str(results["device"]), ""]
-    for part in ("steps", "large", "matrix multiply", "tile sizes"):
+    for part in ("steps", "large", "matrix multiply", "tile sizes", "convolution"):
         for row in results.get(part, []):
             lines.append(f"{_outcome(row):<34} {row['label']}")
     lines.append("")
@@ -101,6 +108,9 @@ def report(results: Results) -> str:
     keep = (
         "cuBLAS",
         "beside TVM",
+        "beside cuBLAS",
+        "convolution beside TVM",
+        "cuDNN",
         "card",
         "faults",
         "full",
@@ -150,8 +160,12 @@ def main() -> int:
         "vendor": vendor.vendor_times,
         "cuBLAS": lambda: large_matmuls.cublas(runs),
         "beside TVM": large_matmuls.beside_tvm,
+        "beside cuBLAS": large_matmuls.beside_cublas,
         "matrix multiply": lambda: large_matmuls.run_matmuls(results, runs),
         "tile sizes": lambda: large_matmuls.run_grid(results, runs),
+        "convolution": lambda: large_convolutions.run_convolutions(results, runs),
+        "convolution beside TVM": large_convolutions.beside_tvm,
+        "cuDNN": lambda: large_convolutions.cudnn(runs),
     }
     seconds = results["seconds"] = {}
     for name, part in parts.items():

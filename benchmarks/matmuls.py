@@ -122,6 +122,56 @@ def _fetch_together(sch: Any, block: Any, nthread: int, read_idx: int, read_loc:
     sch.bind(tx, "threadIdx.x")
 
 
+def strided(sch: wb.Schedule) -> wb.Schedule:
+    """Tiles of 64 x 128 by 128 threads, each 8 x 8 cells in strided groups of 4 x 4.
+
+    A warp lies on 4 x 8 of them, so its reads of shared memory meet no bank twice; A is kept by
+    columns in shared memory, its rows padded, and comes there through registers, 4 floats a load.
+    """
+    block = sch.get_block("C")
+    C_local = sch.cache_write(block, 0, "local")
+    A_shared, B_shared = (sch.cache_read(block, which, "shared") for which in (0, 1))
+    A_local, B_local = (sch.cache_read(block, which, "local") for which in (0, 1))
+    A_fetched = sch.cache_read(A_shared, 0, "local")
+    i, j, k = sch.get_loops(block)
+    i0, i_virtual, i_warp, i_lane, i_cell = sch.split(i, factors=[None, 2, 2, 4, 4])
+    j0, j_virtual, j_warp, j_lane, j_cell = sch.split(j, factors=[None, 2, 2, 8, 4])
+    k0, k1 = sch.split(k, factors=[None, 16])
+    virtual = (i_virtual, j_virtual)
+    sch.reorder(i0, j0, *virtual, i_warp, j_warp, i_lane, j_lane, k0, k1, i_cell, j_cell)
+    tx = sch.fuse(i_warp, j_warp, i_lane, j_lane)
+    sch.bind(i0, "blockIdx.y")
+    sch.bind(j0, "blockIdx.x")
+    for loop in virtual:
+        sch.bind(loop, "vthread")
+    sch.bind(tx, "threadIdx.x")
+    sch.reverse_compute_at(C_local, tx)
+    for copy in (A_local, B_local):
+        sch.compute_at(copy, k1)
+    for copy in (B_shared, A_shared):
+        sch.compute_at(copy, k0)
+    fetch, lane, vector = _by_all_threads(sch, B_shared)
+    sch.unroll(fetch)
+    sch.vectorize(vector)
+    fetch, lane, vector = _by_all_threads(sch, A_shared)
+    sch.compute_at(A_fetched, lane)
+    sch.unroll(fetch)
+    sch.unroll(vector)
+    sch.transform_layout(A_shared, ("write", 0), "lambda i, k: (k, i)")
+    sch.storage_align(A_shared, 0, axis=0, factor=32, offset=4)
+    sch.unroll(k1)
+    for copy in (A_fetched, A_local, B_local, C_local):
+        sch.vectorize(sch.get_loops(copy)[-1])
+    sch.decompose_reduction(block, k0)
+    return sch
+
+
+def _by_all_threads(sch: wb.Schedule, copy: Any) -> list[Any]:
+    loops = sch.split(sch.fuse(*sch.get_loops(copy)[-2:]), factors=[None, 128, 4])
+    sch.bind(loops[1], "threadIdx.x")
+    return loops
+
+
 # The two schedules that the course ends with, and their tiles.
 SCHEDULES: tuple[tuple[str, Callable[..., Any], tuple[int, ...]], ...] = (
     ("local_blocking", blocking, (8, 8, 8, 8, 4)),

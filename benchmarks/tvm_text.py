@@ -1,20 +1,23 @@
-"""TVM's own CUDA text of the matrix multiplies, written as data: ``python -m benchmarks.tvm_text``.
+"""TVM's own CUDA text of two lessons' kernels, written as data: ``python -m benchmarks.tvm_text``.
 
-Takes the course's steps in TVM 0.27 (development extra) and writes benchmarks/tvm_text/<name>.cu
-and launches.json. A GPU machine, which has no TVM, compiles these texts beside ours.
+Takes the course's and the tutorial's steps in TVM 0.27 (development extra) and writes
+benchmarks/tvm_text/<name>.cu and launches.json. A GPU machine, which has no TVM, compiles these
+texts beside ours.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import tvm
-from tvm import s_tir
+from tvm import s_tir, te, tirx
 from tvm.script import tirx as T
 
+from benchmarks.convolutions import BATCH, CHANNELS, FILTERS, SIZE, tutorial
 from benchmarks.matmuls import SCHEDULES
 
 FOLDER = Path(__file__).parent / "tvm_text"
@@ -39,6 +42,28 @@ class Matmul:
                 with T.init():
                     C[vi, vj] = T.float32(0)
                 C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+
+
+def convolution() -> Any:
+    """The tutorial's algorithm in TVM's compute expressions."""
+    A = te.placeholder((SIZE, SIZE, CHANNELS, BATCH), name="A")
+    W = te.placeholder((3, 3, CHANNELS, FILTERS), name="W")
+
+    def pad(yy: Any, xx: Any, cc: Any, nn: Any) -> Any:
+        inside = tirx.all(yy >= 1, yy - 1 < SIZE, xx >= 1, xx - 1 < SIZE)
+        return tirx.if_then_else(inside, A[yy - 1, xx - 1, cc, nn], tirx.const(0.0, "float32"))
+
+    Apad = te.compute((SIZE + 2, SIZE + 2, CHANNELS, BATCH), pad, name="Apad")
+    rc = te.reduce_axis((0, CHANNELS), name="rc")
+    ry, rx = te.reduce_axis((0, 3), name="ry"), te.reduce_axis((0, 3), name="rx")
+    B = te.compute(
+        (SIZE, SIZE, FILTERS, BATCH),
+        lambda yy, xx, ff, nn: te.sum(
+            Apad[yy + ry, xx + rx, rc, nn] * W[ry, rx, rc, ff], axis=[ry, rx, rc]
+        ),
+        name="B",
+    )
+    return te.create_prim_func([A, W, B])
 
 
 @tvm.register_global_func("tvm_callback_cuda_compile", override=True)
@@ -74,16 +99,20 @@ def as_json(launches: dict[str, Any]) -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
+def write(name: str, module: Any, steps: Callable[..., Any], *tiles: int) -> dict[str, Any]:
+    """Write the text of a program after its steps; how its kernel is launched."""
+    schedule = s_tir.Schedule(module)
+    steps(Named(schedule), *tiles)
+    target = tvm.target.Target({"kind": "cuda", "arch": ARCH})
+    compiled = tvm.compile(schedule.mod, target=target).mod.imports[0]
+    (FOLDER / f"{name}.cu").write_text(compiled.inspect_source().strip() + "\n")
+    return {"tvm": tvm.__version__, "tiles": tiles, **launch(schedule.mod.script())}
+
+
 def main() -> None:
     """Write every text, and how its kernel is launched."""
-    target = tvm.target.Target({"kind": "cuda", "arch": ARCH})
-    launches = {}
-    for name, steps, tiles in SCHEDULES:
-        schedule = s_tir.Schedule(Matmul)
-        steps(Named(schedule), *tiles)
-        module = tvm.compile(schedule.mod, target=target).mod.imports[0]
-        (FOLDER / f"{name}.cu").write_text(module.inspect_source().strip() + "\n")
-        launches[name] = {"tvm": tvm.__version__, "tiles": tiles, **launch(schedule.mod.script())}
+    launches = {name: write(name, Matmul, steps, *tiles) for name, steps, tiles in SCHEDULES}
+    launches["convolution"] = write("convolution", convolution(), tutorial)
     (FOLDER / "launches.json").write_text(as_json(launches))
 
 

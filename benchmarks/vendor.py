@@ -95,16 +95,24 @@ def _cudnn(n: int, label: str) -> dict[str, object]:
     torch.backends.cudnn.allow_tf32 = False
     torch.backends.cudnn.benchmark = True
     convolve = torch.nn.functional.conv1d
+    sample = in_a_graph(lambda: convolve(values, weights), 200 if n <= 4096 else 1)
+    samples, steady = sample_until_steady(sample, spread=0.02, most=200, seconds=2.0)
+    return _result(f"cuDNN window sum (conv1d, float32), {label}", samples, steady, 8 * n)
+
+
+def in_a_graph(work: Callable[[], object], count: int) -> Callable[[], float]:
+    """How to take one sample of `count` runs of PyTorch's `work`, in seconds a run."""
+    import torch
+
     side = torch.cuda.Stream()
     with torch.cuda.stream(side), torch.no_grad():
         for _ in range(3):
-            convolve(values, weights)
+            work()
     torch.cuda.synchronize()
-    count = 200 if n <= 4096 else 1
     graph = torch.cuda.CUDAGraph()
     with torch.no_grad(), torch.cuda.graph(graph):
         for _ in range(count):
-            convolve(values, weights)
+            work()
 
     def sample() -> float:
         start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -115,8 +123,7 @@ def _cudnn(n: int, label: str) -> dict[str, object]:
         return start.elapsed_time(stop) * 1e-3 / count
 
     sample()
-    samples, steady = sample_until_steady(sample, spread=0.02, most=200, seconds=2.0)
-    return _result(f"cuDNN window sum (conv1d, float32), {label}", samples, steady, 8 * n)
+    return sample
 
 
 def _result(name: str, samples: list[float], steady: bool, moved: int) -> dict[str, Any]:

@@ -18,10 +18,12 @@ import pytest
 
 import workbench as wb
 import workbench.lesson
-from benchmarks import gpu, large_matmuls
+from benchmarks import gpu, large_convolutions, large_jobs, large_matmuls
+from benchmarks.beside import our_text, tvm_text
+from benchmarks.convolutions import convolution, tiled, tutorial
 from benchmarks.histories import histories, large, vector_add, window_sum
 from benchmarks.lab_step import percentile_95
-from benchmarks.matmuls import LARGE, SCHEDULES, large_branches, matmul, naive
+from benchmarks.matmuls import LARGE, SCHEDULES, large_branches, matmul, naive, strided
 from benchmarks.sanitize import host_program
 from workbench.emulate import evaluate
 from workbench.ir import PrimFunc
@@ -130,22 +132,21 @@ def test_a_part_that_fails_is_told_and_does_not_stop_the_report(tmp_path: Path):
 
 @pytest.fixture
 def emulated_small(monkeypatch) -> None:
-    """The large product, small, and "the GPU" is the emulator."""
-    monkeypatch.setattr(large_matmuls, "LARGE", 64)
+    """ "The GPU" is the emulator."""
     monkeypatch.setattr(wb.runtime.Built, "__call__", lambda self, *a, **_: self.emulate(*a))
 
 
 def test_the_sampled_comparison_of_products_finds_what_is_wrong(emulated_small, monkeypatch):
     built = wb.build(naive(wb.Schedule(matmul(64)), 16))
-    sample = large_matmuls.Sample()
-    assert large_matmuls.compare_sampled(built, sample) == "equal"
+    sample = large_matmuls.product(64)
+    assert large_jobs.compare_sampled(built, sample) == "equal"
 
     def wrong(self, *arrays, **_):
         self.emulate(*arrays)
         arrays[-1][63, 5] += 1
 
     monkeypatch.setattr(wb.runtime.Built, "__call__", wrong)
-    assert large_matmuls.compare_sampled(built, sample) == "DIFFERS from NumPy"
+    assert large_jobs.compare_sampled(built, sample) == "DIFFERS from NumPy"
     right = wb.runtime.Built.emulate
 
     def off(self, *arrays, blocks=None):
@@ -154,7 +155,7 @@ def test_the_sampled_comparison_of_products_finds_what_is_wrong(emulated_small, 
 
     monkeypatch.setattr(wb.runtime.Built, "__call__", lambda self, *a, **_: right(self, *a))
     monkeypatch.setattr(wb.runtime.Built, "emulate", off)
-    assert large_matmuls.compare_sampled(built, sample) == "DIFFERS from the emulator"
+    assert large_jobs.compare_sampled(built, sample) == "DIFFERS from the emulator"
 
 
 def test_slow_steps_are_left_out_and_say_so(emulated_small, monkeypatch):
@@ -162,38 +163,64 @@ def test_slow_steps_are_left_out_and_say_so(emulated_small, monkeypatch):
     run, clock = wb.runtime.Built.__call__, count(step=1)
 
     def call(self, *arrays, seconds=20.0):
-        if large_matmuls.threads_of(self) < 64:
+        if large_jobs.threads_of(self) < 64:
             raise wb.DeviceError("Can't run main_kernel: it did not end")
         run(self, *arrays)
 
     monkeypatch.setattr(wb.runtime.Built, "__call__", call)
-    monkeypatch.setattr(large_matmuls.time, "monotonic", lambda: next(clock) * 10)
+    monkeypatch.setattr(large_jobs.time, "monotonic", lambda: next(clock) * 10)
     monkeypatch.setattr(wb.runtime.Built, "time", lambda self, *a, **_: timing)
     results, runs = {"errors": []}, []
     source = [("product", naive(wb.Schedule(matmul(64)), 16))]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", wb.ScheduleWarning)
-        rows = large_matmuls._run(source, results, runs)
+        rows = large_jobs.run(source, large_matmuls.product(64), results, runs)
     assert [row["refused"].split(":")[0] for row in rows[:4]] == ["Can't build this"] * 4
     assert rows[4]["refused"] == "not run: one run takes more than 4 seconds"
     assert rows[-1]["agrees"] == "equal" and rows[-1]["teraflops"] > 0
     assert len(runs) == sum("seconds" in row for row in rows) > 1 and not results["errors"]
 
 
-@pytest.mark.parametrize("name", [name for name, *_ in SCHEDULES])
+def same_steps() -> dict[str, wb.Schedule]:
+    """Ours by the steps of each text of TVM's."""
+    ours = {name: of(wb.Schedule(matmul(LARGE)), *tiles) for name, of, tiles in SCHEDULES}
+    return ours | {"convolution": tutorial(wb.Schedule(convolution()))}
+
+
+@pytest.mark.parametrize("name", ["local_blocking", "shared_blocking", "convolution"])
 def test_tvms_text_compiles_and_is_launched_as_ours(name: str, nvcc: str, tmp_path: Path):
-    launches = json.loads((large_matmuls.TVM_TEXT / "launches.json").read_text())
-    (steps_of, tiles), *_ = [rest for of, *rest in SCHEDULES if of == name]
-    ours = wb.build(steps_of(wb.Schedule(matmul(1024)), *tiles))
-    assert (list(ours.grid), list(ours.block)) == (launches[name]["grid"], launches[name]["block"])
+    ours, theirs = our_text(wb.build(same_steps()[name])), tvm_text(name)
+    assert (theirs.grid, theirs.block) == (ours.grid, ours.block)
+    assert sorted(theirs.parameters()) == sorted(ours.parameters())
     source = tmp_path / "theirs.cu"
-    source.write_text(large_matmuls.tvm_source(name))
+    source.write_text(theirs.source)
     done = subprocess.run(
         [nvcc, "-arch=sm_90", "-cubin", "-o", tmp_path / "theirs.cubin", source],
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_the_strided_product_is_right():
+    built = wb.build(strided(wb.Schedule(matmul(64, 128, 32))))
+    rng = np.random.default_rng(6)
+    a, b = (rng.integers(-8, 9, shape).astype("float32") for shape in ((64, 32), (32, 128)))
+    c = np.full((64, 128), np.nan, "float32")
+    built.emulate(a, b, c)
+    assert np.array_equal(c, a @ b)
+
+
+@pytest.mark.parametrize(("steps_of", "channels"), [(tutorial, 64), (tiled, 128)])
+def test_the_convolutions_are_right(steps_of, channels: int, monkeypatch):
+    sizes = {"SIZE": 2, "BATCH": channels, "CHANNELS": 32, "FILTERS": channels}
+    for name, size in sizes.items():
+        monkeypatch.setattr(large_convolutions, name, size)
+    job = large_convolutions.job()
+    built = wb.build(steps_of(wb.Schedule(convolution(2, channels, 32, channels))))
+    result = job.output()
+    built.emulate(*job.whole, result)
+    assert np.array_equal(result, job.result)
 
 
 def test_percentile():
@@ -272,7 +299,7 @@ def test_every_step_of_the_lessons_has_a_recorded_time(nodes: list[HistoryNode])
             except wb.ScheduleError:
                 continue
             large = all(b.shape == (LARGE, LARGE) for b in node.func.params)
-            if large and large_matmuls.threads_of(built) < large_matmuls.FEW_THREADS:
+            if large and large_jobs.threads_of(built) < large_jobs.FEW_THREADS:
                 continue  # one run may take seconds: the script leaves such a step out
             if not recorded.times(node.func):
                 missing.append(str(node))

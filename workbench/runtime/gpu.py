@@ -110,7 +110,7 @@ class CupyBackend:
             samples, steady = sample_until_steady(
                 sample, spread=job.spread, most=job.samples, seconds=job.seconds
             )
-        return Timed(tuple(samples), count, how, _clocks(), steady)
+        return Timed(tuple(samples), count, how, clocks(), steady)
 
     def _launcher(self, job: Run, arrays: list[Any]) -> Callable[[], None]:
         calls = []
@@ -154,7 +154,7 @@ def _time_matmul(job: TimeMatmul) -> Timed:
             sample, spread=job.spread, most=job.samples, seconds=job.seconds
         )
     how = f"CUDA events around {count} runs in a row, the L2 cache warm"
-    return Timed(tuple(samples), count, how, _clocks(), steady)
+    return Timed(tuple(samples), count, how, clocks(), steady)
 
 
 def _warm(stream: Any, launch: Callable[[], object]) -> float:
@@ -267,7 +267,7 @@ def _utilization() -> float | None:
     return float(answer) / 100 if answer.isdigit() else None
 
 
-def _clocks() -> str:
+def clocks() -> str:
     """The clocks just after the samples, with the most that the card allows."""
     answer = nvidia_smi("clocks.sm,clocks.max.sm,clocks.mem").split(", ")
     if len(answer) != 3:

@@ -1,0 +1,89 @@
+"""The tutorial's convolution on the GPU: every step, TVM's own text of it, our best, cuDNN."""
+
+from __future__ import annotations
+
+from datetime import date
+from math import prod
+
+import numpy as np
+
+import workbench as wb
+from benchmarks import large_jobs
+from benchmarks.beside import beside, our_text, tvm_text
+from benchmarks.convolutions import (
+    BATCH,
+    CHANNELS,
+    FILTERS,
+    SIZE,
+    convolution,
+    tiled,
+    tutorial,
+)
+from benchmarks.large_jobs import Job
+from benchmarks.steps import Results
+from benchmarks.vendor import in_a_graph
+from workbench.runtime import Timing, recorded
+from workbench.runtime.gpu import clocks
+from workbench.runtime.sampling import sample_until_steady
+
+NAMES = ("A", "W", "B")
+MOST, LEAST = 1.01, 1.25  # of TVM's time by the same steps; times faster by our best
+
+
+def job() -> Job:
+    """The tutorial's arrays, and windows over whole numbers: exact in any order."""
+    image, window = (SIZE, SIZE, CHANNELS, BATCH), (3, 3, CHANNELS, FILTERS)
+    whole, usual = large_jobs.inputs(image, window)
+    a, w = whole
+    padded = np.pad(a, ((1, 1), (1, 1), (0, 0), (0, 0)))
+    result = np.zeros((SIZE, SIZE, FILTERS, BATCH), "float32")
+    for ry, rx in np.ndindex(3, 3):
+        result += w[ry, rx].T @ padded[ry : ry + SIZE, rx : rx + SIZE]
+    return Job(whole, result, usual, flops=2 * result.size * prod(window[:3]))
+
+
+def run_convolutions(results: Results, runs: list[recorded.Run]) -> list[Results]:
+    """Every step of both schedules that has enough threads."""
+    source = [
+        (name, steps(wb.Schedule(convolution())))
+        for name, steps in (("tutorial", tutorial), ("tiled", tiled))
+    ]
+    return large_jobs.run(source, job(), results, runs)
+
+
+def beside_tvm() -> list[Results]:
+    """The tutorial's steps, and our best, beside TVM's text of the tutorial's steps."""
+    work, theirs = job(), tvm_text("convolution")
+    rows = []
+    for name, steps in (("the tutorial's steps", tutorial), ("our best", tiled)):
+        ours = our_text(wb.build(steps(wb.Schedule(convolution()))))
+        rows.append({"name": name} | beside({"ours": ours, "TVM's": theirs}, NAMES, work))
+    same, best = rows
+    same |= {"to reach": MOST, "reached": same["ours / TVM's"] <= MOST}
+    best["times faster"] = round(1 / best["ours / TVM's"], 3)
+    best |= {"to reach": LEAST, "reached": best["times faster"] >= LEAST}
+    return rows
+
+
+def cudnn(runs: list[recorded.Run]) -> Results:
+    """cuDNN through PyTorch, in its own layout NCHW: the algorithm that it finds the fastest."""
+    import torch
+
+    torch.backends.cudnn.allow_tf32 = False
+    torch.backends.cudnn.benchmark = True
+    image = torch.rand(BATCH, CHANNELS, SIZE, SIZE, device="cuda")
+    window = torch.rand(FILTERS, CHANNELS, 3, 3, device="cuda")
+    sample = in_a_graph(lambda: torch.nn.functional.conv2d(image, window, padding=1), 1)
+    samples, steady = sample_until_steady(sample, spread=0.02, most=200, seconds=2.0)
+    timing = Timing(
+        samples=tuple(samples),
+        device=wb.device().which,
+        how="CUDA events around a graph of 1 run, the L2 cache warm",
+        clocks=clocks(),
+        date=date.today().isoformat(),
+        steady=steady,
+    )
+    shapes = (SIZE, SIZE, CHANNELS, BATCH), (3, 3, CHANNELS, FILTERS)
+    key = recorded.vendor_key("conv2d", *shapes)
+    runs.append(recorded.Run(key, "cuDNN, float32 without TF32, NCHW", timing))
+    return {"seconds": timing.median, "samples": len(samples), "steady": steady}
