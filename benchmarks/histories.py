@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import workbench as wb
-from benchmarks.matmuls import small_branches
+from benchmarks.convolutions import convolution, tiled, tutorial
+from benchmarks.matmuls import matmul, small_branches, strided
 from workbench import script
 from workbench.ir import PrimFunc
 from workbench.lesson import exercise
@@ -60,11 +61,22 @@ def histories() -> Iterator[tuple[str, wb.Schedule]]:
     yield "vector add of 1024", add_branches(vector_add(1024), THREADS)
     yield "window sum of 1024", window_branches(window_sum(1024), THREADS)
     yield "matrix multiply of 8 x 8", small_branches()
+    yield from strided_tiles()
     for name in NAMES:
         task = exercise(name)
         sch = task.schedule()
         task.solution(sch)
         yield f"exercise, {task.name}", sch
+
+
+def strided_tiles() -> Iterator[tuple[str, wb.Schedule]]:
+    """Small products and convolutions with virtual threads: only the finished schedules."""
+    for name, sch in (
+        ("product in strided tiles", strided(wb.Schedule(matmul(64, 128, 32)))),
+        ("convolution by the tutorial", tutorial(wb.Schedule(convolution(2, 64, 16, 64)))),
+        ("convolution in large tiles", tiled(wb.Schedule(convolution(1, 128, 32, 128)))),
+    ):
+        yield name, wb.Schedule(sch.func)
 
 
 def large() -> Iterator[tuple[str, wb.Schedule]]:
