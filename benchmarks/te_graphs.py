@@ -21,23 +21,28 @@ if str(ROOT) not in sys.path:
 
 from tests.support.te_walk import graph_walk  # noqa: E402
 from tests.support.walk import Wrong  # noqa: E402
+from workbench import script  # noqa: E402
 
-LENGTH = 6  # steps tried on one graph
+LENGTH = 6  # random steps tried on one graph
 
 
-def one(seed: int) -> tuple[Counter[str], bool, str]:
-    """The steps taken on graph `seed`, whether a kernel was built, and what went wrong."""
+def one(seed: int) -> tuple[Counter[str], int, str]:
+    """The steps taken on graph `seed`, what was built of it, and what went wrong.
+
+    What was built is 0 for nothing, 1 for a kernel, 2 for one with virtual threads.
+    """
     taken: Counter[str] = Counter()
     try:
         walk = graph_walk(seed)
         taken = walk.accepted
         walk.evaluates()
-        walk.go(LENGTH)
-        return taken, walk.run_kernel(), ""
+        walk.schedules(LENGTH)
+        built = walk.run_kernel()
+        return taken, built + (built and "vthread" in script.show(walk.sch.func)), ""
     except Wrong as wrong:
-        return taken, False, str(wrong)
+        return taken, 0, str(wrong)
     except Exception:
-        return taken, False, f"te / graph / {seed}: the walk itself fails: {traceback.format_exc()}"
+        return taken, 0, f"te / graph / {seed}: the walk itself fails: {traceback.format_exc()}"
 
 
 def main() -> int:
@@ -53,19 +58,21 @@ def main() -> int:
         print(text or "right")
         return bool(text)
 
-    start, wrong, built = time.perf_counter(), 0, 0
+    start, wrong = time.perf_counter(), 0
+    built: Counter[int] = Counter()
     taken: Counter[str] = Counter()
     with multiprocessing.Pool(options.jobs) as pool:
         seeds = range(options.seed, options.seed + options.graphs)
         for steps, kernel, text in pool.imap_unordered(one, seeds, chunksize=4):
             taken.update(steps)
-            built += kernel
+            built[kernel] += 1
             if text:
                 wrong += 1
                 print(text, flush=True)
     print(", ".join(f"{verb} {count}" for verb, count in sorted(taken.items())))
     print(
-        f"{options.graphs} graphs, {taken.total()} steps, {built} kernels "
+        f"{options.graphs} graphs, {taken.total()} steps, "
+        f"{built[1] + built[2]} kernels, {built[2]} with virtual threads, "
         f"in {time.perf_counter() - start:.0f} s; wrong: {wrong}"
     )
     return bool(wrong)

@@ -11,7 +11,7 @@ import numpy as np
 from workbench import te
 from workbench.ir import BinOp, Call, Cast, Const, Expr, Not, Select, Var, cast
 from workbench.te import Axis, Tensor
-from workbench.te.tensor import Reduction, TensorLoad
+from workbench.te.tensor import Reduction, TensorLoad, TupleReduction
 
 Array = np.ndarray[Any, Any]
 
@@ -142,6 +142,29 @@ def reduction(g: Graph, name: str) -> list[Tensor]:
     return [te.compute(tuple(x.shape[k] for k in kept), element, name=name)]
 
 
+def together(g: Graph, name: str) -> list[Tensor]:
+    """Two reductions at once over the last dimension: of values, or the best one and its place."""
+    x = g.any_tensor(2)
+    k = te.reduce_axis((0, x.shape[-1]), "k")
+    if g.rng.random() < 0.5:
+        both = te.comm_reducer(lambda x, y: (x[0] + y[0], te.max(x[1], y[1])), _nothing_and_lowest)
+        return list(te.compute(
+            x.shape[:-1], lambda *at: both((g.value(x[*at, k]), x[*at, k]), k), name=name
+        ))  # fmt: skip
+    best = te.comm_reducer(_best, lambda t0, t1: (te.const(-1, t0), te.min_value(t1)))
+    return list(te.compute(x.shape[:-1], lambda *at: best((k, x[*at, k]), k), name=name))
+
+
+def _nothing_and_lowest(t0: str, t1: str) -> tuple[Expr, Expr]:
+    return te.const(0, t0), te.min_value(t1)
+
+
+def _best(x: Sequence[Expr], y: Sequence[Expr]) -> tuple[Expr, Expr]:
+    """Of two places and values the larger value, of equal ones the first."""
+    first = te.any(x[1] > y[1], te.all(te.equal(x[1], y[1]), x[0] < y[0]))
+    return te.select(first, x[0], y[0]), te.max(x[1], y[1])
+
+
 def window(g: Graph, name: str) -> list[Tensor]:
     """A reduction of windows along one dimension, weighted by another tensor where one fits."""
     x = g.any_tensor()
@@ -198,6 +221,7 @@ STAGES: Sequence[Callable[[Graph, str], list[Tensor]]] = (
     stencil,
     padding,
     reduction,
+    together,
     window,
     product,
     turned,
@@ -223,6 +247,9 @@ def _tensor(tensor: Tensor, known: dict[Tensor, Array]) -> Array:
         grids = [g + s for g, s in zip(np.indices(sizes), starts, strict=True)]
         lanes = dict(zip(axes, grids, strict=True))
         body = op.body[tensor.value_index]
+        if isinstance(body, TupleReduction):
+            known |= zip(op.outputs, _folded(op, body, lanes, known), strict=True)
+            return known[tensor]
         inner = body.value if isinstance(body, Reduction) else body
         found = _expr(inner, lanes, np.ones(sizes, bool), known)
         result = np.broadcast_to(np.asarray(found), tuple(sizes))
@@ -231,6 +258,24 @@ def _tensor(tensor: Tensor, known: dict[Tensor, Array]) -> Array:
             result = {"+": np.sum, "max": np.max, "min": np.min}[body.op](result, over)
         known[tensor] = result
     return known[tensor]
+
+
+def _folded(
+    op: te.Operation, body: TupleReduction, lanes: dict[Any, Array], known: dict[Tensor, Array]
+) -> list[Array]:
+    """What a combiner of several values makes of them, one turn of its axis after the other."""
+    sizes = next(iter(lanes.values())).shape
+    values = [
+        np.broadcast_to(_expr(value, lanes, np.ones(sizes, bool), known), sizes)
+        for value in body.values
+    ]
+    f, everywhere = body.combiner, np.ones(op.shape, bool)
+    now = [np.broadcast_to(_expr(start, {}, everywhere, {}), op.shape) for start in f.starts]
+    for turn in range(sizes[-1]):
+        given = [*now, *(value[..., turn] for value in values)]
+        at = dict(zip((*f.lhs, *f.rhs), given, strict=True))
+        now = [np.broadcast_to(_expr(made, at, everywhere, {}), op.shape) for made in f.result]
+    return now
 
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
@@ -245,6 +290,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "<=": np.less_equal,
     ">": np.greater,
     ">=": np.greater_equal,
+    "==": np.equal,
     "and": np.logical_and,
     "or": np.logical_or,
 }

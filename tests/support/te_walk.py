@@ -6,6 +6,7 @@ import random
 
 import numpy as np
 
+from tests.support.gpu_lesson import Lesson
 from tests.support.random_te import Graph, inputs_of, values
 from tests.support.walk import Walk
 from workbench import emulate, te
@@ -31,6 +32,14 @@ class GraphWalk(Walk):
         for tensor, a, b in zip(args, made, wanted, strict=True):
             if not np.allclose(a, b, rtol=1e-5):
                 raise self.wrong("another value than the graph", [], tensor.name)
+
+    def schedules(self, count: int) -> None:
+        """Two graphs of three as a lesson does, with a few steps more; others by `count` steps."""
+        if self.seed % 3:
+            Lesson(self).go()
+            self.go(count // 3)
+        else:
+            self.go(count)
 
 
 def graph_walk(seed: int) -> GraphWalk:

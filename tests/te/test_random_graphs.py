@@ -16,7 +16,7 @@ def test_programs_compute_what_graphs_say_and_schedules_keep_it(first: int):
     for seed in range(first, first + 20):
         walk = graph_walk(seed)
         walk.evaluates()
-        walk.go(4)
+        walk.schedules(4)
         built += walk.run_kernel()
         taken += walk.accepted.total()
     assert taken > 20 and built > 5
@@ -26,4 +26,4 @@ def test_graphs_differ_and_have_every_kind_of_stage():
     graphs = [Graph(random.Random(seed)) for seed in range(100)]
     assert {sum(bool(op.body) for op in {t.op for t in g.tensors}) for g in graphs} >= {1, 2, 3, 4}
     assert any(t.op.num_outputs == 2 for g in graphs for t in g.args)
-    assert len(STAGES) == 8
+    assert len(STAGES) == 9
