@@ -7,6 +7,7 @@ is not carried says so, and names what to use instead.
 
 from workbench import __version__
 from workbench.tvm import (
+    contrib,
     ir,
     nd,
     runtime,
@@ -31,6 +32,7 @@ __all__ = [
     "__version__",
     "build",
     "compile",
+    "contrib",
     "cpu",
     "cuda",
     "device",
