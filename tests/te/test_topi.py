@@ -24,3 +24,26 @@ def test_as_numpy(case: Case):
     emulate.evaluate(func, [*arrays, made])
     tolerance = 1e-3 if made.dtype == "float16" else 1e-5
     np.testing.assert_allclose(made, expected, rtol=tolerance, atol=tolerance)
+
+
+def test_operators_of_tensors_are_topis():
+    a, b = te.placeholder((4, 8), name="A"), te.placeholder((8,), name="B")
+    for made, same in (
+        (a + b, topi.add(a, b)),
+        (2.0 + a, topi.add(2.0, a)),
+        (a - 1, topi.subtract(a, 1)),
+        (1 - a, topi.subtract(1, a)),
+        (b * a, topi.multiply(b, a)),
+        (np.float32(2) * a, topi.multiply(2.0, a)),
+        (a / b, topi.divide(a, b)),
+        (1.0 / a, topi.divide(1.0, a)),
+        (-a, topi.multiply(a, -1)),
+        (a * te.const(2.0), topi.multiply(a, 2.0)),
+        (a.astype("int32"), topi.cast(a, "int32")),
+    ):
+        given = [t for t in (a, b) if t in made.op.input_tensors]
+        ir.assert_structural_equal(
+            te.create_prim_func([*given, made]), te.create_prim_func([*given, same])
+        )
+    with pytest.raises(ValueError, match=r"^topi.add: shapes \(4, 8\) and \(3,\) do not fit: "):
+        a + te.placeholder((3,))

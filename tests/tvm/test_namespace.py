@@ -13,7 +13,7 @@ import pytest
 
 import workbench as wb
 from tests.support.seeds import run_cell
-from workbench import tvm
+from workbench import te, tvm
 from workbench.runtime import DeviceReport, launching
 from workbench.script import parse
 from workbench.tvm import NotCarried
@@ -107,6 +107,16 @@ def test_both_spellings_are_one():
     assert tvm.script.ir_module is I.ir_module and tvm.ir.module.IRModule is tvm.IRModule
     assert tvm.runtime.tensor is tvm.nd.array and isinstance(Doubled, tvm.IRModule)
     assert tvm.script.from_source is parse
+
+
+def test_a_module_is_made_of_functions_by_name(no_gpu: DeviceReport):
+    mod = tvm.IRModule({"main": Added["main"], "doubled": Doubled["main"]})
+    assert [func.name for func in mod.functions] == ["main", "doubled"]
+    assert parse(mod.script())["doubled"].params[0].name == "A"
+    a = te.placeholder((8,), name="A")
+    one = tvm.IRModule({"main": te.create_prim_func([a, a * 2.0])})
+    assert tvm.tir.Schedule(one).get_block("T_multiply")
+    tvm.ir.assert_structural_equal(one, tvm.IRModule((one["main"],)))
 
 
 def test_a_module_is_called_by_its_functions_names(no_gpu: DeviceReport):

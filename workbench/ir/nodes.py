@@ -11,7 +11,7 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, TypeVar, dataclass_transform
 
 from workbench.diag import Fail
@@ -602,9 +602,17 @@ class SymbolicFunc(Node):
 
 @node
 class IRModule(Node):
-    """Functions by name; what a schedule works on."""
+    """Functions by name; what a schedule works on.
+
+    It takes TVM's form, too, ``IRModule({"main": func})``, which names them anew.
+    """
 
     functions: tuple[PrimFunc, ...]
+
+    def __post_init__(self) -> None:
+        if isinstance(self.functions, Mapping):
+            named = tuple(replace(func, name=name) for name, func in self.functions.items())
+            object.__setattr__(self, "functions", named)
 
     def __getitem__(self, name: str) -> PrimFunc:
         for func in self.functions:

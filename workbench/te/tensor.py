@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
+from types import ModuleType
 from typing import Any, Literal
 
 from workbench.ir import (
@@ -92,7 +93,10 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """An array that is given or computed, by `op`; `t[i, j]` is an element of it."""
+    """An array that is given or computed, by `op`; `t[i, j]` is an element of it.
+
+    ``t + u``, and ``-``, ``*`` and ``/``, make the tensor that topi's functions of two make.
+    """
 
     op: Operation
     value_index: int = 0
@@ -133,8 +137,46 @@ class Tensor:
     def __call__(self, *indices: ExprLike) -> TensorLoad:
         return self[indices]
 
+    def astype(self, dtype: str) -> Tensor:
+        """This tensor converted to `dtype`."""
+        return _topi().cast(self, dtype)
+
+    def __add__(self, other: Tensor | ExprLike) -> Tensor:
+        return _topi().add(self, other)
+
+    def __radd__(self, other: ExprLike) -> Tensor:
+        return _topi().add(other, self)
+
+    def __sub__(self, other: Tensor | ExprLike) -> Tensor:
+        return _topi().subtract(self, other)
+
+    def __rsub__(self, other: ExprLike) -> Tensor:
+        return _topi().subtract(other, self)
+
+    def __mul__(self, other: Tensor | ExprLike) -> Tensor:
+        return _topi().multiply(self, other)
+
+    def __rmul__(self, other: ExprLike) -> Tensor:
+        return _topi().multiply(other, self)
+
+    def __truediv__(self, other: Tensor | ExprLike) -> Tensor:
+        return _topi().divide(self, other)
+
+    def __rtruediv__(self, other: ExprLike) -> Tensor:
+        return _topi().divide(other, self)
+
+    def __neg__(self) -> Tensor:
+        return self * -1
+
     def __repr__(self) -> str:
         return f"Tensor({self.name!r}, {self.shape}, {self.dtype!r})"
+
+
+def _topi() -> ModuleType:
+    """The operators of tensors, which are made of what is here."""
+    from workbench.te import topi
+
+    return topi
 
 
 @node

@@ -9,7 +9,7 @@ from workbench.ir import Expr, ExprLike, binary
 from workbench.te import functions
 from workbench.te.tensor import Axis, Tensor, compute
 
-Operand = Tensor | int | float
+Operand = Tensor | ExprLike
 
 
 def broadcast_shape(name: str, a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
