@@ -15,31 +15,9 @@ import pytest
 import workbench as wb
 from tests.support.seeds import cells_of_html, run_cell, seed, with_our_imports
 from workbench import tvm
-from workbench.script import parse
 from workbench.tvm import te, topi
 
 SMALL = {"batch": 64, "in_channel": 16, "out_channel": 64, "in_size": 3}
-COPY = """
-@T.prim_func
-def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
-    for i in range(8):
-        with T.block("B"):
-            vi = T.axis.spatial(8, i)
-            B[vi] = A[vi]
-"""
-
-
-def takes_virtual_threads() -> bool:
-    try:
-        wb.Schedule(parse(COPY)).bind("i", "vthread")
-    except wb.ScheduleError:
-        return False
-    return True
-
-
-VIRTUAL = pytest.mark.skipif(
-    not takes_virtual_threads(), reason="sch.bind takes no virtual threads yet"
-)
 
 
 def cells() -> list[str]:
@@ -69,7 +47,6 @@ def check(scope: dict[str, Any]) -> None:
         np.testing.assert_allclose(result[y, x], wanted, rtol=1e-4)
 
 
-@VIRTUAL
 def test_the_tutorial():
     scope = run(cells())
     check(scope)
@@ -87,7 +64,7 @@ def test_the_tutorial_without_its_virtual_threads():
     assert "float B_local[16];" in source and "const float4*" in source
 
 
-@pytest.mark.parametrize("virtual", [False, pytest.param(True, marks=VIRTUAL)])
+@pytest.mark.parametrize("virtual", [False, True])
 def test_the_schedule_that_another_tutorial_prints(virtual: bool):
     """The best schedule that TVM's search found for a layer, with fewer input channels."""
     found = re.search(r"Equivalent python schedule:\n(.*?)\n\n *CUDA source", seed("004"), re.S)

@@ -91,7 +91,8 @@ def bind(func: PrimFunc, loop: For, thread_axis: str) -> Edit:
 
     A virtual thread, "vthread.x", "vthread.y", "vthread.z" or "vthread", is a copy inside one
     thread: each statement below is done for all copies before the next one is, and what a copy
-    keeps in local memory is its own. Each loop on plain "vthread" is an axis of its own.
+    keeps in local memory is its own. So a thread owns strided cells. Each loop on plain "vthread"
+    is an axis of its own; a loop of a sum is no virtual thread.
 
     >>> sch.bind("i", "threadIdx.x")
     @T.prim_func

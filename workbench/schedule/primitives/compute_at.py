@@ -55,6 +55,10 @@ def compute_at(
     once are left out unless `preserve_unit_loops`. `index` says where among the statements of the
     loop: -1 as late as possible, -2 as early as possible.
 
+    Shared memory is filled for all threads of a block, and for all virtual threads: what they read
+    together is made once. What lies in local memory is made by each thread, and by each virtual
+    thread, for itself.
+
     >>> sch.compute_at("B", "i")
     @T.prim_func
     def main(A: T.Buffer((18,), "float32"), C: T.Buffer((16,), "float32")):
