@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from tests.support.random_stages import check_stages
 from workbench import tvm
 from workbench.access import difference, random_data
 from workbench.schedule import ScheduleError
@@ -541,3 +542,24 @@ def test_what_stages_do_not_have():
     with pytest.raises(NotCarried, match=r"is it tvm\.te\.Stage\.vectorize\?$"):
         s[c].vectorise
     assert not hasattr(s, "_repr_html_")
+
+
+def test_values_that_are_reduced_at_once_are_one_block():
+    a = te.placeholder((8, 4), name="A")
+    k = te.reduce_axis((0, 4), name="k")
+    both = te.comm_reducer(
+        lambda x, y: (x[0] + y[0], te.max(x[1], y[1])),
+        lambda t, u: (te.const(0, t), te.min_value(u)),
+    )
+    total, most = te.compute((8,), lambda i: both((a[i, k], a[i, k]), k), name="B")
+    c = te.compute((8,), lambda i: total[i] * most[i], name="C")
+    s = te.create_schedule(c.op)
+    _, inner = bound(s, c, factor=4)
+    s[total].compute_at(s[c], inner)
+    given, made = np.arange(32, dtype="float32").reshape(8, 4), np.zeros(8, "float32")
+    tvm.build(s, [a, c], "cuda")(given, made)
+    assert np.array_equal(made, given.sum(1) * given.max(1))
+
+
+def test_random_schedules_of_stages_mean_the_same_in_any_order_of_calls():
+    assert sum(check_stages(seed) for seed in range(24)) > 12

@@ -63,7 +63,7 @@ def create_prim_func(args: Sequence[Tensor]) -> PrimFunc:
     tensors = [tensor for op in ops for tensor in op.outputs]
     buffers = {t: Buffer(identifier(t.name), t.shape, t.dtype) for t in tensors}
     computed = [tensor for op in stages for tensor in op.outputs]
-    names = _block_names(computed)
+    names = _block_names([tensor for op in stages for tensor in in_blocks(op)])
     body = seq(*(_stage(op, names, buffers) for op in stages))
     allocated = tuple(buffers[t] for t in computed if t not in args)
     root = Block("root", (), (), (), body, alloc_buffers=allocated)
@@ -84,6 +84,11 @@ def operations(args: Sequence[Tensor]) -> list[Operation]:
     for arg in args:
         visit(arg.op)
     return list(done)
+
+
+def in_blocks(op: Operation) -> tuple[Tensor, ...]:
+    """The outputs of `op` that have a block each: the first stands for those reduced at once."""
+    return op.outputs[:1] if isinstance(op.body[0], TupleReduction) else op.outputs
 
 
 def _check_arguments(args: Sequence[Tensor], ops: Sequence[Operation]) -> None:
@@ -109,8 +114,6 @@ def _block_names(stages: Sequence[Tensor]) -> dict[Tensor, str]:
     for tensor in stages:
         together = isinstance(tensor.op.body[0], TupleReduction)  # made in one block
         first = name = tensor.op.name if together else tensor.name.replace(".", "_")
-        if together and tensor.value_index:
-            continue
         count = 0
         while name in names.values():
             count += 1
@@ -124,9 +127,8 @@ def _stage(op: Operation, names: dict[Tensor, str], buffers: dict[Tensor, Buffer
     axes = (*op.axis, *op.reduce_axis)
     loops = [Var(identifier(axis.name)) for axis in axes]
     values: tuple[Expr, ...] = tuple(loops) or (const(0, "int32"),)
-    made = op.outputs[:1] if isinstance(op.body[0], TupleReduction) else op.outputs
     result: Stmt = seq(
-        *(BlockRealize(values, TRUE, _block(names[t], t, axes, buffers)) for t in made)
+        *(BlockRealize(values, TRUE, _block(names[t], t, axes, buffers)) for t in in_blocks(op))
     )
     for loop, axis in reversed(list(zip(loops, axes, strict=True))):
         result = For(loop, axis.dom.min, axis.dom.extent, "serial", result)

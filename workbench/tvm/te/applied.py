@@ -17,7 +17,7 @@ from workbench.ir import Block, BlockRealize, Buffer, Const, For, Stmt, children
 from workbench.ir.places import places
 from workbench.schedule import BlockHandle, LoopHandle, Schedule, ScheduleError
 from workbench.te import Tensor, create_prim_func
-from workbench.te.create_prim_func import operations
+from workbench.te.create_prim_func import in_blocks, operations
 from workbench.tvm.te.axes import Loop
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class _Applied:
         blocks = iter(self.schedule.get_blocks())
         for op in operations(args):
             if op.body:
-                first, *_ = (next(blocks) for _ in op.outputs)
+                first, *_ = [next(blocks) for _ in in_blocks(op)]
                 self.blocks[declared.bodies[op]] = first
 
     def block(self, stage: Stage) -> BlockHandle:
