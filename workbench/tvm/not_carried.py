@@ -41,6 +41,14 @@ _STAGES = (
     "it has no verb of ours that it could become",
     "schedule the program's loops: sch = wb.Schedule(te.create_prim_func([A, B])), sch.show()",
 )
+_SIZES = (
+    "the sizes of tensors are numbers here",
+    "write n = 1024; a T.prim_func may have symbols, which func.specialize({'n': 1024}) tells",
+)
+_BUILDER = (
+    "programs are written as text here, with buffers as parameters or T.alloc_buffer",
+    "write it with T.prim_func; T.match_buffer and T.let are read",
+)
 
 # By name, why it is not here and what to do instead; what a name holds goes with it.
 LEFT_OUT = {
@@ -83,10 +91,16 @@ LEFT_OUT = {
     "tvm.te.Stage.rolling_buffer": _STAGES,
     "tvm.te.Stage.set_store_predicate": _STAGES,
     "tvm.te.Stage.tensorize": _TENSORIZE,
+    "tvm.te.decl_tensor_intrin": _TENSORIZE,
     "tvm.te.hybrid": _STAGES,
     "tvm.te.scan": _STAGES,
     "tvm.te.extern": _STAGES,
+    "tvm.te.size_var": _SIZES,
+    "tvm.te.var": _SIZES,
     "tvm.tir.TensorIntrin": _TENSORIZE,
+    "tvm.tir.call_intrin": _TENSORIZE,
+    "tvm.tir.decl_buffer": _BUILDER,
+    "tvm.tir.ir_builder": _BUILDER,
     "tvm.tir.transform": _PASSES,
     "tvm.tirx.transform": _PASSES,
     "tvm.transform.PassInstrument": _PASSES,
