@@ -3,7 +3,7 @@
 import sys
 
 import workbench as wb
-from workbench import Schedule, T, te
+from workbench import Schedule, T
 
 
 def window_sum() -> Schedule:
@@ -67,58 +67,14 @@ def matmul() -> Schedule:
     return sch
 
 
-def convolution() -> Schedule:
-    """The convolution of TVM's tutorial, 14 x 14 pictures in layout HWCN, in 44 steps from te."""
-    a = te.placeholder((14, 14, 256, 256), name="A")
-    w = te.placeholder((3, 3, 256, 512), name="W")
-    padded = te.compute(
-        (16, 16, 256, 256),
-        lambda y, x, c, n: te.if_then_else(
-            te.all(y >= 1, y < 15, x >= 1, x < 15), a[y - 1, x - 1, c, n], 0.0
-        ),
-        name="P",
-    )
-    rc, ry, rx = (te.reduce_axis((0, n), k) for n, k in ((256, "rc"), (3, "ry"), (3, "rx")))
-    made = te.compute(
-        (14, 14, 512, 256),
-        lambda y, x, f, n: te.sum(padded[y + ry, x + rx, rc, n] * w[ry, rx, rc, f], [rc, ry, rx]),
-        name="B",
-    )
-    sch = wb.Schedule(te.create_prim_func([a, w, made]))
-    shared = [sch.cache_read("B", k, "shared") for k in range(2)]
-    sch.compute_inline("P")
-    local = [sch.cache_read("B", k, "local") for k in range(2)]
-    out = sch.cache_write("B", 0, "local")
-    y, x, f, n = sch.get_loops("B")[:4]
-    block_z = sch.fuse(y, x)
-    (by, f), (bx, n) = (sch.split(loop, [None, 64]) for loop in (f, n))
-    (vy, f), (vx, n) = (sch.split(loop, [2, None]) for loop in (f, n))
-    (ty, f), (tx, n) = (sch.split(loop, [8, None]) for loop in (f, n))
-    sch.reorder(block_z, by, bx, vy, vx, ty, tx, f, n)
-    axes = ("blockIdx.z", "blockIdx.y", "blockIdx.x", "vthread", "vthread", "threadIdx.y",
-            "threadIdx.x")  # fmt: skip
-    for loop, axis in zip((block_z, by, bx, vy, vx, ty, tx), axes, strict=True):
-        sch.bind(loop, axis)
-    sch.reverse_compute_at(out, tx)
-    c_0, c_1 = sch.split(rc.name, [None, 8])
-    sch.reorder(c_0, "ry", "rx", c_1, f, n)
-    for near in local:
-        sch.compute_at(near, c_1)
-    for near in shared:
-        sch.compute_at(near, "rx")
-        *_, rows, columns = sch.get_loops(near)
-        ty, _ = sch.split(rows, [8, None])
-        tx, columns = sch.split(columns, [8, None])
-        columns, lanes = sch.split(columns, [None, 4])
-        sch.reorder(ty, tx, columns, lanes)
-        sch.bind(ty, "threadIdx.y")
-        sch.bind(tx, "threadIdx.x")
-        sch.vectorize(lanes)
-    sch.decompose_reduction("B", c_0)
-    sch.unroll(f)
-    return sch
+def tutorial() -> Schedule:
+    """TVM's tutorial on convolution, from compute expressions on, in all its steps."""
+    from benchmarks.convolutions import convolution, tutorial  # te: a cost of this one alone
+
+    made: Schedule = tutorial(wb.Schedule(convolution()))
+    return made
 
 
-PROGRAMS = {"window sum": window_sum, "matrix multiply": matmul, "convolution": convolution}
+PROGRAMS = {"window sum": window_sum, "matrix multiply": matmul, "convolution": tutorial}
 
 print(wb.build(PROGRAMS[sys.argv[1]](), target="cuda").source)
