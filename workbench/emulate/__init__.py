@@ -8,6 +8,7 @@ from workbench.emulate.compare import Expected, Wrong, expected, first_wrong
 from workbench.emulate.errors import EmulationError, NotEnoughMemory
 from workbench.emulate.kernels.record import Record
 from workbench.emulate.kernels.run import RedundantWrites, Run, run
+from workbench.emulate.programs.cells import evaluate_cells
 from workbench.emulate.programs.evaluate import evaluate
 from workbench.emulate.sample import draw_blocks, sample
 
@@ -21,6 +22,7 @@ __all__ = [
     "Wrong",
     "draw_blocks",
     "evaluate",
+    "evaluate_cells",
     "expected",
     "first_wrong",
     "run",

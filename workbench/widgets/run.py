@@ -50,16 +50,38 @@ class Runner:
         try:
             built = build(func)
             given = arrays(func, self.inputs)
+            blocks = None if built.device.is_gpu else _sampled(built)
+            if blocks is not None and self.reference is None:
+                found = self._sample(built, start, given, blocks, progress)
+                if found is not None:
+                    return self._outcome(built, start, *found)
             wanted = self.expected(start, given)
             if self.stop.is_set():
                 raise Stopped
-            ran = self._execute(built, given, progress)
+            ran = self._execute(built, given, blocks, progress)
             return self._outcome(built, start, given, wanted, ran)
         except Stopped:
             return {"ok": None, "brief": "stopped", "text": STOPPED}
         except Fail as fail:
             headline = f"✕ {fail.headline}"
             return {"ok": False, "brief": "✕ refused", "text": headline, "refusal": refusal(fail)}
+
+    def _sample(
+        self, built: Built, start: PrimFunc, given: Arrays, blocks: list[int], progress: Progress
+    ) -> tuple[Arrays, Expected, Run | None] | None:
+        """Run `blocks`, and work out by its meaning what `start` puts into the cells they write.
+
+        None where `start` does not say what each cell is, with `given` as it was.
+        """
+        none: dict[str, Array] = {}
+        if emulate.evaluate_cells(start, given, none) is None:
+            return None
+        written = written_params(start)
+        pairs = zip(start.params, given, strict=True)
+        made = [array.copy() if param in written else array for param, array in pairs]
+        ran = self._execute(built, made, blocks, progress)
+        wanted = emulate.evaluate_cells(start, given, ran.written if ran else none)
+        return None if wanted is None else (made, Expected(wanted), ran)
 
     def expected(self, start: PrimFunc, arrays: Arrays) -> Expected:
         """What the arrays should be after the run."""
@@ -69,8 +91,10 @@ class Runner:
         emulate.evaluate(start, wanted)
         return Expected(wanted)
 
-    def _execute(self, built: Built, arrays: Arrays, progress: Progress) -> Run | None:
-        """Run on the arrays; what the emulator tells, of a large program that ran some blocks."""
+    def _execute(
+        self, built: Built, arrays: Arrays, blocks: list[int] | None, progress: Progress
+    ) -> Run | None:
+        """Run on the arrays, of a large program some `blocks`; what the emulator tells."""
         if built.device.is_gpu:
             built(*arrays)
             return None
@@ -78,7 +102,7 @@ class Runner:
             built.kernels,
             arrays,
             params=built.func.params,
-            blocks=_sampled(built),
+            blocks=blocks,
             progress=progress,
             stop=self.stop,
         )
