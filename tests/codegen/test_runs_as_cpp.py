@@ -178,8 +178,18 @@ def test_floats_compare_choose_and_round(dtype: str):
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_functions(dtype: str):
     names = ("exp", "log", "sqrt", "rsqrt", "tanh", "sigmoid", "sin", "cos")
-    a = np.linspace(0.25, 4, 64).astype(dtype)
-    ours = {"rsqrt": lambda x: 1 / np.sqrt(x), "sigmoid": lambda x: 1 / (1 + np.exp(-x))}
+    names += ("exp2", "exp10", "log2", "log10", "log1p", "tan", "atan", "sinh", "cosh", "asinh")
+    names += ("trunc", "round", "nearbyint")
+    a = (np.arange(64) / 16 + 0.25).astype(dtype)  # halves among them
+    ours = {
+        "rsqrt": lambda x: 1 / np.sqrt(x),
+        "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+        "exp10": lambda x: 10**x,
+        "atan": np.arctan,
+        "asinh": np.arcsinh,
+        "round": lambda x: np.floor(x + 0.5),
+        "nearbyint": np.rint,
+    }
     made = results([elementwise(dtype, f"T.{name}(A[vi])") for name in names], a, a)
     for name, b in zip(names, made, strict=True):
         exact = ours.get(name, getattr(np, name, None))(a.astype("f8"))

@@ -197,13 +197,48 @@ def test_a_number_wins_against_nan():
         ("abs", abs),
         ("floor", math.floor),
         ("ceil", math.ceil),
+        ("exp2", lambda x: 2**x),
+        ("exp10", lambda x: 10**x),
+        ("log2", math.log2),
+        ("log10", math.log10),
+        ("log1p", math.log1p),
+        ("tan", math.tan),
+        ("asin", lambda x: math.asin(x) if x <= 1 else math.nan),
+        ("acos", lambda x: math.acos(x) if x <= 1 else math.nan),
+        ("atan", math.atan),
+        ("sinh", math.sinh),
+        ("cosh", math.cosh),
+        ("asinh", math.asinh),
+        ("acosh", lambda x: math.acosh(x) if x >= 1 else math.nan),
+        ("atanh", lambda x: math.atanh(x) if x < 1 else math.inf if x == 1 else math.nan),
+        ("trunc", math.trunc),
+        ("round", lambda x: math.floor(x + 0.5)),
+        ("nearbyint", round),
     ],
 )
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_maths(name: str, python):
     a = np.array([0.1, 0.5, 1, 1.5, 2, 2.5, 3, 7], "float32")
     found = both(lambda x: Call(name, (x,), "float32"), a, out="float32")
     wanted = [python(float(x)) for x in a]
     np.testing.assert_allclose(found, wanted, rtol=4e-6)
+
+
+@pytest.mark.parametrize("name", ["atan2", "fmod", "hypot", "copysign"])
+def test_maths_of_two(name: str):
+    a = np.array([2, 3, -0.5, 1, 4, -9, 10, 2], "float32")
+    b = np.array([3, -2, 2, 9, 0.5, 0.5, -1, -2], "float32")
+    found = both(lambda x, y: Call(name, (x, y), "float32"), a, b, out="float32")
+    wanted = [getattr(math, name)(float(x), float(y)) for x, y in zip(a, b, strict=True)]
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
+def test_halves_are_rounded_away_from_zero_or_to_the_even_one():
+    a = np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 0.49999997, np.inf], "float32")
+    found = both(lambda x: Call("round", (x,), "float32"), a, out="float32")
+    assert found.tolist() == [-3, -2, -1, 1, 2, 3, 0, math.inf]
+    found = both(lambda x: Call("nearbyint", (x,), "float32"), a, out="float32")
+    assert found.tolist() == [-2, -2, 0, 0, 2, 2, 0, math.inf]
 
 
 def test_pow():

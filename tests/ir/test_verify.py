@@ -104,6 +104,11 @@ ILL = {
     "buffer B has shape (0,)": program(store(), allocs=(Buffer("B", (0,)),)),
     "buffer B has type real": program(store(), allocs=(Buffer("B", (8,), "real"),)),
     "buffer B has strides (1, 1)": program(store(), allocs=(Buffer("B", (8,), strides=(1, 1)),)),
+    "buffer B has strides (2, 3)": program(store(), allocs=(Buffer("B", (4, 4), strides=(2, 3)),)),
+    "parameter B is no whole array of global memory": program(
+        store(), params=(A, Buffer("B", (4, 4), strides=(5, 1)))
+    ),
+    "an index of type uint8": program(store(index=const(1, "uint8"))),
     "a int32 is stored to float32 A": program(store(ONE)),
     "a sequence of 1": program(SeqStmt((store(),))),
     "a sequence in a sequence": program(SeqStmt((store(), SeqStmt((store(), store()))))),

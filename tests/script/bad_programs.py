@@ -67,6 +67,7 @@ BAD = {
     "exact operator of two types": value("T.Add(vi, T.int64(1))"),
     "exact operator of a buffer": value("T.Add(A, 1)"),
     "unknown function": value("T.xyz(vi)"),
+    "test of a value": value("T.Cast('float32', T.isnan(A[vi]))"),
     "refused function": value("T.truncdiv(vi, 2)"),
     "function of another module": value("np.exp(A[vi])"),
     "plain function": value("abs(A[vi])"),
@@ -87,6 +88,13 @@ BAD = {
     "sum that is lowered already": block("A[0] = T.tvm_warp_shuffle_down(0, A[0], 16, 32, 32)"),
     "call of another language": block("A[0] = 1.0", 'T.evaluate(T.call_extern("int32", "f", 1))'),
     "call for its effect": block("A[0] = 1.0", 'T.call_packed("f", A[0])'),
+    "axis of a launch": body('bx = T.launch_thread("blockIdx.x", 8)', "A[bx] = 1.0"),
+    "axis of a launch around": body(
+        'with T.launch_thread("blockIdx.x", 8) as bx:', "    A[bx] = 1.0"
+    ),
+    "memory of a thread": body("M = T.alloc_local((8,))", "A[0] = 1.0"),
+    "note of lowering": body('with T.attr(0, "pragma", 1):', "    A[0] = 1.0"),
+    "assertion": body("assert 1 < 2", "A[0] = 1.0"),
     "barrier": block("A[0] = 1.0", 'T.tvm_storage_sync("shared")'),
     "let of a buffer": block("x: T.let = A", "A[0] = x"),
     "let without a value": block("x = T.int32()", "A[x] = 1.0"),
@@ -204,9 +212,6 @@ BAD = {
         "vi = T.axis.spatial(8, i)", "T.reads(vi[0])", "A[vi] = 1.0"
     ),
     "region with a step": block("vi = T.axis.spatial(8, i)", "T.reads(A[vi:8:2])", "A[vi] = 1.0"),
-    "region of two types": block(
-        "vi = T.axis.spatial(8, i)", "T.reads(A[T.uint8(0):vi])", "A[vi] = 1.0"
-    ),
     "region with too few ranges": block(
         "vi = T.axis.spatial(8, i)", "T.reads(B[vi])", "A[vi] = 1.0"
     ),
@@ -261,6 +266,9 @@ BAD = {
         "                M[vj] = 1.0",
     ),
     "reads twice": block("vi = T.axis.spatial(8, i)", "T.reads()", "T.reads(A[vi])", "A[vi] = 1.0"),
+    "where of its own iterator": block(
+        "vi = T.axis.spatial(8, i)", "T.where(vi < 4)", "A[vi] = 1.0"
+    ),
     "where twice": block(
         "vi = T.axis.spatial(8, i)", "T.where(i < 4)", "T.where(i < 3)", "A[vi] = 1.0"
     ),
@@ -278,6 +286,11 @@ BAD = {
     "shape of a string": params('A: T.Buffer("8", "float32")'),
     "unknown type": params('A: T.Buffer((8,), "float33")'),
     "offset": params('A: T.Buffer((8,), "float32", elem_offset=4)'),
+    "cells in one place": body(
+        "M = T.alloc_buffer((4, 4), strides=(2, 3))", "M[0, 0] = 1.0", "A[0] = M[0, 0]"
+    ),
+    "strides of an argument": params('A: T.Buffer((8, 4), "float32", strides=(1, 8))'),
+    "memory of an argument": params('A: T.Buffer((8,), "float32", scope="shared")'),
     "strides that do not match": params('A: T.Buffer((8,), "float32", strides=(1, 1))'),
     "unknown scope": params('A: T.Buffer((8,), "float32", scope="sharde")'),
     "scope that is no string": params('A: T.Buffer((8,), "float32", scope=3)'),

@@ -124,8 +124,11 @@ def expressions(
 def buffers(draw: st.DrawFn, scope: str = "global") -> Buffer:
     """A buffer of up to three dimensions under any name."""
     shape = tuple(draw(st.lists(st.integers(1, 5), max_size=3)))
-    strides = tuple(draw(st.lists(st.integers(1, 9), min_size=len(shape), max_size=len(shape))))
-    padded = draw(st.integers(0, 4)) == 0
+    strides: tuple[int, ...] = ()
+    for size in reversed(shape):
+        inside = size_inside * strides[0] if strides else 1
+        strides, size_inside = (inside + draw(st.integers(0, 3)), *strides), size
+    padded = scope != "global" and draw(st.integers(0, 4)) == 0
     name, dtype = draw(st.sampled_from(NAMES)), draw(st.sampled_from(TYPES))
     return Buffer(name, shape, dtype, scope, strides if padded else ())
 

@@ -100,6 +100,16 @@ def test_any_other_use_is_refused(act):
     assert str(error.value) == f"Can't {act} main: its shapes are told by `n`, `m`.{HINT}"
 
 
+def test_a_name_that_stands_for_nothing_is_found_before_its_size_is_known():
+    with pytest.raises(Fail, match="There is no `foo` here"):
+        parse(PRINTED.replace("T.axis", "foo.axis"))
+
+
+def test_tvms_words_are_written_of_it_too():
+    text = show(symbolic(PRINTED.replace("sblock", "block")), "tvm")
+    assert "T.block" not in text and "T.sblock" in text
+
+
 def test_a_module_holds_no_symbolic_function():
     inside = "\n".join("    " + line for line in BY_PARAMETER.splitlines())
     with pytest.raises(Fail, match="The shapes of `main` are not known yet"):
@@ -109,7 +119,10 @@ def test_a_module_holds_no_symbolic_function():
 @pytest.mark.parametrize(
     ("values", "found"),
     [
-        ({"n": 4}, "`m` is None"),
+        ({"n": 4}, "`m` is not given"),
+        ({"n": 4, "m": "8"}, "`m` is '8'"),
+        (None, "None is no dictionary of numbers"),
+        (5, "5 is no dictionary of numbers"),
         ({"n": 4, "m": 0}, "`m` is 0"),
         ({"n": 4, "m": True}, "`m` is True"),
         ({"n": 4, "m": 2, "k": 3}, "no shape is told by `k`"),

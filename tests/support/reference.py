@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from workbench.ir import (
+    MATHS,
     BinOp,
     BlockRealize,
     Buffer,
@@ -220,19 +221,13 @@ def _expression(e: Expr) -> Code:
 
 
 _MATHS: dict[str, Callable[..., Any]] = {
+    **{name: getattr(math, name) for name in MATHS if hasattr(math, name)},
     "abs": abs,
-    "ceil": math.ceil,
-    "cos": math.cos,
-    "erf": math.erf,
-    "exp": math.exp,
-    "floor": math.floor,
-    "log": math.log,
-    "pow": math.pow,
+    "exp10": lambda x: 10.0**x,
+    "nearbyint": round,
+    "round": lambda x: math.copysign(math.floor(abs(x) + 0.5), x),
     "rsqrt": lambda x: 1 / math.sqrt(x),
     "sigmoid": lambda x: 1 / (1 + math.exp(-x)),
-    "sin": math.sin,
-    "sqrt": math.sqrt,
-    "tanh": math.tanh,
 }
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {

@@ -39,6 +39,7 @@ from workbench.access.combiners import Combiner, TupleUpdate, tuple_update
 from workbench.access.cross_thread import Reduction, reduction_in
 from workbench.arith import loop_bounds
 from workbench.ir import (
+    MATHS,
     SHIFTS,
     BinOp,
     BlockRealize,
@@ -495,9 +496,8 @@ class _Run:
             case BinOp(op, a, b):
                 return self.binary(e, op, a, b, env)
             case Call(op, args, dtype):
-                compute = _MATHS[op]
                 values = [self.value(arg, env) for arg in args]
-                return self.terms.apply(op, values, lambda *x: _rounded(compute(*x), dtype))
+                return self.terms.apply(op, values, lambda *x: _rounded(_maths(op, *x), dtype))
         raise TypeError(f"a program holds no {type(e).__name__}")
 
     def binary(self, e: BinOp, op: str, a: Expr, b: Expr, env: dict[Var, Term]) -> Term:
@@ -531,7 +531,7 @@ class _Run:
 
 def _holds(box: Sequence[range] | None, cell: Cell) -> bool:
     """Whether `cell` is in a declared box, which is None where none was declared."""
-    return bool(box) and all(map(operator.contains, box or (), cell))
+    return box is not None and all(map(operator.contains, box, cell))
 
 
 def _loaded(e: Node) -> set[Buffer]:
@@ -579,18 +579,22 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "<<": lambda a, b: a << b,
     ">>": lambda a, b: a >> b,
 }
+
+
 _MATHS: dict[str, Callable[..., Any]] = {
-    "exp": lambda x: math.exp(min(x, 700.0)),
-    "log": lambda x: math.log(x) if x > 0 else math.nan,
-    "sqrt": lambda x: math.sqrt(x) if x >= 0 else math.nan,
-    "rsqrt": lambda x: 1 / math.sqrt(x) if x > 0 else math.nan,
-    "tanh": math.tanh,
-    "sigmoid": lambda x: 1 / (1 + math.exp(min(-x, 700.0))),
-    "erf": math.erf,
-    "sin": math.sin,
-    "cos": math.cos,
+    **{name: getattr(math, name) for name in MATHS if hasattr(math, name)},
+    "exp10": lambda x: 10.0**x,
+    "rsqrt": lambda x: 1 / math.sqrt(x),
+    "sigmoid": lambda x: 1 / (1 + math.exp(-x)),
     "abs": abs,
-    "floor": math.floor,
-    "ceil": math.ceil,
-    "pow": lambda x, y: float(x) ** y if x > 0 else math.nan,
+    "round": lambda x: math.copysign(math.floor(abs(x) + 0.5), x),
+    "nearbyint": round,
 }
+
+
+def _maths(name: str, *args: Any) -> Any:
+    """The function, and NaN where it has no value: terms are compared, so any number will do."""
+    try:
+        return _MATHS[name](*args)
+    except (ValueError, OverflowError, ZeroDivisionError):
+        return math.nan

@@ -3,7 +3,13 @@
 from workbench.codegen.language import Language, functions, vectors
 from workbench.codegen.reserved import CUDA_MACROS, CUDA_WORDS
 
-_NAMES = ("exp", "log", "sqrt", "rsqrt", "tanh", "erf", "sin", "cos", "floor", "ceil")
+_NAMES = (
+    *("exp", "exp2", "exp10", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "erf"),
+    *("sin", "cos", "tan", "asin", "acos", "atan"),
+    *("sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
+    *("floor", "ceil", "trunc", "round", "nearbyint"),
+)
+_PAIRS = ("pow", "atan2", "fmod", "hypot", "copysign")
 
 CUDA = Language(
     title="CUDA",
@@ -45,8 +51,8 @@ CUDA = Language(
         **functions(_NAMES, "{name}({{0}})", of=":float64"),
         "sigmoid": "(1.0f / (1.0f + expf(-({0}))))",
         "sigmoid:float64": "(1.0 / (1.0 + exp(-({0}))))",
-        "pow": "powf({0}, {1})",
-        "pow:float64": "pow({0}, {1})",
+        **functions(_PAIRS, "{name}f({{0}}, {{1}})"),
+        **functions(_PAIRS, "{name}({{0}}, {{1}})", of=":float64"),
         "abs": "fabsf({0})",
         "abs:float64": "fabs({0})",
         "abs:int": "abs({0})",

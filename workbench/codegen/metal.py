@@ -17,7 +17,12 @@ _TYPES = {
     "bfloat16": "bfloat",
     "float32": "float",
 }
-_NAMES = ("exp", "log", "sqrt", "rsqrt", "tanh", "sin", "cos", "floor", "ceil", "abs")
+_NAMES = (
+    *("exp", "exp2", "exp10", "log", "log2", "log10", "sqrt", "rsqrt", "abs"),
+    *("sin", "cos", "tan", "asin", "acos", "atan"),
+    *("sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
+    *("floor", "ceil", "trunc", "round"),
+)
 
 METAL = Language(
     title="Metal",
@@ -37,7 +42,8 @@ METAL = Language(
     maths={
         **functions(_NAMES, "{name}({{0}})"),
         "sigmoid": "(1.0f / (1.0f + exp(-({0}))))",
-        "pow": "pow({0}, {1})",
+        **functions(("pow", "atan2", "fmod", "copysign"), "{name}({{0}}, {{1}})"),
+        "nearbyint": "rint({0})",
         "min": "min({0}, {1})",
         "max": "max({0}, {1})",
     },

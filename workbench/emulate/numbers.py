@@ -104,6 +104,17 @@ def _rsqrt(x: Value) -> Value:
     return np.asarray(1, dtype=np.asarray(x).dtype) / np.sqrt(x)
 
 
+def _exp10(x: Value) -> Value:
+    return np.power(np.asarray(10, dtype=np.asarray(x).dtype), x)
+
+
+def _round(x: Value) -> Value:
+    """To the nearest whole number, halves away from zero as in C; NumPy rounds them to even."""
+    whole = np.trunc(x)
+    next_one = whole + np.copysign(np.ones_like(whole), x)
+    return np.where(np.abs(x - whole) >= 0.5, next_one, whole)
+
+
 def _sigmoid(x: Value) -> Value:
     one = np.asarray(1, dtype=np.asarray(x).dtype)
     return one / (one + np.exp(-x))
@@ -117,16 +128,37 @@ def _erf(x: Value) -> Value:
 
 _MATHS: dict[str, Callable[..., Value]] = {
     "exp": np.exp,
+    "exp2": np.exp2,
+    "exp10": _exp10,
     "log": np.log,
+    "log2": np.log2,
+    "log10": np.log10,
+    "log1p": np.log1p,
     "sqrt": np.sqrt,
     "rsqrt": _rsqrt,
-    "tanh": np.tanh,
     "sigmoid": _sigmoid,
     "erf": _erf,
+    "abs": np.abs,
     "sin": np.sin,
     "cos": np.cos,
-    "abs": np.abs,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "tanh": np.tanh,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
     "floor": np.floor,
     "ceil": np.ceil,
+    "trunc": np.trunc,
+    "round": _round,
+    "nearbyint": np.rint,
     "pow": np.power,
+    "atan2": np.arctan2,
+    "fmod": np.fmod,
+    "hypot": np.hypot,
+    "copysign": np.copysign,
 }

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, TypeVar, dataclass_transform
 
@@ -319,19 +319,12 @@ warp, run it together; made by lowering only.
 """
 
 MATHS = {  # name -> number of arguments; names are TVM's
-    "exp": 1,
-    "log": 1,
-    "sqrt": 1,
-    "rsqrt": 1,
-    "tanh": 1,
-    "sigmoid": 1,
-    "erf": 1,
-    "sin": 1,
-    "cos": 1,
-    "abs": 1,
-    "floor": 1,
-    "ceil": 1,
-    "pow": 2,
+    **dict.fromkeys(("exp", "exp2", "exp10", "log", "log2", "log10", "log1p"), 1),
+    **dict.fromkeys(("sqrt", "rsqrt", "sigmoid", "erf", "abs"), 1),
+    **dict.fromkeys(("sin", "cos", "tan", "asin", "acos", "atan"), 1),
+    **dict.fromkeys(("sinh", "cosh", "tanh", "asinh", "acosh", "atanh"), 1),
+    **dict.fromkeys(("floor", "ceil", "trunc", "round", "nearbyint"), 1),
+    **dict.fromkeys(("pow", "atan2", "fmod", "hypot", "copysign"), 2),
 }
 
 
@@ -386,7 +379,17 @@ class Buffer(Node):
 
     def __getitem__(self, indices: ExprLike | tuple[ExprLike, ...]) -> BufferLoad:
         indices = indices if isinstance(indices, tuple) else (indices,)
-        return BufferLoad(self, tuple(as_expr(i) for i in indices))
+        return BufferLoad(self, tuple(as_index(i) for i in indices))
+
+
+def lie_apart(shape: Sequence[int], strides: Sequence[int]) -> bool:
+    """Whether no two cells of an array with these `strides`, in elements, share a place."""
+    inside = 1  # the places from the first cell to the last of the dimensions with less stride
+    for stride, size in sorted(zip(strides, shape, strict=True)):
+        if size > 1 and stride < inside:
+            return False
+        inside += (size - 1) * stride
+    return True
 
 
 @node
@@ -687,6 +690,16 @@ def as_expr(value: ExprLike) -> Expr:
     if isinstance(value, float):
         return Const(value, "float32")
     raise TypeError(f"cannot make an expression of {value!r} ({type(value).__name__})")
+
+
+_INDEX_TYPES = {"int8": "int32", "int16": "int32", "uint8": "int32", "uint16": "int32",
+                "uint32": "int64", "uint64": "int64"}  # fmt: skip
+
+
+def as_index(value: ExprLike) -> Expr:
+    """`value` as an index: a short or unsigned integer in a type in which indices are computed."""
+    index = as_expr(value)
+    return cast(_INDEX_TYPES.get(index.dtype, index.dtype), index)
 
 
 TRUE = Const(True, "bool")

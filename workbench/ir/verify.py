@@ -38,6 +38,7 @@ from workbench.ir.nodes import (
     Var,
     is_data,
     is_text,
+    lie_apart,
 )
 
 
@@ -102,6 +103,8 @@ class _Verifier:
         self.path.append(f)
         for buffer in f.params:
             self.buffer(buffer)
+            whole = buffer.scope == "global" and not buffer.strides
+            self.require(whole, f"parameter {buffer.name} is no whole array of global memory")
         self.require(isinstance(f.body, BlockRealize), "the body is no block realisation")
         self.notes(f.attrs)
         self.require("global_symbol" not in dict(f.attrs), "the name is an attribute, too")
@@ -121,7 +124,8 @@ class _Verifier:
         one = not buffer.scalar or (not sizes and buffer.scope == "global")
         self.require(one, f"scalar {buffer.name} has shape {sizes}, in {buffer.scope} memory")
         strides = buffer.strides
-        self.require(len(strides) in (0, len(sizes)), f"buffer {buffer.name} has strides {strides}")
+        apart = len(strides) == len(sizes) and lie_apart(sizes, strides)
+        self.require(not strides or apart, f"buffer {buffer.name} has strides {strides}")
 
     # --- statements ---
 
@@ -247,7 +251,7 @@ class _Verifier:
 
     def index(self, e: Expr) -> None:
         self.expr(e)
-        self.require(dtypes.is_int(e.dtype), f"an index of type {e.dtype}")
+        self.require(e.dtype in ("int32", "int64"), f"an index of type {e.dtype}")
 
     def condition(self, e: Expr) -> None:
         self.expr(e)

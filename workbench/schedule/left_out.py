@@ -12,6 +12,10 @@ _COPY = (
     "it makes a block without iterators, which only TVM's tensorisation fills in",
     "use cache_read with compute_at, or cache_write with reverse_compute_at",
 )
+_DTYPE = (
+    "values stored in another type are rounded or cut off: the program would mean another one",
+    "write the type in the program: T.Buffer(shape, dtype), T.Cast(dtype, x)",
+)
 _IN_ONE = "it makes one block of a producer and its consumer, which says less of what each needs"
 
 LEFT_OUT = {
@@ -48,16 +52,14 @@ LEFT_OUT = {
     "sample_partitioned_tile": _TUNING,
     "sample_perfect_tile": _TUNING,
     "seed": _TUNING,
+    "set_dtype": _DTYPE,
     "state": _HISTORY,
     "tensorize": (
         "it takes the meaning of an intrinsic on trust, and there are none in our kernels",
         "use blockize and keep the tile's loops",
     ),
     "unsafe_hide_buffer_access": _REGIONS,
-    "unsafe_set_dtype": (
-        "values stored in another type are rounded or cut off: the program would mean another one",
-        "write the type in the program: T.Buffer(shape, dtype), T.Cast(dtype, x)",
-    ),
+    "unsafe_set_dtype": _DTYPE,
     "write_at": _COPY,
 }
 """By name, why it is left out, and what to do instead; docs/differences-from-tvm.md says more."""

@@ -22,11 +22,13 @@ from workbench.ir import (
 from workbench.script.axes import AXES, Axis, print_axes, read_axes
 from workbench.script.calls import read_condition
 from workbench.script.grammar import (
+    REFUSED,
     print_body,
     print_expr,
     print_stmt,
     prints,
     read_attributes,
+    read_value,
     read_word,
     reads,
 )
@@ -138,6 +140,8 @@ def _read_with(r: Reader, tree: ast.With) -> Stmt:
     if r.is_function(call, "init"):
         hint = "T.init() stands directly in a block, before the update"
         raise r.error(call, "Can't read T.init() here", hint=hint)
+    if r.is_function(call, *REFUSED):
+        read_value(r, call)  # refused by its own name
     if len(tree.items) != 1 or tree.items[0].optional_vars or not r.is_function(call, *BLOCK):
         hint = 'accepted after `with`: T.block("name") and, in a block, T.init()'
         raise r.error(call, "Can't read this `with`", hint=hint)
@@ -198,7 +202,9 @@ def read_block_body(r: Reader, trees: list[ast.stmt], head: Head, around: ast.AS
 
 
 _OUTSIDE = "`{}` is a loop outside the block, which knows its iterators only"
-_OWN = ("`{}` is an iterator of this block itself", "an iterator is bound to loops: write a loop")
+_OWN = "`{}` is an iterator of this block itself"
+_BOUND = (_OWN, "an iterator is bound to loops: write a loop")
+_WHERE = (_OWN, "T.where decides which turns of the loops run it: write the loops")
 
 
 def _hidden(r: Reader, head: Head) -> dict[Var, tuple[str, str]]:
@@ -219,15 +225,15 @@ def _read_binding(r: Reader, tree: ast.stmt, head: Head) -> bool:
     match tree:
         case ast.Assign(targets=[target], value=ast.Call() as call):
             if r.is_function(call, *AXES):
-                own = {i.var: _OWN for i, _ in head.axes}
-                with r.hiding({**r.hidden, **own}):
+                with r.hiding({**r.hidden, **{i.var: _BOUND for i, _ in head.axes}}):
                     head.axes.extend(read_axes(r, target, call))
                 return True
         case ast.Expr(value=ast.Call() as call):
             if r.is_function(call, "where"):
                 _refuse_second(r, call, head.predicate is not TRUE)
                 (condition,) = r.arguments(call, "predicate")
-                head.predicate = read_condition(r, condition)
+                with r.hiding({**r.hidden, **{i.var: _WHERE for i, _ in head.axes}}):
+                    head.predicate = read_condition(r, condition)
                 return True
     return False
 

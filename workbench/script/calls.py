@@ -80,9 +80,7 @@ def _read_call(r: Reader, tree: ast.Call) -> Value:
         raise r.error(tree.func, f"Can't use `{r.text(tree.func)}` here", hint=REFUSED[name])
     if "." in name:  # T.ptx.…, T.cuda.…
         refuse_opaque(r, tree)
-    hint = "accepted: T.min, T.max, T.if_then_else, T.Select, T.Cast, " + ", ".join(
-        f"T.{op}" for op in MATHS
-    )
+    hint = "dir(T) lists all: T.min, T.if_then_else, T.Cast, functions of floats such as T.exp"
     raise r.error(tree.func, f"There is no function `{r.text(tree.func)}`", hint=hint)
 
 
@@ -252,6 +250,32 @@ REFUSED.update(
         ("axis.opaque", "axis.scan"),
         "write T.axis.spatial or T.axis.reduce: steps go by what an iterator is for",
     )
+)
+REFUSED.update(
+    dict.fromkeys(
+        ("launch_thread", "env_thread"),
+        'write the loop: for bx in T.thread_binding(8, thread="blockIdx.x"):',
+    )
+)
+REFUSED.update(
+    dict.fromkeys(
+        ("alloc_local", "alloc_shared", "allocate", "allocate_const", "realize"),
+        'write B = T.alloc_buffer((8,), scope="local"), or scope="shared"',
+    )
+)
+REFUSED.update(
+    {
+        "attr": "this is what lowering made: write the program of loops and blocks before it",
+        "Assert": "leave it out: arguments are checked at every call",
+        "isnan": "write x != x, which holds for no number",
+        "isinf": 'write T.abs(x) == T.infinity("float32")',
+        "isfinite": 'write T.abs(x) < T.infinity("float32")',
+        "fma": "write a * b + c: the compiler makes one operation of it",
+        "ldexp": "write x * T.exp2(e)",
+        "nextafter": "neighbours among the floats are not worked out here",
+        "popcount": "write it with shifts and &, one bit after the other",
+        "clz": "write it with shifts and comparisons",
+    }
 )
 REFUSED["decl_buffer"] = "use the cells of that buffer by its own name"
 REFUSED["tvm_storage_sync"] = "leave it out: lowering puts barriers where threads need them"

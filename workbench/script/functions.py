@@ -21,7 +21,7 @@ from workbench.script.blocks import BLOCK, Head, block_name, print_block_body, r
 from workbench.script.grammar import FUNCTIONS, REFUSED, print_stmt, prints, read_attributes
 from workbench.script.memory import (
     BUFFER_PARAMETERS,
-    declared,
+    declared_argument,
     print_alloc,
     print_buffer_type,
     read_buffer_type,
@@ -216,7 +216,7 @@ def _read_match_buffer(r: Reader, stmt: ast.Assign, params: dict[str, Buffer | N
     if not isinstance(target, ast.Name):
         hint = 'write A = T.match_buffer(a, (8,), "float32")'
         raise r.error(target, "Can't name a buffer this", hint=hint)
-    buffer = declared(r, given, target.id, call)
+    buffer = declared_argument(r, given, target.id, call)
     r.define(target, target.id, buffer)
     params[param.id] = buffer
 

@@ -344,6 +344,7 @@ def _refuse_misplaced(r: Reader, tree: ast.stmt) -> None:
 
 _UNREADABLE: dict[type[ast.AST], tuple[str, str]] = {
     ast.stmt: ("Can't read this statement", "accepted: for, if, with T.block, and stores A[i] = x"),
+    ast.Assert: ("Can't read `assert`", "leave it out: arguments are checked at every call"),
     ast.While: (
         "Can't read `while`",
         "write a loop with a known number of steps: for i in range(8):",

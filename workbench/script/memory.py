@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
+from math import prod
 
 from workbench import arith
 from workbench.ir import (
@@ -19,10 +21,13 @@ from workbench.ir import (
     Range,
     Var,
     as_expr,
+    as_index,
     binary,
     cast,
     const,
     dtypes,
+    lie_apart,
+    meet,
     number_like,
     structural_equal,
 )
@@ -138,7 +143,7 @@ def read_index(r: Reader, tree: ast.expr) -> Expr:
     """An integer expression."""
     index = read_expr(r, tree)
     if dtypes.is_int(index.dtype):
-        return index
+        return as_index(index)
     hint = 'indices, extents and bindings are integers; convert with T.Cast("int32", x)'
     raise r.error(tree, f"Can't use a value of type {index.dtype} as an integer", hint=hint)
 
@@ -200,11 +205,7 @@ def _read_range(r: Reader, tree: ast.expr, size: int) -> Range:
         raise r.error(tree, "Can't read this range", hint="write it without a step: A[0:4]")
     low = as_expr(0) if tree.lower is None else read_index(r, tree.lower)
     high = const(size, low.dtype) if tree.upper is None else read_index(r, tree.upper)
-    wide = dtypes.join(low.dtype, high.dtype)
-    if wide is None:
-        hint = "write both in one type"
-        raise r.error(tree, f"Can't count from {low.dtype} to {high.dtype}", hint=hint)
-    return range_between(cast(wide, low), cast(wide, high))
+    return range_between(*meet(low, high))
 
 
 def range_between(low: Expr, high: Expr) -> Range:
@@ -312,11 +313,11 @@ def read_buffer_type(r: Reader, arg: ast.arg) -> Buffer:
         if r.function(tree.value) == "Buffer":
             items = tree.slice.elts if isinstance(tree.slice, ast.Tuple) else [tree.slice]
             if len(items) == 2:
-                return declared(r, {"shape": items[0], "dtype": items[1]}, name, tree)
+                return declared_argument(r, {"shape": items[0], "dtype": items[1]}, name, tree)
     elif isinstance(tree, ast.Attribute) and r.is_word(tree) and r.function(tree) in dtypes.BITS:
         return Buffer(name, (), r.function(tree), scalar=True)
     elif isinstance(tree, ast.Call) and r.is_function(tree, "Buffer"):
-        return declared(r, r.bind(tree, *BUFFER_PARAMETERS), name, tree)
+        return declared_argument(r, r.bind(tree, *BUFFER_PARAMETERS), name, tree)
     headline = "has no type" if tree is None else "has a type that can't be read"
     raise r.error(tree or arg, f"Parameter `{name}` {headline}", hint=hint)
 
@@ -357,7 +358,26 @@ def declared(r: Reader, given: dict[str, ast.expr], name: str, tree: ast.expr) -
     if steps and len(steps) != len(sizes):
         hint = "write one stride for each dimension, or none"
         raise r.error(strides, f"`{name}` has {len(sizes)} dimensions", hint=hint)
+    if steps and not lie_apart(sizes, steps):
+        hint = "the last dimension has the smallest stride, each other at least the cells inside it"
+        raise r.error(strides, f"With these strides, cells of `{name}` share a place", hint=hint)
     return Buffer(name, sizes, dtype, scope, steps)
+
+
+def declared_argument(r: Reader, given: dict[str, ast.expr], name: str, tree: ast.expr) -> Buffer:
+    """As `declared`, of what a caller brings: a whole array of global memory."""
+    buffer = declared(r, given, name, tree)
+    if buffer.strides and any(
+        stride != prod(buffer.shape[axis + 1 :])
+        for axis, stride in enumerate(buffer.strides)
+        if buffer.shape[axis] > 1
+    ):
+        hint = "leave strides out: arguments are whole arrays, one row after the other"
+        raise r.error(given["strides"], f"Can't set `strides` of argument `{name}`", hint=hint)
+    if buffer.scope != "global":
+        hint = "leave scope out; T.alloc_buffer makes memory inside a program"
+        raise r.error(given["scope"], f"Argument `{name}` is in global memory", hint=hint)
+    return replace(buffer, strides=())
 
 
 def _is_open(r: Reader, tree: ast.expr) -> bool:

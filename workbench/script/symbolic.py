@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
@@ -10,14 +11,18 @@ from workbench.ir import SymbolicFunc, const, dtypes, is_data, plain_number
 from workbench.script.grammar import prints
 from workbench.script.lets import declared_later
 from workbench.script.reader import Let, ParseError, Reader
-from workbench.script.writer import Writer
+from workbench.script.writer import DIALECTS, Writer
 
 _SHAPED = {"match_buffer": 1, "alloc_buffer": 0, "sblock_alloc_buffer": 0, "Buffer": 0}
 
 
 @prints(SymbolicFunc)
 def _print_symbolic(w: Writer, f: SymbolicFunc) -> None:
+    ours = DIALECTS["workbench"]
     for line in f.text.splitlines():
+        for word in ("prim_func", "block", "block_attr", "alloc_buffer"):
+            said = rf"{re.escape(getattr(ours, word))}\b" + r"(?!\()" * (word == "prim_func")
+            line = re.sub(said, getattr(w.dialect, word), line)
         w.row(line, f, "text")
 
 
@@ -69,6 +74,7 @@ def _names_in(text: str) -> list[str]:
 
 def as_symbolic(r: Reader, tree: ast.FunctionDef, symbols: dict[str, str]) -> SymbolicFunc:
     """The function as its text, with the plain values that it takes from around it."""
+    _refuse_unknown(r, tree, symbols)
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} & set(r.env)
     values = {name: plain_number(r.env[name]) for name in sorted(names)}
     env = tuple((name, value) for name, value in values.items() if is_data(value))
@@ -77,16 +83,30 @@ def as_symbolic(r: Reader, tree: ast.FunctionDef, symbols: dict[str, str]) -> Sy
     return SymbolicFunc(tree.name, "\n".join([*lines, ast.unparse(tree)]), tuple(symbols), env)
 
 
+def _refuse_unknown(r: Reader, tree: ast.FunctionDef, symbols: Mapping[str, str]) -> None:
+    """Refuse a name that stands for nothing, wherever it is used."""
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    known = {"T", "range", *r.env, *symbols, *(arg.arg for arg in tree.args.args)}
+    known |= {name.id for name in names if isinstance(name.ctx, ast.Store)}
+    for name in names:
+        if name.id not in known:
+            hint = "define it before the program, or give it a value in it"
+            raise r.error(name, f"There is no `{name.id}` here", hint=hint)
+
+
 def check_values(func: SymbolicFunc, values: Mapping[str, int]) -> None:
     """Refuse numbers that are not one positive one for each symbol."""
-    asked = f"{func.name}.specialize({dict(values)!r})"
     every = ", ".join(f'"{name}": 1024' for name in func.symbols)
     hint = f"give a positive number for each: specialize({{{every}}})"
+    asked = f"{func.name}.specialize({values!r})"
+    if not isinstance(values, Mapping):
+        found = f"Can't specialize {func.name}: {values!r} is no dictionary of numbers"
+        raise ParseError(found, asked=asked, hint=hint)
     for name in func.symbols:
         value = plain_number(values.get(name))
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            found = f"Can't specialize {func.name}: `{name}` is {value}"
-            raise ParseError(found, asked=asked, hint=hint)
+            told = f"`{name}` is {value!r}" if name in values else f"`{name}` is not given"
+            raise ParseError(f"Can't specialize {func.name}: {told}", asked=asked, hint=hint)
     for name in values:
         if name not in func.symbols:
             found = f"Can't specialize {func.name}: no shape is told by `{name}`"

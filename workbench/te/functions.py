@@ -65,6 +65,13 @@ def _of_float(name: str, x: ExprLike) -> Call:
     return Call(name, (value,), value.dtype)
 
 
+def _of_floats(name: str, x: ExprLike, y: ExprLike) -> Call:
+    a, b = meet(x, y)
+    if not dtypes.is_float(a.dtype):
+        raise TypeError(f"{name} takes floats, not {a.dtype}; convert it with astype")
+    return Call(name, (a, b), a.dtype)
+
+
 def exp(x: ExprLike) -> Expr:
     """e to the power of `x`."""
     return _of_float("exp", x)
@@ -120,6 +127,91 @@ def ceil(x: ExprLike) -> Expr:
     return _of_float("ceil", x)
 
 
+def exp2(x: ExprLike) -> Expr:
+    """2 to the power of `x`."""
+    return _of_float("exp2", x)
+
+
+def exp10(x: ExprLike) -> Expr:
+    """10 to the power of `x`."""
+    return _of_float("exp10", x)
+
+
+def log2(x: ExprLike) -> Expr:
+    """The logarithm of `x` to base 2."""
+    return _of_float("log2", x)
+
+
+def log10(x: ExprLike) -> Expr:
+    """The logarithm of `x` to base 10."""
+    return _of_float("log10", x)
+
+
+def log1p(x: ExprLike) -> Expr:
+    """The natural logarithm of ``1 + x``, exact near 0 as well."""
+    return _of_float("log1p", x)
+
+
+def tan(x: ExprLike) -> Expr:
+    """The tangent of `x`."""
+    return _of_float("tan", x)
+
+
+def asin(x: ExprLike) -> Expr:
+    """The angle whose sine is `x`."""
+    return _of_float("asin", x)
+
+
+def acos(x: ExprLike) -> Expr:
+    """The angle whose cosine is `x`."""
+    return _of_float("acos", x)
+
+
+def atan(x: ExprLike) -> Expr:
+    """The angle whose tangent is `x`."""
+    return _of_float("atan", x)
+
+
+def sinh(x: ExprLike) -> Expr:
+    """The hyperbolic sine of `x`."""
+    return _of_float("sinh", x)
+
+
+def cosh(x: ExprLike) -> Expr:
+    """The hyperbolic cosine of `x`."""
+    return _of_float("cosh", x)
+
+
+def asinh(x: ExprLike) -> Expr:
+    """The number whose hyperbolic sine is `x`."""
+    return _of_float("asinh", x)
+
+
+def acosh(x: ExprLike) -> Expr:
+    """The number whose hyperbolic cosine is `x`."""
+    return _of_float("acosh", x)
+
+
+def atanh(x: ExprLike) -> Expr:
+    """The number whose hyperbolic tangent is `x`."""
+    return _of_float("atanh", x)
+
+
+def trunc(x: ExprLike) -> Expr:
+    """`x` without what stands behind the point."""
+    return _of_float("trunc", x)
+
+
+def round(x: ExprLike) -> Expr:
+    """The whole number nearest to `x`, halves away from zero."""
+    return _of_float("round", x)
+
+
+def nearbyint(x: ExprLike) -> Expr:
+    """The whole number nearest to `x`, halves to the even one."""
+    return _of_float("nearbyint", x)
+
+
 def abs(x: ExprLike) -> Expr:
     """`x` without its sign."""
     value = as_expr(x)
@@ -128,10 +220,27 @@ def abs(x: ExprLike) -> Expr:
 
 def power(x: ExprLike, y: ExprLike) -> Expr:
     """`x` to the power of `y`."""
-    base, exponent = meet(x, y)
-    if not dtypes.is_float(base.dtype):
-        raise TypeError(f"power takes floats, not {base.dtype}; convert it with astype")
-    return Call("pow", (base, exponent), base.dtype)
+    return _of_floats("pow", x, y)
+
+
+def atan2(y: ExprLike, x: ExprLike) -> Expr:
+    """The angle of the point (`y`, `x`)."""
+    return _of_floats("atan2", y, x)
+
+
+def fmod(x: ExprLike, y: ExprLike) -> Expr:
+    """What is left of `x` divided by `y`, with the sign of `x`."""
+    return _of_floats("fmod", x, y)
+
+
+def hypot(x: ExprLike, y: ExprLike) -> Expr:
+    """The length of the hypotenuse over `x` and `y`."""
+    return _of_floats("hypot", x, y)
+
+
+def copysign(x: ExprLike, y: ExprLike) -> Expr:
+    """`x` with the sign of `y`."""
+    return _of_floats("copysign", x, y)
 
 
 def equal(a: ExprLike, b: ExprLike) -> Expr:

@@ -17,6 +17,7 @@ from workbench.ir import (
     Range,
     Var,
     as_expr,
+    as_index,
     const,
     is_data,
     rewrite,
@@ -132,7 +133,7 @@ class Tensor:
         for index in loaded:
             if not is_int(index.dtype):
                 raise TypeError(f"{self.name} is indexed by integers, not by {index.dtype}")
-        return TensorLoad(self, loaded)
+        return TensorLoad(self, tuple(map(as_index, loaded)))
 
     def __call__(self, *indices: ExprLike) -> TensorLoad:
         return self[indices]
