@@ -69,7 +69,7 @@ def _of_floats(name: str, x: ExprLike, y: ExprLike) -> Call:
     a, b = meet(x, y)
     if not dtypes.is_float(a.dtype):
         raise TypeError(f"{name} takes floats, not {a.dtype}; convert it with astype")
-    return Call(name, (a, b), a.dtype)
+    return Call("pow" if name == "power" else name, (a, b), a.dtype)
 
 
 def exp(x: ExprLike) -> Expr:
@@ -220,7 +220,7 @@ def abs(x: ExprLike) -> Expr:
 
 def power(x: ExprLike, y: ExprLike) -> Expr:
     """`x` to the power of `y`."""
-    return _of_floats("pow", x, y)
+    return _of_floats("power", x, y)
 
 
 def atan2(y: ExprLike, x: ExprLike) -> Expr:
