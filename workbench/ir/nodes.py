@@ -68,6 +68,7 @@ LOGICAL = frozenset({"and", "or"})
 ARITHMETIC = frozenset({"+", "-", "*", "/", "//", "%", "min", "max"})
 BITWISE = frozenset({"&", "|", "^", "<<", ">>"})
 SHIFTS = frozenset({"<<", ">>"})
+_OF_NUMBERS = ARITHMETIC | BITWISE  # what they come to has the type of the operands
 SCOPES = ("global", "shared", "local")  # the memories in which a kernel can have buffers
 _WMMA = ("matrix_a", "matrix_b", "accumulator")
 MEMORIES = (*SCOPES, "shared.dyn", "warp", *(f"wmma.{part}" for part in _WMMA))  # and TVM's
@@ -81,9 +82,11 @@ AXES = THREAD_AXES + VIRTUAL_AXES
 class _Remembering:
     """A place in each node for what is found out about it."""
 
-    __slots__ = ("_below", "_remembered")
+    __slots__ = ("_below", "_dtype", "_free", "_remembered")
 
     _below: tuple[Node, ...]  # its children: a program is walked many times
+    _dtype: str  # of an operation: else each asks all those below it
+    _free: tuple[Var, ...]  # the variables that an expression uses
     _remembered: dict[Any, Any]
 
 
@@ -256,7 +259,12 @@ class BinOp(Expr):
 
     @property
     def dtype(self) -> str:
-        return self.a.dtype if self.op in ARITHMETIC | BITWISE else "bool"
+        try:
+            return self._dtype
+        except AttributeError:
+            dtype = self.a.dtype if self.op in _OF_NUMBERS else "bool"
+            object.__setattr__(self, "_dtype", dtype)
+            return dtype
 
 
 @node
@@ -717,7 +725,7 @@ def binary(op: str, a: ExprLike, b: ExprLike) -> Expr:
     """
     a, b = _matched(op, a, b)
     if isinstance(a, Const) and isinstance(b, Const):
-        dtype = a.type if op in ARITHMETIC | BITWISE else "bool"
+        dtype = a.type if op in _OF_NUMBERS else "bool"
         value = _FOLD[op](a.value, b.value) if _folds(op, a, b) else None
         if value is not None and (not is_int(dtype) or fits(value, dtype)):
             return const(value, dtype)

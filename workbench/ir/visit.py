@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TypeVar
 
@@ -81,9 +81,12 @@ def walk(node: Node) -> Iterator[Node]:
     while stack:
         current = stack.pop()
         yield current
-        below = children(current)
+        try:  # as `children`, without a call for each node
+            below = current._below
+        except AttributeError:
+            below = children(current)
         if below:
-            stack += reversed(below)
+            stack += below[::-1]
 
 
 def rebuild(node: N, change: Callable[[Node], Node | None]) -> N:
@@ -197,8 +200,10 @@ def path_to(root: Node, target: Node) -> tuple[Node, ...]:
     return ()
 
 
-def free_vars(node: Node) -> list[Var]:
+def free_vars(node: Node) -> Sequence[Var]:
     """The variables used in `node` that it does not itself define, in order of first use."""
+    if isinstance(node, Expr):
+        return _used(node)
     defined: set[Var] = set()
     used: dict[Var, None] = {}
     for current in walk(node):
@@ -209,6 +214,16 @@ def free_vars(node: Node) -> list[Var]:
         elif isinstance(current, Var):
             used[current] = None
     return [var for var in used if var not in defined]
+
+
+def _used(expr: Expr) -> tuple[Var, ...]:
+    """The variables in an expression, which defines none; worked out once."""
+    try:
+        return expr._free
+    except AttributeError:
+        used = tuple(dict.fromkeys(n for n in walk(expr) if isinstance(n, Var)))
+        object.__setattr__(expr, "_free", used)
+        return used
 
 
 def loops_and_blocks(func: PrimFunc) -> Iterator[For | BlockRealize]:
