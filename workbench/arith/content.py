@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 
 from workbench.ir import (
     BinOp,
@@ -21,8 +21,8 @@ from workbench.ir import (
 _COMMUTATIVE = frozenset({"+", "*", "min", "max", "==", "!=", "and", "or", "&", "|", "^"})
 
 
-def content(e: Node, number: Callable[[Node], int]) -> object:
-    """What makes two expressions the same, given the numbers of the nodes below."""
+def content(e: Node, number: Callable[[Node], Hashable]) -> Hashable:
+    """What makes two expressions the same, given what stands for the nodes below: numbers, say."""
     match e:
         case Var() | Buffer():
             return e

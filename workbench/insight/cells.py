@@ -12,10 +12,11 @@ import numpy as np
 from workbench.emulate.kernels.affine import Digit
 from workbench.insight.accesses import Access
 from workbench.insight.page import Region
-from workbench.insight.spread import Group, Spread, along_axes, holding, spread
-from workbench.ir import Buffer, Ramp, Var, free_vars
+from workbench.insight.spread import Group, Spread, along_axes, holding, spread, within
+from workbench.ir import Var, free_vars
 
 MOST = 1 << 22  # combinations of loop values that are still looked at one by one
+MOST_KEPT = 1 << 12  # cells of a part that are kept while there are such accesses
 MOST_TURNS = 1 << 18  # of them, where no more depends on it than how far a picture slides
 
 
@@ -23,13 +24,13 @@ MOST_TURNS = 1 << 18  # of them, where no more depends on it than how far a pict
 class Touched:
     """The cells that an access touches, as a product of parts that depend on different loops.
 
-    `parts` pairs the dimensions of a part with its cells (one array a dimension, no cell twice).
-    `accesses` counts loads or stores of elements. `exact` is False where there was too much to
-    look at: then the parts hold the ends only. `visits` counts the loop values on which the cells
-    depend: where it equals `cells`, no two of them meet.
+    There are `rank` dimensions. `parts` pairs the dimensions of a part with its cells (one array a
+    dimension, no cell twice). `accesses` counts loads or stores of elements. `exact` is False where
+    there was too much to look at: then the parts hold the ends only. `visits` counts the loop
+    values on which the cells depend: where it equals `cells`, no two of them meet.
     """
 
-    buffer: Buffer
+    rank: int
     parts: tuple[tuple[tuple[int, ...], tuple[Any, ...]], ...]
     accesses: int
     visits: int
@@ -44,7 +45,7 @@ class Touched:
 
     def region(self) -> tuple[Region, bool]:
         """The cells as (start, count, step) a dimension, and whether these are exactly they."""
-        spans: list[tuple[int, int, int]] = [(0, 0, 1)] * len(self.buffer.shape)
+        spans: list[tuple[int, int, int]] = [(0, 0, 1)] * self.rank
         if not self.accesses:
             return tuple(spans), True
         exact = self.exact
@@ -91,29 +92,45 @@ def _span(values: Any) -> tuple[tuple[int, int, int], bool]:
 
 def touched(access: Access, fixed: Mapping[Var, int]) -> Touched:
     """What `access` touches while the variables in `fixed` keep their values."""
-    of = spread(access)
+    return cells_of(spread(access), within(access, fixed))
+
+
+def cells_of(of: Spread, fixed: Mapping[Var, int]) -> Touched:
+    """What accesses of the spread `of` touch; `fixed` is told in its variables."""
+    key = "cells", frozenset(fixed.items())
+    found = of.known.get(key)
+    if found is None:
+        found = _cells_of(of, fixed)
+        if sum(len(values[0]) for _, values in found.parts) <= MOST_KEPT:
+            of.known[key] = found
+    return found
+
+
+def _cells_of(of: Spread, fixed: Mapping[Var, int]) -> Touched:
     parts = []
     accesses, visits, exact = of.width, of.width, True
     groups = of.groups(fixed)
     for group in groups:
-        number, columns, seen = _enumerate(access, of, fixed, group)
+        number, columns, seen = _enumerate(of, fixed, group)
         accesses *= number
         exact = exact and seen
         if group.dims:
             visits *= number
             parts.append((group.dims, columns))
     accesses *= rest(of, fixed, groups)
-    return Touched(access.buffer, tuple(parts) if accesses else (), accesses, visits, exact)
+    return Touched(len(of.shape), tuple(parts) if accesses else (), accesses, visits, exact)
 
 
 def executions(access: Access, fixed: Mapping[Var, int] | None = None) -> int:
     """How many times `access` runs, an element of a vector at a time."""
-    of, known = spread(access), fixed or {}
-    number = of.width
-    groups = of.groups(known, only_guards=True)
-    for group in groups:
-        number *= _enumerate(access, of, known, group)[0]
-    return number * rest(of, known, groups)
+    of, at = spread(access), within(access, fixed or {})
+    key = "executions", frozenset(at.items())
+    if key not in of.known:
+        groups = of.groups(at, only_guards=True)
+        found = prod(_enumerate(of, at, group)[0] for group in groups)
+        of.known[key] = of.width * found * rest(of, at, groups)
+    runs: int = of.known[key]
+    return runs
 
 
 def rest(of: Spread, fixed: Mapping[Var, int], groups: Iterable[Group]) -> int:
@@ -123,15 +140,15 @@ def rest(of: Spread, fixed: Mapping[Var, int], groups: Iterable[Group]) -> int:
 
 
 def _enumerate(
-    access: Access, of: Spread, fixed: Mapping[Var, int], group: Group
+    of: Spread, fixed: Mapping[Var, int], group: Group
 ) -> tuple[int, tuple[Any, ...], bool]:
     """(how many loop values pass the guards, distinct cells of the group, whether all was seen)."""
     ordered = [digit for digit in of.free(fixed) if digit in group.digits]
     shape = tuple(digit.size for digit in ordered)
     if prod(shape) > MOST or any(of.reads_memory[d] for d in group.dims):
-        ends = tuple(np.unique([0, access.buffer.shape[d] - 1]) for d in group.dims)
+        ends = tuple(np.unique([0, of.shape[d] - 1]) for d in group.dims)
         return prod(shape), ends, False
-    dense = _dense(access, of, fixed, group)
+    dense = _dense(of, fixed, group)
     if dense is not None:
         return prod(shape), (dense,), True
     values = of.values(ordered, fixed)
@@ -140,23 +157,22 @@ def _enumerate(
         keep = holding(group.guards, of.variables(values), shape)
         number = int(keep.sum())
     found = [of.index(d, values) for d in group.dims]
-    ramp = access.indices[0] if access.indices else None
-    if group.dims and isinstance(ramp, Ramp):
-        found = [column[..., None] + ramp.stride * np.arange(ramp.lanes) for column in found]
-        shape = (*shape, ramp.lanes)
+    if group.dims and of.ramp is not None:
+        lanes = np.arange(of.ramp.lanes)
+        found = [column[..., None] + of.ramp.stride * lanes for column in found]
+        shape = (*shape, of.ramp.lanes)
         keep = None if keep is None else keep[..., None]
     chosen = [_chosen(column, keep, shape, len(found) == 1) for column in found]
-    return number, _distinct(access.buffer, list(group.dims), chosen), True
+    return number, _distinct([of.shape[d] for d in group.dims], chosen), True
 
 
-def same_turns(access: Access, at: Mapping[Var, int]) -> dict[Var, range]:
+def same_turns(of: Spread, at: Mapping[Var, int]) -> dict[Var, range]:
     """The values of variables around those that they have `at`, for which the same turns run.
 
     Conditions tell which turns of the loops that are not among these variables do. What they say
     is looked at for all values together: of each variable, for which of its values it is the same
     whatever those after it are. Where there is too much to look at, each keeps the one it is at.
     """
-    of = spread(access)
     same: dict[Var, range] = {}
     for group in of.groups(at, only_guards=True) if of.asked & at.keys() else ():
         inside = {var for guard in group.guards for var in free_vars(guard)}
@@ -190,12 +206,12 @@ def _run(true: Any, at: int) -> tuple[int, int]:
     return first, int(no[after]) if after < len(no) else len(true)
 
 
-def _dense(access: Access, of: Spread, fixed: Mapping[Var, int], group: Group) -> Any:
+def _dense(of: Spread, fixed: Mapping[Var, int], group: Group) -> Any:
     """The cells of one dimension where its digits count through a range; None where they do not.
 
     Sorted by how far a step goes, each digit has to go on where those before it end.
     """
-    if len(group.dims) != 1 or group.guards or isinstance(access.indices[0], Ramp):
+    if len(group.dims) != 1 or group.guards or of.ramp is not None:
         return None
     form = of.forms[group.dims[0]]
     if form.rest:
@@ -224,10 +240,10 @@ def _chosen(column: Any, keep: Any, shape: tuple[int, ...], alone: bool) -> Any:
     return np.broadcast_to(column, shape)[np.broadcast_to(keep, shape)]
 
 
-def _distinct(buffer: Buffer, dims: list[int], columns: list[Any]) -> tuple[Any, ...]:
-    if not dims:
+def _distinct(sizes: list[int], columns: list[Any]) -> tuple[Any, ...]:
+    """The cells of dimensions of these `sizes`, each once and in order."""
+    if not sizes:
         return ()
-    sizes = [buffer.shape[d] for d in dims]
     flat: Any = columns[0]
     for column, size in zip(columns[1:], sizes[1:], strict=True):
         flat = flat * size + column
@@ -290,4 +306,4 @@ def _shifted(part: Touched, low: list[int]) -> Touched:
         (dims, tuple(c - low[d] for d, c in zip(dims, columns, strict=True)))
         for dims, columns in part.parts
     )
-    return Touched(part.buffer, moved, part.accesses, part.visits, part.exact)
+    return Touched(part.rank, moved, part.accesses, part.visits, part.exact)

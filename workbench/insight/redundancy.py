@@ -14,7 +14,7 @@ from workbench.insight.accesses import Access, accesses, at_first
 from workbench.insight.cells import MOST, rest, touched
 from workbench.insight.names import count_text, point_text
 from workbench.insight.page import Kind, Point, Table
-from workbench.insight.spread import holding, spread
+from workbench.insight.spread import holding, spread, within
 from workbench.ir import Buffer, PrimFunc
 
 
@@ -102,7 +102,7 @@ def _loads(access: Access) -> tuple[Any, int] | None:
     """The cells that the first block loads, with repeats, and how often all that happens."""
     if any(reads_memory(e) for e in (*access.indices, *access.guards)):
         return None
-    of, fixed = spread(access), at_first(access, "block")
+    of, fixed = spread(access), within(access, at_first(access, "block"))
     groups = of.groups(fixed)
     digits = {digit for group in groups for digit in group.digits}
     ordered = [digit for digit in of.free(fixed) if digit in digits]

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
-from weakref import WeakKeyDictionary
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 
 from workbench.arith import reads_memory
+from workbench.arith.content import content
 from workbench.emulate.expressions import Expressions
 from workbench.emulate.kernels.affine import Digit, Digits, Form
 from workbench.insight.accesses import Access
-from workbench.ir import Expr, Ramp, Var, free_vars, walk
+from workbench.ir import Expr, Node, Ramp, Var, free_vars, walk
+
+T = TypeVar("T")
 
 _EVALUATE = Expressions()
 
@@ -56,9 +59,17 @@ class Group:
 
 
 class Spread:
-    """One access: its index as forms over digits of the loops around it."""
+    """Accesses that are alike: their index as forms over digits of the loops around.
+
+    It is told in the variables of one of them; `within` brings values of another's to these.
+    `known` is what was found out, for it is the same for all of them.
+    """
 
     def __init__(self, access: Access) -> None:
+        self.known: dict[Hashable, Any] = {}
+        self.shape = access.buffer.shape
+        self.ramp = next((i for i in access.indices[:1] if isinstance(i, Ramp)), None)
+        self.virtual = [loop.var for loop in access.loops if loop.role == "virtual"]
         self.bases = [i.base if isinstance(i, Ramp) else i for i in access.indices]
         self.reads_memory = [reads_memory(base) for base in self.bases]
         self.guards = [guard for guard in access.guards if not reads_memory(guard)]
@@ -142,11 +153,40 @@ class Spread:
         }
 
 
-_SPREADS: WeakKeyDictionary[Access, Spread] = WeakKeyDictionary()
+_SPREADS: WeakKeyDictionary[Access, tuple[Spread, dict[Var, Var]]] = WeakKeyDictionary()
+_ALIKE: WeakValueDictionary[Hashable, Spread] = WeakValueDictionary()  # steps leave most as it was
 
 
 def spread(access: Access) -> Spread:
-    """The digits of `access`, worked out once."""
-    if access not in _SPREADS:
-        _SPREADS[access] = Spread(access)
-    return _SPREADS[access]
+    """The digits of `access`, worked out once for all that are like it."""
+    return _known(access)[0]
+
+
+def within(access: Access, values: Mapping[Var, T]) -> dict[Var, T]:
+    """`values` of variables around `access`, by the variables of its spread; in their order."""
+    own = _known(access)[1]
+    return {own[var]: value for var, value in values.items() if var in own}
+
+
+def _known(access: Access) -> tuple[Spread, dict[Var, Var]]:
+    """The spread of `access`, and which of its variables each loop's is."""
+    found = _SPREADS.get(access)
+    if found is None:
+        key = _told(access)
+        of = _ALIKE.get(key) or _ALIKE.setdefault(key, Spread(access))
+        own = {loop.var: var for loop, var in zip(access.loops, of.extents, strict=True)}
+        found = _SPREADS[access] = of, own
+    return found
+
+
+def _told(access: Access) -> Hashable:
+    """What makes accesses alike: variables of loops by their places, and how often these run."""
+    places: dict[Node, int] = {loop.var: k for k, loop in enumerate(access.loops)}
+
+    def told(node: Node) -> Hashable:
+        place = places.get(node)
+        return content(node, told) if place is None else place
+
+    loops = tuple((loop.extent, loop.role == "virtual") for loop in access.loops)
+    parts = (access.indices, access.guards)
+    return access.buffer.shape, width(access), loops, *(tuple(map(told, part)) for part in parts)

@@ -12,10 +12,10 @@ import numpy as np
 
 from workbench.arith import points
 from workbench.insight.accesses import Access, Loop, accesses, kind_of
-from workbench.insight.cells import Touched, same_turns, touched, union
+from workbench.insight.cells import Touched, cells_of, same_turns, union
 from workbench.insight.names import count_text, region_text
 from workbench.insight.page import Kind, Point, Region, Table
-from workbench.insight.spread import Spread, spread, value
+from workbench.insight.spread import Spread, spread, value, within
 from workbench.ir import Buffer, Expr, PrimFunc, Var, free_vars, remembered
 
 MOST_VALUES = 4096  # of an axis that has a table
@@ -177,7 +177,7 @@ def _of_selection(func: PrimFunc, parts: _Parts, chosen: Mapping[str, int]) -> T
     for access in inside:
         groups[access.buffer].append(access)
     names = {loop.var: key for key in chosen for loop in keys[key]}
-    seen = {access: _seen(parts, access, fixed, names) for access in inside}
+    seen = {access: _seen(access, fixed, names) for access in inside}
     result = tuple(
         Tile(b.name, b.scope, b.shape, *_touches(of, seen),
              tuple(outside.get(b, {}).items()), parts.moved.get(b, ()),
@@ -233,8 +233,7 @@ class _Parts(NamedTuple):
     """What does not depend on the selection.
 
     `ends` says for each axis from which value on an access is not reached. `sliding` are tiles that
-    only move with other values of the axes that they choose, by those; `seen` is what accesses
-    touch for values of the variables around them.
+    only move with other values of the axes that they choose, by those.
     """
 
     found: Sequence[Access]
@@ -244,7 +243,6 @@ class _Parts(NamedTuple):
     written: Collection[str]  # names of buffers
     ends: Mapping[str, Mapping[Access, int]]
     sliding: dict[frozenset[str], list[Tiles]]
-    seen: dict[tuple[Access, tuple[tuple[Var, int], ...]], Seen]
 
 
 def _parts(func: PrimFunc) -> _Parts:
@@ -256,7 +254,7 @@ def _parts(func: PrimFunc) -> _Parts:
         written = {access.buffer.name for access in found if access.writes}
         moved = _moved(found, keys)
         ends = {key: _ends(found, loops) for key, loops in keys.items()}
-        known["tiles"] = _Parts(found, keys, moved, _copies(found), written, ends, {}, {})
+        known["tiles"] = _Parts(found, keys, moved, _copies(found), written, ends, {})
     return known["tiles"]
 
 
@@ -390,14 +388,13 @@ def _slides(
     return tuple((key, *ends) for key, ends in around.items())
 
 
-def _moves(access: Access, part: Touched, names: Mapping[Var, str]) -> Moves | None:
+def _moves(of: Spread, part: Touched, names: Mapping[Var, str]) -> Moves | None:
     """By how much the cells of `part` move with the chosen axes `names`; None: not just that.
 
     An index that is a sum of a part without these axes, of multiples of their digits and of what a
     table over one of them has moves by these, for all values for which the same turns take part:
     see `same_turns`.
     """
-    of = spread(access)
     if not part.exact or any(of.reads_memory):
         return None
     moves = []
@@ -442,20 +439,26 @@ class Seen(NamedTuple):
     pieces: tuple[Region, ...]
 
 
-def _seen(
-    parts: _Parts, access: Access, fixed: Mapping[Var, int], names: Mapping[Var, str]
-) -> Seen:
-    """What `access` touches: worked out once for what it depends on."""
-    own = {var: fixed[var] for var in spread(access).extents if var in fixed}
-    key = access, tuple(own.items())
-    if key not in parts.seen:
-        found = touched(access, own)
-        moves = _moves(access, found, names) if found.accesses else None
-        same = same_turns(access, own).items()
-        values = tuple((names[var], turns.start, turns.stop) for var, turns in same)
-        pieces = () if found.region()[1] else _pieces(access, own)
-        parts.seen[key] = Seen(found, moves, values, pieces)
-    return parts.seen[key]
+def _seen(access: Access, fixed: Mapping[Var, int], names: Mapping[Var, str]) -> Seen:
+    """What `access` touches: worked out once for all accesses like it."""
+    of = spread(access)
+    at = within(access, {loop.var: fixed[loop.var] for loop in access.loops if loop.var in fixed})
+    axes = within(access, names)
+    key = "seen", tuple(at.items()), tuple(axes.items())
+    if key not in of.known:
+        of.known[key] = _look(of, at, axes)
+    seen: Seen = of.known[key]
+    return seen
+
+
+def _look(of: Spread, at: Mapping[Var, int], axes: Mapping[Var, str]) -> Seen:
+    """What accesses touch where variables are `at` these values, which the `axes` choose."""
+    found = cells_of(of, at)
+    moves = _moves(of, found, axes) if found.accesses else None
+    same = same_turns(of, at).items()
+    values = tuple((axes[var], turns.start, turns.stop) for var, turns in same)
+    pieces = () if found.region()[1] else _pieces(of, at)
+    return Seen(found, moves, values, pieces)
 
 
 def _touches(
@@ -476,14 +479,14 @@ def _touches(
     return tuple(made.values()), totals[0], totals[1]
 
 
-def _pieces(access: Access, fixed: Mapping[Var, int]) -> tuple[Region, ...]:
+def _pieces(of: Spread, fixed: Mapping[Var, int]) -> tuple[Region, ...]:
     """The region that each virtual thread touches; () where these are many, or no regions."""
-    virtual = [one for one in access.loops if one.role == "virtual" and one.var not in fixed]
-    if not 1 < prod(one.extent for one in virtual) <= MOST_PIECES:
+    virtual = {var: range(of.extents[var]) for var in of.virtual if var not in fixed}
+    if not 1 < prod(map(len, virtual.values())) <= MOST_PIECES:
         return ()
     found: dict[Region, None] = {}
-    for turn in points({one.var: range(one.extent) for one in virtual}):
-        part = touched(access, {**fixed, **turn})
+    for turn in points(virtual):
+        part = cells_of(of, {**fixed, **turn})
         region, exact = part.region()
         if not exact:
             return ()

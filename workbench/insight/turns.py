@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.emulate.kernels.affine import Digit as Part
 from workbench.insight.accesses import Access, accesses
-from workbench.insight.spread import Spread, spread
+from workbench.insight.spread import Spread, spread, within
 from workbench.insight.tiles import Digit, keys_of
 from workbench.ir import PrimFunc, Var, remembered
 
@@ -59,7 +59,7 @@ def _turns(func: PrimFunc, access: Access, loops: Mapping[str, tuple[str, ...]])
     told = {part: digit for dim in range(len(of.forms)) for part, digit in _told(of, dim)}
     names = _names(func, access)
     axes = []
-    for var, key in names.items():
+    for var, key in within(access, names).items():
         parts = [part for part in of.cut.of[var] if part.size > 1]
         if all(part in told for part in parts):
             axes.append((key, tuple((told[part], part.stride) for part in parts)))
