@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from math import prod
@@ -19,7 +19,7 @@ from workbench.insight.accesses import Access, Loop, accesses
 from workbench.insight.cells import touched
 from workbench.insight.names import point_text, region_text, time_forms, unit_forms
 from workbench.insight.page import Kind, Point, Region, Table
-from workbench.insight.spread import along_axes, holding, value
+from workbench.insight.spread import along_axes, holding, spread, value
 from workbench.ir import (
     BlockRealize,
     BufferStore,
@@ -131,13 +131,21 @@ def who(func: PrimFunc, buffer: str | None = None) -> Who:
     that the program writes.
     """
     store = _last_store(func, buffer)
-    axes = _Axes(func, store)
+    axes, parts = _Axes(func, store), _in_parts(func, store)
+    known, key = spread(store).known, ("who", axes.told(), parts)
+    if key not in known:
+        known[key] = _who(store, axes, parts)
+    found: Who = known[key]
+    return found
+
+
+def _who(store: Access, axes: _Axes, parts: bool) -> Who:
+    """Who computes the cells that `store` stores; `parts`: whether threads share its sum out."""
     cells = _cells(store, axes)
     groups, left_out = _groups(store, axes)
     zoom, zoom_left_out = _zoom(store, axes)
     name = store.buffer.name
     shown = cells[min(5, len(cells) - 1)] if cells else None
-    parts = _in_parts(func, store)
     caption = f"Nothing of {name} is computed."
     if any(map(reads_memory, store.indices)):
         caption = f"Data decide which cells of {name} are computed."
@@ -198,6 +206,12 @@ class _Axes:
         labels = tuple(name for name, does in tells if does)
         self.labels = labels or ("time",)
         self.extents = {loop.var: loop.extent for loop in store.loops}
+
+    def told(self) -> Hashable:
+        """All that is told here but of indices and conditions: see `spread`."""
+        loops = tuple((loop.role, loop.name if loop.role in ("block", "thread") else "",
+                       self.factors.get(loop.var)) for loop in self.store.loops)  # fmt: skip
+        return self.store.buffer.name, self.store.buffer.scope, self.start, loops
 
     def time(self, low: Mapping[Var, int], high: Mapping[Var, int]) -> tuple[int, int]:
         """First and last step, with loops from `low` to `high` and the others from end to end."""
