@@ -74,11 +74,11 @@ class Sum:
 
 def join_digits(digits: dict[Digit, int]) -> dict[Digit, int]:
     """Digits of one base written as few as possible, each at the place of the base's first."""
+    if len(digits) < 2 or len({digit.base for digit in digits}) == len(digits):
+        return digits
     groups: dict[int, dict[Digit, int]] = {}
     for digit, factor in digits.items():
         groups.setdefault(digit.base, {})[digit] = factor
-    if len(groups) == len(digits):
-        return digits
     joined: dict[Digit, int] = {}
     for group in groups.values():
         joined.update(_join_group(group) if len(group) > 1 else group)

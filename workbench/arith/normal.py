@@ -166,7 +166,7 @@ class Normal:
         """`s` with digits joined where that makes them fewer."""
         digits = join_digits(s.digits)
         result = s if digits is s.digits else self._opened(Sum(digits, s.const))
-        for digit in list(result.digits):
+        for digit in list(result.digits) if self._part_sums else ():
             inner = self._part_sums.get(digit.base)
             if inner is None or digit not in result.digits:
                 continue

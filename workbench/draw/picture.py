@@ -100,6 +100,7 @@ class Picture:
         return lines
 
 
+@lru_cache(1 << 8)  # many steps leave what is counted as it was
 def table_html(table: Table, caption: str = "") -> str:
     """A table with column heads; numbers are aligned to the right."""
     head = "".join(f'<th scope="col">{prose(c)}</th>' for c in table.columns)

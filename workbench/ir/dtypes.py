@@ -43,11 +43,13 @@ def all_ones(dtype: str) -> int:
     return -1 if low else high
 
 
+@cache
 def is_int(dtype: str) -> bool:
     """Whether `dtype` is a signed or unsigned integer (bool is not)."""
     return dtype.startswith(("int", "uint"))
 
 
+@cache
 def is_float(dtype: str) -> bool:
     """Whether `dtype` is a floating-point type."""
     return dtype.startswith(("float", "bfloat"))

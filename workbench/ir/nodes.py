@@ -69,6 +69,7 @@ ARITHMETIC = frozenset({"+", "-", "*", "/", "//", "%", "min", "max"})
 BITWISE = frozenset({"&", "|", "^", "<<", ">>"})
 SHIFTS = frozenset({"<<", ">>"})
 _OF_NUMBERS = ARITHMETIC | BITWISE  # what they come to has the type of the operands
+_OF_SOME_TYPES = LOGICAL | BITWISE | {"/", "//", "%"}
 SCOPES = ("global", "shared", "local")  # the memories in which a kernel can have buffers
 _WMMA = ("matrix_a", "matrix_b", "accumulator")
 MEMORIES = (*SCOPES, "shared.dyn", "warp", *(f"wmma.{part}" for part in _WMMA))  # and TVM's
@@ -734,14 +735,16 @@ def binary(op: str, a: ExprLike, b: ExprLike) -> Expr:
             if isinstance(side, Const):
                 return other if side.value == (op == "and") else side
     if is_int(a.dtype):
-        if isinstance(b, Const) and (op, b.value) in _RIGHT_UNIT:
-            return a
-        if isinstance(a, Const) and (op, a.value) in _LEFT_UNIT:
-            return b
-        if op == "*" and any(isinstance(x, Const) and x.value == 0 for x in (a, b)):
-            return const(0, a.dtype)
-        if op == "%" and isinstance(b, Const) and b.value == 1:
-            return const(0, a.dtype)
+        if isinstance(b, Const):
+            if (op, b.value) in _RIGHT_UNIT:
+                return a
+            if (op, b.value) in _RIGHT_ZERO:
+                return const(0, a.dtype)
+        elif isinstance(a, Const):
+            if (op, a.value) in _LEFT_UNIT:
+                return b
+            if op == "*" and a.value == 0:
+                return const(0, a.dtype)
     return BinOp(op, a, b)
 
 
@@ -760,6 +763,7 @@ def bitwise(op: str, a: ExprLike, b: ExprLike) -> Expr:
 
 
 _RIGHT_UNIT = {("+", 0), ("-", 0), ("*", 1), ("//", 1), ("<<", 0), (">>", 0)}
+_RIGHT_ZERO = {("*", 0), ("%", 1)}
 _LEFT_UNIT = {("+", 0), ("*", 1)}
 _FOLD: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
@@ -788,6 +792,8 @@ _FOLD: dict[str, Callable[[Any, Any], Any]] = {
 def _matched(op: str, a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
     """Both operands as expressions of one type that `op` takes."""
     a, b = meet(a, b)
+    if op not in _OF_SOME_TYPES:
+        return a, b
     dtype = a.dtype
     if op in LOGICAL and dtype != "bool":
         raise TypeError(f"{op!r} takes conditions, not {dtype}")
@@ -809,9 +815,9 @@ def meet(a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
     """
     if not isinstance(b, Expr):
         b = number_like(b, a.dtype) if isinstance(a, Expr) else as_expr(b)
+        a = as_expr(a)
     elif not isinstance(a, Expr):
         a = number_like(a, b.dtype)
-    a = as_expr(a)
     if a.dtype == b.dtype:
         return a, b
     dtype = join(a.dtype, b.dtype)

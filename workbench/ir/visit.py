@@ -35,23 +35,21 @@ _LEAVES = (Var, Buffer, BlockId)
 _PLAIN = frozenset({"str", "int", "bool", "bool | int | float"})  # types that hold no nodes
 
 
-_node_fields: dict[type[Node], tuple[str, ...]] = {}  # those that may hold nodes, in order
+class _Fields(dict[type[Node], tuple[str, ...]]):
+    """By the kind of a node, the names of its fields that may hold nodes, in order."""
+
+    def __missing__(self, kind: type[Node]) -> tuple[str, ...]:
+        inside = () if issubclass(kind, _LEAVES) else fields(kind)
+        found = self[kind] = tuple(f.name for f in inside if f.type not in _PLAIN)
+        return found
+
+
+_FIELDS = _Fields()
 
 
 def field_names(kind: type[Node]) -> tuple[str, ...]:
     """The names of the fields of a kind of node, in order."""
     return tuple(kind.__dataclass_fields__)
-
-
-def _fields_of(node: Node) -> tuple[str, ...]:
-    """The names of the fields of `node` that may hold nodes, in order."""
-    kind = type(node)
-    found = _node_fields.get(kind)
-    if found is None:
-        inside = () if isinstance(node, _LEAVES) else fields(kind)
-        found = tuple(f.name for f in inside if f.type not in _PLAIN)
-        _node_fields[kind] = found
-    return found
 
 
 def children(node: Node) -> tuple[Node, ...]:
@@ -66,7 +64,7 @@ def children(node: Node) -> tuple[Node, ...]:
 
 def _find_children(node: Node) -> tuple[Node, ...]:
     below: list[Node] = []
-    for name in _fields_of(node):
+    for name in _FIELDS[type(node)]:
         value = getattr(node, name)
         if isinstance(value, Node):
             below.append(value)
@@ -96,7 +94,7 @@ def rebuild(node: N, change: Callable[[Node], Node | None]) -> N:
     only statement of a body would go.
     """
     changed: dict[str, object] = {}
-    for name in _fields_of(node):
+    for name in _FIELDS[type(node)]:
         value = getattr(node, name)
         new: object
         if isinstance(value, Node):
@@ -152,7 +150,7 @@ def substitute(node: N, values: Mapping[Var, Expr]) -> N:
     Integer arithmetic that becomes constant, or gains a ``+ 0`` or ``* 1``, is folded as Python's
     operators on expressions do; nothing is reordered.
     """
-    if not values:
+    if not values or (isinstance(node, Expr) and values.keys().isdisjoint(_used(node))):
         return node
 
     def visit(current: Node) -> Node | None:

@@ -17,6 +17,7 @@ from workbench.ir import (
     Stmt,
     SymbolicFunc,
     Var,
+    remembered,
 )
 from workbench.script.grammar import print_expr, print_stmt
 from workbench.script.writer import DIALECTS, Printed, Writer
@@ -35,10 +36,18 @@ def show(node: Node, dialect: str = "workbench") -> str:
 
 
 def show_spans(node: Node, dialect: str = "workbench") -> Printed:
-    """The text of `node`, with the place of everything in it."""
+    """The text of `node`, with the place of everything in it; a program is printed once."""
     if dialect not in DIALECTS:
         raise ValueError(f"there is no dialect {dialect!r}; there are: {', '.join(DIALECTS)}")
-    w = Writer(DIALECTS[dialect])
+    if not isinstance(node, PrimFunc):
+        return _printed(node, Writer(DIALECTS[dialect]))
+    known: dict[str, Printed] = remembered(node).setdefault("printed", {})
+    if dialect not in known:
+        known[dialect] = _printed(node, Writer(DIALECTS[dialect]))
+    return known[dialect]
+
+
+def _printed(node: Node, w: Writer) -> Printed:
     if isinstance(node, (PrimFunc, IRModule)):
         for text in w.dialect.header:
             w.row(text, node, "header")

@@ -18,7 +18,6 @@ from workbench.widgets.page import Desk, said
 from workbench.widgets.pictures import picture_name, who_of, written
 from workbench.widgets.setup import said_of
 from workbench.widgets.text import Token
-from workbench.widgets.texts import printed
 from workbench.widgets.view import View
 from workbench.widgets.whole import compare_trait, page_trait
 
@@ -81,7 +80,7 @@ def _task(task: str | None, goals: Sequence[Mapping[str, Any]]) -> Iterator[str]
 def _program(node: HistoryNode, opened: bool) -> str:
     return (
         f"<details{' open' if opened else ''}><summary>{prose(f'{node.id} {node.label}')}</summary>"
-        f"<pre>{escape(printed(node.func).text)}</pre></details>"
+        f"<pre>{escape(node.func.script())}</pre></details>"
     )
 
 
@@ -161,8 +160,7 @@ class _Parts:
         return self._known[id(part)][1]
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+_json = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, check_circular=False).encode
 
 
 def offline_page(title: str, state: Mapping[str, Any], still: str) -> str:

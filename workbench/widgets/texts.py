@@ -66,19 +66,14 @@ def python_of(node: HistoryNode) -> str:
     return f"{head}\n\n\n{script.show(whole)}\n\n\n{steps}"
 
 
-def printed(func: PrimFunc) -> Printed:
-    """The printed program and where everything stands in it."""
-    return memo(func, "printed", lambda: script.show_spans(func))
-
-
 def program_lines(
     before: PrimFunc | None, after: PrimFunc, keys: Keys, lines: Lines
 ) -> dict[str, Any]:
     """The program `after` as rows of a diff against `before`; as lines where that is None."""
-    right = _Numbered(printed(after), keys, lines)
+    right = _Numbered(script.show_spans(after), keys, lines)
     if before is None:
         return {"lines": [right.line(k + 1) for k in range(len(right.printed.lines))]}
-    left = _Numbered(printed(before), keys, lines)
+    left = _Numbered(script.show_spans(before), keys, lines)
     rows = [
         [
             row.sign,
