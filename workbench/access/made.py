@@ -50,14 +50,25 @@ def made_there(
     Both for fixed values of the variables around; `same` maps some of the user's to the maker's.
     First by boxes, whatever their sizes, and turn by turn; then by every cell, where there are few.
     """
+    if same:
+        return _made_there(maker, user, buffer, dom, same, kind)
+    known: dict[Any, bool] = remembered(maker)  # each loop around asks it again
+    key = "made", user, buffer, kind, frozenset(dom.items())
+    if key not in known:
+        known[key] = _made_there(maker, user, buffer, dom, {}, kind)
+    return known[key]
+
+
+def _made_there(
+    maker: Stmt, user: Stmt, buffer: Buffer, dom: Bounds, same: dict[Var, Expr], kind: str
+) -> bool:
     needed = touched(user, buffer, kind)
     if needed is None:
         return False
-    if same:
-        needed = tuple(substitute(r, same) for r in needed)
+    needed = tuple(substitute(r, same) for r in needed)
     writers = [unit for unit in units(maker) if buffer in unit.writes]
     whole = [one for unit in writers for one in filled(unit, buffer, dom)]
-    uses = list(_boxes(user, buffer, kind, same or {}))
+    uses = list(_boxes(user, buffer, kind, same))
     for one in whole:
         if inside(needed, one.box, buffer.shape, dom) and all(
             runs_for(one.access, use, one.own, buffer.shape, {**dom, **one.own}) for use in uses
