@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
-from workbench.draw.scene import Rect, Scene, Shape, Stands, Words, dot, path, standing, width_of
+from workbench.draw.scene import Rect, Scene, Shape, Stands, Words, dot, path, width_of
 from workbench.insight import Cell, Point, Turns, Who
 
 WIDE, HIGH = 332.0, 288.0  # px; a phone is as wide, and a pane of a small lab as high
@@ -23,10 +23,13 @@ class Matrix:
     """How the cells are drawn: which of their parts are said in them (`said`), in how few words.
 
     Where each block is a rectangle, its words stand over it, `titled`, and not in its cells.
-    `rows` and `columns` are those before which other blocks begin.
+    `rows` and `columns` are those before which other blocks begin. `forms` are those of the labels
+    of its cells, each once, and `parts` what each part of them is of.
     """
 
     who: Who
+    forms: frozenset[tuple[tuple[str, ...], ...]]
+    parts: Sequence[str]
     said: tuple[int, ...]
     level: int
     titled: bool
@@ -40,7 +43,7 @@ class Matrix:
         rows, columns = self.who.shape
         return rows, columns
 
-    @property
+    @cached_property
     def width(self) -> float:
         """That of a cell."""
         columns = self.shape[1]
@@ -61,8 +64,7 @@ class Matrix:
     @cached_property
     def _different(self) -> set[tuple[str, ...]]:
         """What is said in cells, each once."""
-        forms = {cell.forms for cell in self.who.cells}
-        return {tuple(self._form(of[part], part) for part in self.said) for of in forms}
+        return {tuple([self._form(of[part], part) for part in self.said]) for of in self.forms}
 
     def words(self, cell: Cell) -> list[str]:
         """What is said in a cell."""
@@ -77,7 +79,7 @@ class Matrix:
         if self.level < len(forms):
             return forms[self.level]
         number = forms[-1].rpartition(" ")[2]
-        what, beyond = parts_of(self.who)[part], self.level > len(forms)
+        what, beyond = self.parts[part], self.level > len(forms)
         alone = self.titled or "block" not in self.who.labels
         if (what == "thread" and alone) or (what == "time" and beyond):
             return number.replace("–", "\n–")
@@ -101,14 +103,15 @@ def matrix_of(who: Who, roles: Mapping[Point, str], turns: Turns | None) -> Matr
         return None
     rows, columns = _borders(who)
     titled = "block" in who.labels and _rectangles(who, rows, columns)
-    parts = [k for k, label in enumerate(parts_of(who)) if not (titled and label == "block")]
-    longest = max(len(form) for cell in who.cells for form in cell.forms)
-    for count in range(len(parts), 0, -1):
+    forms, parts = frozenset(cell.forms for cell in who.cells), parts_of(who)
+    sayable = [k for k, label in enumerate(parts) if not (titled and label == "block")]
+    longest = max(len(form) for of in forms for form in of)
+    made = Matrix(who, forms, parts, (), 0, titled, rows, columns, roles, turns)
+    for count in range(len(sayable), 0, -1):
         for level in range(longest + 2):
-            made = Matrix(who, tuple(parts[:count]), level, titled, rows, columns, roles, turns)
-            if made.fits():
-                return made
-    made = Matrix(who, (), 0, titled, rows, columns, roles, turns)
+            tried = replace(made, said=tuple(sayable[:count]), level=level)
+            if tried.fits():
+                return tried
     return made if titled else None
 
 
@@ -183,7 +186,7 @@ def _spots(matrix: Matrix) -> tuple[list[float], list[float]]:
 
 def _titles(matrix: Matrix, xs: Sequence[float], ys: Sequence[float]) -> Iterator[Words]:
     """Over each block which it is, all in words of one length."""
-    part = parts_of(matrix.who).index("block")
+    part = matrix.parts.index("block")
     ends = sorted({*matrix.columns, matrix.shape[1]})
     room = {
         start: xs[end - 1] + matrix.width - xs[start]
@@ -204,12 +207,12 @@ def _titles(matrix: Matrix, xs: Sequence[float], ys: Sequence[float]) -> Iterato
 
 def _cell(matrix: Matrix, cell: Cell, x: float, y: float) -> list[Shape]:
     name = f"{matrix.who.buffer}[{', '.join(map(str, cell.index))}]"
-    size = matrix.width - 2, matrix.height - 2
-    shapes: list[Shape] = [Rect(x + 1, y + 1, *size, matrix.roles[cell.index], round=3)]
+    of = stands_for(matrix.who, cell, matrix.turns, f"{name}: {cell.label}")
+    wide, high = matrix.width, matrix.height
     lines = [line for words in matrix.words(cell) for line in words.split("\n")]
-    middle = x + matrix.width / 2
-    shapes += [Words(line, middle, y + LINE * (k + 1)) for k, line in enumerate(lines)]
-    return standing(stands_for(matrix.who, cell, matrix.turns, f"{name}: {cell.label}"), shapes)
+    box = Rect(x + 1, y + 1, wide - 2, high - 2, matrix.roles[cell.index], of, round=3)
+    return [box, *(Words(line, x + wide / 2, y + LINE * (k + 1), of=of)
+                   for k, line in enumerate(lines))]  # fmt: skip
 
 
 def stands_for(who: Who, cell: Cell, turns: Turns | None, told: str) -> Stands:

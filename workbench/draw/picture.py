@@ -200,11 +200,12 @@ class _Told:
 
     def form(self, form: Form) -> int:
         """The number of a form."""
-        if form not in self._forms:
-            self._forms[form] = len(self._forms)
+        number = self._forms.get(form)
+        if number is None:
+            number = self._forms[form] = len(self._forms)
             for digit, _ in form.terms:
                 self._digits.setdefault(digit, len(self._digits))
-        return self._forms[form]
+        return number
 
     def parts(self, parts: Sequence[str | Form]) -> list[str | int]:
         """Words as they are, and forms by their numbers."""

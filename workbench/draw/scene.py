@@ -150,8 +150,9 @@ def moving(shape: Shape) -> bool:
     """Whether it is elsewhere, or stands for or says something else, for other selections."""
     if isinstance(shape, Path):
         return False
-    tells = bool(shape.of.starts) or (isinstance(shape, Words) and bool(shape.parts))
-    return tells or shape.slide is not None
+    if shape.slide is not None or shape.of.starts:
+        return True
+    return isinstance(shape, Words) and bool(shape.parts)
 
 
 def placed(scene: Scene, select: Mapping[str, int]) -> Scene:

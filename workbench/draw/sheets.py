@@ -329,14 +329,13 @@ def regions(tile: Tile) -> list[tuple[str, Touch, Region]]:
     Of what moves apart with other selections, these have other cells in common, or none: it is
     drawn over each other.
     """
-    found: dict[tuple[str, Region], Touch] = {}
+    reads: dict[Region, Touch] = {}
+    writes: dict[Region, Touch] = {}
     for touch in tile.touches:
-        total = (tile.read if touch.access == "read" else tile.write) or touch
-        same = region_of(total) == region_of(touch)
+        found, total = (reads, tile.read) if touch.access == "read" else (writes, tile.write)
+        same = total is not None and region_of(total) == region_of(touch)
         for region in _regions_of(touch):
-            found.setdefault((touch.access, region), total if same else touch)
-    reads = {region: touch for (kind, region), touch in found.items() if kind == "read"}
-    writes = {region: touch for (kind, region), touch in found.items() if kind == "write"}
+            found.setdefault(region, total if same and total else touch)
     both: dict[Region, Touch] = {}
     for a, touch in reads.items():
         for b in writes:

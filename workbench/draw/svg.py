@@ -91,12 +91,12 @@ def _point(point: tuple[int, ...] | None) -> str:
 
 
 def _shape(number: int, shape: Shape) -> str:
+    if isinstance(shape, Path):
+        return _path(shape.lines, shape.role)
     slide = f' data-slide="{number}"' if moving(shape) else ""
     if isinstance(shape, Words):
         where, words = _words(*shape[:5])
         return f"<text {where}{slide}>{words}</text>"
-    if isinstance(shape, Path):
-        return _path(shape.lines, shape.role)
     rounded = f' rx="{shape.round:.6g}"' if shape.round else ""
     drawn = f"<rect {_rect(*shape[:5])}{rounded}{slide}></rect>"
     return drawn + _path(*hatch(shape)[:2]) if ROLES[shape.role].hatch else drawn

@@ -46,14 +46,18 @@ class Lines:
 
 def word_marks(line: str, words: Mapping[str, str], language: str = "python") -> list[Mark]:
     """Where the words of a line that are names of something stand, outside its comments."""
-    found, at = [], 0
+    return [
+        (start, end, words[word]) for start, end, word in _words(line, language) if word in words
+    ]
+
+
+@lru_cache(1 << 13)
+def _words(line: str, language: str) -> Sequence[tuple[int, int, str]]:
+    """From where to where each word of a line stands, outside its comments."""
+    found, at = list[tuple[int, int, str]](), 0
     for kind, text in _lexed(line, language):
         if kind not in ("comment", "string"):
-            found += [
-                (at + m.start(), at + m.end(), words[m.group()])
-                for m in _WORD.finditer(text)
-                if m.group() in words
-            ]
+            found += [(at + m.start(), at + m.end(), m.group()) for m in _WORD.finditer(text)]
         at += len(text)
     return found
 
