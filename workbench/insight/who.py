@@ -225,10 +225,8 @@ class _Axes:
         """(x, y, z) of a block or thread; 0 along what is not bound; None where nothing is."""
         if not loops:
             return None
-        at = dict.fromkeys("xyz", 0)
-        for loop in loops:
-            at[loop.name[-1]] = values.get(loop.var, 0)
-        return at["x"], at["y"], at["z"]
+        at = {loop.name[-1]: values.get(loop.var, 0) for loop in loops}
+        return at.get("x", 0), at.get("y", 0), at.get("z", 0)
 
     def forms(
         self, time: tuple[int, int], block: Point | None, thread: Point | None
@@ -431,6 +429,7 @@ class _Moves:
 
     def __init__(self, store: Access, by: list[Loop]) -> None:
         variables = {loop.var for loop in by}
+        self.rank = len(store.indices)
         self.digits = Digits({loop.var: loop.extent for loop in by}, {})
         self.digits.cut_for(store.indices)
         forms = [self.digits.form(index) for index in store.indices]
@@ -438,18 +437,20 @@ class _Moves:
         self.only_moves = not guarded and not any(
             v in variables for form in forms for expr, _ in form.rest for v in free_vars(expr)
         )
-        self.terms = [form.terms for form in forms]
+        self.steps = [  # (loop, stride and size of its digit, dimension, how far this moves it)
+            (loop.var, digit.stride, digit.size, dim, form.terms[digit])
+            for loop in by
+            for digit in self.digits.of[loop.var]
+            for dim, form in enumerate(forms)
+            if digit in form.terms
+        ]
         self.start: Any = None
 
     def offset(self, values: Mapping[Var, int]) -> Point:
         """How far the cells of `values` lie from those of all zeros."""
-        result = []
-        for terms in self.terms:
-            total = 0
-            for var, number in values.items():
-                for digit in self.digits.of.get(var, ()):
-                    total += terms.get(digit, 0) * (number // digit.stride % digit.size)
-            result.append(total)
+        result = [0] * self.rank
+        for var, stride, size, dim, factor in self.steps:
+            result[dim] += factor * (values[var] // stride % size)
         return tuple(result)
 
 
@@ -462,21 +463,16 @@ def _group(
             found = touched(store, zero)
             moves.start = (*found.region(), found.cells)
         region, exact, cells = moves.start
-        offset = moves.offset({loop.var: values[loop.var] for loop in by})
+        offset = moves.offset(values)
         region = tuple((s + o, n, k) for (s, n, k), o in zip(region, offset, strict=True))
     else:
         found = touched(store, values)
         (region, exact), cells = found.region(), found.cells
     if not cells:
         return None
-    serial = {v: n for v, n in values.items() if v in axes.factors}
-    time = axes.time(serial, serial)
-    block = (
-        axes.place(values, axes.blocks)
-        if any(b in by for b in axes.blocks) or axes.blocks
-        else None
-    )
-    named = [loop for loop in axes.threads if loop in by]
+    time = axes.time(values, values)
+    block = axes.place(values, axes.blocks)
+    named = any(loop in by for loop in axes.threads)
     thread = axes.place(values, axes.threads) if named else None
     if thread is not None:
         forms = unit_forms("thread", thread, axes.bound["thread"])
