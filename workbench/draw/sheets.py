@@ -196,10 +196,10 @@ class Sheet(NamedTuple):
         """Where the edge before `cell` lies, which moves with the axes; rows are dimension 0."""
         first, cells, along = self.frame[dim]
         start, unit = self.unit(dim)
-        terms, moved = _slid(moves, along, unit), 0.0
-        for digit, factor in terms:
-            moved += factor * digit.of(self.at)
-        return Form(start + (cell - first) * unit - moved, terms, start, start + unit * cells)
+        terms, base = _slid(moves, along, unit), start + (cell - first) * unit
+        if terms:
+            base -= sum([factor * digit.of(self.at) for digit, factor in terms])
+        return Form(base, terms, start, start + unit * cells)
 
     def ground(self, buffer: str, touch: Touch | None = None) -> Rect:
         """All of it: of a selection that is enlarged, filled by how often it touches a cell."""
@@ -234,7 +234,7 @@ class Sheet(NamedTuple):
         """
         shapes = []
         for kind, touch, region in regions(tile):
-            of = stands_for(buffer, touch, region, self.at)._replace(loops=loops)
+            of = stands_for(buffer, touch, region, self.at, loops)
             roles = (role,) if role else (heat(touch.accesses / touch.cells), kind)
             for edges in self._boxes(region, moves_of(touch)):
                 first = sliding(edges, self.at, roles[0], of)
@@ -302,17 +302,23 @@ def _slid(moves: Steps, along: Steps, unit: float) -> tuple[tuple[Digit, float],
     return tuple((digit, step * unit) for digit, step in steps.items() if step)
 
 
-def stands_for(buffer: str, touch: Touch, region: Region, at: Mapping[str, int]) -> Stands:
+def stands_for(
+    buffer: str,
+    touch: Touch,
+    region: Region,
+    at: Mapping[str, int],
+    loops: tuple[str, ...] = (),
+) -> Stands:
     """The cells of a region, drawn for `at`, which the last two dimensions of the touch hold."""
     cells = (*touch.region[:-2], *region[-len(touch.region) :]) if touch.region else ()
     moves = touch.moves or ((),) * len(cells)
     if not any(moves):
-        return Stands(buffer, cells, statement=touch.stage)
+        return Stands(buffer, cells, loops=loops, statement=touch.stage)
     starts = tuple(
         Form(start - sum(step * digit.of(at) for digit, step in steps), steps)
         for (start, _, _), steps in zip(cells, moves, strict=True)
     )
-    return Stands(buffer, cells, starts, statement=touch.stage)
+    return Stands(buffer, cells, starts, loops=loops, statement=touch.stage)
 
 
 def _clipped(form: Form, base: float, low: float, high: float) -> Form:

@@ -505,7 +505,8 @@ def _loops(view: _View, level: Level) -> tuple[str, ...]:
 
 def _seen(sheet: Sheet, tile: Tile) -> Tile:
     """With what is large enough to be drawn as it is; the rest is for a deeper level."""
-    return replace(tile, touches=tuple(filter(sheet.seen, tile.touches)))
+    seen = tuple(filter(sheet.seen, tile.touches))
+    return tile if len(seen) == len(tile.touches) else replace(tile, touches=seen)
 
 
 def _differ(a: Tile, b: Tile | None) -> bool:

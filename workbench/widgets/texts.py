@@ -84,7 +84,9 @@ def program_lines(
             [list(span) for span in row.left_words],
             [list(span) for span in row.right_words],
         ]
-        for row in script.diff_printed(left.printed, right.printed)
+        for row in memo(
+            after, ("diff", before), lambda: script.diff_printed(left.printed, right.printed)
+        )
     ]
     return {"diff": rows}
 
