@@ -488,7 +488,7 @@ def test_an_exercise_that_is_not_there():
         lesson.exercise("odd")
     assert str(refused.value) == (
         "Can't find the exercise 'odd'.\n"
-        "do:    there are: odd_vector, wide_window, few_loads, small_tiles"
+        "do:    there are: odd_vector, wide_window, few_loads, small_tiles, one_turn"
     )
 
 

@@ -31,6 +31,7 @@ MINUTES = {
     "02_window_sum.ipynb": 45,
     "03_local_blocking.ipynb": 45,
     "04_shared_blocking.ipynb": 45,
+    "06_convolution.ipynb": 45,
 }
 
 # Every warning is an error, but for what old releases of others (Colab has some) say of themselves.
@@ -202,7 +203,7 @@ def test_every_lab_saves_and_no_cell_tells_the_answer_with_the_question(path: Pa
     run_cells(path)
     saved = [file for of_one in files.values() for file in of_one]
     assert len(saved) == len(files), files
-    names = {f"my-work/{path.stem}{part}.json" for part in ("", "_1024", "_exercise")}
+    names = {f"my-work/{path.stem}{part}.json" for part in ("", "_1024", "_256", "_exercise")}
     assert set(saved) <= names and len(set(saved)) == len(saved)
     code = [c.source for c in nbformat.read(path, as_version=4).cells if c.cell_type == "code"]
     asked = sum(source.count("question=lesson.question(") for source in code)
@@ -232,6 +233,7 @@ ANSWERS = {
     "02_window_sum.ipynb": ["3 times", "16,640 times", "130 times", "1,056 times"],
     "03_local_blocking.ipynb": ["8 times", "24 elements", "2 times", "8 elements"],
     "04_shared_blocking.ipynb": ["4 times", "128 times", "32 times"],
+    "06_convolution.ipynb": ["4 sectors", "8 times", "4,096 elements", "1 turn"],
 }
 
 
@@ -376,6 +378,51 @@ CLICKS: dict[tuple[str, str], tuple[list[tuple[str, str, dict[str, str]]], str]]
         "128 times",
     ),
     ("04_shared_blocking.ipynb", "lab-cooperative"): (shared_fetch("A_shared"), "32 times"),
+    ("06_convolution.ipynb", "lab-start"): (
+        [
+            ("y_x_fused", "bind", {"thread_axis": '"blockIdx.y"'}),
+            ("f", "bind", {"thread_axis": '"blockIdx.x"'}),
+            ("n", "bind", {"thread_axis": '"threadIdx.x"'}),
+        ],
+        "4 sectors",
+    ),
+    ("06_convolution.ipynb", "lab-padding"): (
+        [
+            ("B", "cache_read", {"read_buffer_index": '"Apad"', "storage_scope": '"shared"'}),
+            ("Apad", "compute_inline", {}),
+        ],
+        "",
+    ),
+    ("06_convolution.ipynb", "lab-blocks"): (
+        [
+            ("y_x_fused", "bind", {"thread_axis": '"blockIdx.z"'}),
+            ("f_0", "bind", {"thread_axis": '"blockIdx.y"'}),
+            ("n_0", "bind", {"thread_axis": '"blockIdx.x"'}),
+            ("f_1", "bind", {"thread_axis": '"threadIdx.y"'}),
+            ("n_1", "bind", {"thread_axis": '"threadIdx.x"'}),
+        ],
+        "8 times",
+    ),
+    ("06_convolution.ipynb", "lab-fetch"): (
+        [
+            ("Apad_shared", "compute_at", {"loop": '"rx"'}),
+            ("loop ax0, 8 times", "split", {"factors": "[8, None]"}),
+            ("loop ax1, 64 times", "split", {"factors": "[8, None, 4]"}),
+            ("ax0_0", "bind", {"thread_axis": '"threadIdx.y"'}),
+            ("ax1_0", "bind", {"thread_axis": '"threadIdx.x"'}),
+            ("ax1_2", "vectorize", {}),
+        ],
+        "4,096 elements",
+    ),
+    ("06_convolution.ipynb", "lab-virtual"): (
+        [
+            ("f_1", "bind", {"thread_axis": '"vthread.y"'}),
+            ("n_1", "bind", {"thread_axis": '"vthread.x"'}),
+            ("Apad_shared", "compute_at", {"loop": '"rx"'}),
+            ("W_shared", "compute_at", {"loop": '"rx"'}),
+        ],
+        "1 turn",
+    ),
 }
 
 
@@ -520,9 +567,10 @@ def test_what_was_done_in_every_lab_comes_back_in_another_session(tmp_path: Path
 
 
 def place_of(lab: wb.widgets.Lab, name: str) -> str:
-    """The key of the first loop or block of that name in the program."""
+    """The key of the first loop or block of that name, or with that label, in the program."""
     names = lab.session.page["names"]
-    return next(k for k, v in names.items() if v["name"] == name and v["kind"] != "buffer")
+    found = (k for k, v in names.items() if name in (v["name"], v["label"]))
+    return next(k for k in found if names[k]["kind"] != "buffer")
 
 
 def test_lesson_1_as_a_learner_clicks_it(tmp_path: Path):

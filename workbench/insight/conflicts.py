@@ -21,7 +21,8 @@ class BankUse:
     """One access of the program to shared memory, as warps of the first block issue it.
 
     `banks` are the banks (of 32, 4 bytes wide) of the first warp's first request, lane by lane
-    (None where a lane is idle). `degree` is the most distinct words one bank must serve for one
+    (None where a lane is idle), `words` the words of 4 bytes there, of a vector the first, counted
+    from the start of the buffer. `degree` is the most distinct words one bank must serve for one
     request (1: no conflict); `average` is over all requests. A vector of 8 bytes is served half a
     warp at a time, one of 16 a quarter (CUDA C++ best practices guide, shared memory).
     """
@@ -31,6 +32,7 @@ class BankUse:
     access: str
     text: str
     banks: tuple[int | None, ...]
+    words: tuple[int | None, ...]
     bytes_per_lane: int
     requests: int
     degree: int
@@ -58,13 +60,15 @@ def conflicts(kernels: Sequence[Kernel], warp: int = 32) -> Conflicts:
 def _use(kernel: Kernel, access: Access, table: Any) -> BankUse:
     width = lane_bytes(access)
     degrees = _degrees(table, width)
-    banks = tuple(None if a is None else a // WORD % BANKS for a in first_row(table))
+    words = tuple(None if a is None else a // WORD for a in first_row(table))
+    banks = tuple(None if word is None else word % BANKS for word in words)
     return BankUse(
         kernel.name,
         access.buffer.name,
         kind_of(access),
         text_of(access),
         banks,
+        words,
         width,
         len(table),
         int(degrees.max()),

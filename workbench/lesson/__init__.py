@@ -1,5 +1,6 @@
 """Lessons: predictions that the program itself decides, exercises checked on result and goal."""
 
+from workbench.lesson.banks import Banks, banks
 from workbench.lesson.begin import begin
 from workbench.lesson.checking import check_result
 from workbench.lesson.compare import Comparison, compare
@@ -12,6 +13,7 @@ from workbench.lesson.report import Report
 from workbench.lesson.review import Progress, Review, progress, review
 
 __all__ = [
+    "Banks",
     "Comparison",
     "Exercise",
     "Goal",
@@ -19,6 +21,7 @@ __all__ = [
     "Quiz",
     "Report",
     "Review",
+    "banks",
     "begin",
     "check_result",
     "compare",

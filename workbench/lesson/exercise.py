@@ -214,4 +214,4 @@ def exercise(name: str, variant: int = 1) -> Exercise:
     return found
 
 
-NAMES: Sequence[str] = ("odd_vector", "wide_window", "few_loads", "small_tiles")
+NAMES: Sequence[str] = ("odd_vector", "wide_window", "few_loads", "small_tiles", "one_turn")

@@ -114,6 +114,20 @@ def at_most_barriers(each: int) -> Measure:
     return Measure(f"at most {each} {noun} for each block", found, why)
 
 
+def reads_in_one_turn() -> Measure:
+    """No warp's read of shared memory that asks one bank for two numbers."""
+
+    def found(func: PrimFunc) -> tuple[bool, str]:
+        uses = [u for u in insight.conflicts(kernels(func)).uses if u.access == "read"]
+        if not uses:
+            return False, "nothing is read from shared memory"
+        worst = max(uses, key=lambda use: use.degree)
+        return worst.degree == 1, f"{count_text(worst.degree, 'turn')} for {worst.buffer}"
+
+    why = "A bank serves one number at a time: while another waits for its turn, the warp waits."
+    return Measure("1 turn for each of a warp's reads of shared memory", found, why)
+
+
 def at_most_shared(most: int) -> Measure:
     """Little shared memory for each block."""
 

@@ -322,10 +322,22 @@ def _stages(func: PrimFunc) -> set[str]:
 def _reads_of_one(func: PrimFunc, buffer: str, by: Literal["block", "thread"]) -> tuple[int, int]:
     """How often the first block, or its first thread, reads `buffer`, and how many cells of it."""
     units = ("block",) if by == "block" else ("block", "thread")
-    tiles = insight.tiles(func, dict.fromkeys(units, (0, 0, 0))).tiles
+    return _reads_of(func, buffer, dict.fromkeys(units, (0, 0, 0)))
+
+
+def _reads_of(
+    func: PrimFunc, buffer: str, select: Mapping[str, tuple[int, int, int]]
+) -> tuple[int, int]:
+    """How often what is selected reads `buffer`, and how many cells of it."""
+    tiles = insight.tiles(func, select).tiles
     read = [t for tile in tiles if tile.buffer == buffer for t in tile.touches]
     read = [t for t in read if t.access == "read"]
     return sum(t.accesses for t in read), sum(t.cells for t in read)
+
+
+def reads_of_block(func: PrimFunc, buffer: str, block: tuple[int, int, int]) -> int:
+    """How many elements of `buffer` one block reads, by its (x, y, z)."""
+    return _reads_of(func, buffer, {"block": block})[0]
 
 
 def how_many(
@@ -337,13 +349,14 @@ def how_many(
     steps: str,
     why: str,
     asked: Mapping[str, str],
-    others: Others,
+    others: Others | None = None,
+    slips: Slips | None = None,
 ) -> Question:
     """Ask for what `measure` finds of the program that has just the nests `asked`.
 
-    `why` explains it, `others` make the wrong choices right.
+    `why` explains it, `others` and `slips` say what is true of the wrong ones.
     """
-    wrong = _wrong(measure, others, None)
+    wrong = _wrong(measure, others, slips)
     return Question(
         name=f"{name} after {steps.removeprefix('apply ')}",
         text=text,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workbench import script
+from workbench import script, te
 from workbench.ir import PrimFunc
 from workbench.schedule import Schedule
 
@@ -76,6 +76,39 @@ def _bound(func: PrimFunc, factors: Sequence[int | None], axes: tuple[str, str])
     for loop, axis in zip(sch.split("i", factors=list(factors)), axes, strict=True):
         sch.bind(loop, axis)
     return sch
+
+
+def strided(func: PrimFunc, factors: Sequence[int | None]) -> PrimFunc:
+    """The only loop split in four: blocks, virtual threads, threads, cells of a thread."""
+    sch = Schedule(func)
+    block, copy, thread, _ = sch.split("i", factors=list(factors))
+    sch.bind(block, "blockIdx.x")
+    sch.bind(copy, "vthread.x")
+    sch.bind(thread, "threadIdx.x")
+    return sch.func
+
+
+def smoothed(length: int, taps: int, batch: int) -> PrimFunc:
+    """Sums of `taps` neighbours with zeros beyond both ends, for many signals at once.
+
+    A block for each place, a thread for each signal; the padding is written into the sum.
+    """
+    border = taps // 2
+    signals = te.placeholder((length, batch), name="A")
+    padded = te.compute(
+        (length + 2 * border, batch),
+        lambda i, n: te.if_then_else(
+            te.all(i >= border, i - border < length), signals[i - border, n], 0.0
+        ),
+        name="Apad",
+    )
+    r = te.reduce_axis((0, taps), name="r")
+    result = te.compute((length, batch), lambda i, n: te.sum(padded[i + r, n], axis=r), name="Y")
+    sch = Schedule(te.create_prim_func([signals, result]))
+    sch.compute_inline("Apad")
+    sch.bind("i", "blockIdx.x")
+    sch.bind("n", "threadIdx.x")
+    return sch.func
 
 
 def fetched(func: PrimFunc, threads: int, *, together: bool = True) -> PrimFunc:

@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.diag import Fail
+from workbench.insight.names import count_text
 from workbench.ir import PrimFunc
+from workbench.lesson.banks import sectors_of, turns_of
+from workbench.lesson.convolutions import convolution, one_output_each, tiled_convolution
 from workbench.lesson.goals import blocks, counts
 from workbench.lesson.predict import (
     Others,
@@ -16,6 +19,7 @@ from workbench.lesson.predict import (
     how_many_loads,
     how_often_used,
     loads_of,
+    reads_of_block,
     times,
     who_computes,
 )
@@ -174,7 +178,70 @@ def loads_each(func: PrimFunc) -> str:
     return f"{counts(func).loads_per_output:g} elements"
 
 
+def sectors(func: PrimFunc) -> str:
+    """The sectors that a warp's load of A touches, in words."""
+    return count_text(sectors_of(func, "A"), "sector")
+
+
+def layouts() -> Mapping[str, PrimFunc]:
+    """Lesson 6's first program with other neighbours, in threads or in memory."""
+    by_batch = convolution(4, 16, 64, 64, layout="NCHW")
+    return {
+        "if `f` were on threadIdx.x: all threads of a warp would want the same number of A, and "
+        "another of W": one_output_each(PICTURES, pictures="blockIdx.x"),
+        "if A were stored picture by picture (NCHW)": one_output_each(by_batch),
+    }
+
+
+def smaller_tiles() -> Mapping[str, PrimFunc]:
+    """Lesson 6's tiles, smaller, and one for the whole block."""
+    tiles = {
+        v: tiled_convolution(PICTURES, (v, v), (64 // v, 64 // v), near=False) for v in (4, 64)
+    }
+    return {f"with {v} x {v} outputs for a thread": made for v, made in tiles.items()}
+
+
+def of_pixel(func: PrimFunc) -> str:
+    """What the block of the first pixel loads from A, in words."""
+    return elements(reads_of_block(func, "A", (0, 0, 0)))
+
+
+def elements(number: int) -> str:
+    """A number of elements in words."""
+    return f"{number:,} elements"
+
+
+def other_pixels(func: PrimFunc) -> Mapping[str, str]:
+    """What blocks of other pixels load, and a slip on the steps."""
+    edge, inner = (reads_of_block(func, "A", (0, 0, pixel)) for pixel in (1, 5))
+    step = 8 * 64
+    return {
+        elements(edge): f"{edge:,} is for the block of pixel (0, 1), at an edge: 6 of its 9 taps "
+        "are inside.",
+        elements(inner): f"{inner:,} is for the block of pixel (1, 1), whose 9 taps are all "
+        "inside.",
+        elements(step): f"{step} is one fetch of 8 channels of 64 pictures; there is one for each "
+        "tap, and again for the other 8 channels.",
+    }
+
+
+def turns(func: PrimFunc) -> str:
+    """The turns that a warp's read of Apad_shared takes, in words."""
+    return count_text(turns_of(func, "Apad_shared"), "turn")
+
+
+def wider_tiles() -> Mapping[str, PrimFunc]:
+    """Lesson 6's program with tiles of neighbours, of 8, 16 and 32 pictures for a thread."""
+    return {
+        f"with {v} neighbours in a row for each thread": tiled_convolution(
+            convolution(4, 16, 64, 8 * v), (8, v)
+        )
+        for v in (8, 16, 32)
+    }
+
+
 MATMUL = product(8, 8, 8)
+PICTURES = convolution(4, 16, 64, 64)
 
 VECTOR_ADD = {
     "vector_2_4": who_computes(
@@ -389,11 +456,96 @@ SHARED_BLOCKING = {
     ),
 }
 
+PIXELS = "y_x_fused 16 blockIdx.z, f_0 1 blockIdx.y, n_0 1 blockIdx.x"
+NEIGHBOURS = f"{PIXELS}, f_1 8 threadIdx.y, n_1 8 threadIdx.x"
+STRIDED = f"{PIXELS}, f_1 2 vthread.y, n_1 2 vthread.x, f_2 8 threadIdx.y, n_2 8 threadIdx.x"
+TAPS = "rc_0 2, ry 3, rx 3"
+WHOLE = {"Apad_shared": "ax0 6, ax1 6, ax2 16, ax3 64", "W_shared": "ax0 3, ax1 3, ax2 16, ax3 64"}
+
+CONVOLUTION = {
+    "conv_sectors": how_many(
+        "sectors of A",
+        "with n on threadIdx.x, how many sectors of 32 bytes does a warp touch to load its 32 "
+        "numbers of A?",
+        ("1 sector", "4 sectors", "32 sectors"),
+        sectors,
+        steps="bind y_x_fused to blockIdx.y, f to blockIdx.x and n to threadIdx.x",
+        why="the 32 threads of a warp have neighbouring n, and n is the last dimension of A: they "
+        "want 32 numbers that lie side by side, 128 bytes in 4 sectors.",
+        asked={
+            "B": "y_x_fused 16 blockIdx.y, f 64 blockIdx.x, n 64 threadIdx.x, ry 3, rx 3, rc 16"
+        },
+        others=layouts,
+    ),
+    "conv_tiled": how_often_used(
+        "Apad_shared",
+        "after the five binds, how often does one thread use each element of Apad_shared that it "
+        "needs?",
+        (1, 4, 8, 64),
+        by="thread",
+        others=smaller_tiles,
+        slips=lambda func: {times(1): "once is what a thread with one output does."},
+        steps="bind y_x_fused, f_0 and n_0 to blockIdx.z, .y and .x, then f_1 and n_1 to "
+        "threadIdx.y and threadIdx.x",
+        axes=("threadIdx.x", "threadIdx.y"),
+        why={
+            8: "The thread has 8 filters of 8 pictures. An element of Apad_shared belongs to one "
+            "picture, and all 8 filters want it; an element of W_shared serves its 8 pictures. It "
+            "is a product of matrices for each tap."
+        },
+        asked={
+            **WHOLE,
+            "B": f"{NEIGHBOURS}, {TAPS}, rc_1 8, f_2 8, n_2 8",
+            "B_local": f"{NEIGHBOURS}, ax0 8, ax1 8",
+        },
+    ),
+    "conv_corner": how_many(
+        "loads of A by the block of pixel (0, 0)",
+        "fetched together, how many elements does the block of pixel (0, 0) load from A?",
+        ("512 elements", "4,096 elements", "6,144 elements", "9,216 elements"),
+        of_pixel,
+        steps="apply compute_at of Apad_shared to rx, split ax0 by [8, None] and ax1 by "
+        "[8, None, 4], bind ax0_0 to threadIdx.y and ax1_0 to threadIdx.x, vectorize ax1_2",
+        why="of the 9 taps around the corner 4 are inside the picture: 4 x 16 channels x 64 "
+        "pictures. For the others the condition fails, and zeros are stored with no load.",
+        asked={
+            "B": f"{NEIGHBOURS}, {TAPS}, rc_1 8, f_2 8, n_2 8",
+            "B_local": f"{NEIGHBOURS}, ax0 8, ax1 8",
+            "Apad_shared": f"{NEIGHBOURS}, {TAPS}, ax0_0 8 threadIdx.y, ax0_1 1, "
+            "ax1_0 8 threadIdx.x, ax1_1 2, ax1_2 4",
+            "W_shared": WHOLE["W_shared"],
+            "Apad_shared_local": f"{NEIGHBOURS}, {TAPS}, rc_1 8, ax0 8",
+            "W_shared_local": f"{NEIGHBOURS}, {TAPS}, rc_1 8, ax0 8",
+        },
+        slips=other_pixels,
+    ),
+    "conv_turns": how_many(
+        "turns of a read",
+        "with two virtual threads along n, how many turns does a warp's read of Apad_shared take?",
+        ("1 turn", "2 turns", "4 turns", "8 turns"),
+        turns,
+        steps="bind f_1 to vthread.y and n_1 to vthread.x, then apply compute_at of Apad_shared "
+        "and of W_shared to rx",
+        why="threadIdx.x is now 4 cells apart, not 8: the eight threads of a row read cells 0, 4, "
+        "8, … 28, which lie in eight banks. The other virtual thread does the same 32 cells on.",
+        asked={
+            "B": f"{STRIDED}, {TAPS}, rc_1 8, f_3 4, n_3 4",
+            "B_local": f"{STRIDED}, ax0 4, ax1 4",
+            "Apad_shared": f"{STRIDED}, {TAPS}, ax0 8, ax1 64",
+            "W_shared": f"{STRIDED}, {TAPS}, ax0 8, ax1 64",
+            "Apad_shared_local": f"{STRIDED}, {TAPS}, rc_1 8, ax0 4",
+            "W_shared_local": f"{STRIDED}, {TAPS}, rc_1 8, ax0 4",
+        },
+        others=wider_tiles,
+    ),
+}
+
 LESSONS: dict[str, dict[str, Question]] = {
     "00_gpu": {},
     "01_vector_add": VECTOR_ADD,
     "02_window_sum": WINDOW_SUM,
     "03_local_blocking": LOCAL_BLOCKING,
     "04_shared_blocking": SHARED_BLOCKING,
+    "06_convolution": CONVOLUTION,
 }
-QUESTIONS: dict[str, Question] = VECTOR_ADD | WINDOW_SUM | LOCAL_BLOCKING | SHARED_BLOCKING
+QUESTIONS: dict[str, Question] = {k: q for of in LESSONS.values() for k, q in of.items()}

@@ -14,6 +14,8 @@ from math import prod
 from workbench import target
 from workbench.insight.names import count_text
 from workbench.ir import PrimFunc
+from workbench.lesson.banks import turns_of
+from workbench.lesson.convolutions import convolution, one_output_each, tiled_convolution
 from workbench.lesson.edge import fetching_again, idle_threads
 from workbench.lesson.goals import blocks, counts, kernels, shared_bytes
 from workbench.lesson.machine import Machine, idle_lanes, length, start_of, stays
@@ -21,13 +23,24 @@ from workbench.lesson.predict import (
     Measure,
     load_times,
     loads_of,
+    nests,
+    reads_of_block,
     times,
     use_times,
     who_is,
     why_who,
     would_be_right,
 )
-from workbench.lesson.programs import bound, elementwise, fetched, product, tiled, window
+from workbench.lesson.programs import (
+    bound,
+    elementwise,
+    fetched,
+    product,
+    smoothed,
+    strided,
+    tiled,
+    window,
+)
 from workbench.runtime.build import build
 from workbench.script import show
 from workbench.widgets.question import NOT_SURE, Verdict
@@ -707,6 +720,191 @@ def end_4() -> Sequence[Item]:
     )
 
 
+# --- on lesson 6 ----------------------------------------------------------------------------------
+
+
+def begin_6() -> Sequence[Item]:
+    """On lessons 3 and 4."""
+    start, long = product(20, 20, 6), product(16, 16, 40)
+    tile, threads = (2, 2), (2, 4)
+    return (
+        item(
+            "How often does one thread use each element of A that it needs?",
+            tiled(start, (2, 5), (2, 2), 2),
+            uses("A"),
+            lambda func: (
+                "the thread has 2 rows of 5 outputs, and an element of A belongs to one row: "
+                f"{uses('A')(func)}. An element of B belongs to one column: {uses('B')(func)}."
+            ),
+            with_tiles(start, (5, 2), (1, 1), (4, 10), threads=(2, 2)),
+        ),
+        item(
+            "How often does a block wait at a barrier, in all?",
+            tiled(long, tile, threads, 8, copies="together"),
+            waits,
+            lambda func: "the loop over k_0 has 5 turns, and two barriers in each.",
+            {
+                f"with {depth} steps of k in a tile": tiled(
+                    long, tile, threads, depth, copies="together"
+                )
+                for depth in (4, 10, 20)
+            },
+            cuda=True,
+        ),
+    )
+
+
+def asks(func: PrimFunc) -> str:
+    """How often it is asked whether a number of A is inside, by the loops around its reads."""
+    around = nests(func)
+    block = next(name for name in ("Apad", "Apad_shared", "B") if name in around)
+    extents = {}  # a thread's axis may be that of two loops
+    for loop in around[block].split(", "):
+        name, extent, *axis = loop.split()
+        extents[axis[0] if axis else name] = int(extent)
+    return times(prod(extents.values()))
+
+
+def padding_6() -> Sequence[Item]:
+    """Where the condition of the padding costs least."""
+    start = convolution(4, 16, 64, 64)
+    inlined = one_output_each(start)
+    return (
+        item(
+            "How often do the threads of this program ask whether a number of A is inside its "
+            "picture?",
+            inlined,
+            asks,
+            lambda func: (
+                "the condition stands in the sum: 4 x 4 x 64 x 64 outputs, each of 3 x 3 x 16 "
+                "products, and it is asked for every one."
+            ),
+            {
+                "for a copy of A with its border, made before the sum: once for each of its cells, "
+                "which then go through global memory": start,
+                "for a fetch to shared memory, in which the 64 filters of a block share what one "
+                "of its threads has asked": tiled_convolution(start),
+            },
+        ),
+    )
+
+
+def real_6() -> Sequence[Item]:
+    """How many barriers stand in lesson 6's kernel at its real size."""
+    start = convolution(14, 256, 512, 256)
+    return (
+        item(
+            "Blocks of 64 filters x 64 pictures fetch 8 channels of one tap at a time. At how many "
+            "barriers does a block of this convolution wait, in all?",
+            tiled_convolution(start),
+            waits,
+            lambda func: (
+                "256 channels are 32 steps of 8, each with 9 taps: 288 fetches, and two barriers "
+                "for each."
+            ),
+            {
+                f"with {step} channels at a time": tiled_convolution(start, step=step)
+                for step in (4, 16, 32)
+            },
+            seen=start,
+        ),
+    )
+
+
+def roof_6() -> Sequence[Item]:
+    """The least time of lesson 6's convolution on an H200."""
+    start, card = convolution(14, 256, 512, 256), target.get("nvidia/h200")
+    assert card.peak_flops is not None and card.bandwidth is not None
+    products = prod(start.params[-1].shape) * 9 * 256
+    roof = 2 * products / card.peak_flops
+    inside = ((3 * 14 - 2) / (3 * 14)) ** 2  # a row misses a tap at each of its ends
+    moved = sum(4 * prod(buffer.shape) for buffer in start.params) / card.bandwidth
+    return (
+        asked(
+            f"An {card.title} does at most {card.peak_flops / 1e12:g} float32 operations in a "
+            "picosecond: a product is one, an addition another. In what time could it do all of "
+            "this convolution's, at best?",
+            show(start),
+            milli(roof),
+            f"{products / 1e9:.3g} billion products, and an addition for each: "
+            f"{2 * products / 1e9:.4g} billion operations.",
+            {
+                milli(roof / 2): f"“{milli(roof / 2)}” counts a product and its addition as one "
+                "operation.",
+                milli(roof * inside): f"“{milli(roof * inside)}” leaves out the products with a "
+                "zero of the padding: this program does them all.",
+                milli(moved): f"“{milli(moved)}” is what its memory needs to move each array once.",
+            },
+        ),
+    )
+
+
+def milli(seconds: float) -> str:
+    """A time in milliseconds."""
+    return f"{seconds * 1e3:.2f} ms"
+
+
+def bank_turns(func: PrimFunc) -> str:
+    """The turns that a warp's read of B_shared takes."""
+    return count_text(turns_of(func, "B_shared"), "turn")
+
+
+def end_6() -> Sequence[Item]:
+    """On strided cells, banks and padding."""
+    double = elementwise(32, "A[vi] * T.float32(2)", "Y", "double")
+    start = product(8, 256, 8)
+    func, cell = strided(double, [2, 2, 4, 2]), 13
+    smooth = smoothed(8, 5, 64)
+    loads = {
+        place: f"{reads_of_block(smooth, 'A', (place, 0, 0)):,} elements" for place in (0, 1, 2)
+    }
+    return (
+        item(
+            f"Who computes Y[{cell}]?",
+            func,
+            lambda func: who_is(func, "Y", (cell,)).partition(", time")[0],
+            lambda func: (
+                "a block has 16 cells: 8 of the first virtual threads, then 8 of the second. Y[13] "
+                "is cell 5 of the second 8, and thread 2 has cells 4 and 5 of each."
+            ),
+            {
+                "without virtual threads, with four neighbours for a thread": strided(
+                    double, [2, 1, 4, 4]
+                ),
+                "with four virtual threads, of one cell each": strided(double, [2, 4, 4, 1]),
+                "with eight threads in a block": strided(double, [2, 1, 8, 2]),
+            },
+        ),
+        item(
+            "How many turns does a warp's read of B_shared take?",
+            tiled(start, (2, 8), (4, 8), 4, copies="together"),
+            bank_turns,
+            lambda func: (
+                "the eight threads of a row read B_shared 8 cells apart: cells 0, 8, … 56. Cells "
+                "0 and 32 lie in one bank, 8 and 40 in another."
+            ),
+            {
+                f"with {v} neighbours in a row for each thread": tiled(
+                    start, (2, v), (4, 8), 4, copies="together"
+                )
+                for v in (4, 16, 32)
+            },
+            cuda=True,
+        ),
+        asked(
+            "How many elements does block 0 load from A?",
+            show(smooth),
+            loads[0],
+            "of its 5 taps 2 lie before the first place, where the condition fails: 3 taps of 64 "
+            "signals.",
+            {
+                loads[1]: f"“{loads[1]}” would be right of block 1, with 4 taps inside.",
+                loads[2]: f"“{loads[2]}” would be right of block 2, with all 5 taps inside.",
+            },
+        ),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """The quiz of one place: the lesson that asks it, how many questions, and what makes them."""
@@ -732,4 +930,9 @@ QUIZZES: Mapping[str, Asked] = {
     "04_real": Asked("04_shared_blocking", 1, real_4),
     "04_tiles": Asked("04_shared_blocking", 2, tiles_4),
     "04_end": Asked("04_shared_blocking", 3, end_4),
+    "06_begin": Asked("06_convolution", 2, begin_6),
+    "06_padding": Asked("06_convolution", 1, padding_6),
+    "06_real": Asked("06_convolution", 1, real_6),
+    "06_roof": Asked("06_convolution", 1, roof_6),
+    "06_end": Asked("06_convolution", 3, end_6),
 }

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from typing import Any, Literal
 
 from workbench import insight
 from workbench.diag import Fail
 from workbench.insight import Counts, Kind
-from workbench.ir import PrimFunc, dtypes
+from workbench.ir import Kernel, PrimFunc, dtypes
 from workbench.runtime import Built
 from workbench.widgets.build import build
 from workbench.widgets.hidden import MARK, UNTIL
@@ -26,7 +27,9 @@ COSTS = (
     "barriers a block",
     "shuffles a thread",
 )
-IDLE = "idle threads"  # counted only where it is asked for: one by one, which takes long
+IDLE = "idle threads"
+TURNS = "turns a shared read"  # the most that a warp's read takes
+SLOW = (IDLE, TURNS)  # counted only where they are asked for: threads or lanes one by one
 WEIGHT = (*COSTS[2:], *COSTS[:2])  # what a schedule is mostly for comes first
 MOST = 4
 EXACT = "Counts are exact, from the kernels."
@@ -74,7 +77,7 @@ def shared_bytes(built: Built) -> int:
 
 
 def count(func: PrimFunc, names: Sequence[str] | None = None) -> dict[str, Cost]:
-    """The costs of `func`, counted once, with `IDLE` where it is among the `names`.
+    """The costs of `func`, counted once, with those of `SLOW` that are among the `names`.
 
     Raises Fail where there is no valid kernel.
     """
@@ -83,23 +86,34 @@ def count(func: PrimFunc, names: Sequence[str] | None = None) -> dict[str, Cost]
         built = build(func)
         return costs_of(insight.counts(built.kernels), threads_in_each(built), shared_bytes(built))
 
-    def idle() -> Cost:
-        number = insight.idle_threads(build(func).kernels)
+    def slow(name: str) -> Cost:
+        kernels = build(func).kernels
+        number = insight.idle_threads(kernels) if name == IDLE else _turns(kernels)
         return Cost(f"{number:,}", number)
 
     found = memo(func, "costs", make)
-    return {**found, IDLE: memo(func, IDLE, idle)} if IDLE in (names or ()) else found
+    return found | {name: memo(func, name, partial(slow, name)) for name in _slow(names)}
+
+
+def _slow(names: Sequence[str] | None) -> list[str]:
+    return [name for name in SLOW if name in (names or ())]
+
+
+def _turns(kernels: Sequence[Kernel]) -> int:
+    uses = insight.conflicts(kernels).uses
+    return max((use.degree for use in uses if use.access == "read"), default=0)
 
 
 def _is_counted(func: PrimFunc, names: Sequence[str] | None) -> bool:
     if not is_known(func, "costs"):
         return False
-    return IDLE not in (names or ()) or is_known(func, IDLE) or isinstance(_known(func), Fail)
+    wanted = _slow(names)
+    return all(is_known(func, name) for name in wanted) or isinstance(_known(func), Fail)
 
 
 def check_costs(names: Sequence[str] | None) -> None:
     """Raise Fail for a cost that there is not, and for more than a strip has room for."""
-    known(names, (*COSTS, IDLE), "cost")
+    known(names, (*COSTS, *SLOW), "cost")
     if names is not None and len(names) > MOST:
         raise Fail(
             f"Can't open a lab with {len(names)} costs: its strip has room for {MOST}",

@@ -1,0 +1,165 @@
+"""banks: which bank of shared memory each lane of a warp asks, and how many turns that takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from workbench import insight
+from workbench.diag import Fail
+from workbench.insight import BankUse
+from workbench.insight.conflicts import BANKS, WORD
+from workbench.insight.names import count_text
+from workbench.ir import PrimFunc
+from workbench.lesson.goals import kernels
+from workbench.schedule import Schedule
+
+SIDE, LINE, LEFT, TOP = 23, 13, 70, 34  # px: a bank, a line of lanes, what stands before and above
+MOST_LANES = 4  # of one word that are named
+
+Lanes = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One turn: the lanes that each bank serves in it, by the bank; `label` says which turn."""
+
+    label: str
+    served: Mapping[int, Lanes]
+
+
+@dataclass(frozen=True, slots=True)
+class Banks:
+    """The first request of the first warp for one access to shared memory, turn by turn.
+
+    In a notebook a picture, printed a text.
+    """
+
+    use: BankUse
+    rows: tuple[Row, ...]
+
+    @property
+    def caption(self) -> str:
+        """What is asked, and how many turns it takes."""
+        asked = f"A warp's first {self.use.access} of {self.use.buffer}, {self.use.text}"
+        return f"{asked}: {count_text(self.use.degree, 'turn')}."
+
+    def __repr__(self) -> str:
+        lines = [self.caption]
+        for row in self.rows:
+            served = (f"{bank}: {_named(lanes)}" for bank, lanes in sorted(row.served.items()))
+            lines.append(f"{row.label} | {' | '.join(served)}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        said = f"<p>{escape(self.caption)} <em>modelled</em></p>"
+        return (
+            f'<div style="overflow-x:auto" tabindex="0" role="img" aria-label="{escape(repr(self))}'
+            f'">{_svg(self.rows)}</div>{said}'
+        )
+
+
+def banks(program: Schedule | PrimFunc, buffer: str, access: str = "read") -> Banks:
+    """Which banks a warp asks when it reads (or writes, by `access`) `buffer` in shared memory.
+
+    Of several such accesses the one that takes most turns. Raises Fail where there is none.
+    """
+    func = program if isinstance(program, PrimFunc) else program.func
+    found = _uses(func, buffer, access)
+    if not found:
+        raise Fail(
+            f"Can't show banks: no warp {access}s {buffer} in shared memory",
+            hint="name a buffer of the scope shared, once its kernel builds",
+        )
+    use = max(found, key=lambda use: use.degree)
+    return Banks(use, _rows(use))
+
+
+def turns_of(func: PrimFunc, buffer: str) -> int:
+    """The most turns that a warp's read of `buffer`, in shared memory, takes."""
+    return max(use.degree for use in _uses(func, buffer, "read"))
+
+
+def sectors_of(func: PrimFunc, buffer: str) -> int:
+    """The sectors that a warp's load of `buffer`, in global memory, touches, on average."""
+    found = insight.coalescing(kernels(func)).requests
+    return round(max(r.sectors for r in found if (r.buffer, r.access) == (buffer, "read")))
+
+
+def _uses(func: PrimFunc, buffer: str, access: str) -> list[BankUse]:
+    found = insight.conflicts(kernels(func)).uses
+    return [use for use in found if (use.buffer, use.access) == (buffer, access)]
+
+
+def _rows(use: BankUse) -> tuple[Row, ...]:
+    """The turns of the request; a vector of 8 bytes is served half a warp at a time, and so on."""
+    wide = use.bytes_per_lane // WORD
+    many = max(1, len(use.words) // wide)
+    rows: list[Row] = []
+    for first in range(0, len(use.words), many):
+        lanes = range(first, first + many)
+        asked: dict[int, list[int]] = {}  # the lanes of a word
+        for lane in lanes:
+            start = use.words[lane]
+            for word in () if start is None else range(start, start + wide):
+                asked.setdefault(word, []).append(lane)
+        turns: list[dict[int, Lanes]] = []
+        for word, those in asked.items():
+            bank = word % BANKS
+            turn = next((turn for turn in turns if bank not in turn), None)
+            if turn is None:
+                turns.append(turn := {})
+            turn[bank] = tuple(those)
+        part = f"lanes {lanes[0]}–{lanes[-1]}, " if wide > 1 else ""
+        rows += [Row(f"{part}turn {k + 1}", turn) for k, turn in enumerate(turns)]
+    return tuple(rows)
+
+
+def _named(lanes: Sequence[int]) -> str:
+    """The lanes of one word, those beyond `MOST_LANES` by their number."""
+    if len(lanes) <= MOST_LANES:
+        return " ".join(map(str, lanes))
+    return f"{' '.join(map(str, lanes[: MOST_LANES - 1]))} +{len(lanes) - MOST_LANES + 1}"
+
+
+# --- the picture ----------------------------------------------------------------------------------
+
+
+def _svg(rows: Sequence[Row]) -> str:
+    """A column for each bank, a band for each turn; in each box the lanes that it serves then."""
+    parts = [_text(0, 14, "lanes by bank", "start"), _text(0, TOP - 6, "bank", "start")]
+    parts += [_text(_middle(bank), TOP - 6, str(bank)) for bank in range(BANKS)]
+    y = TOP
+    for row in rows:
+        high = LINE * max(len(_named(lanes).split()) for lanes in row.served.values()) + 8
+        for k, line in enumerate(row.label.split(", ")):
+            parts.append(_text(0, y + LINE * (k + 1), line, "start"))
+        for bank in range(BANKS):
+            parts.append(_box(LEFT + bank * SIDE, y, high, bank in row.served))
+            for k, lane in enumerate(_named(row.served.get(bank, ())).split()):
+                parts.append(_text(_middle(bank), y + LINE * (k + 1), lane))
+        y += max(high, 2 * LINE) + 4
+    size = f'width="{LEFT + BANKS * SIDE + 1}" height="{y}"'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} aria-hidden="true">'
+    return f"{head}{''.join(parts)}</svg>"
+
+
+def _middle(bank: int) -> float:
+    return LEFT + (bank + 0.5) * SIDE
+
+
+def _box(x: int, y: int, high: int, busy: bool) -> str:
+    shade = 'fill="currentColor" fill-opacity="0.12"' if busy else 'fill="none"'
+    opacity = 0.6 if busy else 0.2
+    return (
+        f'<rect x="{x}" y="{y}" width="{SIDE}" height="{high}" {shade} '
+        f'stroke="currentColor" stroke-opacity="{opacity}"/>'
+    )
+
+
+def _text(x: float, y: float, text: str, anchor: str = "middle") -> str:
+    return (
+        f'<text x="{x:g}" y="{y:g}" font-size="11" fill="currentColor" '
+        f'text-anchor="{anchor}">{text}</text>'
+    )
