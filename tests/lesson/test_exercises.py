@@ -17,6 +17,7 @@ from tests.widgets.programs import bind_both
 from workbench import lesson, script
 from workbench.diag import Fail
 from workbench.lesson import record, solutions
+from workbench.lesson.convolutions import fetch_together, share_out
 from workbench.lesson.edge import loads_without_output
 from workbench.lesson.exercise import NAMES, RESULT
 from workbench.lesson.goals import at_most_barriers
@@ -76,6 +77,16 @@ def product(sch: Schedule, rows: tuple, columns: tuple, *, keep: str = "", depth
     sch.decompose_reduction(block, k_0)
 
 
+def convolve(sch: Schedule, across: int, copies: int, step: int = 8) -> None:
+    """The convolution in blocks of 8 x `across` threads with 8 x 8 outputs."""
+    fetched = [sch.cache_read("B", which, "shared") for which in (0, 1)]
+    sch.compute_inline("Apad")
+    share_out(sch, (8, 8), (8, across), (1, copies), step)
+    for name in fetched:
+        sch.compute_at(name, "rx")
+        fetch_together(sch, name, (8, across))
+
+
 def one_output_each(sch: Schedule) -> None:
     block = sch.get_block("C")
     i, j, k = sch.get_loops(block)
@@ -94,6 +105,7 @@ def bound_sum(sch: Schedule) -> None:
 WARPS = "32 to 256 threads in a block, a multiple of 32"
 BLOCKS, MANY = "at least 4 blocks", "at least 16 blocks"
 EACH = "a thread for each cell, at most 24 idle"
+TURN = "1 turn for each of a warp's reads of shared memory"
 
 WRONG: list[tuple[str, str, Callable[[Schedule], None], str]] = [
     ("odd_vector", "nothing done", lambda sch: None, RESULT),
@@ -181,6 +193,21 @@ WRONG: list[tuple[str, str, Callable[[Schedule], None], str]] = [
         "too few threads",
         lambda s: product(s, (4, 16), (4, 16), keep="shared", depth=8),
         WARPS,
+    ),
+    ("one_turn", "nothing done", lambda s: None, RESULT),
+    ("one_turn", "tiles of neighbours", lambda s: convolve(s, across=16, copies=1), TURN),
+    ("one_turn", "too few virtual threads", lambda s: convolve(s, across=16, copies=2), TURN),
+    (
+        "one_turn",
+        "two blocks for the pictures",
+        lambda s: convolve(s, across=8, copies=2),
+        "at most 1.25 global loads for each output",
+    ),
+    (
+        "one_turn",
+        "few channels at a time",
+        lambda s: convolve(s, across=16, copies=4, step=4),
+        "at most 18 barriers for each block",
     ),
 ]
 

@@ -14,6 +14,14 @@ from workbench.runtime.job import Gpu
 from workbench.runtime.worker import Worker
 
 FAKE = Path(__file__).with_name("fake_gpu.py")
+TIMING = Timing(
+    samples=(5e-6, 6e-6),
+    device="NVIDIA H200",
+    how="CUDA events",
+    clocks="clocks not known",
+    date="2026-11-21",
+    kind="recorded",
+)
 GPU = Gpu("Fake GPU", "sm_75", 16_000_000_000, 15_000_000_000, "CUDA 12.8", "0.0")
 
 
@@ -52,18 +60,10 @@ def test_a_library_that_is_not_there_is_told(gpu: None):
 
 
 def test_without_a_gpu_it_is_what_was_recorded_for_these_shapes(no_gpu: None, monkeypatch):
-    timing = Timing(
-        samples=(5e-6, 6e-6),
-        device="NVIDIA H200",
-        how="CUDA events",
-        clocks="clocks not known",
-        date="2026-11-21",
-        kind="recorded",
-    )
     key = recorded.vendor_key("matmul", (8, 8), (8, 8))
     assert key == "vendor matmul 8x8 8x8"
-    monkeypatch.setattr(recorded, "all_runs", lambda: (recorded.Run(key, "cuBLAS", timing),))
-    assert vendor.time_matmul(square(8), square(8)) is timing
+    monkeypatch.setattr(recorded, "all_runs", lambda: (recorded.Run(key, "cuBLAS", TIMING),))
+    assert vendor.time_matmul(square(8), square(8)) is TIMING
     with pytest.raises(DeviceError) as refused:
         vendor.time_matmul(square(9), square(9))
     assert str(refused.value) == (
@@ -71,3 +71,18 @@ def test_without_a_gpu_it_is_what_was_recorded_for_these_shapes(no_gpu: None, mo
         "found: no driver is here\n"
         "do:    take the lesson's sizes, 1024 by 1024, or use a machine with an NVIDIA GPU."
     )
+
+
+def test_a_convolution_has_only_the_time_that_was_recorded(monkeypatch: pytest.MonkeyPatch):
+    a, w = np.zeros((4, 4, 8, 2), "float32"), np.zeros((3, 3, 8, 16), "float32")
+    with pytest.raises(DeviceError) as refused:
+        vendor.time_convolution(a, w)
+    assert str(refused.value) == (
+        "Can't time cuDNN on (4, 4, 8, 2) with (3, 3, 8, 16): none is recorded.\n"
+        "found: CuPy, with which times are taken here, has no cuDNN\n"
+        "do:    take the lesson's sizes, 14 x 14 pixels, 256 channels, 256 pictures, 512 filters."
+    )
+    key = recorded.vendor_key("conv2d HWCN", a.shape, w.shape)
+    assert key == "vendor conv2d HWCN 4x4x8x2 3x3x8x16"
+    monkeypatch.setattr(recorded, "all_runs", lambda: (recorded.Run(key, "cuDNN", TIMING),))
+    assert vendor.time_convolution(a, w) is TIMING

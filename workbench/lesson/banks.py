@@ -15,7 +15,7 @@ from workbench.ir import PrimFunc
 from workbench.lesson.goals import kernels
 from workbench.schedule import Schedule
 
-SIDE, LINE, LEFT, TOP = 23, 13, 70, 34  # px: a bank, a line of lanes, what stands before and above
+SIDE, LINE, LEFT, TOP = 23, 13, 70, 20  # px: a bank, a line of lanes, what stands before and above
 MOST_LANES = 4  # of one word that are named
 
 Lanes = tuple[int, ...]
@@ -43,7 +43,8 @@ class Banks:
     def caption(self) -> str:
         """What is asked, and how many turns it takes."""
         asked = f"A warp's first {self.use.access} of {self.use.buffer}, {self.use.text}"
-        return f"{asked}: {count_text(self.use.degree, 'turn')}."
+        turns = count_text(self.use.degree, "turn")
+        return f"{asked}: {turns}. Columns are banks, numbers in boxes the lanes that are served."
 
     def __repr__(self) -> str:
         lines = [self.caption]
@@ -128,7 +129,7 @@ def _named(lanes: Sequence[int]) -> str:
 
 def _svg(rows: Sequence[Row]) -> str:
     """A column for each bank, a band for each turn; in each box the lanes that it serves then."""
-    parts = [_text(0, 14, "lanes by bank", "start"), _text(0, TOP - 6, "bank", "start")]
+    parts = [_text(0, TOP - 6, "bank", "start")]
     parts += [_text(_middle(bank), TOP - 6, str(bank)) for bank in range(BANKS)]
     y = TOP
     for row in rows:
@@ -140,8 +141,9 @@ def _svg(rows: Sequence[Row]) -> str:
             for k, lane in enumerate(_named(row.served.get(bank, ())).split()):
                 parts.append(_text(_middle(bank), y + LINE * (k + 1), lane))
         y += max(high, 2 * LINE) + 4
-    size = f'width="{LEFT + BANKS * SIDE + 1}" height="{y}"'
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} aria-hidden="true">'
+    wide = LEFT + BANKS * SIDE + 1
+    size = f"max-width:none;width:{wide}px;height:{y}px"  # a notebook's pages shrink pictures
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" style="{size}" aria-hidden="true">'
     return f"{head}{''.join(parts)}</svg>"
 
 

@@ -849,32 +849,47 @@ def bank_turns(func: PrimFunc) -> str:
     return count_text(turns_of(func, "B_shared"), "turn")
 
 
+def strided_cell(start: PrimFunc, cell: int) -> Item:
+    """Who computes a cell of Y where threads have strided cells."""
+    return item(
+        f"Who computes Y[{cell}]?",
+        strided(start, [2, 2, 4, 2]),
+        lambda func: who_is(func, "Y", (cell,)).partition(", time")[0],
+        lambda func: (
+            "a block has 16 cells: 8 of the first virtual threads, then 8 of the second. Y[13] is "
+            "cell 5 of the second 8, and thread 2 has cells 4 and 5 of each."
+        ),
+        {
+            "without virtual threads, with four neighbours for a thread": strided(
+                start, [2, 1, 4, 4]
+            ),
+            "with four virtual threads, of one cell each": strided(start, [2, 4, 4, 1]),
+            "with eight threads in a block": strided(start, [2, 1, 8, 2]),
+        },
+    )
+
+
+def first_loads(func: PrimFunc) -> Item:
+    """What the first block of five taps, with zeros before the first place, loads."""
+    loads = [f"{reads_of_block(func, 'A', (place, 0, 0)):,} elements" for place in range(3)]
+    return asked(
+        "How many elements does block 0 load from A?",
+        show(func),
+        loads[0],
+        "of its 5 taps 2 lie before the first place, where the condition fails: 3 taps of 64 "
+        "signals.",
+        {
+            loads[1]: f"“{loads[1]}” would be right of block 1, with 4 taps inside.",
+            loads[2]: f"“{loads[2]}” would be right of block 2, with all 5 taps inside.",
+        },
+    )
+
+
 def end_6() -> Sequence[Item]:
     """On strided cells, banks and padding."""
-    double = elementwise(32, "A[vi] * T.float32(2)", "Y", "double")
     start = product(8, 256, 8)
-    func, cell = strided(double, [2, 2, 4, 2]), 13
-    smooth = smoothed(8, 5, 64)
-    loads = {
-        place: f"{reads_of_block(smooth, 'A', (place, 0, 0)):,} elements" for place in (0, 1, 2)
-    }
     return (
-        item(
-            f"Who computes Y[{cell}]?",
-            func,
-            lambda func: who_is(func, "Y", (cell,)).partition(", time")[0],
-            lambda func: (
-                "a block has 16 cells: 8 of the first virtual threads, then 8 of the second. Y[13] "
-                "is cell 5 of the second 8, and thread 2 has cells 4 and 5 of each."
-            ),
-            {
-                "without virtual threads, with four neighbours for a thread": strided(
-                    double, [2, 1, 4, 4]
-                ),
-                "with four virtual threads, of one cell each": strided(double, [2, 4, 4, 1]),
-                "with eight threads in a block": strided(double, [2, 1, 8, 2]),
-            },
-        ),
+        strided_cell(elementwise(32, "A[vi] * T.float32(2)", "Y", "double"), 13),
         item(
             "How many turns does a warp's read of B_shared take?",
             tiled(start, (2, 8), (4, 8), 4, copies="together"),
@@ -891,17 +906,7 @@ def end_6() -> Sequence[Item]:
             },
             cuda=True,
         ),
-        asked(
-            "How many elements does block 0 load from A?",
-            show(smooth),
-            loads[0],
-            "of its 5 taps 2 lie before the first place, where the condition fails: 3 taps of 64 "
-            "signals.",
-            {
-                loads[1]: f"“{loads[1]}” would be right of block 1, with 4 taps inside.",
-                loads[2]: f"“{loads[2]}” would be right of block 2, with all 5 taps inside.",
-            },
-        ),
+        first_loads(smoothed(8, 5, 64)),
     )
 
 

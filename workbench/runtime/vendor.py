@@ -47,14 +47,15 @@ def time_matmul(a: np.ndarray, b: np.ndarray) -> Timing:
 
 
 def time_convolution(a: np.ndarray, w: np.ndarray) -> Timing:
-    """How long cuDNN took for `a` (HWCN) with the taps `w` (HWCF), in float32 (no TF32), recorded.
+    """How long cuDNN took for `a` (HWCN) with the taps `w` (HWCF), in float32 (no TF32).
 
-    DeviceError where no time is recorded for these shapes: CuPy has no cuDNN to measure it with.
+    It is recorded only: CuPy has no cuDNN. DeviceError where there is none for these shapes.
     """
     known = recorded.vendor_times(recorded.vendor_key("conv2d HWCN", a.shape, w.shape))
     if known:
         return known[0]
     raise DeviceError(
         f"Can't time cuDNN on {a.shape} with {w.shape}: none is recorded",
-        hint="take the lesson's sizes: pictures of 14 x 14 x 256, 256 of them, and 512 filters.",
+        detail="CuPy, with which times are taken here, has no cuDNN",
+        hint="take the lesson's sizes, 14 x 14 pixels, 256 channels, 256 pictures, 512 filters.",
     )

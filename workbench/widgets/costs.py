@@ -33,6 +33,7 @@ SLOW = (IDLE, TURNS)  # counted only where they are asked for: threads or lanes 
 WEIGHT = (*COSTS[2:], *COSTS[:2])  # what a schedule is mostly for comes first
 MOST = 4
 EXACT = "Counts are exact, from the kernels."
+MODELLED = f"{EXACT} Turns are modelled: 32 banks, each of which serves 4 bytes at a time."
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +143,8 @@ def strip(
     chosen = _chosen([old, last]) if names is None else names
     missing = "–" if before is not None else ""
     rows = [_row(name, old.get(name), last[name], missing) for name in chosen]
+    if TURNS in chosen:
+        return _strip(rows, MODELLED, kind="modelled")
     return _strip(rows, EXACT, kind="counted")
 
 

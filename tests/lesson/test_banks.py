@@ -1,0 +1,88 @@
+"""The picture of banks: who is served in which turn, of single reads and of vectors."""
+
+from __future__ import annotations
+
+import pytest
+
+import workbench as wb
+from workbench import lesson
+from workbench.diag import Fail
+from workbench.ir import PrimFunc
+from workbench.lesson.banks import sectors_of, turns_of
+from workbench.lesson.convolutions import convolution, one_output_each, tiled_convolution
+
+SMALL = convolution(2, 8, 64, 64)
+
+
+@pytest.fixture(scope="module")
+def neighbours() -> PrimFunc:
+    return tiled_convolution(SMALL)
+
+
+@pytest.fixture(scope="module")
+def strided() -> PrimFunc:
+    return tiled_convolution(SMALL, copies=(1, 2))
+
+
+def test_neighbours_meet_in_a_bank_and_strided_cells_do_not(
+    neighbours: PrimFunc, strided: PrimFunc
+):
+    assert str(lesson.banks(neighbours, "Apad_shared")).splitlines() == [
+        "A warp's first read of Apad_shared, Apad_shared[rc_1 * 64 + n_2 * 8 + ax0]: 2 turns. "
+        "Columns are banks, numbers in boxes the lanes that are served.",
+        "turn 1 | 0: 0 8 16 24 | 8: 1 9 17 25 | 16: 2 10 18 26 | 24: 3 11 19 27",
+        "turn 2 | 0: 4 12 20 28 | 8: 5 13 21 29 | 16: 6 14 22 30 | 24: 7 15 23 31",
+    ]
+    (row,) = lesson.banks(wb.Schedule(strided), "Apad_shared").rows
+    assert sorted(row.served) == [0, 4, 8, 12, 16, 20, 24, 28]
+    assert (turns_of(neighbours, "Apad_shared"), turns_of(strided, "Apad_shared")) == (2, 1)
+
+
+def test_lanes_that_want_one_number_share_it(neighbours: PrimFunc):
+    (row,) = lesson.banks(neighbours, "W_shared").rows
+    assert row.served == {8 * k: tuple(range(8 * k, 8 * k + 8)) for k in range(4)}
+    assert "0: 0 1 2 +5 | 8: 8 9 10 +5" in str(lesson.banks(neighbours, "W_shared"))
+
+
+def test_a_vector_of_16_bytes_is_served_a_quarter_of_a_warp_at_a_time(neighbours: PrimFunc):
+    found = lesson.banks(neighbours, "Apad_shared", "write")
+    assert [row.label for row in found.rows] == [
+        f"lanes {first}–{first + 7}, turn {turn}" for first in (0, 8, 16, 24) for turn in (1, 2)
+    ]
+    assert found.rows[0].served == {8 * lane + k: (lane,) for lane in range(4) for k in range(4)}
+    assert all(len(row.served) == 16 for row in found.rows) and found.use.degree == 2
+
+
+def test_a_notebook_has_a_picture_that_says_the_same(neighbours: PrimFunc):
+    found = lesson.banks(neighbours, "Apad_shared")
+    html = found._repr_html_()
+    assert html.count("<rect") == 2 * 32 and html.count(">turn ") == 2
+    assert 'role="img"' in html and "turn 1 | 0: 0 8 16 24" in html and "modelled" in html
+
+
+@pytest.mark.parametrize("buffer", ["A", "Apad", "B_local"])
+def test_what_is_not_in_shared_memory_has_no_banks(neighbours: PrimFunc, buffer: str):
+    with pytest.raises(Fail) as refused:
+        lesson.banks(neighbours, buffer)
+    assert str(refused.value) == (
+        f"Can't show banks: no warp reads {buffer} in shared memory.\n"
+        "do:    name a buffer of the scope shared, once its kernel builds"
+    )
+
+
+def test_sectors_by_layout():
+    by_picture = convolution(2, 8, 64, 64, layout="NCHW")
+    found = [sectors_of(one_output_each(func), "A") for func in (SMALL, by_picture)]
+    assert found == [4, 32]
+
+
+def test_the_turns_of_a_read_are_a_cost_that_a_lab_can_name(neighbours: PrimFunc):
+    sch = wb.Schedule(neighbours)
+    lab = wb.widgets.Lab(sch, costs=["turns a shared read", "barriers a block"])
+    lab.session.ask({"do": "count"})
+    strip = lab.session.page["costs"]
+    assert [(row["name"], row["after"]) for row in strip["rows"]] == [
+        ("turns a shared read", "2"),
+        ("barriers a block", "18"),
+    ]
+    assert strip["kind"] == "modelled" and "32 banks" in strip["text"]
