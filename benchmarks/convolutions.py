@@ -10,6 +10,7 @@ from typing import Any
 import workbench as wb
 from workbench import te
 from workbench.ir import PrimFunc
+from workbench.lesson.convolutions import convolution as named_as_taught
 
 SIZE, BATCH, CHANNELS, FILTERS = 14, 256, 256, 512
 TILE, THREADS, STEP, VTHREADS = 8, 8, 8, 2  # the tutorial's
@@ -128,3 +129,70 @@ def tiled(sch: wb.Schedule) -> wb.Schedule:
         sch.vectorize(sch.get_loops(copy)[-1])
     sch.decompose_reduction(block, rco)
     return sch
+
+
+def lesson_small() -> wb.Schedule:
+    """Every way that lesson 6 takes through its small convolution."""
+    sch = wb.Schedule(named_as_taught(4, 16, 64, 64))
+    sch.compute_inline("Apad")
+    yy, xx, ff, nn, *_ = sch.get_loops("B")
+    sch.bind(sch.fuse(yy, xx), "blockIdx.y")
+    sch.bind(ff, "blockIdx.x")
+    sch.bind(nn, "threadIdx.x")
+    for copies, side_by_side in ((0, False), (2, False), (2, True)):
+        sch.goto(0)
+        _lesson_tiles(sch, copies)
+        for name in ("Apad_shared", "W_shared"):
+            sch.compute_at(name, "rx")
+            if copies == 0:
+                _lesson_fetch(sch, name, side_by_side)
+        for name in ("Apad_shared", "W_shared") if copies else ():
+            _lesson_fetch(sch, name, side_by_side)
+        sch.decompose_reduction("B", "rc_0")
+    return sch
+
+
+def lesson_large() -> wb.Schedule:
+    """Every way that lesson 6 takes through the tutorial's sizes."""
+    sch = wb.Schedule(named_as_taught(SIZE, CHANNELS, FILTERS, BATCH))
+    for copies, side_by_side in ((1, False), (2, False), (2, True)):
+        sch.goto(0)
+        _lesson_tiles(sch, copies)
+        for name in ("Apad_shared", "W_shared"):
+            sch.compute_at(name, "rx")
+            _lesson_fetch(sch, name, side_by_side)
+        sch.decompose_reduction("B", "rc_0")
+    return sch
+
+
+def _lesson_tiles(sch: wb.Schedule, copies: int) -> None:
+    """Blocks of 64 x 64 by 8 x 8 threads; no loops for virtual threads where there are 0."""
+    sch.cache_read("B", 0, "shared")
+    sch.compute_inline("Apad")
+    sch.cache_read("B", 1, "shared")
+    far = sch.cache_write("B", 0, "local")
+    yy, xx, ff, nn, ry, rx, rc = sch.get_loops("B")
+    bz = sch.fuse(yy, xx)
+    own = [copies] if copies else []
+    factors = [None, *own, THREADS, TILE // (copies or 1)]
+    f, n = sch.split(ff, factors=factors), sch.split(nn, factors=factors)
+    rco, rci = sch.split(rc, factors=[None, STEP])
+    pairs = [loop for both in zip(f[:-1], n[:-1], strict=True) for loop in both]
+    sch.reorder(bz, *pairs, rco, ry, rx, rci, f[-1], n[-1])
+    sch.reverse_compute_at(far, pairs[-1])
+    virtual = ["vthread.y", "vthread.x"] if copies else []
+    axes = ["blockIdx.z", "blockIdx.y", "blockIdx.x", *virtual, "threadIdx.y", "threadIdx.x"]
+    for loop, axis in zip((bz, *pairs), axes, strict=True):
+        sch.bind(loop, axis)
+    for which in (0, 1):
+        sch.compute_at(sch.cache_read("B", which, "local"), rci)
+
+
+def _lesson_fetch(sch: wb.Schedule, copy: str, side_by_side: bool) -> None:
+    rows, columns = sch.get_loops(copy)[-2:]
+    ty, _ = sch.split(rows, factors=[THREADS, None])
+    factors = [None, THREADS, 4] if side_by_side else [THREADS, None, 4]
+    parts = sch.split(columns, factors=factors)
+    sch.bind(ty, "threadIdx.y")
+    sch.bind(parts[factors.index(THREADS)], "threadIdx.x")
+    sch.vectorize(parts[-1])

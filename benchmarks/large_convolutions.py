@@ -16,6 +16,8 @@ from benchmarks.convolutions import (
     FILTERS,
     SIZE,
     convolution,
+    lesson_large,
+    lesson_small,
     tiled,
     tutorial,
 )
@@ -32,23 +34,31 @@ MOST, LEAST = 1.01, 1.25  # of TVM's time by the same steps; times faster by our
 
 def job() -> Job:
     """The tutorial's arrays, and windows over whole numbers: exact in any order."""
-    image, window = (SIZE, SIZE, CHANNELS, BATCH), (3, 3, CHANNELS, FILTERS)
+    return job_of(SIZE, BATCH, CHANNELS, FILTERS)
+
+
+def job_of(size: int, batch: int, channels: int, filters: int) -> Job:
+    """The same of other sizes."""
+    image, window = (size, size, channels, batch), (3, 3, channels, filters)
     whole, usual = large_jobs.inputs(image, window)
     a, w = whole
     padded = np.pad(a, ((1, 1), (1, 1), (0, 0), (0, 0)))
-    result = np.zeros((SIZE, SIZE, FILTERS, BATCH), "float32")
+    result = np.zeros((size, size, filters, batch), "float32")
     for ry, rx in np.ndindex(3, 3):
-        result += w[ry, rx].T @ padded[ry : ry + SIZE, rx : rx + SIZE]
+        result += w[ry, rx].T @ padded[ry : ry + size, rx : rx + size]
     return Job(whole, result, usual, flops=2 * result.size * prod(window[:3]))
 
 
 def run_convolutions(results: Results, runs: list[recorded.Run]) -> list[Results]:
-    """Every step of both schedules that has enough threads."""
+    """Every step of these schedules, and of lesson 6's, that has enough threads."""
     source = [
-        (name, steps(wb.Schedule(convolution())))
-        for name, steps in (("tutorial", tutorial), ("tiled", tiled))
+        ("tutorial", tutorial(wb.Schedule(convolution()))),
+        ("tiled", tiled(wb.Schedule(convolution()))),
+        ("lesson 6", lesson_large()),
     ]
-    return large_jobs.run(source, job(), results, runs)
+    small = [("lesson 6 in small", lesson_small())]
+    rows = large_jobs.run(small, job_of(4, 64, 16, 64), results, runs)
+    return rows + large_jobs.run(source, job(), results, runs)
 
 
 def beside_tvm() -> list[Results]:

@@ -13,7 +13,7 @@ from workbench.lesson.goals import (
     threads_between,
 )
 
-SIZES = ((3, 8, 128, 1.25), (3, 8, 256, 1), (4, 8, 128, 1.4), (2, 16, 128, 2.2))
+SIZES = ((2, 8, 128, 1.1), (2, 8, 256, 0.8), (3, 8, 128, 1.25), (2, 16, 128, 2.2))
 """Pixels of a side, channels, pictures of the batch, loads for each output; 64 filters."""
 
 
