@@ -1,4 +1,4 @@
-"""The questions of lessons 1 to 4, each on a history whose programs decide it."""
+"""The questions of the lessons, each on a history whose programs decide it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from html import unescape
 from typing import Any
 
+from benchmarks.convolutions import lesson_small
 from benchmarks.matmuls import blocking, blocking_with_shared, matmul
 from tests.widgets.programs import ADD, WINDOW, parse, send, window_steps
 from workbench.ir import PrimFunc
@@ -56,6 +57,15 @@ def histories() -> Iterator[Schedule]:
     yield blocking(Schedule(matmul(8)), 2, 2, 2, 2, 2)
     yield blocking(Schedule(matmul(8)), 2, 2, 2, 2, 2, keep=True)
     yield blocking_with_shared(Schedule(matmul(8)), 2, 2, 2, 2, 4)
+    yield from convolutions()
+
+
+def convolutions() -> Iterator[Schedule]:
+    """What lesson 6 asks about, each alone: on the way there is much that comes 4 or 8 times."""
+    asked = [question for name, question in QUESTIONS.items() if name.startswith("conv_")]
+    for node in lesson_small().history:
+        if any(question.judge(node.func) for question in asked):
+            yield Schedule(node.func)
 
 
 def decided() -> dict[str, tuple[Schedule, int, Verdict]]:
