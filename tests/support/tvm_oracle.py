@@ -5,10 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import runpy
+import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -23,7 +27,8 @@ from tests.support.told import Told, take, take_ours
 from tests.support.tvm_differences import explained_program, explained_refusal
 from workbench import script
 from workbench.ir import Block, BlockRealize, Node, PrimFunc, SeqStmt, rewrite, seq, walk
-from workbench.schedule import index_map
+from workbench.schedule.trace import Bare
+from workbench.schedule.tvm_file import in_their_form, tvm_file
 
 
 @dataclass
@@ -35,6 +40,9 @@ class Verdicts:
     explained: Counter[str] = field(default_factory=Counter)
     unexplained: list[str] = field(default_factory=list)
 
+
+# The line of an exported file that compares what TVM made with our program.
+COMPARED = "tvm.ir.assert_structural_equal(short(sch.mod), short(Scheduled))"
 
 # Verbs with which TVM 0.27 follows a null pointer where it should refuse.
 CRASHING = ("loop_partition", "merge")
@@ -51,7 +59,7 @@ def load_tvm() -> tuple[Any, Any]:
 
 def take_theirs(sch: Any, step: Told) -> Any:
     """Take `step` on a TVM schedule."""
-    kwargs = tuple((key, _in_their_form(key, value)) for key, value in step.kwargs)
+    kwargs = tuple((key, _value(in_their_form(key, value))) for key, value in step.kwargs)
     return take(
         sch,
         replace(step, kwargs=kwargs),
@@ -73,14 +81,9 @@ def _crashes(act: Callable[[], object]) -> bool:
     return os.waitpid(child, 0)[1] != 0
 
 
-def _in_their_form(key: str, value: Any) -> Any:
-    """An argument as TVM asks for it: pairs as tuples, maps as functions."""
-    if key == "buffer" and isinstance(value, list):
-        return tuple(value)
-    if key == "index_map":
-        index_map.parse(value)  # nothing but indices and arithmetic, so that it may be run
-        return eval(value)
-    return value
+def _value(form: Any) -> Any:
+    """An argument that is written as Python, as the value that it means."""
+    return eval(form.text) if isinstance(form, Bare) else form
 
 
 def printed(func: PrimFunc) -> PrimFunc:
@@ -202,6 +205,14 @@ class Pair:
             return ""
         return "computes something else"
 
+    def compare_files(self) -> None:
+        """Note where the file of our steps does not make TVM's program when it is run there."""
+        name = file_verdict(self.ours, self.theirs.mod)
+        if name in ("refused", "written otherwise"):
+            self.verdicts.explained[f"to_tvm: {name}"] += 1
+        elif name:
+            self.verdicts.unexplained.append(f"to_tvm: {name}\n{tvm_file(self.ours.node)}")
+
     def check_ours(self) -> None:
         """Note where what we made is not right."""
         wrong = self._difference(self.ours.func)
@@ -227,6 +238,31 @@ class Pair:
                 f"ours:\n{script.show(self.ours.func)}\ntheirs:\n{_text_of(self.theirs)}"
             )
         raise Diverged
+
+
+def file_verdict(sch: wb.Schedule, theirs: Any = None) -> str:
+    """What becomes of the file of `sch` when TVM runs it: "" where it makes our program.
+
+    Else "refused", "written otherwise" (its own comparison fails), or an error; and where what
+    comes out is not the module `theirs`, that.
+    """
+    from tvm.ir import assert_structural_equal
+
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "steps.py"
+        try:
+            sch.to_tvm(path)
+            made = runpy.run_path(str(path))["module"]
+            if theirs is not None:
+                assert_structural_equal(made, theirs)
+        except wb.ScheduleError as error:
+            return "refused" if "for TVM: " in error.headline else str(error)
+        except Exception as error:
+            line = Path(path).read_text().splitlines().index(COMPARED) + 1
+            frames = traceback.extract_tb(error.__traceback__)
+            own = any((at.filename, at.lineno) == (str(path), line) for at in frames)
+            return "written otherwise" if own else str(error)
+    return ""
 
 
 def _comparison(ours: PrimFunc, theirs: Any) -> str:
@@ -279,6 +315,7 @@ def run_seed(seed: int, tvm: tuple[Any, Any]) -> Verdicts:
                 pair.step(step)
         for _ in range(rng.randint(2, 7)):
             pair.step(Chooser(pair.ours.func, rng).step())
+        pair.compare_files()
     except Diverged:
         pass
     pair.check_ours()

@@ -84,14 +84,15 @@ def scheduled() -> wb.Schedule:
     return sch
 
 
-def test_the_page_is_true():
+def test_the_page_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)  # where it writes a file
     text = PAGE.read_text(encoding="utf-8")
     blocks = re.findall(r"^```(python|text)\n(.*?)^```$", text, re.M | re.S)
     scope: dict[str, Any] = {"__name__": "page"}
     code = [block for kind, block in blocks if kind == "python"]
     printed = [run_cell(block, f"<page, block {k}>", scope) for k, block in enumerate(code)]
     assert "".join(printed) == "".join(block for kind, block in blocks if kind == "text")
-    assert len(code) == 2
+    assert len(code) == 3
 
 
 @pytest.mark.parametrize("module", MODULES)

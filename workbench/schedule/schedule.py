@@ -37,6 +37,8 @@ from workbench.schedule.primitive import Edit, Key
 from workbench.schedule.site import Site
 from workbench.schedule.step import Ref, Step, Value, value_text
 from workbench.schedule.trace import Trace, known_primitive, locate, map_refs, refer
+from workbench.schedule.tvm_file import tvm_file
+from workbench.schedule.write_whole import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -228,6 +230,16 @@ class Schedule:
         ScheduleError where it holds something else than a saved schedule.
         """
         file.save(self.history, self._node, path)
+
+    def to_tvm(self, path: str | Path) -> None:
+        """Write a Python file that takes the steps to here with apache-tvm 0.27.
+
+        It holds the program, each step as TVM's call, and the program that they made here: run
+        there, it ends with `module`, TVM's own, or in an error where TVM made another one. Raises
+        ScheduleError for what TVM has no call for or takes in another way; NotWritten, an OSError,
+        where the file can't be written, which is then as it was.
+        """
+        write_whole(path, tvm_file(self._node))
 
     def _move(self, node: HistoryNode) -> None:
         here: HistoryNode | None = node

@@ -40,7 +40,7 @@ class Trace:
         """
         for number, step in enumerate(self.steps, 1):
             self._check(number, step)
-        return _Python(self, program).text()
+        return PythonLines(self, program).text()
 
     def _check(self, number: int, step: Step) -> None:
         """Refuse a step that is not as `Schedule.trace` tells one."""
@@ -136,7 +136,7 @@ def map_refs(value: Value, change: Callable[[Ref], Any]) -> Any:
     return tuple(map_refs(v, change) for v in value) if isinstance(value, tuple) else value
 
 
-class _Python:
+class PythonLines:
     """Writes a trace as Python, with a variable for every loop and block that is used.
 
     Names of the program are data here: each line is a call of a primitive or a look-up, its
@@ -153,22 +153,41 @@ class _Python:
         self.func = ""  # the one that names are looked up in, where there are several
 
     def text(self) -> str:
-        self.lines = [f"sch = wb.Schedule({self.program})"]
+        """The lines of the whole trace."""
+        self.lines = [self.begin()]
         self.look_up(0)
         for number, step in enumerate(self.trace.steps, 1):
             self.write(number, step)
             self.look_up(number)
         return "\n".join(self.lines)
 
+    def begin(self) -> str:
+        """The line that makes the schedule."""
+        return f"sch = wb.Schedule({self.program})"
+
+    def block(self, ref: Ref) -> str:
+        """What looks a block up by its name."""
+        name = string(ref.block)
+        return f"sch.get_block({name})" if ref.nth is None else f"sch.get_blocks({name})[{ref.nth}]"
+
+    def loose_loop(self, ref: Ref) -> str:
+        """What tells a loop that holds no block."""
+        return string(ref.name)
+
+    def arguments(self, number: int, step: Step) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """What the call of the `number`-th step is written with, by position and by name."""
+        return step.args, dict(step.kwargs)
+
     def write(self, number: int, step: Step) -> None:
+        """The line of the `number`-th step."""
         self.work_on(step.func)
 
-        def variable(ref: Ref) -> _Bare:
-            return _Bare(self.names[step.func, ref])
+        def variable(ref: Ref) -> Bare:
+            return Bare(self.names[step.func, ref])
 
-        args = map_refs(step.args, variable)
-        kwargs = {name: map_refs(value, variable) for name, value in step.kwargs}
-        call = f"sch.{step.verb}({call_text(args, kwargs)})"
+        args, kwargs = self.arguments(number, step)
+        named = {name: map_refs(value, variable) for name, value in kwargs.items()}
+        call = f"sch.{step.verb}({call_text(map_refs(args, variable), named)})"
         targets = [self.new_name(name) for name in step.made]
         used = [key for key in self.used if key[1].step == number and key[1].out is not None]
         self.names |= {key: targets[key[1].out or 0] for key in used}
@@ -200,11 +219,9 @@ class _Python:
         if (self.func, ref) in self.names:
             return
         if ref.kind == "block":
-            name = string(ref.block)
-            one, every = f"sch.get_block({name})", f"sch.get_blocks({name})[{ref.nth}]"
-            self.assign(ref, one if ref.nth is None else every)
+            self.assign(ref, self.block(ref))
         elif ref.of is None:
-            self.assign(ref, string(ref.name))
+            self.assign(ref, self.loose_loop(ref))
         elif not self.unpack(ref, wanted):
             index = -1 if ref.index == len(ref.nest) - 1 else ref.index
             self.assign(ref, f"sch.get_loops({self.names[self.func, ref.of]})[{index}]")
@@ -243,10 +260,10 @@ class _Python:
 
 
 @dataclass(frozen=True, slots=True)
-class _Bare:
-    """A variable's name among arguments: written without quotes."""
+class Bare:
+    """Python among arguments, such as a variable's name: written without quotes."""
 
-    name: str
+    text: str
 
     def __repr__(self) -> str:
-        return self.name
+        return self.text
