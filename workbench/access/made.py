@@ -48,7 +48,8 @@ def made_there(
     """Whether `maker` is proved to write every cell of `buffer` that `user` reads, or writes.
 
     Both for fixed values of the variables around; `same` maps some of the user's to the maker's.
-    First by boxes, whatever their sizes, and turn by turn; then by every cell, where there are few.
+    First by boxes, whatever their sizes, of all that is used and of each use alone, and turn by turn;
+    then by every cell, where there are few.
     """
     if same:
         return _made_there(maker, user, buffer, dom, same, kind)
@@ -76,6 +77,9 @@ def _made_there(
             return True
     parts = joined([one.box for one in whole if not one.access.guards])
     if any(inside(needed, box, buffer.shape, dom) for box in parts):
+        return True
+    each = [_used(use, dom) for use in uses]
+    if all(box and any(inside(box, one, buffer.shape, dom) for one in parts) for box in each):
         return True
     sure = [unit for unit in writers if not unit.block or writes_all(unit.block, buffer)]
     made = [one for unit in sure for one in of_unit(unit, buffer, "write", {})]
@@ -150,6 +154,24 @@ def _boxes(stmt: Stmt, buffer: Buffer, kind: str, same: dict[Var, Expr]) -> Iter
     for unit in units(stmt):
         if buffer in (unit.reads if kind == "read" else unit.writes):
             yield from of_unit(unit, buffer, kind, same)
+
+
+def _used(use: Access[For], dom: Bounds) -> Box | None:
+    """A box around what `use` touches as its loops run; None where no ends of it are known.
+
+    A counter that a guard stops goes no further: ``c // 32`` with ``c < 320`` ends at 9, however
+    far the loops that `c` counts run.
+    """
+    own = {loop.loop_var: dom[loop.loop_var] for loop in use.loops if loop.loop_var in dom}
+    if len(own) < len(use.loops) or any(map(arith.reads_memory, use.indices)):
+        return None
+    conditions = [one for guard in use.guards for one in positive(guard)]
+    mins, own, _, _ = stopped(use.indices, conditions, own)
+    pairs = zip(mins, use.sizes, strict=True)
+    try:
+        return arith.relax(tuple(Range(m, const(n, m.dtype)) for m, n in pairs), own, None, dom)
+    except ValueError:  # no ends are known
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import reduce
+from operator import add
+from typing import Literal, TypeAlias
 
 from workbench import script, te
-from workbench.ir import PrimFunc
+from workbench.ir import Expr, PrimFunc
 from workbench.schedule import Schedule
 
 
@@ -169,4 +172,57 @@ def tiled(
             _, inner = sch.split(cells, factors=[None, threads[0] * threads[1]])
             sch.bind(inner, "threadIdx.x")
     sch.decompose_reduction(block, k_0)
+    return sch.func
+
+
+def stages(rows: int, columns: int, down: Sequence[int], across: Sequence[int]) -> PrimFunc:
+    """Weighted sums along each row of A, H, then along each column of those, B."""
+
+    def weighted(weights: Sequence[int], cell: Callable[[int], Expr]) -> Expr:
+        terms = [cell(k) if w == 1 else w * cell(k) for k, w in enumerate(weights) if w]
+        return reduce(add, terms)
+
+    tall = rows + len(down) - 1
+    a = te.placeholder((tall, columns + len(across) - 1), name="A")
+    h = te.compute((tall, columns), lambda i, j: weighted(across, lambda k: a[i, j + k]), name="H")
+    b = te.compute((rows, columns), lambda i, j: weighted(down, lambda k: h[i + k, j]), name="B")
+    return te.create_prim_func([a, b])
+
+
+Ways: TypeAlias = Literal["whole", "again", "each", "tile", "both"]
+
+
+def staged(func: PrimFunc, how: Ways, tile: tuple[int, int] = (4, 8)) -> PrimFunc:
+    """The two `stages`, by what becomes of H.
+
+    "whole": a kernel each, a block for each row. "again": in one kernel, H computed wherever it is
+    read. "tile": in blocks of `tile` outputs, whose threads compute its part of H together, in
+    shared memory; "each": each of them all of it; "both": together, from what that needs of A,
+    which is there, too.
+    """
+    sch = Schedule(func)
+    if how in ("whole", "again"):
+        if how == "again":
+            sch.compute_inline("H")
+        for block in ("H", "B") if how == "whole" else ("B",):
+            for loop, axis in zip(sch.get_loops(block), ("blockIdx.x", "threadIdx.x"), strict=True):
+                sch.bind(loop, axis)
+        return sch.func
+    (i_0, i_1), (j_0, j_1) = (
+        sch.split(loop, factors=[None, size])
+        for loop, size in zip(sch.get_loops("B"), tile, strict=True)
+    )
+    sch.reorder(i_0, j_0, i_1, j_1)
+    sch.bind(i_0, "blockIdx.y")
+    sch.bind(j_0, "blockIdx.x")
+    sch.bind(sch.fuse(i_1, j_1), "threadIdx.x")
+    sch.set_scope("H", 0, "shared")
+    sch.compute_at("H", j_0)
+    filled = [] if how == "each" else [sch.get_block("H")]
+    if how == "both":
+        filled.append(sch.cache_read("H", 0, "shared"))
+        sch.compute_at(filled[-1], j_0)
+    for made in filled:
+        cells = sch.fuse(*sch.get_loops(made)[-2:])
+        sch.bind(sch.split(cells, factors=[None, tile[0] * tile[1]])[1], "threadIdx.x")
     return sch.func
