@@ -102,6 +102,29 @@ def bound_sum(sch: Schedule) -> None:
     sch.cache_write("C", 0, "local")
 
 
+def rows_and_columns(sch: Schedule) -> None:
+    """A block for each row, in both stages."""
+    for name in ("H", "B"):
+        i, j = sch.get_loops(name)
+        sch.bind(i, "blockIdx.x")
+        sch.bind(j, "threadIdx.x")
+
+
+def computed_again(sch: Schedule) -> None:
+    sch.compute_inline("H")
+    i, j = sch.get_loops("B")
+    sch.bind(i, "blockIdx.x")
+    sch.bind(j, "threadIdx.x")
+
+
+def one_large_block(sch: Schedule) -> None:
+    """As the solution, but one block does it all."""
+    i, j = sch.get_loops("B")
+    sch.bind(j, "threadIdx.x")
+    sch.bind(sch.split(i, factors=[1, None])[0], "blockIdx.x")
+
+
+HALF = "at most 57,728 global loads and stores, half of the naive kernel's"
 WARPS = "32 to 256 threads in a block, a multiple of 32"
 BLOCKS, MANY = "at least 4 blocks", "at least 16 blocks"
 EACH = "a thread for each cell, at most 24 idle"
@@ -208,6 +231,15 @@ WRONG: list[tuple[str, str, Callable[[Schedule], None], str]] = [
         "few channels at a time",
         lambda s: convolve(s, across=16, copies=4, step=4),
         "at most 18 barriers for each block",
+    ),
+    ("own_operator", "no steps", lambda sch: None, RESULT),
+    ("own_operator", "stored whole", rows_and_columns, HALF),
+    ("own_operator", "computed again", computed_again, HALF),
+    (
+        "own_operator",
+        "one large block",
+        lambda s: (s.compute_inline("H"), one_large_block(s)),
+        BLOCKS,
     ),
 ]
 
@@ -515,7 +547,7 @@ def test_an_exercise_that_is_not_there():
         lesson.exercise("odd")
     assert str(refused.value) == (
         "Can't find the exercise 'odd'.\n"
-        "do:    there are: odd_vector, wide_window, few_loads, small_tiles, one_turn"
+        "do:    there are: odd_vector, wide_window, few_loads, small_tiles, one_turn, own_operator"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import linecache
 import re
@@ -32,6 +33,7 @@ MINUTES = {
     "03_local_blocking.ipynb": 45,
     "04_shared_blocking.ipynb": 45,
     "06_convolution.ipynb": 45,
+    "07_own_operator.ipynb": 45,
 }
 
 # Every warning is an error, but for what old releases of others (Colab has some) say of themselves.
@@ -234,6 +236,7 @@ ANSWERS = {
     "03_local_blocking.ipynb": ["8 times", "24 elements", "2 times", "8 elements"],
     "04_shared_blocking.ipynb": ["4 times", "128 times", "32 times"],
     "06_convolution.ipynb": ["4 sectors", "8 times", "4,096 elements", "1 turn"],
+    "07_own_operator.ipynb": ["1,632 elements", "2,304 elements", "144 times", "60 times"],
 }
 
 
@@ -296,6 +299,16 @@ def shared_fetch(name: str) -> list[tuple[str, str, dict[str, str]]]:
         ("ax0", "fuse", {"loops": f'["{name}.ax1"]'}),
         ("ax0_ax1_fused", "split", {"factors": "[None, 4, 4]"}),
         ("ax0_ax1_fused_2", "vectorize", {}),
+        ("ax0_ax1_fused_1", "bind", {"thread_axis": '"threadIdx.x"'}),
+    ]
+
+
+def kept_together(name: str) -> list[tuple[str, str, dict[str, str]]]:
+    """The clicks of lesson 7 on a stage, or on a copy, that a block computes together."""
+    return [
+        (name, "compute_at", {"loop": '"j_0"'}),
+        ("ax0", "fuse", {"loops": '["ax1"]'}),
+        ("ax0_ax1_fused", "split", {"factors": "[None, 32]"}),
         ("ax0_ax1_fused_1", "bind", {"thread_axis": '"threadIdx.x"'}),
     ]
 
@@ -423,6 +436,29 @@ CLICKS: dict[tuple[str, str], tuple[list[tuple[str, str, dict[str, str]]], str]]
         ],
         "1 turn",
     ),
+    ("07_own_operator.ipynb", "lab-whole"): (
+        [
+            (f"loop {loop}, {times} times", "bind", {"thread_axis": f'"{axis}.x"'})
+            for i in (18, 16)  # rows of H, and of B
+            for loop, times, axis in (("i", i, "blockIdx"), ("j", 16, "threadIdx"))
+        ],
+        "1,632 elements",
+    ),
+    ("07_own_operator.ipynb", "lab-again"): ([("H", "compute_inline", {})], "2,304 elements"),
+    ("07_own_operator.ipynb", "lab-tile"): (
+        [
+            ("H", "set_scope", {"buffer_index": '"H"', "storage_scope": '"shared"'}),
+            *kept_together("H"),
+        ],
+        "144 times",
+    ),
+    ("07_own_operator.ipynb", "lab-both"): (
+        [
+            ("H", "cache_read", {"read_buffer_index": '"A"', "storage_scope": '"shared"'}),
+            *kept_together("A_shared"),
+        ],
+        "60 times",
+    ),
 }
 
 
@@ -487,7 +523,7 @@ def test_something_to_do_is_never_far(path: Path):
     cells = nbformat.read(path, as_version=4).cells
     does = [bool(re.search(r"wb\.lab\(|lesson\.(quiz|gpu)\(", cell.source)) for cell in cells]
     places = [k for k, here in enumerate(does) if here]
-    assert max(b - a for a, b in zip(places, places[1:], strict=False)) <= 9
+    assert max(b - a for a, b in itertools.pairwise(places)) <= 9
     asks = [k for k, c in enumerate(cells) if c.cell_type == "markdown" and "*Predict*" in c.source]
     assert asks and all(does[k + 1] for k in asks)
 
@@ -567,10 +603,9 @@ def test_what_was_done_in_every_lab_comes_back_in_another_session(tmp_path: Path
 
 
 def place_of(lab: wb.widgets.Lab, name: str) -> str:
-    """The key of the first loop or block of that name, or with that label, in the program."""
-    names = lab.session.page["names"]
-    found = (k for k, v in names.items() if name in (v["name"], v["label"]))
-    return next(k for k in found if names[k]["kind"] != "buffer")
+    """The key of the first loop or block of that name, or label, in the program."""
+    places = lab.session.page["names"].items()
+    return next(k for k, v in places if name in (v["name"], v["label"]) and v["kind"] != "buffer")
 
 
 def test_lesson_1_as_a_learner_clicks_it(tmp_path: Path):

@@ -48,8 +48,8 @@ def made_there(
     """Whether `maker` is proved to write every cell of `buffer` that `user` reads, or writes.
 
     Both for fixed values of the variables around; `same` maps some of the user's to the maker's.
-    First by boxes, whatever their sizes, of all that is used and of each use alone, and turn by turn;
-    then by every cell, where there are few.
+    First by boxes, whatever their sizes, of all that is used and of each use alone, and turn by
+    turn; then by every cell, where there are few.
     """
     if same:
         return _made_there(maker, user, buffer, dom, same, kind)

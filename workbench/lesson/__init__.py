@@ -6,6 +6,7 @@ from workbench.lesson.checking import check_result
 from workbench.lesson.compare import Comparison, compare
 from workbench.lesson.exercise import Exercise, Goal, exercise
 from workbench.lesson.machine import gpu
+from workbench.lesson.naive import naive
 from workbench.lesson.predict import how_many_loads, how_often_used, loads_of, who_computes
 from workbench.lesson.questions import question
 from workbench.lesson.quiz import Quiz, quiz
@@ -30,6 +31,7 @@ __all__ = [
     "how_many_loads",
     "how_often_used",
     "loads_of",
+    "naive",
     "progress",
     "question",
     "quiz",

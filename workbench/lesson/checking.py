@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from math import isqrt, prod
 from typing import Any
 
@@ -10,24 +11,27 @@ import numpy as np
 
 from workbench import emulate, runtime
 from workbench.diag import Fail
+from workbench.insight.names import count_text
 from workbench.ir import BlockRealize, Const, PrimFunc, dtypes, stores, walk
 from workbench.runtime import Built
 
 Arrays = list[np.ndarray[Any, Any]]
 
 
-def check_result(func: PrimFunc, start: PrimFunc) -> str:
+def check_result(func: PrimFunc, start: PrimFunc, tolerance: float | None = 0.0) -> str:
     """Run the kernels of `func` on adversarial inputs; "" where all agree with `start`.
 
     Else one sentence: what could not be built, what the emulator refused, or the first wrong
     cell. Inputs: whole numbers that differ from cell to cell, a ramp (which shows a wrong index),
     large values of alternating sign (which show a cell added twice), and outputs that hold
-    rubbish before the run (which show a cell that nothing wrote).
+    rubbish before the run (which show a cell that nothing wrote). Sums of products of two are
+    exact on them; `tolerance` is what other values may differ by, None for the rounding of their
+    type.
     """
     try:
         built = _build(func)
         for kind in ("whole numbers", "a ramp", "alternating large values"):
-            wrong = _compare(built, start, kind)
+            wrong = _compare(built, start, kind, tolerance)
             if wrong:
                 return wrong
     except Fail as fail:
@@ -41,7 +45,39 @@ def _build(func: PrimFunc) -> Built:
         return runtime.build(func, "cuda")
 
 
-def _compare(built: Built, start: PrimFunc, kind: str) -> str:
+def check_reference(program: PrimFunc, reference: Callable[..., Any]) -> str:
+    """Compare `program` with what `reference` makes of the same inputs; "" where they agree.
+
+    `reference` takes the arguments that are only read, in their order, and returns the others: an
+    array, or several in a tuple or list. Else one sentence: what is wrong, or the first wrong cell.
+    """
+    outputs = {store.buffer for store in stores(program.body)}
+    arrays = [
+        _rubbish(p.shape, p.dtype) if p in outputs else _values(_SMALL, p.shape, p.dtype, seed, 2)
+        for seed, p in enumerate(program.params)
+    ]
+    given = [a.copy() for p, a in zip(program.params, arrays, strict=True) if p not in outputs]
+    with np.errstate(all="ignore"):
+        made = reference(*given)
+        emulate.evaluate(program, arrays)
+    wanted = list(made) if isinstance(made, (tuple, list)) else [made]
+    pairs = [(p, a) for p, a in zip(program.params, arrays, strict=True) if p in outputs]
+    if len(wanted) != len(pairs):
+        returned, there = count_text(len(wanted), "array"), count_text(len(pairs), "output")
+        return f"It returns {returned}, and the operator has {there}."
+    for (param, got), want in zip(pairs, map(np.asarray, wanted), strict=True):
+        if want.shape != got.shape:
+            return f"It returns shape {want.shape}, and {param.name} has {got.shape}."
+        wrong = emulate.first_wrong(param.name, param.dtype, got, want.astype(got.dtype))
+        if wrong is not None:
+            return f"It says {wrong.want} for {wrong.cell}, and the operator {wrong.got}."
+    return ""
+
+
+_SMALL = "whole numbers"
+
+
+def _compare(built: Built, start: PrimFunc, kind: str, tolerance: float | None) -> str:
     outputs = {store.buffer for store in stores(start.body)}
     most = _most(start)
     arrays = [
@@ -52,7 +88,7 @@ def _compare(built: Built, start: PrimFunc, kind: str) -> str:
     emulate.evaluate(start, wanted)
     built.emulate(*arrays)
     for param, got, want in zip(start.params, arrays, wanted, strict=True):
-        wrong = emulate.first_wrong(param.name, param.dtype, got, want, tolerance=0.0)
+        wrong = emulate.first_wrong(param.name, param.dtype, got, want, tolerance=tolerance)
         if wrong is not None:
             return f"With {kind} as input, {wrong.cell} is {wrong.got} and should be {wrong.want}."
     return ""

@@ -101,6 +101,26 @@ def at_most_one_store(scope: str, cells: int) -> Measure:
     return Measure(f"at most 1 {scope} store for each output", found, why)
 
 
+def global_loads(func: PrimFunc) -> int:
+    """How many elements the kernels load from global memory in all."""
+    return sum(t.loads for t in counts(func).traffic if t.scope == "global")
+
+
+def traffic(func: PrimFunc) -> int:
+    """How many elements the kernels load from global memory and store to it, in all."""
+    return sum(t.loads + t.stores for t in counts(func).traffic if t.scope == "global")
+
+
+def at_most_traffic(most: int, of: str, why: str) -> Measure:
+    """Few elements loaded from global memory and stored to it; `of` says what `most` is."""
+
+    def found(func: PrimFunc) -> tuple[bool, str]:
+        moved = traffic(func)
+        return moved <= most, f"{moved:,}"
+
+    return Measure(f"at most {most:,} global loads and stores, {of}", found, why)
+
+
 def at_most_barriers(each: int) -> Measure:
     """Few barriers for each block."""
 

@@ -12,7 +12,7 @@ from workbench.insight.names import count_text
 from workbench.ir import PrimFunc
 from workbench.lesson.banks import sectors_of, turns_of
 from workbench.lesson.convolutions import convolution, one_output_each, tiled_convolution
-from workbench.lesson.goals import blocks, counts
+from workbench.lesson.goals import blocks, counts, global_loads
 from workbench.lesson.predict import (
     Others,
     how_many,
@@ -23,7 +23,18 @@ from workbench.lesson.predict import (
     times,
     who_computes,
 )
-from workbench.lesson.programs import bound, elementwise, fetched, one_each, product, tiled, window
+from workbench.lesson.programs import (
+    Ways,
+    bound,
+    elementwise,
+    fetched,
+    one_each,
+    product,
+    staged,
+    stages,
+    tiled,
+    window,
+)
 from workbench.widgets import Question
 
 
@@ -173,6 +184,11 @@ def kept() -> Mapping[str, PrimFunc]:
     }
 
 
+def loads_in_all(func: PrimFunc) -> str:
+    """The loads of global memory of all kernels, in words."""
+    return f"{global_loads(func):,} elements"
+
+
 def loads_each(func: PrimFunc) -> str:
     """The loads of global memory for each output, in words."""
     return f"{counts(func).loads_per_output:g} elements"
@@ -240,8 +256,33 @@ def wider_tiles() -> Mapping[str, PrimFunc]:
     }
 
 
+def other_stages(*but: str) -> Others:
+    """Lesson 7's blur by what becomes of its first stage, `but` for one."""
+    told: dict[str, Ways] = {
+        "if H were stored whole, by a kernel of its own": "whole",
+        "if H were computed again wherever it is read": "again",
+        "if each block kept its part of H": "tile",
+        "if each block kept its parts of H and of A": "both",
+    }
+    return lambda: {words: staged(BLUR, how) for words, how in told.items() if how not in but}
+
+
+def parts_of_a_block(func: PrimFunc) -> Mapping[str, str]:
+    """Two slips on what lesson 7's block of 4 x 8 outputs needs."""
+    return {
+        times(
+            96
+        ): "96 is three loads for each of 32 cells of H: the block has 32 outputs, but they "
+        "need two rows of H more.",
+        times(48): "48 cells of H are computed, and each of them adds up three of A.",
+        times(32): "32 is a load for each output. Their window reaches two rows and two columns "
+        "further.",
+    }
+
+
 MATMUL = product(8, 8, 8)
 PICTURES = convolution(4, 16, 64, 64)
+BLUR = stages(16, 16, (1, 1, 1), (1, 1, 1))
 
 VECTOR_ADD = {
     "vector_2_4": who_computes(
@@ -540,6 +581,74 @@ CONVOLUTION = {
     ),
 }
 
+ROWS = "i 16 blockIdx.x, j 16 threadIdx.x"
+TILES = "i_0 4 blockIdx.y, j_0 2 blockIdx.x"
+TOGETHER = f"{TILES}, ax0_ax1_fused_0 2, ax0_ax1_fused_1 32 threadIdx.x"
+
+OWN_OPERATOR = {
+    "blur_whole": how_many(
+        "loads of both kernels",
+        "with a kernel for each stage, how many elements do the two load from global memory in "
+        "all?",
+        ("480 elements", "1,152 elements", "1,632 elements", "2,304 elements"),
+        loads_in_all,
+        steps="bind i to blockIdx.x and j to threadIdx.x, in both stages",
+        why="H has 18 x 16 cells, since B needs two rows more than it has: 288 x 3 = 864 loads of "
+        "A. B has 16 x 16 cells: 256 x 3 = 768 loads of H.",
+        asked={"H": "i 18 blockIdx.x, j 16 threadIdx.x", "B": ROWS},
+        others=other_stages("whole"),
+    ),
+    "blur_again": how_many(
+        "loads without H",
+        "after compute_inline, how many elements does the one kernel load from global memory in "
+        "all?",
+        ("480 elements", "1,152 elements", "1,632 elements", "2,304 elements"),
+        loads_in_all,
+        steps="apply compute_inline to block H",
+        why="each output adds up three sums of three: 256 x 9. H is neither stored nor loaded any "
+        "more, and each of its sums is computed three times.",
+        asked={"B": ROWS},
+        others=other_stages("again"),
+    ),
+    "blur_tile": how_many_loads(
+        "A",
+        "once a block keeps its part of H and its threads compute that together, how often does "
+        "one block load from A?",
+        (60, 96, 144, 4608),
+        by="block",
+        others=lambda: {
+            "if each thread computed all of the block's part of H": staged(BLUR, "each"),
+            "if the block kept its part of A, too": staged(BLUR, "both"),
+        },
+        slips=parts_of_a_block,
+        steps="set_scope of H to shared, compute_at of H to j_0, fuse ax0 and ax1, split by "
+        "[None, 32], and bind the inner loop to threadIdx.x",
+        threads=2,
+        stage="H",
+        why={144: "4 x 8 outputs need 6 x 8 cells of H, and each of those 48 adds up three of A."},
+        asked={"H": TOGETHER, "B": f"{TILES}, i_1_j_1_fused 32 threadIdx.x"},
+    ),
+    "blur_both": how_many_loads(
+        "A",
+        "with a copy of A in shared memory, too, fetched together, how often does one block load "
+        "from A?",
+        (32, 48, 60, 144),
+        by="block",
+        others=lambda: {"if it kept its part of H alone": staged(BLUR, "tile")},
+        slips=parts_of_a_block,
+        steps="apply cache_read (A, shared) to block H, compute_at of A_shared to j_0, then fuse, "
+        "split by [None, 32] and bind as before",
+        threads=3,
+        stage="A_shared",
+        why={60: "4 x 8 outputs need 6 x 10 elements of A, and each is fetched once."},
+        asked={
+            "A_shared": TOGETHER,
+            "H": TOGETHER,
+            "B": f"{TILES}, i_1_j_1_fused 32 threadIdx.x",
+        },
+    ),
+}
+
 LESSONS: dict[str, dict[str, Question]] = {
     "00_gpu": {},
     "01_vector_add": VECTOR_ADD,
@@ -547,5 +656,8 @@ LESSONS: dict[str, dict[str, Question]] = {
     "03_local_blocking": LOCAL_BLOCKING,
     "04_shared_blocking": SHARED_BLOCKING,
     "06_convolution": CONVOLUTION,
+    "07_own_operator": OWN_OPERATOR,
 }
-QUESTIONS: dict[str, Question] = {k: q for of in LESSONS.values() for k, q in of.items()}
+QUESTIONS: dict[str, Question] = {
+    name: question for asked in LESSONS.values() for name, question in asked.items()
+}

@@ -17,7 +17,7 @@ from workbench.ir import PrimFunc
 from workbench.lesson.banks import turns_of
 from workbench.lesson.convolutions import convolution, one_output_each, tiled_convolution
 from workbench.lesson.edge import fetching_again, idle_threads
-from workbench.lesson.goals import blocks, counts, kernels, shared_bytes
+from workbench.lesson.goals import blocks, counts, global_loads, kernels, shared_bytes
 from workbench.lesson.machine import Machine, idle_lanes, length, start_of, stays
 from workbench.lesson.predict import (
     Measure,
@@ -32,11 +32,14 @@ from workbench.lesson.predict import (
     would_be_right,
 )
 from workbench.lesson.programs import (
+    Ways,
     bound,
     elementwise,
     fetched,
     product,
     smoothed,
+    staged,
+    stages,
     strided,
     tiled,
     window,
@@ -910,6 +913,121 @@ def end_6() -> Sequence[Item]:
     )
 
 
+# --- on lesson 7: operators of several stages ----------------------------------------------------
+
+
+def begin_7() -> Sequence[Item]:
+    """On lessons 2 and 4."""
+    strided, start = window(128, 4, 2), product(32, 32, 12)
+    depths = {
+        f"with {depth} steps of k in a tile": tiled(start, (2, 2), (4, 8), depth, copies="together")
+        for depth in (2, 4, 6)
+    }
+    return (
+        item(
+            "How often does one block load from A?",
+            fetched(strided, 16),
+            by_block,
+            lambda func: (
+                "16 outputs begin two cells apart, and the last of them reads four: 15 x 2 + 4 "
+                "cells, each fetched once by the threads together."
+            ),
+            alone(strided, 16, also=32),
+        ),
+        item(
+            "How often does a block wait at a barrier, in all?",
+            tiled(start, (2, 2), (4, 8), 3, copies="together"),
+            waits,
+            lambda func: "k_0 has 4 turns with a tile each, and two barriers in each turn.",
+            depths,
+            cuda=True,
+        ),
+    )
+
+
+def ways(start: PrimFunc, *hows: Ways, tile: tuple[int, int] = (4, 8)) -> dict[str, PrimFunc]:
+    """Two stages by what becomes of H."""
+    told: dict[Ways, str] = {
+        "whole": "if H were stored whole, by a kernel of its own",
+        "again": "if H were computed again wherever it is read",
+        "each": "if each thread computed all of the block's part of H",
+        "tile": "if the block kept its part of H alone",
+        "both": "if the block kept its part of A, too",
+    }
+    return {told[how]: staged(start, how, tile) for how in hows}
+
+
+def real_7() -> Sequence[Item]:
+    """What lesson 7's blur loads at its real size."""
+    start = stages(1024, 1024, (1, 1, 1), (1, 1, 1))
+
+    def each(func: PrimFunc) -> str:
+        return f"{global_loads(func) / 1024**2:.2f} loads"
+
+    return (
+        item(
+            "Blocks of 32 x 32 outputs are to keep their parts of H and of A in shared memory. How "
+            "many loads of global memory does that make for each output?",
+            staged(start, "both", (32, 32)),
+            each,
+            lambda func: (
+                "32 x 32 outputs need 34 x 34 elements of A, and each is fetched once: 1,156 for "
+                "1,024 outputs."
+            ),
+            {
+                **ways(start, "tile", "again", tile=(32, 32)),
+                "with blocks of 8 x 8 outputs": staged(start, "both", (8, 8)),
+            },
+            seen=start,
+        ),
+    )
+
+
+def end_7() -> Sequence[Item]:
+    """On stages with other windows: four cells along a row, then two down a column."""
+    flat, tall = stages(16, 32, (1, 1), (1, 1, 1, 1)), stages(32, 32, (1, 1, 1, 1, 1), (1, 1))
+
+    def in_all(func: PrimFunc) -> str:
+        return f"{global_loads(func):,} loads"
+
+    return (
+        item(
+            "How many elements does this program load from global memory, in all its kernels?",
+            staged(flat, "whole"),
+            in_all,
+            lambda func: (
+                "H has 17 x 32 cells, each of four elements of A: 2,176 loads. B has 16 x 32, each "
+                "of two cells of H: 1,024."
+            ),
+            ways(flat, "again", "tile", "both"),
+        ),
+        item(
+            "How often does one block load from A?",
+            staged(tall, "both"),
+            by_block,
+            lambda func: (
+                "4 x 8 outputs need 8 x 8 cells of H, since five rows go into each, and those need "
+                "8 x 9 elements of A, each fetched once."
+            ),
+            ways(tall, "again", "each", "tile"),
+            cuda=True,
+        ),
+        item(
+            "Blocks of 4 x 8 outputs are to keep their parts of H and of A in shared memory. How "
+            "much of it does a block take?",
+            staged(tall, "both"),
+            bytes_each,
+            lambda func: "8 x 8 cells of H and 8 x 9 elements of A are 136 numbers, of 4 bytes.",
+            {
+                **ways(tall, "tile"),
+                "if H had no more rows than B": staged(stages(32, 32, (1,), (1, 1)), "both"),
+                "with 8 x 8 outputs": staged(tall, "both", (8, 8)),
+            },
+            seen=tall,
+        ),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """The quiz of one place: the lesson that asks it, how many questions, and what makes them."""
@@ -940,4 +1058,7 @@ QUIZZES: Mapping[str, Asked] = {
     "06_real": Asked("06_convolution", 1, real_6),
     "06_roof": Asked("06_convolution", 1, roof_6),
     "06_end": Asked("06_convolution", 3, end_6),
+    "07_begin": Asked("07_own_operator", 2, begin_7),
+    "07_real": Asked("07_own_operator", 1, real_7),
+    "07_end": Asked("07_own_operator", 3, end_7),
 }
