@@ -12,6 +12,8 @@ from workbench import script
 from workbench.ir import PrimFunc
 from workbench.lesson import exercise
 from workbench.lesson.exercise import NAMES
+from workbench.lesson.naive import naive
+from workbench.lesson.programs import stages, staging
 from workbench.schedule.history import HistoryNode
 
 _ADD = """
@@ -62,6 +64,7 @@ def histories() -> Iterator[tuple[str, wb.Schedule]]:
     yield "window sum of 1024", window_branches(window_sum(1024), THREADS)
     yield "matrix multiply of 8 x 8", small_branches()
     yield from strided_tiles()
+    yield from blurs()
     for name in NAMES:
         task = exercise(name)
         sch = task.schedule()
@@ -77,6 +80,15 @@ def strided_tiles() -> Iterator[tuple[str, wb.Schedule]]:
         ("convolution in large tiles", tiled(wb.Schedule(convolution(1, 128, 32, 128)))),
     ):
         yield name, wb.Schedule(sch.func)
+
+
+def blurs() -> Iterator[tuple[str, wb.Schedule]]:
+    """Lesson 7's blur, by what becomes of its first stage: small, and as large as it is timed."""
+    small, big = (stages(n, n, (1, 1, 1), (1, 1, 1)) for n in (16, 1024))
+    yield "blur of 16 x 16", staging(small, "again")
+    yield "blur of 16 x 16", staging(small, "both")
+    yield "blur of 1024 x 1024", naive(big)
+    yield "blur of 1024 x 1024", staging(big, "both", (32, 32))
 
 
 def large() -> Iterator[tuple[str, wb.Schedule]]:

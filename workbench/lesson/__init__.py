@@ -5,6 +5,7 @@ from workbench.lesson.begin import begin
 from workbench.lesson.checking import check_result
 from workbench.lesson.compare import Comparison, compare
 from workbench.lesson.exercise import Exercise, Goal, exercise
+from workbench.lesson.goals import traffic
 from workbench.lesson.machine import gpu
 from workbench.lesson.naive import naive
 from workbench.lesson.predict import how_many_loads, how_often_used, loads_of, who_computes
@@ -36,5 +37,6 @@ __all__ = [
     "question",
     "quiz",
     "review",
+    "traffic",
     "who_computes",
 ]

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from workbench import script, te
 from workbench.ir import Expr, PrimFunc
-from workbench.schedule import Schedule
+from workbench.schedule import BlockHandle, Schedule
 
 
 def elementwise(
@@ -200,29 +200,37 @@ def staged(func: PrimFunc, how: Ways, tile: tuple[int, int] = (4, 8)) -> PrimFun
     shared memory; "each": each of them all of it; "both": together, from what that needs of A,
     which is there, too.
     """
+    return staging(func, how, tile).func
+
+
+def staging(func: PrimFunc, how: Ways, tile: tuple[int, int] = (4, 8)) -> Schedule:
+    """The steps to `staged`, in the order of lesson 7."""
     sch = Schedule(func)
     if how in ("whole", "again"):
-        if how == "again":
-            sch.compute_inline("H")
-        for block in ("H", "B") if how == "whole" else ("B",):
+        for block in ("H", "B"):
             for loop, axis in zip(sch.get_loops(block), ("blockIdx.x", "threadIdx.x"), strict=True):
                 sch.bind(loop, axis)
-        return sch.func
-    (i_0, i_1), (j_0, j_1) = (
-        sch.split(loop, factors=[None, size])
-        for loop, size in zip(sch.get_loops("B"), tile, strict=True)
-    )
+        if how == "again":
+            sch.compute_inline("H")
+        return sch
+    i, j = sch.get_loops("B")
+    i_0, i_1 = sch.split(i, factors=[None, tile[0]])
+    j_0, j_1 = sch.split(j, factors=[None, tile[1]])
     sch.reorder(i_0, j_0, i_1, j_1)
     sch.bind(i_0, "blockIdx.y")
     sch.bind(j_0, "blockIdx.x")
     sch.bind(sch.fuse(i_1, j_1), "threadIdx.x")
     sch.set_scope("H", 0, "shared")
     sch.compute_at("H", j_0)
-    filled = [] if how == "each" else [sch.get_block("H")]
+    if how != "each":
+        _together(sch, "H", tile[0] * tile[1])
     if how == "both":
-        filled.append(sch.cache_read("H", 0, "shared"))
-        sch.compute_at(filled[-1], j_0)
-    for made in filled:
-        cells = sch.fuse(*sch.get_loops(made)[-2:])
-        sch.bind(sch.split(cells, factors=[None, tile[0] * tile[1]])[1], "threadIdx.x")
-    return sch.func
+        copy = sch.cache_read("H", 0, "shared")
+        sch.compute_at(copy, j_0)
+        _together(sch, copy, tile[0] * tile[1])
+    return sch
+
+
+def _together(sch: Schedule, block: BlockHandle | str, threads: int) -> None:
+    cells = sch.fuse(*sch.get_loops(block)[-2:])
+    sch.bind(sch.split(cells, factors=[None, threads])[1], "threadIdx.x")

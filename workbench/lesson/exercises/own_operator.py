@@ -62,8 +62,15 @@ class OwnOperator(Exercise):
                 detail=f"its arguments have {cells:,}, and each has to be moved once",
                 hint="use elements more than once: in a window, a product, or two stages",
             )
-        mine = replace(self, name="your own operator", program=program, tolerance=None)
-        return replace(mine, goals=_goals(program))
+        return replace(
+            self,
+            name="your own operator",
+            task="Schedule your operator so that it moves at most half of what the naive kernel "
+            "moves, which has a thread for each cell of each stage.",
+            program=program,
+            goals=_goals(program),
+            tolerance=None,
+        )
 
 
 def _blocks(program: PrimFunc) -> list[BlockRealize]:
