@@ -181,8 +181,13 @@ def test_what_is_there_is_as_it_was_where_the_file_can_not_be_written(tmp_path: 
         schedule(programs.VECTOR).to_tvm(tmp_path)
 
 
+def can_be_written() -> list[tuple[str, wb.Schedule]]:
+    """The lessons' histories, but for the product that has two loops on plain vthread."""
+    return [(name, sch) for name, sch in histories() if name != "product in strided tiles"]
+
+
 def test_every_file_is_python(tmp_path: Path) -> None:
-    for _, sch in histories():
+    for _, sch in can_be_written():
         ast.parse(written(sch, tmp_path))
 
 
@@ -196,7 +201,7 @@ def tvm() -> Any:
 
 def test_tvm_makes_the_same_programs_of_the_lessons_histories(tvm: Any) -> None:
     ends = 0
-    for name, sch in histories():
+    for name, sch in can_be_written():
         for node in sch.history:
             if not node.children:
                 sch.goto(node)
