@@ -205,7 +205,9 @@ def test_tvm_makes_the_same_programs_of_the_lessons_histories(tvm: Any) -> None:
         for node in sch.history:
             if not node.children:
                 sch.goto(node)
-                assert file_verdict(sch) == "", name
+                verbs = [step.verb for step in sch.trace]
+                cut = name.startswith("blur") and "cache_read" in verbs  # "Turns that are cut off"
+                assert file_verdict(sch) == ("written otherwise" if cut else ""), name
                 ends += 1
     assert ends >= 20
 
