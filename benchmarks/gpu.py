@@ -1,4 +1,4 @@
-"""Everything that needs a GPU, in one run: ``OUT=<folder> python3 -m benchmarks.gpu``.
+"""Everything that needs a GPU, in one run: ``OUT=<folder> python3 -m benchmarks.gpu [part …]``.
 
 Runs the lessons' histories at every step that builds, compares with the emulator and with the
 program's meaning, times them beside the vendor's kernels, TVM's text and the roof, lets kernels
@@ -135,8 +135,8 @@ def _outcome(row: Results) -> str:
     return f"{row['agrees']}, {row['seconds'] * 1e6:.3g} µs{speed}"
 
 
-def main() -> int:
-    """Run every part; a part that fails is told and does not stop the others."""
+def main(*asked: str) -> int:
+    """Run every part, or those asked for; one that fails is told and does not stop the others."""
     warnings.simplefilter("ignore", wb.ScheduleWarning)  # wasteful steps are measured on purpose
     out = Path(os.environ.get("OUT", "."))
     device = wb.device()
@@ -168,7 +168,8 @@ def main() -> int:
         "cuDNN": lambda: large_convolutions.cudnn(runs),
     }
     seconds = results["seconds"] = {}
-    for name, part in parts.items():
+    for name in asked or parts:
+        part = parts[name]
         start = time.perf_counter()
         try:
             value = part()
@@ -190,4 +191,4 @@ def write(out: Path, device: str, results: Results, runs: list[recorded.Run]) ->
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))
