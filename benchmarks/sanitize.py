@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from workbench.codegen import source
-from workbench.ir import dtypes
+from workbench.ir import Buffer, dtypes
 from workbench.runtime import Built
 from workbench.runtime.arguments import written_params
 
@@ -52,34 +52,37 @@ def cuda_tool(name: str) -> str:
     return shutil.which(name) or f"/usr/local/cuda/bin/{name}"
 
 
-def host_program(kernels: Sequence[Built]) -> str:
-    """One CUDA program that launches each of `kernels` once, on arrays of exactly its sizes."""
+def host_program(programs: Sequence[Built]) -> str:
+    """One CUDA program that launches the kernels of `programs`, on arrays of exactly their sizes."""
     texts, launches = [], []
-    for number, built in enumerate(kernels):
-        assert len(built.kernels) == 1
-        (kernel,) = built.kernels
-        name = f"k{number}"
-        texts.append(re.sub(rf"\b{kernel.name}\b", name, source(built.kernels, built.target)))
-        launches.append(_launch(built, name))
-    return _MAIN.format(kernels="\n".join(texts), launches="\n".join(launches), count=len(kernels))
+    for number, built in enumerate(programs):
+        text = source(built.kernels, built.target)
+        for kernel in built.kernels:
+            text = re.sub(rf"\b{kernel.name}\b", f"p{number}_{kernel.name}", text)
+        texts.append(text)
+        launches.append(_launch(built, f"p{number}"))
+    return _MAIN.format(kernels="\n".join(texts), launches="\n".join(launches), count=len(programs))
 
 
 def _launch(built: Built, name: str) -> str:
-    (kernel,) = built.kernels
-    written = written_params(built.func)
-    arrays, lines = [], []
-    views = dict(kernel.views)
-    for flat in kernel.params:
-        size = flat.shape[0] * dtypes.itemsize(flat.dtype)
-        filled = "false" if views[flat] in written else "true"
-        variable = f"{name}_{flat.name}"
-        lines.append(f"  float* {variable} = (float*)array({size}, {filled});")
-        arrays.append(variable)
-    grid, block = (f"dim3({', '.join(map(str, size))})" for size in (kernel.grid, kernel.block))
-    lines.append(f"  {name}<<<{grid}, {block}>>>({', '.join(arrays)});")
+    given = {buffer for buffer in built.func.params if buffer not in written_params(built.func)}
+    arrays: dict[Buffer, str] = {}
+    before, lines = [], []
+    for kernel in built.kernels:
+        views = dict(kernel.views)
+        for flat in kernel.params:
+            if views[flat] in arrays:
+                continue
+            size = flat.shape[0] * dtypes.itemsize(flat.dtype)
+            filled = "true" if views[flat] in given else "false"
+            variable = arrays[views[flat]] = f"{name}_{flat.name}"
+            before.append(f"  float* {variable} = (float*)array({size}, {filled});")
+        grid, block = (f"dim3({', '.join(map(str, size))})" for size in (kernel.grid, kernel.block))
+        arguments = ", ".join(arrays[views[flat]] for flat in kernel.params)
+        lines.append(f"  {name}_{kernel.name}<<<{grid}, {block}>>>({arguments});")
     lines.append("  OK(cudaDeviceSynchronize());")
-    lines += [f"  OK(cudaFree({variable}));" for variable in arrays]
-    return "\n".join(lines)
+    lines += [f"  OK(cudaFree({variable}));" for variable in arrays.values()]
+    return "\n".join(before + lines)
 
 
 def _checked(tool: str, program: Path) -> str:

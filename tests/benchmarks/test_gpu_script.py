@@ -101,7 +101,9 @@ def test_the_large_histories_build():
 
 
 def test_the_host_program_compiles(steps: list[gpu.Step], nvcc: str, tmp_path: Path):
-    kernels = [step.built for step in steps if step.built][-5:]
+    built = [step.built for step in steps if step.built]
+    several = next(one for one in built if len(one.kernels) > 1)
+    kernels = [several, *built[-5:]]
     source = tmp_path / "all.cu"
     source.write_text(host_program(kernels))
     done = subprocess.run(
