@@ -16,6 +16,7 @@ import traceback
 import warnings
 from collections.abc import Callable
 from datetime import date
+from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +34,8 @@ from benchmarks.histories import histories, large
 from benchmarks.steps import Results, Step, arrays_of, measure, note_wrong, run_of, steps
 from workbench.emulate import evaluate
 from workbench.runtime import Built, recorded
+
+MOST_CELLS = 2**18  # of the arrays of a program that is sanitized: racecheck is slow
 
 
 def compare(step: Step, given: list[np.ndarray]) -> str:
@@ -68,7 +71,8 @@ def run_histories(results: Results, runs: list[recorded.Run], kernels: list[Buil
         row: Results = {"label": step.label, "refused": step.refused}
         rows.append(row)
         if step.built is not None:
-            kernels.append(step.built)
+            if sum(prod(buffer.shape) for buffer in step.func.params) <= MOST_CELLS:
+                kernels.append(step.built)
             timing = measure(step, row, arrays_of(step.func, rng), compare)
             runs += [run_of(step, timing)] if timing else []
     note_wrong(results, rows)

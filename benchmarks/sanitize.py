@@ -53,7 +53,7 @@ def cuda_tool(name: str) -> str:
 
 
 def host_program(programs: Sequence[Built]) -> str:
-    """One CUDA program that launches the kernels of `programs`, on arrays of exactly their sizes."""
+    """A CUDA program that launches the kernels of `programs`, on arrays of exactly their sizes."""
     texts, launches = [], []
     for number, built in enumerate(programs):
         text = source(built.kernels, built.target)
