@@ -291,11 +291,7 @@ def schedules_of(lesson: str, monkeypatch: pytest.MonkeyPatch) -> list[wb.Schedu
     return [value for value in scope.values() if isinstance(value, wb.Schedule)]
 
 
-def test_every_step_of_the_lessons_has_a_recorded_time(
-    nodes: list[HistoryNode], request: pytest.FixtureRequest
-):
-    if "06_convolution.ipynb" in request.node.name:
-        request.applymarker(pytest.mark.xfail(strict=True, reason="its steps were never timed"))
+def test_every_step_of_the_lessons_has_a_recorded_time(nodes: list[HistoryNode]):
     missing = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", wb.ScheduleWarning)

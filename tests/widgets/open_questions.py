@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from html import unescape
-from typing import Any
+from typing import Any, get_args
 
 from benchmarks.convolutions import lesson_small
 from benchmarks.matmuls import blocking, blocking_with_shared, matmul
 from tests.widgets.programs import ADD, WINDOW, parse, send, window_steps
 from workbench.ir import PrimFunc
 from workbench.lesson import loads_of
-from workbench.lesson.questions import QUESTIONS
+from workbench.lesson.programs import Ways, staged
+from workbench.lesson.questions import BLUR, QUESTIONS
 from workbench.schedule import Schedule
 from workbench.widgets import Lab, Question, Verdict
 from workbench.widgets.page import every_view
@@ -58,6 +59,10 @@ def histories() -> Iterator[Schedule]:
     yield blocking(Schedule(matmul(8)), 2, 2, 2, 2, 2, keep=True)
     yield blocking_with_shared(Schedule(matmul(8)), 2, 2, 2, 2, 4)
     yield from convolutions()
+    for how in get_args(Ways):
+        blur = Schedule(staged(BLUR, how))
+        blur.annotate("B", "about", "lesson 7")  # so that there is a step to go to
+        yield blur
 
 
 def convolutions() -> Iterator[Schedule]:

@@ -18,7 +18,7 @@ from workbench.schedule import Schedule
 
 pytestmark = pytest.mark.browser
 
-NO_PICTURE = ("conv_sectors", "conv_corner")  # whose answers the verdict alone tells
+NO_PICTURE = ("conv_sectors", "conv_corner", "blur_whole")  # whose answers the verdict alone tells
 
 # All that is seen and heard but the question and what the learner made: the program, its steps.
 READ = """() => {
