@@ -29,6 +29,7 @@ from itertools import permutations, product
 from typing import Any
 
 from workbench.access.units import same_cell
+from workbench.access.updates import reads, starts_of
 from workbench.arith.content import content
 from workbench.ir import (
     BinOp,
@@ -169,24 +170,9 @@ def tuple_update(block: Block) -> TupleUpdate | None:
 
 
 def tuple_starts(block: Block) -> tuple[Expr, ...] | None:
-    """What the init of `block` puts into the cells of its `tuple_update`.
-
-    None where it has no such update, or an init that is other than this, or not always the same.
-    """
-    found, init = tuple_update(block), block.init
-    stmts: Sequence[Stmt] = init.stmts if isinstance(init, SeqStmt) else ()
-    stores = {s.buffer: s for s in stmts if isinstance(s, BufferStore)}
-    if found is None or len(stmts) != len(stores) or stores.keys() != set(found.buffers):
-        return None
-    moving = {it.var for it in block.iter_vars if it.kind == "reduce"}
-    for one in found.stores:
-        start = stores[one.buffer]
-        used = set(free_vars(start.value))
-        if not same_cell(start.indices, one.indices) or used & moving:
-            return None
-        if _reads(start.value, found.buffers):
-            return None
-    return tuple(stores[buffer].value for buffer in found.buffers)
+    """What the init of `block` puts into the cells of its `tuple_update`, see `starts_of`."""
+    found = tuple_update(block)
+    return None if found is None else starts_of(block, found.stores)
 
 
 def _tuple_update(block: Block) -> TupleUpdate | None:
@@ -197,7 +183,7 @@ def _tuple_update(block: Block) -> TupleUpdate | None:
     buffers = [store.buffer for store in stores]
     if len(stores) < len(body.stmts) or len(set(buffers)) < len(stores) or len(stores) > _MOST:
         return None
-    if any(_reads(index, buffers) for store in stores for index in store.indices):
+    if any(reads(index, buffers) for store in stores for index in store.indices):
         return None
     for make in (_choice, _known_parts, _known):
         try:
@@ -205,10 +191,6 @@ def _tuple_update(block: Block) -> TupleUpdate | None:
         except Unlike:
             continue
     return None
-
-
-def _reads(e: Node, buffers: Sequence[Buffer]) -> bool:
-    return any(isinstance(n, BufferLoad) and n.buffer in buffers for n in walk(e))
 
 
 def _in_holes(stores: Sequence[BufferStore]) -> list[Expr]:

@@ -13,7 +13,16 @@ from workbench.access.accesses import Access, accesses
 from workbench.access.cells import all_made, of_unit
 from workbench.access.counters import one_to_one, stopped, untangled, variables
 from workbench.access.facts import fact, facts, follows, positive, scales
-from workbench.access.units import Bounds, Box, Unit, inside, same_cell, touched, units
+from workbench.access.units import (
+    Bounds,
+    Box,
+    Unit,
+    buffers_read,
+    inside,
+    same_cell,
+    touched,
+    units,
+)
 from workbench.ir import (
     BinOp,
     Block,
@@ -388,6 +397,20 @@ def _writes_all(block: Block, buffer: Buffer) -> bool:
     corner = tuple(const(0, r.min.dtype) for r in region)
     whole: Access[For] = Access(block, buffer, True, corner, sizes, (), ())
     return all_made([whole], made, sizes, dom) is True
+
+
+def starts_all(block: Block, buffer: Buffer) -> bool:
+    """Whether the init of `block` is proved to store to each cell of `buffer` that its body reads.
+
+    And to read none of them itself: then nothing counts that was in `buffer` before.
+    """
+    if buffer not in buffers_read(block.body):
+        return block.init is None or buffer not in buffers_read(block.init)
+    if block.init is None or buffer in buffers_read(block.init):
+        return False
+    every = [unit for part in (block.init, block.body) for unit in units(part)]
+    dom = arith.loop_bounds(loop for unit in every for loop in unit.loops)
+    return made_there(block.init, block.body, buffer, dom)
 
 
 def sure_units(stmt: Stmt, loops: tuple[For, ...] = ()) -> Iterator[Unit]:

@@ -177,8 +177,9 @@ def access_regions(stmt: Stmt) -> tuple[tuple[BufferRegion, ...], tuple[BufferRe
     """The regions that `stmt` reads and writes, in the order in which it first does, as TVM infers.
 
     Loops inside are relaxed; a block inside counts with the regions that it declares. Of a block
-    with an init, what it writes is left out of what it reads. Buffers allocated inside do not
-    count, and an index that is loaded from one may be any; nor do parameters that are numbers.
+    with an init, what that starts is left out of what it reads. Buffers allocated inside do not
+    count, nor do parameters that are numbers; an index that is loaded from the former, or from
+    what has changed since `stmt` began, may be any.
     """
     found = _Accesses()
     if isinstance(stmt, Block):
@@ -188,23 +189,26 @@ def access_regions(stmt: Stmt) -> tuple[tuple[BufferRegion, ...], tuple[BufferRe
     else:
         found.visit(stmt, {})
     hidden = set(stmt.alloc_buffers) if isinstance(stmt, Block) else set()
-    own = _own_cells(stmt) if isinstance(stmt, Block) and stmt.init is not None else set()
+    own = _own_cells(stmt) if isinstance(stmt, Block) else set()
     reads = {b: box for b, box in found.reads.items() if b not in own}
     return _regions(reads, hidden), _regions(found.writes, hidden)
 
 
 def _own_cells(block: Block) -> set[Buffer]:
-    """The buffers that `block` stores to, and loads from only where it stores."""
+    """The buffers that the init of `block` stores to, and which it loads only where it stores."""
+    if block.init is None:
+        return set()
     cells: dict[Buffer, list[tuple[Expr, ...]]] = {}
     for store in stores(block.body):
         cells.setdefault(store.buffer, []).append(store.indices)
     elsewhere = {
         node.buffer
-        for node in walk(block.body)
+        for part in (block.init, block.body)
+        for node in walk(part)
         if isinstance(node, BufferLoad)
         and not any(_same(node.indices, cell) for cell in cells.get(node.buffer, ()))
     }
-    return {store.buffer for store in stores(block)} - elsewhere
+    return {store.buffer for store in stores(block.init)} - elsewhere
 
 
 def _same(a: tuple[Expr, ...], b: tuple[Expr, ...]) -> bool:
@@ -240,6 +244,7 @@ class _Accesses:
         self.reads: dict[Buffer, Box] = {}
         self.writes: dict[Buffer, Box] = {}
         self.endless: set[Var] = set()  # loops of which data decide the number of turns
+        self.changed: set[Buffer] = set()  # what may have been written before
 
     def visit(self, node: Node, inner: dict[Var, tuple[int, int]]) -> None:
         """Adds the accesses in `node`, inside loops that `inner` bounds."""
@@ -250,6 +255,7 @@ class _Accesses:
                     self.endless.add(node.loop_var)
                 self.visit(node.min, inner)
                 self.visit(node.extent, inner)
+                self.changed |= {store.buffer for store in stores(node.body)}
                 self.visit(node.body, inside)
             case BlockRealize():
                 self._visit_realize(node, inner)
@@ -258,6 +264,7 @@ class _Accesses:
                 for index in indices:
                     self.visit(index, inner)
                 self._add(self.writes, buffer, indices, inner)
+                self.changed.add(buffer)
             case BufferLoad(buffer) if buffer.scalar:
                 pass
             case BufferLoad(buffer, indices):
@@ -279,6 +286,7 @@ class _Accesses:
                     box = substitute(region, values).region
                     relaxed = relax(box, inner, region.buffer.shape)
                     self._merge(boxes, region.buffer, relaxed, inner)
+        self.changed |= {region.buffer for region in node.block.writes}
 
     def _add(
         self, boxes: dict[Buffer, Box], buffer: Buffer, indices: Sequence[Expr], inner: Bounds
@@ -290,7 +298,7 @@ class _Accesses:
             sides = zip(box, buffer.shape, strict=True)
             moves = self.endless.intersection
             box = tuple(_whole(r, size) if moves(free_vars(r)) else r for r, size in sides)
-        _merge(boxes, buffer, box, inner)
+        _merge(boxes, buffer, _in_sight(box, buffer, self.changed), inner)
 
 
 def _merge(boxes: dict[Buffer, Box], buffer: Buffer, box: Box, inner: Bounds) -> None:

@@ -5,54 +5,40 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from workbench import arith
+from workbench import arith, script
+from workbench.access.cells import of_unit
 from workbench.access.combiners import constant, tuple_starts, tuple_update
 from workbench.access.counters import counted, one_to_one, variables
-from workbench.access.units import same_cell
+from workbench.access.units import buffers_written, inside, units, writes_apart
+from workbench.access.updates import Sums, Update, starts_of, sums_of
 from workbench.diag import Refusal
 from workbench.ir import (
     TRUE,
     BinOp,
     Block,
     BufferLoad,
+    BufferRegion,
     BufferStore,
     Const,
     Data,
     Expr,
     For,
     IterVar,
-    SeqStmt,
+    Range,
     Stmt,
     Var,
-    binary,
     const,
-    seq,
+    free_vars,
     stores,
     substitute,
-    walk,
 )
 from workbench.schedule.bindings import conjuncts
-from workbench.schedule.domains import moved_by
+from workbench.schedule.domains import domain, moved_by
 from workbench.schedule.nest import is_one, refuse_if_one_varies
 from workbench.schedule.regions import in_iterators, stays_in_domain
 from workbench.schedule.site import Site, named
 
 _START = {"+": 0, "*": 1, "min": None, "max": None}  # None: any start may be taken many times
-
-
-@dataclass(frozen=True, slots=True)
-class Sum:
-    """A block's body ``result = result op term`` with its start, the value of the init."""
-
-    store: BufferStore
-    op: str
-    term: Expr
-    start: Expr
-    term_first: bool
-
-    def join(self, result: Expr, term: Expr) -> Expr:
-        """The value that the body stores, its operands in the order of the program."""
-        return binary(self.op, term, result) if self.term_first else binary(self.op, result, term)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +60,7 @@ class Total:
 def total_of(site: Site[Block]) -> Total:
     """What the block makes in parts, refused where it can't, or where they start elsewhere."""
     found = sums_of(site.node)
-    if found:
+    if found is not None and site.node.init is not None:
         return _sums(site, found)
     results = dict.fromkeys(store.buffer.name for store in stores(site.node.body))
     if len(results) > 1:
@@ -118,30 +104,26 @@ def _tuple(site: Site[Block], results: str) -> Total:
     return Total(found.stores, found.terms, starts, found.add, found.join, ordered)
 
 
-def _sums(site: Site[Block], found: list[Sum]) -> Total:
+def _sums(site: Site[Block], found: Sums) -> Total:
     """Of sums, one or several that have nothing to do with each other."""
-    for one in found:
-        wanted, start = _START[one.op], one.start
+    starts = starts_of(site.node, found.stores)
+    if starts is None:
+        names = ", ".join(buffer.name for buffer in found.buffers)
+        raise site.refuse(
+            f"parts of {names} can't all start from what its T.init() stores",
+            detail="that has to be one value for each, the same in all turns of the sum, and read "
+            "nothing that the block writes",
+            hint=f"let T.init() store such a value to each of {names}",
+        )
+    for one, start in zip(found.updates, starts, strict=True):
+        wanted = _START[one.op]
         if wanted is not None and not (isinstance(start, Const) and start.value == wanted):
             raise site.refuse(
                 f"`{site.name}` does not start at {wanted}",
                 detail="every part would start there again",
                 hint=f"let T.init() store {wanted}, and bring in the other value afterwards",
             )
-
-    def join(cells: Sequence[BufferLoad], parts: Sequence[Expr]) -> Stmt:
-        each = zip(found, cells, parts, strict=True)
-        return seq(*(BufferStore(c.buffer, one.join(c, part), c.indices) for one, c, part in each))
-
-    terms = tuple(one.term for one in found)
-    return Total(
-        tuple(one.store for one in found),
-        terms,
-        tuple(one.start for one in found),
-        lambda cells: join(cells, terms),
-        join,
-        ordered=False,
-    )
+    return Total(found.stores, found.terms, starts, found.add, found.join, ordered=False)
 
 
 def check_order(site: Site[Block], loop: For, total: Total) -> None:
@@ -162,53 +144,12 @@ def check_order(site: Site[Block], loop: For, total: Total) -> None:
         )
 
 
-def sum_of(block: Block) -> Sum | None:
-    """The sum that `block` makes; None where it is not of that form."""
+def sum_of(block: Block) -> Update | None:
+    """The one sum that `block` makes from its T.init() on; None where it is not of that form."""
     found = sums_of(block)
-    return found[0] if len(found) == 1 else None
-
-
-def sums_of(block: Block) -> list[Sum]:
-    """The sums that `block` makes, each by itself; none where it does anything else."""
-    body, init = _stores_of(block.body), _stores_of(block.init)
-    starts = {store.buffer: store for store in init}
-    cells = {store.buffer for store in body}
-    if len(body) != len(cells) or len(init) != len(cells) or starts.keys() != cells:
-        return []
-    result = []
-    for store in body:
-        found, start = update_of(store), starts[store.buffer]
-        if found is None or not same_cell(start.indices, store.indices):
-            return []
-        value, term = found
-        if any(isinstance(n, BufferLoad) and n.buffer in cells for n in walk(term)):
-            return []
-        result.append(Sum(store, value.op, term, start.value, term_first=term is value.a))
-    return result
-
-
-def _stores_of(stmt: Stmt | None) -> list[BufferStore]:
-    """The stores that `stmt` is made of, none where it is made of more."""
-    stmts = stmt.stmts if isinstance(stmt, SeqStmt) else (stmt,)
-    found = [one for one in stmts if isinstance(one, BufferStore)]
-    return found if len(found) == len(stmts) else []
-
-
-def update_of(store: BufferStore) -> tuple[BinOp, Expr] | None:
-    """The value ``result op term`` of a store to `result`, and its term; None for another one.
-
-    Such updates of a cell may come in any order: they commute.
-    """
-    value = store.value
-    if not (isinstance(value, BinOp) and value.op in _START):
+    if found is None or len(found.updates) > 1 or starts_of(block, found.stores) is None:
         return None
-    for result, term in ((value.a, value.b), (value.b, value.a)):
-        if not (isinstance(result, BufferLoad) and result.buffer is store.buffer):
-            continue
-        again = any(isinstance(n, BufferLoad) and n.buffer is store.buffer for n in walk(term))
-        if same_cell(result.indices, store.indices) and not again:
-            return value, term
-    return None
+    return found.updates[0]
 
 
 def sum_loops(site: Site[Block], loop: For) -> list[For]:
@@ -284,6 +225,70 @@ def check_terms_once(site: Site[Block]) -> None:
         )
 
 
+def check_starts_apart(site: Site[Block], loops: Sequence[For]) -> None:
+    """Refuse where sums of other turns of `loops` would see it if all of them started first.
+
+    Each instance starts, updates and reads cells of its own, or it is the only one in `loops`. A
+    start that is told by a reduce iterator, which no other block has, is refused as well.
+    """
+    check_starts_alike(site)
+    block, turning = site.node, {one.loop_var for one in loops if not is_one(one.extent)}
+    pairs = zip(block.iter_vars, site.realize.iter_values, strict=True)
+    fixed = frozenset(it.var for it, value in pairs if turning.isdisjoint(variables(value)))
+    if turning.isdisjoint(moved_by(site.realize, "spatial")):
+        return
+    hint = "name a loop that moves the terms alone, with those inside it"
+    if writes_apart(block, fixed) is not True:
+        raise site.refuse(
+            f"two sums of `{site.name}` may have cells in common",
+            detail="one would start again what the other has begun",
+            hint=hint,
+        )
+    for region in block.writes:
+        if _reads_others(block, region):
+            raise site.refuse(
+                f"`{site.name}` may read cells of {region.buffer.name} that other iterations of it "
+                "write",
+                detail="it would find sums there that have only been started",
+                hint=hint,
+            )
+
+
+def _reads_others(block: Block, own: BufferRegion) -> bool:
+    """Whether an instance of `block` may read what others write, besides the region `own`."""
+    buffer, dom = own.buffer, domain(block)
+    every = arith.relax(own.region, dom, buffer.shape)
+    parts = [part for part in (block.init, block.body) if part is not None]
+    for unit in (unit for part in parts for unit in units(part) if buffer in unit.reads):
+        for one in of_unit(unit, buffer, "read", {}):
+            sides = zip(one.indices, one.sizes, strict=True)
+            read = tuple(Range(low, const(size, low.dtype)) for low, size in sides)
+            read = arith.relax(read, arith.loop_bounds(unit.loops), buffer.shape)
+            anywhere = zip(arith.relax(read, dom, buffer.shape), every, strict=True)
+            apart = any(
+                arith.prove(a.min + a.extent <= b.min, dom)
+                or arith.prove(b.min + b.extent <= a.min, dom)
+                for a, b in anywhere
+            )
+            if not apart and not inside(read, own.region, buffer.shape, dom):
+                return True
+    return False
+
+
+def check_starts_alike(site: Site[Block]) -> None:
+    """Refuse a T.init() that a reduce iterator tells what to store."""
+    block = site.node
+    used = set(free_vars(block.init)) if block.init is not None else set()
+    for it in block.iter_vars:
+        if it.kind == "reduce" and it.var in used:
+            name, first = it.var.name, script.expr_text(it.dom.min)
+            raise site.refuse(
+                f"its T.init() reads {name}, an iterator of the sum",
+                detail=f"T.init() runs once for all turns of {name}",
+                hint=f"write {first} for {name} in T.init(), as it is where that runs",
+            )
+
+
 def check_first_terms(site: Site[Block], inner: Sequence[For]) -> None:
     """Refuse a T.where on loops that say both which cell and which term, unless it cuts off last.
 
@@ -327,11 +332,12 @@ def init_block(
     assert block.init is not None
     fresh = {it.var: Var(f"{it.var.name}{suffix}", it.var.type) for it in iterators}
     body = substitute(block.init, fresh)
+    started = buffers_written(body)
     return Block(
         f"{block.name}_init",
         tuple(replace(it, var=fresh[it.var]) for it in iterators),
         arith.access_regions(body)[0],
-        tuple(substitute(w, fresh) for w in block.writes),
+        tuple(substitute(w, fresh) for w in block.writes if w.buffer in started),
         body,
         annotations=notes,
     )

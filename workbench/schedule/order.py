@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from workbench import arith
 from workbench.access.combiners import tuple_update
 from workbench.access.counters import one_to_one
 from workbench.access.iterations import feeds
 from workbench.access.units import Bounds, Unit, same_cell, units, writes_apart
+from workbench.access.updates import update_of, updates_of
 from workbench.ir import (
     Block,
     BlockRealize,
@@ -20,10 +23,10 @@ from workbench.ir import (
     Var,
     const,
     free_vars,
+    stores,
     walk,
 )
 from workbench.schedule.domains import bindings
-from workbench.schedule.factoring import update_of
 from workbench.schedule.scope import last_counts, starts_first
 from workbench.schedule.site import Site
 
@@ -198,8 +201,7 @@ def commutes(block: Block) -> bool:
     together = tuple_update(block)
     if together is not None and together.combiner.associates:
         return together.combiner.commutes
-    updates = [s for s in walk(block.body) if isinstance(s, BufferStore)]
-    return bool(updates) and all(update_of(store) is not None for store in updates)
+    return bool(updates_of(block.body))
 
 
 def _why_ordered(block: Block) -> str:
@@ -210,7 +212,18 @@ def _why_ordered(block: Block) -> str:
             "which of equal values stays goes by which one comes first, unless the indices decide "
             "between them, as in topi.argmax"
         )
-    return "only sums, products, min and max of values that do not read the result commute"
+    updates = [update_of(store) for store in stores(block.body)]
+    ops: dict[Buffer, str] = {}
+    for one in updates:
+        if one is None:
+            return "only sums, products, min and max of values that do not read the result commute"
+        buffer = one.store.buffer
+        if ops.setdefault(buffer, one.op) != one.op:
+            return f"updates of {buffer.name} by {ops[buffer]} and by {one.op} do not commute"
+    loads = Counter(n.buffer for n in walk(block.body) if isinstance(n, BufferLoad))
+    own = Counter(store.buffer for store in stores(block.body))
+    read = next(buffer.name for buffer in ops if loads[buffer] > own[buffer])
+    return f"what {read} holds on the way goes into an update: a value, an index or a condition"
 
 
 # --- between units -------------------------------------------------------------------------------

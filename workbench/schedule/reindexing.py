@@ -38,7 +38,13 @@ from workbench.schedule.domains import bindings, bounds_at, domain
 from workbench.schedule.moving import check_whole
 from workbench.schedule.nest import nest
 from workbench.schedule.primitive import Edit
-from workbench.schedule.scope import check_no_bare_statement, check_stage, check_stores, reallocate
+from workbench.schedule.scope import (
+    check_no_bare_statement,
+    check_stage,
+    check_started,
+    check_stores,
+    reallocate,
+)
 from workbench.schedule.site import Site, buffers_read, buffers_written, with_block
 
 
@@ -73,6 +79,7 @@ def reindexed(site: Site[Block], target: Buffer, reading: bool, made: CopiedBy) 
     if not reading:
         check_stage(Site(func, block, f"{site.verb} `{block.name}`"), sole=False)
         check_stores(site, [target])
+        check_started(site, [target])
     if reading and target in buffers_written(block):
         raise site.refuse(
             f"it writes {target.name} too",

@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench import arith
 from workbench.access.counters import Bounds, in_turn, variables
-from workbench.access.made import writes_all
+from workbench.access.made import starts_all, writes_all
 from workbench.access.units import Unit, units
 from workbench.diag import Refusal
 from workbench.ir import (
@@ -216,6 +216,18 @@ def check_stores(site: Site[Block], buffers: Iterable[Buffer]) -> None:
                 detail="it stores under a condition, or less than its T.writes says; what comes "
                 "back from a copy would be stored everywhere",
                 hint="let it store in any case, a value chosen by T.if_then_else",
+            )
+
+
+def check_started(site: Site[Block], buffers: Iterable[Buffer]) -> None:
+    """Refuse a sum of which a cell of `buffers` may go on from what was there before."""
+    for buffer in buffers:
+        if site.node.init is not None and not starts_all(site.node, buffer):
+            raise site.refuse(
+                f"its T.init() is not proved to start every cell of {buffer.name}",
+                detail="what was there before counts, and would be lost, or counted again",
+                hint=f"let T.init() store to each cell of {buffer.name}, under no condition, and "
+                "read none",
             )
 
 

@@ -27,6 +27,7 @@ from workbench.schedule.domains import bounds_at, domain
 from workbench.schedule.factoring import (
     check_first_terms,
     check_one_to_one,
+    check_starts_apart,
     init_block,
     lacks_first_terms,
     without_init,
@@ -93,6 +94,7 @@ def blockize(func: PrimFunc, target: For | list[Block], preserve_unit_iters: boo
     inside, outside = predicates(within, set(turn), dom)
     if block.init is not None:
         check_one_to_one(within, loops, "the loops inside", "pick a loop further in", inside)
+        check_starts_apart(within, loops)
     outer = {p.var: Var(f"{p.var.name}_o", p.var.type) for p in parts}
     inner = {p.var: Var(f"{p.var.name}_i", p.var.type) for p in parts if p.size != 1}
     values = {p.var: value_of(p, outer, inner, preserve_unit_iters) for p in parts}

@@ -41,6 +41,7 @@ from workbench.schedule.scope import (
     check_no_bare_statement,
     check_no_choice,
     check_sole_writer,
+    check_started,
     check_starts_first,
 )
 from workbench.schedule.site import Site
@@ -155,6 +156,7 @@ def _check_writer(site: Site[Block], buffer: Buffer) -> None:
             detail="the new memory may begin without a cell that is summed in",
             hint="take this step before blockize",
         )
+    check_started(site, [buffer])
     if loads and block.init is None:
         raise site.refuse(
             "it adds to what was there before",

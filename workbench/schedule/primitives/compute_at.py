@@ -28,7 +28,13 @@ from workbench.schedule.moving import (
 from workbench.schedule.order import refuse_other_updates
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import Box, covers_domain, touched
-from workbench.schedule.scope import check_stage, common_loops, loops_between, region_of
+from workbench.schedule.scope import (
+    check_stage,
+    check_started,
+    common_loops,
+    loops_between,
+    region_of,
+)
 from workbench.schedule.site import Site, buffers_read, buffers_written
 
 # How far a thread sees: memory of a scope is filled for all threads that share it, so the loops
@@ -99,6 +105,7 @@ def compute_at(
     site = plain.at(loop)
     check_loop(site, loop)
     check_stage(plain)
+    check_started(plain, buffers_written(plain.node))
     check_terms_once(site)
     free, guard = guard_of_terms(site)
     readers = _readers(site)

@@ -30,6 +30,7 @@ from workbench.schedule.factoring import (
     check_first_terms,
     check_grows,
     check_one_to_one,
+    check_starts_apart,
     init_block,
     without_init,
 )
@@ -91,6 +92,7 @@ def decompose_reduction(func: PrimFunc, block: Block, loop: For) -> Edit:
         f"the loops {named(inner)}",
         "pick a loop further in, so that every turn of the outer ones starts again",
     )
+    check_starts_apart(site, inner)
     _check_early(site, inner)
     check_first_terms(site, inner)
     init_nest, new = _init(site.realize, inner, _start(site, inner))

@@ -38,7 +38,7 @@ from workbench.schedule.inlining import with_regions
 from workbench.schedule.nest import iter_var, nest, nest_over, resized
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import covers_domain
-from workbench.schedule.scope import check_stage, check_stores, reallocate
+from workbench.schedule.scope import check_stage, check_started, check_stores, reallocate
 from workbench.schedule.site import Site, buffers_read, buffers_written
 
 
@@ -124,6 +124,7 @@ def pad_einsum(func: PrimFunc, block: Block, padding: list[int]) -> Edit:
     _check_sum(site, sizes)
     _check_divisions(site)
     grown = [b for b in cells if any(map(sizes.grows, cells[b]))]
+    check_started(site, [b for b in grown if b in buffers_written(block)])
     copies = {b: _copy(b, cells[b], sizes) for b in grown}
     started = {s.buffer for s in stores(block.init)} if block.init else set()  # before its reads
     needed = [b for b in grown if b in buffers_read(block) and b not in started]

@@ -46,6 +46,7 @@ from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import Box, touched
 from workbench.schedule.scope import (
     check_stage,
+    check_started,
     common_loops,
     loops_between,
     region_of,
@@ -114,6 +115,7 @@ def reverse_compute_at(
     site = plain.at(loop)
     check_loop(site, loop)
     check_stage(plain)
+    check_started(plain, buffers_written(plain.node))
     check_terms_once(site)
     check_unguarded(site)
     makers = _makers(site)

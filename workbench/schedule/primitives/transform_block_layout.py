@@ -12,6 +12,7 @@ from workbench.access.counters import one_to_one, variables
 from workbench.ir import Block, Expr, For, PrimFunc, Var, const, substitute
 from workbench.schedule import index_map as maps
 from workbench.schedule.domains import domain
+from workbench.schedule.factoring import check_starts_alike
 from workbench.schedule.inlining import inverse, tidied
 from workbench.schedule.nest import iter_var, nest_over, perfect_nest
 from workbench.schedule.order import refuse_unless_any_order
@@ -80,6 +81,7 @@ def transform_block_layout(func: PrimFunc, block: Block, index_map: maps.MapLike
             hint="let the map divide, join and swap iterators: lambda i, j: (i // 4, j, i % 4)",
         )
     if not _keeps_order(site, loops, new, sizes):
+        check_starts_alike(site)
         refuse_unless_any_order(Site(func, loops[0], site.task), loops, [])
     iterators = [iter_var(v, n, kind) for v, n, kind in zip(fresh, sizes, kinds, strict=True)]
     # an iterator that runs once stays an index, for what goes by indices later
