@@ -16,7 +16,6 @@ the loops of the threads are the outermost ones, and parts are put together in t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -24,18 +23,15 @@ from workbench import arith
 from workbench.access.accesses import first_turn
 from workbench.access.combiners import TupleUpdate, constant, tuple_starts, tuple_update
 from workbench.access.counters import one_to_one
-from workbench.access.units import Bounds, buffers_read, buffers_written, same_cell
+from workbench.access.units import Bounds, buffers_read, buffers_written
+from workbench.access.updates import Sums, starts_of, sums_of, why_no_sums
 from workbench.ir import (
-    BinOp,
     Block,
     BlockRealize,
-    Buffer,
     BufferLoad,
-    BufferStore,
     Const,
     Expr,
     For,
-    Node,
     SeqStmt,
     Stmt,
     Var,
@@ -46,37 +42,7 @@ from workbench.ir import (
 )
 from workbench.ir.places import Places
 
-COMBINERS = ("+", "*", "min", "max")
 SCOPES = ("global", "shared", "local")  # of the result
-
-
-@dataclass(frozen=True)
-class Update:
-    """``store``: its cell becomes itself `op` `term`. Told as a `TupleUpdate` of one value is."""
-
-    store: BufferStore
-    op: str
-    term: Expr
-    ordered = False
-
-    @property
-    def stores(self) -> tuple[BufferStore, ...]:
-        """The one store."""
-        return (self.store,)
-
-    @property
-    def buffers(self) -> tuple[Buffer, ...]:
-        """The buffer that is stored to."""
-        return (self.store.buffer,)
-
-    def add(self, cells: Sequence[BufferLoad]) -> Stmt:
-        """Add the term to the one cell."""
-        return self.join(cells, (self.term,))
-
-    def join(self, cells: Sequence[BufferLoad], parts: Sequence[Expr]) -> Stmt:
-        """Add the one part to the one cell."""
-        (cell,), (part,) = cells, parts
-        return BufferStore(cell.buffer, binary(self.op, cell, part), cell.indices)
 
 
 @dataclass(frozen=True)
@@ -110,9 +76,9 @@ class Reduction:
         return tuple(one for one in self.reduced if (one.thread or "").startswith("threadIdx"))
 
     @cached_property
-    def update(self) -> Update | TupleUpdate | None:
+    def update(self) -> Sums | TupleUpdate | None:
         """What the block does, None where that is no update by a combiner that is known."""
-        return _update(self.block) or tuple_update(self.block)
+        return _sums(self.block) or tuple_update(self.block)
 
     @cached_property
     def values(self) -> dict[Var, Expr]:
@@ -160,20 +126,18 @@ class Reduction:
         """What is wrong with the block on its own."""
         update = self.update
         if update is None:
-            return (
-                f"`{self.block.name}` is not one update C = C + …, with + or * or T.min or T.max, "
-                "whose terms may come in any order"
-            )
+            return why_no_sums(self.block)
         for buffer in update.buffers:
             if buffer.scope not in SCOPES:
                 return f"{buffer.name} is in {buffer.scope} memory"
+        if len({buffer.scope == "local" for buffer in update.buffers}) > 1:
+            names = ", ".join(buffer.name for buffer in update.buffers)
+            return f"some of {names} are in local memory, and some are not"
         return self._unstarted(update) if isinstance(update, TupleUpdate) else ""
 
     def _unstarted(self, update: TupleUpdate) -> str:
         """Why threads can't start parts of several values, or put them together."""
         names = ", ".join(buffer.name for buffer in update.buffers)
-        if len({buffer.scope == "local" for buffer in update.buffers}) > 1:
-            return f"some of {names} are in local memory, and some are not"
         if not update.combiner.associates:
             return f"parts of {names} can't be put together, as by the comparisons of argmax"
         starts = tuple_starts(self.block)
@@ -276,43 +240,11 @@ def _is_one(e: Expr) -> bool:
     return isinstance(e, Const) and e.value == 1
 
 
-def _update(block: Block) -> Update | None:
-    store = block.body
-    if not isinstance(store, BufferStore) or block.alloc_buffers:
-        return None
-    value = store.value
-    if not isinstance(value, BinOp) or value.op not in COMBINERS:
-        return None
-    for own, term in ((value.a, value.b), (value.b, value.a)):
-        if _is_cell(own, store) and not _reads(term, store.buffer):
-            break
-    else:
-        return None
-    if any(_reads(index, store.buffer) for index in store.indices):
-        return None
-    if block.init is not None and not _starts(block, store):
-        return None
-    return Update(store, value.op, term)
-
-
-def _starts(block: Block, store: BufferStore) -> bool:
-    """Whether the init of `block` sets the cell of `store`, to the same in each turn of the sum."""
-    init = block.init
-    if not isinstance(init, BufferStore) or init.buffer is not store.buffer:
-        return False
-    moving = {it.var for it in block.iter_vars if it.kind == "reduce"}
-    alike = same_cell(init.indices, store.indices) and moving.isdisjoint(free_vars(init.value))
-    return alike and not _reads(init.value, store.buffer)
-
-
-def _is_cell(e: Expr, store: BufferStore) -> bool:
-    if not isinstance(e, BufferLoad) or e.buffer is not store.buffer:
-        return False
-    return same_cell(e.indices, store.indices)
-
-
-def _reads(e: Node, buffer: Buffer) -> bool:
-    return any(isinstance(n, BufferLoad) and n.buffer is buffer for n in walk(e))
+def _sums(block: Block) -> Sums | None:
+    """The sums that `block` makes, if each starts alike, or goes on from what was there."""
+    found = sums_of(block)
+    alike = found and (block.init is None or starts_of(block, found.stores) is not None)
+    return found if alike else None
 
 
 def reduction_around(known: Places, realize: BlockRealize) -> Reduction | None:

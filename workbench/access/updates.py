@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from workbench.access.units import same_cell
@@ -104,12 +105,77 @@ def updates_of(body: Stmt) -> tuple[Update, ...]:
     return tuple(updates) if alike and len(loads) == len(updates) else ()
 
 
+def why_ordered(body: Stmt) -> str:
+    """Why the updates of `body`, which are not those of `updates_of`, must keep their order."""
+    ops: dict[Buffer, str] = {}
+    for store in stores(body):
+        one, buffer = update_of(store), store.buffer
+        if one is None:
+            return "only sums, products, min and max of values that do not read the result commute"
+        if ops.setdefault(buffer, one.op) != one.op:
+            return f"updates of {buffer.name} by {ops[buffer]} and by {one.op} do not commute"
+    loads = Counter(n.buffer for n in walk(body) if isinstance(n, BufferLoad))
+    own = Counter(store.buffer for store in stores(body))
+    read = next(buffer.name for buffer in ops if loads[buffer] > own[buffer])
+    return f"what {read} holds on the way goes into an update: a value, an index or a condition"
+
+
 def sums_of(block: Block) -> Sums | None:
     """What `block` does, if that is an update of each of one or more buffers; else None."""
     if block.alloc_buffers or any(not isinstance(s, BufferStore) for s in _stmts(block.body)):
         return None
     found = Sums(updates_of(block.body))
     return found if found.updates and len(set(found.buffers)) == len(found.buffers) else None
+
+
+def why_no_sums(block: Block) -> str:
+    """What `block` lacks to be sums from one start each, see `sums_of` and `starts_of`."""
+    found = [one for one in _stmts(block.body) if isinstance(one, BufferStore)]
+    if block.alloc_buffers or len(found) < len(_stmts(block.body)):
+        return f"`{block.name}` holds more than stores such as C = C + …"
+    counts = Counter(store.buffer for store in found)
+    for store in found:
+        name = store.buffer.name
+        if counts[store.buffer] > 1:
+            return f"`{block.name}` stores to {name} more than once"
+        if update_of(store) is not None:
+            continue
+        if _is_deeper(store):
+            op = store.value.op  # type: ignore[attr-defined]  # _is_deeper
+            whole = f"{name} {op} (…)" if op in ("+", "*") else f"T.{op}({name}, …)"
+            return f"{name} is not a side of its own in what is stored there: write {whole}"
+        together = f", nor are {_names(counts)} updated together as by argmax"
+        return (
+            f"what is stored to {name} is not {name} + …, with + or * or T.min or T.max, of values "
+            f"that do not read {name}{together if len(counts) > 1 else ''}"
+        )
+    if not updates_of(block.body):
+        return why_ordered(block.body)
+    return (
+        f"T.init() of `{block.name}` does not store one value to each of {_names(counts)}, the "
+        "same in all turns of the sum"
+    )
+
+
+def _is_deeper(store: BufferStore) -> bool:
+    """Whether `store` is an update but for its brackets, as C = C + a + b."""
+    value = store.value
+    op = value.op if isinstance(value, BinOp) and value.op in COMBINERS else ""
+    own = [one for one in _sides(value, op) if reads(one, [store.buffer])]
+    return len(own) == 1 and isinstance(own[0], BufferLoad)
+
+
+def _sides(e: Expr, op: str) -> Iterator[Expr]:
+    """What `op` puts together in `e`."""
+    if isinstance(e, BinOp) and e.op == op:
+        yield from _sides(e.a, op)
+        yield from _sides(e.b, op)
+    else:
+        yield e
+
+
+def _names(buffers: Iterable[Buffer]) -> str:
+    return ", ".join(buffer.name for buffer in buffers)
 
 
 def starts_of(block: Block, results: Sequence[BufferStore]) -> tuple[Expr, ...] | None:

@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from workbench.access.cross_thread import Reduction, Update
+from workbench.access.cross_thread import Reduction
+from workbench.access.updates import Sums, Update
 from workbench.check.exchange import Exchange, exchange, shared_out
 from workbench.check.kernels import Nest, extent_of, nests
 from workbench.ir import (
@@ -81,8 +82,8 @@ class _Shared:
         self.results = self.update.buffers
         self.own: list[Buffer] = []
         self.mine = self._memory("in_thread", (1,), "local")
-        several = len(self.results) > 1  # all are taken of another thread before one changes
-        self.others = self._memory("other_thread", (1,), "local") if several else []
+        together = not isinstance(self.update, Sums)  # all are taken before one changes
+        self.others = self._memory("other_thread", (1,), "local") if together else []
         self.wrapped: list[For] = []  # loops over the axes that nothing around names
         self.lane = self._place()
 
@@ -132,10 +133,13 @@ class _Shared:
 
     def _first(self) -> list[Expr]:
         """What a part starts from: what the sum starts from, if that may come in twice."""
-        if not isinstance(self.update, Update):
+        if not isinstance(self.update, Sums):
             return self._starts()
-        starts = self._starts() if self.update.op in ("min", "max") and self._whole() else []
-        return starts if starts and isinstance(starts[0], Const) else [self._neutral(self.update)]
+        first = self._first_of_none()
+        for k, start in enumerate(self._starts() if self._whole() else []):
+            if self.update.updates[k].op in ("min", "max") and isinstance(start, Const):
+                first[k] = start
+        return first
 
     def _whole(self) -> bool:
         """Whether the whole sum is done here, from its start on."""
@@ -263,10 +267,11 @@ class _Shared:
             return [*self._set(self._first_of_none()), every]
         return [For(turn, _whole(0), _whole(rounds - 1), "serial", more)]
 
-    def _first_of_none(self) -> Sequence[Expr]:
+    def _first_of_none(self) -> list[Expr]:
         """The part of a thread that has nothing to add."""
-        update = self.update
-        return [self._neutral(update)] if isinstance(update, Update) else self._starts()
+        if isinstance(self.update, Sums):
+            return [*map(self._neutral, self.update.updates)]
+        return self._starts()
 
     def _leave(self, memory: Sequence[Buffer], cell: tuple[Expr, ...]) -> Stmt:
         """Store the own part where others find it."""
@@ -306,21 +311,24 @@ class _Shared:
             for s in self.update.stores
         ]
         mine, starts = self._parts(), self._starts()
-        if not isinstance(self.update, Update):
+        if not isinstance(self.update, Sums):
             return seq(*_stored(cells, mine))
-        steps: list[Stmt] = []
-        value: Expr = binary(self.update.op, cells[0], mine[0])
-        if starts and self._whole():
-            first = starts[0]
-            value = mine[0] if self._counts(first) else binary(self.update.op, first, mine[0])
-        elif starts:
-            steps.append(IfThenElse(self.found.start, *_stored(cells, starts)))
-        return seq(*steps, *_stored(cells, [value]))
+        if not starts or not self._whole():
+            begun = _stored(cells, starts) if starts else []
+            ahead = [IfThenElse(self.found.start, seq(*begun))] if begun else []
+            return seq(*ahead, self.update.join(cells, mine))
+        values = [
+            part if _is_same(start, own) else one.join(start, part)
+            for one, start, own, part in zip(
+                self.update.updates, starts, self._first(), mine, strict=True
+            )
+        ]
+        return seq(*_stored(cells, values))
 
-    def _counts(self, first: Expr) -> bool:
-        """Whether the parts have the start of the sum in them already."""
-        (own,) = self._first()
-        return isinstance(first, Const) and isinstance(own, Const) and own.value == first.value
+
+def _is_same(start: Expr, own: Expr) -> bool:
+    """Whether the parts, which begin with `own`, have the start of the sum in them already."""
+    return isinstance(start, Const) and isinstance(own, Const) and own.value == start.value
 
 
 def _stored(cells: Sequence[BufferLoad], values: Sequence[Expr]) -> list[BufferStore]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from workbench import arith
 from workbench.access.combiners import tuple_update
 from workbench.access.counters import one_to_one
 from workbench.access.iterations import feeds
 from workbench.access.units import Bounds, Unit, same_cell, units, writes_apart
-from workbench.access.updates import update_of, updates_of
+from workbench.access.updates import updates_of, why_ordered
 from workbench.ir import (
     Block,
     BlockRealize,
@@ -23,7 +21,6 @@ from workbench.ir import (
     Var,
     const,
     free_vars,
-    stores,
     walk,
 )
 from workbench.schedule.domains import bindings
@@ -212,18 +209,7 @@ def _why_ordered(block: Block) -> str:
             "which of equal values stays goes by which one comes first, unless the indices decide "
             "between them, as in topi.argmax"
         )
-    updates = [update_of(store) for store in stores(block.body)]
-    ops: dict[Buffer, str] = {}
-    for one in updates:
-        if one is None:
-            return "only sums, products, min and max of values that do not read the result commute"
-        buffer = one.store.buffer
-        if ops.setdefault(buffer, one.op) != one.op:
-            return f"updates of {buffer.name} by {ops[buffer]} and by {one.op} do not commute"
-    loads = Counter(n.buffer for n in walk(block.body) if isinstance(n, BufferLoad))
-    own = Counter(store.buffer for store in stores(block.body))
-    read = next(buffer.name for buffer in ops if loads[buffer] > own[buffer])
-    return f"what {read} holds on the way goes into an update: a value, an index or a condition"
+    return why_ordered(block.body)
 
 
 # --- between units -------------------------------------------------------------------------------
