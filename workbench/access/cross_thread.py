@@ -9,9 +9,10 @@ on, hold the block last of all, and nothing ahead of it there touches C; and whe
 iterations of these loops, and so those that start the sum, surely run. What stands ahead of the
 block, as a tile that is fetched, each thread does in its turn.
 
-Several values that are updated together (`combiners`) are shared out alike where their parts can be
-put together. Every part starts from where the whole does. Where the order of the updates counts,
-the loops of the threads are the outermost ones, and parts are put together in their order.
+Several sums of one block (`updates`) are shared out at once; so are several values that are updated
+together (`combiners`), where their parts can be put together. Each part of the latter starts from
+where the whole does. Where the order of the updates counts, the loops of the threads are the
+outermost ones, and parts are put together in their order.
 """
 
 from __future__ import annotations

@@ -86,8 +86,8 @@ def bind(func: PrimFunc, loop: For, thread_axis: str) -> Edit:
     """Turn `loop` from steps in time into threads: iteration t runs where `thread_axis` is t.
 
     Threads of a block that do a loop of a sum, product, minimum or maximum share it out: each adds
-    up its own part, and all put the parts together. So they do with several values that are
-    updated together, as by argmax.
+    up its own part, and all put the parts together. So they do with several sums of one block, and
+    with several values that are updated together, as by argmax.
 
     A virtual thread, "vthread.x", "vthread.y", "vthread.z" or "vthread", is a copy inside one
     thread: each statement below is done for all copies before the next one is, and what a copy
