@@ -30,12 +30,24 @@ def shoot(target: Page | Locator, name: str) -> None:
         target.screenshot(path=str(Path(folder) / f"{name}.png"))
 
 
+# Until nothing of the lab has changed for a while: a click on what is drawn anew meets nothing.
+QUIET = """lab => new Promise((done) => {
+  let wait;
+  const later = () => { clearTimeout(wait); wait = setTimeout(end, 150); };
+  const changes = new MutationObserver(later);
+  const end = () => { changes.disconnect(); done(); };
+  changes.observe(lab, { subtree: true, childList: true, attributes: true, characterData: true });
+  later();
+})"""
+
+
 def first_lab(page: Page, notebook: str = "01_vector_add.ipynb", cells: int = 3) -> Locator:
     panel = run_cells(page, notebook, cells)
     lab = panel.locator(".wb-lab").first
     lab.scroll_into_view_if_needed()
     expect(lab.locator(".wb-listing").first).to_be_visible()
     expect(lab.locator(".wb-strips svg").first).to_be_attached()
+    lab.evaluate(QUIET)
     return lab
 
 
