@@ -10,6 +10,7 @@ from statistics import median, quantiles
 from typing import Any
 
 import workbench as wb
+from benchmarks.convolutions import convolution, tutorial
 from benchmarks.histories import vector_add, window_sum
 from benchmarks.matmuls import LARGE, SMALL, blocking, blocking_with_shared, matmul, naive
 from workbench.ir import PrimFunc
@@ -20,11 +21,15 @@ from workbench.widgets.view import MACHINE_PANES, PROGRAM_PANES, View
 Waits = dict[str, list[float]]
 Walk = Callable[[Any], object]
 MODES = ("open panes", "all panes")
-REACH = {"lessons 01 and 02": 0.06, "lessons 03 and 04": 0.1}  # seconds, 19 clicks of 20
+REACH = {  # seconds, 19 clicks of 20
+    "lessons 01 and 02": 0.06,
+    "lessons 03 and 04": 0.1,
+    "the tutorial's convolution": 0.15,
+}
 
 
 def walks() -> dict[str, dict[str, tuple[PrimFunc, Walk]]]:
-    """For each two lessons: their programs, with the steps that are taken on them."""
+    """For each two lessons, and a large program: programs, with the steps taken on them."""
     first: dict[str, tuple[PrimFunc, Walk]] = {
         "add 8": (vector_add(8), lambda s: _bound(s, [2, 4])),
         "add 1024": (vector_add(1024), lambda s: _bound(s, [None, 128])),
@@ -38,7 +43,8 @@ def walks() -> dict[str, dict[str, tuple[PrimFunc, Walk]]]:
             f"kept {size}": (matmul(size), partial(_blocked, tiles=tiles, keep=True)),
             f"shared {size}": (matmul(size), partial(_shared, tiles=tiles)),
         }
-    return dict(zip(REACH, (first, second), strict=True))
+    large: dict[str, tuple[PrimFunc, Walk]] = {"convolution": (convolution(), tutorial)}
+    return dict(zip(REACH, (first, second, large), strict=True))
 
 
 def _naive(sch: Any, threads: int) -> None:
