@@ -64,4 +64,5 @@ def test_these_are_all_that_tvm_has():
     tvm = pytest.importorskip("tvm", reason="TVM is not installed")
     of_objects = {"is_", "same_as", "id_", "AnnotationValueT", "PrimAnnotationValueT"}
     theirs = {name for name in dir(tvm.s_tir.Schedule) if not name.startswith("_")}
-    assert theirs - of_objects - set(dir(schedule())) == set(LEFT_OUT)
+    asked_for = {"set_dtype"}  # which TVM 0.27 has under another name
+    assert theirs - of_objects - set(dir(schedule())) == set(LEFT_OUT) - asked_for
