@@ -10,10 +10,10 @@ from workbench.ir import PrimFunc
 
 PROGRAM = """
 @T.prim_func
-def add(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
-    for i in range(8):
+def add(A: T.Buffer((6,), "float32"), B: T.Buffer((6,), "float32"), C: T.Buffer((6,), "float32")):
+    for i in range(6):
         with T.block("C"):
-            vi = T.axis.spatial(8, i)
+            vi = T.axis.spatial(6, i)
             C[vi] = A[vi] + B[vi]
 """
 
@@ -24,11 +24,11 @@ def pictures() -> dict[str, str]:
     assert isinstance(func, PrimFunc)
     sch = wb.Schedule(func)
     before = _who(sch.func, "Before: each cell of C is computed at its own time step")
-    outer, inner = sch.split("i", factors=[2, 4])
+    outer, inner = sch.split("i", factors=[2, 3])
     sch.bind(outer, "blockIdx.x")
     sch.bind(inner, "threadIdx.x")
     after = _who(sch.func, "After: each cell of C is computed by its own block and thread")
-    return {"eight_cells_before": before, "eight_cells_after": after}
+    return {"six_cells_before": before, "six_cells_after": after}
 
 
 def _who(func: PrimFunc, title: str) -> str:

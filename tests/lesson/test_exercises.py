@@ -566,7 +566,7 @@ def test_a_lab_ticks_the_goals_that_its_program_reaches(name: str):
     assert all(goal["found"] for goal in shown)
     lab.run()
     right, *others = lab.session.page["goals"]
-    assert right["ok"] and "as the reference has it" in right["found"] and others == shown
+    assert right["ok"] and "at the start makes it" in right["found"] and others == shown
     lab.session.choose({"at": 0})
     lab.session.ask({"do": "count"})
     right, *unbound = lab.session.page["goals"]

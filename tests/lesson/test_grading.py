@@ -133,7 +133,7 @@ def test_steps_as_code_are_named(exercise: Exercise):
     bound(mine, [None, 64])
     report = exercise.check(mine)
     assert str(report).splitlines()[-4:] == [
-        "Graded: the 3 steps taken as code.",
+        "Graded: the 3 steps of your code.",
         "  1. split(i, factors=[None, 64])",
         '  2. bind(i_0, "blockIdx.x")',
         '  3. bind(i_1, "threadIdx.x")',
@@ -167,7 +167,7 @@ def test_clicked_steps_are_kept_found_again_and_written_down_as_code(
     )
     scope = {"mine": exercise.schedule()}
     exec(CODE, scope)
-    assert exercise.check(scope["mine"]).graded == "Graded: the 3 steps taken as code."
+    assert exercise.check(scope["mine"]).graded == "Graded: the 3 steps of your code."
 
 
 def test_the_lab_of_an_exercise_has_its_steps_as_the_lines_to_hand_in(exercise: Exercise):

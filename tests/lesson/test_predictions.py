@@ -52,8 +52,9 @@ def test_a_lessons_question_is_answered_by_the_program_asked_about_and_by_no_oth
     for other in ([2, 4], [4, 2], [8, 1], [None, 3]):
         assert other == factors or question.judge(add_bound(other).func) is None
     assert question.todo == (
-        f"Now apply split(i, {factors}), bind(i_0, blockIdx.x) and bind(i_1, threadIdx.x), and "
-        "watch C[5]. Only those steps answer it: after others, undo them or take a branch."
+        f"click a loop in the program, apply split(i, {factors}), bind(i_0, blockIdx.x) and "
+        "bind(i_1, threadIdx.x), and watch C[5]. Only those steps answer it: after others, undo "
+        "them or take a branch."
     )
 
 
@@ -110,7 +111,7 @@ def test_a_verdict_stays_on_the_path_and_is_not_given_on_a_branch():
     lab = wb.lab(sch, question=lesson.question("window_cached"))
     assert sch.node.mark == "cooperative"
     answer(lab)
-    assert lab.session.page["verdict"]["text"] == "16,640 times"
+    assert lab.session.page["verdict"]["text"] == "16,640 loads"
     sch = add_bound([2, 4])
     sch.goto(0)
     lab = wb.lab(sch, question=lesson.question("vector_2_4"))
@@ -185,17 +186,17 @@ def test_loads_are_counted_at_each_stage_of_lesson_2():
         found[mark] = (verdict.truth, verdict.why)
     blocks = "all 8 blocks together"
     assert found == {
-        "bound": ("384 times", f"one block loads from A 384 times, {blocks} 3,072 times."),
+        "bound": ("384 loads", f"one block makes 384 loads from A, {blocks} 3,072."),
         "cached": (
-            "16,640 times",
-            f"one block loads from A 16,640 times, {blocks} 133,120 times. So it is.",
+            "16,640 loads",
+            f"one block makes 16,640 loads from A, {blocks} 133,120. So it is.",
         ),
-        "cooperative": ("130 times", f"one block loads from A 130 times, {blocks} 1,040 times."),
+        "cooperative": ("130 loads", f"one block makes 130 loads from A, {blocks} 1,040."),
     }
     of_each = loads(None, 1, by="element").judge(sch.history.find("bound").func)
     assert of_each is not None and (of_each.truth, of_each.why) == (
         "3 times",
-        "A has 1,027 elements, and the program loads from it 3,072 times. Three.",
+        "A has 1,027 elements, and the program makes 3,072 loads from it. Three.",
     )
 
 
@@ -206,14 +207,14 @@ def test_a_number_that_no_choice_has_is_said_without_an_explanation():
     sch.bind(inner, "threadIdx.x")
     verdict = loads(None, 1).judge(sch.func)
     assert verdict is not None and (verdict.truth, verdict.why) == (
-        "3,072 times",
-        "one block loads from A 3,072 times.",
+        "3,072 loads",
+        "one block makes 3,072 loads from A.",
     )
     sch.bind("i_0", "blockIdx.x")
     verdict = loads(None, 1).judge(sch.func)
     assert verdict is not None and (verdict.truth, verdict.why) == (
-        "about 279 times",
-        "11 blocks load from A 3,072 times, not all as often.",
+        "about 279 loads",
+        "11 blocks make 3,072 loads from A, not all as many.",
     )
 
 

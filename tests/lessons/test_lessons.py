@@ -232,9 +232,9 @@ def test_a_lesson_runs_from_top_to_bottom_and_again_from_bottom_to_top(path: Pat
 
 ANSWERS = {
     "01_vector_add.ipynb": ["block 1, thread 1", "", "8 blocks"],
-    "02_window_sum.ipynb": ["3 times", "16,640 times", "130 times", "1,056 times"],
+    "02_window_sum.ipynb": ["3 times", "16,640 loads", "130 loads", "1,056 loads"],
     "03_local_blocking.ipynb": ["8 times", "24 elements", "2 times", "8 elements"],
-    "04_shared_blocking.ipynb": ["4 times", "128 times", "32 times"],
+    "04_shared_blocking.ipynb": ["4 times", "128 loads", "32 loads"],
     "06_convolution.ipynb": ["4 sectors", "8 times", "4,096 elements", "1 turn"],
     "07_own_operator.ipynb": ["1,632 elements", "2,304 elements", "144 times", "60 times"],
 }
@@ -324,7 +324,7 @@ CLICKS: dict[tuple[str, str], tuple[list[tuple[str, str, dict[str, str]]], str]]
             ("ax0", "split", {"factors": "[None, 64]"}),
             ("ax0_1", "bind", {"thread_axis": '"threadIdx.x"'}),
         ],
-        "1,056 times",
+        "1,056 loads",
     ),
     ("03_local_blocking.ipynb", "lab-start"): (
         [
@@ -388,9 +388,9 @@ CLICKS: dict[tuple[str, str], tuple[list[tuple[str, str, dict[str, str]]], str]]
             ("C", "cache_read", {"read_buffer_index": '"A"', "storage_scope": '"shared"'}),
             ("A_shared", "compute_at", {"loop": '"k_0"'}),
         ],
-        "128 times",
+        "128 loads",
     ),
-    ("04_shared_blocking.ipynb", "lab-cooperative"): (shared_fetch("A_shared"), "32 times"),
+    ("04_shared_blocking.ipynb", "lab-cooperative"): (shared_fetch("A_shared"), "32 loads"),
     ("06_convolution.ipynb", "lab-start"): (
         [
             ("y_x_fused", "bind", {"thread_axis": '"blockIdx.y"'}),

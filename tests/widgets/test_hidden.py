@@ -121,4 +121,4 @@ def test_an_answer_that_was_saved_opens_what_it_opened(tmp_path: Path):
     again = lab()
     assert again.session.page["verdict"] is None
     send(again, do="resume")
-    assert again.session.page["verdict"]["text"] == "130 times"
+    assert again.session.page["verdict"]["text"] == "130 loads"

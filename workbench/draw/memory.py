@@ -37,8 +37,9 @@ PLACE_WORDS = {
     "local": ("thread", "registers"),
 }
 LEGEND = (
-    "A band that is a px wider has twice the bytes, a hatched one is of the step before; "
-    "× is how often one block (thread) loads each cell, and “at k” in which loop a copy is made."
+    "The wider a band, the more bytes it carries. "
+    "× is how often one block (of registers: one thread) loads each cell, on average. "
+    "The L2 cache keeps what was used last of global memory, for all blocks."
 )
 
 
@@ -117,9 +118,20 @@ def memory_picture(memory: Memory, before: Memory | None = None) -> Picture:
     A buffer and its copies share a lane. A band is as wide as the logarithm of its bytes, and
     filled by how often each cell is loaded; that of the step `before` is hatched.
     """
-    rows = _rows(memory.levels)
-    strips = tuple(_strip(memory, lanes, rows) for lanes in _side_by_side(lanes_of(memory, before)))
-    return Picture(strips, f"{memory.caption}\n{LEGEND}", memory.table, memory.kind)
+    rows, lanes = _rows(memory.levels), lanes_of(memory, before)
+    strips = tuple(_strip(memory, beside, rows) for beside in _side_by_side(lanes))
+    told = "\n".join((memory.caption, LEGEND, *_legend(lanes)))
+    return Picture(strips, told, memory.table, memory.kind)
+
+
+def _legend(lanes: Sequence[Lane]) -> Iterator[str]:
+    """What is to be said of what only some pictures have."""
+    bands = [band for lane in lanes for band in lane.bands]
+    if any(band.before is not None for band in bands):
+        yield "Hatched bands are those of the step before."
+    at = next((band.at for band in bands if band.at), "")
+    if at:
+        yield f"“at {at}”: the copy is made anew in each turn of {at}."
 
 
 def lanes_of(memory: Memory, before: Memory | None = None) -> list[Lane]:

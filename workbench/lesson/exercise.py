@@ -183,7 +183,7 @@ class Exercise:
 
 
 RESULT = "the same result as before"
-CHECKED = "Checked with numbers that differ from cell to cell, and rubbish in the output."
+CHECKED = "Checked with numbers that differ from cell to cell; the output held wrong ones before."
 WAIT = "The other goals wait for this one: a fast wrong answer is worth nothing."
 
 

@@ -10,6 +10,7 @@ from typing import Literal
 
 from workbench import insight, script
 from workbench.insight import Cell
+from workbench.insight.names import count_text
 from workbench.ir import (
     BlockRealize,
     BufferStore,
@@ -74,7 +75,7 @@ def _of(asked: Mapping[str, str] | None, judge: Judge) -> Judge:
 
 def _todo(steps: str, asked: Mapping[str, str] | None) -> str:
     only = " Only those steps answer it: after others, undo them or take a branch."
-    return f"Now {steps}.{only if asked else ''}"
+    return f"{steps}.{only if asked else ''}"
 
 
 def who_computes(
@@ -108,7 +109,7 @@ def who_computes(
         text=f"after {steps}, who computes {name}?",
         choices=(*choices, NOT_SURE),
         judge=_of(asked, judge),
-        todo=_todo(f"apply {steps}, and watch {name}", asked),
+        todo=_todo(f"click a loop in the program, apply {steps}, and watch {name}", asked),
         cell=(buffer, index),
     )
 
@@ -195,7 +196,7 @@ def how_many_loads(
     others: Others | None = None,
     slips: Slips | None = None,
 ) -> Question:
-    """Ask how often an element of `buffer` is loaded, or how often one block loads from it.
+    """Ask how often an element of `buffer` is loaded, or how many loads from it one block makes.
 
     The program decides it once it binds `threads` loops to threadIdx.x and, where `stage` is
     given, has a block of that name under a bound loop; with `asked`, only the program that has just
@@ -208,24 +209,25 @@ def how_many_loads(
         bound = sum(isinstance(n, For) and n.thread == "threadIdx.x" for n in nodes)
         if bound != threads or (stage is not None and stage not in _stages(func)):
             return None
-        loads, of = loads_of(func, buffer), _of_each(func, buffer, by)
-        told = f"{_loaded(buffer, loads, of, by)}. {why.get(round(loads / of), '')}"
+        all_loads, of = loads_of(func, buffer), _of_each(func, buffer, by)
+        told = f"{_loaded(buffer, all_loads, of, by)}. {why.get(round(all_loads / of), '')}"
         return Verdict(load_times(func, buffer, by), told.rstrip(), wrong(func))
 
     return Question(
         name=f"loads of {buffer} after {steps}",
         text=text,
-        choices=(*map(times, choices), NOT_SURE),
+        choices=(*map(times if by == "element" else loads, choices), NOT_SURE),
         judge=_of(asked, judge),
         todo=_todo(steps, asked),
     )
 
 
 def load_times(func: PrimFunc, buffer: str, by: Literal["element", "block"]) -> str:
-    """How often an element of `buffer` is loaded, or one block loads from it, in words."""
-    loads, of = loads_of(func, buffer), _of_each(func, buffer, by)
-    about = "about " if by == "block" and loads % of else ""
-    return f"{about}{times(round(loads / of))}"
+    """How often an element of `buffer` is loaded, or how many loads one block makes, in words."""
+    all_loads, of = loads_of(func, buffer), _of_each(func, buffer, by)
+    if by == "element":
+        return times(round(all_loads / of))
+    return f"{'about ' if all_loads % of else ''}{loads(round(all_loads / of))}"
 
 
 def _of_each(func: PrimFunc, buffer: str, by: Literal["element", "block"]) -> int:
@@ -237,13 +239,18 @@ def times(number: int) -> str:
     return "once" if number == 1 else f"{number:,} times"
 
 
-def _loaded(buffer: str, loads: int, of: int, by: Literal["element", "block"]) -> str:
+def loads(number: int) -> str:
+    """A number of loads in words: "1 load", "16,640 loads"."""
+    return count_text(number, "load")
+
+
+def _loaded(buffer: str, number: int, of: int, by: Literal["element", "block"]) -> str:
     if by == "element":
-        return f"{buffer} has {of:,} elements, and the program loads from it {loads:,} times"
-    if loads % of:
-        return f"{of:,} blocks load from {buffer} {loads:,} times, not all as often"
-    all_blocks = f", all {of:,} blocks together {times(loads)}" if of > 1 else ""
-    return f"one block loads from {buffer} {times(loads // of)}{all_blocks}"
+        return f"{buffer} has {of:,} elements, and the program makes {loads(number)} from it"
+    if number % of:
+        return f"{of:,} blocks make {loads(number)} from {buffer}, not all as many"
+    all_blocks = f", all {of:,} blocks together {number:,}" if of > 1 else ""
+    return f"one block makes {loads(number // of)} from {buffer}{all_blocks}"
 
 
 def _blocks(func: PrimFunc) -> int:

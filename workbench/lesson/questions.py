@@ -18,6 +18,7 @@ from workbench.lesson.predict import (
     how_many,
     how_many_loads,
     how_often_used,
+    loads,
     loads_of,
     reads_of_block,
     times,
@@ -89,9 +90,9 @@ def rounds(func: PrimFunc) -> Mapping[str, str]:
     threads, cells = 128, loads_of(func, "A") // 8
     carriers = -(-cells // threads) * threads
     return {
-        times(threads): f"{threads} is one cell for each thread: the outputs of {threads} threads "
+        loads(threads): f"{threads} is one cell for each thread: the outputs of {threads} threads "
         f"need {cells} cells.",
-        times(carriers): f"{carriers} is how often the two loops run together; where they are past "
+        loads(carriers): f"{carriers} is how often the two loops run together; where they are past "
         f"the last of the {cells} cells, `T.where` lets nothing be loaded.",
     }
 
@@ -134,9 +135,9 @@ def tile_of_a_block(func: PrimFunc) -> Mapping[str, str]:
     """Two slips on what lesson 4's block of 4 x 4 outputs fetches, in two steps of k_0."""
     step = 4 * 4
     return {
-        times(step): f"{step} is one tile of 4 x 4, and a block fetches one in each of the 2 steps "
+        loads(step): f"{step} is one tile of 4 x 4, and a block fetches one in each of the 2 steps "
         "of `k_0`.",
-        times(2 * step // 4): f"{2 * step // 4} counts instructions: each loads four elements.",
+        loads(2 * step // 4): f"{2 * step // 4} counts instructions: each loads four elements.",
     }
 
 
@@ -323,13 +324,15 @@ WINDOW_SUM = {
         steps="split i by [None, 128] and bind both loops",
         why={
             3: "Each of the 1024 threads loads its own three, whatever its neighbours have loaded: "
-            "A[5] is wanted for B[3], B[4] and B[5], by three different threads."
+            "A[5] is wanted for B[3], B[4] and B[5], by three different threads. (The memory "
+            "picture says × 2.95, the average over the 130 elements of a block: the four at its "
+            "edges are loaded once or twice.)"
         },
         asked={"C": PER_THREAD},
     ),
     "window_cached": how_many_loads(
         "A",
-        "after cache_read and compute_at under i_1, how often does one block load from A?",
+        "after cache_read and compute_at under i_1, how many loads from A does one block make?",
         (130, 384, 16_640),
         by="block",
         others=windows,
@@ -344,8 +347,8 @@ WINDOW_SUM = {
     ),
     "window_cooperative": how_many_loads(
         "A",
-        "after splitting the fetch by [None, 128] and binding its inner loop, how often does one "
-        "block load from A?",
+        "after splitting the fetch by [None, 128] and binding its inner loop, how many loads from "
+        "A does one block make?",
         (128, 130, 256, 384),
         by="block",
         others=windows,
@@ -360,10 +363,10 @@ WINDOW_SUM = {
     ),
     "window_64": how_many(
         "loads of all blocks",
-        "with 64 threads in a block that fetch together, how often do all blocks together load "
-        "from A?",
-        ("1,040 times", "1,056 times", "1,088 times", "3,072 times"),
-        lambda func: times(loads_of(func, "A")),
+        "with 64 threads in a block that fetch together, how many loads from A do all blocks make "
+        "together?",
+        ("1,040 loads", "1,056 loads", "1,088 loads", "3,072 loads"),
+        lambda func: loads(loads_of(func, "A")),
         steps="take the same steps with 64 in place of 128",
         why="16 blocks fetch 66 cells each: the two at the edge are fetched by the neighbour, too. "
         "Twice as many blocks, twice as many edges.",
@@ -466,7 +469,7 @@ SHARED_BLOCKING = {
     ),
     "matmul_fetched": how_many_loads(
         "A",
-        "after cache_read and compute_at under k_0, how often does one block load from A?",
+        "after cache_read and compute_at under k_0, how many loads from A does one block make?",
         (16, 32, 128),
         by="block",
         others=fetches,
@@ -481,7 +484,7 @@ SHARED_BLOCKING = {
     ),
     "matmul_cooperative": how_many_loads(
         "A",
-        "after fuse, split by [None, 4, 4] and bind, how often does one block load from A?",
+        "after fuse, split by [None, 4, 4] and bind, how many loads from A does one block make?",
         (8, 16, 32, 128),
         by="block",
         others=fetches,

@@ -22,6 +22,7 @@ from workbench.lesson.machine import Machine, idle_lanes, length, start_of, stay
 from workbench.lesson.predict import (
     Measure,
     load_times,
+    loads,
     loads_of,
     nests,
     reads_of_block,
@@ -308,7 +309,7 @@ def begin_2() -> Sequence[Item]:
 
 
 def by_block(func: PrimFunc) -> str:
-    """How often one block loads from A."""
+    """How many loads from A one block makes."""
     return load_times(func, "A", "block")
 
 
@@ -327,7 +328,7 @@ def end_2() -> Sequence[Item]:
     strided, five, three = window(256, 4, 2), window(512, 5), window(512, 3)
     return (
         item(
-            "How often does one block load from A?",
+            "How many loads from A does one block make?",
             fetched(strided, 32),
             by_block,
             lambda func: (
@@ -348,10 +349,10 @@ def end_2() -> Sequence[Item]:
             cuda=True,
         ),
         item(
-            "In this program, blocks of 128 threads are to fetch A together. How often do all "
-            "blocks together load from A then?",
+            "In this program, blocks of 128 threads are to fetch A together. How many loads from "
+            "A do all blocks make together then?",
             fetched(three, 128),
-            lambda func: times(loads_of(func, "A")),
+            lambda func: loads(loads_of(func, "A")),
             lambda func: (
                 f"4 blocks, and {by_block(func)} for each: its own 128 cells, and two "
                 "that its neighbour fetches as well."
@@ -375,7 +376,7 @@ def begin_3() -> Sequence[Item]:
             cuda=True,
         ),
         item(
-            "How often does one block load from A?",
+            "How many loads from A does one block make?",
             fetched(short, 32, together=False),
             by_block,
             lambda func: (
@@ -689,7 +690,7 @@ def end_4() -> Sequence[Item]:
     }
     return (
         item(
-            "How often does one block load from A?",
+            "How many loads from A does one block make?",
             tiled(start, tile, threads, 4, copies="together"),
             by_block,
             lambda func: (

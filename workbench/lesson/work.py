@@ -78,7 +78,7 @@ def _of_code(schedule: Schedule, file: Path | None) -> Work:
         kept = None
     other = kept is not None and len(kept.trace) and kept.trace != schedule.trace
     note = CODE_FIRST.format(where=_short(file)) if other else ""
-    return Work(schedule, f"Graded: {_steps(schedule)} taken as code.", repr(schedule.trace), note)
+    return Work(schedule, f"Graded: {_steps(schedule)} of your code.", repr(schedule.trace), note)
 
 
 def _clicked(schedule: Schedule, where: str) -> Work:

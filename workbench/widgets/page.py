@@ -30,7 +30,7 @@ from workbench.widgets.pictures import (
     who_name,
     written,
 )
-from workbench.widgets.question import Question, Task, goals
+from workbench.widgets.question import RUN, Question, Task, goals
 from workbench.widgets.taken import lines_of
 from workbench.widgets.text import Lines
 from workbench.widgets.texts import text_pane
@@ -208,10 +208,13 @@ def shown_costs(desk: Desk, before: PrimFunc | None, after: PrimFunc) -> dict[st
 def ran(node: HistoryNode, desk: Desk, judged: bool) -> dict[str, Any]:
     """What the run of the program came to, and the goals, the first of which that decides.
 
-    Where it was not run, there is no "run"; what one counted may be hidden.
+    Where it was not run, there is no "run", and "then" says to; what one counted may be hidden.
     """
     result = desk.results.get(node.id, {})
-    made: dict[str, Any] = {"goals": goals(desk.task, node.func, result, judged)}
+    made: dict[str, Any] = {
+        "goals": goals(desk.task, node.func, result, judged),
+        "then": "" if result else RUN,
+    }
     if result and desk.hides("counts", node.func):
         kept = ("ok", "brief", "text", "refusal")
         result = {**{n: told for n, told in result.items() if n in kept}, "notes": [UNTIL]}

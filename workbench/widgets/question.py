@@ -40,7 +40,7 @@ class Question:
 
     `judge` looks at a program and gives the verdict, or None while the program does not decide it
     yet. `name` is the key of the learner's answer in the saved history; `cell` is the cell of a
-    buffer that the picture rings. `todo` says what to do to find out.
+    buffer that the picture rings. `todo` says what to do to find out, in words that follow "Now: ".
     """
 
     name: str
@@ -65,6 +65,9 @@ class Task(Protocol):
     def aims(self) -> Sequence[str]: ...
 
     def reached(self, func: PrimFunc) -> Sequence[tuple[bool, str]]: ...
+
+
+RUN = "press run, which compares every cell with the program that you started from."
 
 
 def asks(task: str | Task | None) -> Task | None:

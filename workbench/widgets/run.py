@@ -125,7 +125,8 @@ class Runner:
         brief, which = "✓ right", "every value"
         if some is not None:
             brief, which = "✓ right in part", "every value that they write"
-        told = f"{which} is as the reference has it."
+        whose = "the reference has it" if self.reference else "the program at the start makes it"
+        told = f"{which} is as {whose}."
         if wrong:
             brief, told = _difference(*wrong[0], some)
         rows = tuple(counted(built.func).items())

@@ -28,13 +28,12 @@ from workbench.widgets.question import Question, Task, along, asks, decided
 from workbench.widgets.run import Progress, Runner
 from workbench.widgets.setup import (
     LABELS,
-    before_a_class,
     check_given,
     check_height,
-    device_text,
     known,
     question_data,
     split_panes,
+    surroundings,
 )
 from workbench.widgets.texts import refusal
 from workbench.widgets.view import View, read_view
@@ -116,8 +115,8 @@ class Session:
                 "labels": LABELS,
                 "question": question_data(question),
                 "task": task if isinstance(task, str) else None,
-                "device": device_text(),
-                "lecture": before_a_class(),
+                "coded": schedule.node.id,  # where the steps of the notebook's code end
+                **surroundings(),
                 "height": height,
                 "resume": self.keeping.offer(),
             },

@@ -100,6 +100,11 @@ def said_of(choice: str) -> str:
     return f"You say: {choice}."
 
 
+def surroundings() -> dict[str, Any]:
+    """What a browser is told of where the lab is: the device, and whether a class looks on."""
+    return {"device": device_text(), "lecture": before_a_class()}
+
+
 def before_a_class() -> bool:
     """Whether labs are shown to a class: larger on the whole screen, verdicts on a key."""
     return os.environ.get("WORKBENCH_LECTURE") == "1"

@@ -10,6 +10,7 @@ from typing import Any
 import anywidget
 import traitlets
 
+from workbench.diag import size_text
 from workbench.ir import IRModule, PrimFunc
 from workbench.schedule import Schedule
 from workbench.widgets import offline, static, static_form
@@ -167,9 +168,12 @@ class Lab(anywidget.AnyWidget):
     def to_html(self, path: str | Path) -> None:
         """Write one offline page that still steps through every program of the history.
 
-        Raises NotWritten, an OSError, where that fails; what was at `path` is then as it was.
+        Prints where the page is, and how large. Raises NotWritten, an OSError, where that fails;
+        what was at `path` is then as it was.
         """
         offline.write_html(self.session, path)
+        written = Path(path).resolve()
+        print(f"The lab is written to {written} ({size_text(written.stat().st_size)}).")
 
     # --- the cell's outputs ----------------------------------------------------------------------
 

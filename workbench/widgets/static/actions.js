@@ -1,12 +1,13 @@
 // The places at which a step can be taken, those that matter first: the keyboard's way to the menu.
 
-import { h, oneStop } from "./dom.js";
+import { h, oneStop, tellMore } from "./dom.js";
 
 export function actionsPane(lab, menu) {
   const title = h("span.wb-hint");
   const list = h("div.wb-places", { role: "group", "aria-label": "places" });
   const pane = h("section.wb-pane.wb-actions", { "aria-label": "Next step" }, title, list);
   const settle = oneStop(pane);
+  const more = tellMore(list);
 
   const chip = (key) => list.querySelector(`[data-k="${key}"]`);
 
@@ -28,6 +29,7 @@ export function actionsPane(lab, menu) {
     title.textContent = words();
     list.replaceChildren(...(lab.offline ? [] : (lab.page?.places ?? [])).map(placeButton));
     settle();
+    more();
   }
 
   function words() {

@@ -37,9 +37,8 @@ export function costStrip(lab) {
     const note = waits ? "Costs …" : shown.text;
     pane.replaceChildren(
       ...(shown.rows.length ? [h("ul.wb-cost-list", {}, shown.rows.map(cost))] : []),
-      shown.kind
-        ? h("span.wb-kind", { title: note }, shown.kind)
-        : h("p.wb-cost-note", {}, ...prose(note)),
+      ...(shown.kind ? [h("span.wb-kind", { title: note }, shown.kind)] : []),
+      ...(note && !shown.kind ? [h("p.wb-cost-note", {}, ...prose(note))] : []),
       ...(shown.waits === "asked" && !lab.offline ? [button] : []),
     );
   }

@@ -143,6 +143,8 @@ export function popup(node, closed = () => {}) {
     for (const [target, event, act] of watched)
       target[on ? "addEventListener" : "removeEventListener"](event, act, true);
   };
+  // what is unfolded in it makes it taller
+  node.addEventListener("toggle", ({ target }) => target === node || place(), true);
   node.addEventListener("beforetoggle", ({ newState }) => {
     watch(newState === "open");
     if (newState === "open") return;

@@ -11,7 +11,8 @@ export function questionCard(lab) {
   return { pane: card, draw, inputs };
 
   function inputs() {
-    return [lab.answers, lab.page?.verdict, lab.page?.taken, lab.page?.goals, lab.veiled];
+    const { verdict, taken, goals, then } = lab.page ?? {};
+    return [lab.answers, verdict, taken, goals, then, lab.veiled];
   }
 
   function draw() {
@@ -85,14 +86,12 @@ export function questionCard(lab) {
 
   function outcome(question, given, verdict) {
     if (given === undefined) return [h("span.wb-hint", {}, "Choose an answer. It is not graded.")];
-    if (!verdict) {
-      const todo = lab.offline ? [] : [" ", ...prose(question.todo)];
-      return [h("span.wb-hint", {}, ...prose(question.said[given]), ...todo)];
-    }
+    const said = h("span.wb-hint", {}, ...prose(question.said[given]));
+    if (!verdict) return lab.offline ? [said] : [said, " ", ...todo("Now: ", question.todo)];
     const [first, rest] = verdict.told[given];
     const why = [" ", h("b", {}, "Why: "), ...prose(verdict.why)];
-    const { task } = lab.setup;
-    const then = task ? [" ", ...todo("Then: ", task)] : [];
+    const next = lab.setup.task ?? (lab.offline ? "" : lab.page.then);
+    const then = next ? [" ", ...todo("Then: ", next)] : [];
     return [h("b", {}, first), ...prose(rest), ...why, ...then];
   }
 }

@@ -44,7 +44,8 @@ export function loopSlider({ axes, first, places, move, save, ready, comes }) {
     const player = playButton({ label: key, turns: extent, next: play, done: () => save(key) });
     parts = { range, player, back: step(-1, "‹", "one back"), on: step(1, "›", "one on") };
     parts.shown = h("output");
-    row.replaceChildren(loops, parts.back, player.button, parts.on, range, parts.shown);
+    const end = h("span", { "aria-hidden": "true" }, "all"); // left of 0: the slider's first place
+    row.replaceChildren(loops, parts.back, player.button, parts.on, end, range, parts.shown);
   }
 
   /** A button that goes one turn on or back; before the first turn is all of the loop. */
@@ -78,7 +79,8 @@ export function loopSlider({ axes, first, places, move, save, ready, comes }) {
     });
     const value = at[axis.key];
     parts.range.value = value;
-    parts.shown.textContent = value < 0 ? "all" : value;
+    parts.shown.textContent = value < 0 ? "" : value; // beside its end stands that it is all
+    parts.range.dataset.all = String(value < 0);
     parts.range.ariaValueText = value < 0 ? "all" : `${value} of 0…${axis.extent - 1}`;
     parts.back.ariaDisabled = String(value < 0); // it keeps the focus
     parts.on.ariaDisabled = String(value + 1 >= axis.extent);

@@ -22,7 +22,7 @@ export function exerciseCard(lab) {
   );
   const { goals = [] } = lab.page;
   return [
-    h("p.wb-ask", {}, h("b", {}, "Exercise. "), said(lines), take),
+    h("p.wb-ask", {}, h("b", {}, "Exercise. "), said(lab), take),
     goals.length ? h("ul.wb-goals", { "aria-label": "goals" }, goals.map(goal)) : "",
     panel,
   ];
@@ -49,8 +49,15 @@ function goal({ aim, ok, found }) {
   );
 }
 
-function said(lines) {
-  return lines
+/** Whether the lab stands where the steps of the notebook's code end. */
+function coded(lab) {
+  return lab.setup.coded !== 0 && lab.at === lab.setup.coded;
+}
+
+function said(lab) {
+  if (coded(lab)) return "These are the steps of your code, which the check grades. ";
+  if (lab.setup.coded) return "The check grades the steps of your code. To have these graded: ";
+  return lab.page.taken
     ? "Your steps count as they stand; a notebook that is handed in needs them as code: "
     : "Take your steps here, or as code in the cell above. ";
 }
