@@ -1,6 +1,6 @@
 // The history: the branch that is stood on as a line, and every program reached as a tree.
 
-import { h, oneStop, spoken, tellMore } from "./dom.js";
+import { h, oneStop, spoken } from "./dom.js";
 import { popup } from "./popup.js";
 
 export function historyPane(lab) {
@@ -28,7 +28,6 @@ export function historyPane(lab) {
   );
   const whole = popup(tree);
   const settle = oneStop(pane);
-  const more = tellMore(line);
   // also when it is laid out at last: a notebook makes what is out of sight later
   new ResizeObserver(follow).observe(line);
   tree.addEventListener("toggle", follow);
@@ -130,7 +129,6 @@ export function historyPane(lab) {
       if (here.top < around.top) box.scrollTop -= around.top - here.top;
       else if (here.bottom > around.bottom) box.scrollTop += here.bottom - around.bottom;
     }
-    more();
   }
 
   function draw() {
