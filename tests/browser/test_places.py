@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, FrameLocator, Page, expect
 
 import workbench as wb
 from benchmarks.matmuls import blocking_with_shared, matmul
 from tests.browser.test_lab import AXE, shoot
+from tests.widgets.programs import ADD, parse
 from workbench.schedule import Schedule
+from workbench.widgets import static
+from workbench.widgets.session import SHOWN
 
 pytestmark = pytest.mark.browser
 
@@ -38,6 +43,16 @@ CUT = """() => [...document.querySelectorAll('.wb-lab, .wb-lab :is(.wb-top, .wb-
   .filter((el) => el.checkVisibility() && (el.scrollHeight > el.clientHeight + 2
     || el.scrollWidth > el.clientWidth + 2) && getComputedStyle(el).overflow !== 'visible')
   .map((el) => el.className)"""
+
+
+# Whether a thing is whole in the window of its frame.
+WITHIN = """(html, selector) => {
+  const box = html.querySelector(selector).getBoundingClientRect();
+  return box.top >= 0 && box.left >= 0 && box.bottom <= innerHeight && box.right <= innerWidth;
+}"""
+HTML = "text/html; charset=utf-8"
+# What a notebook of that kind lets its outputs do.
+ALLOWED = "allow-forms allow-same-origin allow-scripts"
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +122,105 @@ def test_in_a_frame_that_grows_with_it_the_lab_is_640_px(browser: Browser, saved
         page.set_viewport_size({"width": width, "height": 900})
         expect(lab).to_have_attribute("data-columns", columns)
         expect(lab).to_have_css("height", "640px")
+    page.close()
+
+
+# A page of another origin in which a lab is live: its model asks `python`; it says how tall it is.
+FOREIGN = """<!doctype html><html><body style="margin: 8px"><div id="lab"></div>
+<script type="module">
+%s
+const state = {};
+let chosen = {}, changed = () => {};
+const ask = async (kind, content) => {
+  const told = Object.entries(JSON.parse(await python(kind, content)))
+    .filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(state[name]));
+  Object.assign(state, Object.fromEntries(told)); // what stays is the same object
+  if (told.length) changed();
+};
+await ask("look", {});
+const model = {
+  get: (name) => state[name],
+  set: (name, value) => { state[name] = chosen[name] = value; },
+  on: (event, act) => { if (event === "change") changed = act; },
+  off: () => {},
+  send: (message) => void ask("message", message),
+  save_changes: () => { ask("set", chosen); chosen = {}; changed(); },
+};
+openLab({ model, el: document.getElementById("lab") });
+setInterval(ask, 200, "look", {});
+new ResizeObserver(() => parent.postMessage(document.documentElement.scrollHeight, "*"))
+  .observe(document.body);
+</script><style>%s</style></body></html>"""
+
+
+def live(page: Page, lab: wb.widgets.Lab) -> FrameLocator:
+    """The lab in a sandboxed frame of another origin, which grows with it; Python answers."""
+
+    def python(kind: str, content: dict[str, Any]) -> str:
+        if kind == "set":
+            lab.set_state(content)
+        elif kind == "message":
+            lab._handle_custom_msg(content, [])
+        state = lab.get_state()
+        shown = {n for n in state if n in SHOWN or n.startswith(("page_", "compare_"))}
+        return json.dumps({name: state[name] for name in sorted(shown)})
+
+    html = FOREIGN % (static.script().replace("export default", "void"), static.style())
+    page.expose_function("python", python)
+    page.route("https://outputs.test/", lambda route: route.fulfill(body=html, content_type=HTML))
+    page.set_content(
+        f'<iframe sandbox="{ALLOWED}" style="width: 100%; height: 150px; border: 0"></iframe>'
+    )
+    page.locator("iframe").evaluate(
+        "(frame) => { window.onmessage = (event) => { frame.style.height = event.data + 'px'; };"
+        " frame.src = 'https://outputs.test/'; }"
+    )
+    return page.frame_locator("iframe")
+
+
+@pytest.mark.parametrize("height", [None, 500])
+def test_in_a_sandboxed_frame_of_another_origin_a_lab_is_live(
+    browser: Browser, tmp_path: Path, height: int | None
+):
+    """As in Colab: by mouse and by keyboard, with its menus whole, and saved as it goes."""
+    kept = tmp_path / "kept.json"
+    lab = wb.lab(parse(ADD), actions=["split", "bind"], height=height, autosave=kept)
+    page = browser.new_page(viewport={"width": 1100, "height": 900})
+    faults: list[str] = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    frame = live(page, lab)
+    root, menu = frame.locator(".wb-lab"), frame.locator(".wb-menu")
+    expect(root).to_have_css("height", f"{height or 640}px")
+    expect(root).to_have_attribute("data-columns", "2")
+    expect(frame.locator(".wb-screen")).to_be_hidden()  # the frame is not allowed it
+
+    frame.locator(".wb-program .wb-mark").get_by_text("i", exact=True).first.click()
+    expect(menu.locator("h4")).to_have_text("loop i")
+    menu.locator(".wb-verb", has_text="split").click()
+    frame.get_by_label("factors", exact=True).fill("[2, 3]")
+    menu.locator("button[type=submit]").click()
+    expect(menu.locator(".wb-error")).to_contain_text("6 of 8")
+    assert frame.locator("html").evaluate(WITHIN, ".wb-menu")
+    frame.get_by_label("factors", exact=True).fill("[2, 4]")
+    page.keyboard.press("Shift+Enter")
+    expect(menu).to_be_hidden()
+    expect(frame.locator(".wb-link")).to_have_count(2)
+
+    frame.locator(".wb-place", has_text="loop i_1").focus()
+    page.keyboard.press("Enter")
+    expect(menu.locator(".wb-verb", has_text="split")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(menu).to_be_hidden()
+    frame.locator(".wb-all").click()
+    expect(frame.locator(".wb-steps")).to_be_visible()
+    assert frame.locator("html").evaluate(WITHIN, ".wb-steps")
+    page.keyboard.press("Escape")
+    expect(frame.locator(".wb-steps")).to_be_hidden()
+    frame.locator(".wb-run .wb-go").click()
+    expect(frame.locator(".wb-result")).to_be_visible(timeout=30_000)
+    expect(root).to_have_css("height", f"{height or 640}px")
+    assert "split" in kept.read_text(encoding="utf-8")
+    assert len(lab.history) == 2 and not faults
     page.close()
 
 
