@@ -88,7 +88,7 @@ def waits(page: Page, lesson: str) -> Waits:
     for verb, place, fields in steps:
         step(lab, verb, place, **fields)
         found["apply a step"].append(_settled(page))
-    for chip in (*reversed(_all(lab, ".wb-step")), *_all(lab, ".wb-step")):
+    for chip in (*reversed(_all(lab, ".wb-link")), *_all(lab, ".wb-link")):
         if chip.get_attribute("aria-current"):
             continue
         chip.click()

@@ -51,8 +51,6 @@ WITHIN = """(html, selector) => {
   return box.top >= 0 && box.left >= 0 && box.bottom <= innerHeight && box.right <= innerWidth;
 }"""
 HTML = "text/html; charset=utf-8"
-# What a notebook of that kind lets its outputs do.
-ALLOWED = "allow-forms allow-same-origin allow-scripts"
 
 
 @pytest.fixture(scope="module")
@@ -169,7 +167,7 @@ def live(page: Page, lab: wb.widgets.Lab) -> FrameLocator:
     page.expose_function("python", python)
     page.route("https://outputs.test/", lambda route: route.fulfill(body=html, content_type=HTML))
     page.set_content(
-        f'<iframe sandbox="{ALLOWED}" style="width: 100%; height: 150px; border: 0"></iframe>'
+        '<iframe sandbox="allow-scripts" style="width: 100%; height: 150px; border: 0"></iframe>'
     )
     page.locator("iframe").evaluate(
         "(frame) => { window.onmessage = (event) => { frame.style.height = event.data + 'px'; };"
@@ -202,7 +200,7 @@ def test_in_a_sandboxed_frame_of_another_origin_a_lab_is_live(
     expect(menu.locator(".wb-error")).to_contain_text("6 of 8")
     assert frame.locator("html").evaluate(WITHIN, ".wb-menu")
     frame.get_by_label("factors", exact=True).fill("[2, 4]")
-    page.keyboard.press("Shift+Enter")
+    page.keyboard.press("Enter")
     expect(menu).to_be_hidden()
     expect(frame.locator(".wb-link")).to_have_count(2)
 

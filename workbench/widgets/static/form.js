@@ -17,6 +17,12 @@ export function verbForm(lab, verb, apply) {
   const show = () => {
     if (lab.writes(asked())) call.textContent = lab.call.text;
   };
+  // Enter in a field clicks it, too; nothing is submitted, which a sandboxed frame may forbid.
+  const onclick = (event) => {
+    event.preventDefault();
+    apply(asked());
+  };
+  const button = h("button.wb-go", { type: "submit", onclick }, `apply ${verb.name}`);
   const form = h(
     "form.wb-form",
     {
@@ -24,20 +30,16 @@ export function verbForm(lab, verb, apply) {
         lab.ask({ do: "write", ...asked() });
         show();
       },
-      onsubmit: (event) => {
-        event.preventDefault();
-        apply(asked());
-      },
       onkeydown: (event) => {
         const chord = event.shiftKey || event.ctrlKey || event.metaKey;
         if (event.key !== "Enter" || !chord) return;
         event.preventDefault();
         event.stopPropagation();
-        form.requestSubmit();
+        button.click();
       },
     },
     fields.map(({ box }) => box),
-    h("button.wb-go", { type: "submit" }, `apply ${verb.name}`),
+    button,
     call,
   );
   return { form, show };
