@@ -7,6 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.jupyter import dark, run_cells
 from tests.browser.test_lab import accessible, all_steps, cell, first_lab, form_of, menu_at
+from tests.browser.test_places import BEYOND, OVER, WITHIN
 
 pytestmark = pytest.mark.browser
 
@@ -133,3 +134,29 @@ def test_what_opens_is_accessible(lab_page: Page, scheme: str):
         tab.click()
         expect(tab).to_have_attribute("aria-selected", "true")
         accessible(lab_page)
+
+
+def test_zoomed_to_200_percent_a_lab_is_one_column_and_takes_a_step(lab_page: Page):
+    """1280 x 720 at twice the size, which leaves 640 x 360 of CSS."""
+    lab_page.set_viewport_size({"width": 640, "height": 360})
+    lab = first_lab(lab_page)
+    expect(lab).to_have_attribute("data-columns", "1")
+    for side in ("Picture", "Program"):
+        button = lab.locator(".wb-sides").get_by_role("button", name=side)
+        button.click()
+        expect(button).to_have_attribute("aria-pressed", "true")
+        assert lab_page.evaluate(BEYOND) == [] and lab_page.evaluate(OVER) == 0, side
+        assert lab.evaluate("el => el.scrollWidth <= el.clientWidth"), side
+        assert lab_page.evaluate("document.documentElement.scrollWidth <= innerWidth"), side
+        accessible(lab_page)
+    lab.locator(".wb-program .wb-mark").get_by_text("i", exact=True).first.click()
+    form_of(lab, "split")
+    field, submit = lab.get_by_label("factors", exact=True), lab.locator("button[type=submit]")
+    field.fill("[2, 4]")
+    for part in (field, submit):
+        part.scroll_into_view_if_needed()
+        expect(part).to_be_in_viewport(ratio=1)
+    assert lab_page.locator("html").evaluate(WITHIN, ".wb-menu")
+    accessible(lab_page)
+    submit.click()
+    expect(lab.locator(".wb-link")).to_have_count(2)

@@ -28,15 +28,22 @@ const BOXES =
 
 /** What scrolls can be reached by the keyboard, which then scrolls it; what does not is no stop. */
 export function reachable(root) {
+  const watched = new WeakSet();
+  const sizes = new ResizeObserver(() => look());
   const look = () => {
     for (const box of root.querySelectorAll(BOXES)) {
+      for (const part of [box, ...box.children]) {
+        if (watched.has(part)) continue;
+        watched.add(part);
+        sizes.observe(part); // a picture takes its size later than its pane
+      }
       if (box.scrollHeight > box.clientHeight + 1 || box.scrollWidth > box.clientWidth + 1)
         box.tabIndex = 0;
       else box.removeAttribute("tabindex");
     }
   };
   const soon = () => requestAnimationFrame(look);
-  new ResizeObserver(look).observe(root);
+  sizes.observe(root);
   root.addEventListener("click", soon); // which may open what is folded
   return soon;
 }
