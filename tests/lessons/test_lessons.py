@@ -236,7 +236,7 @@ ANSWERS = {
     "03_local_blocking.ipynb": ["8 times", "24 elements", "2 times", "8 elements"],
     "04_shared_blocking.ipynb": ["4 times", "128 loads", "32 loads"],
     "06_convolution.ipynb": ["4 sectors", "8 times", "4,096 elements", "1 turn"],
-    "07_own_operator.ipynb": ["1,632 elements", "2,304 elements", "144 times", "60 times"],
+    "07_own_operator.ipynb": ["1,632 elements", "2,304 elements", "144 loads", "60 loads"],
 }
 
 
@@ -450,14 +450,14 @@ CLICKS: dict[tuple[str, str], tuple[list[tuple[str, str, dict[str, str]]], str]]
             ("H", "set_scope", {"buffer_index": '"H"', "storage_scope": '"shared"'}),
             *kept_together("H"),
         ],
-        "144 times",
+        "144 loads",
     ),
     ("07_own_operator.ipynb", "lab-both"): (
         [
             ("H", "cache_read", {"read_buffer_index": '"A"', "storage_scope": '"shared"'}),
             *kept_together("A_shared"),
         ],
-        "60 times",
+        "60 loads",
     ),
 }
 

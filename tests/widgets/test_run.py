@@ -16,6 +16,7 @@ from workbench.widgets.run import SAMPLED, Runner
 AT_START = "the program at the start makes it."
 WHOLE = f"✓ Run on the emulator: every value is as {AT_START}"
 SOME = f"✓ Run on the emulator, 4 of 16 blocks: every value that they write is as {AT_START}"
+BY_REFERENCE = SOME.replace(AT_START, "the reference has it.")
 
 
 def told(func: PrimFunc, **options: object) -> dict[str, object]:
@@ -41,7 +42,7 @@ def test_a_large_program_runs_in_part_and_says_so():
     with patch.object(Runner, "expected", _by_numpy):
         reference = Runner(reference=lambda a, b, c: None)
         found = reference.run(func, matmul(1024), lambda *at: seen.append(at))
-    assert found["text"] == SOME.replace("16", "256") and found["ok"] is True
+    assert found["text"] == BY_REFERENCE.replace("16", "256") and found["ok"] is True
     assert found["brief"] == "✓ right in part"
     assert found["notes"][0] == SAMPLED and seen[-1] == (4, 4)
 
@@ -75,7 +76,7 @@ def test_only_what_ran_is_compared(tiled: PrimFunc, cell: tuple[int, int], says:
 
     with patch.object(run, "LARGE", 1), patch.object(run.emulate, "draw_blocks", _blocks):
         found = told(tiled, reference=reference)
-    text = SOME.replace(AT_START, "the reference has it.") if says == WHOLE else says
+    text = BY_REFERENCE if says == WHOLE else says
     assert str(found["text"]).startswith(text) and found["ok"] is (says == WHOLE)
 
 

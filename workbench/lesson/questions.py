@@ -271,12 +271,10 @@ def other_stages(*but: str) -> Others:
 def parts_of_a_block(func: PrimFunc) -> Mapping[str, str]:
     """Two slips on what lesson 7's block of 4 x 8 outputs needs."""
     return {
-        times(
-            96
-        ): "96 is three loads for each of 32 cells of H: the block has 32 outputs, but they "
-        "need two rows of H more.",
-        times(48): "48 cells of H are computed, and each of them adds up three of A.",
-        times(32): "32 is a load for each output. Their window reaches two rows and two columns "
+        loads(96): "96 is three loads for each of 32 cells of H: the block has 32 outputs, but "
+        "they need two rows of H more.",
+        loads(48): "48 cells of H are computed, and each of them adds up three of A.",
+        loads(32): "32 is a load for each output. Their window reaches two rows and two columns "
         "further.",
     }
 
@@ -615,8 +613,8 @@ OWN_OPERATOR = {
     ),
     "blur_tile": how_many_loads(
         "A",
-        "once a block keeps its part of H and its threads compute that together, how often does "
-        "one block load from A?",
+        "once a block keeps its part of H and its threads compute that together, how many loads "
+        "from A does one block make?",
         (60, 96, 144, 4608),
         by="block",
         others=lambda: {
@@ -633,8 +631,8 @@ OWN_OPERATOR = {
     ),
     "blur_both": how_many_loads(
         "A",
-        "with a copy of A in shared memory, too, fetched together, how often does one block load "
-        "from A?",
+        "with a copy of A in shared memory, too, fetched together, how many loads from A does one "
+        "block make?",
         (32, 48, 60, 144),
         by="block",
         others=lambda: {"if it kept its part of H alone": staged(BLUR, "tile")},

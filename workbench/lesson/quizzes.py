@@ -926,7 +926,7 @@ def begin_7() -> Sequence[Item]:
     }
     return (
         item(
-            "How often does one block load from A?",
+            "How many loads from A does one block make?",
             fetched(strided, 16),
             by_block,
             lambda func: (
@@ -1003,7 +1003,7 @@ def end_7() -> Sequence[Item]:
             ways(flat, "again", "tile", "both"),
         ),
         item(
-            "How often does one block load from A?",
+            "How many loads from A does one block make?",
             staged(tall, "both"),
             by_block,
             lambda func: (
