@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,7 @@ def page(browser: Browser, usual: Server) -> Iterator[Page]:
     opened = context.new_page()
     open_lab(opened, usual)
     yield opened
+    dark(opened, False)
     opened.evaluate(CLOSE_ALL)
     context.close()
 
@@ -74,11 +76,23 @@ STATE = """() => { const { content, sessionContext } = window.jupyterapp.shell.c
     cells: content.widgets.length }; }"""
 
 
+# Whether a cell has a widget among its outputs; its view comes a while after the cell is done.
+HAS_VIEW = """(at) => {
+  const outputs = window.jupyterapp.shell.currentWidget.content.widgets[at].model.outputs;
+  return Array.from({ length: outputs?.length ?? 0 }, (_, k) => outputs.get(k).toJSON())
+    .some(({ data }) => data && "application/vnd.jupyter.widget-view+json" in data);
+}"""
+
+
 def shift_enter(page: Page) -> int:
     """Run the active cell by hand, wait for its end; returns which one it was."""
     at: int = page.evaluate(STATE)["active"]
     page.keyboard.press("Shift+Enter")
-    page.wait_for_function(f"() => {{ const s = ({STATE})(); return s.done; }}", timeout=60_000)
+    page.wait_for_function(
+        f"(at) => {{ const s = ({STATE})(); return s.done && s.active === at + 1; }}",
+        arg=at,
+        timeout=60_000,
+    )
     return at
 
 
@@ -87,10 +101,10 @@ def run_to_the_end(page: Page) -> Iterator[Locator]:
     for _ in range(page.evaluate(STATE)["cells"]):
         at = shift_enter(page)
         cell = page.locator(f"{PANEL} .jp-Cell").nth(at)
-        if not cell.locator(".jp-OutputArea-output").count():
+        if not page.evaluate(HAS_VIEW, at):
             continue
         lab = cell.locator(".wb-lab")
-        page.wait_for_timeout(150)
+        cell.locator(".wb-lab, .wb-quiz, .wb-player").first.wait_for(timeout=15_000)
         if lab.count():
             page.wait_for_timeout(SETTLED)
             yield lab
@@ -105,10 +119,21 @@ PLACE = """lab => {
 }"""
 
 
+def until(holds: Callable[[], bool], what: str) -> None:
+    """Wait until it holds; 5 s are too long."""
+    end = time.monotonic() + 5
+    while not holds():
+        assert time.monotonic() < end, what
+        time.sleep(0.05)
+
+
 def whole(lab: Locator) -> None:
     """All of the lab is in view."""
-    found = lab.evaluate(PLACE)
-    assert found["above"] <= 0 and found["below"] <= 0, found
+    until(lambda: inside(lab.evaluate(PLACE)), f"whole in view: {lab.evaluate(PLACE)}")
+
+
+def inside(found: dict[str, float]) -> bool:
+    return found["above"] <= 0 and found["below"] <= 0
 
 
 # What of a lab is out of sight or covered: its question, its first changed line with the changed
@@ -131,12 +156,13 @@ UNSEEN = """lab => {
   const changed = lab.querySelector('.wb-program :is(.wb-edit, .wb-come, .wb-gone)');
   const words = changed?.querySelector('.wb-changed');
   const asked = lab.querySelector('.wb-question:not([hidden]) .wb-ask');
+  const costs = lab.querySelector('.wb-costs:not([hidden])'); // hidden where a lesson names none
   return [
     asked && look('question', asked),
     changed && look('changed line', changed.querySelector('.wb-sign')),
     words && look('changed words', words, [20, 10]),
     look('picture', lab.querySelector('.wb-machine :is(svg, .wb-table)'), [60, 20]),
-    look('costs', lab.querySelector('.wb-costs')),
+    costs && look('costs', costs),
     look('place', lab.querySelector('.wb-place')),
     look('step', lab.querySelector('.wb-link[aria-current]')),
   ].filter(Boolean);
@@ -153,36 +179,64 @@ def seen_together(lab: Locator, step: object) -> None:
     raise AssertionError((step, found))
 
 
-@pytest.mark.parametrize("lesson", LESSONS[1:5], ids=lambda path: path.stem[:2])
+def fits(lab: Locator) -> bool:
+    """Whether the lab is as tall as its panel lets it be."""
+    found = lab.evaluate(PLACE)
+    return bool(440 <= found["height"] <= found["room"] - 32 + 1)
+
+
+def comes(lab: Locator) -> bool:
+    """Whether the lab is whole in view once it is scrolled to."""
+    lab.evaluate("lab => lab.scrollIntoView({ block: 'center' })")
+    return fits(lab) and inside(lab.evaluate(PLACE))
+
+
+def each_step_is_seen(lab: Locator, name: str) -> None:
+    """Go through the lab's history: its height stays, and what belongs together is in view."""
+    until(lambda: comes(lab), f"{name} comes into view")
+    links, heights = lab.locator(".wb-link"), set()
+    for k in range(links.count()):
+        links.nth(k).click()
+        expect(links.nth(k)).to_have_attribute("aria-current", "step")
+        seen_together(lab, (name, k))
+        heights.add(lab.evaluate("lab => lab.offsetHeight"))
+    assert len(heights) == 1, name
+
+
+def clean(view: Locator) -> None:
+    """Nothing that axe-core finds wrong in what is scrolled to."""
+    view.scroll_into_view_if_needed()
+    view.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+    view.evaluate("view => view.setAttribute('data-looked-at', '')")
+    found: Any = Axe().run(view.page, context="[data-looked-at]", options=AXE)
+    view.evaluate("view => view.removeAttribute('data-looked-at')")
+    assert found.violations_count == 0, found.generate_report()
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem[:2])
 def test_labs_are_whole_in_view_and_so_is_what_belongs_together(
     page: Page, usual: Server, lesson: Path
 ):
+    """Every lab as it comes, then at each of its steps; all that a lesson shows is accessible."""
     open_notebook(page, usual, lesson)
-    longest, steps, count = None, 0, 0
+    labs = []
     for lab in run_to_the_end(page):
         whole(lab)
-        count += 1
-        if steps <= lab.locator(".wb-link").count():
-            longest, steps = lab, lab.locator(".wb-link").count()
-    assert count and longest is not None
-    if longest.locator(".wb-answer input:enabled").count():
-        answer(longest)
-    for size in (SMALL, LARGE):
+        labs.append(lab)
+    assert bool(labs) == ("wb.lab(" in lesson.read_text(encoding="utf-8"))
+    longest = max(labs, key=lambda lab: lab.locator(".wb-link").count(), default=None)
+    for size, scheme in ((SMALL, "light"), (LARGE, "dark")):
         page.set_viewport_size(size)
-        longest.scroll_into_view_if_needed()
-        page.wait_for_timeout(300)
-        heights = set()
-        for k in range(longest.locator(".wb-link").count()):
-            longest.locator(".wb-link").nth(k).click()
-            expect(longest.locator(".wb-link").nth(k)).to_have_attribute("aria-current", "step")
-            seen_together(longest, (size, k))
-            heights.add(longest.evaluate("lab => lab.offsetHeight"))
-        assert len(heights) == 1
-        shoot(page, f"frame-{lesson.stem[:2]}-{size['width']}")
-        for lab in page.locator(f"{PANEL} .wb-lab").all():
-            lab.scroll_into_view_if_needed()
-            found = lab.evaluate(PLACE)
-            assert 440 <= found["height"] <= found["room"] - 32 + 1, found
+        dark(page, scheme == "dark")
+        for k, lab in enumerate(labs):
+            until(lambda lab=lab: fits(lab), f"lab {k} fits at {size}")
+            if lab.locator(".wb-answer input:enabled").count():
+                answer(lab)
+            if size == SMALL or lab is longest:
+                each_step_is_seen(lab, f"lab {k} at {size}")
+                shoot(page, f"frame-{lesson.stem[:2]}-{k}-{size['width']}")
+        for view in page.locator(f"{PANEL} :is(.wb-lab, .wb-quiz, .wb-player)").all():
+            clean(view)
 
 
 SET_UP = "import workbench as wb\nfrom tests.widgets.programs import ADD, bind_both, parse"
@@ -228,8 +282,12 @@ def scrolled(page: Page) -> float:
     return top
 
 
-def test_a_lab_that_is_run_by_hand_comes_into_view(page: Page, usual: Server, tmp_path: Path):
+@pytest.mark.parametrize("size", [SMALL, LARGE], ids=["small", "large"])
+def test_a_lab_that_is_run_by_hand_comes_into_view(
+    page: Page, usual: Server, tmp_path: Path, size: ViewportSize
+):
     """Cold, with a long cell next; again; and as the last cell, where a new one is made."""
+    page.set_viewport_size(size)
     cells = (LONG, SET_UP, LAB, LONG, LAB)
     open_notebook(page, usual, notebook(tmp_path, "hand", *cells))
     labs = list(run_to_the_end(page))
@@ -322,8 +380,7 @@ def test_the_wheel_goes_on_at_the_end_of_a_pane(page: Page, usual: Server, tmp_p
         before = scrolled(page)
         lab.locator(part).hover()
         page.mouse.wheel(0, 300)
-        page.wait_for_timeout(300)
-        assert scrolled(page) > before, part
+        until(lambda before=before: scrolled(page) > before, part)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -341,10 +398,11 @@ def test_a_long_program_shows_its_first_change_and_leads_to_the_next(
     lab.locator(".wb-fold button").click()
     expect(more).to_have_text(re.compile(r"^\d more changes? ↓$"))
     assert last.evaluate(BELOW)
-    while more.is_visible():
+    while last.evaluate(BELOW):
+        left = last.bounding_box()
         more.click()
-        page.wait_for_timeout(100)
-    assert not last.evaluate(BELOW)
+        until(lambda left=left: last.bounding_box() != left, "the next change comes up")
+    expect(more).to_be_hidden()
     body.evaluate("body => body.scrollTo(0, 0)")
     expect(more).to_be_visible()  # and nothing moves any more
     body.locator(".wb-text .wb-unfold").click()

@@ -37,6 +37,7 @@ export function reachable(root) {
         watched.add(part);
         sizes.observe(part); // a picture takes its size later than its pane
       }
+      if (!root.offsetHeight) continue; // JupyterLab takes a cell out for a moment, and back
       if (box.scrollHeight > box.clientHeight + 1 || box.scrollWidth > box.clientWidth + 1)
         box.tabIndex = 0;
       else box.removeAttribute("tabindex");
