@@ -8,8 +8,8 @@ from itertools import product
 from math import prod
 
 from workbench import arith
-from workbench.access.accesses import Access, Around
-from workbench.access.facts import facts, follows, skips
+from workbench.access.accesses import Access, Around, accesses
+from workbench.access.facts import facts, follows, positive, skips
 from workbench.access.units import Bounds, Unit, limits
 from workbench.arith.evaluate import Env, compiled
 from workbench.ir import (
@@ -24,9 +24,7 @@ from workbench.ir import (
 
 def of_unit(unit: Unit, buffer: Buffer, kind: str, same: dict[Var, Expr]) -> Iterator[Access[For]]:
     """What `unit` touches of `buffer`; a size that varies is the whole dimension."""
-    at = Around(values=same)
-    for condition in (*(one for loop in unit.loops for one in limits(loop)), *unit.holds):
-        at = at.where(condition)
+    at = _around_unit(unit, same, unit.holds)
     for cell, sizes in unit.cells(buffer, kind):
         corner = tuple(
             substitute(e, same) if size > 0 else const(0, e.dtype)
@@ -34,6 +32,31 @@ def of_unit(unit: Unit, buffer: Buffer, kind: str, same: dict[Var, Expr]) -> Ite
         )
         whole = tuple(n if n > 0 else most for n, most in zip(sizes, buffer.shape, strict=True))
         yield Access(unit.stmt, buffer, kind == "write", corner, whole, at.guards, unit.loops)
+
+
+def loads_of(unit: Unit, buffer: Buffer, same: dict[Var, Expr]) -> list[Access[For]]:
+    """The loads of `buffer` in `unit`, each under the conditions on which it is made.
+
+    Without those that data decide: such a load counts as made. None at all where some are not in
+    sight: where it says for what a block runs, or how often, a load stands in no statement.
+    """
+    at = replace(_around_unit(unit, same, unit.conditions), loops=unit.loops)
+    found = [one for one in accesses(unit.stmt, at) if one.buffer is buffer and not one.writes]
+    if len(found) != sum(load.buffer is buffer for load in unit.loads):
+        return []
+    return [replace(one, guards=tuple(map(_without_data, one.guards))) for one in found]
+
+
+def _without_data(condition: Expr) -> Expr:
+    """What `condition` says that no data decide."""
+    return arith.joined(c for c in positive(condition) if not arith.reads_memory(c))
+
+
+def _around_unit(unit: Unit, same: dict[Var, Expr], conditions: Sequence[Expr]) -> Around:
+    at = Around(values=same)
+    for condition in (*(one for loop in unit.loops for one in limits(loop)), *conditions):
+        at = at.where(condition)
+    return at
 
 
 def at_most(unit: Unit, buffer: Buffer, kind: str) -> list[Access[For]]:

@@ -16,10 +16,16 @@ _OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 def positive(condition: Expr) -> Iterator[Expr]:
     """The conditions that together are `condition`, of comparisons without a `not`."""
     for one in arith.conjuncts(condition):
-        op = _OPPOSITE.get(one.a.op) if isinstance(one, Not) and isinstance(one.a, BinOp) else None
-        if op and isinstance(one, Not) and isinstance(one.a, BinOp):
-            one = BinOp(op, one.a.a, one.a.b)
-        yield one
+        match one:
+            case Not(Not(a)):
+                yield from positive(a)
+            case Not(BinOp("or", a, b)):
+                yield from positive(Not(a))
+                yield from positive(Not(b))
+            case Not(BinOp(op, a, b)) if op in _OPPOSITE:
+                yield BinOp(_OPPOSITE[op], a, b)
+            case _:
+                yield one
 
 
 def facts(conditions: Iterable[Expr]) -> list[Expr]:

@@ -186,15 +186,18 @@ def written_together(loop: For, first: Unit, second: Unit, buffer: Buffer, dom: 
     return between is not None and between <= {0}
 
 
-def feeds(stmt: Stmt, writer: Unit, reader: Unit, buffer: Buffer, dom: Bounds) -> bool:
+def feeds(
+    stmt: Stmt, writer: Unit, reader: Unit, buffer: Buffer, dom: Bounds, chosen: bool = True
+) -> bool:
     """Whether in `stmt` all that `reader` reads of `buffer` was written just before by `writer`.
 
+    What a choice keeps it from reading counts only where `chosen` is False.
     Looked at in the innermost statement that holds both, for fixed iterations of what is around.
     """
     parts = _branches(stmt, writer, reader)
     if not parts or not _holds(parts[0], writer.stmt):
         return False
-    return made_there(parts[0], parts[1], buffer, dom)
+    return made_there(parts[0], parts[1], buffer, dom, chosen=chosen)
 
 
 def _branches(stmt: Stmt, a: Unit, b: Unit) -> list[Stmt]:

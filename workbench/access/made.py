@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench import arith
 from workbench.access.accesses import Access, accesses
-from workbench.access.cells import all_made, of_unit
+from workbench.access.cells import all_made, loads_of, of_unit
 from workbench.access.counters import one_to_one, stopped, untangled, variables
 from workbench.access.facts import fact, facts, follows, positive, scales
 from workbench.access.units import (
@@ -53,24 +53,32 @@ def made_there(
     dom: Bounds,
     same: dict[Var, Expr] | None = None,
     kind: str = "read",
+    chosen: bool = True,
 ) -> bool:
     """Whether `maker` is proved to write every cell of `buffer` that `user` reads, or writes.
 
     Both for fixed values of the variables around; `same` maps some of the user's to the maker's.
+    A load from which a choice keeps it counts as none; as one, where `chosen` is False.
     First by boxes, whatever their sizes, of all that is used and of each use alone, and turn by
     turn; then by every cell, where there are few.
     """
     if same:
-        return _made_there(maker, user, buffer, dom, same, kind)
+        return _made_there(maker, user, buffer, dom, same, kind, chosen)
     known: dict[Any, bool] = remembered(maker)  # each loop around asks it again
-    key = "made", user, buffer, kind, frozenset(dom.items())
+    key = "made", user, buffer, kind, chosen, frozenset(dom.items())
     if key not in known:
-        known[key] = _made_there(maker, user, buffer, dom, {}, kind)
+        known[key] = _made_there(maker, user, buffer, dom, {}, kind, chosen)
     return known[key]
 
 
 def _made_there(
-    maker: Stmt, user: Stmt, buffer: Buffer, dom: Bounds, same: dict[Var, Expr], kind: str
+    maker: Stmt,
+    user: Stmt,
+    buffer: Buffer,
+    dom: Bounds,
+    same: dict[Var, Expr],
+    kind: str,
+    chosen: bool,
 ) -> bool:
     needed = touched(user, buffer, kind)
     if needed is None:
@@ -78,7 +86,24 @@ def _made_there(
     needed = tuple(substitute(r, same) for r in needed)
     writers = [unit for unit in units(maker) if buffer in unit.writes]
     whole = [one for unit in writers for one in filled(unit, buffer, dom)]
-    uses = list(_boxes(user, buffer, kind, same))
+    sure = [unit for unit in writers if not unit.block or writes_all(unit.block, buffer)]
+    made = [one for unit in sure for one in of_unit(unit, buffer, "write", {})]
+    return any(
+        _used_are_made(needed, uses, whole, made, buffer, dom)
+        for uses in _ways(user, buffer, kind, same, chosen and kind == "read")
+    )
+
+
+def _used_are_made(
+    needed: Box,
+    uses: Sequence[Access[For]],
+    whole: Sequence[Filled],
+    made: Sequence[Access[For]],
+    buffer: Buffer,
+    dom: Bounds,
+) -> bool:
+    """Whether all of `uses`, which are in the box `needed`, is in `whole` boxes or `made`."""
+    dom = {**arith.loop_bounds([loop for use in uses for loop in use.loops], dom), **dom}
     for one in whole:
         if inside(needed, one.box, buffer.shape, dom) and all(
             runs_for(one.access, use, one.own, buffer.shape, {**dom, **one.own}) for use in uses
@@ -90,8 +115,6 @@ def _made_there(
     each = [_used(use, dom) for use in uses]
     if all(box and any(inside(box, one, buffer.shape, dom) for one in parts) for box in each):
         return True
-    sure = [unit for unit in writers if not unit.block or writes_all(unit.block, buffer)]
-    made = [one for unit in sure for one in of_unit(unit, buffer, "write", {})]
     if all(any(alongside(one, use, dom) for one in made) for use in uses):
         return True
     return all_made(uses, made, buffer.shape, dom) is True
@@ -158,11 +181,25 @@ def alongside(made: Access[For], use: Access[For], dom: Bounds) -> bool:
     )
 
 
-def _boxes(stmt: Stmt, buffer: Buffer, kind: str, same: dict[Var, Expr]) -> Iterator[Access[For]]:
-    """What the units of `stmt` touch of `buffer`; a size that varies is the whole dimension."""
+def _ways(
+    stmt: Stmt, buffer: Buffer, kind: str, same: dict[Var, Expr], chosen: bool
+) -> Iterator[list[Access[For]]]:
+    """What `stmt` touches of `buffer`, told in ways of which none leaves anything out.
+
+    First by the boxes that its units declare, a size that varies as the whole dimension. With
+    `chosen`, and where a choice such as T.if_then_else is around a load, by loads where made, too.
+    """
+    ways: list[list[Access[For]]] = [[], []]
+    choice = False
     for unit in units(stmt):
         if buffer in (unit.reads if kind == "read" else unit.writes):
-            yield from of_unit(unit, buffer, kind, same)
+            boxes = list(of_unit(unit, buffer, kind, same))
+            loads = loads_of(unit, buffer, same) if chosen else []
+            always = max((len(box.guards) for box in boxes), default=0)
+            choice = choice or any(len(load.guards) > always for load in loads)
+            ways[0] += boxes
+            ways[1] += loads or boxes
+    yield from ways if choice else ways[:1]
 
 
 def _used(use: Access[For], dom: Bounds) -> Box | None:
@@ -306,7 +343,7 @@ def runs_for(
     use, within = _any_cell(use)
     dom = {**dom, **within}
     known = facts(use.guards)
-    known += [size - 1 - at for at, size in zip(use.indices, shape, strict=True)]
+    known += [*use.indices, *(n - 1 - at for at, n in zip(use.indices, shape, strict=True))]
     for condition in (one for guard in made.guards for one in positive(guard)):
         goal = fact(condition)
         told = () if goal is None else _told_by_cell(goal, made, use, own, dom)

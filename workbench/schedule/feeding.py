@@ -53,11 +53,17 @@ def check_fed(
 
 
 def makes_all(
-    where: Places, holder: Stmt, makers: list[BlockRealize], reader: BlockRealize, buffer: Buffer
+    where: Places,
+    holder: Stmt,
+    makers: list[BlockRealize],
+    reader: BlockRealize,
+    buffer: Buffer,
+    chosen: bool = True,
 ) -> bool:
     """Whether, in one run of `holder`, one of `makers` writes all that `reader` reads of `buffer`.
 
-    It is a proof that the reader finds nothing there of an earlier run, or of nobody.
+    It is a proof that the reader finds nothing there of an earlier run, or of nobody. With `chosen`
+    False, it is one for what a choice, such as padding, keeps the reader from reading, too.
     """
     below = list(units(holder))
     own = next(unit for unit in below if unit.stmt is reader)
@@ -69,7 +75,7 @@ def makes_all(
         for unit in sure_units(holder)
         if unit.stmt in makers and unit.block and writes_all(unit.block, buffer)
     ]
-    return any(feeds(holder, unit, own, buffer, dom) for unit in surely)
+    return any(feeds(holder, unit, own, buffer, dom, chosen) for unit in surely)
 
 
 @dataclass(frozen=True, slots=True)

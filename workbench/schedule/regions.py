@@ -104,7 +104,9 @@ def covers_domain(realize: BlockRealize, loops: Bounds, of: Collection[Var] | No
     With `of`, only these of its iterators are looked at.
     """
     if of is not None:
-        realize = _only(realize, of)
+        asked = conjuncts(realize.predicate)
+        left = arith.joined(c for c in asked if not stays_in_domain(c, realize, loops))
+        realize = _only(replace(realize, predicate=left), of)
     return runs_over(realize, loops) == domain(realize.block)
 
 
@@ -146,6 +148,11 @@ def stays_in_domain(condition: Expr, realize: BlockRealize, dom: Bounds) -> bool
             return any(
                 _outside(value, expr, int(stop), ends[var][1], dom) for var, value in values.items()
             )
+        case BinOp("<=", Const(value=start), expr):  # the other end: all with its sign changed
+            return any(
+                _outside(0 - value, 0 - expr, 1 - int(start), -ends[var][0], dom)
+                for var, value in values.items()
+            )
     return False
 
 
@@ -182,7 +189,7 @@ def _outside(value: Expr, expr: Expr, stop: int, last: int, dom: Bounds) -> bool
     whole, part = arith.linear(value, dom), arith.linear(expr, dom)
     if whole is not None and part is not None and part[0]:
         var, factor = next(iter(part[0].items()))
-        times = whole[0].get(var, 0) // factor if factor > 0 else 0
+        times = whole[0].get(var, 0) // factor if factor else 0
     if times < 1:
         return False
     rest = arith.bounds(arith.simplify(value - expr * times, dom), dom)

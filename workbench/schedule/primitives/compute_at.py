@@ -177,7 +177,10 @@ def _check_partial(site: Site[Block], there: Site[Block], realize: BlockRealize)
     terms = [it.var for it in block.iter_vars if it.kind == "reduce"]
     if not ((fixed or not terms) and covers_domain(realize, loops, terms)):
         raise site.refuse(
-            "its loops may not run all terms of its sum, and there all would run", hint=hint
+            "its loops may not run all terms of its sum, and there all would run"
+            if terms
+            else "it runs only where its T.where holds, and there it may run elsewhere, too",
+            hint=hint,
         )
     body = there.scope.block.body
     for buffer in buffers_read(block):

@@ -186,7 +186,7 @@ def _check_made_in_turn(site: Site[Block], loop: For, makers: list[BlockRealize]
     holder = common[-1].body if common else site.scope.block.body
     for buffer in buffers_read(site.node):
         made = [maker for maker in makers if buffer in buffers_written(maker.block)]
-        if made and not makes_all(site.places, holder, made, site.realize, buffer):
+        if made and not makes_all(site.places, holder, made, site.realize, buffer, chosen=False):
             raise site.refuse(
                 f"not all that it reads of {buffer.name} is made there",
                 site.node,

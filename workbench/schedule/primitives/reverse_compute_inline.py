@@ -231,7 +231,7 @@ def _check_reached(
     inside = all(e and e[0] >= 0 and e[1] < n for e, n in zip(ends, buffer.shape, strict=True))
     holder = site.scope.block.body
     if reads_always(site, buffer) or (
-        inside and makes_all(site.places, holder, [feeder], site.realize, buffer)
+        inside and makes_all(site.places, holder, [feeder], site.realize, buffer, chosen=False)
     ):
         return
     raise site.refuse(

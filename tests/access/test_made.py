@@ -1,0 +1,213 @@
+"""Whether what is read was written: proofs, held against each cell looked at."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from dataclasses import dataclass
+
+import pytest
+
+import workbench as wb
+from workbench import arith, te
+from workbench.access import difference, random_data
+from workbench.access.made import made_there
+from workbench.ir import For, walk
+from workbench.ir.places import inner
+from workbench.script import parse
+
+PROGRAM = """
+@T.prim_func
+def main(A: T.Buffer(({s0}, {s1})), n: T.Buffer(({ni},), "int32"), B: T.Buffer(({no}, {ni}, {nj}))):
+    X = T.alloc_buffer(({s0}, {s1}))
+    for o in range({no}):
+        for a, b in T.grid({na}, {nb}):
+            with T.block("X"):
+                v0 = T.axis.spatial({s0}, {row})
+                v1 = T.axis.spatial({s1}, {column})
+                T.where({where})
+                T.reads(A[v0, v1])
+                T.writes(X[v0, v1])
+                X[v0, v1] = A[v0, v1]
+        for i, j in T.grid({ni}, {nj}):
+            with T.block("B"):
+                o_, i_, j_ = T.axis.remap("SSS", [o, i, j])
+                T.reads(X[{reads}], n[0:{ni}])
+                T.writes(B[o_, i_, j_])
+                B[o_, i_, j_] = {value}
+"""
+
+
+@dataclass
+class Case:
+    """A part of a buffer written, then one read under a condition, again in each turn of `o`.
+
+    All conditions and indices are Python's, too: `holds` says what is true of a program.
+    """
+
+    no: int
+    ni: int
+    nj: int
+    na: int
+    nb: int
+    s0: int
+    s1: int
+    row: str  # of o, a, b
+    column: str
+    where: str
+    at: tuple[str, str]  # of o_, i_, j_
+    condition: str
+    data: str  # how data have a say in the condition
+    form: str
+
+    @classmethod
+    def random(cls, rng: random.Random) -> Case:
+        """Mostly what padding and tiling make of it, then with a mistake here and there."""
+        stride, dilation, pad = rng.choice((1, 1, 2, 3)), rng.choice((1, 1, 2)), rng.randrange(3)
+        no, ni, nj = rng.randint(1, 4), rng.randint(1, 4), rng.randint(1, 4)
+        reach = (ni - 1) * dilation + 1
+        s0 = max(1, (no - 1) * stride + reach - 2 * pad + rng.choice((0, 0, 0, 1, -1)))
+        s1, late = nj + rng.randrange(2), rng.choice((0, 0, 0, 1))
+        row = f"o * {stride} + a - {pad - late}"
+        at = f"o_ * {stride} + i_ * {dilation} - {pad}", f"j_ + {s1 - nj}"
+        first, last = rng.choice((0, 0, 0, 1)), s0 - rng.choice((0, 0, 0, 1))
+        where = f"{first} <= {row} and {row} < {last}"
+        if rng.random() < 0.2:
+            where += " and " + rng.choice((f"a + b < {reach}", "b <= a", "(a < 2 or b < 2)"))
+        inside = f"{first} <= {at[0]} and {at[0]} < {last}"
+        condition = rng.choice(
+            (inside, inside, f"0 <= {at[0]} and {at[0]} < {s0}", at[0] + " >= 0")
+        )
+        if rng.random() < 0.4:
+            more = (
+                "j_ <= i_",
+                "i_ + j_ < 3",
+                "(i_ + j_) % 2 == 0",
+                "(i_ < 2 or j_ < 2)",
+                "i_ == 1",
+            )
+            condition += " and " + rng.choice(more)
+        data = rng.choice(("", "", "", "and", "or"))
+        form = rng.choice(("choice", "choice", "choice", "turned", "nested", "twice", "select"))
+        na, nb = reach + rng.choice((0, 0, 0, 1, -1)), s1
+        return cls(no, ni, nj, max(na, 1), nb, s0, s1, row, "b", where, at, condition, data, form)
+
+    @property
+    def text(self) -> str:
+        """The program."""
+        load, (row, column) = f"X[{', '.join(self.at)}]", self.at
+        condition = f"({self.condition})"
+        if self.data:
+            condition = f"({condition} {self.data} n[i_] > 0)"
+        value = {
+            "choice": f"T.if_then_else({condition}, {load}, T.float32(0))",
+            "turned": f"T.if_then_else(not {condition}, T.float32(0), {load})",
+            "nested": f"T.if_then_else(i_ < 3, T.if_then_else({condition}, {load}, T.float32(1)), "
+            "T.float32(0))",
+            "twice": f"T.if_then_else({condition}, {load}, T.float32(0)) "
+            f"+ T.if_then_else(j_ < 1 and {condition}, {load}, T.float32(2))",
+            "select": f"T.Select({condition}, {load}, T.float32(0))",
+        }[self.form]
+        return PROGRAM.format(**vars(self), reads=f"{row}, {column}", value=value)
+
+    def holds(self) -> bool:
+        """Whether in each turn of `o` all cells read were written, whatever the data."""
+        return all(self._read(o) <= self._written(o) for o in range(self.no))
+
+    def _written(self, o: int) -> set[tuple[int, int]]:
+        turns = ({"o": o, "a": a, "b": b} for a in range(self.na) for b in range(self.nb))
+        return {
+            (eval(self.row, turn), eval(self.column, turn))
+            for turn in turns
+            if eval(self.where, turn)
+        }
+
+    def _read(self, o: int) -> set[tuple[int, int]]:
+        found = set()
+        for i, j in itertools.product(range(self.ni), range(self.nj)):
+            turn = {"o_": o, "i_": i, "j_": j}
+            taken = self.data == "or" or eval(self.condition, turn)
+            if self.form == "select" or (taken and (i < 3 or self.form != "nested")):
+                found.add((eval(self.at[0], turn), eval(self.at[1], turn)))
+        shape = self.s0, self.s1
+        return {c for c in found if all(0 <= x < n for x, n in zip(c, shape, strict=True))}
+
+
+def asked(case: Case) -> bool:
+    """What `made_there` says of the two nests in the loop over `o`."""
+    func = parse(case.text)
+    loops = [node for node in walk(func) if isinstance(node, For)]
+    body = loops[0].body
+    maker, user = inner(body)
+    (buffer,) = func.body.block.alloc_buffers
+    return made_there(maker, user, buffer, arith.loop_bounds(loops))
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_proof_says_what_each_cell_says(seed, monkeypatch):
+    rng = random.Random(seed)
+    proved = looked = 0
+    for _ in range(150):
+        case = Case.random(rng)
+        true = case.holds()
+        with monkeypatch.context() as change:
+            change.setattr(arith, "POINTS", 0)  # no cell is looked at
+            by_proof = asked(case)
+        assert not by_proof or true, case.text
+        by_cells = asked(case)
+        assert by_cells == true, case.text
+        proved += by_proof
+        looked += by_cells
+    assert looked > 50 and proved > looked * 0.6
+
+
+# --- padding that is inlined before what it pads is cached ---------------------------------------
+
+
+def convolution(
+    size: int, channels: int, batch: int, kernel: int, pad: int, stride: int, dilation: int
+) -> wb.Schedule:
+    """B = A convolved, HWCN as in TVM's tutorial, its padding a stage."""
+    a = te.placeholder((size, size, channels, batch), name="A")
+    w = te.placeholder((kernel, kernel, channels, channels), name="W")
+    out = (size + 2 * pad - (kernel - 1) * dilation - 1) // stride + 1
+
+    def padded(y, x, c, n):
+        inside = te.all(y >= pad, y - pad < size, x >= pad, x - pad < size)
+        return te.if_then_else(inside, a[y - pad, x - pad, c, n], 0.0)
+
+    p = te.compute((size + 2 * pad, size + 2 * pad, channels, batch), padded, name="P")
+    rc = te.reduce_axis((0, channels), name="rc")
+    ry, rx = (te.reduce_axis((0, kernel), name=name) for name in ("ry", "rx"))
+
+    def summed(y, x, f, n):
+        cell = p[y * stride + ry * dilation, x * stride + rx * dilation, rc, n]
+        return te.sum(cell * w[ry, rx, rc, f], axis=[ry, rx, rc])
+
+    b = te.compute((out, out, channels, batch), summed, name="B")
+    return wb.Schedule(te.create_prim_func([a, w, b]))
+
+
+def cached(sch: wb.Schedule, at: str) -> None:
+    """The padding inlined; the input in shared memory at `at`, and in registers at `rc_1`."""
+    sch.compute_inline("P")
+    sch.cache_read("B", "A", "shared")
+    sch.split("rc", factors=[None, 2])
+    sch.reorder("rc_0", "ry", "rx", "rc_1")
+    sch.compute_at("A_shared", at)
+    sch.cache_read("B", "A_shared", "local")
+    sch.compute_at("A_shared_local", "rc_1")
+    sch.cache_write("B", 0, "local")
+
+
+@pytest.mark.parametrize("at", ["x", "rx"])
+@pytest.mark.parametrize(
+    "kernel, pad, stride, dilation",
+    [(3, 1, 1, 1), (3, 1, 2, 1), (3, 2, 1, 2), (5, 3, 3, 1), (2, 0, 1, 1), (1, 2, 2, 1)],
+)
+def test_padding_may_be_inlined_before_its_input_is_cached(at, kernel, pad, stride, dilation):
+    cached(convolution(14, 256, 256, kernel, pad, stride, dilation), at)  # more than is looked at
+    small = convolution(4, 2, 2, kernel, pad, stride, dilation)
+    start = small.func
+    cached(small, at)
+    assert difference(start, small.func, random_data(start, 0)) == ""
