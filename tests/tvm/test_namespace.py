@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 import warnings
 from pathlib import Path
@@ -272,6 +273,20 @@ def test_a_name_that_is_left_out_is_refused_on_use():
     with pytest.raises(NotCarried, match=r"is it tvm\.runtime\.Module\.time_evaluator\?"):
         made.time_evaluater
     assert not hasattr(made, "_repr_html_")
+
+
+@pytest.mark.parametrize("name", ["tvm.relax", "tvm.script.relax"])
+def test_what_is_left_out_is_imported_as_a_module_too(name: str):
+    program = (
+        f"import workbench.{name}\n"
+        f"import workbench.{name} as module\n"
+        f"from workbench.{name.rpartition('.')[0]} import relax\n"
+        f"print(module is workbench.{name} is relax, module)\n"
+        "module.Function\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert ran.stdout == f"True <{name}, which is not in the workbench>\n"
+    assert f"NotCarried: Can't use {name}.Function: " in ran.stderr
 
 
 @pytest.mark.parametrize("name", LEFT_OUT)

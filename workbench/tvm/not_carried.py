@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from difflib import get_close_matches
+from types import ModuleType
 
 from workbench.diag import Fail
 
@@ -109,25 +110,22 @@ LEFT_OUT = {
 }
 
 
-class Missing:
+class Missing(ModuleType):
     """A name of TVM's that can be imported and not used: so that a lesson's imports run."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
 
     def __getattr__(self, name: str) -> object:
         if name.startswith("_"):  # Python and IPython ask for many of these
             raise AttributeError(name)
-        raise not_carried(f"{self._name}.{name}")
+        raise not_carried(f"{self.__name__}.{name}")
 
     def __call__(self, *args: object, **kwargs: object) -> object:
-        raise not_carried(self._name)
+        raise not_carried(self.__name__)
 
     def __getitem__(self, item: object) -> object:
-        raise not_carried(self._name)
+        raise not_carried(self.__name__)
 
     def __repr__(self) -> str:
-        return f"<{self._name}, which is not in the workbench>"
+        return f"<{self.__name__}, which is not in the workbench>"
 
 
 def not_carried(name: str) -> NotCarried:
