@@ -18,7 +18,8 @@ program that a history starts from.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -28,7 +29,9 @@ import numpy as np
 
 from workbench.diag import Refusal
 from workbench.emulate.arrays import Arguments
+from workbench.emulate.errors import explain
 from workbench.emulate.expressions import Env, Expressions, Mask, count_turns
+from workbench.emulate.kernels.machine import Stopped
 from workbench.emulate.numbers import Value, numpy_type
 from workbench.emulate.programs.order import buffers_read
 from workbench.ir import (
@@ -56,30 +59,61 @@ Array = np.ndarray[Any, Any]
 
 
 def evaluate_cells(
-    func: PrimFunc, args: Sequence[Array], among: Mapping[str, Array]
+    func: PrimFunc,
+    args: Sequence[Array],
+    among: Mapping[str, Array],
+    *,
+    progress: Callable[[int, int], None] | None = None,
+    stop: threading.Event | None = None,
 ) -> list[Array] | None:
     """What the parameters of `func` hold after it ran, in the cells that `among` marks.
 
     `args` has one array a parameter, of which none is changed; `among` masks of outputs by name.
-    Outputs are new arrays, 0 outside of their masks; inputs are `args` themselves. None for a
+    Outputs are new arrays, 0 outside of their masks; inputs are `args` themselves. `progress` is
+    called with cells done and cells in all; setting `stop` ends it early. None then, and for a
     program that does not say what each cell is, see above, or where a cell is refused: `evaluate`
-    has its meaning.
+    has its meaning. Raises EmulationError for a mask that is of no parameter, or does not fit it.
     """
+    try:
+        _check_masks(func, among)
+    except Refusal as refusal:
+        raise explain(refusal, func) from None
     stages = _list_stages(func)
     if stages is None or any(stage.buffer.type == "bfloat16" for stage in stages.values()):
         return None
     wanted = list(args)
+    made = {p: among[p.name] for p in func.params if p in stages and p.name in among}
+    done, total = 0, sum(int(np.count_nonzero(mask)) for mask in made.values())
     try:
-        values = _Cells(func, stages, Arguments(func.params, args, ()))
+        values = _Cells(func, stages, Arguments(func.params, args, ()), stop)
         with np.errstate(all="ignore"):
             for k, param in enumerate(func.params):
                 if param in stages:
                     wanted[k] = np.zeros(param.shape, numpy_type(param.type))
-                    if param.name in among:
-                        values.fill(param, wanted[k], among[param.name])
-    except Refusal:
+                for count in values.fill(param, wanted[k], made[param]) if param in made else ():
+                    done += count
+                    if progress is not None:
+                        progress(done, total)
+    except (Refusal, Stopped):
         return None
     return wanted
+
+
+def _check_masks(func: PrimFunc, among: Mapping[str, Array]) -> None:
+    params = {param.name: param for param in func.params}
+    for name, mask in among.items():
+        if name not in params:
+            raise Refusal(
+                f"Can't tell cells of {name}: the program has no parameter of that name",
+                hint=f"mark cells of {', '.join(params)}.",
+            )
+        given = np.asarray(mask)
+        if given.shape != params[name].shape or given.dtype != np.bool_:
+            raise Refusal(
+                f"Can't tell cells of {name} by an array of {given.dtype} of shape {given.shape}",
+                hint=f"give one of bool of shape {params[name].shape}, True in the cells that are "
+                "asked for.",
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,18 +224,30 @@ def _boxes(cells: Sequence[Array], axis: int = 0) -> Iterator[Sequence[Array]]:
 class _Cells(Expressions):
     """Values of cells, one a lane; `sums` is what the sum under way has come to, by its buffer."""
 
-    def __init__(self, func: PrimFunc, stages: dict[Buffer, _Stage], given: Arguments) -> None:
-        self.stages = stages
+    def __init__(
+        self,
+        func: PrimFunc,
+        stages: dict[Buffer, _Stage],
+        given: Arguments,
+        stop: threading.Event | None,
+    ) -> None:
+        self.stages, self.stop = stages, stop
         self.given = dict(zip(func.params, given.flat, strict=True))
         self.sums: dict[Buffer, Value] = {}
 
-    def fill(self, buffer: Buffer, into: Array, mask: Array) -> None:
-        """Put into `into`, an array of `buffer`, what the cells that `mask` marks hold."""
+    def fill(self, buffer: Buffer, into: Array, mask: Array) -> Iterator[int]:
+        """Put into `into`, an array of `buffer`, what the cells that `mask` marks hold.
+
+        Yields how many were, time and again.
+        """
         for box in _boxes(np.nonzero(mask)):
             into[tuple(box)] = self._made(buffer, box, None)
+            yield np.broadcast(*box).size
 
     def load(self, load: BufferLoad, env: Env, mask: Mask) -> Value:
         """What the cells of `load` hold: a parameter, the sum so far, or what a stage makes."""
+        if self.stop is not None and self.stop.is_set():
+            raise Stopped
         buffer = load.buffer
         if buffer in self.sums:
             return self.sums[buffer]
