@@ -537,8 +537,8 @@ def test_what_stages_do_not_have():
         "found: its meaning is taken on trust, and there are no intrinsics in our kernels\n"
         "do:    keep the loops of the tile; vectorize and unroll what is inside them"
     )
-    with pytest.raises(NotCarried, match=r"then sch\.rfactor\(loop, factor_axis\)$"):
-        s.rfactor
+    with pytest.raises(NotCarried, match=r"s\.applied\(\[A, B\]\) is the schedule in steps$"):
+        s.normalize
     with pytest.raises(NotCarried, match=r"is it tvm\.te\.Stage\.vectorize\?$"):
         s[c].vectorise
     assert not hasattr(s, "_repr_html_")

@@ -1,9 +1,10 @@
 """From a schedule of stages to steps of a `wb.Schedule`.
 
-Copies are made first, then stages are inlined, both in the order of the graph; then each stage is
-placed, scheduled and bound, consumers before producers, since only a placed consumer tells how far
-the loops of its producer run. Sums get their start ahead of their first reduce loop, as TVM's
-stages do. So the steps depend on what was asked of each stage, not on the order of the questions.
+Copies of results are made first, then parts of sums, then copies for readers, then stages are
+inlined, each in the order of the graph; then each stage is placed, scheduled and bound, consumers
+before producers, since only a placed consumer tells how far the loops of its producer run. Sums get
+their start ahead of their first reduce loop, as TVM's stages do. So the steps depend on what was
+asked of each stage, not on the order of the questions.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from workbench.ir import Block, BlockRealize, Buffer, Const, For, Stmt, children
+from workbench.ir import Block, BlockRealize, Buffer, Const, For, Stmt, Var, children
 from workbench.ir.places import places
 from workbench.schedule import BlockHandle, LoopHandle, Schedule, ScheduleError
 from workbench.te import Tensor, create_prim_func
@@ -61,6 +62,8 @@ class _Applied:
         self._find_blocks(declared, args)
         for stage in self.stages:
             self._copy_out(stage)
+        for stage in reversed(self.stages):
+            self._factor(stage)
         for stage in self.stages:
             self._copy_in(stage)
         for stage in self.stages:
@@ -133,6 +136,54 @@ class _Applied:
                 else:
                     yield from self._readers(other)
 
+    # --- parts of sums ---------------------------------------------------------------------------
+
+    def _factor(self, stage: Stage) -> None:
+        """Make the parts of a sum, and note the loops of both: rfactor has an order of its own."""
+        if stage.body is None or not stage.body.parts:
+            return
+        if stage in self.loops:
+            self._put_in_order(stage, stage.body.parts[0].axes)
+        else:
+            self._note_loops(stage, stage.body.parts[0].axes)
+        for parts in stage.body.parts:
+            made: set[Loop] = {loop for call in parts.calls for loop in call.made}
+            for call in parts.calls:
+                with _asked(call.text):
+                    self._take(call, stage, made)
+            with _asked(parts.text):
+                block = self.schedule.rfactor(self.loops[stage][parts.loop], parts.factor_axis)
+            assert parts.stage.body is not None
+            self.blocks[parts.stage.body] = block
+            self._note_loops(parts.stage, [*parts.became.values()])
+            self._note_loops(stage, [*stage.op.axis, parts.left])
+
+    def _note_loops(self, stage: Stage, axes: Sequence[Loop]) -> None:
+        """Note that the innermost loops of a stage are `axes`."""
+        loops = self.schedule.get_loops(self.block(stage))
+        self.loops[stage] = dict(zip(axes, loops[len(loops) - len(axes) :], strict=True))
+
+    def _put_in_order(self, stage: Stage, axes: Sequence[Loop]) -> None:
+        """Let the loops of a stage stand as `axes` do, which rfactor may have left otherwise."""
+        if list(self.loops[stage]) != list(axes):
+            loops = self.loops[stage] = {axis: self.loops[stage][axis] for axis in axes}
+            with _asked(stage.name):
+                self.schedule.reorder(*loops.values())
+
+    def _by_iterator(self, stage: Stage, text: str) -> list[Loop]:
+        """The axes of a stage in the order of its block's iterators, as compute_at has them."""
+        known = places(self.schedule.func)
+        noted = {known.loops[loop.key].loop_var: axis for axis, loop in self.loops[stage].items()}
+        values = known.blocks[self.block(stage).key].iter_values
+        found = [noted.pop(value) for value in values if isinstance(value, Var) and value in noted]
+        if noted or len(found) != len(values):
+            raise ScheduleError(
+                f"Can't compute {stage.name} there: its loops are not those of its iterators",
+                asked=text,
+                hint="split and fuse, ahead of rfactor, the loop alone that it takes",
+            )
+        return found
+
     # --- places and loops ------------------------------------------------------------------------
 
     def _consumers_first(self) -> list[Stage]:
@@ -151,26 +202,30 @@ class _Applied:
 
     def _place(self, stage: Stage) -> None:
         """Compute a stage where it is attached, in memory that is seen there; note its loops."""
-        block = self.block(stage)
+        block, in_order = self.block(stage), [*stage.op.axis, *stage.op.reduce_axis]
+        factored = stage in self.loops
+        if not factored:
+            self._note_loops(stage, in_order)
         if stage.attached is not None:
             parent, asked, text = stage.attached
             loop = self._loop(parent, asked, text)
             told = [call.data["storage_scope"] for call in stage.calls if call.verb == "set_scope"]
+            axes = self._by_iterator(stage, text) if factored else in_order
             buffer = self._buffer(stage)
             scope = self._seen_at(loop) if buffer.scope == "global" and not told else ""
             with _asked(text):
                 if scope:
                     self.schedule.set_scope(block, 0, scope)
                 self.schedule.compute_at(block, loop, preserve_unit_loops=True)
-        axes = [*stage.op.axis, *stage.op.reduce_axis]
-        loops = self.schedule.get_loops(block)
-        self.loops[stage] = dict(zip(axes, loops[len(loops) - len(axes) :], strict=True))
+            self._note_loops(stage, axes)
+        self._put_in_order(stage, in_order)
 
     def _loop(self, stage: Stage, asked: Loop, text: str) -> LoopHandle:
         loop = stage.where(asked)
         if loop not in self.loops.get(stage, {}):
+            why = "has it no more" if stage in self.loops else "is inlined, and has no loops"
             raise ScheduleError(
-                f"Can't compute at `{asked.name}`: {stage.name} is inlined, and has no loops",
+                f"Can't compute at `{asked.name}`: {stage.name} {why}",
                 asked=text,
                 hint="attach it to a stage that is computed, and reads it",
             )
@@ -213,6 +268,8 @@ class _Applied:
             sch.storage_align(block, 0, data["axis"], data["factor"], data["offset"])
         elif call.verb == "double_buffer":
             sch.annotate(block, "double_buffer_scope", 0)
+        elif call.verb == "set_store_predicate":
+            self._check_stored_by(call, stage)
         elif call.verb != "auto_unroll_max_step":  # which waits until all loops stand
             sch.apply(call.verb, *on)
 
@@ -237,6 +294,19 @@ class _Applied:
                 f"Can't bind `{call.loops[0].name}`: it runs {told} times, the thread axis {said}",
                 hint="split it so that the part you bind runs as often, or leave the extent out: "
                 f'te.thread_axis("{call.data["thread_axis"]}")',
+            )
+
+    def _check_stored_by(self, call: Call, stage: Stage) -> None:
+        """Refuse a predicate that is not already in what threads that share a sum out become."""
+        axis, number = call.data["thread_axis"], call.data["number"]
+        shared = [c.data["thread_axis"] for c in stage.calls
+                  if c.verb == "bind" and c.loops[0].kind == "reduce"]  # fmt: skip
+        if number != 0 or axis not in shared:
+            raise ScheduleError(
+                f"Can't let thread {number} of {axis} alone store {stage.name}",
+                detail="of threads that share a sum out the first one stores it, anyway; others "
+                "store what each has computed",
+                hint=f"bind a loop of its sum to {axis} and ask for thread 0, or leave it out",
             )
 
     # --- sums and pragmas ------------------------------------------------------------------------

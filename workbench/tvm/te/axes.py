@@ -20,8 +20,25 @@ class IterVar:
     thread_tag: str = ""
     extent: int | None = None
 
+    @property
+    def var(self) -> IterVar:
+        """Itself, for ``tx.var.equal(0)``."""
+        return self
+
+    def equal(self, number: int) -> Turn:
+        """That it is the thread of that number: for `Stage.set_store_predicate`."""
+        return Turn(self, number)
+
     def __repr__(self) -> str:
         return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn of a loop, or one thread of an axis."""
+
+    axis: IterVar
+    number: int
 
 
 Loop = Axis | IterVar

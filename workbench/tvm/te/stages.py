@@ -9,16 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import Any
 
 from workbench import schedule
-from workbench.ir import Expr, Var, substitute
+from workbench.ir import Const, Expr, Range, Var, const, substitute
 from workbench.schedule import ScheduleError
 from workbench.te import Axis, Operation, Tensor, compute
 from workbench.te.create_prim_func import operations
+from workbench.te.tensor import Reduction
 from workbench.tvm.not_carried import LEFT_OUT, not_carried, unknown
 from workbench.tvm.te.applied import apply
-from workbench.tvm.te.axes import IterVar, Loop
+from workbench.tvm.te.axes import IterVar, Loop, Turn
 
 
 @dataclass(slots=True, eq=False)
@@ -27,13 +29,14 @@ class Body:
 
     `inputs` are the stages that it reads. A copy for readers has `scope`, the memory that it
     fills. `copies_out` are what `cache_write` made of it, each with the memory that the body
-    then fills in its place, in the order of the calls.
+    then fills in its place, and `parts` what `rfactor` did, in the order of the calls.
     """
 
     name: str
     inputs: list[Stage]
     scope: str = ""
     copies_out: list[tuple[Body, str]] = field(default_factory=list)
+    parts: list[Parts] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,24 @@ class Call:
     loops: tuple[Loop, ...]
     made: tuple[IterVar, ...] = ()
     data: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A call of `rfactor`: the stage that it made, by which loop of the sum and at which axis.
+
+    `axes` are the loops of the sum ahead of `calls`, which came before, `became` tells for each of
+    its loops behind them the one of the parts; what is left sums them over `left`.
+    """
+
+    text: str
+    stage: Stage
+    loop: Loop
+    factor_axis: int
+    axes: tuple[Loop, ...]
+    calls: tuple[Call, ...]
+    became: dict[Loop, Axis]
+    left: Axis
 
 
 class Stage:
@@ -174,6 +195,22 @@ class Stage:
         """Keep two copies of the tensor, used in turn."""
         self.calls.append(Call(f"{self}.double_buffer()", "double_buffer", ()))
 
+    def set_store_predicate(self, predicate: Turn) -> None:
+        """Let one of the threads that share its sum out store it: ``tx.var.equal(0)``.
+
+        That is so without it.
+        """
+        if not isinstance(predicate, Turn) or not predicate.axis.thread_tag:
+            raise ScheduleError(
+                f"Can't store {self.name} by that predicate: it names no thread",
+                asked=f"{self}.set_store_predicate({predicate})",
+                hint='write tx.var.equal(0), with tx = te.thread_axis("threadIdx.x")',
+            )
+        axis, number = predicate.axis.thread_tag, predicate.number
+        text = f"{self}.set_store_predicate({predicate.axis.name}.var.equal({number}))"
+        data = {"thread_axis": axis, "number": number}
+        self.calls.append(Call(text, "set_store_predicate", (), data=data))
+
     # --- where it is computed --------------------------------------------------------------------
 
     def compute_at(self, parent: Stage, scope: Loop) -> None:
@@ -300,12 +337,19 @@ class Schedule:
         """Compute `tensor` in `scope`, and copy it from there; returns what is computed there."""
         text = f"s.cache_write({tensor.name}, {scope!r})"
         stage = self._single(tensor, text)
-        if stage.body is None or stage.calls:
+        if stage.body is None or stage.calls or stage.body.parts:
             raise ScheduleError(
                 f"Can't cache what {stage.name} writes: "
                 + ("it is given" if stage.body is None else "its loops are split already"),
                 asked=text,
                 hint="take s.cache_read" if stage.body is None else "take cache_write first",
+            )
+        every = [each.body for each in self._stages.values() if each.body]
+        if any(stage is parts.stage for body in every for parts in body.parts):
+            raise ScheduleError(
+                f"Can't cache what {stage.name} writes: it holds parts of a sum already",
+                asked=text,
+                hint=f"keep them in that memory: {stage}.set_scope({scope!r})",
             )
         inner, copy = _parted(stage.op, scope)
         made = Stage(inner, stage.body)
@@ -316,6 +360,48 @@ class Schedule:
         self._stages |= {inner: made, copy: stage}
         return inner.output(0)
 
+    def rfactor(self, tensor: Tensor, axis: Loop, factor_axis: int = 0) -> Tensor:
+        """Sum up `tensor` in parts, one for each turn of `axis`; returns the parts.
+
+        `axis` is a loop of its sum, split and fused before. The parts have an axis for it, at
+        `factor_axis` among those of `tensor`, and the other loops of the sum; what is left of it is
+        the sum of the parts, over ``s[tensor].op.reduce_axis[0]``. Raises ScheduleError where other
+        loops than those of the sum have been changed already.
+        """
+        text = f"s.rfactor({tensor.name}, {getattr(axis, 'name', axis)}, {factor_axis})"
+        stage = self._single(tensor, text, "factor")
+        stage._check(text, (axis,))
+        asked = {loop for call in stage.calls for loop in call.loops}
+        if stage.body is None or any(loop.kind != "reduce" for loop in (axis, *asked)):
+            raise ScheduleError(
+                f"Can't factor {stage.name} by `{axis.name}`: "
+                + (
+                    "other loops than its sum's are changed"
+                    if asked
+                    else "that is no loop of a sum"
+                ),
+                asked=text,
+                hint=f"split the loops of its sum alone, take rfactor, then the others of {stage}",
+            )
+        if any(call.verb not in ("split", "fuse") for call in stage.calls):
+            raise ScheduleError(
+                f"Can't factor {stage.name} by `{axis.name}`: more is asked of it than to split",
+                asked=text,
+                hint=f"take rfactor right behind split and fuse, then the others of {stage}",
+            )
+        parts = _parts(stage, axis, factor_axis, text)
+        total = stage.op.body[0]
+        assert isinstance(total, Reduction)
+        at = [*stage.op.axis]
+        at.insert(factor_axis % (len(at) + 1), parts.left)
+        cell = parts.stage.op.output(0)[tuple(at)]
+        stage.op = replace(stage.op, body=(replace(total, value=cell, axes=(parts.left,)),))
+        stage.body.inputs, stage.calls = [parts.stage], []
+        stage.body.parts.append(parts)
+        stage.leaf_iter_vars = [*stage.op.axis, parts.left]
+        self._stages |= {parts.stage.op: parts.stage, stage.op: stage}
+        return parts.stage.op.output(0)
+
     def applied(self, args: Sequence[Tensor], name: str = "main") -> schedule.Schedule:
         """The same schedule as steps of a `wb.Schedule`, for the program of `args`.
 
@@ -323,11 +409,11 @@ class Schedule:
         """
         return apply(self, args, name)
 
-    def _single(self, tensor: Tensor, text: str) -> Stage:
+    def _single(self, tensor: Tensor, text: str, does: str = "cache") -> Stage:
         """The stage of a tensor; refused where it is one of several that are computed at once."""
         if tensor.op.num_outputs > 1:
             raise ScheduleError(
-                f"Can't cache {tensor.name}: it is computed together with others",
+                f"Can't {does} {tensor.name}: it is computed together with others",
                 asked=text,
                 hint="compute a tensor of its own for each, or schedule te.create_prim_func(args)",
             )
@@ -357,6 +443,54 @@ def _parted(op: Operation, scope: str) -> tuple[Operation, Operation]:
     body = tuple(substitute(value, own) for value in op.body)
     inner = replace(op, name=f"{op.name}.{scope}", axis=axes, body=body)
     return inner, replace(op, body=(inner.output(0)[op.axis],), attrs=())
+
+
+def _parts(stage: Stage, factor: Loop, factor_axis: int, text: str) -> Parts:
+    """What `rfactor` makes of a stage that sums: the stage of the parts, which has its inputs."""
+    turns = _turns(stage)
+    became: dict[Loop, Axis] = {
+        loop: replace(loop)
+        if isinstance(loop, Axis)
+        else Axis(loop.name, dom=Range(const(0, "int32"), const(turns[loop], "int32")))
+        for loop in stage.leaf_iter_vars
+    }
+    became[factor] = replace(became[factor], kind="spatial")
+    axes = [became[axis] for axis in stage.op.axis]
+    axes.insert(factor_axis % (len(axes) + 1), became[factor])
+    total = stage.op.body[0]
+    assert isinstance(total, Reduction) and stage.body is not None
+    over = tuple(axis for axis in became.values() if axis.kind == "reduce")
+    op = replace(
+        stage.op,
+        name=f"{stage.name}.rf",
+        shape=tuple(map(_size, axes)),
+        axis=tuple(axes),
+        body=(replace(total, axes=over),),  # its value is told by the step
+    )
+    made = Stage(op, Body(text, stage.body.inputs))
+    before = (*stage.op.axis, *stage.op.reduce_axis)
+    left = replace(became[factor], name=f"{factor.name}.v", kind="reduce")
+    return Parts(text, made, factor, factor_axis, before, tuple(stage.calls), became, left)
+
+
+def _turns(stage: Stage) -> dict[Loop, int]:
+    """How often the loops of a stage's sum run, whoever reads it."""
+    found: dict[Loop, int] = {axis: _size(axis) for axis in stage.op.reduce_axis}
+    for call in stage.calls:
+        whole = prod(found[loop] for loop in call.loops)
+        if call.verb == "fuse":
+            found[call.made[0]] = whole
+        else:
+            size = next(factor for factor in call.data["factors"] if factor is not None)
+            rest = -(-whole // max(size, 1))
+            outer_is_told = call.data["factors"][0] is not None
+            found |= zip(call.made, (size, rest) if outer_is_told else (rest, size), strict=True)
+    return found
+
+
+def _size(axis: Axis) -> int:
+    assert isinstance(axis.dom.extent, Const)
+    return int(axis.dom.extent.value)
 
 
 def _names(of: Sequence[Any]) -> str:
