@@ -140,6 +140,46 @@ for i, j in T.grid(4, 6):
     )
 
 
+GAPS = """
+@T.prim_func
+def main(A: T.Buffer(({total},), "float32"), C: T.Buffer(({sizes}), "float32")):
+    B = T.alloc_buffer(({total},))
+    for i in range({total}):
+        with T.block("B"):
+            vi = T.axis.spatial({total}, i)
+            B[vi] = A[vi] * 2.0
+    for x, y, z in T.grid({sizes}):
+        with T.block("C"):
+            vx, vy, vz = T.axis.remap("SSS", [x, y, z])
+            C[vx, vy, vz] = B[vx * {p} + vy * {q} + vz * {r}] + 1.0
+"""
+
+
+def test_sums_that_leave_cells_out_and_whose_steps_do_not_divide():
+    taken = 0
+    for seed in range(60):
+        rng = random.Random(seed)
+        sizes = [rng.randint(1, 4) for _ in range(3)]
+        steps = [rng.randint(1, 3)]
+        for size in reversed(sizes[1:]):
+            steps.insert(0, steps[0] * (size - 1) + rng.randint(1, 5))
+        if rng.random() < 0.2:
+            rng.shuffle(steps)
+        total = sum(step * (size - 1) for step, size in zip(steps, sizes, strict=True)) + 1
+        p, q, r = steps
+        told = ", ".join(map(str, sizes))
+        text = GAPS.format(total=total + rng.randint(0, 4), sizes=told, p=p, q=q, r=r)
+        sch = wb.Schedule(script.parse(text))
+        first = sch.func
+        try:
+            sch.reverse_compute_inline("C")
+        except wb.ScheduleError:
+            continue
+        taken += 1
+        assert difference(first, sch.func, random_data(first, seed)) == "", text
+    assert taken >= 30
+
+
 @pytest.mark.parametrize(
     "cell",
     [

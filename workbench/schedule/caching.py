@@ -18,6 +18,7 @@ from workbench.ir import (
     BufferStore,
     For,
     IterVar,
+    Node,
     Range,
     Var,
     const,
@@ -113,6 +114,20 @@ def box_written(maker: Site[Block], buffer: Buffer, loops: Sequence[For]) -> Box
     assert region is not None
     inner = maker.bounds.of(one for one in maker.loops if one not in loops)
     return exact(region, maker.realize, inner, maker.bounds)
+
+
+def check_some(
+    site: Site[Block], buffer: Buffer, box: Box, ends: Sequence[tuple[int, int]], *at: Node
+) -> None:
+    """Refuse to copy `box` of `buffer` where it has no cell that is within `ends`."""
+    for axis, (first, last) in zip(box, ends, strict=True):
+        low, high = arith.bounds(axis.min, {}), arith.bounds(axis.min + axis.extent - 1, {})
+        if low and high and (low[0] > last or high[1] < first):
+            raise site.refuse(
+                f"its conditions keep it from every cell of {buffer.name}",
+                *at,
+                hint="leave it as it is: there is nothing to copy",
+            )
 
 
 def _in_init(where: Places, writer: BlockRealize, reader: BlockRealize) -> Refusal:

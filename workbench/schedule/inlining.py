@@ -126,12 +126,13 @@ def _digits(
     rest = value - offset if offset else value
     for digit, factor, (low, high) in digits:
         size, count = abs(factor), high - low + 1
-        at = rest % above if above else rest
-        at = at // size if size > 1 else at
-        if digit.upper is not None and (not above or above // size > count):
+        left = rest % above if above else rest
+        at = left // size if size > 1 else left
+        if digit.upper is not None and (not above or -(-above // size) > count):
             asked.extend((binary("<=", 0, at), at < count))
         mine = high - at if factor < 0 else at + low if low else at
         yield known.base(digit), mine * digit.lower if digit.lower > 1 else mine
+        rest = left if above % size else rest  # what is left of both is the same where it divides
         above = size
     if above > 1:
         asked.append(binary("==", rest % above, 0))

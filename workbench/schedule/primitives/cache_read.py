@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from workbench import arith
 from workbench.ir import Block, BlockId, BlockRealize, Buffer, Const, PrimFunc, Range, const, walk
 from workbench.schedule.caching import (
     Spot,
@@ -14,6 +13,7 @@ from workbench.schedule.caching import (
     cached,
     check_not_in_init,
     check_scope,
+    check_some,
     first_reader,
     insert_copy,
     nth_buffer,
@@ -99,14 +99,7 @@ def cache_read(
             check_not_in_init(site.places, target)
         spot = Spot(site.scope, 0)
         box = _given(site, buffer)
-    for axis, (first, last) in zip(box, ends, strict=True):
-        low, high = arith.bounds(axis.min, {}), arith.bounds(axis.min + axis.extent - 1, {})
-        if low and high and (low[0] > last or high[1] < first):
-            raise site.refuse(
-                f"its conditions keep it from every cell of {buffer.name}",
-                *targets,
-                hint="leave it as it is: there is nothing to copy",
-            )
+    check_some(site, buffer, box, ends, *targets)
     copy = cached(buffer, storage_scope)
     edit = insert_copy(site, buffer, copy, spot, box, ends, targets)
     if not makers or not (spot.loops or site.is_allocated(buffer)):  # not what one makes alone

@@ -26,6 +26,7 @@ from workbench.schedule.caching import (
     box_written,
     cached,
     check_scope,
+    check_some,
     first_reader,
     insert_copy,
     nth_buffer,
@@ -110,6 +111,7 @@ def cache_write(
     spot = _spot(site, buffer, later)
     box = _box(site, buffer, spot)
     copy, ends = cached(buffer, storage_scope), written_ends(block, buffer)
+    check_some(site, buffer, box, ends, block)
     through = [site.realize, *direct]
     edit = insert_copy(site, buffer, copy, spot, box, ends, through, out=True)
     for reader in (*direct, *later):
