@@ -281,7 +281,7 @@ def test_conditions():
         ("2 * 3 + A[1]", "T.float32(6) + A[1]"),
         ("n[0] + 1", 'T.Cast("float32", n[0] + 1)'),
         ("n[0] + 1.5", 'T.Cast("float32", n[0]) + T.float32(1.5)'),
-        ("n[0] + 3000000000", 'T.Cast("float32", n[0] + 3000000000)'),
+        ("n[0] + 3000000000", 'T.Cast("float32", T.Cast("int64", n[0]) + T.int64(3000000000))'),
         ("n[0] + T.int64(1)", 'T.Cast("float32", T.Cast("int64", n[0]) + T.int64(1))'),
         # operators
         ("A[1] - (A[2] - A[3])", "A[1] - (A[2] - A[3])"),

@@ -12,6 +12,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Number
 from typing import Any, TypeAlias, TypeVar, dataclass_transform
 
 from workbench.diag import Fail
@@ -112,9 +113,10 @@ def remembered(about: Node) -> dict[Any, Any]:
 # --- expressions ---------------------------------------------------------------------------------
 
 
-@node
-class Expr(Node):
-    """A value. Python's operators build expressions and fold constants; see `binary`."""
+class Operand:
+    """Python's operators build expressions and fold constants; see `binary`."""
+
+    __slots__ = ()
 
     @property
     def dtype(self) -> str:
@@ -158,6 +160,8 @@ class Expr(Node):
         return binary("%", other, self)
 
     def __neg__(self) -> Expr:
+        if self.dtype.startswith("uint"):
+            raise TypeError(f"{self.dtype} has no value below 0; convert what is negated")
         return binary("*", self, -1)  # as TVM: 0 - x would make 0.0 of 0.0, whose negation is -0.0
 
     def __lt__(self, other: ExprLike) -> Expr:
@@ -204,12 +208,49 @@ class Expr(Node):
 
     def __invert__(self) -> Expr:
         if self.dtype == "bool":
-            return Not(self)
+            return Not(as_expr(self))
         return binary("^", self, all_ones(self.dtype) if is_int(self.dtype) else -1)
 
     def astype(self, dtype: str) -> Expr:
         """The value converted to `dtype`."""
-        return cast(dtype, self)
+        return cast(dtype, as_expr(self))
+
+    def __eq__(self, other: object) -> Any:
+        """Whether the two have one value, where an expression is asked for; is it `other`, else.
+
+        As in TVM: collections look for a node, which is equal only to itself.
+        """
+        return Equality("==", self, other) if isinstance(other, _OPERANDS) else NotImplemented
+
+    def __ne__(self, other: object) -> Any:
+        return Equality("!=", self, other) if isinstance(other, _OPERANDS) else NotImplemented
+
+    __hash__ = object.__hash__
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Equality(Operand):
+    """What `a == b` or `a != b` of expressions is: a condition where one is asked for."""
+
+    op: str
+    a: Any
+    b: Any
+
+    @property
+    def dtype(self) -> str:
+        """The type of a condition."""
+        return "bool"
+
+    def __bool__(self) -> bool:
+        return (self.a is self.b) == (self.op == "==")
+
+
+_OPERANDS = (Operand, Number)  # NumPy's are among them
+
+
+@node
+class Expr(Node, Operand):
+    """A value, which Python's operators make others of."""
 
     def __bool__(self) -> bool:
         raise TypeError(
@@ -218,7 +259,7 @@ class Expr(Node):
         )
 
 
-ExprLike: TypeAlias = Expr | int | float | bool
+ExprLike: TypeAlias = Operand | int | float | bool
 
 
 @node
@@ -688,6 +729,8 @@ def as_expr(value: ExprLike) -> Expr:
     """`value` as an expression; Python's int becomes int32, float float32, as in TVM."""
     if isinstance(value, Expr):
         return value
+    if isinstance(value, Equality):
+        return binary(value.op, value.a, value.b)
     value = plain_number(value)
     if isinstance(value, bool):  # before int: bool is an int in Python
         return Const(value, "bool")
@@ -826,12 +869,14 @@ def meet(a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
     return cast(dtype, a), cast(dtype, b)
 
 
-def number_like(value: bool | int | float, dtype: str) -> Expr:
-    """A Python number as an operand beside one of type `dtype`."""
+def number_like(value: ExprLike, dtype: str) -> Expr:
+    """A Python number as an operand beside one of type `dtype`, which it keeps where it fits."""
     value = plain_number(value)
     if isinstance(value, bool):  # before int: bool is an int in Python
         return Const(value, "bool")
-    if is_float(dtype) or (is_int(dtype) and isinstance(value, int)):
+    if is_float(dtype) and isinstance(value, (int, float)):
+        return const(value, dtype)
+    if is_int(dtype) and isinstance(value, int) and fits(value, dtype):
         return const(value, dtype)
     return as_expr(value)
 

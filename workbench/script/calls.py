@@ -121,7 +121,7 @@ def _read_maths(r: Reader, tree: ast.Call) -> Expr:
     raise r.error(tree, f"Can't take T.{name} of a value of type {first.dtype}", hint=hint)
 
 
-def _read_number(r: Reader, tree: ast.expr) -> ExprLike:
+def _read_number(r: Reader, tree: ast.expr) -> Expr | int | float:
     """An expression, or a Python number, whose type what is beside it will decide."""
     value = read_value(r, tree)
     if not isinstance(value, (Expr, bool, int, float)):

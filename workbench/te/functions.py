@@ -14,8 +14,9 @@ from workbench.ir import (
     binary,
     dtypes,
     meet,
-    number_like,
+    plain_number,
 )
+from workbench.ir import const as const_of
 
 
 def if_then_else(condition: ExprLike, then: ExprLike, otherwise: ExprLike) -> Expr:
@@ -244,12 +245,12 @@ def copysign(x: ExprLike, y: ExprLike) -> Expr:
 
 
 def equal(a: ExprLike, b: ExprLike) -> Expr:
-    """Whether `a` and `b` are the same value; ``==`` asks whether they are one object."""
+    """Whether `a` and `b` are the same value, as ``a == b`` says."""
     return binary("==", a, b)
 
 
 def not_equal(a: ExprLike, b: ExprLike) -> Expr:
-    """Whether `a` and `b` are different values."""
+    """Whether `a` and `b` are different values, as ``a != b`` says."""
     return binary("!=", a, b)
 
 
@@ -264,5 +265,13 @@ def floormod(a: ExprLike, b: ExprLike) -> Expr:
 
 
 def const(value: bool | int | float, dtype: str | None = None) -> Expr:
-    """The constant `value`; without `dtype`, int32 of an integer and float32 of a float."""
-    return as_expr(value) if dtype is None else number_like(value, dtype)
+    """The constant `value`; without `dtype`, int32 of an integer and float32 of a float.
+
+    Raises ValueError for an integer that `dtype` does not hold.
+    """
+    if dtype is None:
+        return as_expr(value)
+    number = plain_number(value)
+    if dtypes.is_int(dtype) and not dtypes.fits(int(number), dtype):
+        raise ValueError(f"{dtype} does not hold {number}")
+    return const_of(number, dtype)

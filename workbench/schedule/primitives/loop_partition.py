@@ -105,13 +105,14 @@ def loop_partition(
     outer = bounds_at(where, loop)
     parts: list[Stmt] = []
     became: dict[Key, tuple[Key, ...]] = {}
+    keys: tuple[Key, ...] = (*where.loops, *where.blocks)
     for number, (start, size) in enumerate(zip(starts, sizes, strict=False)):
         first = arith.simplify(loop.min + start)
         part = replace(loop, min=first, extent=const(size, loop.loop_var.type), kind="serial")
         part = replace(part, body=_tidied(part, outer))
         copied, fresh = _copied(part, f"{loop.loop_var.name}{number}")
         parts.append(copied)
-        for old in (*where.loops, *where.blocks):
+        for old in keys:
             if old in fresh:
                 became[old] = (*became.get(old, ()), fresh[old])
     new_loops = tuple(became[loop.loop_var])
