@@ -39,6 +39,11 @@ def test_operators_of_tensors_are_topis():
         (1.0 / a, topi.divide(1.0, a)),
         (-a, topi.multiply(a, -1)),
         (a * te.const(2.0), topi.multiply(a, 2.0)),
+        (te.const(2.0) * a, topi.multiply(2.0, a)),
+        (te.const(2) + a, topi.add(2, a)),
+        (te.const(1.0) - a, topi.subtract(1.0, a)),
+        (te.const(1.0) / a, topi.divide(1.0, a)),
+        (a[0, 0] * a, topi.multiply(a[0, 0], a)),
         (a.astype("int32"), topi.cast(a, "int32")),
     ):
         given = [t for t in (a, b) if t in made.op.input_tensors]
@@ -47,3 +52,5 @@ def test_operators_of_tensors_are_topis():
         )
     with pytest.raises(ValueError, match=r"^topi.add: shapes \(4, 8\) and \(3,\) do not fit: "):
         a + te.placeholder((3,))
+    with pytest.raises(TypeError):  # as in TVM
+        te.const(2) // a

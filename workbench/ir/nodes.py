@@ -113,6 +113,11 @@ def remembered(about: Node) -> dict[Any, Any]:
 # --- expressions ---------------------------------------------------------------------------------
 
 
+def _elementwise(other: object) -> bool:
+    """Whether `other`, as a tensor does, takes operators itself, also from its right side."""
+    return getattr(other, "elementwise", False)
+
+
 class Operand:
     """Python's operators build expressions and fold constants; see `binary`."""
 
@@ -124,25 +129,25 @@ class Operand:
         raise NotImplementedError
 
     def __add__(self, other: ExprLike) -> Expr:
-        return binary("+", self, other)
+        return NotImplemented if _elementwise(other) else binary("+", self, other)
 
     def __radd__(self, other: ExprLike) -> Expr:
         return binary("+", other, self)
 
     def __sub__(self, other: ExprLike) -> Expr:
-        return binary("-", self, other)
+        return NotImplemented if _elementwise(other) else binary("-", self, other)
 
     def __rsub__(self, other: ExprLike) -> Expr:
         return binary("-", other, self)
 
     def __mul__(self, other: ExprLike) -> Expr:
-        return binary("*", self, other)
+        return NotImplemented if _elementwise(other) else binary("*", self, other)
 
     def __rmul__(self, other: ExprLike) -> Expr:
         return binary("*", other, self)
 
     def __truediv__(self, other: ExprLike) -> Expr:
-        return binary("/", self, other)
+        return NotImplemented if _elementwise(other) else binary("/", self, other)
 
     def __rtruediv__(self, other: ExprLike) -> Expr:
         return binary("/", other, self)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
 from types import ModuleType
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from workbench.ir import (
     Data,
@@ -101,6 +101,7 @@ class Tensor:
 
     op: Operation
     value_index: int = 0
+    elementwise: ClassVar[bool] = True  # to operators of expressions, which leave them to it
 
     @property
     def name(self) -> str:
