@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -187,6 +190,59 @@ def test_what_is_no_integer_is_refused(make, told: str):
     with pytest.raises((TypeError, ValueError)) as refused:
         make(te.placeholder((8,), name="A"))
     assert str(refused.value).startswith(told)
+
+
+A = te.placeholder((8, 8), name="A")
+
+
+@pytest.mark.parametrize(
+    ("element", "part"),
+    [
+        (lambda i, j: te.if_then_else(i == j, 1.0, A[i, j]), "v_i == v_j"),
+        (lambda i, j: te.if_then_else(i % 4 != 3, 1.0, A[i, j]), "v_i % 4 != 3"),
+        (lambda i, j: te.if_then_else(A[i, j] == 0.0, 1.0, 2.0), "A[v_i, v_j] == T.float32(0)"),
+        (lambda i, j: te.if_then_else(te.any(i == 2, j > 4), 1.0, 2.0), "v_i == 2 or 4 < v_j"),
+        (lambda i, j: te.if_then_else(~(i == 2) & (j == i), 1.0, 2.0), "v_i != 2 and v_j == v_i"),
+        (
+            lambda i, j: te.select((i == np.int64(2)) == (j != 2), 1.0, 2.0),
+            "v_i == 2) == (v_j != 2",
+        ),
+        (lambda i, j: (i == j) * A[i, j], 'T.Cast("float32", v_i == v_j) * A[v_i, v_j]'),
+        (lambda i, j: (i == j).astype("float32"), 'T.Cast("float32", v_i == v_j)'),
+        (lambda i, j: i == j, "C[v_i, v_j] = v_i == v_j"),
+    ],
+)
+def test_equal_signs_are_conditions_of_the_program(element: Callable[..., Any], part: str):
+    assert part in text(A, te.compute((8, 8), element, name="C"))
+
+
+def test_an_equal_sign_still_tells_nodes_apart():
+    i, j = te.compute((4, 4), lambda i, j: A[i, j], name="B").op.axis
+    same = i
+    assert i == same and not bool(i == j) and i != j and not bool(i != same)
+    assert [i, j].index(j) == 1 and (i, j) == (i, j) and {i: 1}.get(j) is None
+    assert i != "i" and i != None  # noqa: E711
+
+
+def test_numbers_beside_integers_keep_their_value_or_are_refused():
+    def made(dtype: str, element: Callable[..., Any]) -> Any:
+        given = te.placeholder((4,), dtype, name="A")
+        computed = te.compute((4,), lambda i: element(given[i]), name="B")
+        arrays = [np.arange(4, dtype=dtype), np.zeros(4, computed.dtype)]
+        emulate.evaluate(te.create_prim_func([given, computed]), arrays)
+        return arrays[1].tolist()
+
+    assert made("int32", lambda a: a + 2**40) == [2**40 + n for n in range(4)]
+    assert made("int8", lambda a: a + 200) == [200 + n for n in range(4)]
+    assert made("int8", lambda a: a + 1) == [1, 2, 3, 4]
+    for element in (lambda a: a + 300, lambda a: a * -1, lambda a: -a, lambda a: a - 1 > -1):
+        with pytest.raises(TypeError, match=r"do not meet|no value below 0"):
+            made("uint8", element)
+    assert te.const(2.5, "int32").value == 2
+    with pytest.raises(ValueError, match="uint8 does not hold 300"):
+        te.const(300, "uint8")
+    with pytest.raises(ValueError, match="'flot32' is no type of numbers; these are: bool, int8"):
+        te.placeholder((4,), "flot32")
 
 
 def test_several_values_at_once():

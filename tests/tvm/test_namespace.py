@@ -251,6 +251,7 @@ def test_arrays():
         a.copyfrom(np.zeros(4))
     with pytest.raises(AssertionError):
         tvm.testing.assert_allclose(np.zeros(3), 0.0)
+    assert (a.copyto(tvm.cpu()).numpy() == a.numpy()).all()
 
 
 def test_a_name_that_is_left_out_is_refused_on_use():
@@ -275,13 +276,13 @@ def test_a_name_that_is_left_out_is_refused_on_use():
     assert not hasattr(made, "_repr_html_")
 
 
-@pytest.mark.parametrize("name", ["tvm.relax", "tvm.script.relax"])
+@pytest.mark.parametrize("name", ["tvm.relax", "tvm.script.relax", "tvm.relay"])
 def test_what_is_left_out_is_imported_as_a_module_too(name: str):
     program = (
         f"import workbench.{name}\n"
         f"import workbench.{name} as module\n"
-        f"from workbench.{name.rpartition('.')[0]} import relax\n"
-        f"print(module is workbench.{name} is relax, module)\n"
+        f"from workbench.{name.rpartition('.')[0]} import {name.rpartition('.')[2]} as other\n"
+        f"print(module is workbench.{name} is other, module)\n"
         "module.Function\n"
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

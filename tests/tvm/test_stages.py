@@ -490,6 +490,30 @@ REFUSED: dict[str, tuple[Callable[..., object], str]] = {
         "asked: s[A.local].compute_at(s[B], i)\n"
         "do:    attach it to a stage that is computed, and reads it",
     ),
+    "attached ahead of itself": (
+        lambda s, a, b, c: [s[c].compute_at(s[b], s[b].op.axis[0]), s.applied([a, c])],
+        "Can't compute at `i`: B stands before what attaches there.\n"
+        "asked: s[C].compute_at(s[B], i)\n"
+        "do:    attach it to a stage that is computed, and reads it",
+    ),
+    "a name for an axis": (
+        lambda s, a, b, c: s[c].bind(s[c].op.axis[0], "threadIdx.x"),
+        "Can't bind `i` to `threadIdx.x`: that is no thread axis.\n"
+        "asked: s[C].bind(i, threadIdx.x)\n"
+        'do:    make one: te.thread_axis("threadIdx.x")',
+    ),
+    "loops in a list": (
+        lambda s, a, b, c: s[c].fuse(list(s[c].op.axis)),
+        "Can't use `[i]` there: it is not, or no more, a loop of the stage C.\n"
+        "asked: s[C].fuse([i])\n"
+        "do:    name, each once: i",
+    ),
+    "a name for a loop": (
+        lambda s, a, b, c: s[c].split("i", factor=4),
+        "Can't use `i` there: it is not, or no more, a loop of the stage C.\n"
+        "asked: s[C].split(i, factor=4)\n"
+        "do:    name, each once: i",
+    ),
     "no arguments": (
         lambda s, a, b, c: tvm.build(s, target="cuda"),
         "Can't build a schedule of stages without its tensors.\n"
@@ -509,6 +533,12 @@ def test_a_refused_step_names_the_call_that_asked_for_it():
     s[c].compute_inline()
     error = refusal(lambda: s.applied([a, c]))
     assert error.asked.startswith("s[C].compute_inline(), as sch.compute_inline(")
+    s, a, b, c = made()
+    s[c].bind(s[c].op.axis[0], te.thread_axis("threadIdx.x"))
+    s[b].compute_at(s[c], s[c].op.axis[0])
+    assert refusal(lambda: s.applied([a, b, c])).headline == (  # its memory is the caller's
+        "Can't compute_at `B` at `i`: B is a result of the program, not a step on the way."
+    )
     s, a, _, c = made()
     s[c].bind(s[c].op.axis[0], te.thread_axis("threadIdx.w"))
     assert refusal(lambda: s.applied([a, c])).headline == (

@@ -390,6 +390,8 @@ def _told_by_cell(
     }
     goal = substitute(goal, start)
     for multiples in product((0, 1, *sizes), repeat=len(gaps)):
+        if sum(map(bool, multiples)) > 2:  # of more none was ever needed, and they are many
+            continue
         more = goal
         for multiple, gap in zip(multiples, gaps, strict=True):
             more = more - gap * multiple

@@ -23,7 +23,7 @@ from workbench.ir import (
     rewrite,
     walk,
 )
-from workbench.ir.dtypes import is_int
+from workbench.ir.dtypes import BITS, is_int
 from workbench.ir.nodes import node
 
 Shape = int | Sequence[int]
@@ -234,8 +234,11 @@ class TupleReduction(Expr):
 def placeholder(shape: Shape, dtype: str = "float32", name: str = "placeholder") -> Tensor:
     """A tensor that the caller gives. As TVM's ``te.placeholder``.
 
-    Raises TypeError or ValueError for a size that is no whole number from 1.
+    Raises TypeError or ValueError for a size that is no whole number from 1, and for a type that
+    no buffer has.
     """
+    if dtype not in BITS:
+        raise ValueError(f"{dtype!r} is no type of numbers; these are: {', '.join(BITS)}")
     return Tensor(Operation(name, _shape(shape), (dtype,)))
 
 

@@ -123,6 +123,10 @@ class Missing(ModuleType):
         return f"<{self.__name__}, which is not in the workbench>"
 
 
+for _name in LEFT_OUT:  # so that `import workbench.tvm.relax` finds it, too
+    sys.modules[f"workbench.{_name}"] = Missing(_name)
+
+
 def not_carried(name: str) -> NotCarried:
     """The refusal of `name`, one of TVM's, or a part of one, that `LEFT_OUT` tells."""
     known = max((key for key in LEFT_OUT if f"{name}.".startswith(f"{key}.")), key=len)
@@ -143,7 +147,7 @@ def refusing(module: str) -> Callable[[str], object]:
         if name.startswith("_"):
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         if f"{called}.{name}" in LEFT_OUT:
-            return Missing(f"{called}.{name}")
+            return sys.modules[f"{module}.{name}"]
         raise unknown(f"{called}.{name}", sys.modules[module].__all__)
 
     return __getattr__

@@ -25,11 +25,13 @@ def broadcast_shape(name: str, a: tuple[int, ...], b: tuple[int, ...]) -> tuple[
     return tuple(reversed(shape))
 
 
-def _element(operand: Operand, at: tuple[Axis, ...]) -> ExprLike:
+def _element(operand: Operand, at: tuple[Axis, ...], shape: tuple[int, ...]) -> ExprLike:
     if not isinstance(operand, Tensor):
         return operand
+    pairs = zip(operand.shape, shape[len(shape) - operand.ndim :], strict=True)
+    stretched = [own != size for own, size in pairs]
     own = at[len(at) - operand.ndim :]
-    return operand[tuple(0 if n == 1 else i for i, n in zip(own, operand.shape, strict=True))]
+    return operand[tuple(0 if one else i for i, one in zip(own, stretched, strict=True))]
 
 
 def _joined(
@@ -41,7 +43,7 @@ def _joined(
     shape = broadcast_shape(f"topi.{name}", *shapes)
     return compute(
         shape,
-        lambda *at: combine(_element(lhs, at), _element(rhs, at)),
+        lambda *at: combine(_element(lhs, at, shape), _element(rhs, at, shape)),
         name=f"T_{name}",
         tag="broadcast",
         varargs_names=[f"ax{k}" for k in range(len(shape))],

@@ -45,9 +45,12 @@ class Tensor:
         self.host[...] = source
         return self
 
-    def copyto(self, target: Tensor) -> Tensor:
-        """Give its values to `target`, of the same shape. Raises ValueError for another."""
-        return target.copyfrom(self)
+    def copyto(self, target: Tensor | Device) -> Tensor:
+        """Give its values to `target`, of the same shape, or to a new array for a device.
+
+        Raises ValueError for another shape.
+        """
+        return tensor(self, target) if isinstance(target, Device) else target.copyfrom(self)
 
     def __str__(self) -> str:
         return str(self.host)

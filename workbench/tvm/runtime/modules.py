@@ -122,8 +122,11 @@ class Module:
         On a GPU it is measured, in as many runs as it takes to be sure of: `number`, `repeat` and
         `min_repeat_ms` are TVM's. Without one the kernel runs once on the emulator, and the time is
         the one recorded for this program, else the least that the roofline allows; what it is, is
-        printed once. `cache_flush_bytes` above 0 empties the L2 cache before every sample.
+        printed once. `cache_flush_bytes` above 0 empties the L2 cache before every sample. Raises
+        ValueError for a `number` or a `repeat` below 1.
         """
+        if number < 1 or repeat < 1:
+            raise ValueError(f"time_evaluator runs at least once: {number=}, {repeat=}")
         built = self._built(func_name)
 
         def evaluate(*args: Any) -> BenchmarkResult:

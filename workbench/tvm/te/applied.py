@@ -212,7 +212,8 @@ class _Applied:
             told = [call.data["storage_scope"] for call in stage.calls if call.verb == "set_scope"]
             axes = self._by_iterator(stage, text) if factored else in_order
             buffer = self._buffer(stage)
-            scope = self._seen_at(loop) if buffer.scope == "global" and not told else ""
+            free = buffer.scope == "global" and buffer not in self.schedule.func.params
+            scope = self._seen_at(loop) if free and not told else ""
             with _asked(text):
                 if scope:
                     self.schedule.set_scope(block, 0, scope)
@@ -223,7 +224,11 @@ class _Applied:
     def _loop(self, stage: Stage, asked: Loop, text: str) -> LoopHandle:
         loop = stage.where(asked)
         if loop not in self.loops.get(stage, {}):
-            why = "has it no more" if stage in self.loops else "is inlined, and has no loops"
+            why = (
+                "stands before what attaches there" if stage not in self.loops else "has it no more"
+            )
+            if stage.inlined:
+                why = "is inlined, and has no loops"
             raise ScheduleError(
                 f"Can't compute at `{asked.name}`: {stage.name} {why}",
                 asked=text,

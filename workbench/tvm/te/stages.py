@@ -92,13 +92,14 @@ class Stage:
     ) -> tuple[IterVar, IterVar]:
         """Cut a loop into two, the inner of `factor` turns or the outer of `nparts`."""
         given = f"factor={factor}" if nparts is None else f"nparts={nparts}"
-        text = f"{self}.split({parent.name}, {given})"
+        text = f"{self}.split({_name(parent)}, {given})"
         if (factor is None) == (nparts is None):
             raise ScheduleError(
-                f"Can't split `{parent.name}`: it takes factor or nparts, one of the two",
+                f"Can't split `{_name(parent)}`: it takes factor or nparts, one of the two",
                 asked=text,
                 hint="write factor=8 for inner loops of 8 turns, nparts=8 for 8 of them",
             )
+        self._check(text, (parent,))
         made = tuple(IterVar(f"{parent.name}.{part}", parent.kind) for part in ("outer", "inner"))
         self._replace(text, (parent,), made)
         factors = [nparts, factor]
@@ -108,6 +109,7 @@ class Stage:
     def fuse(self, *args: Loop) -> IterVar:
         """Make one loop of loops that stand directly in each other, outermost first."""
         text = f"{self}.fuse({_names(args)})"
+        self._check(text, args)
         kind = "reduce" if any(loop.kind == "reduce" for loop in args) else "spatial"
         fused = IterVar(".".join([*(loop.name for loop in args), "fused"]), kind)
         self._replace(text, args, (fused,))
@@ -135,10 +137,10 @@ class Stage:
 
     def bind(self, ivar: Loop, thread_ivar: IterVar) -> None:
         """Let the threads or blocks of an axis do the turns of a loop."""
-        text = f"{self}.bind({ivar.name}, {thread_ivar.name})"
+        text = f"{self}.bind({_names([ivar, thread_ivar])})"
         if not isinstance(thread_ivar, IterVar) or not thread_ivar.thread_tag:
             raise ScheduleError(
-                f"Can't bind `{ivar.name}` to `{thread_ivar.name}`: that is no thread axis",
+                f"Can't bind `{_name(ivar)}` to `{_name(thread_ivar)}`: that is no thread axis",
                 asked=text,
                 hint='make one: te.thread_axis("threadIdx.x")',
             )
@@ -147,15 +149,15 @@ class Stage:
 
     def vectorize(self, var: Loop) -> None:
         """Let one instruction do the turns of a loop."""
-        self._mark(f"{self}.vectorize({var.name})", "vectorize", var)
+        self._mark(f"{self}.vectorize({_name(var)})", "vectorize", var)
 
     def unroll(self, var: Loop) -> None:
         """Write out the turns of a loop."""
-        self._mark(f"{self}.unroll({var.name})", "unroll", var)
+        self._mark(f"{self}.unroll({_name(var)})", "unroll", var)
 
     def parallel(self, var: Loop) -> None:
         """Let the turns of a loop run at once."""
-        self._mark(f"{self}.parallel({var.name})", "parallel", var)
+        self._mark(f"{self}.parallel({_name(var)})", "parallel", var)
 
     def pragma(self, var: Loop, pragma_type: str, pragma_value: Any = None) -> None:
         """Note something for the code of a loop: "unroll", "auto_unroll_max_step".
@@ -163,14 +165,14 @@ class Stage:
         "unroll_explicit", which says how TVM unrolls, changes nothing here: nvcc unrolls what is
         marked.
         """
-        text = f"{self}.pragma({var.name}, {pragma_type!r}, {pragma_value})"
+        text = f"{self}.pragma({_name(var)}, {pragma_type!r}, {pragma_value})"
         if pragma_type == "auto_unroll_max_step":
             self._mark(text, pragma_type, var, {"steps": int(pragma_value)})
         elif pragma_type == "unroll":
             self._mark(text, "unroll", var)
         elif pragma_type != "unroll_explicit":
             raise ScheduleError(
-                f"Can't note {pragma_type!r} at `{var.name}`: the code here does not heed it",
+                f"Can't note {pragma_type!r} at `{_name(var)}`: the code here does not heed it",
                 asked=text,
                 hint="it heeds 'unroll', 'auto_unroll_max_step' and 'unroll_explicit'",
             )
@@ -185,7 +187,7 @@ class Stage:
 
     def storage_align(self, axis: Axis, factor: int, offset: int) -> None:
         """Let rows along `axis` begin at multiples of `factor` elements, plus `offset`."""
-        text = f"{self}.storage_align({axis.name}, {factor}, {offset})"
+        text = f"{self}.storage_align({_name(axis)}, {factor}, {offset})"
         if axis not in self.op.axis:
             raise self._no_loop(text, axis, self.op.axis, "an axis of its tensor")
         data = {"axis": self.op.axis.index(axis), "factor": factor, "offset": offset}
@@ -215,7 +217,7 @@ class Stage:
 
     def compute_at(self, parent: Stage, scope: Loop) -> None:
         """Compute inside a loop of another stage, as much as is read there."""
-        text = f"{self}.compute_at({parent}, {scope.name})"
+        text = f"{self}.compute_at({parent}, {_name(scope)})"
         parent._check(text, (scope,))
         self.attached, self.inlined = (parent, scope, text), ""
 
@@ -241,7 +243,6 @@ class Stage:
 
     def _replace(self, text: str, old: tuple[Loop, ...], new: tuple[IterVar, ...]) -> None:
         """Put the loops `new` in the place of `old`, which stand directly in each other."""
-        self._check(text, old)
         at = self.leaf_iter_vars.index(old[0])
         if self.leaf_iter_vars[at : at + len(old)] != list(old):
             raise ScheduleError(
@@ -260,7 +261,7 @@ class Stage:
                 raise self._no_loop(text, loop, self.leaf_iter_vars, "a loop of the stage")
 
     def _no_loop(self, text: str, loop: Loop, there: Sequence[Loop], what: str) -> ScheduleError:
-        name = getattr(loop, "name", repr(loop))
+        name = _name(loop)
         return ScheduleError(
             f"Can't use `{name}` there: it is not, or no more, {what} {self.name}",
             asked=text,
@@ -424,8 +425,14 @@ class Schedule:
 
 
 def create_schedule(ops: Operation | Sequence[Operation]) -> Schedule:
-    """The schedule of what computes `ops`, and of all that it reads."""
-    return Schedule([ops] if isinstance(ops, Operation) else ops)
+    """The schedule of what computes `ops`, and of all that it reads.
+
+    Raises TypeError for what is no operation.
+    """
+    wanted = [ops] if isinstance(ops, Operation) else ops
+    if not isinstance(wanted, Sequence) or not all(isinstance(op, Operation) for op in wanted):
+        raise TypeError(f"create_schedule takes operations, such as B.op, not {ops!r}")
+    return Schedule(wanted)
 
 
 def _copy(tensor: Tensor, name: str) -> Tensor:
@@ -493,8 +500,12 @@ def _size(axis: Axis) -> int:
     return int(axis.dom.extent.value)
 
 
+def _name(of: Any) -> str:
+    return f"[{_names(of)}]" if isinstance(of, list | tuple) else str(getattr(of, "name", of))
+
+
 def _names(of: Sequence[Any]) -> str:
-    return ", ".join(each.name for each in of)
+    return ", ".join(map(_name, of))
 
 
 def _missing(kind: str, name: str, owner: type) -> AttributeError:
