@@ -2,17 +2,18 @@
 
 import { h, oneStop, spoken } from "./dom.js";
 import { popup } from "./popup.js";
+import { stepTree } from "./tree.js";
 
 export function historyPane(lab) {
   const line = h("ol.wb-chain", { "aria-label": "this branch" });
-  const list = h("ol.wb-steps", { "aria-label": "steps, in the order they build on each other" });
   const undo = arrow("undo", "↶", () => lab.goto(parentOf(lab.at)));
   const redo = arrow("redo", "↷", () => lab.goto(lab.redoTo(lab.at)));
   const all = h("button.wb-all", {
     "aria-haspopup": "dialog",
     onclick: () => whole.open(() => all),
   });
-  const tree = h("div.wb-tree", {}, list);
+  const steps = stepTree(lab, go, () => whole.close());
+  const tree = steps.box;
   const compare = h("button", {
     onclick: () => lab.setCompare(lab.against === null ? parentOf(lab.at) : null),
   });
@@ -77,50 +78,9 @@ export function historyPane(lab) {
     );
   }
 
-  function stepRow(node) {
-    const here = node.id === lab.at;
-    const versus = node.id === lab.against;
-    const sign = here ? "▶" : versus ? "⇄" : node.branch ? "↳" : "";
-    const button = h(
-      "button.wb-step",
-      { ...go(node), "data-f": node.id },
-      h("span.wb-here", { "aria-hidden": "true" }, sign),
-      h("span.wb-step-no", {}, String(node.id)),
-      h(
-        "span.wb-step-text",
-        {},
-        node.label,
-        node.branch ? h("span.wb-from", {}, ` from ${node.parent}`) : null,
-      ),
-      node.mark && node.mark !== node.label ? h("span.wb-tag", {}, node.mark) : null,
-      versus ? h("span.wb-unseen", {}, " (compared with)") : null,
-    );
-    const style = `--depth:${Math.min(node.indent, 4)}`;
-    return h("li", { style }, button, here ? null : compareButton(node, versus));
-  }
-
-  function compareButton(node, versus) {
-    const words = `compare with ${node.id}`;
-    return h(
-      "button.wb-versus",
-      {
-        onclick: () => {
-          whole.close();
-          lab.setCompare(versus ? null : node.id);
-        },
-        disabled: !versus && !lab.compares(node.id),
-        "data-f": `compare ${node.id}`,
-        "aria-pressed": String(versus),
-        "aria-label": words,
-        title: words,
-      },
-      "⇄",
-    );
-  }
-
   /** Scroll the line and the tree, and nothing else, to the step that is shown. */
   function follow() {
-    for (const box of [line, tree]) {
+    for (const box of [line, steps.list]) {
       const here = box.querySelector("[aria-current]")?.getBoundingClientRect();
       if (!here?.height) continue;
       const around = box.getBoundingClientRect();
@@ -133,7 +93,7 @@ export function historyPane(lab) {
 
   function draw() {
     line.replaceChildren(...branch().map(chip));
-    list.replaceChildren(...lab.tree.map(stepRow));
+    steps.draw();
     requestAnimationFrame(follow); // where it stands is known once it is laid out
     undo.disabled = !lab.shows(parentOf(lab.at));
     redo.disabled = !lab.shows(lab.redoTo(lab.at));

@@ -1,0 +1,82 @@
+"""A long history, that of the tutorial's convolution: folded, looked through, jumped in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+import workbench as wb
+from benchmarks.convolutions import convolution, tutorial
+from tests.browser.test_lab import AXE, inside, shoot
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page of every step."""
+    sch = wb.Schedule(convolution(4, 16, 64, 64))
+    tutorial(sch)
+    file = tmp_path_factory.mktemp("history") / "page.html"
+    wb.lab(sch, panes=["tiles", "CUDA"]).to_html(file)
+    return file
+
+
+@pytest.fixture(params=[(1280, 720, "light"), (1400, 900, "dark")], ids=["small", "large"])
+def page(request: pytest.FixtureRequest, browser: Browser, saved: Path) -> Iterator[Page]:
+    """The saved page at one of the sizes."""
+    width, height, scheme = request.param
+    opened = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+    opened.goto(saved.as_uri())
+    opened.locator(".wb-all").click()
+    yield opened
+    opened.close()
+
+
+def test_runs_of_a_verb_are_folded_and_steps_are_found_by_their_words(page: Page):
+    tree, search = page.locator(".wb-tree"), page.locator(".wb-tree input")
+    runs = tree.locator("details")
+    expect(search).to_be_focused()
+    assert runs.count() >= 4 and not any(run.get_attribute("open") for run in runs.all())
+    current = tree.locator(".wb-step[aria-current]")
+    assert inside(tree, current)
+    runs.filter(has_text="bind").first.locator("summary").click()
+    expect(runs.filter(has_text="bind").first).to_have_attribute("open", "")
+    search.fill("BIND threadIdx.x")
+    steps = tree.locator(".wb-step:visible")
+    texts = steps.all_inner_texts()
+    assert len(texts) == 3 and all("bind" in text and "threadIdx.x" in text for text in texts)
+    expect(tree.get_by_role("status")).to_have_text(f"3 of {tree.locator('.wb-step').count()}")
+    found = Axe().run(page, options=AXE)
+    assert found.violations_count == 0, found.generate_report()
+    shoot(page, f"history-{page.viewport_size['width']}")  # type: ignore[index]
+    search.press("ArrowDown")
+    expect(steps.first).to_be_focused()
+    search.press("Enter")
+    expect(tree).to_be_hidden()
+    chip = page.locator(".wb-link[aria-current]")
+    expect(chip).to_contain_text("bind(nn_2, ")
+    assert inside(page.locator(".wb-chain"), chip)
+
+
+def test_the_run_of_the_step_shown_is_unfolded_and_the_start_is_a_key_away(page: Page):
+    search, chip = page.locator(".wb-tree input"), page.locator(".wb-link[aria-current]")
+    search.fill("nothing like it")
+    expect(page.locator(".wb-tree .wb-step:visible")).to_have_count(0)
+    search.press("Enter")  # leads nowhere
+    search.fill("vthread.x")
+    search.press("Enter")
+    expect(chip).to_contain_text("vthread.x")
+    page.locator(".wb-all").click()
+    search.fill("")
+    current = page.locator(".wb-tree .wb-step[aria-current]")
+    expect(page.locator(".wb-tree details[open]")).to_have_count(1)
+    assert inside(page.locator(".wb-tree"), current)
+    page.keyboard.press("Escape")
+    page.locator(".wb-link").first.focus()
+    page.keyboard.press("Enter")
+    expect(chip).to_contain_text("start")
