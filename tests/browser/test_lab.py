@@ -147,6 +147,10 @@ def test_lesson_1_by_mouse(lab_page: Page):
     expect(lab.locator(".wb-error")).to_be_hidden()
     shoot(lab, "lesson-1-done")
 
+    lab.locator(".wb-link").first.click()  # the first answer is kept where one could choose again
+    lab.get_by_label("block 1, thread 1").click()
+    expect(lab.get_by_label("block 0, thread 5")).to_be_checked()
+
 
 def test_lesson_1_by_keyboard(lab_page: Page):
     lab = first_lab(lab_page)
@@ -244,6 +248,10 @@ def test_each_row_of_the_history_is_compared_by_its_button(lab_page: Page):
     shoot(lab, "history-compare")
     all_steps(lab)
     lab.locator(".wb-versus[aria-pressed=true]").click()
+    expect(lab.locator(".wb-compare")).to_be_hidden()
+    lab.get_by_role("button", name="compare with the step before").click()
+    expect(lab.locator(".wb-compare")).to_be_visible()
+    lab.get_by_role("button", name="undo").click()  # to the program that was compared with
     expect(lab.locator(".wb-compare")).to_be_hidden()
 
 
@@ -366,7 +374,12 @@ def test_a_form_shows_the_call_that_it_makes(lab_page: Page):
     lab.get_by_label("ann_key").fill("'note'")
     expect(call).to_have_text('sch.annotate("i", ann_key=\'note\', ann_val="it\'s")')
     form_of(lab, "split")
-    lab.get_by_label("factors").fill("[2, 4]")
+    factors = lab.get_by_label("factors")
+    factors.fill("2, " * 200)
+    lab.locator("button[type=submit]").click()
+    expect(lab.locator(".wb-menu")).to_contain_text("it has 600 characters")
+    expect(factors).to_have_value("2, " * 200)  # nothing that is typed is lost
+    factors.fill("[2, 4]")
     lab.locator("button[type=submit]").click()
     menu_at(lab, "loop i_0")
     form_of(lab, "fuse")

@@ -154,6 +154,15 @@ def test_a_request_of_the_wrong_form_is_refused(message: Any, headline: str):
     assert len(lab.history) == 1
 
 
+def test_what_is_too_long_is_refused_when_it_is_applied_and_not_while_it_is_typed():
+    lab = wb.lab(Schedule(parse(ADD)))
+    before = lab.status
+    send(lab, do="write", verb="split", place=lab.place, args={"factors": "2," * 400})
+    assert lab.status == before and not lab.call
+    send(lab, do="write", verb="split", place=lab.place, args={"factors": "[2, 4]"})
+    assert lab.call["text"] == 'sch.split("i", factors=[2, 4])'
+
+
 @pytest.mark.parametrize("text", ["[" * 400, "-" * 499 + "1", "9" * 500, "{[]: 1}", "\0", "\ud800"])
 def test_a_form_reads_no_more_than_it_can(text: str):
     lab = wb.lab(Schedule(parse(ADD)))

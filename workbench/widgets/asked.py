@@ -47,9 +47,15 @@ def typed(message: Mapping[str, Any]) -> dict[str, str | bool]:
     for name, value in given.items():
         if not isinstance(value, (str, bool)):
             part(given, name, str)
+    return given
+
+
+def too_long(args: Mapping[str, str | bool]) -> Fail | None:
+    """The refusal of a text in `args` that has more characters than a step may be asked by."""
+    for name, value in args.items():
         if isinstance(value, str) and len(value) > LONGEST:
-            raise Fail(
+            return Fail(
                 f"Can't take {name[:40]}: it has {len(value):,} characters",
                 hint=f"type at most {LONGEST:,}",
             )
-    return given
+    return None

@@ -11,7 +11,7 @@ from workbench.schedule import Schedule
 from workbench.schedule.history import HistoryNode
 from workbench.schedule.primitive import REGISTRY
 from workbench.widgets import offers
-from workbench.widgets.asked import part, typed
+from workbench.widgets.asked import part, too_long, typed
 from workbench.widgets.names import place_text
 from workbench.widgets.page import Desk, verdicts
 
@@ -32,12 +32,15 @@ def take(cursor: Schedule, at: HistoryNode, desk: Desk, message: Mapping[str, An
     what is no step, and where it is refused.
     """
     thing, verb = _asked(desk, message)
+    args = typed(message)
+    if refused := too_long(args):
+        raise refused
 
     def choices() -> Sequence[Mapping[str, Any]]:
         found = verdicts(cursor, message["place"], desk, [verb])
         return [choice for verdict in found for choice in verdict.choices]
 
-    rest, named = offers.arguments(REGISTRY[verb], typed(message), choices)
+    rest, named = offers.arguments(REGISTRY[verb], args, choices)
     stand(cursor, at)  # the program that is seen, wherever code went
     cursor.apply(verb, cursor.history.handle(thing), *rest, **named)
     return _next_place(cursor, desk, thing)
@@ -46,12 +49,12 @@ def take(cursor: Schedule, at: HistoryNode, desk: Desk, message: Mapping[str, An
 def written(at: HistoryNode, desk: Desk, message: Mapping[str, Any]) -> dict[str, Any] | None:
     """The call of the step that `take` would take, as Python writes it, with what it is of.
 
-    None where the place is none of the program: then the form is of another one. Raises Fail for
-    what is no step.
+    None where the place is none of the program: then the form is of another one; and where a text
+    is too long, which `take` refuses. Raises Fail for what is no step.
     """
     thing, verb = _asked(desk, message)
     args, place = typed(message), message["place"]
-    if place not in desk.places(at.func):
+    if place not in desk.places(at.func) or too_long(args):
         return None
     text = offers.call(REGISTRY[verb], place_text(at.func, thing), args)
     return {"verb": verb, "place": place, "args": args, "text": text}

@@ -26,7 +26,7 @@ export function verbMenu(lab) {
 
   function open(place, find) {
     lab.choose(place);
-    if (lab.offline) return;
+    if (lab.offline || !lab.page) return; // of a page that is still coming nothing is known
     back = (now) => (find(now) instanceof SVGElement ? markOf(now) : find(now));
     if (place !== key) choose(null);
     [key, at] = [place, lab.at];
@@ -65,7 +65,7 @@ export function verbMenu(lab) {
   }
 
   function draw() {
-    if (lab.at !== at || lab.offline) box.close(); // a step was taken, or Python is gone
+    if (lab.at !== at || lab.offline || !lab.page) box.close(); // a step was taken, or is coming
     if (!box.isOpen()) return;
     const offer = lab.offer(); // if there is none, it is on its way
     const label = offer?.place.label ?? lab.page.names[key]?.label ?? "";

@@ -109,7 +109,7 @@ export class Lab {
     // the branch that is left, so that the line of the history goes on along it
     for (let node = this.node(this.at); node && node.parent !== null; node = this.node(node.parent))
       this.redo.set(node.parent, node.id);
-    this.set({ at: id });
+    this.set(id === this.against ? { at: id, against: -1 } : { at: id });
   }
 
   choose(key) {

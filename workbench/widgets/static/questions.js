@@ -75,7 +75,11 @@ export function questionCard(lab) {
             value: String(k),
             checked: given === k,
             disabled: lab.offline || Boolean(lab.page?.verdict && given !== undefined),
-            onchange: () => lab.send({ do: "answer", name: question.name, choice: k }),
+            onchange: ({ target }) => {
+              // the first answer is kept: where there is one, Python says whether this takes its place
+              if (given !== undefined) target.closest("fieldset").elements[given].checked = true;
+              lab.send({ do: "answer", name: question.name, choice: k });
+            },
           }),
           h("span", {}, prose(choice)),
           right ? h("b", {}, " ✓ so it is") : null,
