@@ -104,9 +104,39 @@ def test_a_class_is_collected(handed_in: str, worked: Path, tmp_path_factory, ca
             notebook = json.dumps({"cells": [{"source": "no outputs"}, cell]})
             (place / "01_vector_add.ipynb").write_text(notebook)
         (place / "02_window_sum.ipynb").write_text("half a notebook {")
-    assert collect.main([str(folder)]) == 0
+    assert collect.main([str(folder)]) == 1
     lines = [line.format(f"{who}/first") for who in ("ada", "grace") for line in LINES[1:]]
-    assert capsys.readouterr().out.splitlines() == [LINES[0], *lines]
+    said = capsys.readouterr()
+    assert said.out.splitlines() == [LINES[0], *lines]
+    halves = [f"left out {folder}/{who}/first/02_window_sum.ipynb: " for who in ("ada", "grace")]
+    assert all(map(str.startswith, said.err.splitlines(), halves)) and said.err.count("\n") == 2
+
+
+def test_one_damaged_record_costs_nobody_else_a_line(tmp_path: Path, capsys):
+    def hand_in(learner: str, text: str) -> Path:
+        file = tmp_path / learner / "my-work" / "01_vector_add_record.json"
+        file.parent.mkdir(parents=True)
+        file.write_text(text)
+        return file
+
+    def kept(key: str, points: object) -> str:
+        part = {key: {"points": points, "of": 4}}
+        return json.dumps({"format": "workbench record 1", "quiz": {}, "points": part})
+
+    hand_in("anna", kept("odd_vector", 4))
+    wrong = [hand_in(f"b{k}", kept("odd_vector", n)) for k, n in enumerate((None, "4", 9, -3))]
+    wrong.append(hand_in("cut", kept("odd_vector", 4)[:-20]))
+    hand_in("=1+2", kept("=HYPERLINK()", 4))
+    assert collect.main([str(tmp_path)]) == 1
+    said = capsys.readouterr()
+    assert said.out.splitlines()[1:] == [
+        "'=1+2,01_vector_add,exercise,'=HYPERLINK(),,,4,4",
+        "anna,01_vector_add,exercise,odd_vector,,,4,4",
+    ]
+    told = said.err.splitlines()
+    assert [line.split(": ")[0] for line in told] == [f"left out of {file}" for file in wrong]
+    assert told[0].endswith(": there cannot be such points of 'odd_vector'")
+    assert repr(lesson.review("01_vector_add", tmp_path / "b0")).endswith("nothing checked yet.")
 
 
 def test_there_must_be_a_folder(tmp_path: Path, capsys):

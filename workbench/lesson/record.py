@@ -20,13 +20,40 @@ def file_of(lesson: str, folder: Path | None = None) -> Path:
 
 
 def read(file: Path) -> dict[str, dict[str, Any]]:
-    """The record in `file`: its "quiz" and its "points". Empty where there is none to read."""
+    """The record in `file`: its "quiz" and its "points". Empty where there is none to read.
+
+    Points that there cannot be are left out.
+    """
+    made: dict[str, dict[str, Any]] = {"quiz": {}, "points": {}}
     with suppress(OSError, ValueError):
         found = json.loads(file.read_text(encoding="utf-8"))
         if isinstance(found, dict) and found.get("format") == FORMAT:
-            parts = {name: found.get(name) for name in ("quiz", "points")}
-            return {k: v if isinstance(v, dict) else {} for k, v in parts.items()}
-    return {"quiz": {}, "points": {}}
+            parts = {name: found.get(name) for name in made}
+            made |= {k: v for k, v in parts.items() if isinstance(v, dict)}
+    made["points"] = {key: part for key, part in made["points"].items() if is_score(part)}
+    return made
+
+
+def is_score(part: object) -> bool:
+    """Whether `part` tells whole points, from 0 to those that there are."""
+    if not isinstance(part, dict) or not all(type(part.get(k)) is int for k in ("points", "of")):
+        return False
+    return bool(0 <= part["points"] <= part["of"])
+
+
+def fault(file: Path) -> str:
+    """Why the record in `file`, or a part of it, cannot be read; "" where it can."""
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return ""
+    except (OSError, ValueError) as error:
+        return f"it cannot be read: {error}"
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        return f"it is no {FORMAT!r}"
+    points = found.get("points")
+    wrong = [k for k, v in points.items() if not is_score(v)] if isinstance(points, dict) else []
+    return f"there cannot be such points of {wrong[0]!r}" if wrong else ""
 
 
 def note(file: Path, part: str, key: str, value: Mapping[str, Any], *, first: bool = False) -> None:

@@ -96,11 +96,7 @@ def review(lesson: str, folder: Path | None = None) -> Review:
         for key, part in kept["quiz"].items()
         if isinstance(part, dict) and part.keys() >= {"text", "answer", "right"}
     ]
-    points = {
-        key: (int(part["points"]), int(part["of"]))
-        for key, part in kept["points"].items()
-        if isinstance(part, dict) and part.keys() >= {"points", "of"}
-    }
+    points = {key: (part["points"], part["of"]) for key, part in kept["points"].items()}
     return Review(lesson, (*_in_labs(lesson, folder or Path.cwd()), *quiz), points)
 
 

@@ -76,7 +76,7 @@ export function questionCard(lab) {
             checked: given === k,
             disabled: lab.offline || Boolean(lab.page?.verdict && given !== undefined),
             onchange: ({ target }) => {
-              // the first answer is kept: where there is one, Python says whether this takes its place
+              // where there is an answer, Python says whether this takes its place
               if (given !== undefined) target.closest("fieldset").elements[given].checked = true;
               lab.send({ do: "answer", name: question.name, choice: k });
             },
