@@ -180,3 +180,12 @@ def test_the_naive_kernel_of_one_number_is_one_thread_at_work():
 def test_every_operator_of_tvm_has_a_naive_kernel(case: Case):
     program = te.create_prim_func(case.tensors(te, topi))
     assert wb.build(lesson.naive(program)).kernels  # and no warning that it wastes something
+
+
+def test_the_solution_shown_is_of_the_operator_that_was_proposed():
+    proposed = lesson.exercise("own_operator", variant=2)
+    args, reference = dense()
+    own = proposed.own(args, reference)
+    told = "# for the operator that was proposed, a box blur\n"
+    assert own.show_solution() == f"{told}{proposed.show_solution()}"
+    assert own.own(*sobel()).show_solution().startswith(told)

@@ -30,7 +30,16 @@ OPERATORS = (
 
 @dataclass(frozen=True, slots=True)
 class OwnOperator(Exercise):
-    """An exercise that can be taken on another operator than the proposed one."""
+    """An exercise that can be taken on another operator than the one that is `proposed`."""
+
+    proposed: OwnOperator | None = None  # where this is another one
+
+    def show_solution(self) -> str:
+        """The steps of one solution, as Python: of the proposed operator, which it says."""
+        if self.proposed is None:
+            return Exercise.show_solution(self)
+        steps = Exercise.show_solution(self.proposed)
+        return f"# for the operator that was proposed, {self.proposed.name}\n{steps}"
 
     def own(self, args: Sequence[te.Tensor], reference: Callable[..., Any]) -> OwnOperator:
         """This exercise on the operator of `args`, inputs and outputs of compute expressions.
@@ -70,6 +79,7 @@ class OwnOperator(Exercise):
             program=program,
             goals=_goals(program),
             tolerance=None,
+            proposed=self.proposed or self,
         )
 
 
