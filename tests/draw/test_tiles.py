@@ -11,9 +11,9 @@ import workbench as wb
 from benchmarks.matmuls import blocking, blocking_with_shared, matmul, naive
 from tests.support.gpu_programs import parsed, window_steps
 from workbench import draw, insight
+from workbench.draw.layout import HIGH
 from workbench.draw.scene import Rect, Scene, Words, width_of
 from workbench.draw.sheets import MOST_BOXES, SEEN, regions
-from workbench.draw.tiles import HIGH
 from workbench.insight import Table, Tile, Tiles, Touch
 from workbench.ir import PrimFunc
 

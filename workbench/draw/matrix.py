@@ -52,7 +52,7 @@ class Matrix:
     @cached_property
     def height(self) -> float:
         """That of a cell."""
-        lines = (sum(1 + w.count("\n") for w in words) for words in self._different)
+        lines = (sum(1 + w.count("\n") for w in words) for words in self._different())
         return LINE * max(1, *lines) + 6
 
     @property
@@ -61,10 +61,10 @@ class Matrix:
         titles = (HEADS + 2) * (len(self.rows) + 1) if self.titled else GAP * len(self.rows)
         return HEADS + titles + self.height * self.shape[0] + 1
 
-    @cached_property
-    def _different(self) -> set[tuple[str, ...]]:
-        """What is said in cells, each once."""
-        return {tuple([self._form(of[part], part) for part in self.said]) for of in self.forms}
+    def _different(self) -> Iterator[list[str]]:
+        """What is said in cells that say different things."""
+        for of in self.forms:
+            yield [self._form(of[part], part) for part in self.said]
 
     def words(self, cell: Cell) -> list[str]:
         """What is said in a cell."""
@@ -87,9 +87,12 @@ class Matrix:
 
     def fits(self) -> bool:
         """Whether all words have room in their cells, and the cells in the picture."""
-        lines = {w for words in self._different for word in words for w in word.split("\n")}
-        wide = max(map(width_of, lines), default=0)
-        return wide <= self.width - EDGE and self.bottom <= HIGH
+        room = self.width - EDGE
+        for words in self._different():
+            for line in "\n".join(words).split("\n"):
+                if width_of(line) > room:
+                    return False
+        return self.bottom <= HIGH
 
 
 def matrix_of(who: Who, roles: Mapping[Point, str], turns: Turns | None) -> Matrix | None:

@@ -20,14 +20,10 @@ from workbench.draw.scene import (
 )
 from workbench.insight import Digit, Region, Tile, Tiles, Touch
 
-WIDTH, LEFT = 332.0, 6.0  # px of a strip, and where it begins; a phone shows that
-BAR, LONG = 24.0, 320.0  # px; the height of a row of cells, and the longest side of a lone sheet
-LEAST = 8.0  # px; the shortest side of a sheet, where true proportions would have less
 SEEN = 6.0  # px; nothing is drawn smaller, and what is smaller at a deeper level not at all
 APART = 3.0  # px; cells closer than that are drawn as one box
 MOST_BOXES = 16
 GRID = 32  # cells a side up to which each is drawn
-TITLE = 17.0
 ARROWS = {"read": "↗", "write": "↘", "both": "↗"}
 
 Steps = tuple[tuple[Digit, int], ...]
@@ -42,6 +38,7 @@ class Span(NamedTuple):
 
 
 Frame = tuple[Span, Span]  # rows and columns that a sheet shows
+Regions = list[tuple[str, Touch, Region]]  # how each is touched, and by what
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,14 +223,14 @@ class Sheet(NamedTuple):
                    for s, unit, f in zip(spans, units, self.frame, strict=True))  # fmt: skip
 
     def touched(
-        self, buffer: str, tile: Tile, role: str = "", loops: tuple[str, ...] = ()
+        self, buffer: str, found: Regions, role: str = "", loops: tuple[str, ...] = ()
     ) -> list[Rect]:
         """What is touched: a fill by how often, and an outline by how; or all in one `role`.
 
         It stands for the `loops` of which it is a turn.
         """
         shapes = []
-        for kind, touch, region in regions(tile):
+        for kind, touch, region in found:
             of = stands_for(buffer, touch, region, self.at, loops)
             roles = (role,) if role else (heat(touch.accesses / touch.cells), kind)
             for edges in self._boxes(region, moves_of(touch)):
@@ -241,9 +238,8 @@ class Sheet(NamedTuple):
                 shapes += [first, *(first._replace(role=one) for one in roles[1:])]
         return shapes
 
-    def label(self, words: str, tile: Tile) -> list[Shape]:
+    def label(self, words: str, found: Regions) -> list[Shape]:
         """`words` on the first box of what is touched, else beside it, if there is room."""
-        found = regions(tile)
         wide, high = width_of(words, "strong") + 4, 15.0
         if not found or wide > self.width or self.height < high:
             return []
@@ -329,7 +325,7 @@ def _plus(form: Form, more: float) -> Form:
     return Form(form.base + more, form.terms, form.low + more, form.high + more)
 
 
-def regions(tile: Tile) -> list[tuple[str, Touch, Region]]:
+def regions(tile: Tile) -> Regions:
     """What is read, what is written, and over them what is both; each region once.
 
     Of what moves apart with other selections, these have other cells in common, or none: it is

@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from workbench.draw.colours import times_each
 from workbench.draw.fields import Placed, fields_of
+from workbench.draw.layout import LEFT, LINE, WIDTH, Size, Spot, fitting
 from workbench.draw.picture import Parts, Picture
 from workbench.draw.scene import (
     Form,
@@ -24,14 +25,9 @@ from workbench.draw.scene import (
 )
 from workbench.draw.sheets import (
     ARROWS,
-    BAR,
-    LEAST,
-    LEFT,
-    LONG,
-    TITLE,
-    WIDTH,
     Frame,
     Level,
+    Regions,
     Sheet,
     Span,
     Trio,
@@ -47,13 +43,8 @@ from workbench.draw.sheets import (
 )
 from workbench.insight import Axis, Digit, Tile, Tiles, Touch, Turns, Values
 
-LINE = 16.0
-HIGH = 280.0  # px of a strip: a pane of a small lab shows that whole, below its sliders
-SIDES = (140.0, 124.0, 110.0, 98.0, 88.0, 78.0, 70.0, 62.0)  # px; the longest sides of a sheet
-LEGEND = 20.0  # px of its line
-CORNER = (78.0, 4 * LINE)  # px that it takes in a corner
 Line: TypeAlias = tuple[str, str, str]  # words below the sheets, their role, a buffer
-GUTTER = 18.0  # px between the sheets of a product
+PRODUCT = (("row", "step"), ("step", "column"), ("row", "column"))  # sides that its sheets share
 DONE = {"read": "read", "write": "written"}
 LEVELS = ("whole", "block", "thread", "registers")
 """How near the picture is: all of the buffers, what a block touches, a thread, its registers."""
@@ -244,32 +235,25 @@ def _chosen(tiles: Tiles) -> list[Axis]:
 def _strip(view: _View) -> Scene:
     """The view in sheets as large as leave it low enough to be seen without a scroll."""
     said = [(*line, tile.buffer) for tile in view.drawn for line in _words(view, tile)]
-    plan, lines = _fitting(view, said)
-    shapes = [*_legend(plan.corner)]
+    cards = _cards(view)
+    sizes = tuple(card.size for card in cards)
+    layout, fits = fitting(sizes, view.trio is not None, len(said))
+    lines = said if fits else []  # the caption and the table say it, too
+    places = _places(view, cards, layout.spots)
+    shapes = [*_legend(layout.corner)]
     if view.trio is not None:
-        shapes += _corridors(view, view.trio, plan.placed[:3])
-    for one in plan.placed:
+        shapes += _corridors(view, view.trio, places[:3])
+    for one in places:
         shapes += _sheet(view, one)
     shapes += [
-        Words(fit(words, WIDTH - 8), LEFT, plan.bottom + 12 + LINE * k, kind, "start", Stands(name))
+        Words(
+            fit(words, WIDTH - 8), LEFT, layout.bottom + 12 + LINE * k, kind, "start", Stands(name)
+        )
         for k, (words, kind, name) in enumerate(lines)
     ]
     about = view.about
-    fields = fields_of([one.placed for one in plan.placed], about.turns, about.axes)
-    return Scene(WIDTH, plan.bottom + LINE * len(lines) + 4, tuple(shapes), fields)
-
-
-def _fitting(view: _View, lines: list[Line]) -> tuple[_Plan, list[Line]]:
-    """The largest sheets that fit with the lines below them; without these, where none do.
-
-    What they say the caption and the table say, too.
-    """
-    cards, at, plans = _cards(view), _at(view), list[_Plan]()
-    for side in SIDES:
-        plans.append(_plan(cards, view.trio is not None, side, at))
-        if plans[-1].bottom + LINE * len(lines) <= HIGH:
-            return plans[-1], lines
-    return next((plan for plan in plans if plan.bottom <= HIGH), plans[-1]), []
+    fields = fields_of([one.placed for one in places], about.turns, about.axes)
+    return Scene(WIDTH, layout.bottom + LINE * len(lines) + 4, tuple(shapes), fields)
 
 
 def _still(scene: Scene) -> Scene:
@@ -302,25 +286,28 @@ def _legend(corner: bool) -> tuple[Shape, ...]:
 
 
 class _Card(NamedTuple):
-    """A buffer that has a sheet: its frame, and its title with the px that this takes.
-
-    They are the same however large the sheet is.
-    """
+    """A buffer that has a sheet: what this shows of it, and its title."""
 
     tile: Tile
     frame: Frame
     title: str
-    wide: float
+
+    @property
+    def size(self) -> Size:
+        rows, columns = (span.cells for span in self.frame)
+        return Size(rows, columns, width_of(self.title, "strong"))
 
 
 def _cards(view: _View) -> list[_Card]:
-    """The buffers that have a sheet, those of a product first."""
+    """The buffers that have a sheet, those of a product first, which share their dimensions."""
     found = []
     for tile in view.drawn:
         near = view.near.tile(tile.buffer) if view.near else None
-        title = _title(tile, near)
-        frame = frame_of(near) if near else whole(tile)
-        found.append(_Card(tile, frame, title, width_of(title, "strong")))
+        found.append(_Card(tile, frame_of(near) if near else whole(tile), _title(tile, near)))
+    if view.trio is not None:
+        m, n, k = _spans(*(card.frame for card in found[:3]))
+        frames: tuple[Frame, ...] = (m, k), (k, n), (m, n)
+        found[:3] = [c._replace(frame=f) for c, f in zip(found, frames, strict=False)]
     return found
 
 
@@ -332,84 +319,16 @@ class _Place(NamedTuple):
     left: float
 
 
-class _Plan(NamedTuple):
-    """Where all sheets of a strip stand, those of a product first, and where they end.
-
-    `corner` says that the legend has room beside the sheets of a product.
-    """
-
-    placed: tuple[_Place, ...]
-    bottom: float
-    corner: bool = False
-
-
-def _plan(cards: Sequence[_Card], linked: bool, side: float, at: Mapping[str, int]) -> _Plan:
-    """The sheets, none of them higher than `side`; a product's three are not wider either.
-
-    These are the first three where they are `linked`. What stands alone goes beside them while
-    there is room, then below them, side by side.
-    """
-    first = _product(cards[:3], side, at) if linked else _Plan((), LEGEND)
-    placed, right, beside = [*first.placed], _right(first), 0.0
-    x, y, low = LEFT, first.bottom, first.bottom
-    for card in cards[3:] if linked else cards:
-        wide, high = size = _size(card.frame, side)
-        room, tall = max(wide, card.wide), TITLE + high + 4
-        if right + room <= WIDTH and beside + tall <= first.bottom:
-            placed.append(_alone(card, right, beside + TITLE, size, at))
-            beside += tall
-            continue
-        if x > LEFT and x + room > WIDTH:
-            x, y = LEFT, low
-        placed.append(_alone(card, x, y + TITLE, size, at))
-        x, low = x + room + GUTTER, max(low, y + tall)
-    return _Plan(tuple(placed), low, first.corner)
-
-
-def _right(plan: _Plan) -> float:
-    """Where there is room beside the sheets of a product."""
-    ends = [one.left + one.card.wide for one in plan.placed]
-    ends += [one.placed.sheet.x + one.placed.sheet.width for one in plan.placed]
-    return max(ends, default=WIDTH) + GUTTER
-
-
-def _size(frame: Frame, side: float) -> tuple[float, float]:
-    """Width and height of a sheet in true proportions; a row of cells is a bar."""
-    rows, columns = (span.cells for span in frame)
-    scale = min(LONG / columns, side / rows) if rows > 1 else LONG / columns
-    return max(columns * scale, LEAST), max(rows * scale, LEAST) if rows > 1 else BAR
-
-
-def _alone(
-    card: _Card, x: float, y: float, size: tuple[float, float], at: Mapping[str, int]
-) -> _Place:
-    name = card.tile.buffer
-    sheet = Sheet(x, y, *size, card.frame, at)
-    sides = f"row of {name}", f"column of {name}"
-    return _Place(card, Placed(name, len(card.tile.shape), sheet, sides), x)
-
-
-def _product(cards: Sequence[_Card], side: float, at: Mapping[str, int]) -> _Plan:
-    """The three sheets in true proportions, shared dimensions in line."""
-    m, n, k = _spans(*(card.frame for card in cards))
-    scale = side / max(m.cells, n.cells, k.cells)
-    high, wide, deep = (max(span.cells * scale, LEAST) for span in (m, n, k))
-    aside = max(deep, cards[0].wide)
-    corner = aside >= CORNER[0] and TITLE + deep >= CORNER[1]
-    y = 0.0 if corner else LEGEND
-    x1, y1 = LEFT + aside + GUTTER, y + TITLE + deep + 6 + TITLE
-    sheets = (
-        Sheet(x1 - GUTTER - deep, y1, deep, high, (m, k), at),
-        Sheet(x1, y + TITLE, wide, deep, (k, n), at),
-        Sheet(x1, y1, wide, high, (m, n), at),
-    )
-    lefts = max(sheets[0].x + deep - cards[0].wide, LEFT), x1, x1
-    sides = (("row", "step"), ("step", "column"), ("row", "column"))
-    placed = tuple(
-        _Place(card, Placed(card.tile.buffer, 2, sheet, side), left)
-        for card, sheet, side, left in zip(cards, sheets, sides, lefts, strict=True)
-    )
-    return _Plan(placed, y1 + high + 6, corner)
+def _places(view: _View, cards: Sequence[_Card], spots: Sequence[Spot]) -> list[_Place]:
+    """The sheets at their spots."""
+    at, found = _at(view), list[_Place]()
+    for k, (card, spot) in enumerate(zip(cards, spots, strict=True)):
+        name, sheet = card.tile.buffer, Sheet(*spot[:4], card.frame, at)
+        linked = view.trio is not None and k < len(PRODUCT)
+        sides = PRODUCT[k] if linked else (f"row of {name}", f"column of {name}")
+        placed = Placed(name, len(card.tile.shape), sheet, sides)
+        found.append(_Place(card, placed, spot.left))
+    return found
 
 
 def _at(view: _View) -> dict[str, int]:
@@ -435,7 +354,7 @@ def _corridors(view: _View, trio: Trio, places: Sequence[_Place]) -> list[Shape]
     if tile is None or not tile.touches:
         return []
     shapes: list[Shape] = []
-    for box in result.touched(tile.buffer, tile, "corridor")[:1]:
+    for box in result.touched(tile.buffer, regions(tile), "corridor")[:1]:
         x0, y0, x1, y1 = box.slide or tuple(
             Form(v) for v in (box.x, box.y, box.x + box.width, box.y + box.height)
         )
@@ -452,12 +371,11 @@ def _title(tile: Tile, near: Tile | None) -> str:
     """Its name, and its shape; of what is `near`, enlarged, how often it touches a cell."""
     if near is None:
         return f"{tile.buffer} {_shape(tile.shape)}"
-    return f"{tile.buffer} {_often(near)}"
+    return f"{tile.buffer} {_often(regions(near))}"
 
 
-def _often(tile: Tile) -> str:
+def _often(found: Regions) -> str:
     """How the widest of what is touched is touched, and how often each cell."""
-    found = regions(tile)
     if not found:
         return ""
     kind, touch, _ = found[-1]
@@ -483,14 +401,15 @@ def _sheet(view: _View, place: _Place) -> list[Shape]:
     title = Words(place.card.title, place.left, sheet.y - 5, "strong", "start")
     shapes: list[Shape] = [title, sheet.ground(name)]
     own = _loops(view, view.near) if view.near else ()
-    for one, of in (*(((near, own),) if near else ()), *told):
-        shapes += sheet.touched(name, one, loops=of)
+    touched = [(regions(t), of) for t, of in told]
+    for cells, of in (*(((regions(near), own),) if near else ()), *touched):
+        shapes += sheet.touched(name, cells, loops=of)
     shapes += sheet.grid()
     then = next((t for t in view.before.tiles if t.buffer == name), None) if view.before else None
     if then and then.shape == tile.shape and drawn and _differ(then, drawn[0]):
-        shapes += sheet.touched(name, then, "ghost")
-    for one, of in told[:1]:
-        shapes += standing(Stands(name, loops=of), sheet.label(_often(one), one))
+        shapes += sheet.touched(name, regions(then), "ghost")
+    for cells, of in touched[:1]:
+        shapes += standing(Stands(name, loops=of), sheet.label(_often(cells), cells))
     return standing(Stands(name), shapes)
 
 
