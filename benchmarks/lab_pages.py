@@ -6,12 +6,14 @@ within 2 s and to have at most 2 MB.
 
 from __future__ import annotations
 
+import multiprocessing
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
 from io import StringIO
+from itertools import product
 from pathlib import Path
 from unittest.mock import patch
 from weakref import WeakValueDictionary
@@ -23,7 +25,8 @@ from tests.lessons.test_lessons import LESSONS, run_cells
 from workbench.widgets import Lab
 from workbench.widgets.view import MACHINE_PANES, PROGRAM_PANES
 
-STEPS, SECONDS, BYTES = 76, 2.0, 2_000_000
+SECONDS, BYTES = 2.0, 2_000_000
+TOO_MUCH = f", more than {SECONDS:g} s or {BYTES / 1e6:g} MB"
 
 
 def labs(lesson: Path) -> list[Lab]:
@@ -76,12 +79,28 @@ def small_ways() -> wb.Schedule:
     return sch
 
 
-def saved(sch: wb.Schedule, file: Path) -> tuple[float, int]:
-    """Seconds of the processor to write a page of every program, and its bytes."""
+def saved(ways: Callable[[], wb.Schedule], seen: bool) -> str:
+    """What it took to write a page of every program, and whether that was too much.
+
+    Of a lab that has shown none of them before, or, where they are `seen`, each with its costs, as
+    it does where a learner takes the steps in it.
+    """
+    sch = ways()
     lab = wb.lab(sch, panes=["tiles", "memory", "CUDA"])
-    began = time.process_time()
-    lab.to_html(file)
-    return time.process_time() - began, file.stat().st_size
+    for node in lab.history if seen else ():
+        lab.set_state({"at": node.id})
+        lab.session.ask({"do": "count"})  # as the browser does soon after
+    with tempfile.TemporaryDirectory() as folder, redirect_stdout(StringIO()):
+        file = Path(folder) / "lab.html"
+        began = time.process_time()
+        lab.to_html(file)
+        seconds, size = time.process_time() - began, file.stat().st_size
+    told = TOO_MUCH if size > BYTES or seconds > SECONDS else ""
+    return (
+        f"{ways.__name__}, {len(sch.history) - 1} steps, {'each' if seen else 'none'} shown "
+        f"before: {seconds:.2f} s, {size / 1e6:.2f} MB{told} "
+        f"(ten million additions: {pace():.2f} s)"
+    )
 
 
 def pace() -> float:
@@ -107,12 +126,11 @@ def main() -> int:
                 print(f"{lesson.stem}, {lab.setup['title']}: {len(lab.history)} programs, "
                       f"{len(wrong)} faults, page of {size:.2f} MB")  # fmt: skip
                 print(*wrong, sep="\n", end="\n" * bool(wrong), flush=True)
-        for name, sch in (("8 x 8", small_ways()), ("1024 x 1024", large_branches())):
-            seconds, size = saved(sch, file)
-            bad |= size > BYTES or seconds > SECONDS
-            print(f"{name}, {len(sch.history) - 1} steps: {seconds:.1f} s, {size / 1e6:.2f} MB; "
-                  f"to reach: {SECONDS:g} s, {BYTES / 1e6:g} MB "
-                  f"(ten million additions: {pace():.2f} s)")  # fmt: skip
+    spawn = multiprocessing.get_context("spawn")
+    with spawn.Pool(1, maxtasksperchild=1) as pool:  # each with nothing remembered
+        for told in pool.starmap(saved, product((small_ways, large_branches), (True, False)), 1):
+            bad |= TOO_MUCH in told
+            print(told)
     return 1 if bad else 0
 
 
