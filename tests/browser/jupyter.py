@@ -146,6 +146,7 @@ def open_lab(page: Page, server: Server) -> None:
     page.evaluate("async () => { await window.jupyterapp.restored; }")
 
 
+PANEL = ".jp-NotebookPanel:not(.lm-mod-hidden)"  # others may be open behind it
 OPEN = """async (path) => {
   const app = window.jupyterapp;
   if (app.shell.leftCollapsed === false) app.shell.collapseLeft();
@@ -218,7 +219,7 @@ def run_cells(page: Page, notebook: str, count: int) -> Locator:
     page.evaluate(OPEN, notebook)
     errors = page.evaluate(RUN_CELLS, count)
     assert not errors, (notebook, errors)
-    return page.locator(".jp-NotebookPanel:not(.lm-mod-hidden)")
+    return page.locator(PANEL)
 
 
 def dark(page: Page, on: bool) -> None:

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.jupyter import dark, run_cells
-from tests.browser.test_lab import accessible, all_steps, cell, first_lab, form_of, menu_at
+from tests.browser.test_lab import accessible, all_steps, cell, first_lab, form_of, menu_at, shoot
 from tests.browser.test_places import BEYOND, OVER, WITHIN
 
 pytestmark = pytest.mark.browser
@@ -121,13 +121,21 @@ def test_what_opens_is_accessible(lab_page: Page, scheme: str):
     form_of(lab, "split")
     expect(lab.locator(".wb-form")).to_be_visible()
     accessible(lab_page)
+    lab.get_by_label("factors", exact=True).fill("[0]")
     lab.locator("button[type=submit]").click()
-    expect(lab.locator(".wb-menu .wb-verb, .wb-step[aria-current]").first).to_be_attached()
+    expect(lab.locator(".wb-menu .wb-error")).to_be_visible()
     accessible(lab_page)
     lab_page.keyboard.press("Escape")
     all_steps(lab)
     accessible(lab_page)
     lab_page.keyboard.press("Escape")
+    lab.get_by_role("button", name="full screen").click()
+    lab_page.wait_for_function("document.fullscreenElement?.matches('.wb-lab')")
+    menu_at(lab, lab.locator(".wb-place").first.inner_text())
+    accessible(lab_page)
+    shoot(lab_page, f"full-screen-menu-{scheme}")
+    lab_page.keyboard.press("Escape")
+    lab_page.evaluate("document.exitFullscreen()")
     lab.locator(".wb-run .wb-go").click()
     expect(lab.locator(".wb-result")).to_be_visible(timeout=60_000)
     for tab in lab.locator(".wb-machine [role=tab]").all():

@@ -15,7 +15,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
 
 from tests.browser.conftest import LESSONS
-from tests.browser.jupyter import OPEN, Server, dark, jupyterlab, open_lab
+from tests.browser.jupyter import OPEN, PANEL, Server, dark, jupyterlab, open_lab
 from tests.browser.test_lab import AXE, answer, shoot
 
 pytestmark = pytest.mark.browser
@@ -25,7 +25,6 @@ LARGE: ViewportSize = {"width": 1400, "height": 900}
 LEFT = "if (app.shell.leftCollapsed === false) app.shell.collapseLeft();"
 assert LEFT in OPEN
 AS_IT_OPENS = OPEN.replace(LEFT, "app.shell.expandLeft();")
-PANEL = ".jp-NotebookPanel:not(.lm-mod-hidden)"
 SETTLED = 700  # ms: a lab that comes into view stays there for 500 ms, whatever moves
 
 

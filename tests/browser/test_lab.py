@@ -12,7 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import workbench as wb
-from tests.browser.jupyter import RESTART, dark, run_cells
+from tests.browser.jupyter import PANEL, RESTART, dark, run_cells
 from tests.widgets.programs import ADD, bind_both, parse
 from workbench.schedule import Schedule
 
@@ -196,7 +196,7 @@ def test_arrows_move_inside_a_pane_and_never_leave_the_cell(lab_page: Page):
     bind_by_mouse(lab)
     active = "() => window.jupyterapp.shell.currentWidget.content.activeCellIndex"
     before = lab_page.evaluate(active)
-    cells = lab_page.locator(".jp-Notebook .jp-Cell").count()
+    cells = lab_page.locator(f"{PANEL} .jp-Cell").count()
 
     lab.locator(".wb-link[aria-current]").focus()
     lab_page.keyboard.press("ArrowLeft")
@@ -210,7 +210,7 @@ def test_arrows_move_inside_a_pane_and_never_leave_the_cell(lab_page: Page):
     for key in ("d", "d", "ArrowDown", "ArrowDown"):
         lab_page.keyboard.press(key)
     assert lab_page.evaluate(active) == before
-    assert lab_page.locator(".jp-Notebook .jp-Cell").count() == cells
+    assert lab_page.locator(f"{PANEL} .jp-Cell").count() == cells
 
 
 def test_keys_and_clicks_in_the_lab_select_no_cells(lab_page: Page):
@@ -224,10 +224,10 @@ def test_keys_and_clicks_in_the_lab_select_no_cells(lab_page: Page):
         lab_page.keyboard.press("ControlOrMeta+a")
         assert lab_page.evaluate(selected) == 1
     assert lab_page.evaluate("getSelection().toString()") == "", "nor all the text of the page"
-    cells = lab_page.locator(".jp-Notebook .jp-Cell").count()
+    cells = lab_page.locator(f"{PANEL} .jp-Cell").count()
     lab_page.keyboard.press("Control+Backspace")
-    assert lab_page.locator(".jp-Notebook .jp-Cell").count() == cells
-    lab_page.locator(".jp-Notebook .jp-Cell").first.click()  # another cell is the active one
+    assert lab_page.locator(f"{PANEL} .jp-Cell").count() == cells
+    lab_page.locator(f"{PANEL} .jp-Cell").first.click()  # another cell is the active one
     lab.locator(".wb-link").first.click(modifiers=["Shift"])
     assert lab_page.evaluate(selected) == 1
 

@@ -238,9 +238,7 @@ def test_on_paper_all_of_it_is_read(browser: Browser, saved: Path, scheme: str, 
     expect(steps.filter(visible=True)).to_have_count(steps.count())
     lines = page.locator(".wb-program .wb-line")
     expect(lines.filter(visible=True)).to_have_count(lines.count())
-    assert (
-        page.locator(".wb-listing").evaluate("el => getComputedStyle(el).color") == "rgb(0, 0, 0)"
-    )
+    expect(page.locator(".wb-listing").first).to_have_css("color", "rgb(0, 0, 0)")
     shoot(page.locator(".wb-lab"), f"paper-{scheme}-{picture.replace(' ', '-')}")
     page.close()
 
