@@ -70,6 +70,15 @@ def test_what_is_not_in_shared_memory_has_no_banks(neighbours: PrimFunc, buffer:
     )
 
 
+def test_what_is_no_program_has_no_banks():
+    with pytest.raises(Fail) as refused:
+        lesson.banks("convolution", "A")  # type: ignore[arg-type]
+    assert str(refused.value) == (
+        "Can't show banks of a str: it is not a program.\n"
+        "do:    pass a Schedule, or a function made with @T.prim_func."
+    )
+
+
 def test_sectors_by_layout():
     by_picture = convolution(2, 8, 64, 64, layout="NCHW")
     found = [sectors_of(one_output_each(func), "A") for func in (SMALL, by_picture)]

@@ -262,11 +262,12 @@ def test_variants_ask_the_same_of_other_programs(name: str):
     assert len({script.show(v.program) + v.task for v in variants}) == 4
     assert len({v.key for v in variants}) == 4 and variants[0].key == name
     assert {v.points for v in variants} == {variants[0].points}
-    with pytest.raises(Fail) as refused:
-        lesson.exercise(name, variant=5)
-    assert str(refused.value) == (
-        f"Can't find variant 5 of {name!r}: there are 4.\ndo:    ask for 1 to 4"
-    )
+    for wrong in (5, 2.0):
+        with pytest.raises(Fail) as refused:
+            lesson.exercise(name, variant=wrong)  # type: ignore[arg-type]
+        assert str(refused.value) == (
+            f"Can't find variant {wrong} of {name!r}: there are 4.\ndo:    ask for 1 to 4"
+        )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -294,12 +295,13 @@ def test_an_exercise_can_be_done_in_its_lab_and_another_as_code_only(name: str):
     assert not [cell for cell in between if "wb.lab" in cells[cell]]
 
 
-def test_solutions_can_be_switched_off(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("WORKBENCH_CLASS", "1")
+@pytest.mark.parametrize("given", ["1", "true", "on"])
+def test_solutions_can_be_switched_off(given: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("WORKBENCH_CLASS", given)
     with pytest.raises(Fail) as refused:
         lesson.exercise("odd_vector").show_solution()
     assert str(refused.value) == (
-        "Can't show the solution: solutions are switched off here (WORKBENCH_CLASS=1).\n"
+        f"Can't show the solution: solutions are switched off here (WORKBENCH_CLASS={given}).\n"
         "do:    ask for a hint: exercise.hint(1)"
     )
 
@@ -534,12 +536,13 @@ def test_a_wrong_result_is_found_by_the_inputs():
         assert lesson.check_result(sch.func, right)
 
 
-def test_hints_say_more_and_more_and_then_no_more():
+@pytest.mark.parametrize("number, told", [(4, "4"), (0, "0"), (1.5, "1.5"), ("a", '"a"')])
+def test_hints_say_more_and_more_and_then_no_more(number: object, told: str):
     exercise = lesson.exercise("wide_window")
     assert exercise.hint(1) != exercise.hint(2)
     with pytest.raises(Fail) as refused:
-        exercise.hint(4)
-    assert str(refused.value) == "Can't give hint 4: there are 3.\ndo:    ask for 1 to 3"
+        exercise.hint(number)  # type: ignore[arg-type]
+    assert str(refused.value) == f"Can't give hint {told}: there are 3.\ndo:    ask for 1 to 3"
 
 
 def test_an_exercise_that_is_not_there():

@@ -13,6 +13,7 @@ from workbench.insight.conflicts import BANKS, WORD
 from workbench.insight.names import count_text
 from workbench.ir import PrimFunc
 from workbench.lesson.goals import kernels
+from workbench.runtime.build import function_of
 from workbench.schedule import Schedule
 
 SIDE, LINE, LEFT, TOP = 23, 13, 70, 20  # px: a bank, a line of lanes, what stands before and above
@@ -66,7 +67,7 @@ def banks(program: Schedule | PrimFunc, buffer: str, access: str = "read") -> Ba
 
     Of several such accesses the one that takes most turns. Raises Fail where there is none.
     """
-    func = program if isinstance(program, PrimFunc) else program.func
+    func = function_of(program, "show banks of")
     found = _uses(func, buffer, access)
     if not found:
         raise Fail(

@@ -13,6 +13,7 @@ from workbench.diag import Fail, prose
 from workbench.insight import Counts
 from workbench.ir import PrimFunc
 from workbench.runtime import DeviceError, Timing
+from workbench.runtime.build import function_of
 from workbench.schedule import Schedule
 from workbench.widgets.build import build
 from workbench.widgets.costs import COSTS, EXACT, costs_of, shared_bytes, threads_in_each
@@ -131,7 +132,7 @@ NO_TIME = "no time without a GPU"
 
 
 def _row(name: str, program: Schedule | PrimFunc, arrays: Sequence[Any]) -> Row:
-    func = program if isinstance(program, PrimFunc) else program.func
+    func = function_of(program, "compare")
     try:
         built = build(func)
     except Fail as fail:

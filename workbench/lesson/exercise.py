@@ -20,6 +20,7 @@ from workbench.lesson.report import Report, Row
 from workbench.lesson.solutions import solution
 from workbench.lesson.work import Work, find
 from workbench.schedule import Schedule
+from workbench.schedule.step import value_text
 from workbench.widgets.build import build
 from workbench.widgets.page import notes
 from workbench.widgets.taken import as_code
@@ -163,18 +164,24 @@ class Exercise:
         Raises Fail for a number that there is not.
         """
         last = len(self.hints)
-        if not 1 <= number <= last:
-            raise Fail(f"Can't give hint {number}: there are {last}", hint=f"ask for 1 to {last}")
+        if not isinstance(number, int) or number not in range(1, last + 1):
+            raise Fail(
+                f"Can't give hint {value_text(number)}: there are {last}",
+                hint=f"ask for 1 to {last}",
+            )
         return self.hints[number - 1]
 
     def show_solution(self) -> str:
         """The steps of one solution, as Python.
 
-        Raises Fail where WORKBENCH_CLASS is 1, and where the solutions are not here.
+        Raises Fail where WORKBENCH_CLASS is set, to anything but 0, and where the solutions are
+        not here.
         """
-        if os.environ.get("WORKBENCH_CLASS") == "1":
+        given = os.environ.get("WORKBENCH_CLASS", "")
+        if given not in ("", "0"):  # who writes "true" means it
             raise Fail(
-                "Can't show the solution: solutions are switched off here (WORKBENCH_CLASS=1)",
+                "Can't show the solution: solutions are switched off here "
+                f"(WORKBENCH_CLASS={given})",
                 hint="ask for a hint: exercise.hint(1)",
             )
         schedule = self.schedule()
@@ -205,9 +212,9 @@ def exercise(name: str, variant: int = 1) -> Exercise:
     if name not in NAMES:
         raise Fail(f"Can't find the exercise {name!r}", hint=f"there are: {', '.join(NAMES)}")
     variants = import_module(f"workbench.lesson.exercises.{name}").EXERCISES
-    if variant not in range(1, len(variants) + 1):
+    if not isinstance(variant, int) or variant not in range(1, len(variants) + 1):
         raise Fail(
-            f"Can't find variant {variant} of {name!r}: there are {len(variants)}",
+            f"Can't find variant {value_text(variant)} of {name!r}: there are {len(variants)}",
             hint=f"ask for 1 to {len(variants)}",
         )
     found = variants[variant - 1](name if variant == 1 else f"{name} {variant}")

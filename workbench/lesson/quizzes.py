@@ -154,9 +154,9 @@ def _on(machine: Machine) -> str:
 
 
 def header(length: int, threads: int) -> str:
-    """The first lines of a launch's CUDA."""
+    """The first lines of a launch's CUDA, and that there are more."""
     source = build(bound(elementwise(length), (None, threads)), "cuda").source
-    return "\n".join(source.splitlines()[:4])
+    return "\n".join([*source.splitlines()[:4], "  // … what each thread does"])
 
 
 def gpu_0() -> Sequence[Item]:

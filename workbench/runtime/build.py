@@ -33,7 +33,7 @@ def build(program: Scheduled | PrimFunc | IRModule, target: str | Target = "cuda
     that is not in the catalogue; issues a ScheduleWarning for each way in which it wastes work.
     """
     gpu = targets.get(target)
-    func = _function(program)
+    func = function_of(program)
     try:
         found = _passed(check.check_program(func, gpu))
         lowered = lower(func, gpu)
@@ -89,25 +89,28 @@ def _told(refusal: Refusal, func: PrimFunc, asked: str) -> ScheduleError:
     )
 
 
-def _function(program: Scheduled | PrimFunc | IRModule | SymbolicFunc) -> PrimFunc:
+def function_of(
+    program: Scheduled | PrimFunc | IRModule | SymbolicFunc, act: str = "build"
+) -> PrimFunc:
+    """The one function of `program`. Raises ScheduleError, which names `act`, where it is none."""
     if isinstance(program, PrimFunc):
         return program
     if isinstance(program, SymbolicFunc):
-        headline, hint = program.refusal("build")
+        headline, hint = program.refusal(act)
         raise ScheduleError(headline, hint=hint)
     if isinstance(program, IRModule):
         if len(program.functions) == 1:
             return program.functions[0]
         names = ", ".join(func.name for func in program.functions)
         raise ScheduleError(
-            f"Can't build a module of {len(program.functions)} functions at once",
+            f"Can't {act} a module of {len(program.functions)} functions at once",
             detail=f"it has {names}",
-            hint=f"build one of them: wb.build(module[{string(program.functions[0].name)}]).",
+            hint=f"pass one of them: module[{string(program.functions[0].name)}]",
         )
     if isinstance(program, Scheduled):
         return program.func
     raise ScheduleError(
-        f"Can't build a {type(program).__name__}: it is not a program",
+        f"Can't {act} a {type(program).__name__}: it is not a program",
         hint="pass a Schedule, or a function made with @T.prim_func.",
     )
 
