@@ -54,7 +54,7 @@ def test_the_steps_of_an_exercise_are_taken_as_code_by_keyboard(lab_page: Page):
     panel = run_with(lab_page, 14, "exercise-start", STEPS)  # to the exercise's lab
     card = panel.get_by_role("region", name="Exercise")
     goals = card.get_by_role("list", name="goals")
-    expect(goals).to_contain_text("○ not reached: the same result as before")
+    expect(goals).to_contain_text("○ not reached: the same result as before (press run to see)")
     expect(goals).to_contain_text("○ not reached: at least 16 blocks")
     expect(goals.locator(".wb-reached")).to_have_count(0)
     panel.locator(".wb-lab").last.locator(".wb-run .wb-go").click()
@@ -66,6 +66,8 @@ def test_the_steps_of_an_exercise_are_taken_as_code_by_keyboard(lab_page: Page):
     lines = panel.get_by_label("your steps as code")
     expect(lines).to_be_focused()
     expect(lines).to_have_value(LINES)
+    box = lines.bounding_box()
+    assert box and box["x"] + box["width"] < 1400, "it stands in the window, all of it"
     expect(card).to_contain_text("Put them into the cell above this lab")
     found = Axe().run(lab_page, context=".wb-lab", options=AXE)
     assert found.violations_count == 0, found.generate_report()

@@ -358,6 +358,23 @@ def test_a_popup_beside_a_long_block_leaves_at_least_the_line(
     assert found == at
 
 
+@pytest.mark.parametrize(
+    ("top", "tall", "at"),
+    [
+        (400, 320, {"left": 40, "top": 424, "room": 368}),  # not above, where it is whole, too
+        (400, 700, {"left": 40, "top": 424, "room": 368}),
+        (500, 320, {"left": 40, "bottom": 304, "room": 488}),  # too little is left below
+    ],
+)
+def test_a_popup_that_grows_stays_where_it_is_read(
+    page: Page, top: int, tall: int, at: dict[str, int]
+):
+    line = {"top": top, "bottom": top + 20, "left": 40, "block": block(top, 780)}
+    size = {"width": 300, "height": tall}
+    place = "({ popupPlace }, args) => popupPlace(...args)"
+    assert call(page, "popup.js", place, [line, size, EDGES, True]) == at
+
+
 POPUP = """({ popup }, code) => {
   document.body.innerHTML = `<style>%s .wb-lab { position: static }</style>
     <div class="wb-lab wb-theme">

@@ -274,6 +274,8 @@ def test_variants_ask_the_same_of_other_programs(name: str):
 def test_hints_go_from_a_question_to_a_step_and_not_to_the_solution(name: str):
     exercise = lesson.exercise(name)
     assert len(exercise.hints) == 3 and "?" in exercise.hint(1)
+    assert repr(exercise.hint(2)) == exercise.hint(2), "a notebook shows it without quotes"
+    assert all(len(line) <= 88 for line in exercise.hint(3).splitlines())
     factors = re.findall(r"factors=(\[None, [\d, ]+\])", exercise.show_solution())
     assert factors and not [f for f in factors for hint in exercise.hints if f in hint]
 
@@ -569,7 +571,7 @@ def test_a_lab_ticks_the_goals_that_its_program_reaches(name: str):
     assert all(goal["found"] for goal in shown)
     lab.run()
     right, *others = lab.session.page["goals"]
-    assert right["ok"] and "at the start makes it" in right["found"] and others == shown
+    assert right["ok"] and "as the start makes it" in right["found"] and others == shown
     lab.session.choose({"at": 0})
     lab.session.ask({"do": "count"})
     right, *unbound = lab.session.page["goals"]

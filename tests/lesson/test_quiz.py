@@ -78,6 +78,19 @@ def test_what_no_page_sends_changes_nothing(message: dict[str, int]):
     assert shown.heading.startswith("Can")
 
 
+def test_once_all_are_answered_it_says_how_many_were_right(here: Path):
+    shown = lesson.quiz("01_end")
+    items = QUIZZES["01_end"].made()
+    for k, item in enumerate(items):
+        assert shown.outcome == ""
+        choice = item.choices.index(item.verdict.truth) if k else len(item.choices) - 1
+        send(shown, item=k, choice=choice)
+    assert shown.outcome == "2 of 3 right."
+    assert lesson.quiz("01_end").outcome == "2 of 3 right.", "also when it is opened again"
+    kept = Quiz("01_end", items, record.file_of("01_vector_add"))
+    assert repr(kept).endswith("\n\n2 of 3 right.")
+
+
 def test_an_answer_that_cannot_be_kept_is_told_all_the_same(here: Path):
     (here / "my-work").write_text("a file, no folder")
     name = "02_begin"

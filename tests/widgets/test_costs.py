@@ -72,8 +72,8 @@ def test_without_a_kernel_it_says_why():
     send(lab, do="count")
     assert strip(lab) == {
         "rows": [],
-        "text": "Costs come with a kernel. Can't build this: no loop of `C` is bound to "
-        "blocks or threads, so no GPU thread runs it.",
+        "text": "No costs yet: they are those of a kernel. Can't build this: no loop of `C` is "
+        "bound to blocks or threads, so no GPU thread runs it.",
         "waits": "",
         "kind": "",
     }

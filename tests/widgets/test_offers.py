@@ -195,7 +195,7 @@ def test_a_verb_says_what_it_does_to_the_thing_by_name():
     lab = wb.lab(window(), actions=["bind", "cache_read"])
     lab.place = key(lab, "i_0")
     (bind,) = [v for v in lab.session.page["offers"][lab.place]["verbs"] if v["name"] == "bind"]
-    assert bind["summary"].startswith("Turn `i_0` from steps in time into threads:")
+    assert bind["summary"].startswith("Turn `i_0` from time into blocks or threads, all at once:")
     lab.place = key(lab, "A", "buffer")
     (read,) = lab.session.page["offers"][lab.place]["verbs"]
     assert read["summary"].startswith("Copy a buffer that `A_shared` reads into storage_scope")

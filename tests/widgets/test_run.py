@@ -13,9 +13,9 @@ from workbench.ir import PrimFunc
 from workbench.widgets import run
 from workbench.widgets.run import SAMPLED, Runner
 
-AT_START = "the program at the start makes it."
+AT_START = "the start makes it."
 WHOLE = f"✓ Run on the emulator: every value is as {AT_START}"
-SOME = f"✓ Run on the emulator, 4 of 16 blocks: every value that they write is as {AT_START}"
+SOME = f"✓ Run on the emulator, 4 of 16 blocks: what they write is as {AT_START}"
 BY_REFERENCE = SOME.replace(AT_START, "the reference has it.")
 
 

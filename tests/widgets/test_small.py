@@ -36,7 +36,7 @@ def test_a_view_is_one_module_and_asks_nothing_of_the_network(name: str, tmp_pat
 def test_what_is_shown_without_a_script_is_text():
     """Whatever stands in it; sentences are marked up by Python, code is not."""
     asked = [{"text": "`<b>`?", "shown": "CUDA", "code": "a < b", "choices": ["<i>", "not sure"]}]
-    quiz = QuizView("<h1>", asked, [None], lambda *_: [None], "told")
+    quiz = QuizView("<h1>", asked, [None], lambda *_: [None], lambda _: "", "told")
     assert "<code>&lt;b&gt;</code>" in quiz.still() and "a &lt; b" in quiz.still()
     assert "<i>" not in quiz.still() and "<h1>" not in quiz.still() and repr(quiz) == "told"
     player = Player("<p>", [("<svg/>", "a < b")])

@@ -161,14 +161,19 @@ def matrix_scene(matrix: Matrix, changed: set[Point], asked: Point | None) -> Sc
     for cell in matrix.who.cells:
         row, column = cell.index
         shapes += _cell(matrix, cell, xs[column], ys[row])
-        inset = 2.5
-        for role, told in (("new", cell.index in changed), ("asked", cell.index == asked)):
-            if told:
-                size = matrix.width - 2 * inset, matrix.height - 2 * inset
-                frame = Rect(xs[column] + inset, ys[row] + inset, *size, role, round=3)
-                shapes.append(frame)
-                inset += 3
+        box = Rect(xs[column], ys[row], matrix.width, matrix.height, "box")
+        shapes += frames(box, cell.index in changed, cell.index == asked)
     return Scene(xs[-1] + matrix.width + 1, matrix.bottom, tuple(shapes))
+
+
+def frames(cell: Rect, new: bool, asked: bool) -> Iterator[Rect]:
+    """What is drawn around a cell, inside its own edge, so that nothing beside it covers a part."""
+    inset = 2.0
+    for role, told in (("new", new), ("asked", asked)):
+        if told:
+            size = cell.width - 2 * inset, cell.height - 2 * inset
+            yield Rect(cell.x + inset, cell.y + inset, *size, role, round=3)
+            inset += 2.5
 
 
 def _spots(matrix: Matrix) -> tuple[list[float], list[float]]:

@@ -11,6 +11,7 @@ from workbench.draw.matrix import (
     WIDE,
     Matrix,
     clock,
+    frames,
     matrix_of,
     matrix_scene,
     stands_for,
@@ -28,14 +29,16 @@ from workbench.draw.scene import (
     width_of,
 )
 from workbench.insight import Cell, Group, Point, Turns, Who
+from workbench.insight.names import count_text
 
 CELLS = (46.0, 51.0, 60.0, 70.0, 80.0)  # px
-ROW, HEAD = 15.0, 20.0
+ROW, HEAD = 15.0, 22.0
+FRAMES = 13.0  # px that two frames take of a cell's width
 GAP = 10.0  # px between cells of different blocks
 CLOCK = 12.0  # px that the mark of time takes before its words
 BOX, NOTE = 57.0, 24.0  # the heights of a group of cells, and of a line of words
 ACROSS = 4  # cells in a strip: two strips make the eight of a small program, one fits a phone
-MOST = 15  # groups drawn before the rest is counted
+ROWS, ROWS_ABOVE = 4, 2  # of groups; above the threads of one of them. Others are counted
 
 
 def who_picture(
@@ -52,7 +55,8 @@ def who_picture(
     the cells stand for, and which loops.
     """
     if not who.whole or not who.cells:
-        return Picture((_groups(who),), who.caption + _key(who), who.table, who.kind)
+        caption = who.caption + _key(who) + _resting(who)
+        return Picture((_groups(who),), caption, who.table, who.kind)
     changed = {c.index for c in who.cells if (before or {}).get(c.index, c.label) != c.label}
     roles = _roles(who)
     matrix = matrix_of(who, roles, turns)
@@ -110,10 +114,10 @@ def _look(who: Who, roles: dict[Point, str], turns: Turns | None) -> _Look:
     }  # fmt: skip
     tries = ((level, width) for level in levels for width in CELLS)
     level, width = next(
-        ((lv, w) for lv, w in tries if max(wide[lv]) <= w - EDGE), (levels[-1], CELLS[-1])
+        ((lv, w) for lv, w in tries if max(wide[lv]) <= w - FRAMES), (levels[-1], CELLS[-1])
     )
-    fitting = tuple(k for k, needed in enumerate(wide[level]) if needed <= width - EDGE)
-    beside = clock >= 0 and wide[level][clock] + CLOCK <= width - EDGE
+    fitting = tuple(k for k, needed in enumerate(wide[level]) if needed <= width - FRAMES)
+    beside = clock >= 0 and wide[level][clock] + CLOCK <= width - FRAMES
     rows = max(sum(1 + _form(c.forms[k], level).count("\n") for k in fitting) for c in who.cells)
     return _Look(width, level, fitting, clock, beside, _names(who, width), roles, rows, turns)
 
@@ -122,7 +126,7 @@ def _names(who: Who, width: float) -> dict[Point, str]:
     """The longest way to write the cells that fits all of them."""
     indices = {c.index: f"[{', '.join(map(str, c.index))}]" for c in who.cells}
     for names in ({index: f"{who.buffer}{text}" for index, text in indices.items()}, indices):
-        if max(width_of(name, "name") for name in names.values()) <= width - EDGE:
+        if max(width_of(name, "name") for name in names.values()) <= width - FRAMES:
             return names
     return dict.fromkeys(indices, "")
 
@@ -175,14 +179,20 @@ def _caption(
         if words != full
     ]
     caption += f" {'; '.join(short)}." if short else ""
+    return caption + _resting(who)
+
+
+def _resting(who: Who) -> str:
+    """How many threads are idle, in a sentence."""
     number = len(who.idle) + who.idle_left_out
     idle = "1 thread computes" if number == 1 else f"{number:,} threads compute"
-    return caption + (f" {idle} no cell of {who.buffer}." if number else "")
+    return f" {idle} no cell of {who.buffer}." if number else ""
 
 
 def _key(who: Who) -> str:
     """What the short words of the groups stand for."""
-    level = _level(who.groups[:MOST], WIDE / _columns(who) - EDGE)
+    columns = _columns(who)
+    level = _level(_drawn(who, columns), WIDE / columns - EDGE)
     if not who.groups or level in (0, None):
         return ""
     group = who.groups[0]
@@ -209,11 +219,8 @@ def _strips(
             x += GAP if cell.block != before else 0
             before = cell.block
             shapes += _cell(who, look, cell, x)
-            inset = 2.5
-            for role, told in (("new", cell.index in changed), ("asked", cell.index == asked)):
-                if told:
-                    shapes.append(_frame(look, x, inset, role))
-                    inset += 3
+            box = Rect(x, 0, look.width, look.height, "box")
+            shapes += frames(box, cell.index in changed, cell.index == asked)
             x += look.width
         following = who.cells[start + ACROSS : start + ACROSS + 1]
         x += GAP if following and following[0].block != before else 0
@@ -225,7 +232,7 @@ def _cell(who: Who, look: _Look, cell: Cell, x: float) -> list[Shape]:
     middle = x + look.width / 2
     shapes: list[Shape] = [
         Rect(x + 1, 1, look.width - 2, look.height - 2, look.roles[cell.index], round=3),
-        Words(look.names[cell.index], middle, 16, "name"),
+        Words(look.names[cell.index], middle, 18, "name"),
     ]
     below = HEAD + 11
     for part, words in zip(look.fitting, look.words(cell), strict=True):
@@ -238,12 +245,6 @@ def _cell(who: Who, look: _Look, cell: Cell, x: float) -> list[Shape]:
         if timed and not look.beside:
             shapes += clock(middle, below - 5)
     return standing(stands_for(who, cell, look.turns, f"{name}: {cell.label}"), shapes)
-
-
-def _frame(look: _Look, x: float, inset: float, role: str) -> Rect:
-    """A frame inside the cell's own edge, so that nothing beside it covers a part."""
-    size = look.width - 2 * inset, look.height - 2 * inset
-    return Rect(x + inset, inset, *size, role, round=3)
 
 
 def _idle(who: Who) -> Iterator[Scene]:
@@ -271,14 +272,15 @@ def _idle(who: Who) -> Iterator[Scene]:
 def _groups(who: Who) -> Scene:
     """Boxes side by side, and below them the threads of the first of them, all in one drawing."""
     columns = _columns(who)
-    most = columns * (3 if who.zoom else 5)
-    shapes, y = _boxes(who, who.groups[:most], who.groups, columns, 0.0)
-    hidden = len(who.groups) - min(len(who.groups), most) + who.left_out
-    if hidden > 0:
-        shapes, y = [*shapes, _note(f"and {hidden} more like these", y)], y + NOTE
+    drawn = _drawn(who, columns)
+    shapes, y = _boxes(who, drawn, columns, 0.0)
+    hidden = len(who.groups) - len(drawn) + who.left_out
+    if hidden:
+        note = _note(f"and {hidden:,} more before {drawn[-1].label}", y)
+        shapes, y = [*shapes, note], y + NOTE
     if who.zoom:
         shapes.append(_note(f"inside {who.groups[0].label}:", y))
-        more, y = _boxes(who, who.zoom[:columns], who.zoom, columns, y + NOTE)
+        more, y = _boxes(who, who.zoom[:columns], columns, y + NOTE)
         shapes += more
         if len(who.zoom) > columns:
             last = who.zoom[-1]
@@ -287,51 +289,69 @@ def _groups(who: Who) -> Scene:
     return Scene(WIDE, y, tuple(shapes))
 
 
+def _drawn(who: Who, columns: int) -> Sequence[Group]:
+    """The groups that are drawn: the first, and the last, which may be unlike them."""
+    most = columns * (ROWS_ABOVE if who.zoom else ROWS)
+    if len(who.groups) <= most:
+        return who.groups
+    return (*who.groups[: most - 1], who.groups[-1])
+
+
 def _columns(who: Who) -> int:
-    """Three boxes beside each other where what is said of each has room, else two."""
-    shown = (*who.groups[:MOST], *who.zoom[:3])
-    room = WIDE / 3 - EDGE
-    narrow = all(width_of(region_text("", group), "code") <= room for group in shown)
-    return 3 if narrow and _level(shown, room) is not None else 2
+    """As many boxes beside each other as what is said of each has room."""
+    for columns in (4, 3):
+        shown, room = (*_drawn(who, columns), *who.zoom[:columns]), WIDE / columns - EDGE
+        narrow = all(width_of(region_text("", group), "code") <= room for group in shown)
+        told = all(width_of(_cells(group), "muted") <= room for group in shown)
+        if narrow and told and _level(shown, room) is not None:
+            return columns
+    return 2
 
 
-def _boxes(
-    who: Who, groups: Sequence[Group], of: Sequence[Group], columns: int, y: float
-) -> tuple[list[Shape], float]:
-    """A box for each, from `y` on, and where they end."""
-    colours = _colours([group.block for group in of])
+def _boxes(who: Who, groups: Sequence[Group], columns: int, y: float) -> tuple[list[Shape], float]:
+    """A box for each, from `y` on, and where they end; no two blocks side by side are alike."""
     wide = WIDE / columns
     level = _level(groups, wide - EDGE)
+    regions = [region_text(who.buffer, group) for group in groups]
+    if any(width_of(region, "code") > wide - EDGE for region in regions):
+        regions = [region.removeprefix(who.buffer) for region in regions]
     shapes: list[Shape] = []
     for k, group in enumerate(groups):
         label = "" if level is None else _form(group.forms, level)
-        role = "thread" if group.thread else colours.get(group.block, "time")
+        role = "thread" if group.thread else block_role(k) if group.block else "time"
         spot = k % columns * wide, y + k // columns * BOX
-        shapes += _group(who, group, label, role, spot, wide)
+        shapes += _group(who, group, (label, regions[k]), role, spot, wide)
     return shapes, y + -(-len(groups) // columns) * BOX
 
 
 def _group(
-    who: Who, group: Group, label: str, role: str, spot: tuple[float, float], wide: float
+    who: Who,
+    group: Group,
+    says: tuple[str, str],
+    role: str,
+    spot: tuple[float, float],
+    wide: float,
 ) -> list[Shape]:
-    cells = "1 cell" if group.cells == 1 else f"{group.cells:,} cells"
-    if not group.exact:
-        cells += " within"
-    region = region_text(who.buffer, group)
-    regions = (region, region.removeprefix(who.buffer))
+    label, region = says
     timed = group.thread is None and group.block is None
     (x, y), middle = spot, spot[0] + wide / 2
     shapes: list[Shape] = [
         Rect(x + 1, y + 1, wide - 4, BOX - 3, role, round=3),
         Words(label, middle + timed * CLOCK / 2, y + 16, "strong"),
-        Words(cells, middle, y + 32, "muted"),
-        Words(longest(regions, wide - EDGE, "code"), middle, y + 48, "code"),
+        Words(_cells(group), middle, y + 32, "muted"),
+        Words(longest([region], wide - EDGE, "code"), middle, y + 48, "code"),
     ]
     if timed and label:
         shapes += clock(middle - width_of(label, "strong") / 2, y + 12)
-    told = f"{group.label}: {region}"
+    told = f"{group.label}: {region_text(who.buffer, group)}"
     of = Stands(who.buffer, group.region, block=group.block, thread=group.thread, told=told)
     return standing(of, shapes)
+
+
+def _cells(group: Group) -> str:
+    """How many cells a group has, and how many idle threads."""
+    cells = count_text(group.cells, "cell") + ("" if group.exact else " within")
+    return f"{cells}, {group.idle:,} idle" if group.idle else cells
 
 
 def _note(words: str, y: float) -> Words:

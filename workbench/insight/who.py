@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from math import prod
 from typing import Any
 
@@ -64,7 +64,8 @@ class Group:
     """The cells that one block, one thread or one stretch of time computes.
 
     `forms` are the label and the shorter ways to say it. `region` holds exactly these cells where
-    `exact`, else it is the smallest box around them.
+    `exact`, else it is the smallest box around them. `idle` counts the threads of a block that
+    compute no cell.
     """
 
     label: str
@@ -75,6 +76,7 @@ class Group:
     exact: bool
     cells: int
     forms: tuple[str, ...]
+    idle: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +96,11 @@ class Who:
     `labels` are those of "time", "block", "thread" that tell cells apart. `cells` holds every cell
     of a small buffer (`whole`), else those of the first corner. `groups` cover the whole buffer:
     one a block where blocks are bound, else one a thread, else one a stretch of time; `left_out`
-    groups are not listed. `zoom` are the threads of the first block, where both are bound;
-    `zoom_left_out` of them are not listed. `idle` are the threads that compute no cell of a
-    small buffer; `idle_left_out` of them are not listed. `in_parts` says that the threads which
-    write a cell share its sum out.
+    groups, all before the last, are not listed. `zoom` are the threads of the first block, where
+    both are bound; `zoom_left_out` of them are not listed. `idle` are the threads that compute no
+    cell of a small buffer; `idle_left_out` of them are not listed, nor any of a large buffer, where
+    none is counted in more than MOST_LANES threads. `in_parts` says that the threads which write a
+    cell share its sum out.
     """
 
     buffer: str
@@ -142,7 +145,8 @@ def who(func: PrimFunc, buffer: str | None = None) -> Who:
 def _who(store: Access, axes: _Axes, parts: bool) -> Who:
     """Who computes the cells that `store` stores; `parts`: whether threads share its sum out."""
     cells = _cells(store, axes)
-    groups, left_out = _groups(store, axes)
+    resting = _Resting(store, axes)
+    groups, left_out = _groups(store, axes, resting)
     zoom, zoom_left_out = _zoom(store, axes)
     name = store.buffer.name
     shown = cells[min(5, len(cells) - 1)] if cells else None
@@ -153,7 +157,8 @@ def _who(store: Access, axes: _Axes, parts: bool) -> Who:
         caption = _told(name, shown, axes.labels, parts)
     whole = prod(store.buffer.shape) <= MOST_CELLS
     table = _table(name, cells, groups, whole)
-    idle, idle_left_out = _idle(store, axes) if whole else ((), 0)
+    idle = resting.listed() if whole else ()
+    idle_left_out = resting.count - len(idle)
     return Who(
         name, store.buffer.scope, store.buffer.shape, axes.labels, whole, cells, groups, left_out,
         zoom, caption, table, "counted", zoom_left_out, idle, idle_left_out, parts,
@@ -305,29 +310,48 @@ def _known(store: Access) -> list[Expr]:
     return [guard for guard in store.guards if not reads_memory(guard)]
 
 
-def _idle(store: Access, axes: _Axes) -> tuple[tuple[Idle, ...], int]:
+class _Resting:
     """The threads, in the order of their numbers, for which the store runs with no loop value."""
-    units = [*axes.blocks, *axes.threads]
-    serial = [v for v, n in axes.extents.items() if n > 1 and v not in {u.var for u in units}]
-    guarded = {v for guard in store.guards for v in free_vars(guard)}
-    within = [v for v in serial if v in guarded]  # the others run whatever their value is
-    sizes = [u.extent for u in units] + [axes.extents[v] for v in within]
-    if not units or not guarded or prod(sizes) > MOST_LANES:
-        return (), 0
-    env: dict[Var, Any] = dict.fromkeys(axes.extents, np.int64(0))
-    env |= zip([*(u.var for u in units), *within], along_axes(sizes), strict=True)
-    runs = holding(_known(store), env, tuple(sizes)).any(axis=tuple(range(len(units), len(sizes))))
-    found = []
-    for lane in np.argwhere(~runs)[:MOST_CELLS].tolist():
-        at = {unit.var: value for unit, value in zip(units, lane, strict=True)}
-        block, thread = axes.place(at, axes.blocks), axes.place(at, axes.threads)
-        forms = tuple(
-            unit_forms(unit, place, axes.bound[unit])
-            for unit, place in (("block", block), ("thread", thread))
-            if place is not None
+
+    def __init__(self, store: Access, axes: _Axes) -> None:
+        self.axes = axes
+        self.units = [*axes.blocks, *axes.threads]
+        serial = [
+            v for v, n in axes.extents.items() if n > 1 and v not in {u.var for u in self.units}
+        ]
+        guarded = {v for guard in store.guards for v in free_vars(guard)}
+        within = [v for v in serial if v in guarded]  # the others run whatever their value is
+        sizes = [u.extent for u in self.units] + [axes.extents[v] for v in within]
+        self.lanes = np.zeros((), dtype=bool)
+        if self.units and guarded and prod(sizes) <= MOST_LANES:
+            env: dict[Var, Any] = dict.fromkeys(axes.extents, np.int64(0))
+            env |= zip([*(u.var for u in self.units), *within], along_axes(sizes), strict=True)
+            runs = holding(_known(store), env, tuple(sizes))
+            self.lanes = ~runs.any(axis=tuple(range(len(self.units), len(sizes))))
+        self.count = int(self.lanes.sum())
+
+    def listed(self) -> tuple[Idle, ...]:
+        """The first MOST_CELLS of them."""
+        found = []
+        for lane in np.argwhere(self.lanes)[:MOST_CELLS].tolist() if self.count else ():
+            at = {unit.var: value for unit, value in zip(self.units, lane, strict=True)}
+            block = self.axes.place(at, self.axes.blocks)
+            thread = self.axes.place(at, self.axes.threads)
+            forms = tuple(
+                unit_forms(unit, place, self.axes.bound[unit])
+                for unit, place in (("block", block), ("thread", thread))
+                if place is not None
+            )
+            found.append(Idle(", ".join(part[0] for part in forms), block, thread, forms))
+        return tuple(found)
+
+    def within(self, values: Mapping[Var, int]) -> int:
+        """How many there are in the block of these `values`."""
+        if not self.count:
+            return 0
+        return int(
+            self.lanes[tuple(values.get(unit.var, slice(None)) for unit in self.units)].sum()
         )
-        found.append(Idle(", ".join(part[0] for part in forms), block, thread, forms))
-    return tuple(found), int((~runs).sum()) - len(found)
 
 
 def _corner(shape: Point) -> Point:
@@ -391,14 +415,14 @@ class _Writers:
         return Cell(index, label, time, block, thread, writers, forms)
 
 
-def _groups(store: Access, axes: _Axes) -> tuple[tuple[Group, ...], int]:
+def _groups(store: Access, axes: _Axes, resting: _Resting) -> tuple[tuple[Group, ...], int]:
     by = [loop for loop in axes.blocks if loop in axes.loops]
     if not by:
         by = [loop for loop in axes.threads if loop in axes.loops]
     if not by:
         serial = [loop for loop in axes.loops if loop.var in store.cell_variables()]
         by = serial[:1] if len(serial) > 1 and serial[0].extent <= MOST_GROUPS else []
-    return _listed(store, axes, by, {})
+    return _listed(store, axes, by, {}, resting if by == axes.blocks else None)
 
 
 def _zoom(store: Access, axes: _Axes) -> tuple[tuple[Group, ...], int]:
@@ -409,19 +433,29 @@ def _zoom(store: Access, axes: _Axes) -> tuple[tuple[Group, ...], int]:
 
 
 def _listed(
-    store: Access, axes: _Axes, by: list[Loop], fixed: dict[Var, int]
+    store: Access,
+    axes: _Axes,
+    by: list[Loop],
+    fixed: dict[Var, int],
+    resting: _Resting | None = None,
 ) -> tuple[tuple[Group, ...], int]:
-    """A group for each value of the loops `by`, x fastest, while `fixed` stand still."""
+    """A group for each value of the loops `by`, x fastest, while `fixed` stand still.
+
+    Of too many, the first and the last.
+    """
     by = sorted(by, key=lambda loop: loop.name[-1], reverse=True) if len(by) > 1 else by
-    total = prod(loop.extent for loop in by)
+    left_out = max(0, prod(loop.extent for loop in by) - MOST_GROUPS)
     moves = _Moves(store, by)
     groups = []
     few = {loop.var: range(min(loop.extent, MOST_GROUPS)) for loop in by}
-    for values in islice(points(few), MOST_GROUPS):
+    first = islice(points(few), MOST_GROUPS - (left_out > 0))
+    last = [{loop.var: loop.extent - 1 for loop in by}] if left_out else []
+    for values in chain(first, last):
         group = _group(store, axes, moves, {**fixed, **values}, by)
         if group is not None:
-            groups.append(group)
-    return tuple(groups), max(0, total - MOST_GROUPS)
+            idle = resting.within(values) if resting else 0
+            groups.append(replace(group, idle=idle) if idle else group)
+    return tuple(groups), left_out
 
 
 class _Moves:
@@ -513,4 +547,7 @@ def _table(name: str, cells: tuple[Cell, ...], groups: tuple[Group, ...], whole:
         rows = tuple((point_text(name, c.index), c.label, c.writers) for c in cells)
         return Table(("cell", "computed by", "threads that write it"), rows)
     listed = tuple((g.label, region_text(name, g.region), g.cells) for g in groups)
-    return Table(("who", "cells", "how many"), listed)
+    if not any(g.idle for g in groups):
+        return Table(("who", "cells", "how many"), listed)
+    resting = tuple((*row, g.idle) for row, g in zip(listed, groups, strict=True))
+    return Table(("who", "cells", "how many", "idle threads"), resting)

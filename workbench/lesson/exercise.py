@@ -28,6 +28,13 @@ from workbench.widgets.taken import as_code
 WIDTH = 88  # letters of a line that a notebook shows whole beside its file browser
 
 
+class Hint(str):
+    """A text that a notebook shows as it reads, without quotes and with its lines broken."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
 @dataclass(frozen=True, slots=True)
 class Goal:
     """One thing to reach.
@@ -158,8 +165,8 @@ class Exercise:
         said = (work.note,) if work.note else ()
         return Report(self.name, rows, work.graded, work.steps, said)
 
-    def hint(self, number: int = 1) -> str:
-        """The hint with that number; each says more than the one before.
+    def hint(self, number: int = 1) -> Hint:
+        """The hint with that number, as a notebook shows it; each says more than the one before.
 
         Raises Fail for a number that there is not.
         """
@@ -169,7 +176,7 @@ class Exercise:
                 f"Can't give hint {value_text(number)}: there are {last}",
                 hint=f"ask for 1 to {last}",
             )
-        return self.hints[number - 1]
+        return Hint(fill(self.hints[number - 1], WIDTH))
 
     def show_solution(self) -> str:
         """The steps of one solution, as Python.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -50,6 +50,14 @@ class Quiz:
         places = {"choice": item.choices.index(answer), "truth": item.choices.index(verdict.truth)}
         return {**places, **told}
 
+    @staticmethod
+    def outcome(given: Sequence[Mapping[str, Any] | None]) -> str:
+        """How many were right, once all are answered; "" before."""
+        if not all(given):
+            return ""
+        right = sum(one["choice"] == one["truth"] for one in given if one)
+        return f"{right} of {len(given)} right."
+
     def answer(self, item: int, choice: int) -> list[dict[str, Any] | None]:
         """Answer a question by its number and that of a choice, from 0; then all that is `given`.
 
@@ -77,7 +85,8 @@ class Quiz:
             if given:
                 said = f"{given['head']} {given['said']} Why: {given['why']}"
                 lines += [f"  You: {given['choice']}). {said}"]
-        return "\n".join(lines)
+        outcome = self.outcome(self.given)
+        return "\n".join([*lines, *(["", outcome] if outcome else [])])
 
 
 @cache
@@ -105,4 +114,6 @@ def quiz(name: str) -> Any:
         {"text": i.text, "shown": i.shown, "code": i.code, "choices": i.choices}
         for i in found.items
     ]
-    return view.QuizView(found.heading, shown, found.given, found.answer, repr(found))
+    return view.QuizView(
+        found.heading, shown, found.given, found.answer, found.outcome, repr(found)
+    )

@@ -66,17 +66,18 @@ class Review:
         return "\n".join(f"{sign} {what}: {said}" for what, said, sign in self.rows)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        head = ("question", "your first answer", "")
+        head = ("question", "your answer", "")
         html = table(head, self.rows) if self.rows else f"<p>{escape(repr(self))}</p>"
         return {"text/plain": repr(self), "text/html": html, MIME: self.data}
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Rows as an HTML table; the first cell of each is its head."""
-    heads = "".join(f'<th scope="col">{prose(cell)}</th>' for cell in head)
+    """Rows as an HTML table; the first cell of each is its head, in plain letters."""
+    left = 'style="text-align: left; font-weight: normal"'  # a notebook has numbers in mind
+    heads = "".join(f'<th scope="col" style="text-align: left">{prose(cell)}</th>' for cell in head)
     body = "".join(
-        f'<tr><th scope="row">{prose(first)}</th>'
-        + "".join(f"<td>{prose(cell)}</td>" for cell in rest)
+        f'<tr><th scope="row" {left}>{prose(first)}</th>'
+        + "".join(f"<td {left}>{prose(cell)}</td>" for cell in rest)
         + "</tr>"
         for first, *rest in rows
     )

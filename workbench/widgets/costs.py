@@ -138,7 +138,7 @@ def strip(
     found = [_known(func, names) for func in funcs]
     last = found[-1]
     if isinstance(last, Fail):
-        return _strip([], f"Costs come with a kernel. {last.headline}")
+        return _strip([], f"No costs yet: they are those of a kernel. {last.headline}")
     old = found[0] if before is not None and not isinstance(found[0], Fail) else {}
     chosen = _chosen([old, last]) if names is None else names
     missing = "–" if before is not None else ""

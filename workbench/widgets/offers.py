@@ -125,7 +125,7 @@ def _field(
     made["value"] = first == [True] if kind == "bool" else "".join(map(value_text, first))
     if get_origin(param.type) is list or kind == "list":
         made["help"] = (
-            "a list; None: work it out" if type(None) in _inside(param.type) else "a list"
+            "a list; None is worked out" if type(None) in _inside(param.type) else "a list"
         )
     return made
 

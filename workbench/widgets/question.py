@@ -80,7 +80,8 @@ def goals(
 ) -> list[dict[str, Any]]:
     """Each goal of `task`, whether `func` reaches it, and why: the first by its `run`, {} for none.
 
-    The others are judged by the kernels; not `judged`, none is reached.
+    Without one it says what is to do. The others are judged by the kernels; not `judged`, none is
+    reached.
     """
     if task is None:
         return []
@@ -88,7 +89,8 @@ def goals(
     told = [*found, *[(False, "")] * (len(task.aims) - len(found))]
     right = (run.get("ok") is True, run.get("text", "press run, which compares every cell"))
     pairs = zip([task.result, *task.aims], [right, *told], strict=True)
-    return [{"aim": aim, "ok": ok, "found": why} for aim, (ok, why) in pairs]
+    made = [{"aim": aim, "ok": ok, "found": why} for aim, (ok, why) in pairs]
+    return made if run else [{**made[0], "todo": "press run to see"}, *made[1:]]
 
 
 def along(question: Question | None, history: History) -> Question | None:

@@ -124,8 +124,8 @@ class Runner:
             expected.refuse_untouched(param, cell)
         brief, which = "✓ right", "every value"
         if some is not None:
-            brief, which = "✓ right in part", "every value that they write"
-        whose = "the reference has it" if self.reference else "the program at the start makes it"
+            brief, which = "✓ right in part", "what they write"
+        whose = "the reference has it" if self.reference else "the start makes it"
         told = f"{which} is as {whose}."
         if wrong:
             brief, told = _difference(*wrong[0], some)

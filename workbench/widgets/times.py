@@ -53,7 +53,8 @@ def times(built: Built, start: PrimFunc, arrays: Arrays) -> dict[str, Any]:
         for t in known
         if not t.steady
     ]
-    brief = f"The time {_where(known[0])}: {micro(known[0].median)}."
+    first = known[0]
+    brief = f"{first.kind.capitalize()} on {first.device}: {micro(first.median)}."
     table = draw.table_html(Table(COLUMNS, tuple(rows)))
     return {"table": table, "brief": brief, "notes": notes + failed}
 

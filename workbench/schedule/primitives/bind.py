@@ -83,7 +83,7 @@ def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, str]]:
 
 @primitive(group="threads", check=_check, choices=_choices)
 def bind(func: PrimFunc, loop: For, thread_axis: str) -> Edit:
-    """Turn `loop` from steps in time into threads: iteration t runs where `thread_axis` is t.
+    """Turn `loop` from time into blocks or threads, all at once: number t does iteration t.
 
     Threads of a block that do a loop of a sum, product, minimum or maximum share it out: each adds
     up its own part, and all put the parts together. So they do with several sums of one block, and

@@ -17,6 +17,8 @@ function render({ model, el }) {
   const root = make("section.wb-quiz", { tabIndex: -1 });
   const parts = model.get("asked").map((item, k) => question(model, item, k));
   const head = said("p.wb-quiz-head", model.get("heading"));
+  const outcome = make("p.wb-quiz-outcome");
+  outcome.setAttribute("role", "status");
   const close = openView(
     { model, el },
     root,
@@ -24,16 +26,19 @@ function render({ model, el }) {
     () => tellNext(model, parts),
     head,
     ...parts.map((part) => part.box),
+    outcome,
   );
   const draw = () => {
     const held = root.contains(document.activeElement);
     parts.forEach((part) => part.draw());
+    outcome.textContent = model.get("outcome");
     if (held && document.activeElement.disabled) root.focus({ preventScroll: true });
   };
-  model.on("change:given", draw);
+  const events = ["change:given", "change:outcome"];
+  for (const event of events) model.on(event, draw);
   draw();
   return () => {
-    model.off("change:given", draw);
+    for (const event of events) model.off(event, draw);
     close();
   };
 }

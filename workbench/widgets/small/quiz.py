@@ -17,7 +17,8 @@ class QuizView(Small):
     """The questions that are `asked`, and what was `given`: None, or an answer with its outcome.
 
     Each of `asked` has a text, its choices, and the code it is about; `answer` takes the number of
-    a question and of a choice, and returns all that is given after it. Texts may have `code`.
+    a question and of a choice, and returns all that is given after it; `outcome` says what all of
+    it came to. Texts may have `code`.
     """
 
     _esm = script("quiz.js")
@@ -27,6 +28,7 @@ class QuizView(Small):
     heading = traitlets.Unicode().tag(sync=True)
     asked: Any = traitlets.List().tag(sync=True)
     given: Any = traitlets.List().tag(sync=True)
+    outcome = traitlets.Unicode().tag(sync=True)
 
     def __init__(
         self,
@@ -34,13 +36,15 @@ class QuizView(Small):
         asked: Sequence[Mapping[str, Any]],
         given: Sequence[Mapping[str, Any] | None],
         answer: Callable[[int, int], Sequence[Mapping[str, Any] | None]],
+        outcome: Callable[[Sequence[Mapping[str, Any] | None]], str],
         text: str,
     ) -> None:
-        self._answer, self._text = answer, text
+        self._answer, self._outcome, self._text = answer, outcome, text
         super().__init__(
             heading=prose(heading),
             asked=[_marked(item) for item in asked],
             given=list(map(_told, given)),
+            outcome=outcome(given),
         )
         self.on_msg(self._on_message)
 
@@ -53,7 +57,8 @@ class QuizView(Small):
     def _take(self, item: int, choice: int) -> None:
         if not 0 <= item < len(self.asked) or not 0 <= choice < len(self.asked[item]["choices"]):
             raise Fail("Can't take the answer: there is no such question", hint="choose one")
-        self.given = list(map(_told, self._answer(item, choice)))
+        given = self._answer(item, choice)
+        self.given, self.outcome = list(map(_told, given)), self._outcome(given)
 
     def inner(self) -> str:
         """The questions with their choices."""

@@ -82,7 +82,12 @@ function gutter(sign, number) {
 export function diffRows(rows, lines, names) {
   return rows.flatMap(([sign, leftNo, rightNo, left, right, leftWords, rightWords]) => {
     const row = (mark, kind, number, line, words) =>
-      h(`div.wb-line.wb-${kind}`, {}, gutter(mark, number), codeLine(lines[line], names, words));
+      h(
+        `div.wb-line.wb-${kind}`,
+        { title: mark === "-" ? "so it was before this step" : null },
+        gutter(mark, number),
+        codeLine(lines[line], names, words),
+      );
     if (sign === "-") return [row("-", "gone", null, left, leftWords)];
     if (sign === "~") {
       const was = row("-", "was", null, left, leftWords);

@@ -73,7 +73,7 @@ export function historyPane(lab) {
         { ...go(node), "data-f": `chip ${node.id}`, "aria-label": `${node.id} ${node.label}` },
         h("span.wb-step-no", {}, `${node.id} `),
         node.id === lab.at ? node.label : node.mark || verb,
-        others > 0 ? h("span.wb-from", { title: "branches beside this" }, ` +${others}`) : null,
+        others > 0 ? h("span.wb-from", {}, ` +${others} branch${others > 1 ? "es" : ""}`) : null,
       ),
     );
   }

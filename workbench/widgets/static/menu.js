@@ -30,6 +30,7 @@ export function verbMenu(lab) {
     back = (now) => (find(now) instanceof SVGElement ? markOf(now) : find(now));
     if (place !== key) choose(null);
     [key, at] = [place, lab.at];
+    body.replaceChildren();
     box.open(() => find(place));
     if (!box.isOpen()) return; // it was open here: the press has closed it
     draw();
@@ -68,11 +69,12 @@ export function verbMenu(lab) {
     if (lab.at !== at || lab.offline || !lab.page) box.close(); // a step was taken, or is coming
     if (!box.isOpen()) return;
     const offer = lab.offer(); // if there is none, it is on its way
+    const first = Boolean(offer) && !body.querySelector(".wb-verbs");
     const label = offer?.place.label ?? lab.page.names[key]?.label ?? "";
     pane.ariaLabel = `verbs at ${label}`;
     body.replaceChildren(h("h4", {}, label), ...(offer ? verbs(offer) : []));
     settle();
-    box.place();
+    box.place(first);
     enter();
   }
 

@@ -9,10 +9,11 @@ const ENOUGH = 320; // pixels that hold a form with what it was refused for
 /**
  * Where a box of `size` stands beside `line`, between the edges of `view`: below its block, else
  * above it, else below the line, where it is whole; where it is nowhere, below the line, or above
- * where that has more room and below there is not enough. It never covers the line: `room` is how
- * tall it is at most, and `bottom` counts from the window's lower edge.
+ * where that has more room and below there is not enough. A box that stands `low`, below, stays
+ * there while the line leaves it enough: it does not jump when it grows. It never covers the line:
+ * `room` is how tall it is at most, and `bottom` counts from the window's lower edge.
  */
-export function popupPlace(line, size, view) {
+export function popupPlace(line, size, view, low = false) {
   const under = (edge) => Math.max(view.height - edge - POPUP_GAP - POPUP_MARGIN, 0);
   const over = (edge) => Math.max(edge - POPUP_GAP - POPUP_MARGIN, 0);
   const left = Math.max(view.left, Math.min(line.left, view.right - size.width));
@@ -23,11 +24,12 @@ export function popupPlace(line, size, view) {
     room: over(edge),
   });
   const { top, bottom } = line.block;
-  if (under(bottom) >= size.height) return below(bottom);
-  if (over(top) >= size.height) return above(top);
   const least = Math.min(size.height, ENOUGH);
-  const low = under(line.bottom) >= least || under(line.bottom) >= over(line.top);
-  return low ? below(line.bottom) : above(line.top);
+  const fits = under(line.bottom) >= least;
+  if (under(bottom) >= size.height) return below(bottom);
+  if (low && fits) return below(line.bottom);
+  if (over(top) >= size.height) return above(top);
+  return fits || under(line.bottom) >= over(line.top) ? below(line.bottom) : above(line.top);
 }
 
 /**
@@ -90,6 +92,7 @@ export function popup(node, closed = () => {}) {
   node.classList.add("wb-popup");
   node.append(h("button.wb-shut", { "aria-label": "close", title: "close", onclick: close }, "×"));
   let find = () => null;
+  let low = false; // whether it stands below the thing, and has been read there
   let left = null; // the thing that it was closed at by the press which is under way
 
   const isOpen = () => node.matches(":popover-open");
@@ -98,7 +101,8 @@ export function popup(node, closed = () => {}) {
     if (isOpen()) node.hidePopover();
   }
 
-  function place() {
+  /** Where there is room now; `first` of what is only now drawn in it. */
+  function place(first = false) {
     if (!isOpen()) return;
     const thing = find();
     const line = thing?.isConnected ? lineOf(thing) : null;
@@ -108,7 +112,8 @@ export function popup(node, closed = () => {}) {
     node.style.maxHeight = "none";
     node.style.setProperty("--wide", `${bounds.right - bounds.left}px`);
     const size = { width: node.offsetWidth, height: node.offsetHeight };
-    const { room, ...where } = popupPlace(line, size, bounds);
+    const { room, ...where } = popupPlace(line, size, bounds, low && !first);
+    low = "top" in where;
     node.style.maxHeight = `${room}px`;
     for (const side of ["left", "top", "bottom"])
       node.style[side] = side in where ? `${where[side]}px` : "auto";
@@ -119,7 +124,7 @@ export function popup(node, closed = () => {}) {
     if (!thing?.isConnected || thing === left) return;
     find = at;
     if (!isOpen()) node.showPopover();
-    place();
+    place(true);
   }
 
   const holdsFocus = () => node.contains(node.getRootNode().activeElement);
@@ -137,7 +142,7 @@ export function popup(node, closed = () => {}) {
   const watched = [
     [document, "keydown", onKey],
     [window, "scroll", onScroll],
-    [window, "resize", place],
+    [window, "resize", () => place()],
   ];
   const watch = (on) => {
     for (const [target, event, act] of watched)

@@ -38,7 +38,7 @@ export function runPane(lab) {
     else bar.removeAttribute("value");
     const came = running ? null : lab.page?.run;
     result.hidden = !came;
-    result.textContent = `${came?.brief} ▴`;
+    result.textContent = `${came?.brief}: details ▴`;
     inside.replaceChildren(...(came ? shown(came) : []));
     settle();
   }

@@ -6,7 +6,7 @@ import { popup } from "./popup.js";
 
 const THERE =
   "Put them into the cell above this lab, in place of what it holds, and run it: then they are " +
-  "what the check grades.";
+  "what the check below the lab grades.";
 
 /** What stands in an exercise's lab in the place of a question. */
 export function exerciseCard(lab) {
@@ -33,19 +33,20 @@ export function exerciseCard(lab) {
     box.open(() => take);
     const done = await copied(lines);
     told.textContent = `${done ? "The lines are copied." : "Copy the lines (Ctrl+C)."} ${THERE}`;
+    box.place(); // with its words it is wider
     area.focus();
     area.select();
   }
 }
 
 /** A goal, ticked where the program that is shown reaches it. */
-function goal({ aim, ok, found }) {
+function goal({ aim, ok, found, todo }) {
   return h(
     `li${ok ? ".wb-reached" : ""}`,
     { title: spoken(found) },
     h("b", { "aria-hidden": "true" }, ok ? "✓ " : "○ "),
     h("span.wb-unseen", {}, ok ? "reached: " : "not reached: "),
-    ...prose(aim),
+    ...prose(ok || !todo ? aim : `${aim} (${todo})`),
   );
 }
 
