@@ -33,7 +33,7 @@ mine.bind(mine.split("i", factors=[None, 250])[1], "threadIdx.x")"""
 LINES = """\
 mine.goto("start")
 block_C = mine.get_block("C")
-i, = mine.get_loops(block_C)
+(i,) = mine.get_loops(block_C)
 i_0, i_1 = mine.split(i, factors=[None, 250])
 mine.bind(i_1, "threadIdx.x")"""
 
@@ -68,7 +68,7 @@ def test_the_steps_of_an_exercise_are_taken_as_code_by_keyboard(lab_page: Page):
     expect(lines).to_have_value(LINES)
     box = lines.bounding_box()
     assert box and box["x"] + box["width"] < 1400, "it stands in the window, all of it"
-    expect(card).to_contain_text("Put them into the cell above this lab")
+    expect(card).to_contain_text("Put them into the cell for your steps")
     found = Axe().run(lab_page, context=".wb-lab", options=AXE)
     assert found.violations_count == 0, found.generate_report()
     shoot(lab_page, "exercise")

@@ -83,13 +83,23 @@ HAS_VIEW = """(at) => {
 }"""
 
 
+# The number of a cell's last run; 0 where it runs for the first time, or is no code.
+COUNT = """at => window.jupyterapp.shell.currentWidget.content.widgets[at].model.executionCount
+  ?? 0"""
+
+
 def shift_enter(page: Page) -> int:
     """Run the active cell by hand, wait for its end; returns which one it was."""
     at: int = page.evaluate(STATE)["active"]
+    before = page.evaluate(COUNT, at)
     page.keyboard.press("Shift+Enter")
+    # a kernel that still starts takes the cell later, and is idle until then
     page.wait_for_function(
-        f"(at) => {{ const s = ({STATE})(); return s.done && s.active === at + 1; }}",
-        arg=at,
+        f"""([at, before]) => {{ const s = ({STATE})();
+          const {{ widgets }} = window.jupyterapp.shell.currentWidget.content;
+          const ran = widgets[at].model.type !== 'code' || ({COUNT})(at) > before;
+          return ran && s.done && s.active === at + 1; }}""",
+        arg=[at, before],
         timeout=60_000,
     )
     return at

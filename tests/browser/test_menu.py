@@ -299,6 +299,13 @@ def test_a_tile_is_clicked_for_its_loop_and_a_cell_for_its_block(lab_page: Page)
     expect(menu.locator("h4")).to_contain_text("block C")
 
 
+def test_where_no_step_starts_at_a_block_a_cell_is_clicked_for_its_loop(lab_page: Page):
+    lab = first_lab(lab_page)
+    answer(lab)
+    lab.locator(".wb-machine g[data-cell]").first.click()
+    expect(lab.locator(".wb-menu h4")).to_contain_text("loop i")
+
+
 @pytest.mark.parametrize("width", [360, 1280])
 def test_a_menu_is_whole_in_a_small_window_and_in_the_dark(lab_page: Page, width: int):
     lab_page.set_viewport_size({"width": width, "height": 720})

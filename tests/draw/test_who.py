@@ -168,7 +168,7 @@ def test_of_a_large_buffer_the_last_block_is_drawn_with_its_idle_threads():
     words = picture.strips[0].words
     at = words.index("block 15")
     assert words[at : at + 4] == [
-        "block 15", "40 cells, 24 idle", "C[960:1000]", "and 10 more before block 15"
+        "block 15", "40 + 24 idle", "[960:1000]", "and 8 more before block 15"
     ]  # fmt: skip
     assert picture.caption.endswith("24 threads compute no cell of C.")
     assert picture.table.columns[-1] == "idle threads" and picture.table.rows[-1][-1] == 24
@@ -225,11 +225,17 @@ def test_what_is_inside_a_block_stands_below_all_blocks():
     i_0, i_1 = sch.split("i", [None, 128])
     sch.bind(i_0, "blockIdx.x")
     sch.bind(i_1, "threadIdx.x")
-    (scene,) = drawn(sch.func).strips
+    (scene,) = draw.picture_of(sch.func, "who").strips
     assert scene.width <= WIDE and scene.height <= HIGH + 1
-    (head,) = (s for s in scene.shapes if isinstance(s, Words) and s.label == "inside block 0:")
+    (head,) = (
+        s
+        for s in scene.shapes
+        if isinstance(s, Words) and s.label == "for example, inside block 0:"
+    )
     boxes = [s for s in scene.shapes if isinstance(s, Rect)]
     assert all((s.y > head.y) == (s.of.thread is not None) for s in boxes)
+    assert {s.of.loops for s in boxes if s.y < head.y} == {("i_0",)}, "a click leads there"
+    assert {s.of.loops for s in boxes if s.y > head.y} == {("i_1",)}
     assert all(not (s.y < head.y < s.y + s.height) for s in boxes)
 
 

@@ -150,7 +150,7 @@ def clicked(exercise: Exercise, factors: str = "[None, 64]") -> Schedule:
 CODE = """\
 mine.goto("start")
 block_C = mine.get_block("C")
-i, = mine.get_loops(block_C)
+(i,) = mine.get_loops(block_C)
 i_0, i_1 = mine.split(i, factors=[None, 64])
 mine.bind(i_0, "blockIdx.x")
 mine.bind(i_1, "threadIdx.x")"""

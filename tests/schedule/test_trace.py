@@ -37,7 +37,7 @@ def test_as_python_is_what_a_person_would_write() -> None:
     assert text.splitlines() == [
         "sch = wb.Schedule(program)",
         'block_B = sch.get_block("B")',
-        "i, = sch.get_loops(block_B)",
+        "(i,) = sch.get_loops(block_B)",
         "i_0, i_1 = sch.split(i, factors=[None, 4])",
         'sch.bind(i_0, "blockIdx.x")',
         'sch.bind(i_1, "threadIdx.x")',

@@ -56,7 +56,7 @@ class Scheduled:
 
 sch = Schedule(Program)
 block_B = sch.get_sblock("B")
-i, = sch.get_loops(block_B)
+(i,) = sch.get_loops(block_B)
 i_0, i_1 = sch.split(i, factors=[None, 4])
 sch.bind(i_0, "blockIdx.x")
 sch.bind(i_1, "threadIdx.x")

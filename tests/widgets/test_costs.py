@@ -72,8 +72,8 @@ def test_without_a_kernel_it_says_why():
     send(lab, do="count")
     assert strip(lab) == {
         "rows": [],
-        "text": "No costs yet: they are those of a kernel. Can't build this: no loop of `C` is "
-        "bound to blocks or threads, so no GPU thread runs it.",
+        "text": "No costs yet: no loop of `C` is bound to blocks or threads, "
+        "so no GPU thread runs it.",
         "waits": "",
         "kind": "",
     }
@@ -91,7 +91,7 @@ def test_the_first_kernel_has_nothing_before_it():
         ("threads in each", "1", "▲", "128"),
     ]
     lab.at = 2
-    assert rows(strip(lab)) == [("blocks", "–", "", "8"), ("threads in each", "–", "", "1")]
+    assert rows(strip(lab)) == [("blocks", "none", "", "8"), ("threads in each", "none", "", "1")]
 
 
 def test_a_page_is_drawn_before_its_costs_are_counted(monkeypatch):

@@ -67,7 +67,7 @@ def test_every_place_shows_a_question_mark():
         assert page["pictures"][page["shown"][machine]] == PICTURE
     page = lab.session.page
     assert page["axes"] == [] and page["verdict"] is None
-    told = {"ok": True, "brief": "✓ right", "text": page["run"]["text"], "notes": [UNTIL]}
+    told = {"ok": True, "brief": "✓ right result", "text": page["run"]["text"], "notes": [UNTIL]}
     assert page["run"] == told
     assert {(row["before"], row["after"]) for row in page["costs"]["rows"]} == {("", "?")}
     assert PICTURE["caption"].startswith("?") and UNTIL.startswith("?")

@@ -154,6 +154,8 @@ def test_named_actions_are_offered_first_and_the_rest_waits():
     assert len(every) > 6 and [v["name"] for v in every if v["offered"]] == ["split", "bind"]
     assert lab.setup["panes"]["machine"] == {"first": ["who"], "rest": ["memory", "tiles"]}
     assert lab.setup["panes"]["program"]["first"] == ["tensorir"]
+    assert lab.setup["starts"] == ["loop"], "neither starts at a block"
+    assert add_lab().setup["starts"] == ["loop", "block"]
 
 
 def test_a_verb_that_is_refused_says_why():
@@ -198,8 +200,8 @@ def test_run_compares_with_the_program_one_started_from():
     assert result["ok"] is True, result
     assert result["text"].endswith("every value is as the start makes it.")
     assert "<td>threads</td>" in result["table"]
-    assert shown(lab)["run"] == result and result["brief"] == "✓ right"
-    assert re.fullmatch(r"Recorded on [^:]+: [\d.]+ µs\.", result["time"])
+    assert shown(lab)["run"] == result and result["brief"] == "✓ right result"
+    assert re.fullmatch(r"Recorded on [^:]+: [\d.]+ µs, as a launch takes\.", result["time"])
     assert lab.status["text"] == f"{result['text']} {result['time']}"
 
 

@@ -80,6 +80,10 @@ def test_the_call_that_a_form_shows_is_taken_as_it_stands(start: str):
     assert seen & {"fuse", "reorder", "split", "bind"}
 
 
+def test_a_list_without_its_brackets_is_shown_with_them():
+    assert call(REGISTRY["split"], '"i"', {"factors": "2, 4"}) == 'sch.split("i", factors=[2, 4])'
+
+
 def test_a_list_of_loops_is_shown_loop_by_loop():
     forms = [form for form in offered(product()) if form[0]["name"] in ("fuse", "reorder")]
     shown = [text for form in forms for text in calls(*form)]
@@ -195,7 +199,9 @@ def test_a_verb_says_what_it_does_to_the_thing_by_name():
     lab = wb.lab(window(), actions=["bind", "cache_read"])
     lab.place = key(lab, "i_0")
     (bind,) = [v for v in lab.session.page["offers"][lab.place]["verbs"] if v["name"] == "bind"]
-    assert bind["summary"].startswith("Turn `i_0` from time into blocks or threads, all at once:")
+    assert bind["summary"].startswith(
+        "Turn `i_0` from time into blocks or threads, all at once: each"
+    )
     lab.place = key(lab, "A", "buffer")
     (read,) = lab.session.page["offers"][lab.place]["verbs"]
     assert read["summary"].startswith("Copy a buffer that `A_shared` reads into storage_scope")

@@ -50,7 +50,8 @@ def picture_of(
             shown = data.who(func, buffer).buffer
             labels = labels_of(data.who(before, shown)) if shown in written else {}
         found = data.who(func, buffer)
-        return who_picture(found, labels, asked, insight.turns(func).get(found.buffer))
+        turns = insight.turns(func).get(found.buffer)
+        return who_picture(found, labels, asked, turns, insight.loops_of(func))
     if name == "memory":
         return memory_picture(data.memory(func), data.memory(before) if before else None)
     return _tiles(func, select or {}, level, before, data.tiles)

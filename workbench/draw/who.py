@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from workbench.draw.colours import BLOCKS, block_role
 from workbench.draw.matrix import (
@@ -41,22 +42,28 @@ ACROSS = 4  # cells in a strip: two strips make the eight of a small program, on
 ROWS, ROWS_ABOVE = 4, 2  # of groups; above the threads of one of them. Others are counted
 
 
+NO_LOOPS: Mapping[str, Sequence[str]] = {}
+
+
 def who_picture(
     who: Who,
     before: Mapping[tuple[int, ...], str] | None = None,
     asked: tuple[int, ...] | None = None,
     turns: Turns | None = None,
+    loops: Mapping[str, Sequence[str]] = NO_LOOPS,
 ) -> Picture:
     """Who computes each cell: single cells where the buffer is small, else groups of cells.
 
     Cells whose label differs from `before` are drawn with a thick edge, and the caption says what
     one of them was; the cell `asked` about is ringed. Cells of different blocks stand apart;
     threads that compute none follow as empty frames. `turns` say which statement of the program
-    the cells stand for, and which loops.
+    the cells stand for, and which loops; `loops` are those that each axis is bound to, by its name,
+    which groups stand for.
     """
     if not who.whole or not who.cells:
         caption = who.caption + _key(who) + _resting(who)
-        return Picture((_groups(who),), caption, who.table, who.kind)
+        of = {unit: _bound(unit, turns, loops) for unit in ("block", "thread")}
+        return Picture((_groups(who, of),), caption, who.table, who.kind)
     changed = {c.index for c in who.cells if (before or {}).get(c.index, c.label) != c.label}
     roles = _roles(who)
     matrix = matrix_of(who, roles, turns)
@@ -269,18 +276,29 @@ def _idle(who: Who) -> Iterator[Scene]:
         yield Scene(width_of(note.label) + 8, NOTE, (note,))
 
 
-def _groups(who: Who) -> Scene:
+def _bound(unit: str, turns: Turns | None, loops: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """The loops of blocks or threads that the cells are in, that along x last."""
+    around = turns.loops if turns else ()
+    names = (name for axis in "zyx" for name in loops.get(f"{unit}Idx.{axis}", ()))
+    return tuple(name for name in names if name in around)
+
+
+Loops: TypeAlias = Mapping[str, tuple[str, ...]]
+"""The loops of the program that a "block" and a "thread" are turns of."""
+
+
+def _groups(who: Who, of: Loops) -> Scene:
     """Boxes side by side, and below them the threads of the first of them, all in one drawing."""
     columns = _columns(who)
     drawn = _drawn(who, columns)
-    shapes, y = _boxes(who, drawn, columns, 0.0)
+    shapes, y = _boxes(who, drawn, columns, 0.0, of)
     hidden = len(who.groups) - len(drawn) + who.left_out
     if hidden:
         note = _note(f"and {hidden:,} more before {drawn[-1].label}", y)
         shapes, y = [*shapes, note], y + NOTE
     if who.zoom:
-        shapes.append(_note(f"inside {who.groups[0].label}:", y))
-        more, y = _boxes(who, who.zoom[:columns], columns, y + NOTE)
+        shapes.append(_note(f"for example, inside {who.groups[0].label}:", y))
+        more, y = _boxes(who, who.zoom[:columns], columns, y + NOTE, of)
         shapes += more
         if len(who.zoom) > columns:
             last = who.zoom[-1]
@@ -302,13 +320,15 @@ def _columns(who: Who) -> int:
     for columns in (4, 3):
         shown, room = (*_drawn(who, columns), *who.zoom[:columns]), WIDE / columns - EDGE
         narrow = all(width_of(region_text("", group), "code") <= room for group in shown)
-        told = all(width_of(_cells(group), "muted") <= room for group in shown)
+        told = all(_cells(group, room) for group in shown)
         if narrow and told and _level(shown, room) is not None:
             return columns
     return 2
 
 
-def _boxes(who: Who, groups: Sequence[Group], columns: int, y: float) -> tuple[list[Shape], float]:
+def _boxes(
+    who: Who, groups: Sequence[Group], columns: int, y: float, of: Loops
+) -> tuple[list[Shape], float]:
     """A box for each, from `y` on, and where they end; no two blocks side by side are alike."""
     wide = WIDE / columns
     level = _level(groups, wide - EDGE)
@@ -318,9 +338,10 @@ def _boxes(who: Who, groups: Sequence[Group], columns: int, y: float) -> tuple[l
     shapes: list[Shape] = []
     for k, group in enumerate(groups):
         label = "" if level is None else _form(group.forms, level)
-        role = "thread" if group.thread else block_role(k) if group.block else "time"
+        unit = "thread" if group.thread else "block" if group.block else ""
+        role = block_role(k) if unit == "block" else unit or "time"
         spot = k % columns * wide, y + k // columns * BOX
-        shapes += _group(who, group, (label, regions[k]), role, spot, wide)
+        shapes += _group(who, group, (label, regions[k]), role, spot, wide, of.get(unit, ()))
     return shapes, y + -(-len(groups) // columns) * BOX
 
 
@@ -331,6 +352,7 @@ def _group(
     role: str,
     spot: tuple[float, float],
     wide: float,
+    loops: tuple[str, ...],
 ) -> list[Shape]:
     label, region = says
     timed = group.thread is None and group.block is None
@@ -338,20 +360,24 @@ def _group(
     shapes: list[Shape] = [
         Rect(x + 1, y + 1, wide - 4, BOX - 3, role, round=3),
         Words(label, middle + timed * CLOCK / 2, y + 16, "strong"),
-        Words(_cells(group), middle, y + 32, "muted"),
+        Words(_cells(group, wide - EDGE), middle, y + 32, "muted"),
         Words(longest([region], wide - EDGE, "code"), middle, y + 48, "code"),
     ]
     if timed and label:
         shapes += clock(middle - width_of(label, "strong") / 2, y + 12)
     told = f"{group.label}: {region_text(who.buffer, group)}"
-    of = Stands(who.buffer, group.region, block=group.block, thread=group.thread, told=told)
+    of = Stands(
+        who.buffer, group.region, block=group.block, thread=group.thread, loops=loops, told=told
+    )
     return standing(of, shapes)
 
 
-def _cells(group: Group) -> str:
-    """How many cells a group has, and how many idle threads."""
+def _cells(group: Group, room: float) -> str:
+    """How many cells a group has, and how many idle threads; "" where that has no room."""
     cells = count_text(group.cells, "cell") + ("" if group.exact else " within")
-    return f"{cells}, {group.idle:,} idle" if group.idle else cells
+    idle = f"{group.idle:,} idle"
+    forms = (f"{cells} + {idle}", f"{group.cells:,} + {idle}") if group.idle else (cells,)
+    return longest(forms, room, "muted")
 
 
 def _note(words: str, y: float) -> Words:

@@ -197,7 +197,7 @@ class Exercise:
 
 
 RESULT = "the same result as before"
-CHECKED = "Checked with numbers that differ from cell to cell; the output held wrong ones before."
+CHECKED = "Checked with numbers that differ from cell to cell, on an output full of wrong ones."
 WAIT = "The other goals wait for this one: a fast wrong answer is worth nothing."
 
 

@@ -74,7 +74,7 @@ def _of(asked: Mapping[str, str] | None, judge: Judge) -> Judge:
 
 
 def _todo(steps: str, asked: Mapping[str, str] | None) -> str:
-    only = " Only those steps answer it: after others, undo them or take a branch."
+    only = " Only those steps answer it: after others, go back to the start."
     return f"{steps}.{only if asked else ''}"
 
 

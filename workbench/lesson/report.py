@@ -78,13 +78,14 @@ class Report(float):
         told += "".join(f"<p>{prose(note)}</p>" for note in self.notes)
         head = f"<p><b>{prose(self.headline)}</b></p>"
         body = f'{head}<ul style="list-style:none">{rows}</ul>{told}'
-        return f"<div>{body}<script>{_arrives()}</script></div>"
+        return arriving(body)
 
 
-def _arrives() -> str:
-    """What brings the report into view from its verdict on, in JupyterLab."""
+def arriving(body: str) -> str:
+    """The markup `body`, which in JupyterLab comes into view from its first line on."""
     run = "const at = document.currentScript?.parentElement;\nif (at) arrive(at);"
-    return f"(() => {{\n{static.reveal_script()}\n{run}\n}})()"
+    script = f"(() => {{\n{static.reveal_script()}\n{run}\n}})()"
+    return f"<div>{body}<script>{script}</script></div>"
 
 
 def _html(row: Row) -> str:

@@ -14,6 +14,7 @@ from workbench.lesson import record
 from workbench.lesson.exercise import NAMES, exercise
 from workbench.lesson.questions import LESSONS
 from workbench.lesson.quizzes import QUIZZES
+from workbench.lesson.report import arriving
 from workbench.schedule import Schedule
 from workbench.schedule.file import contents, parsed
 from workbench.schedule.load import from_data
@@ -68,7 +69,7 @@ class Review:
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         head = ("question", "your answer", "")
         html = table(head, self.rows) if self.rows else f"<p>{escape(repr(self))}</p>"
-        return {"text/plain": repr(self), "text/html": html, MIME: self.data}
+        return {"text/plain": repr(self), "text/html": arriving(html), MIME: self.data}
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -16,6 +16,8 @@ from workbench.schedule import ScheduleError, ScheduleWarning
 from workbench.script.writer import string
 from workbench.target import Target
 
+REFUSED = "Can't build this: "  # before what is wrong with the program, in most refusals
+
 
 @runtime_checkable
 class Scheduled(Protocol):
@@ -79,7 +81,7 @@ def _passed(found: list[Finding]) -> list[Finding]:
 def _told(refusal: Refusal, func: PrimFunc, asked: str) -> ScheduleError:
     headline = refusal.headline
     if not headline.startswith("Can't"):
-        headline = f"Can't build this: {headline}"
+        headline = f"{REFUSED}{headline}"
     return ScheduleError(
         headline,
         asked=asked,

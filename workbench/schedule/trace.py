@@ -194,8 +194,8 @@ class PythonLines:
         if not used:
             self.lines.append(call)
             return
-        comma = "," if len(targets) == 1 and not step.single else ""
-        self.lines.append(f"{', '.join(targets)}{comma} = {call}")
+        made = targets[0] if step.single else _unpacked(targets)
+        self.lines.append(f"{made} = {call}")
 
     def work_on(self, func: str) -> None:
         """A line that turns to the function `func`, where the program has several."""
@@ -240,8 +240,7 @@ class PythonLines:
         assert ref.of is not None
         block = self.names[self.func, ref.of]
         names = [self.new_name(name) for name in ref.nest]
-        comma = "," if len(names) == 1 else ""
-        self.lines.append(f"{', '.join(names)}{comma} = sch.get_loops({block})")
+        self.lines.append(f"{_unpacked(names)} = sch.get_loops({block})")
         for other in wanted:
             if other.of == ref.of and other.index is not None:
                 self.names[self.func, other] = names[other.index]
@@ -257,6 +256,11 @@ class PythonLines:
             free = f"{base}_{count}"
         self.taken.add(free)
         return free
+
+
+def _unpacked(names: Sequence[str]) -> str:
+    """Variables for the items of a sequence; of one, so that it is seen."""
+    return f"({names[0]},)" if len(names) == 1 else ", ".join(names)
 
 
 @dataclass(frozen=True, slots=True)

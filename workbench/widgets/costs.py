@@ -13,6 +13,7 @@ from workbench.diag import Fail
 from workbench.insight import Counts, Kind
 from workbench.ir import Kernel, PrimFunc, dtypes
 from workbench.runtime import Built
+from workbench.runtime.build import REFUSED
 from workbench.widgets.build import build
 from workbench.widgets.hidden import MARK
 from workbench.widgets.memo import is_known, memo
@@ -138,10 +139,10 @@ def strip(
     found = [_known(func, names) for func in funcs]
     last = found[-1]
     if isinstance(last, Fail):
-        return _strip([], f"No costs yet: they are those of a kernel. {last.headline}")
+        return _strip([], f"No costs yet: {last.headline.removeprefix(REFUSED)}")
     old = found[0] if before is not None and not isinstance(found[0], Fail) else {}
     chosen = _chosen([old, last]) if names is None else names
-    missing = "–" if before is not None else ""
+    missing = "none" if before is not None else ""
     rows = [_row(name, old.get(name), last[name], missing) for name in chosen]
     if TURNS in chosen:
         return _strip(rows, MODELLED, kind="modelled")

@@ -178,6 +178,8 @@ def _written(param: Param, given: str | bool) -> str:
         return str(given)
     if param.many and isinstance(value, list):
         return ", ".join(map(value_text, value))
+    if isinstance(value, tuple):  # a list that is typed without its brackets
+        return value_text(list(value))
     if isinstance(value, str):  # one that is typed with its quotes keeps them
         return str(given) if value != given and given != json.dumps(value) else value_text(value)
     return value_text(value) if _named(param) else str(given)

@@ -122,9 +122,9 @@ class Runner:
         ]
         for param, cell in wrong:
             expected.refuse_untouched(param, cell)
-        brief, which = "✓ right", "every value"
+        brief, which = "✓ right result", "every value"
         if some is not None:
-            brief, which = "✓ right in part", "what they write"
+            brief, which = "✓ right result, in part", "what they write"
         whose = "the reference has it" if self.reference else "the start makes it"
         told = f"{which} is as {whose}."
         if wrong:

@@ -31,9 +31,9 @@ from workbench.widgets.setup import (
     check_given,
     check_height,
     known,
-    question_data,
     split_panes,
     surroundings,
+    wanted,
 )
 from workbench.widgets.texts import refusal
 from workbench.widgets.view import View, read_view
@@ -113,8 +113,7 @@ class Session:
                 "title": f"Lab: {self.cursor.func.name}",
                 "panes": {"program": program, "machine": machine},
                 "labels": LABELS,
-                "question": question_data(question),
-                "task": task if isinstance(task, str) else None,
+                **wanted(question, task, actions),
                 "coded": schedule.node.id,  # where the steps of the notebook's code end
                 **surroundings(),
                 "height": height,

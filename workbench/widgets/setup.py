@@ -8,6 +8,7 @@ from typing import Any
 
 from workbench import runtime
 from workbench.diag import Fail
+from workbench.ir import Block, For
 from workbench.schedule.primitive import REGISTRY
 from workbench.widgets.offers import Given, asked
 from workbench.widgets.question import Question
@@ -80,6 +81,20 @@ def split_panes(given: Sequence[str] | None) -> tuple[dict[str, Any], dict[str, 
         return {"first": first, "rest": [name for name in side if name not in first]}
 
     return split(PROGRAM_PANES, ["tensorir"]), split(MACHINE_PANES, [])
+
+
+def wanted(question: Question | None, task: object, verbs: Sequence[str] | None) -> dict[str, Any]:
+    """What is asked and to be done, and at what the steps start that are offered, None for all."""
+    return {
+        "question": question_data(question),
+        "task": task if isinstance(task, str) else None,
+        "starts": _starts(verbs),
+    }
+
+
+def _starts(verbs: Sequence[str] | None) -> list[str]:
+    found = {kind for verb in verbs or REGISTRY for kind in REGISTRY[verb].place.kinds}
+    return [name for name, kind in (("loop", For), ("block", Block)) if kind in found]
 
 
 def question_data(question: Question | None) -> dict[str, Any] | None:

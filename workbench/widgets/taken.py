@@ -17,4 +17,4 @@ def lines_of(node: HistoryNode) -> str:
 def as_code(trace: Trace) -> str:
     """The steps of `trace` as lines of Python on the schedule `mine`."""
     _, *lines = trace.as_python().splitlines()  # the first makes a schedule
-    return "\n".join(re.sub(r"^((?:[\w, ]+ = )?)sch\b", r"\1mine", line) for line in lines)
+    return "\n".join(re.sub(r"^((?:[\w, ()]+ = )?)sch\b", r"\1mine", line) for line in lines)

@@ -20,7 +20,9 @@ MOST_THREADS = 1024  # of a block, on every GPU of the catalogue
 def _check(func: PrimFunc, loop: For, thread_axis: str) -> None:
     site = Site(func, loop, f"bind `{loop.loop_var.name}` to {thread_axis}")
     if thread_axis not in AXES:
-        raise site.refuse("there is no such axis", hint=f"the axes: {', '.join(AXES)}")
+        near = next((axis for axis in AXES if axis.lower() == thread_axis.lower()), None)
+        axes = f"the axes: {', '.join(AXES)}"
+        raise site.refuse("there is no such axis", hint=f"did you mean {near}?" if near else axes)
     if loop.kind == "thread_binding":
         raise site.refuse(f"it is bound to {loop.thread} already", hint="undo that bind first")
     refuse_if_extent_varies(site)
@@ -83,7 +85,7 @@ def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, str]]:
 
 @primitive(group="threads", check=_check, choices=_choices)
 def bind(func: PrimFunc, loop: For, thread_axis: str) -> Edit:
-    """Turn `loop` from time into blocks or threads, all at once: number t does iteration t.
+    """Turn `loop` from time into blocks or threads, all at once: each does one iteration.
 
     Threads of a block that do a loop of a sum, product, minimum or maximum share it out: each adds
     up its own part, and all put the parts together. So they do with several sums of one block, and

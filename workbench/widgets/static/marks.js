@@ -41,11 +41,16 @@ export function linkMarks(root, lab, menu) {
     );
     return found?.[0] ?? "";
   };
-  // of a shape: the block of a cell, the innermost loop of a tile's turn, else the buffer
+  // of a shape: the block of a cell where steps start at blocks, the innermost loop of a turn, else
+  // the buffer
   const placeOf = (drawn) => {
     const { name, cell, statement, loops } = drawn.dataset;
-    const of = cell && statement ? ["block", statement.split(", ").at(-1)] : null;
-    const place = of ?? (loops && !cell ? ["loop", loops.split(" ").at(-1)] : ["buffer", name]);
+    const block = cell && statement && lab.setup.starts.includes("block");
+    const place = block
+      ? ["block", statement.split(", ").at(-1)]
+      : loops
+        ? ["loop", loops.split(" ").at(-1)]
+        : ["buffer", name];
     const found = Object.entries(lab.page.names).find(
       ([, about]) => about.kind === place[0] && about.name === place[1],
     );

@@ -131,6 +131,8 @@ export function verbMenu(lab) {
       lab.send({ do: "apply", ...step });
     });
     show = made.show;
+    // what it was refused for is no more what it asks
+    made.form.addEventListener("input", () => (told.hidden = true));
     return [summary, made.form];
   }
 

@@ -19,10 +19,10 @@ export function runPane(lab) {
   const pane = h(
     "section.wb-pane.wb-run",
     { "aria-label": "Run" },
-    run,
     stop,
     bar,
     result,
+    run, // where it is, whatever stands beside it
     out,
   );
   const whole = popup(out);

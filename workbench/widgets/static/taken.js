@@ -5,8 +5,8 @@ import { h, prose, spoken } from "./dom.js";
 import { popup } from "./popup.js";
 
 const THERE =
-  "Put them into the cell above this lab, in place of what it holds, and run it: then they are " +
-  "what the check below the lab grades.";
+  "Put them into the cell for your steps, the one above the cell that opened this lab, in place " +
+  "of the steps there, and run it: then they are what the check below the lab grades.";
 
 /** What stands in an exercise's lab in the place of a question. */
 export function exerciseCard(lab) {
