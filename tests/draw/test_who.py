@@ -220,6 +220,11 @@ def test_blocks_of_a_large_buffer_differ_from_those_beside_them():
     assert all(a != b for a, b in zip(colours, colours[3:], strict=False)), "one above the other"
 
 
+def test_steps_of_time_are_written_out_in_the_first_picture():
+    (scene, _) = drawn(parsed(VECTOR_ADD.replace("1024", "8"))).strips
+    assert "time step 3" in scene.words
+
+
 def test_what_is_inside_a_block_stands_below_all_blocks():
     sch = wb.Schedule(parsed(VECTOR_ADD))
     i_0, i_1 = sch.split("i", [None, 128])

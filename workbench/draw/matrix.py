@@ -168,12 +168,12 @@ def matrix_scene(matrix: Matrix, changed: set[Point], asked: Point | None) -> Sc
 
 def frames(cell: Rect, new: bool, asked: bool) -> Iterator[Rect]:
     """What is drawn around a cell, inside its own edge, so that nothing beside it covers a part."""
-    inset = 2.0
+    inset = 1.6
     for role, told in (("new", new), ("asked", asked)):
         if told:
             size = cell.width - 2 * inset, cell.height - 2 * inset
             yield Rect(cell.x + inset, cell.y + inset, *size, role, round=3)
-            inset += 2.5
+            inset += 2.6
 
 
 def _spots(matrix: Matrix) -> tuple[list[float], list[float]]:

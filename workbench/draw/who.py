@@ -32,9 +32,9 @@ from workbench.draw.scene import (
 from workbench.insight import Cell, Group, Point, Turns, Who
 from workbench.insight.names import count_text
 
-CELLS = (46.0, 51.0, 60.0, 70.0, 80.0)  # px
+CELLS = (46.0, 51.0, 60.0, 70.0, 82.0)  # px
 ROW, HEAD = 15.0, 22.0
-FRAMES = 13.0  # px that two frames take of a cell's width
+FRAMES = 12.0  # px that two frames take of a cell's width
 GAP = 10.0  # px between cells of different blocks
 CLOCK = 12.0  # px that the mark of time takes before its words
 BOX, NOTE = 57.0, 24.0  # the heights of a group of cells, and of a line of words

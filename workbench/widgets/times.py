@@ -62,7 +62,7 @@ def times(built: Built, start: PrimFunc, arrays: Arrays) -> dict[str, Any]:
     first = known[0]
     brief = f"{first.kind.capitalize()} on {first.device}: {micro(first.median)}"
     if first.median < LAUNCH:
-        brief += ", as a launch takes"
+        brief += ", mostly launch"
         notes.append(SHORT)
     table = draw.table_html(Table(COLUMNS, tuple(rows)))
     return {"table": table, "brief": f"{brief}.", "notes": notes + failed}
