@@ -66,7 +66,8 @@ def _layout(sizes: tuple[Size, ...], linked: bool, side: float) -> Layout:
     What stands alone goes beside a product's while there is room, then below them, side by side.
     """
     first = _product(sizes, side) if linked else Layout((), LEGEND)
-    spots, right, beside = [*first.spots], _right(first, sizes), 0.0
+    spots, right = [*first.spots], _right(first, sizes)
+    beside = 0.0 if first.corner else LEGEND
     x, y, low = LEFT, first.bottom, first.bottom
     for size in sizes[3:] if linked else sizes:
         wide, high = _proportions(size, side)
