@@ -220,6 +220,11 @@ def test_blocks_of_a_large_buffer_differ_from_those_beside_them():
     assert all(a != b for a, b in zip(colours, colours[3:], strict=False)), "one above the other"
 
 
+def test_where_all_is_one_stretch_of_time_it_is_written_out():
+    (scene,) = drawn(parsed(VECTOR_ADD)).strips
+    assert scene.words == ["time steps 0 to 1023", "1,024 cells", "C[0:1024]"]
+
+
 def test_steps_of_time_are_written_out_in_the_first_picture():
     (scene, _) = drawn(parsed(VECTOR_ADD.replace("1024", "8"))).strips
     assert "time step 3" in scene.words

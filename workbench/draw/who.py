@@ -316,8 +316,9 @@ def _drawn(who: Who, columns: int) -> Sequence[Group]:
 
 
 def _columns(who: Who) -> int:
-    """As many boxes beside each other as what is said of each has room."""
-    for columns in (4, 3):
+    """As many boxes beside each other as what is said of each has room; no more than there are."""
+    most = max(len(who.groups), len(who.zoom))
+    for columns in range(min(most, ACROSS), 2, -1):
         shown, room = (*_drawn(who, columns), *who.zoom[:columns]), WIDE / columns - EDGE
         narrow = all(width_of(region_text("", group), "code") <= room for group in shown)
         told = all(_cells(group, room) for group in shown)

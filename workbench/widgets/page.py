@@ -30,7 +30,7 @@ from workbench.widgets.pictures import (
     who_name,
     written,
 )
-from workbench.widgets.question import RUN, Question, Task, goals
+from workbench.widgets.question import RUN, Question, Task, along, asks, goals
 from workbench.widgets.taken import lines_of
 from workbench.widgets.text import Lines
 from workbench.widgets.texts import text_pane
@@ -78,6 +78,25 @@ class Desk:
         """Whether the open question would be answered by what is told of one of the programs."""
         asked = self.question if self.open else None
         return asked is not None and any(f and tells(asked, f, what) for f in funcs)
+
+
+_ran: WeakKeyDictionary[History, dict[int, dict[str, Any]]] = WeakKeyDictionary()
+
+
+def desk_of(
+    history: History,
+    offered: Sequence[str] | None,
+    given: offers.Given | None,
+    question: Question | None,
+    task: str | Task | None,
+    costs: Sequence[str] | None,
+) -> Desk:
+    """What a new lab on `history` shares: an exercise's with the runs of its labs before."""
+    if given is None and history.kept_in is not None:
+        given = {}  # an exercise gives nothing away
+    asked, exercise = along(question, history), asks(task)
+    results = {} if exercise is None else _ran.setdefault(history, {})
+    return Desk(offered, given, asked, exercise, costs, history.answers, results)
 
 
 _rows: WeakKeyDictionary[HistoryNode, dict[str, Any]] = WeakKeyDictionary()

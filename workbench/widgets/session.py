@@ -22,9 +22,9 @@ from workbench.widgets.compare import comparison, functions, title
 from workbench.widgets.costs import check_costs, count
 from workbench.widgets.keeping import Keeping
 from workbench.widgets.offers import Given
-from workbench.widgets.page import Desk, page, ran, said, tree
+from workbench.widgets.page import desk_of, page, ran, said, tree
 from workbench.widgets.pictures import shown_alone
-from workbench.widgets.question import Question, Task, along, asks, decided
+from workbench.widgets.question import Question, Task, decided
 from workbench.widgets.run import Progress, Runner
 from workbench.widgets.setup import (
     LABELS,
@@ -100,11 +100,8 @@ class Session:
         program, machine = split_panes(panes)
         self.cursor, self.history = schedule.fork(), schedule.history
         steps.stand(self.cursor, schedule.node)
-        asked = along(question, self.history)
-        if arguments is None and self.history.kept_in is not None:
-            arguments = {}  # an exercise gives nothing away
-        self.desk = Desk(actions, arguments, asked, asks(task), costs, self.history.answers)
-        cell = f"{asked and asked.name} {task} {actions} {panes}"
+        self.desk = desk_of(self.history, actions, arguments, question, task, costs)
+        cell = f"{question and question.name} {task} {actions} {panes}"
         self.keeping = Keeping(self.cursor, autosave, cell)
         self.state, self._changed, self._jobs = {}, {}, jobs
         self._put(
