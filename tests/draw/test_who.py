@@ -180,6 +180,17 @@ def test_of_too_many_blocks_to_list_the_last_is_known():
     assert who.groups[-1].label == "block 1023" and who.groups[-2].label == "block 254"
 
 
+def test_of_more_blocks_than_have_cells_no_more_is_said_than_is_known():
+    sch = wb.Schedule(parsed(VECTOR_ADD.replace("1024", "1000")))
+    i_0, i_1 = sch.split("i", [400, 4])  # the last 150 blocks have nothing to do
+    sch.bind(i_0, "blockIdx.x")
+    sch.bind(i_1, "threadIdx.x")
+    picture = drawn(sch.func)
+    (note,) = (words for words in picture.strips[0].words if words.startswith("and "))
+    assert re.fullmatch(r"and up to \d+ more", note)
+    assert picture.caption.endswith("600 threads compute no cell of C.")
+
+
 def test_time_is_grey_with_a_clock_and_threads_have_no_hue():
     boxes = {role for role, _ in cells(drawn(matmul(8))).values()}
     assert boxes == {"time"}

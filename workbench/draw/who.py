@@ -31,6 +31,7 @@ from workbench.draw.scene import (
 )
 from workbench.insight import Cell, Group, Point, Turns, Who
 from workbench.insight.names import count_text
+from workbench.insight.who import MOST_GROUPS
 
 CELLS = (46.0, 51.0, 60.0, 70.0, 82.0)  # px
 ROW, HEAD = 15.0, 22.0
@@ -40,7 +41,6 @@ CLOCK = 12.0  # px that the mark of time takes before its words
 BOX, NOTE = 57.0, 24.0  # the heights of a group of cells, and of a line of words
 ACROSS = 4  # cells in a strip: two strips make the eight of a small program, one fits a phone
 ROWS, ROWS_ABOVE = 4, 2  # of groups; above the threads of one of them. Others are counted
-
 
 NO_LOOPS: Mapping[str, Sequence[str]] = {}
 
@@ -294,8 +294,10 @@ def _groups(who: Who, of: Loops) -> Scene:
     shapes, y = _boxes(who, drawn, columns, 0.0, of)
     hidden = len(who.groups) - len(drawn) + who.left_out
     if hidden:
-        note = _note(f"and {hidden:,} more before {drawn[-1].label}", y)
-        shapes, y = [*shapes, note], y + NOTE
+        told = f"and {hidden:,} more before {drawn[-1].label}"
+        if who.left_out and len(who.groups) < MOST_GROUPS:  # some that were looked at have no cell
+            told = f"and up to {hidden:,} more"
+        shapes, y = [*shapes, _note(told, y)], y + NOTE
     if who.zoom:
         shapes.append(_note(f"for example, inside {who.groups[0].label}:", y))
         more, y = _boxes(who, who.zoom[:columns], columns, y + NOTE, of)

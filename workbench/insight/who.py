@@ -96,11 +96,11 @@ class Who:
     `labels` are those of "time", "block", "thread" that tell cells apart. `cells` holds every cell
     of a small buffer (`whole`), else those of the first corner. `groups` cover the whole buffer:
     one a block where blocks are bound, else one a thread, else one a stretch of time; `left_out`
-    groups, all before the last, are not listed. `zoom` are the threads of the first block, where
-    both are bound; `zoom_left_out` of them are not listed. `idle` are the threads that compute no
-    cell of a small buffer; `idle_left_out` of them are not listed, nor any of a large buffer, where
-    none is counted in more than MOST_LANES threads. `in_parts` says that the threads which write a
-    cell share its sum out.
+    groups, all before the last one there is, are not listed; none is that has no cell. `zoom` are
+    the threads of the first block, where both are bound; `zoom_left_out` of them are not listed.
+    `idle` are the threads that compute no cell of a small buffer; `idle_left_out` of them are not
+    listed, nor any of a large buffer, where none is counted in more than MOST_LANES threads.
+    `in_parts` says that the threads which write a cell share its sum out.
     """
 
     buffer: str
