@@ -50,8 +50,8 @@ def open_lab(folder: Path, port: int | None, browser: bool, copy_only: bool) -> 
             print(line, flush=True)
     except OSError as error:
         exists = isinstance(error, FileExistsError)
-        found = "there is a file of that name" if exists else f"{error.filename}: {error.strerror}"
-        return _refuse(f"cannot copy the lessons to {folder}: {found}")
+        fault = "there is a file of that name" if exists else f"{error.filename}: {error.strerror}"
+        return _refuse(f"cannot copy the lessons to {folder}: {fault}")
     if copy_only:
         return 0
     if not os.access(folder, os.W_OK | os.X_OK):

@@ -128,17 +128,17 @@ def expected(
     untouched = set()
     for param, before, after in zip(params, args, wanted, strict=True):
         if after.shape != before.shape:
-            found = f"it gave `{param.name}` the shape {after.shape}"
+            fault = f"it gave `{param.name}` the shape {after.shape}"
             hint = f"keep its shape, {before.shape}, and write into it: {_assign([param])}"
-            raise _misuse(found, hint)
+            raise _misuse(fault, hint)
         if _is_same(before, after):
             untouched.add(param)
         elif param not in outputs:
             hint = f"change a copy, {param.name}.copy(), and write into outputs only"
             raise _misuse(f"it changed its input `{param.name}`", hint)
     if not all(_is_one_of(value, wanted) for value in _list_values(returned)):
-        found = f"it returned a value ({type(returned).__name__}) that nobody looks at"
-        raise _misuse(found, f"write the result into the output: {_assign(written)}")
+        fault = f"it returned a value ({type(returned).__name__}) that nobody looks at"
+        raise _misuse(fault, f"write the result into the output: {_assign(written)}")
     return Expected(wanted, frozenset(untouched))
 
 

@@ -646,10 +646,10 @@ class SymbolicFunc(Node):
 
     def refusal(self, act: str) -> tuple[str, str]:
         """Why it is refused to `act` on it before its symbols are known, and what to do."""
-        told = ", ".join(f"`{name}`" for name in self.symbols)
+        symbols = ", ".join(f"`{name}`" for name in self.symbols)
         every = ", ".join(f'"{name}": 1024' for name in self.symbols)
-        found = f"Can't {act} {self.name}: its shapes are told by {told}"
-        return found, f"give their numbers: func.specialize({{{every}}})"
+        headline = f"Can't {act} {self.name}: its shapes are told by {symbols}"
+        return headline, f"give their numbers: func.specialize({{{every}}})"
 
     def __getattr__(self, name: str) -> Any:
         if name in ("params", "body", "root", "attrs"):

@@ -67,13 +67,13 @@ class Places:
 
     def loops_above(self, stmt: Stmt) -> list[For]:
         """The loops around `stmt` inside the block that holds it, outermost first."""
-        found: list[For] = []
+        loops: list[For] = []
         for outer in self.above(stmt):
             if isinstance(outer, BlockRealize):
                 break
             if isinstance(outer, For):
-                found.append(outer)
-        return found[::-1]
+                loops.append(outer)
+        return loops[::-1]
 
     def all_loops_above(self, stmt: Stmt) -> list[For]:
         """Every loop around `stmt`, outside the block that holds it too, outermost first."""
@@ -85,17 +85,17 @@ class Places:
 
     def blocks_under(self, stmt: Stmt) -> list[BlockRealize]:
         """The nearest block realisations inside `stmt`, in program order."""
-        found = self._under.get(stmt)
-        if found is None:
-            found = self._under[stmt] = []
+        blocks = self._under.get(stmt)
+        if blocks is None:
+            blocks = self._under[stmt] = []
             waiting = [*reversed(inner(stmt))]
             while waiting:
                 child = waiting.pop()
                 if isinstance(child, BlockRealize):
-                    found.append(child)
+                    blocks.append(child)
                 else:
                     waiting += reversed(inner(child))
-        return list(found)
+        return list(blocks)
 
     def writers_under(self, stmt: Stmt, buffer: Buffer) -> list[BlockRealize]:
         """Of the nearest block realisations inside `stmt`, those that write `buffer`, in order."""

@@ -40,8 +40,8 @@ class _Fields(dict[type[Node], tuple[str, ...]]):
 
     def __missing__(self, kind: type[Node]) -> tuple[str, ...]:
         inside = () if issubclass(kind, _LEAVES) else fields(kind)
-        found = self[kind] = tuple(f.name for f in inside if f.type not in _PLAIN)
-        return found
+        names = self[kind] = tuple(f.name for f in inside if f.type not in _PLAIN)
+        return names
 
 
 _FIELDS = _Fields()

@@ -37,20 +37,20 @@ def build(program: Scheduled | PrimFunc | IRModule, target: str | Target = "cuda
     gpu = targets.get(target)
     func = function_of(program)
     try:
-        found = _passed(check.check_program(func, gpu))
+        passed = _passed(check.check_program(func, gpu))
         lowered = lower(func, gpu)
-        found += _passed(findings(lowered, gpu))
+        passed += _passed(findings(lowered, gpu))
         source = codegen.source(lowered.kernels, gpu)
     except Refusal as refusal:
-        raise _told(refusal, func, f"wb.build({func.name}, target={gpu.name!r})") from None
-    for finding in found:
-        told = Fail(
+        raise _refused(refusal, func, f"wb.build({func.name}, target={gpu.name!r})") from None
+    for finding in passed:
+        warning = Fail(
             finding.headline,
             where=_marked(func, finding.nodes),
             detail=finding.detail,
             hint=finding.hint,
         )
-        warnings.warn(ScheduleWarning(str(told)), stacklevel=2)
+        warnings.warn(ScheduleWarning(str(warning)), stacklevel=2)
     return Built(func, gpu, lowered, source)
 
 
@@ -66,7 +66,7 @@ def rebuild(built: Built, target: str | Target) -> Built:
         _passed(check.check_limits(func, gpu))
         source = codegen.source(built.kernels, gpu)
     except Refusal as refusal:
-        raise _told(refusal, func, f"wb.build({func.name}, target={gpu.name!r})") from None
+        raise _refused(refusal, func, f"wb.build({func.name}, target={gpu.name!r})") from None
     return Built(func, gpu, built.lowered, source)
 
 
@@ -78,7 +78,7 @@ def _passed(found: list[Finding]) -> list[Finding]:
     return found
 
 
-def _told(refusal: Refusal, func: PrimFunc, asked: str) -> ScheduleError:
+def _refused(refusal: Refusal, func: PrimFunc, asked: str) -> ScheduleError:
     headline = refusal.headline
     if not headline.startswith("Can't"):
         headline = f"{REFUSED}{headline}"

@@ -59,11 +59,11 @@ def explain(failed: Failed, kernel: str, device: str) -> DeviceError:
     """The error for an answer of the worker that is a failure."""
     if failed.what == "full":
         free, total = (_gigabytes(failed.facts[key]) for key in ("free", "total"))
-        found = f"its memory is full ({free} of {total} GB free)"
+        fault = f"its memory is full ({free} of {total} GB free)"
         hint = "close other notebooks that use the GPU, or use smaller arrays."
     else:
-        found, hint = _TOLD.get(failed.what, _OTHER)
-    return DeviceError(f"Can't run {kernel} on {device}: {found}", detail=failed.message, hint=hint)
+        fault, hint = _TOLD.get(failed.what, _OTHER)
+    return DeviceError(f"Can't run {kernel} on {device}: {fault}", detail=failed.message, hint=hint)
 
 
 def explain_death(died: WorkerDied, kernel: str, device: str) -> DeviceError:

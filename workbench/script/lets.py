@@ -56,12 +56,12 @@ def declared_later(r: Reader, tree: ast.stmt) -> list[tuple[ast.Name, ast.Call]]
             pairs = [(name, value)]
         case _:
             return []
-    found = [
+    later = [
         (name, call)
         for name, call in pairs
         if isinstance(name, ast.Name) and isinstance(call, ast.Call) and _is_later(r, call)
     ]
-    return found if len(found) == len(pairs) else []
+    return later if len(later) == len(pairs) else []
 
 
 def _is_axis(r: Reader, tree: ast.expr) -> bool:
@@ -229,21 +229,21 @@ def _named_stores(r: Reader, trees: Sequence[ast.stmt]) -> list[ast.Assign]:
 
 
 def _loads(r: Reader, name: str) -> frozenset[Buffer]:
-    found = r.named(name)
-    return found.loads if isinstance(found, Let) else frozenset()
+    named = r.named(name)
+    return named.loads if isinstance(named, Let) else frozenset()
 
 
 def _sorted(r: Reader, run: Sequence[ast.Assign]) -> list[ast.Assign]:
     """`run` with each load ahead of the store to it; nothing where each must be the first."""
-    left, found = [*run], []
+    left, ordered = [*run], []
     while left:
         free = (one for one in left if not any(_needs(r, other, one) for other in left))
         first = next(free, None)
         if first is None:
             return []
         left.remove(first)
-        found.append(first)
-    return found
+        ordered.append(first)
+    return ordered
 
 
 def _needs(r: Reader, store: ast.Assign, other: ast.Assign) -> bool:

@@ -231,11 +231,11 @@ def _bounds(r: Reader, trees: list[ast.expr]) -> tuple[Expr, Expr]:
         return const(0, extent.dtype), extent
     low, high = read_index(r, trees[0]), read_index(r, trees[1])
     wide = dtypes.join(low.dtype, high.dtype) or high.dtype
-    found = range_between(cast(wide, low), cast(wide, high))
-    if isinstance(found.extent, Const) and found.extent.value > dtypes.limits(wide)[1]:
-        found = range_between(cast("int64", low), cast("int64", high))
-    _positive(r, trees[1], found.extent)
-    return found.min, found.extent
+    values = range_between(cast(wide, low), cast(wide, high))
+    if isinstance(values.extent, Const) and values.extent.value > dtypes.limits(wide)[1]:
+        values = range_between(cast("int64", low), cast("int64", high))
+    _positive(r, trees[1], values.extent)
+    return values.min, values.extent
 
 
 def _extent(r: Reader, tree: ast.expr) -> Expr:

@@ -384,8 +384,8 @@ def _is_open(r: Reader, tree: ast.expr) -> bool:
     """Whether this is a name that says nothing of a value, such as where an argument starts."""
     if not isinstance(tree, ast.Name):
         return False
-    found = r.named(tree.id)
-    return isinstance(found, Let) and found.value is None if found else r.is_symbol(tree.id)
+    named = r.named(tree.id)
+    return isinstance(named, Let) and named.value is None if named else r.is_symbol(tree.id)
 
 
 def _read_scope(r: Reader, tree: ast.expr) -> str:
@@ -415,13 +415,13 @@ def _read_size(r: Reader, tree: ast.expr) -> object:
     """A size told by numbers that are known by now; TVM prints it as a text, too: ``"n * 2"``."""
     if isinstance(tree, ast.Constant) and isinstance(tree.value, str):
         try:
-            told = ast.parse(tree.value, mode="eval").body
+            size = ast.parse(tree.value, mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             hint = 'write an expression of names that are known: "n * 2"'
             raise r.error(tree, f"Can't read the size {r.text(tree)}", hint=hint) from None
-        for part in ast.walk(told):
+        for part in ast.walk(size):
             ast.copy_location(part, tree)
-        tree = told
+        tree = size
     value = read_value(r, tree)
     value = arith.simplify(value) if isinstance(value, Expr) else value
     return value.value if isinstance(value, Const) else value

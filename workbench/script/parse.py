@@ -38,7 +38,7 @@ def parse(text: str, env: Mapping[str, object] | None = None) -> PrimFunc | IRMo
     'main'
     """
     source = Source(text)
-    found: list[PrimFunc | IRModule | SymbolicFunc] = []
+    programs: list[PrimFunc | IRModule | SymbolicFunc] = []
     known = dict(env or {})
     for tree in _parsed(source):
         if isinstance(tree, (ast.Import, ast.ImportFrom)) or _is_comment(tree):
@@ -47,11 +47,11 @@ def parse(text: str, env: Mapping[str, object] | None = None) -> PrimFunc | IRMo
         if symbol:
             known[symbol] = TypeVar(symbol)
         else:
-            found.append(_read_top(source, tree, known))
-    if len(found) != 1:
+            programs.append(_read_top(source, tree, known))
+    if len(programs) != 1:
         hint = "give one @T.prim_func function or one @ir_module class"
-        raise source.error(None, f"The text holds {len(found)} programs", hint=hint)
-    return found[0]
+        raise source.error(None, f"The text holds {len(programs)} programs", hint=hint)
+    return programs[0]
 
 
 def _read_symbol(tree: ast.stmt) -> str:

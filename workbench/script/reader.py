@@ -164,17 +164,17 @@ class Reader:
         """What `name` stands for: in the program first, then around it."""
         for scope in reversed(self.scopes):
             if name in scope:
-                found = scope[name]
-                if isinstance(found, Let):
-                    return self._valued(found, name, tree)
-                if isinstance(found, View):
-                    self._check_seen(found.firsts, name, tree)
-                if isinstance(found, Var) and found in self.hidden:
-                    headline, hint = self.hidden[found]
+                value = scope[name]
+                if isinstance(value, Let):
+                    return self._valued(value, name, tree)
+                if isinstance(value, View):
+                    self._check_seen(value.firsts, name, tree)
+                if isinstance(value, Var) and value in self.hidden:
+                    headline, hint = self.hidden[value]
                     raise self.error(tree, headline.format(name), hint=hint)
-                if isinstance(found, Buffer) and found.scalar:
-                    return BufferLoad(found, ())
-                return found
+                if isinstance(value, Buffer) and value.scalar:
+                    return BufferLoad(value, ())
+                return value
         if name in self.env:
             return self._captured(self.env[name], name, tree)
         known = [n for scope in self.scopes for n, node in scope.items() if node not in self.hidden]
@@ -200,9 +200,9 @@ class Reader:
         """Refuse a name for what loops tell that may not be named here."""
         for loop in (var for value in values for var in free_vars(value)):
             if loop in self.hidden:
-                found = f"`{name}` is told by `{loop.name}`, outside the block"
+                headline = f"`{name}` is told by `{loop.name}`, outside the block"
                 hint = "compute the value in the block, from its iterators"
-                raise self.error(tree, found, hint=hint)
+                raise self.error(tree, headline, hint=hint)
 
     def _changed(self, buffer: Buffer, name: str, tree: ast.AST) -> ParseError:
         headline = f"`{name}` was loaded from `{buffer.name}`, which is stored to before it is used"
@@ -219,8 +219,8 @@ class Reader:
 
     def later(self, name: str) -> str | None:
         """The type that ``x = T.int32()`` said of a name that gets its value now."""
-        found = self.named(name)
-        return found.dtype or None if isinstance(found, Let) else None
+        named = self.named(name)
+        return named.dtype or None if isinstance(named, Let) else None
 
     def lets(self) -> dict[Let, Buffer | None]:
         """The names for values here, each with the buffer of its loads that was stored to since."""
@@ -309,20 +309,20 @@ class Reader:
         given = dict(zip(names, tree.args, strict=False))
         for keyword in tree.keywords:
             if keyword.arg is None or keyword.arg not in names:
-                found = f"takes no argument `{keyword.arg or '**'}`"
-                raise self._misused(tree, keyword, names, found)
+                fault = f"takes no argument `{keyword.arg or '**'}`"
+                raise self._misused(tree, keyword, names, fault)
             if keyword.arg in given:
                 raise self._misused(tree, keyword, names, f"gets `{keyword.arg}` twice")
             given[keyword.arg] = keyword.value
         return given
 
     def _misused(
-        self, tree: ast.Call, at: ast.AST, names: tuple[str, ...], found: str
+        self, tree: ast.Call, at: ast.AST, names: tuple[str, ...], fault: str
     ) -> ParseError:
         """The refusal of a call whose arguments are not `names`."""
         function = self.text(tree.func)
         hint = f"write {function}({', '.join(names)})"
-        return self.error(at, f"`{function}` {found}", hint=hint)
+        return self.error(at, f"`{function}` {fault}", hint=hint)
 
     def literal(self, value: bool | int | float) -> Const:
         """A Python number as a constant, in the type that TVM gives it."""

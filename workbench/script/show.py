@@ -30,8 +30,8 @@ def show(node: Node, dialect: str = "workbench") -> str:
     Fail for what is none of these.
     """
     if not isinstance(node, Node):
-        found = f"Can't show a {type(node).__name__}: it is no part of a program"
-        raise Fail(found, hint="pass a program, such as sch.func")
+        headline = f"Can't show a {type(node).__name__}: it is no part of a program"
+        raise Fail(headline, hint="pass a program, such as sch.func")
     return show_spans(node, dialect).text
 
 

@@ -33,15 +33,15 @@ def find_symbols(r: Reader, tree: ast.FunctionDef) -> dict[str, str]:
     for stmt in tree.body:
         for one, call in declared_later(r, stmt):
             known |= {one.id: kind} if (kind := _kind(r, call.func)) else {}
-    found: dict[str, str] = {}
+    symbols: dict[str, str] = {}
     for shape in _shapes(r, tree):
         for node in ast.walk(shape):
             if isinstance(node, ast.Name) and node.id in known:
-                found[node.id] = known[node.id]
+                symbols[node.id] = known[node.id]
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 names = _names_in(node.value) if node is not shape else []
-                found |= {name: known.get(name, "int32") for name in names}
-    return found
+                symbols |= {name: known.get(name, "int32") for name in names}
+    return symbols
 
 
 def _kind(r: Reader, tree: ast.expr | None) -> str:
@@ -100,17 +100,17 @@ def check_values(func: SymbolicFunc, values: Mapping[str, int]) -> None:
     hint = f"give a positive number for each: specialize({{{every}}})"
     asked = f"{func.name}.specialize({values!r})"
     if not isinstance(values, Mapping):
-        found = f"Can't specialize {func.name}: {values!r} is no dictionary of numbers"
-        raise ParseError(found, asked=asked, hint=hint)
+        headline = f"Can't specialize {func.name}: {values!r} is no dictionary of numbers"
+        raise ParseError(headline, asked=asked, hint=hint)
     for name in func.symbols:
         value = plain_number(values.get(name))
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            told = f"`{name}` is {value!r}" if name in values else f"`{name}` is not given"
-            raise ParseError(f"Can't specialize {func.name}: {told}", asked=asked, hint=hint)
+            fault = f"`{name}` is {value!r}" if name in values else f"`{name}` is not given"
+            raise ParseError(f"Can't specialize {func.name}: {fault}", asked=asked, hint=hint)
     for name in values:
         if name not in func.symbols:
-            found = f"Can't specialize {func.name}: no shape is told by `{name}`"
-            raise ParseError(found, asked=asked, hint=hint)
+            headline = f"Can't specialize {func.name}: no shape is told by `{name}`"
+            raise ParseError(headline, asked=asked, hint=hint)
 
 
 def define_symbols(r: Reader, symbols: dict[str, str]) -> None:

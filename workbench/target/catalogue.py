@@ -175,10 +175,10 @@ def get(target: str | Target) -> Target:
     """
     if isinstance(target, Target):
         return target
-    found = CATALOGUE.get(_ALIASES.get(target, target)) if isinstance(target, str) else None
-    if found is None:
+    known = CATALOGUE.get(_ALIASES.get(target, target)) if isinstance(target, str) else None
+    if known is None:
         raise _unknown(target)
-    return found
+    return known
 
 
 def of_device(name: str) -> Target:

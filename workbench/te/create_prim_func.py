@@ -151,19 +151,19 @@ def _block(name: str, tensor: Tensor, axes: Sequence[Axis], buffers: dict[Tensor
             return BufferLoad(buffers[part.tensor], part.indices)
         return part
 
-    def told(inner: Expr) -> Expr:
+    def in_iterators(inner: Expr) -> Expr:
         return _tidy(substitute(rewrite(inner, loaded), own))
 
     init: Stmt | None = None
     if isinstance(value, TupleReduction):
         results = [BufferLoad(buffers[one], at) for one in tensor.op.outputs]
-        init, store = _together(value, results, [told(one) for one in value.values])
+        init, store = _together(value, results, [in_iterators(one) for one in value.values])
     elif isinstance(value, Reduction):
         init = BufferStore(target, identity(value.op, target.dtype), at)
-        new = binary(value.op, BufferLoad(target, at), told(value.value))
+        new = binary(value.op, BufferLoad(target, at), in_iterators(value.value))
         store = BufferStore(target, new, at)
     else:
-        store = BufferStore(target, told(value), at)
+        store = BufferStore(target, in_iterators(value), at)
     block = Block(name, iterators, (), (), store, init=init, annotations=tensor.op.attrs)
     reads, writes = access_regions(block)
     return replace(block, reads=reads, writes=writes)

@@ -53,10 +53,10 @@ def _joined(op: str, name: str, conditions: tuple[ExprLike, ...]) -> Expr:
 
 
 def _condition(name: str, condition: ExprLike) -> Expr:
-    found = as_expr(condition)
-    if found.dtype != "bool":
-        raise TypeError(f"{name} takes conditions, not {found.dtype}")
-    return found
+    value = as_expr(condition)
+    if value.dtype != "bool":
+        raise TypeError(f"{name} takes conditions, not {value.dtype}")
+    return value
 
 
 def _of_float(name: str, x: ExprLike) -> Call:

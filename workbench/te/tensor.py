@@ -80,16 +80,16 @@ class Operation:
     @property
     def input_tensors(self) -> tuple[Tensor, ...]:
         """The tensors that it reads, each once, indices before what they index."""
-        found: list[Tensor] = []
+        tensors: list[Tensor] = []
 
         def note(part: Node) -> Node:
             if isinstance(part, TensorLoad):
-                found.append(part.tensor)
+                tensors.append(part.tensor)
             return part
 
         for value in self.body:
             rewrite(value, note)
-        return tuple(dict.fromkeys(found))
+        return tuple(dict.fromkeys(tensors))
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,8 +136,8 @@ def _find_writers(rows: list[Any]) -> tuple[Any, int] | None:
 def _is_alone(writer: Any, low: int, rows: Any) -> bool:
     """Whether no iteration touches, in its row of cells, what another one writes."""
     inside = (rows >= low) & (rows - low < len(writer))
-    found = np.where(inside, writer[np.where(inside, rows - low, 0)], -1)
-    return bool(((found == -1) | (found == np.arange(len(rows))[:, None])).all())
+    writers = np.where(inside, writer[np.where(inside, rows - low, 0)], -1)
+    return bool(((writers == -1) | (writers == np.arange(len(rows))[:, None])).all())
 
 
 def vector_width(node: Node) -> int:

@@ -216,12 +216,12 @@ class _Touches:
 
     def meets_others(self, slots: Any, owners: Any) -> Any:
         """The lanes at whose slot somebody else was."""
-        found = np.zeros(len(slots), dtype=bool)
+        others = np.zeros(len(slots), dtype=bool)
         for name in ("first", "second"):
             if name in self._tables:
                 who = self._tables[name][slots]
-                found |= (who != NOBODY) & (who != owners)
-        return found
+                others |= (who != NOBODY) & (who != owners)
+        return others
 
     def meets_another_site(self, site: Site, slots: Any) -> Any:
         """The lanes at whose slot not all that touched it was `site`."""

@@ -18,11 +18,11 @@ def dimensions(name: str, ndim: int, axis: Dimensions) -> tuple[int, ...]:
     Raises ValueError for one that the tensor does not have, and for one named twice.
     """
     named = range(ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
-    found = sorted(one + ndim if one < 0 else one for one in named)
-    outside = found and (found[0] < 0 or found[-1] >= ndim)
-    if outside or len(set(found)) < len(found):
+    dims = sorted(one + ndim if one < 0 else one for one in named)
+    outside = dims and (dims[0] < 0 or dims[-1] >= ndim)
+    if outside or len(set(dims)) < len(dims):
         raise ValueError(f"{name}: axis {axis} does not name different ones of {ndim} dimensions")
-    return tuple(found)
+    return tuple(dims)
 
 
 def _reduce(
@@ -128,7 +128,7 @@ def _place(
     def start(_: str, dtype: str) -> tuple[int, Expr]:
         return -1, identity("max" if wins == ">" else "min", dtype)
 
-    found = comm_reducer(combined, start, name)
+    reduced = comm_reducer(combined, start, name)
 
     def element(*at: Axis) -> object:
         own = {**dict(zip(kept, at, strict=True)), **axes}
@@ -136,7 +136,7 @@ def _place(
         place: Expr = const(0, "int32")
         for d, one in axes.items():
             place = place * data.shape[d] + one
-        return found((place, value), tuple(axes.values()))
+        return reduced((place, value), tuple(axes.values()))
 
     shape = tuple(1 if d in axes else data.shape[d] for d in kept)
     names = [f"ax{k}" for k in range(len(kept))]

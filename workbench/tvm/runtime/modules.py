@@ -76,7 +76,7 @@ class Module:
 
     def __init__(self, built: Mapping[str, Built]) -> None:
         self.built = dict(built)
-        self._told: set[str] = set()  # of which the kind of time was said
+        self._announced: set[str] = set()  # of which the kind of time was said
 
     @property
     def entry_name(self) -> str:
@@ -136,9 +136,9 @@ class Module:
                 timing = built.time(*arrays, flush=cache_flush_bytes > 0)
                 return BenchmarkResult(timing.samples, str(timing))
             result = _without_gpu(built)
-            if func_name not in self._told:
+            if func_name not in self._announced:
                 print(result.how)
-                self._told.add(func_name)
+                self._announced.add(func_name)
             return result
 
         return evaluate

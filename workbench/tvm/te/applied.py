@@ -175,14 +175,14 @@ class _Applied:
         known = places(self.schedule.func)
         noted = {known.loops[loop.key].loop_var: axis for axis, loop in self.loops[stage].items()}
         values = known.blocks[self.block(stage).key].iter_values
-        found = [noted.pop(value) for value in values if isinstance(value, Var) and value in noted]
-        if noted or len(found) != len(values):
+        axes = [noted.pop(value) for value in values if isinstance(value, Var) and value in noted]
+        if noted or len(axes) != len(values):
             raise ScheduleError(
                 f"Can't compute {stage.name} there: its loops are not those of its iterators",
                 asked=text,
                 hint="split and fuse, ahead of rfactor, the loop alone that it takes",
             )
-        return found
+        return axes
 
     # --- places and loops ------------------------------------------------------------------------
 
@@ -209,11 +209,11 @@ class _Applied:
         if stage.attached is not None:
             parent, asked, text = stage.attached
             loop = self._loop(parent, asked, text)
-            told = [call.data["storage_scope"] for call in stage.calls if call.verb == "set_scope"]
             axes = self._by_iterator(stage, text) if factored else in_order
             buffer = self._buffer(stage)
+            scoped = any(call.verb == "set_scope" for call in stage.calls)
             free = buffer.scope == "global" and buffer not in self.schedule.func.params
-            scope = self._seen_at(loop) if free and not told else ""
+            scope = self._seen_at(loop) if free and not scoped else ""
             with _asked(text):
                 if scope:
                     self.schedule.set_scope(block, 0, scope)
@@ -294,9 +294,9 @@ class _Applied:
     def _check_extent(self, call: Call, loop: LoopHandle) -> None:
         said, extent = call.data["extent"], self._for(loop).extent
         if said is not None and not (isinstance(extent, Const) and extent.value == said):
-            told = extent.value if isinstance(extent, Const) else "a varying number of"
+            turns = extent.value if isinstance(extent, Const) else "a varying number of"
             raise ScheduleError(
-                f"Can't bind `{call.loops[0].name}`: it runs {told} times, the thread axis {said}",
+                f"Can't bind `{call.loops[0].name}`: it runs {turns} times, the thread axis {said}",
                 hint="split it so that the part you bind runs as often, or leave the extent out: "
                 f'te.thread_axis("{call.data["thread_axis"]}")',
             )
@@ -344,11 +344,11 @@ def unroll_small(schedule: Schedule, loop: For, most: int) -> None:
 
 def _bound(stage: Stage) -> set[Loop]:
     """The loops of a stage that are bound, and those of which a part is."""
-    found = {call.loops[0] for call in stage.calls if call.verb == "bind"}
+    bound = {call.loops[0] for call in stage.calls if call.verb == "bind"}
     for call in reversed(stage.calls):
-        if found.intersection(call.made):
-            found.update(call.loops)
-    return found
+        if bound.intersection(call.made):
+            bound.update(call.loops)
+    return bound
 
 
 def _small(loop: For, most: int) -> list[For]:
@@ -357,7 +357,7 @@ def _small(loop: For, most: int) -> list[For]:
     From inside out: a loop whose body's stores, written out, are at most `most` in all its turns,
     and which holds no loop that stays. Loops of threads and vector lanes are gone by then.
     """
-    found: list[For] = []
+    unrolled: list[For] = []
 
     def visit(stmt: Stmt) -> tuple[int, int, bool]:
         """Stores written out, loops unrolled in each other, and whether a loop stays."""
@@ -375,12 +375,12 @@ def _small(loop: For, most: int) -> list[For]:
             return stores * turns, deep + 1, stays
         small = not stays and deep < _MOST_UNROLLED_LOOPS and stores * turns <= most
         if stmt.kind == "serial" and small:
-            found.append(stmt)
+            unrolled.append(stmt)
             return stores * turns, deep + 1, False
         return stores, deep, True
 
     visit(loop)
-    return found
+    return unrolled
 
 
 def _reads(block: Block) -> set[Buffer]:

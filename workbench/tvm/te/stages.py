@@ -299,18 +299,18 @@ class Schedule:
     @property
     def stages(self) -> list[Stage]:
         """Every stage, each after those that it reads."""
-        found: dict[Stage, None] = {}
+        stages: dict[Stage, None] = {}
 
         def visit(stage: Stage) -> None:
-            if stage in found:
+            if stage in stages:
                 return
             for each in stage.body.inputs if stage.body else ():
                 visit(each)
-            found[stage] = None
+            stages[stage] = None
 
         for op in self.outputs:
             visit(self[op])
-        return list(found)
+        return list(stages)
 
     def cache_read(
         self, tensor: Tensor, scope: str, readers: Sequence[Tensor | Operation] | Tensor
@@ -482,17 +482,17 @@ def _parts(stage: Stage, factor: Loop, factor_axis: int, text: str) -> Parts:
 
 def _turns(stage: Stage) -> dict[Loop, int]:
     """How often the loops of a stage's sum run, whoever reads it."""
-    found: dict[Loop, int] = {axis: _size(axis) for axis in stage.op.reduce_axis}
+    turns: dict[Loop, int] = {axis: _size(axis) for axis in stage.op.reduce_axis}
     for call in stage.calls:
-        whole = prod(found[loop] for loop in call.loops)
+        whole = prod(turns[loop] for loop in call.loops)
         if call.verb == "fuse":
-            found[call.made[0]] = whole
+            turns[call.made[0]] = whole
         else:
             size = next(factor for factor in call.data["factors"] if factor is not None)
             rest = -(-whole // max(size, 1))
             outer_is_told = call.data["factors"][0] is not None
-            found |= zip(call.made, (size, rest) if outer_is_told else (rest, size), strict=True)
-    return found
+            turns |= zip(call.made, (size, rest) if outer_is_told else (rest, size), strict=True)
+    return turns
 
 
 def _size(axis: Axis) -> int:
