@@ -3,7 +3,7 @@
 from workbench.arith.canonical import Bounds
 from workbench.arith.evaluate import evaluate
 from workbench.arith.injective import Counterexample, is_injective
-from workbench.arith.points import POINTS, count_points, points, ranges_of
+from workbench.arith.points import POINTS, Table, count_points, points, ranges_of
 from workbench.arith.prove import (
     bounds,
     conjuncts,
@@ -23,6 +23,7 @@ __all__ = [
     "Bounds",
     "Counterexample",
     "Simplifier",
+    "Table",
     "access_regions",
     "bounds",
     "conjuncts",

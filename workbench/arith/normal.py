@@ -38,6 +38,7 @@ from workbench.ir import (
     binary,
     const,
     dtypes,
+    free_vars,
     in_width,
 )
 
@@ -55,6 +56,7 @@ class Normal:
         self._parts: dict[int, Expr] = {}  # a number -> one expression with that content
         self._part_sums: dict[int, Sum] = {}  # for parts that are sums themselves
         self._intervals: dict[int, Interval] = {}
+        self._variables: dict[int, frozenset[Var]] = {}
 
     def with_simple_parts(self, e: Expr) -> Expr:
         """`e` with its operands simplified, and what that decides decided."""
@@ -88,6 +90,12 @@ class Normal:
     def inner_sum(self, number: int) -> Sum | None:
         """The sum that part `number` is, where it is one."""
         return self._part_sums.get(number)
+
+    def variables(self, number: int) -> frozenset[Var]:
+        """The variables in part `number`."""
+        if number not in self._variables:
+            self._variables[number] = frozenset(free_vars(self._parts[number]))
+        return self._variables[number]
 
     # --- to sums ----------------------------------------------------------------------------
 

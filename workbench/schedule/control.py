@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
 
 from workbench import arith
 from workbench.access.accesses import Access, accesses
 from workbench.access.units import Bounds, buffers_written, inside, limits
-from workbench.arith.evaluate import compiled
 from workbench.diag import Refusal
 from workbench.ir import (
     Block,
@@ -174,12 +172,9 @@ def _first(told: Sequence[Expr], conditions: Sequence[Expr], dom: Bounds) -> lis
     Each condition is asked where those before it hold.
     """
     try:
-        holds, values = ([compiled(e) for e in part] for part in (conditions, told))
         names = dict.fromkeys(v for e in (*told, *conditions) for v in free_vars(e))
         ranges = arith.ranges_of(names, dom)
-    except (KeyError, ValueError):  # told by data, or by what is around
+        rows = arith.Table(told, conditions).rows(ranges, most=arith.POINTS)
+    except (KeyError, ValueError):  # decided by data, or by what is around
         return None
-    most = arith.POINTS  # cut: a product keeps all of each range in memory
-    points = arith.points({v: several[:most] for v, several in ranges.items()})
-    seen = (env for env in islice(points, most) if all(test(env) for test in holds))
-    return next(([value(env) for value in values] for env in seen), None)
+    return next(([*values] for _, values in rows), None)

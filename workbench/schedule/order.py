@@ -8,6 +8,7 @@ from workbench.access.counters import one_to_one
 from workbench.access.iterations import feeds
 from workbench.access.units import Bounds, Unit, same_cell, units, writes_apart
 from workbench.access.updates import updates_of, why_ordered
+from workbench.arith.radix import fixed_by_size
 from workbench.ir import (
     Block,
     BlockRealize,
@@ -84,14 +85,12 @@ def counts_up(realize: BlockRealize, loops: list[For], told: list[IterVar]) -> b
     found = arith.linear(arith.simplify(total, dom), dom)
     if found is None or not isinstance(found[1], Const):
         return False
-    reach = 0
-    for var, (low, high) in reversed(dom.items()):
-        factor = found[0].get(var, 0)
-        if factor and low < high:
-            if factor <= reach:
-                return False
-            reach += factor * (high - low)
-    return True
+    factors = found[0]
+    terms = {
+        v: (factors[v], high - low) for v, (low, high) in dom.items() if v in factors and low < high
+    }
+    up = all(factor > 0 for factor, _ in terms.values())
+    return up and fixed_by_size(terms) == [[v] for v in terms]  # outermost first
 
 
 # --- one unit ------------------------------------------------------------------------------------

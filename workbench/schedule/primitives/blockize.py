@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import islice
 
 from workbench import arith
 from workbench.access.counters import Bounds, variables
-from workbench.arith.evaluate import compiled
 from workbench.ir import (
     TRUE,
     Block,
@@ -113,9 +111,8 @@ def _check_runs(site: Site[Block], inside: Expr, turn: Bounds) -> None:
 
     What holds somewhere in one turn does so in each, so that no turn is beyond the T.axis.
     """
-    holds = compiled(inside)
-    points = islice(arith.points(arith.ranges_of(turn, turn)), arith.POINTS)
-    if inside is not TRUE and not any(holds(env) for env in points):
+    runs = arith.Table([], [inside]).rows(arith.ranges_of(turn, turn), most=arith.POINTS)
+    if inside is not TRUE and next(runs, None) is None:
         raise site.refuse(
             "its T.where is seen to hold in no iteration",
             hint="write a T.where that holds somewhere, or take the block out of the program",

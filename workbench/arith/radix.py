@@ -1,0 +1,163 @@
+"""radix: what the value of a sum tells of its terms.
+
+Two points of iteration are given, and sums that have the same value at both; asked is what else
+must be the same there. Wanted are proofs for any size, so that no point is looked at.
+
+By size: written ``high + low``, where all of `high` is a multiple of `step` and `low` differs by
+less than `step` from one point to the other, `high` is the same at both, since two multiples of
+`step` that differ do so by `step` at least; then `low` is, too. So it is with the digits of a
+mixed-radix number, each factor larger than all that smaller ones add up to. By remainder: where
+the other terms are multiples of `step`, so is ``factor * difference`` of the one; a difference that
+is a multiple of ``step / gcd(step, factor)``, and smaller, is 0.
+
+Elsewhere these are Banerjee's bounds and the GCD test of dependence analysis (U. Banerjee,
+Dependence Analysis for Supercomputing, 1988; R. Allen and K. Kennedy, Optimizing Compilers for
+Modern Architectures, 2001, chapter 3), taken one digit at a time (delinearization: V. Maslov, PLDI
+1992). It costs a few steps for each pair of terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import gcd, inf
+from typing import TypeVar
+
+from workbench.arith.canonical import Digit, Sum
+from workbench.arith.interval import Interval
+from workbench.arith.simplify import Simplifier
+from workbench.ir import Expr, Var
+
+T = TypeVar("T")
+Terms = Mapping[T, tuple[int, float]]  # its factor, and by how much what it multiplies may differ
+
+
+def fixed_terms(terms: Terms[T], spread: float = 0) -> list[list[T]]:
+    """Groups of `terms` that each come to the same wherever the sum of all terms does.
+
+    A term is a factor and by how much what it multiplies may differ. Something else in the sum may
+    differ by `spread`.
+
+    >>> fixed_terms({"i": (8, 3), "j": (1, 7)}), fixed_terms({"i": (3, 4), "j": (5, 99)})
+    ([['i'], ['j']], [['i'], ['j']])
+    """
+    return [one for group in fixed_by_size(terms, spread) for one in _by_remainder(terms, group)]
+
+
+def fixed_by_size(terms: Terms[T], spread: float = 0) -> list[list[T]]:
+    """As `fixed_terms`, without looking at remainders; those of larger factors come first.
+
+    Where each term is a group of its own, and no factor is negative, the sum grows as the terms do
+    in lexicographic order, the first group before all others.
+    """
+    order = sorted(terms, key=lambda term: abs(terms[term][0]))
+    reaches = [spread]  # by how much the terms before may make the sum differ
+    for term in order:
+        factor, width = terms[term]
+        reaches.append(reaches[-1] + abs(factor) * width)
+    groups, group, step = list[list[T]](), list[T](), 0
+    for term, reach in zip(reversed(order), reversed(reaches[:-1]), strict=True):
+        group.append(term)
+        step = gcd(step, terms[term][0])
+        if step > reach:
+            groups.append(group)
+            group, step = [], 0
+    return groups
+
+
+def _by_remainder(terms: Terms[T], group: list[T]) -> list[list[T]]:
+    """A group of `terms` that is fixed, cut into those that are so each alone and the rest."""
+    for term in group if len(group) > 1 else ():
+        factor, width = terms[term]
+        others = {other: terms[other] for other in group if other != term}
+        step = gcd(*(factor for factor, _ in others.values()))
+        if width < step // gcd(step, factor):
+            return [[term], *fixed_terms(others)]
+    return [group]
+
+
+class Fixed:
+    """What is the same at two points, found from sums that are.
+
+    `moving` are the variables that may differ between the points; loads without them do not.
+    """
+
+    def __init__(self, known: Simplifier, moving: Iterable[Var]) -> None:
+        self.known = known
+        self.moving = {*moving}  # those that are not found to be the same
+        self._digits: dict[int, set[Digit]] = {}  # found to be the same, by their base
+        self._sums: list[Sum] = []  # of digits that are the same only together
+        self._equal: list[tuple[Sum, Sum, int, int]] = []
+
+    def add(self, x: Sum, y: Sum, m: int = 1, n: int = 1) -> None:
+        """Let one of the `m` numbers from `x` on, at one point, be one of `n` from `y`, at another.
+
+        What follows is worked out with all that was added before.
+        """
+        self._equal.append((x, y, m, n))
+        news = True
+        while news:
+            news = True in [self._learn(*one) for one in list(self._equal)]
+
+    def _learn(self, x: Sum, y: Sum, m: int, n: int) -> bool:
+        """Whether this tells something that was not known before."""
+        both = {d: f for d, f in x.digits.items() if y.digits.get(d) == f}
+        one, other = (self.known.interval(side.plus(Sum(both), -1)) for side in (x, y))
+        moving = {d: f for d, f in both.items() if self.moves(d)}
+        terms = {d: (f, _width(self.known.interval(Sum({d: 1})))) for d, f in moving.items()}
+        groups = fixed_terms(terms, _spread(one, other, m, n))
+        return True in [self._is_new({d: both[d] for d in group}) for group in groups]
+
+    def moves(self, digit: Digit) -> bool:
+        """Whether it may differ."""
+        if digit in self._digits.get(digit.base, ()):
+            return False
+        return not self.moving.isdisjoint(self.known.variables(digit.base))
+
+    def _is_new(self, group: dict[Digit, int]) -> bool:
+        """Whether it was not known that `group` is the same; now it is."""
+        if len(group) > 1:
+            new = Sum(group) not in self._sums
+            self._sums += [Sum(group)] if new else []
+            return new
+        (digit,) = group
+        digits = self._digits.setdefault(digit.base, set())
+        digits.add(digit)
+        whole = Digit(digit.base, 1, None)
+        if covers(digits, self.known.interval(Sum({whole: 1}))):
+            digits.add(whole)
+            self.moving -= {self.known.base(whole)}
+            inner = self.known.inner_sum(digit.base)
+            if inner is not None:
+                self._equal.append((inner, inner, 1, 1))
+        return True
+
+    def parts(self) -> list[Expr]:
+        """What moves and is the same at both points all the same."""
+        digits = [digit for found in self._digits.values() for digit in found]
+        together = [self.known.expr_of(one, "int32") for one in self._sums]
+        return [*map(self.known.part, digits), *together]
+
+
+def covers(digits: Iterable[Digit], ends: Interval) -> bool:
+    """Whether these digits of a number between `ends` give the number."""
+    reached = 1
+    for digit in sorted(digits, key=lambda digit: digit.lower):
+        if reached % digit.lower:
+            continue
+        if digit.upper is None:
+            return True
+        if digit.upper % reached == 0:
+            reached = digit.upper
+    low, high = ends
+    return low is not None and high is not None and low // reached == high // reached
+
+
+def _width(ends: Interval) -> float:
+    return inf if ends[0] is None or ends[1] is None else ends[1] - ends[0]
+
+
+def _spread(x: Interval, y: Interval, m: int, n: int) -> float:
+    """How far apart one of the `m` numbers from `x` on and one of `n` from `y` on may be."""
+    if x[0] is None or x[1] is None or y[0] is None or y[1] is None:
+        return inf
+    return max(x[1] + m, y[1] + n) - 1 - min(x[0], y[0])
