@@ -62,10 +62,11 @@ def refuse_conflict(func: PrimFunc, loop: For, task: str, doers: Doers) -> None:
     `task` begins the sentence: "Can't bind `k` to threadIdx.x". Iterations that repeat the very
     same work, each from start to end, do not conflict: they write equal values.
     """
-    around = places(func).all_loops_above(loop)
+    known = places(func)
+    around = known.all_loops_above(loop)
     below = list(units(loop.body))
     inside = dict.fromkeys(one for unit in below for one in unit.loops)
-    turns = _turns(func, loop, doers)
+    turns = _turns(known, loop, doers)
     dom = arith.loop_bounds([*around, *turns, loop, *inside])
     first, last = dom.get(loop.loop_var, (0, 1))
     if first == last:
@@ -74,7 +75,7 @@ def refuse_conflict(func: PrimFunc, loop: For, task: str, doers: Doers) -> None:
         below = [replace(unit, loops=(*turns, *unit.loops)) for unit in below]
     free = {one.loop_var for one in (*around, *inside) if one.kind != "thread_binding"}
     for unit in below:
-        _refuse_own(func, loop, unit, dom, task, doers, free)
+        _refuse_own(known, loop, unit, dom, task, doers, free)
     for reader in below:
         for buffer in reader.reads:
             _refuse_flow(loop, turns, reader, buffer, below, dom, task, doers)
@@ -91,13 +92,13 @@ def in_any_turn(unit: Unit) -> Unit:
     return replace(unit, loops=tuple(one for one in unit.loops if not _of_blocks(one)))
 
 
-def _turns(func: PrimFunc, loop: For, doers: Doers) -> tuple[For, ...]:
+def _turns(known: Places, loop: For, doers: Doers) -> tuple[For, ...]:
     """What is around `loop`, outermost first, in whose turns the doers are while others are not.
 
     An iterator of a block around that moves with these loops is one more, over all of its domain.
     """
     found: dict[Var, For] = {}
-    for outer in [*places(func).above(loop)][::-1]:
+    for outer in [*known.above(loop)][::-1]:
         if isinstance(outer, For):
             if outer.thread is None or (doers == "blocks" and not _of_blocks(outer)):
                 found[outer.loop_var] = outer
@@ -117,7 +118,7 @@ def _of_blocks(loop: For) -> bool:
 
 
 def _refuse_own(
-    func: PrimFunc,
+    known: Places,
     loop: For,
     unit: Unit,
     dom: Bounds,
@@ -141,14 +142,14 @@ def _refuse_own(
         if not again and not any(_depends(value, var, dom) for value in told):
             return  # each does the whole: seen to when the program is whole, see `findings`
     if not apart(loop, unit, dom):
-        why = why_not_shared_out(func, loop, unit, dom, doers)
+        why = why_not_shared_out(known, loop, unit, dom, doers)
         if why is not None:
             raise _update_conflict(loop, unit, dom, task, doers, free, why)
     _refuse_shifted(loop, unit, dom, task, doers)
 
 
 def why_not_shared_out(
-    func: PrimFunc, loop: For, unit: Unit, dom: Bounds, doers: Doers
+    known: Places, loop: For, unit: Unit, dom: Bounds, doers: Doers
 ) -> str | None:
     """Why `unit` is no sum that threads can share out over `loop`; None where it is one."""
     name = loop.loop_var.name
@@ -157,9 +158,9 @@ def why_not_shared_out(
     if doers != "threads":
         return f"`{name}` is a loop of the reduction `{unit.name}`: its iterations share cells"
     assert isinstance(unit.stmt, BlockRealize)  # others reduce nothing
-    found = reduction_around(places(func), unit.stmt)
+    found = reduction_around(known, unit.stmt)
     if found is None or loop not in found.loops:
-        why = _what_else(places(func), loop, unit)
+        why = _what_else(known, loop, unit)
     else:
         why = found.why_not(dom, loop)
     return f"threads can't share the sum out: {why}" if why else None

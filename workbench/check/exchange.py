@@ -17,6 +17,7 @@ from workbench.access.cross_thread import Reduction, reduction_around
 from workbench.check.kernels import Nest, extent_of
 from workbench.ir import BlockRealize, Buffer
 from workbench.ir.dtypes import itemsize
+from workbench.ir.places import within
 from workbench.target import Target
 
 
@@ -72,7 +73,7 @@ def _moves(found: Reduction, target: Target) -> bool:
 
 def shared_out(nest: Nest) -> list[Reduction]:
     """The sums of a kernel that its threads share out."""
-    blocks = (s for s in nest.known.within(nest.stmt) if isinstance(s, BlockRealize))
+    blocks = (s for s in within(nest.stmt) if isinstance(s, BlockRealize))
     found = (reduction_around(nest.known, realize) for realize in blocks)
     return [one for one in found if one and one.threads and not one.why_not(nest.dom)]
 

@@ -11,7 +11,7 @@ from typing import Any
 from workbench import arith
 from workbench.access.units import Bounds, Unit, units
 from workbench.ir import Buffer, Const, For, PrimFunc, SeqStmt, Stmt, remembered
-from workbench.ir.places import Places, places
+from workbench.ir.places import Places, places, within
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Nest:
     @cached_property
     def loops(self) -> list[For]:
         """Every loop, in program order."""
-        return [s for s in self.known.within(self.stmt) if isinstance(s, For)]
+        return [s for s in within(self.stmt) if isinstance(s, For)]
 
     @cached_property
     def bound(self) -> list[For]:

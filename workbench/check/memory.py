@@ -28,6 +28,7 @@ from workbench.ir import (
     walk,
 )
 from workbench.ir.dtypes import itemsize
+from workbench.ir.places import within
 from workbench.script.writer import string
 
 
@@ -72,7 +73,7 @@ def private_errors(func: PrimFunc, nest: Nest) -> Iterator[Finding]:
 
 def instance_errors(nest: Nest) -> Iterator[Finding]:
     """Buffers that a block has for each of its instances, in memory that threads share."""
-    for outer in nest.known.within(nest.stmt):
+    for outer in within(nest.stmt):
         if not isinstance(outer, BlockRealize):
             continue
         bound = [loop for loop in nest.known.all_loops_above(outer) if loop.thread]

@@ -11,7 +11,7 @@ from workbench.access.units import Unit, units
 from workbench.check.conflict import why_not_shared_out
 from workbench.diag import Refusal
 from workbench.ir import For, PrimFunc, free_vars, remembered
-from workbench.ir.places import places
+from workbench.ir.places import places, within
 
 
 def shares_sums(func: PrimFunc) -> bool:
@@ -40,7 +40,7 @@ def refuse_torn_sum(before: PrimFunc, after: PrimFunc, verb: str) -> None:
 
 def _shared(func: PrimFunc) -> Iterator[tuple[For, Unit]]:
     """Each loop of threads with a unit that reduces along it."""
-    for loop in places(func).loops.values():
+    for loop in (stmt for stmt in within(func.body) if isinstance(stmt, For)):
         if (loop.thread or "").startswith("threadIdx"):
             for unit in units(loop.body):
                 if any(loop.loop_var in free_vars(e) for e in unit.bound("reduce")):
@@ -55,6 +55,6 @@ def _torn(func: PrimFunc) -> Iterator[tuple[For, Unit, str]]:
         first, last = dom.get(loop.loop_var, (0, 1))
         if first == last or apart(loop, unit, dom):
             continue
-        why = why_not_shared_out(func, loop, unit, dom, "threads")
+        why = why_not_shared_out(known, loop, unit, dom, "threads")
         if why is not None:
             yield loop, unit, why

@@ -107,13 +107,6 @@ class Places:
             self._writers[stmt] = by_buffer
         return list(self._writers[stmt].get(buffer, ()))
 
-    def within(self, stmt: Stmt) -> Iterator[Stmt]:
-        """`stmt` and the statements inside it, in program order."""
-        waiting = [stmt]
-        while waiting:
-            yield (here := waiting.pop())
-            waiting.extend(reversed(inner(here)))
-
     def replace(self, old: Stmt, new: Stmt | None) -> PrimFunc:
         """The program with `old` replaced by `new`, or dropped; what holds it is rebuilt.
 
@@ -158,6 +151,14 @@ def inner(stmt: Stmt) -> tuple[Stmt, ...]:
         cases = (stmt.then_case, stmt.else_case)
         return tuple(case for case in cases if case is not None)
     return ()
+
+
+def within(stmt: Stmt) -> Iterator[Stmt]:
+    """`stmt` and the statements inside it, in program order."""
+    waiting = [stmt]
+    while waiting:
+        yield (here := waiting.pop())
+        waiting.extend(reversed(inner(here)))
 
 
 def with_child(outer: Stmt, old: Stmt, new: Stmt | None) -> Stmt | None:

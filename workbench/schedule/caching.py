@@ -181,10 +181,11 @@ def insert_copy(
         for v, r, limits in zip(axes, box, ends, strict=True)
     }
     stage, _ = nest_needed(block, needed, dom, keep_unit_loops=True)
-    func = inserted(site.func, spot.holder, spot.at, stage)
+    func = inserted(site.places, spot.holder, spot.at, stage)
     changed = {r: replace(r, block=substitute_buffers(r.block, {old: new})) for r in through}
     func = places(func).replace_each(changed)
-    return Edit(reallocate(func, site.scope, (*site.scope.block.alloc_buffers, new)), block.id)
+    buffers = (*site.scope.block.alloc_buffers, new)
+    return Edit(reallocate(places(func), site.scope, buffers), block.id)
 
 
 def cached(buffer: Buffer, scope: str) -> Buffer:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from workbench.diag import Refusal
 from workbench.ir import Block, BlockRealize, For, PrimFunc
-from workbench.ir.places import places
+from workbench.ir.places import Places, places
 from workbench.schedule.handles import BlockHandle, Handle, LoopHandle
 from workbench.schedule.history import HistoryNode, has
 from workbench.schedule.primitive import Key
@@ -24,11 +24,16 @@ class Finder:
     task: str
     told: bool = True  # whether that one is meant; where not, names are refused
 
+    @property
+    def places(self) -> Places:
+        """Where everything is in the function that names are looked up in."""
+        return self.node.places[self.func.name]
+
     def loop(self, value: object) -> tuple[PrimFunc, For]:
         """The loop that `value` stands for, and the function that holds it."""
         if isinstance(value, LoopHandle):
-            func = self._holder(value)
-            return func, places(func).loops[value.key]
+            holder = self._holder(value)
+            return holder.func, holder.loops[value.key]
         if isinstance(value, str):
             return self.func, self._named_loop(value)
         raise self._wrong(value, "a loop", "get_loops() or split()")
@@ -36,8 +41,8 @@ class Finder:
     def block(self, value: object) -> tuple[PrimFunc, Block]:
         """The block that `value` stands for, and the function that holds it."""
         if isinstance(value, BlockHandle):
-            func = self._holder(value)
-            return func, places(func).blocks[value.key].block
+            holder = self._holder(value)
+            return holder.func, holder.blocks[value.key].block
         if isinstance(value, str):
             return self.func, self._named_block(value)
         raise self._wrong(value, "a block", "get_block()")
@@ -58,7 +63,7 @@ class Finder:
         if (
             isinstance(value, str)
             and self.told
-            and not any(r.block.name == value for r in places(self.func).blocks.values())
+            and not any(r.block.name == value for r in self.places.blocks.values())
         ):
             return self.loop(value)
         return self.block(value)
@@ -75,7 +80,7 @@ class Finder:
     def _named_loop(self, name: str) -> For:
         if not self.told:
             raise self.unclear(f"`{name}`")
-        known = places(self.func)
+        known = self.places
         block, _, last = name.rpartition(".")
         found = [loop for loop in known.loops.values() if loop.loop_var.name == last]
         if block:
@@ -98,7 +103,7 @@ class Finder:
     def _named_block(self, name: str) -> Block:
         if not self.told:
             raise self.unclear(f"`{name}`")
-        blocks = [realize.block for realize in places(self.func).blocks.values()]
+        blocks = [realize.block for realize in self.places.blocks.values()]
         found = [block for block in blocks if block.name == name]
         if len(found) == 1:
             return found[0]
@@ -123,12 +128,12 @@ class Finder:
             hint=f"pass the name of one of its {kind}s, or a handle from {source}",
         )
 
-    def _holder(self, handle: Handle) -> PrimFunc:
-        """The function that has the loop or block of `handle` now."""
+    def _holder(self, handle: Handle) -> Places:
+        """The places of the function that has the loop or block of `handle` now."""
         self._same_history(handle)
-        for func in self.node.mod.functions:
-            if has(func, handle.key):
-                return func
+        for known in self.node.places.values():
+            if has(known, handle.key):
+                return known
         raise self._why_gone(handle)
 
     def _same_history(self, handle: Handle) -> None:
@@ -169,13 +174,13 @@ class Finder:
 
     def _gone(self, name: str, node: HistoryNode, made: tuple[Key, ...]) -> Refusal:
         assert node.step is not None and node.parent is not None
-        became = ", ".join(name_in(node.mod.functions, key) for key in made)
+        became = ", ".join(name_in(node.places.values(), key) for key in made)
         fate = f"made it {became}" if became else "took it away"
         start = f"Can't {self.task} `{name}`: step {node.id}, "  # as the lab numbers it
         longest = 119 - len(f"{start}, {fate}")
         call = node.step.text if len(node.step.text) <= longest else node.step.verb
         use = f"use {became}, or " if became else ""
-        here = [s for s in places(self.func).order if _key_of(s) in made]
+        here = [s for s in self.places.order if _key_of(s) in made]
         return Refusal(
             f"{start}{call}, {fate}",
             *here,
@@ -184,16 +189,16 @@ class Finder:
         )
 
 
-def _statements(functions: Iterable[PrimFunc]) -> list[For | BlockRealize]:
-    return [stmt for func in functions for stmt in places(func).order]
+def _statements(functions: Iterable[Places]) -> list[For | BlockRealize]:
+    return [stmt for known in functions for stmt in known.order]
 
 
 def _named(node: HistoryNode, name: str) -> list[For | BlockRealize]:
     """The loops and blocks of that name in the program of `node`."""
-    return [stmt for stmt in _statements(node.mod.functions) if _name_of(stmt) == name]
+    return [stmt for stmt in _statements(node.places.values()) if _name_of(stmt) == name]
 
 
-def name_in(functions: Iterable[PrimFunc], key: Key) -> str:
+def name_in(functions: Iterable[Places], key: Key) -> str:
     """What a loop or block is called in the one of `functions` that has it."""
     return next((_name_of(s) for s in _statements(functions) if _key_of(s) is key), "?")
 

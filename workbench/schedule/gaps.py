@@ -68,7 +68,7 @@ def sole_writer(site: Site[Block], scope: BlockRealize, target: Buffer) -> Site[
         )
     if any(isinstance(n, BufferLoad) and n.buffer is target for n in walk(body)):
         raise site.refuse(f"`{block.name}` reads {target.name}, too", block, hint=_FIRST)
-    return Site(site.func, block, f"{site.verb} {target.name} of `{block.name}`")
+    return Site(site.places, block, f"{site.verb} {target.name} of `{block.name}`")
 
 
 def padded(

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeAlias, TypeVar
 
 from workbench.diag import visible
 from workbench.ir import BlockId, Var
-from workbench.ir.places import places
 
 if TYPE_CHECKING:
     from workbench.schedule.history import History
@@ -72,8 +71,7 @@ Handle: TypeAlias = LoopHandle | BlockHandle
 def block_name(history: History, key: BlockId) -> str:
     """The name of a block in the newest program of `history` that has it."""
     for node in reversed(history.nodes):
-        for func in node.mod.functions:
-            realize = places(func).blocks.get(key)
-            if realize is not None:
-                return realize.block.name
+        for known in node.places.values():
+            if key in known.blocks:
+                return known.blocks[key].block.name
     return "?"

@@ -11,7 +11,7 @@ from typing import Any
 
 from workbench import script
 from workbench.ir import BlockId, Const, For, IRModule, PrimFunc, Var
-from workbench.ir.places import places
+from workbench.ir.places import Places, places
 from workbench.schedule.errors import ScheduleError
 from workbench.schedule.handles import BlockHandle, Handle, LoopHandle
 from workbench.schedule.primitive import Edit, Key
@@ -43,6 +43,7 @@ class HistoryNode:
         self.func_name = func_name
         self.result = edit.result if edit else None
         self.keys = edit.keys if edit else ()
+        self.places = {func.name: self._places_of(func, edit) for func in mod.functions}
         self.became: Mapping[Key, tuple[Key, ...]] = edit.became if edit else {}
         self.mark = ""
         self.depth: int = parent.depth + 1 if parent else 0  # how many steps lead here
@@ -50,6 +51,13 @@ class HistoryNode:
         self._by_step: dict[Any, HistoryNode] = {}  # its children, to be found at once
         self._alike: dict[Any, list[HistoryNode]] = {}
         self._first: dict[Key, HistoryNode] = {}
+
+    def _places_of(self, func: PrimFunc, edit: Edit | None) -> Places:
+        """Where everything is in `func`; the parent knows it of those that the step left alone."""
+        if edit is not None and edit.func is func:
+            return edit.places
+        known = self.parent.places.get(func.name) if self.parent else None
+        return known if known is not None and known.func is func else places(func)
 
     @property
     def func(self) -> PrimFunc:
@@ -80,7 +88,7 @@ class HistoryNode:
 
     def holds(self, key: Key) -> bool:
         """Whether the program has the loop or block."""
-        return any(has(func, key) for func in self.mod.functions)
+        return any(has(known, key) for known in self.places.values())
 
     def first_with(self, key: Key) -> HistoryNode:
         """The first node on the way here from which on every program has the loop or block."""
@@ -161,9 +169,9 @@ class History:
         """The child of `parent` that an equal step made, if there is one."""
         return parent._by_step.get(step.key)
 
-    def twin(self, parent: HistoryNode, step: Step, func: PrimFunc) -> HistoryNode | None:
-        """The child of `parent` that the verb of `step`, told in another way, made `func`, too."""
-        alike = parent._alike.get(_likeness(step.verb, func), ())
+    def twin(self, parent: HistoryNode, step: Step, made: Places) -> HistoryNode | None:
+        """The child of `parent` that the verb of `step`, told in another way, made, too."""
+        func, alike = made.func, parent._alike.get(_likeness(step.verb, made), ())
         text = script.show(func) if alike else ""
         return next((n for n in alike if n.func_name == func.name and n.text == text), None)
 
@@ -173,7 +181,7 @@ class History:
         self.nodes.append(node)
         parent.children.append(node)
         parent._by_step.setdefault(step.key, node)
-        parent._alike.setdefault(_likeness(step.verb, node.func), []).append(node)
+        parent._alike.setdefault(_likeness(step.verb, edit.places), []).append(node)
         self._tell(node)
         return node
 
@@ -233,10 +241,10 @@ def _outline(root: HistoryNode) -> Iterator[tuple[HistoryNode, int]]:
         stack.extend((child, deeper) for child in reversed(node.children))
 
 
-def _likeness(verb: str, func: PrimFunc) -> tuple[str, int]:
+def _likeness(verb: str, where: Places) -> tuple[str, int]:
     """Equal for steps of one verb whose programs print alike; to print each would take long."""
     rows: list[Any] = []
-    for stmt in places(func).order:
+    for stmt in where.order:
         if isinstance(stmt, For):
             times = stmt.extent.value if isinstance(stmt.extent, Const) else None
             rows.append((times, stmt.kind, stmt.thread, stmt.annotations))
@@ -245,7 +253,6 @@ def _likeness(verb: str, func: PrimFunc) -> tuple[str, int]:
     return verb, hash(tuple(rows))
 
 
-def has(func: PrimFunc, key: Key) -> bool:
-    """Whether `func` has the loop or block."""
-    known = places(func)
+def has(known: Places, key: Key) -> bool:
+    """Whether a function has the loop or block."""
     return (key in known.blocks) if isinstance(key, BlockId) else (key in known.loops)

@@ -192,14 +192,16 @@ def without_block(
     site: Site[Block], changed: PrimFunc, buffer: Buffer
 ) -> tuple[PrimFunc, tuple[Var, ...]]:
     """`changed` without the block and `buffer`; also the variables of the loops that are gone."""
-    left, gone = removed(changed, places(changed).realize(site.node))
+    made = places(changed)
+    left, gone = removed(made, made.realize(site.node))
     kept = [b for b in site.scope.block.alloc_buffers if b is not buffer]
-    func = reallocate(left, site.scope, kept)
+    func = reallocate(places(left), site.scope, kept)
     for realize in places(func).blocks.values():  # a block may declare what it does not read
         if any(region.buffer is buffer for region in realize.block.reads):
             reads = tuple(region for region in realize.block.reads if region.buffer is not buffer)
-            now = places(func).realize(realize.block).block
-            func = with_block(func, replace(now, reads=reads))
+            where = places(func)
+            now = where.realize(realize.block).block
+            func = with_block(where, replace(now, reads=reads))
     return func, gone
 
 

@@ -28,7 +28,7 @@ from workbench.ir import (
     substitute,
     walk,
 )
-from workbench.ir.places import places
+from workbench.ir.places import Places, places
 from workbench.schedule.bindings import conjuncts
 from workbench.schedule.domains import bindings, bounds_at, domain, moved_by, runs_fixed
 from workbench.schedule.nest import inserted, serial_nest, statements
@@ -417,7 +417,7 @@ def placed(site: Site[Block], loop: For, at: int, new: Stmt, axes: tuple[Var, ..
 
     The loops that held nothing but the block are gone.
     """
-    left, gone = removed(inserted(site.func, loop, at, new), site.realize)
+    left, gone = removed(places(inserted(site.places, loop, at, new)), site.realize)
     return Edit(left, None, dict.fromkeys(gone, axes))
 
 
@@ -484,12 +484,11 @@ def _check_divides(block: Block, value: Expr, dom: Bounds) -> None:
                     )
 
 
-def removed(func: PrimFunc, realize: BlockRealize) -> tuple[PrimFunc, tuple[Var, ...]]:
-    """`func` without `realize` and the loops that hold nothing else, and those loops' variables.
+def removed(where: Places, realize: BlockRealize) -> tuple[PrimFunc, tuple[Var, ...]]:
+    """The function without `realize` and the loops that hold nothing else, and their variables.
 
     Raises ValueError where nothing would be left of a body.
     """
-    where = places(func)
     gone: list[Var] = []
     stmt: Stmt = realize
     for outer in where.above(realize):

@@ -30,7 +30,7 @@ from workbench.ir import (
     free_vars,
     seq,
 )
-from workbench.ir.places import inner, places
+from workbench.ir.places import Places, inner, places
 from workbench.schedule.site import Site, with_block
 from workbench.script.writer import string
 
@@ -111,11 +111,11 @@ def statements(holder: For | BlockRealize) -> tuple[Stmt, ...]:
     return body.stmts if isinstance(body, SeqStmt) else (body,)
 
 
-def inserted(func: PrimFunc, holder: For | BlockRealize, at: int, stmt: Stmt) -> PrimFunc:
-    """`func` with `stmt` at position `at` in the body of a loop or a block."""
+def inserted(where: Places, holder: For | BlockRealize, at: int, stmt: Stmt) -> PrimFunc:
+    """The function with `stmt` at position `at` in the body of a loop or a block."""
     before = statements(holder)
     old = holder.body if isinstance(holder, For) else holder.block.body
-    return places(func).replace(old, seq(*before[:at], stmt, *before[at:]))
+    return where.replace(old, seq(*before[:at], stmt, *before[at:]))
 
 
 def constant_extent(loop: For) -> int | None:
@@ -124,9 +124,9 @@ def constant_extent(loop: For) -> int | None:
     return extent.value if isinstance(extent, Const) and isinstance(extent.value, int) else None
 
 
-def most_turns(func: PrimFunc, loop: For) -> int | None:
+def most_turns(where: Places, loop: For) -> int | None:
     """The largest number of times that `loop` may run, None where that is not known."""
-    found = bounds(loop.extent, loop_bounds(places(func).loops.values()))
+    found = bounds(loop.extent, loop_bounds(where.loops.values()))
     return None if found is None else found[1]
 
 
@@ -245,4 +245,5 @@ def annotated(
 ) -> PrimFunc:
     """`func` with the annotations of a loop or block replaced."""
     new = replace(target, annotations=annotations)
-    return with_block(func, new) if isinstance(new, Block) else places(func).replace(target, new)
+    where = places(func)
+    return with_block(where, new) if isinstance(new, Block) else where.replace(target, new)

@@ -10,10 +10,12 @@ import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 from workbench.check import refuse_torn_sum, shares_sums
 from workbench.ir import Block, BlockId, For, PrimFunc, Var
+from workbench.ir.places import Places, places
 
 Key: TypeAlias = Var | BlockId
 """What identifies a loop (its variable) or a block."""
@@ -27,7 +29,7 @@ Instead: TypeAlias = Mapping[str, tuple[str, Callable[[Any], Any]]]
 """Arguments that others have for the verb: which of ours says the same, and with what value."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Edit:
     """What a primitive returns: the next program and what became of the loops and blocks.
 
@@ -38,6 +40,11 @@ class Edit:
     func: PrimFunc
     result: Key | tuple[Key, ...] | None = None
     became: Mapping[Key, tuple[Key, ...]] = field(default_factory=dict)
+
+    @cached_property
+    def places(self) -> Places:
+        """Where everything is in the next program."""
+        return places(self.func)
 
     @property
     def keys(self) -> tuple[Key, ...]:

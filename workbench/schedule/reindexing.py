@@ -31,6 +31,7 @@ from workbench.ir import (
     substitute,
     walk,
 )
+from workbench.ir.places import places
 from workbench.schedule import index_map as maps
 from workbench.schedule.caching import cell_region, copy_block
 from workbench.schedule.copies import check_copied, reads_always
@@ -77,7 +78,7 @@ def reindexed(site: Site[Block], target: Buffer, reading: bool, made: CopiedBy) 
     func, block = site.func, site.node
     check_no_bare_statement(site, target)
     if not reading:
-        check_stage(Site(func, block, f"{site.verb} `{block.name}`"), sole=False)
+        check_stage(Site(places(func), block, f"{site.verb} `{block.name}`"), sole=False)
         check_stores(site, [target])
         check_started(site, [target])
     if reading and target in buffers_written(block):
@@ -95,13 +96,15 @@ def reindexed(site: Site[Block], target: Buffer, reading: bool, made: CopiedBy) 
     how = made(used)
     copy = Buffer(how.name, _shape(site, how.cell, used, ends), target.type, how.scope)
     stage, new = _stage(target[indices], copy, how, used, reading)
-    now = site.after(with_block(func, _through(block, target, copy[how.cell])), block.id)
+    changed = with_block(site.places, _through(block, target, copy[how.cell]))
+    now = site.after(places(changed), block.id)
     stmt: Stmt = next(iter(now.loops), now.realize)
     func = now.places.replace(stmt, seq(stage, stmt) if reading else seq(stmt, stage))
-    func = reallocate(func, site.scope, (*site.scope.block.alloc_buffers, copy))
+    buffers = (*site.scope.block.alloc_buffers, copy)
+    edit = Edit(reallocate(places(func), site.scope, buffers), new)
     if reading and not reads_always(site, target):
-        check_copied(site, site.after(func, new), target)
-    return Edit(func, new)
+        check_copied(site, site.after(edit.places, new), target)
+    return edit
 
 
 def _of_what_is_written(site: Site[Block], target: Buffer) -> str:

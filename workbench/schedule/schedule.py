@@ -22,7 +22,7 @@ from workbench.ir import (
     is_text,
     too_deep,
 )
-from workbench.ir.places import places
+from workbench.ir.places import Places
 from workbench.schedule import file, primitive
 from workbench.schedule.actions import Verdict, verdicts
 from workbench.schedule.arguments import Call, as_given, bind
@@ -124,6 +124,9 @@ class Schedule:
     def work_on(self, func_name: str) -> None:
         """Look names up in the function `func_name` from now on."""
         self._func_name = self._function(func_name, "work_on").name
+
+    def _places(self, func: PrimFunc) -> Places:
+        return self._node.places[func.name]
 
     def _function(self, name: str, method: str) -> PrimFunc:
         for func in self.mod.functions:
@@ -331,7 +334,7 @@ class Schedule:
             if node is None:
                 edit = prim.take(func, *call.args, **call.kwargs)
                 check_depth(func, edit.func, verb)
-                twin = self.history.twin(self._node, step, edit.func)
+                twin = self.history.twin(self._node, step, edit.places)
                 node = twin or self._add(step, func, edit)
         except Refusal as refusal:
             asked = f"sch.{verb}({as_given(args, kwargs)})"
@@ -346,7 +349,7 @@ class Schedule:
             if isinstance(value, tuple):
                 return tuple(plain(v) for v in value)
             if isinstance(value, Block):
-                return refer(self._node, call.func, places(call.func).realize(value))
+                return refer(self._node, call.func, self._places(call.func).realize(value))
             return refer(self._node, call.func, value) if isinstance(value, For) else value
 
         args = tuple(plain(value) for value in call.args)
@@ -357,7 +360,7 @@ class Schedule:
         functions = tuple(edit.func if f is func else f for f in self.mod.functions)
         mod = replace(self.mod, functions=functions)
         single = edit.result is not None and not isinstance(edit.result, tuple)
-        made = tuple(name_in([edit.func], key) for key in edit.keys)
+        made = tuple(name_in([edit.places], key) for key in edit.keys)
         told = replace(step, made=made, single=single, alone=len(functions) == 1)
         return self.history.add(self._node, told, mod, edit)
 
@@ -400,30 +403,37 @@ class Schedule:
 
     def get_blocks(self, name: str | None = None) -> list[BlockHandle]:
         """Every block but the root, in program order; of those called `name` where it is given."""
-        found = [r.block for r in places(self.func).blocks.values() if r is not self.func.body]
+        found = [
+            r.block for r in self._places(self.func).blocks.values() if r is not self.func.body
+        ]
         return [BlockHandle(self.history, b.id) for b in found if name in (None, b.name)]
 
     def get_loops(self, block: BlockHandle | str) -> list[LoopHandle]:
         """The loops around `block`, outermost first, inside the block that holds it."""
         func, node = self._ask("get_loops", "get the loops of", Finder.block, block)
-        return [LoopHandle(self.history, loop.loop_var) for loop in Site(func, node, "").loops]
+        return [
+            LoopHandle(self.history, loop.loop_var)
+            for loop in Site(self._places(func), node, "").loops
+        ]
 
     def get_child_blocks(self, block_or_loop: Handle | str) -> list[BlockHandle]:
         """The blocks directly inside a block or a loop, in program order."""
         func, node = self._ask(
             "get_child_blocks", "get the blocks in", Finder.either, block_or_loop
         )
-        return self._blocks(places(func).blocks_under(Site(func, node, "").stmt))
+        return self._blocks(
+            self._places(func).blocks_under(Site(self._places(func), node, "").stmt)
+        )
 
     def get_producers(self, block: BlockHandle | str) -> list[BlockHandle]:
         """The blocks before `block` that write what it reads or writes, in program order."""
         func, node = self._ask("get_producers", "get the producers of", Finder.block, block)
-        return self._blocks(Site(func, node, "").producers)
+        return self._blocks(Site(self._places(func), node, "").producers)
 
     def get_consumers(self, block: BlockHandle | str) -> list[BlockHandle]:
         """The blocks after `block` that read or write what it writes, in program order."""
         func, node = self._ask("get_consumers", "get the consumers of", Finder.block, block)
-        return self._blocks(Site(func, node, "").consumers)
+        return self._blocks(Site(self._places(func), node, "").consumers)
 
     def get_output_blocks(self, scope_block: BlockHandle | str) -> list[BlockHandle]:
         """The blocks directly in `scope_block`, such as "root", that write for what is outside it.
@@ -431,7 +441,7 @@ class Schedule:
         Those that write a buffer which does not live in it, in program order.
         """
         func, node = self._ask("get_output_blocks", "get the outputs of", Finder.block, scope_block)
-        realizes = places(func).blocks_under(Site(func, node, "").stmt)
+        realizes = self._places(func).blocks_under(Site(self._places(func), node, "").stmt)
         own = node.alloc_buffers
         return self._blocks(
             r for r in realizes if any(region.buffer not in own for region in r.block.writes)

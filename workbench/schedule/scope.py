@@ -37,10 +37,10 @@ from workbench.schedule.site import Site, buffers_read, buffers_written, named, 
 # --- the memory and the loops around -------------------------------------------------------------
 
 
-def reallocate(func: PrimFunc, scope: BlockRealize, buffers: Iterable[Buffer]) -> PrimFunc:
-    """`func` with `buffers` as all that live in the block that was realised by `scope`."""
-    now = places(func).realize(scope.block).block
-    return with_block(func, replace(now, alloc_buffers=tuple(buffers)))
+def reallocate(where: Places, scope: BlockRealize, buffers: Iterable[Buffer]) -> PrimFunc:
+    """The function with `buffers` as all that live in the block that was realised by `scope`."""
+    now = where.realize(scope.block).block
+    return with_block(where, replace(now, alloc_buffers=tuple(buffers)))
 
 
 def common_loops(where: Places, stmts: Sequence[Stmt]) -> list[For]:
@@ -66,7 +66,7 @@ def loops_from(site: Site[Block], loop: For) -> list[For]:
 
 def loop_choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
     """The arguments worth trying: each loop around the block."""
-    yield from ({"loop": loop} for loop in Site(func, block, "").loops)
+    yield from ({"loop": loop} for loop in Site(places(func), block, "").loops)
 
 
 # --- what a block must be like -------------------------------------------------------------------

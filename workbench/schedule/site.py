@@ -13,20 +13,24 @@ from workbench.ir.places import Places, places
 from workbench.schedule.domains import InScope, bounds_at
 
 N = TypeVar("N", bound=Block | For, covariant=True)
+M = TypeVar("M", bound=Block | For)
 
 
 @dataclass(frozen=True, slots=True)
 class Site(Generic[N]):
-    """A block or loop of a function where a step is tried; refusals begin with its task."""
+    """A block or loop of a function where a step is tried; refusals begin with its task.
 
-    func: PrimFunc
+    It holds the places of that function, so that a step asks for them once.
+    """
+
+    places: Places
     node: N
     task: str  # "compute_at `B` at `i`"
 
     @property
-    def places(self) -> Places:
-        """Where everything is in the function."""
-        return places(self.func)
+    def func(self) -> PrimFunc:
+        """The function that it is in."""
+        return self.places.func
 
     @property
     def name(self) -> str:
@@ -132,19 +136,25 @@ class Site(Generic[N]):
         """The same, with the loop that its task leads to."""
         return replace(self, task=f"{self.task} at `{loop.loop_var.name}`")
 
-    def after(self, func: PrimFunc, block: BlockId) -> Site[Block]:
-        """The block of that identity in the program `func` that the step made."""
-        return Site(func, places(func).blocks[block].block, self.task)
+    def after(self, made: Places, block: BlockId) -> Site[Block]:
+        """The block of that identity in the program that the step made."""
+        return Site(made, made.blocks[block].block, self.task)
 
     def refuse(self, why: str, *at: Any, hint: str, detail: str = "") -> Refusal:
         """The refusal that says why; it marks the nodes `at`, or else the block or loop itself."""
         return Refusal(f"Can't {self.task}: {why}", *(at or (self.node,)), hint=hint, detail=detail)
 
 
-def with_block(func: PrimFunc, block: Block) -> PrimFunc:
-    """`func` with `block` in the place of the one that has its identity."""
-    now = places(func).realize(block)
-    return places(func).replace(now, replace(now, block=block))
+def site_of(func: PrimFunc, node: M, verb: str) -> Site[M]:
+    """Where `verb` is tried on a block or loop of `func`; its task is "<verb> `name`"."""
+    site = Site(places(func), node, verb)
+    return replace(site, task=f"{verb} `{site.name}`")
+
+
+def with_block(where: Places, block: Block) -> PrimFunc:
+    """The function with `block` in the place of the one that has its identity."""
+    now = where.realize(block)
+    return where.replace(now, replace(now, block=block))
 
 
 def named(loops: Sequence[For]) -> str:

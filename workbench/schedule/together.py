@@ -31,7 +31,7 @@ def together(func: PrimFunc, blocks: Sequence[Block], keep_units: bool) -> Edit:
             hint="name a loop, or several blocks that stand one after the other",
         )
     task = f"blockize {', '.join(f'`{block.name}`' for block in blocks)}"
-    sites = [Site(func, block, task) for block in blocks]
+    sites = [Site(places(func), block, task) for block in blocks]
     holder, run = _run(sites)
     cut = [_cut(site, stmt) for site, stmt in zip(sites, run, strict=True)]
     parts = cut[0][0]
@@ -55,7 +55,7 @@ def together(func: PrimFunc, blocks: Sequence[Block], keep_units: bool) -> Edit:
 
 def _cut(site: Site[Block], stmt: Stmt) -> tuple[list[Part], list[For]]:
     """The iterators of a block cut by the loops of its own, and those loops."""
-    loops = inside_of(Site(site.func, stmt, site.task))[1] if isinstance(stmt, For) else []
+    loops = inside_of(Site(site.places, stmt, site.task))[1] if isinstance(stmt, For) else []
     realize = site.realize
     if realize.block.init is not None or any(
         it.kind != "spatial" for it in realize.block.iter_vars

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.ir import BlockId, BlockRealize, For, PrimFunc
-from workbench.ir.places import Places, places
+from workbench.ir.places import Places
 from workbench.schedule.errors import ScheduleError
 from workbench.schedule.history import HistoryNode
 from workbench.schedule.primitive import REGISTRY, Key, Primitive
@@ -80,7 +80,7 @@ def refer(node: HistoryNode, func: PrimFunc, target: For | BlockRealize) -> Ref:
     key: Key = target.loop_var if isinstance(target, For) else target.block.id
     first = node.first_with(key)
     born = first.depth
-    home = places(first.mod[func.name])
+    home = first.places[func.name]
     out = first.keys.index(key) if key in first.keys else None
     if isinstance(target, BlockRealize):
         old = home.blocks[target.block.id]
@@ -115,7 +115,7 @@ def locate(ref: Ref, path: Sequence[HistoryNode], func_name: str) -> Key | None:
     node = path[ref.step]
     if ref.out is not None:
         return node.keys[ref.out] if ref.out < len(node.keys) else None
-    known = places(node.mod[func_name])
+    known = node.places[func_name]
     if ref.kind == "block":
         blocks = [key for key, r in known.blocks.items() if r.block.name == ref.block]
         unclear = ref.nth is None and len(blocks) > 1

@@ -164,5 +164,5 @@ class _TvmLines(PythonLines):
         """The block that a step is taken on, in the program that it is taken on."""
         key = locate(step.refs()[0], self.path[:number], step.func)
         assert isinstance(key, BlockId)
-        func = self.path[number - 1].mod[step.func]
-        return Site(func, places(func).blocks[key].block, step.verb)
+        known = self.path[number - 1].places[step.func]
+        return Site(known, known.blocks[key].block, step.verb)

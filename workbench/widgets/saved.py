@@ -209,7 +209,9 @@ def _same(node: HistoryNode, parent: HistoryNode) -> HistoryNode | None:
     """The child of `parent`, in another history, that is what `node` is in its own."""
     assert node.step is not None
     history = parent.history
-    return history.child(parent, node.step) or history.twin(parent, node.step, node.func)
+    return history.child(parent, node.step) or history.twin(
+        parent, node.step, node.places[node.func_name]
+    )
 
 
 # --- what is in a file ----------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from workbench.ir import Block, For, PrimFunc, Var
+from workbench.ir.places import places
 from workbench.schedule.nest import serial_nest
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.site import Site
@@ -31,6 +32,6 @@ def add_unit_loop(func: PrimFunc, block_or_loop: Block | For) -> Edit:
                 T.writes(B[vi])
                 B[vi] = A[vi]
     """
-    site, unit = Site(func, block_or_loop, "add_unit_loop"), Var("u")
+    site, unit = Site(places(func), block_or_loop, "add_unit_loop"), Var("u")
     site.check_held()
     return Edit(site.places.replace(site.stmt, serial_nest({unit: 1}, site.stmt)), unit)

@@ -18,7 +18,7 @@ MOST_THREADS = 1024  # of a block, on every GPU of the catalogue
 
 
 def _check(func: PrimFunc, loop: For, thread_axis: str) -> None:
-    site = Site(func, loop, f"bind `{loop.loop_var.name}` to {thread_axis}")
+    site = Site(places(func), loop, f"bind `{loop.loop_var.name}` to {thread_axis}")
     if thread_axis not in AXES:
         near = next((axis for axis in AXES if axis.lower() == thread_axis.lower()), None)
         axes = f"the axes: {', '.join(AXES)}"

@@ -33,7 +33,7 @@ from workbench.schedule.factoring import (
 from workbench.schedule.nest import fresh_nest, iter_var, nest
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.scope import check_stage
-from workbench.schedule.site import Site
+from workbench.schedule.site import Site, site_of
 from workbench.schedule.together import together
 from workbench.schedule.turns import Part, inner_realize, inside_of, part_of, predicates, value_of
 
@@ -77,14 +77,14 @@ def blockize(func: PrimFunc, target: For | list[Block], preserve_unit_iters: boo
     """
     if not isinstance(target, For):
         return together(func, target, preserve_unit_iters)
-    site = Site(func, target, f"blockize `{target.loop_var.name}`")
+    site = site_of(func, target, "blockize")
     realize, loops = inside_of(site)
     block = realize.block
     if block.init is not None:  # sums start in their own first turn
-        check_stage(Site(func, block, f"blockize `{block.name}`"), sole=False)
+        check_stage(site_of(func, block, "blockize"), sole=False)
     dom = bounds_at(site.places, realize)
     turn = dom.of(loops)
-    within = Site(func, block, site.task)
+    within = Site(site.places, block, site.task)
     parts = [
         part_of(within, iterator, value, turn, dom)
         for iterator, value in zip(block.iter_vars, realize.iter_values, strict=True)

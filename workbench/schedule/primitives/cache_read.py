@@ -25,7 +25,7 @@ from workbench.schedule.feeding import check_fed
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import Box
 from workbench.schedule.scope import check_no_bare_statement, check_no_choice, region_of
-from workbench.schedule.site import Site, buffers_read, buffers_written
+from workbench.schedule.site import Site, buffers_read, buffers_written, site_of
 
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
@@ -73,7 +73,7 @@ def cache_read(
                 T.writes(B[vi])
                 B[vi] = A_shared[vi] + A_shared[vi + 2]
     """
-    site = Site(func, block, f"cache_read `{block.name}`")
+    site = site_of(func, block, "cache_read")
     check_scope(site, storage_scope)
     buffer = nth_buffer(site, read_buffer_index, "reads")
     site = replace(site, task=f"cache_read {buffer.name} for `{block.name}`")
@@ -104,9 +104,9 @@ def cache_read(
     edit = insert_copy(site, buffer, copy, spot, box, ends, targets)
     if not makers or not (spot.loops or site.is_allocated(buffer)):  # not what one makes alone
         assert isinstance(edit.result, BlockId)
-        check_copied(site, site.after(edit.func, edit.result), buffer)
+        check_copied(site, site.after(edit.places, edit.result), buffer)
     for reader in targets:
-        check_fed(site, site.after(edit.func, reader.block.id), only=copy)
+        check_fed(site, site.after(edit.places, reader.block.id), only=copy)
     return edit
 
 

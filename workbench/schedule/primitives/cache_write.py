@@ -45,7 +45,7 @@ from workbench.schedule.scope import (
     check_started,
     check_starts_first,
 )
-from workbench.schedule.site import Site
+from workbench.schedule.site import Site, site_of
 from workbench.script.writer import string
 
 
@@ -99,7 +99,7 @@ def cache_write(
                 T.writes(C[v0])
                 C[v0] = C_local[v0]
     """
-    site = Site(func, block, f"cache_write `{block.name}`")
+    site = site_of(func, block, "cache_write")
     check_scope(site, storage_scope)
     buffer = nth_buffer(site, write_buffer_index, "writes")
     site = replace(site, task=f"cache_write {buffer.name} of `{block.name}`")
@@ -115,9 +115,9 @@ def cache_write(
     through = [site.realize, *direct]
     edit = insert_copy(site, buffer, copy, spot, box, ends, through, out=True)
     for reader in (*direct, *later):
-        check_fed(site, site.after(edit.func, reader.block.id))
+        check_fed(site, site.after(edit.places, reader.block.id))
     for reader in direct:
-        _check_holds_all(site, site.after(edit.func, reader.block.id), copy)
+        _check_holds_all(site, site.after(edit.places, reader.block.id), copy)
     return edit
 
 

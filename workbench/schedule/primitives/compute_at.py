@@ -35,7 +35,7 @@ from workbench.schedule.scope import (
     loops_between,
     region_of,
 )
-from workbench.schedule.site import Site, buffers_read, buffers_written
+from workbench.schedule.site import Site, buffers_read, buffers_written, site_of
 
 # How far a thread sees: memory of a scope is filled for all threads that share it, so the loops
 # bound to those threads count as running, wherever they stand. Global memory is left as it is.
@@ -43,7 +43,7 @@ _SHARED_BY = {"shared": ("threadIdx.", "vthread")}
 
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
-    site = Site(func, block, f"compute_at `{block.name}`")
+    site = site_of(func, block, "compute_at")
     yield from ({"loop": loop} for loop in common_loops(site.places, _readers(site)))
 
 
@@ -101,7 +101,7 @@ def compute_at(
                     T.writes(C[v])
                     C[v] = B[v] + B[v + 2]
     """
-    plain = Site(func, block, f"compute_at `{block.name}`")
+    plain = site_of(func, block, "compute_at")
     site = plain.at(loop)
     check_loop(site, loop)
     check_stage(plain)
@@ -125,7 +125,7 @@ def compute_at(
     fixed = fixed_by_refilling(site, loop)
     needed, _ = needs(domain(block), [p for p in pairs if p is not None], dom, fixed)
     edit = moved_under(site, loop, at, needed, preserve_unit_loops, guard)
-    there = site.after(edit.func, block.id)
+    there = site.after(edit.places, block.id)
     refuse_other_updates(site, there, kept_values(there, fixed))
     check_leaves(site, there)
     _check_looked_up(site, there)

@@ -38,7 +38,7 @@ from workbench.schedule.moving import check_is_step, check_not_overwritten, limi
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import covers_domain
 from workbench.schedule.scope import check_stage
-from workbench.schedule.site import Site
+from workbench.schedule.site import Site, site_of
 
 
 @primitive(group="blocks")
@@ -73,7 +73,7 @@ def compute_inline(func: PrimFunc, block: Block) -> Edit:
                 T.writes(C[vi])
                 C[vi] = A[vi] * T.float32(2) + T.float32(1)
     """
-    site = Site(func, block, f"compute_inline `{block.name}`")
+    site = site_of(func, block, "compute_inline")
     store = only_store(site)
     check_stage(site)
     buffer = store.buffer
@@ -109,11 +109,12 @@ def compute_inline(func: PrimFunc, block: Block) -> Edit:
                 hint=f"keep {buffer.name}: written out for that cell, the value has no number",
             ) from None
     changed, gone = without_block(site, changed, buffer)
+    edit = Edit(changed, None, {block.id: (), **dict.fromkeys(gone, ())})
     for reader in readers:
-        there = site.after(changed, reader.block.id)
+        there = site.after(edit.places, reader.block.id)
         check_leaves(site, there)
         check_fed(site, there)
-    return Edit(changed, None, {block.id: (), **dict.fromkeys(gone, ())})
+    return edit
 
 
 def _check_runs_everywhere(site: Site[Block]) -> None:

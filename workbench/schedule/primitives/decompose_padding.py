@@ -30,7 +30,7 @@ from workbench.schedule.inlining import only_store, tidied, with_regions
 from workbench.schedule.nest import fresh_nest, iter_var, nest, resized
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.scope import check_stage, last_counts, loop_choices, loops_from
-from workbench.schedule.site import Site
+from workbench.schedule.site import Site, site_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def decompose_padding(func: PrimFunc, block: Block, loop: For) -> Edit:
                 T.writes(P[vi + 1])
                 P[vi + 1] = A[vi]
     """
-    plain = Site(func, block, f"decompose_padding `{block.name}`")
+    plain = site_of(func, block, "decompose_padding")
     site = plain.at(loop)
     loops = loops_from(site, loop)
     others = site.others_in(loop)

@@ -37,7 +37,7 @@ from workbench.schedule.factoring import (
 from workbench.schedule.nest import nest
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.scope import check_stage, loop_choices, loops_from
-from workbench.schedule.site import Site, buffers_written, named, with_block
+from workbench.schedule.site import Site, buffers_written, named, site_of, with_block
 
 
 @primitive(group="blocks", choices=loop_choices)
@@ -76,7 +76,7 @@ def decompose_reduction(func: PrimFunc, block: Block, loop: For) -> Edit:
                     T.writes(C[vi])
                     C[vi] = C[vi] + A[vi, vk]
     """
-    plain = Site(func, block, f"decompose_reduction `{block.name}`")
+    plain = site_of(func, block, "decompose_reduction")
     site = plain.at(loop)
     if block.init is None:
         raise site.refuse(
@@ -96,9 +96,10 @@ def decompose_reduction(func: PrimFunc, block: Block, loop: For) -> Edit:
     _check_early(site, inner)
     check_first_terms(site, inner)
     init_nest, new = _init(site.realize, inner, _start(site, inner))
-    func = with_block(func, replace(without_init(block), name=f"{block.name}_update"))
-    now = places(func).loops[loop.loop_var]
-    return Edit(places(func).replace(now, seq(init_nest, now)), new)
+    update = replace(without_init(block), name=f"{block.name}_update")
+    where = places(with_block(site.places, update))
+    now = where.loops[loop.loop_var]
+    return Edit(where.replace(now, seq(init_nest, now)), new)
 
 
 def _check_outer(site: Site[Block], loop: For) -> None:

@@ -22,14 +22,14 @@ from workbench.schedule.nest import (
     refuse_if_taken,
 )
 from workbench.schedule.primitive import Edit, Key, primitive
-from workbench.schedule.site import Site, named
+from workbench.schedule.site import Site, named, site_of
 
 
 def _check(func: PrimFunc, *loops: For, preserve_unit_iters: bool = True) -> None:
     if not loops:
         raise Refusal("Can't fuse: no loops were given", hint="name them, outermost first")
     for loop in loops:
-        refuse_if_taken(Site(func, loop, f"fuse `{loop.loop_var.name}`"))
+        refuse_if_taken(site_of(func, loop, "fuse"))
     for outer, inner in pairwise(loops):
         if outer.body is not inner:
             below = perfect_nest(outer)[1:]
@@ -54,20 +54,21 @@ def _check(func: PrimFunc, *loops: For, preserve_unit_iters: bool = True) -> Non
 
 
 def _pair(func: PrimFunc, outer: For, inner: For) -> Site[For]:
-    return Site(func, outer, f"fuse `{outer.loop_var.name}` and `{inner.loop_var.name}`")
+    return Site(places(func), outer, f"fuse `{outer.loop_var.name}` and `{inner.loop_var.name}`")
 
 
 def _type(func: PrimFunc, loops: Sequence[For]) -> str:
     """The type of the variable of all `loops` in one."""
-    turns = [most_turns(func, loop) for loop in loops]
+    site = Site(places(func), loops[0], "fuse")
+    turns = [most_turns(site.places, loop) for loop in loops]
     known = prod(n for n in turns if n is not None) if None not in turns else None
-    return counting_type(Site(func, loops[0], "fuse"), loops, known)
+    return counting_type(site, loops, known)
 
 
 def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, list[For]]]:
     below = perfect_nest(loop)
     if len(below) == 1:
-        raise Site(func, loop, f"fuse `{loop.loop_var.name}`").refuse(
+        raise site_of(func, loop, "fuse").refuse(
             "no loop is directly inside it",
             hint="choose the outer one of two loops that are nested directly",
         )
@@ -128,7 +129,7 @@ def _check_runs(func: PrimFunc, loops: Sequence[For], body: Stmt) -> None:
     turns = {n.loop_var: constant_extent(n) for n in walk(body) if isinstance(n, For)}
     never = {var for var, count in turns.items() if count is not None and count < 1}
     for loop in (n for n in walk(loops[-1].body) if isinstance(n, For) and n.loop_var in never):
-        raise Site(func, loops[0], f"fuse {named(loops)}").refuse(
+        raise Site(places(func), loops[0], f"fuse {named(loops)}").refuse(
             f"`{loop.loop_var.name}` inside never runs",
             loop,
             detail=f"it runs {script.expr_text(loop.extent)} times, which comes to none",

@@ -33,14 +33,14 @@ from workbench.schedule.nest import (
     refuse_if_taken,
 )
 from workbench.schedule.primitive import Edit, Key, primitive
-from workbench.schedule.site import Site
+from workbench.schedule.site import site_of
 
 
 def _sizes(
     func: PrimFunc, loop: For, factors: list[int | None], preserve_unit_iters: bool = True
 ) -> list[int]:
     """How often each of the new loops runs."""
-    site = Site(func, loop, f"loop_partition `{loop.loop_var.name}`")
+    site = site_of(func, loop, "loop_partition")
     refuse_if_taken(site)
     refuse_if_extent_varies(site)
     refuse_factors(site, factors, "[2, None]")

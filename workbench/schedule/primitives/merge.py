@@ -33,11 +33,11 @@ from workbench.schedule.feeding import check_fed
 from workbench.schedule.nest import constant_extent, nest
 from workbench.schedule.primitive import Edit, Key, primitive
 from workbench.schedule.scope import refuse_bare
-from workbench.schedule.site import Site, buffers_read, buffers_written, named
+from workbench.schedule.site import Site, buffers_read, buffers_written, named, site_of
 
 
 def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, tuple[For, ...]]]:
-    site = Site(func, loop, f"merge `{loop.loop_var.name}`")
+    site = site_of(func, loop, "merge")
     holder = site.places.parent.get(loop)
     beside = holder.stmts if isinstance(holder, SeqStmt) else ()
     after = next(iter(beside[beside.index(loop) + 1 :]), None) if loop in beside else None
@@ -96,7 +96,7 @@ def merge(func: PrimFunc, *loops: For) -> Edit:
             *loops,
             hint="name two or more, in the order of the program",
         )
-    site = Site(func, loops[0], f"merge {named(loops)}")
+    site = Site(places(func), loops[0], f"merge {named(loops)}")
     chains = _chains(site, loops)
     _check_equal(site, chains)
     tops = [chain[0] for chain in chains]
@@ -108,11 +108,12 @@ def merge(func: PrimFunc, *loops: For) -> Edit:
     body = nest(merged, seq(*(_body(chain, new) for chain in by_place)))
     beside = seq(*stmts[:at], body, *stmts[at + len(tops) :])
     changed = site.places.replace(site.places.parent[tops[0]], beside)
-    _check_order(site, changed, by_place, new)
     became: dict[Key, tuple[Key, ...]] = {
         one.loop_var: (var,) for chain in chains for one, var in zip(chain, new, strict=True)
     }
-    return Edit(changed, new[-1], became)
+    edit = Edit(changed, new[-1], became)
+    _check_order(site, edit.places, by_place, new)
+    return edit
 
 
 def _chains(site: Site[For], loops: tuple[For, ...]) -> list[list[For]]:
@@ -187,14 +188,14 @@ def _body(chain: list[For], new: tuple[Var, ...]) -> Stmt:
 
 
 def _check_order(
-    site: Site[For], changed: PrimFunc, chains: list[list[For]], new: tuple[Var, ...]
+    site: Site[For], changed: Places, chains: list[list[For]], new: tuple[Var, ...]
 ) -> None:
     """Refuse where a turn of one loop needs what a later turn of another does, or undoes it."""
     _check_no_bare_statement(site, chains)
     groups = [site.places.blocks_under(chain[-1]) for chain in chains]
 
     def in_order(one: BlockRealize, other: BlockRealize, buffer: Buffer) -> bool:
-        return _in_order(places(changed), new, one.block, other.block, buffer)
+        return _in_order(changed, new, one.block, other.block, buffer)
 
     for k, group in enumerate(groups):
         for realize in group:
@@ -261,7 +262,7 @@ def _in_order(
 
 def _check_for_good(
     site: Site[For],
-    changed: PrimFunc,
+    where: Places,
     merged: tuple[Var, ...],
     maker: BlockRealize,
     reader: BlockRealize,
@@ -271,7 +272,6 @@ def _check_for_good(
 
     It does not where no two turns of a merged loop write one cell, or all store the same there.
     """
-    where = places(changed)
     if maker is reader or buffer not in buffers_written(maker.block):
         return
     for var in merged:

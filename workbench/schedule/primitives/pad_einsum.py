@@ -31,6 +31,7 @@ from workbench.ir import (
     substitute_buffers,
     walk,
 )
+from workbench.ir.places import places
 from workbench.schedule.copies import check_copied, reads_always
 from workbench.schedule.domains import domain
 from workbench.schedule.factoring import sum_of
@@ -39,7 +40,7 @@ from workbench.schedule.nest import iter_var, nest, nest_over, resized
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import covers_domain
 from workbench.schedule.scope import check_stage, check_started, check_stores, reallocate
-from workbench.schedule.site import Site, buffers_read, buffers_written
+from workbench.schedule.site import Site, buffers_read, buffers_written, site_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,7 @@ def pad_einsum(func: PrimFunc, block: Block, padding: list[int]) -> Edit:
                     C[vi] = T.float32(0)
                 C[vi] = C[vi] + A_pad[vi, vk]
     """
-    site = Site(func, block, f"pad_einsum `{block.name}`")
+    site = site_of(func, block, "pad_einsum")
     _check_numbers(site, padding)
     now = {var: high + 1 for var, (_, high) in domain(block).items()}
     then = {var: -(-now[var] // by) * by for var, by in zip(now, padding, strict=True)}
@@ -133,12 +134,12 @@ def pad_einsum(func: PrimFunc, block: Block, padding: list[int]) -> Edit:
     grown_nest = _grown(site.realize, loops, copies, sizes)
     changed = site.places.replace(loops[0], seq(*ahead, grown_nest, *behind))
     buffers = (*site.scope.block.alloc_buffers, *copies.values())
-    padded = reallocate(changed, site.scope, buffers)
+    edit = Edit(reallocate(places(changed), site.scope, buffers))
     for buffer in needed:
         if not reads_always(site, buffer):
-            (filled,) = site.after(padded, block.id).writers(copies[buffer])
-            check_copied(site, site.after(padded, filled.block.id), buffer)
-    return Edit(padded)
+            (filled,) = site.after(edit.places, block.id).writers(copies[buffer])
+            check_copied(site, site.after(edit.places, filled.block.id), buffer)
+    return edit
 
 
 # --- what it takes -------------------------------------------------------------------------------

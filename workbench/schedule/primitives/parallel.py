@@ -13,7 +13,7 @@ from workbench.schedule.site import Site
 
 
 def _check(func: PrimFunc, loop: For) -> None:
-    site = Site(func, loop, f"run `{loop.loop_var.name}` in parallel")
+    site = Site(places(func), loop, f"run `{loop.loop_var.name}` in parallel")
     refuse_if_bound(site)
     refuse_conflict(func, loop, f"Can't {site.task}", "iterations")
 

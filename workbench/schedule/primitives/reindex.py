@@ -10,7 +10,7 @@ from workbench.ir import Block, IterVar, PrimFunc, Var
 from workbench.schedule.caching import named_buffer
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.reindexing import Copied, reindexed
-from workbench.schedule.site import Site
+from workbench.schedule.site import site_of
 
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
@@ -59,7 +59,7 @@ def reindex(func: PrimFunc, block: Block, buffer: list[str | int] | str) -> Edit
                     C[vi] = T.float32(0)
                 C[vi] = C[vi] + A_reindex[vi, vk]
     """
-    site = Site(func, block, f"reindex `{block.name}`")
+    site = site_of(func, block, "reindex")
     target, reading = named_buffer(site, buffer)
     site = replace(site, task=f"reindex {target.name} of `{block.name}`")
     name = f"{target.name}_reindex"

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from workbench.ir import Block, PrimFunc
+from workbench.ir.places import places
 from workbench.schedule import index_map as maps
 from workbench.schedule.caching import check_scope, nth_buffer, scope_choices
 from workbench.schedule.primitive import Edit, primitive
@@ -68,7 +69,7 @@ def reindex_cache_read(
                     C[vi] = T.float32(0)
                 C[vi] = C[vi] + A_shared[vk, vi]
     """
-    site = Site(func, block, f"reindex_cache_read of `{block.name}`")
+    site = Site(places(func), block, f"reindex_cache_read of `{block.name}`")
     check_scope(site, storage_scope)
     target = nth_buffer(site, read_buffer_index, "reads")
     site = replace(site, task=f"reindex_cache_read {target.name} of `{block.name}`")

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from workbench.ir import Block, PrimFunc
+from workbench.ir.places import places
 from workbench.schedule import index_map as maps
 from workbench.schedule.caching import check_scope, nth_buffer, scope_choices
 from workbench.schedule.primitive import Edit, primitive
@@ -68,7 +69,7 @@ def reindex_cache_write(
                 T.writes(C[vi])
                 C[vi] = C_shared[vi // 4, vi % 4]
     """
-    site = Site(func, block, f"reindex_cache_write of `{block.name}`")
+    site = Site(places(func), block, f"reindex_cache_write of `{block.name}`")
     check_scope(site, storage_scope)
     target = nth_buffer(site, write_buffer_index, "writes")
     site = replace(site, task=f"reindex_cache_write {target.name} of `{block.name}`")

@@ -22,7 +22,7 @@ def _check(func: PrimFunc, *ordered_loops: For) -> None:
         )
     for loop in ordered_loops:
         if sum(loop is other for other in ordered_loops) > 1:
-            raise Site(func, loop, "reorder").refuse(
+            raise Site(places(func), loop, "reorder").refuse(
                 f"`{loop.loop_var.name}` is named twice", hint="name each loop once"
             )
     chain = _chain(func, ordered_loops)
@@ -31,7 +31,7 @@ def _check(func: PrimFunc, *ordered_loops: For) -> None:
         for inner in after[:place]:
             if counts_by(inner, outer):
                 a, b = inner.loop_var.name, outer.loop_var.name
-                raise Site(func, inner, f"reorder `{a}` outside `{b}`").refuse(
+                raise Site(places(func), inner, f"reorder `{a}` outside `{b}`").refuse(
                     f"how often `{a}` runs depends on `{b}`",
                     inner,
                     outer,
@@ -39,7 +39,7 @@ def _check(func: PrimFunc, *ordered_loops: For) -> None:
                     hint=f"keep `{b}` outside `{a}`",
                 )
     if after != chain:
-        refuse_unless_any_order(Site(func, chain[0], "reorder"), chain, after)
+        refuse_unless_any_order(Site(places(func), chain[0], "reorder"), chain, after)
 
 
 def _chain(func: PrimFunc, loops: tuple[For, ...]) -> list[For]:
@@ -54,7 +54,7 @@ def _chain(func: PrimFunc, loops: tuple[For, ...]) -> list[For]:
         if loop in below:
             continue
         a, b, inmost = (one.loop_var.name for one in (outermost, loop, below[-1]))
-        site = Site(func, outermost, f"reorder `{a}` and `{b}`")
+        site = Site(places(func), outermost, f"reorder `{a}` and `{b}`")
         if outermost not in known.above(loop):
             raise site.refuse(
                 "neither is inside the other",
@@ -90,7 +90,7 @@ def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, list[For]]]:
         outer.insert(0, above)
         above = known.parent[above]
     if not outer:
-        raise Site(func, loop, f"reorder `{loop.loop_var.name}` outwards").refuse(
+        raise Site(places(func), loop, f"reorder `{loop.loop_var.name}` outwards").refuse(
             "no loop is directly around it",
             hint="choose the loop that is to go outside",
         )

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from workbench.ir import Block, PrimFunc
+from workbench.ir.places import places
 from workbench.schedule.primitive import Edit, primitive
-from workbench.schedule.site import Site
+from workbench.schedule.site import site_of
 
 
 def _check(func: PrimFunc, block: Block, new_order: list[int]) -> None:
-    site = Site(func, block, f"reorder_block_iter_var `{block.name}`")
+    site = site_of(func, block, "reorder_block_iter_var")
     site.check_held()
     count = len(block.iter_vars)
     if sorted(new_order) != list(range(count)):
@@ -53,8 +54,9 @@ def reorder_block_iter_var(func: PrimFunc, block: Block, new_order: list[int]) -
                 T.writes(B[vi, vj])
                 B[vi, vj] = A[vi, vj]
     """
-    realize = Site(func, block, "").realize
+    where = places(func)
+    realize = where.realize(block)
     values = tuple(realize.iter_values[k] for k in new_order)
     iterators = tuple(block.iter_vars[k] for k in new_order)
     new = replace(realize, iter_values=values, block=replace(block, iter_vars=iterators))
-    return Edit(Site(func, block, "").places.replace(realize, new))
+    return Edit(where.replace(realize, new))

@@ -52,11 +52,11 @@ from workbench.schedule.scope import (
     region_of,
     starts_first,
 )
-from workbench.schedule.site import Site, buffers_read, buffers_written, named
+from workbench.schedule.site import Site, buffers_read, buffers_written, named, site_of
 
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
-    site = Site(func, block, f"reverse_compute_at `{block.name}`")
+    site = site_of(func, block, "reverse_compute_at")
     yield from ({"loop": loop} for loop in common_loops(site.places, _makers(site)))
 
 
@@ -111,7 +111,7 @@ def reverse_compute_at(
                     T.writes(C[vk])
                     C[vk] = B[vk] + T.float32(1)
     """
-    plain = Site(func, block, f"reverse_compute_at `{block.name}`")
+    plain = site_of(func, block, "reverse_compute_at")
     site = plain.at(loop)
     check_loop(site, loop)
     check_stage(plain)
@@ -138,13 +138,13 @@ def reverse_compute_at(
     else:
         needed = _needed(site, loop, makers, run)
         edit = moved_under(site, loop, at, needed, preserve_unit_loops)
-    there = site.after(edit.func, block.id)
+    there = site.after(edit.places, block.id)
     _check_turns_agree(site, there)
     refuse_other_updates(site, there, kept_values(there, fixed_values(site, loop)))
     check_leaves(site, there)
     check_fed(site, there, finished=_places_by_data(block))
     for reader in there.consumers:
-        check_fed(site, site.after(edit.func, reader.block.id))
+        check_fed(site, site.after(edit.places, reader.block.id))
     return edit
 
 

@@ -42,7 +42,7 @@ from workbench.schedule.moving import iterations_run
 from workbench.schedule.order import counts_up
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.scope import check_stage, common_loops
-from workbench.schedule.site import Site, buffers_written
+from workbench.schedule.site import Site, buffers_written, site_of
 
 
 @primitive(group="blocks")
@@ -77,11 +77,11 @@ def reverse_compute_inline(func: PrimFunc, block: Block) -> Edit:
                 T.writes(C[vi])
                 C[vi] = A[vi] * T.float32(2) + T.float32(1)
     """
-    site = Site(func, block, f"reverse_compute_inline `{block.name}`")
+    site = site_of(func, block, "reverse_compute_inline")
     store = only_store(site)
     check_stage(site)
     feeder = _feeder(site)
-    into = Site(func, feeder.block, f"{site.task} into `{feeder.block.name}`")
+    into = Site(site.places, feeder.block, f"{site.task} into `{feeder.block.name}`")
     made = only_store(into)
     check_stage(replace(into, task=f"reverse_compute_inline into `{into.name}`"))
     buffer = made.buffer
@@ -102,14 +102,15 @@ def reverse_compute_inline(func: PrimFunc, block: Block) -> Edit:
     asked = [*domain_conditions(run, solved, ends), *told]
     changed = site.places.replace(feeder, _fused(feeder, store, made, solved, asked))
     changed, gone = without_block(site, changed, buffer)
-    there = site.after(changed, feeder.block.id)
+    edit = Edit(changed, None, {block.id: (feeder.block.id,), **dict.fromkeys(gone, ())})
+    there = site.after(edit.places, feeder.block.id)
     _check_turn(site, feeder, there)
     check_leaves(site, there)
     check_enters(site, there)
     check_fed(site, there)
     for reader in there.consumers:
-        check_fed(site, site.after(changed, reader.block.id))
-    return Edit(changed, None, {block.id: (feeder.block.id,), **dict.fromkeys(gone, ())})
+        check_fed(site, site.after(edit.places, reader.block.id))
+    return edit
 
 
 def _check_passed(site: Site[Block], feeder: BlockRealize, buffer: Buffer) -> None:

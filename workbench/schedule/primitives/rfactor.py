@@ -96,12 +96,12 @@ def rfactor(func: PrimFunc, loop: For, factor_axis: int) -> Edit:
     task = f"rfactor `{loop.loop_var.name}`"
     inside = places(func).blocks_under(loop)
     if len(inside) != 1:
-        raise Site(func, loop, task).refuse(
+        raise Site(places(func), loop, task).refuse(
             f"it holds {len(inside)} blocks",
             hint="name a loop that holds nothing but the block that sums",
         )
     block = inside[0].block
-    site = Site(func, block, task)
+    site = Site(places(func), block, task)
     loops = sum_loops(site, loop)
     total = total_of(site)
     check_order(site, loop, total)
@@ -122,11 +122,11 @@ def rfactor(func: PrimFunc, loop: For, factor_axis: int) -> Edit:
     first, new = _partial(site.realize, loop, loops, total, parts, at)
     last = _outer(site, loop, loops, _final(site.realize, loop, total, parts, at))
     changed = site.places.replace(loops[0], seq(first, last))
-    changed = reallocate(changed, site.scope, (*site.scope.block.alloc_buffers, *parts))
+    buffers = (*site.scope.block.alloc_buffers, *parts)
+    made = places(reallocate(places(changed), site.scope, buffers))
     for one_id in (new, block.id):
-        check_fed(site, site.after(changed, one_id))
-    left = places(changed).loops
-    return Edit(changed, new, {o.loop_var: () for o in loops if o.loop_var not in left})
+        check_fed(site, site.after(made, one_id))
+    return Edit(made.func, new, {o.loop_var: () for o in loops if o.loop_var not in made.loops})
 
 
 def _parts_buffer(buffer: Buffer, at: int, loop: For) -> Buffer:

@@ -6,15 +6,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from workbench.ir import SCOPES, Block, PrimFunc, substitute_buffers
-from workbench.ir.places import places
 from workbench.schedule.caching import by_name, check_scope, nth_buffer
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.primitives.cache_write import copy_instead
-from workbench.schedule.site import Site
+from workbench.schedule.site import site_of
 
 
 def _check(func: PrimFunc, block: Block, buffer_index: int | str, storage_scope: str) -> None:
-    site = Site(func, block, f"set_scope `{block.name}`")
+    site = site_of(func, block, "set_scope")
     check_scope(site, storage_scope)
     buffer = nth_buffer(site, buffer_index, "writes")
     if buffer in func.params and storage_scope != buffer.scope:
@@ -71,9 +70,10 @@ def set_scope(func: PrimFunc, block: Block, buffer_index: int | str, storage_sco
                 T.writes(C[vi])
                 C[vi] = B_shared[vi]
     """
-    buffer = nth_buffer(Site(func, block, f"set_scope `{block.name}`"), buffer_index, "writes")
+    site = site_of(func, block, "set_scope")
+    buffer = nth_buffer(site, buffer_index, "writes")
     if storage_scope == buffer.scope:
         return Edit(func)
     moved = replace(buffer, name=f"{buffer.name}_{storage_scope}", scope=storage_scope)
-    owner = next(r for r in places(func).blocks.values() if buffer in r.block.alloc_buffers)
-    return Edit(places(func).replace(owner, substitute_buffers(owner, {buffer: moved})))
+    owner = next(r for r in site.places.blocks.values() if buffer in r.block.alloc_buffers)
+    return Edit(site.places.replace(owner, substitute_buffers(owner, {buffer: moved})))

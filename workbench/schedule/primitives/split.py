@@ -34,7 +34,7 @@ from workbench.schedule.nest import (
     refuse_if_taken,
 )
 from workbench.schedule.primitive import Edit, primitive
-from workbench.schedule.site import Site
+from workbench.schedule.site import Site, site_of
 
 
 def _check(
@@ -66,13 +66,13 @@ def _check(
 
 
 def _site(func: PrimFunc, loop: For) -> Site[For]:
-    return Site(func, loop, f"split `{loop.loop_var.name}`")
+    return site_of(func, loop, "split")
 
 
 def _type(site: Site[For], factors: list[int | None]) -> str:
     """The type of the new variables: it holds each of them, and the number that they make up."""
     given = prod(f for f in factors if f is not None)
-    turns = most_turns(site.func, site.node)
+    turns = most_turns(site.places, site.node)
     if None not in factors:
         turns = given
     elif turns is not None:

@@ -12,7 +12,7 @@ from workbench.schedule.caching import nth_buffer
 from workbench.schedule.nest import annotated
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.primitives.cache_write import copy_instead
-from workbench.schedule.site import Site
+from workbench.schedule.site import Site, site_of
 
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
@@ -66,7 +66,7 @@ def storage_align(
                 T.writes(B[vi, vj])
                 B[vi, vj] = S[vj, vi]
     """
-    site = Site(func, block, f"storage_align `{block.name}`")
+    site = site_of(func, block, "storage_align")
     buffer = nth_buffer(site, buffer_index, "writes")
     site = replace(site, task=f"storage_align {buffer.name} of `{block.name}`")
     axis = _checked(site, buffer, axis, factor, offset)

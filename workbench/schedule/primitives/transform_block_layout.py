@@ -18,7 +18,7 @@ from workbench.schedule.nest import iter_var, nest_over, perfect_nest
 from workbench.schedule.order import refuse_unless_any_order
 from workbench.schedule.own_loops import own_loops
 from workbench.schedule.primitive import Edit, Key, primitive
-from workbench.schedule.site import Site
+from workbench.schedule.site import Site, site_of
 
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
@@ -65,7 +65,7 @@ def transform_block_layout(func: PrimFunc, block: Block, index_map: maps.MapLike
                     C[v0] = T.float32(0)
                 C[v0] = C[v0] + A[v0, v1 * 3 + v2]
     """
-    site = Site(func, block, f"transform_block_layout `{block.name}`")
+    site = site_of(func, block, "transform_block_layout")
     assert isinstance(index_map, str)  # a function arrives as its text
     loops = own_loops(site)
     old = [it.var for it in block.iter_vars]
@@ -82,7 +82,7 @@ def transform_block_layout(func: PrimFunc, block: Block, index_map: maps.MapLike
         )
     if not _keeps_order(site, loops, new, sizes):
         check_starts_alike(site)
-        refuse_unless_any_order(Site(func, loops[0], site.task), loops, [])
+        refuse_unless_any_order(Site(site.places, loops[0], site.task), loops, [])
     iterators = [iter_var(v, n, kind) for v, n, kind in zip(fresh, sizes, kinds, strict=True)]
     # an iterator that runs once stays an index, for what goes by indices later
     kept = {v: mine for v, mine in zip(new, fresh, strict=True) if isinstance(v, Var)}

@@ -28,7 +28,7 @@ from workbench.schedule.gaps import padded, sole_writer
 from workbench.schedule.inlining import inlined
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.scope import bare_statements, reallocate, refuse_bare
-from workbench.schedule.site import Site
+from workbench.schedule.site import Site, site_of
 
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
@@ -88,7 +88,7 @@ def transform_layout(
                 T.writes(C[vi, vj])
                 C[vi, vj] = B[vj, vi] + T.float32(1)
     """
-    site = Site(func, block, f"transform_layout `{block.name}`")
+    site = site_of(func, block, "transform_layout")
     target, _ = named_buffer(site, buffer)
     site = replace(site, task=f"transform_layout {target.name} of `{block.name}`")
     scope = site.home(target)
@@ -113,12 +113,14 @@ def transform_layout(
     change = _Change(laid, mapping, known)
     changed = {r: inlined(r, target, change) for r in site.places.blocks_under(scope)}
     buffers = [laid if b is target else b for b in scope.block.alloc_buffers]
-    plain = reallocate(site.places.replace_each(changed), scope, buffers)
+    plain = reallocate(places(site.places.replace_each(changed)), scope, buffers)
     if pad_value is None or prod(shape) == prod(target.shape):
         return Edit(plain)
     writer = sole_writer(site, scope, target)
     nest, became = padded(writer, target, laid, mapping, pad_value)
-    stmt = writer.after(plain, writer.node.id).loops[-len(target.shape)]  # the first of its own
+    stmt = writer.after(places(plain), writer.node.id).loops[
+        -len(target.shape)
+    ]  # the first of its own
     return Edit(places(plain).replace(stmt, nest), None, became)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from workbench.ir import Block, For, PrimFunc
+from workbench.ir.places import places
 from workbench.schedule.nest import annotated
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.site import Site
@@ -16,7 +17,7 @@ def _check(func: PrimFunc, block_or_loop: Block | For, ann_key: str) -> None:
     if ann_key not in keys:
         place = block_or_loop
         name = place.name if isinstance(place, Block) else place.loop_var.name
-        raise Site(func, place, f"unannotate `{name}`").refuse(
+        raise Site(places(func), place, f"unannotate `{name}`").refuse(
             f"it has no note {string(ann_key)}",
             hint=f"its notes: {', '.join(keys) or 'none'}",
         )

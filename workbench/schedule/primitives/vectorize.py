@@ -9,11 +9,11 @@ from workbench.ir import For, PrimFunc
 from workbench.ir.places import places
 from workbench.schedule.nest import refuse_if_bound, refuse_if_extent_varies
 from workbench.schedule.primitive import Edit, primitive
-from workbench.schedule.site import Site
+from workbench.schedule.site import site_of
 
 
 def _check(func: PrimFunc, loop: For) -> None:
-    site = Site(func, loop, f"vectorize `{loop.loop_var.name}`")
+    site = site_of(func, loop, "vectorize")
     refuse_if_bound(site)
     refuse_if_extent_varies(site)
     refuse_conflict(func, loop, f"Can't {site.task}", "lanes")
