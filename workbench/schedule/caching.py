@@ -31,7 +31,7 @@ from workbench.schedule.nest import inserted, iter_var, statements
 from workbench.schedule.primitive import Edit
 from workbench.schedule.regions import Box, exact
 from workbench.schedule.scope import common_loops, reallocate, region_of
-from workbench.schedule.site import Site, buffers_read, buffers_written
+from workbench.schedule.site import Site, declared_reads, declared_writes
 
 
 class Spot(NamedTuple):
@@ -67,8 +67,8 @@ def named_buffer(
     site: Site[Block], buffer: list[str | int] | tuple[str | int, ...] | str
 ) -> tuple[Buffer, bool]:
     """The buffer that ("read", 0), ("write", 0) or a name means, and whether it is read."""
-    known = [(b, True) for b in buffers_read(site.node)]
-    known += [(b, False) for b in buffers_written(site.node)]
+    known = [(b, True) for b in declared_reads(site.node)]
+    known += [(b, False) for b in declared_writes(site.node)]
     if isinstance(buffer, str):
         for one, reading in known:
             if one.name == buffer:

@@ -9,7 +9,7 @@ from workbench.access.iterations import carries, feeds
 from workbench.access.units import Bounds, Unit, units, writes_apart
 from workbench.ir import Block, Buffer, For
 from workbench.schedule.domains import bounds_at
-from workbench.schedule.site import Site, buffers_written
+from workbench.schedule.site import Site, declared_writes
 
 
 def check_leaves(site: Site[Block], there: Site[Block]) -> None:
@@ -35,7 +35,7 @@ def check_enters(site: Site[Block], there: Site[Block]) -> None:
     for loop in (one for one in there.loops if one.loop_var not in around):
         own, below, dom = _in_turn(there, loop)
         for other in (one for one in below if one is not own):
-            for buffer in buffers_written(site.node):
+            for buffer in declared_writes(site.node):
                 if carries(loop, own, other, buffer, dom):
                     raise site.refuse(
                         f"`{other.name}` may use {buffer.name} in other turns of "

@@ -20,7 +20,7 @@ from workbench.schedule.scope import (
     region_of,
     starts_first,
 )
-from workbench.schedule.site import Site, buffers_read
+from workbench.schedule.site import Site, declared_reads
 
 
 def check_fed(
@@ -39,7 +39,7 @@ def check_fed(
     in the same iteration, the exact box written must hold the box read.
     """
     where = reader.places
-    for buffer in buffers_read(reader.node) if only is None else [only]:
+    for buffer in declared_reads(reader.node) if only is None else [only]:
         for maker in reader.writers(buffer):
             if maker is reader.realize:
                 continue

@@ -30,7 +30,7 @@ from workbench.schedule.moving import fixed_values
 from workbench.schedule.nest import is_one, serial_nest
 from workbench.schedule.regions import exact
 from workbench.schedule.scope import loops_between, region_of
-from workbench.schedule.site import Site, buffers_read, buffers_written
+from workbench.schedule.site import Site, declared_reads, declared_writes
 
 Cell = tuple[Expr, ...]
 Nest = tuple[Stmt, tuple[Var, ...]]
@@ -43,8 +43,8 @@ def following(site: Site[Block], loop: For, makers: list[BlockRealize], run: Bou
     None where it is, or where no nest like theirs runs each iteration of the block once.
     """
     where = site.places
-    pairs = [(buffer, maker) for buffer in buffers_read(site.node)
-             for maker in makers if buffer in buffers_written(maker.block)]  # fmt: skip
+    pairs = [(buffer, maker) for buffer in declared_reads(site.node)
+             for maker in makers if buffer in declared_writes(maker.block)]  # fmt: skip
     parts = []
     for buffer, maker in pairs:
         region, known = region_of(maker.block.writes, buffer), bounds_at(where, maker)

@@ -43,7 +43,7 @@ from workbench.schedule.regions import (
     width,
 )
 from workbench.schedule.scope import common_loops, last_counts, loops_between
-from workbench.schedule.site import Site, buffers_read, buffers_written, named
+from workbench.schedule.site import Site, declared_reads, declared_writes, named
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ def check_not_overwritten(site: Site[Block], until: BlockRealize, hint: str = ""
     """Refuse where a buffer that the block reads is written behind it, up to the block `until`."""
     order = site.siblings
     for other in order[order.index(site.realize) + 1 : order.index(until) + 1]:
-        hit = [b for b in buffers_read(site.node) if b in buffers_written(other.block)]
+        hit = [b for b in declared_reads(site.node) if b in declared_writes(other.block)]
         if hit:
             raise site.refuse(
                 f"`{other.block.name}` overwrites {hit[0].name}, which it reads",

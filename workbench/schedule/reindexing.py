@@ -46,7 +46,7 @@ from workbench.schedule.scope import (
     check_stores,
     reallocate,
 )
-from workbench.schedule.site import Site, buffers_read, buffers_written, with_block
+from workbench.schedule.site import Site, declared_reads, declared_writes, with_block
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def reindexed(site: Site[Block], target: Buffer, reading: bool, made: CopiedBy) 
         check_stage(Site(places(func), block, f"{site.verb} `{block.name}`"), sole=False)
         check_stores(site, [target])
         check_started(site, [target])
-    if reading and target in buffers_written(block):
+    if reading and target in declared_writes(block):
         raise site.refuse(
             f"it writes {target.name} too",
             hint=f"reindex what it writes: {_of_what_is_written(site, target)}",
@@ -108,7 +108,7 @@ def reindexed(site: Site[Block], target: Buffer, reading: bool, made: CopiedBy) 
 
 
 def _of_what_is_written(site: Site[Block], target: Buffer) -> str:
-    number = buffers_written(site.node).index(target)
+    number = declared_writes(site.node).index(target)
     return f'("write", {number})' if site.verb == "reindex" else f"reindex_cache_write of {number}"
 
 
@@ -152,7 +152,7 @@ def _check_alone(site: Site[Block], target: Buffer, reading: bool) -> None:
     others = [
         r
         for r in (site.others_in(site.loops[0]) if site.loops else [])
-        if target in buffers_written(r.block) or (target in buffers_read(r.block) and not reading)
+        if target in declared_writes(r.block) or (target in declared_reads(r.block) and not reading)
     ]
     if others:
         raise site.refuse(

@@ -32,7 +32,7 @@ from workbench.ir import (
 )
 from workbench.ir.places import Places, inner, places
 from workbench.schedule.domains import domain
-from workbench.schedule.site import Site, buffers_read, buffers_written, named, with_block
+from workbench.schedule.site import Site, declared_reads, declared_writes, named, with_block
 
 # --- the memory and the loops around -------------------------------------------------------------
 
@@ -91,7 +91,7 @@ def check_stage(site: Site[Block], sole: bool = True) -> None:
             direct[0],
             hint="give the block an iterator (T.axis.spatial) that is bound to it",
         )
-    for buffer in buffers_written(block) if sole else ():
+    for buffer in declared_writes(block) if sole else ():
         hint = "move it while it is the sole writer, before decompose_reduction"
         check_sole_writer(site, buffer, hint)
     _check_own_reads(site)
@@ -124,7 +124,7 @@ def check_no_bare_statement(site: Site[Block], only: Buffer | None = None) -> No
     `only`, no other buffer is looked at.
     """
     own = Unit(site.realize, ())
-    reads, writes = own.reads | {*buffers_read(site.node)}, own.writes
+    reads, writes = own.reads | {*declared_reads(site.node)}, own.writes
     for bare in bare_statements(site.scope):
         shared = writes & (bare.reads | bare.writes) | reads & bare.writes
         if shared and (only is None or only in shared):
@@ -164,8 +164,8 @@ def _check_own_reads(site: Site[Block]) -> None:
     if block.init is not None:
         return
     read = {n.buffer for n in walk(block.body) if isinstance(n, BufferLoad)}
-    read.update(buffers_read(block))
-    again = [buffer for buffer in buffers_written(block) if buffer in read]
+    read.update(declared_reads(block))
+    again = [buffer for buffer in declared_writes(block) if buffer in read]
     if again:
         raise site.refuse(
             f"it updates {again[0].name} in place",

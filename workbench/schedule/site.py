@@ -96,14 +96,14 @@ class Site(Generic[N]):
     def readers(self: Site[Block], buffer: Buffer) -> list[BlockRealize]:
         """The blocks beside it, without it, that read `buffer`, in program order."""
         others = [r for r in self.siblings if r is not self.realize]
-        return [r for r in others if buffer in buffers_read(r.block)]
+        return [r for r in others if buffer in declared_reads(r.block)]
 
     @property
     def producers(self: Site[Block]) -> list[BlockRealize]:
         """The blocks before it that write what it reads or writes, as TVM's `get_producers`."""
-        needed = {*buffers_read(self.node), *buffers_written(self.node)}
+        needed = {*declared_reads(self.node), *declared_writes(self.node)}
         before = self.siblings[: self.siblings.index(self.realize)]
-        return [r for r in before if needed & set(buffers_written(r.block))]
+        return [r for r in before if needed & set(declared_writes(r.block))]
 
     @property
     def consumers(self: Site[Block]) -> list[BlockRealize]:
@@ -113,8 +113,8 @@ class Site(Generic[N]):
 
     def used_by(self: Site[Block], other: Block) -> list[Buffer]:
         """The buffers that the block writes and `other` reads or writes."""
-        uses = {*buffers_read(other), *buffers_written(other)}
-        return [buffer for buffer in buffers_written(self.node) if buffer in uses]
+        uses = {*declared_reads(other), *declared_writes(other)}
+        return [buffer for buffer in declared_writes(self.node) if buffer in uses]
 
     def is_allocated(self, buffer: Buffer) -> bool:
         """Whether `buffer` lives inside the block that holds it: nobody outside sees it."""
@@ -162,11 +162,11 @@ def named(loops: Sequence[For]) -> str:
     return ", ".join(f"`{loop.loop_var.name}`" for loop in loops)
 
 
-def buffers_written(block: Block) -> list[Buffer]:
+def declared_writes(block: Block) -> list[Buffer]:
     """The buffers that `block` writes, in the order in which it declares them."""
     return list(dict.fromkeys(region.buffer for region in block.writes))
 
 
-def buffers_read(block: Block) -> list[Buffer]:
+def declared_reads(block: Block) -> list[Buffer]:
     """The buffers that `block` reads, in the order in which it declares them."""
     return list(dict.fromkeys(region.buffer for region in block.reads))

@@ -25,7 +25,7 @@ from workbench.schedule.feeding import check_fed
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import Box
 from workbench.schedule.scope import check_no_bare_statement, check_no_choice, region_of
-from workbench.schedule.site import Site, buffers_read, buffers_written, site_of
+from workbench.schedule.site import Site, declared_reads, declared_writes, site_of
 
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
@@ -116,11 +116,11 @@ def _targets(
     """The blocks that are to read the copy, in program order."""
     wanted = {b.id for b in chosen} if chosen else None
     order = site.siblings
-    reading = [r for r in order if buffer in buffers_read(r.block)]
+    reading = [r for r in order if buffer in declared_reads(r.block)]
     found = [
         r
         for r in reading
-        if buffer not in buffers_written(r.block) and (wanted is None or _holds(r, wanted))
+        if buffer not in declared_writes(r.block) and (wanted is None or _holds(r, wanted))
     ]
     for other in chosen or ():
         if not any(_holds(r, {other.id}) for r in found):

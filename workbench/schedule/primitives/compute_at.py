@@ -35,7 +35,7 @@ from workbench.schedule.scope import (
     loops_between,
     region_of,
 )
-from workbench.schedule.site import Site, buffers_read, buffers_written, site_of
+from workbench.schedule.site import Site, declared_reads, declared_writes, site_of
 
 # How far a thread sees: memory of a scope is filled for all threads that share it, so the loops
 # bound to those threads count as running, wherever they stand. Global memory is left as it is.
@@ -105,7 +105,7 @@ def compute_at(
     site = plain.at(loop)
     check_loop(site, loop)
     check_stage(plain)
-    check_started(plain, buffers_written(plain.node))
+    check_started(plain, declared_writes(plain.node))
     check_terms_once(site)
     free, guard = guard_of_terms(site)
     readers = _readers(site)
@@ -121,7 +121,7 @@ def compute_at(
     check_not_overwritten(site, last, f", or leave `{block.name}` ahead of it")
     at = position(site, loop, site.producers, readers, index)
     dom = bounds_at(site.places, loop.body)
-    pairs = [_pair(site, loop, buffer, readers, dom) for buffer in buffers_written(block)]
+    pairs = [_pair(site, loop, buffer, readers, dom) for buffer in declared_writes(block)]
     fixed = fixed_by_refilling(site, loop)
     needed, _ = needs(domain(block), [p for p in pairs if p is not None], dom, fixed)
     edit = moved_under(site, loop, at, needed, preserve_unit_loops, guard)
@@ -154,7 +154,7 @@ def _check_looked_up(site: Site[Block], there: Site[Block]) -> None:
 def _readers(site: Site[Block]) -> list[BlockRealize]:
     """The blocks that read what the block writes; refused where there is none."""
     hint = "move the blocks that it reads, or move it with reverse_compute_at"
-    check_is_step(site, buffers_written(site.node), hint)
+    check_is_step(site, declared_writes(site.node), hint)
     found = site.consumers
     if not found:
         raise site.refuse(
@@ -183,7 +183,7 @@ def _check_partial(site: Site[Block], there: Site[Block], realize: BlockRealize)
             hint=hint,
         )
     body = there.scope.block.body
-    for buffer in buffers_read(block):
+    for buffer in declared_reads(block):
         makers = there.writers(buffer)
         if there.is_allocated(buffer) and not makes_all(
             there.places, body, makers, there.realize, buffer

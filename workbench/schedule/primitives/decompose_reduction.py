@@ -37,7 +37,7 @@ from workbench.schedule.factoring import (
 from workbench.schedule.nest import nest
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.scope import check_stage, loop_choices, loops_from
-from workbench.schedule.site import Site, buffers_written, named, site_of, with_block
+from workbench.schedule.site import Site, declared_writes, named, site_of, with_block
 
 
 @primitive(group="blocks", choices=loop_choices)
@@ -123,7 +123,7 @@ def _check_early(site: Site[Block], inner: list[For]) -> None:
     assert block.init is not None
     starts = {n.buffer for n in walk(block.init) if isinstance(n, BufferLoad)}
     for other in site.others_in(inner[0]):
-        made = [b for b in buffers_written(other.block) if b in starts]
+        made = [b for b in declared_writes(other.block) if b in starts]
         if made:
             raise site.refuse(
                 f"its T.init() reads {made[0].name}, which is written in that loop",

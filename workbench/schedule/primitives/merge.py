@@ -33,7 +33,7 @@ from workbench.schedule.feeding import check_fed
 from workbench.schedule.nest import constant_extent, nest
 from workbench.schedule.primitive import Edit, Key, primitive
 from workbench.schedule.scope import refuse_bare
-from workbench.schedule.site import Site, buffers_read, buffers_written, named, site_of
+from workbench.schedule.site import Site, declared_reads, declared_writes, named, site_of
 
 
 def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, tuple[For, ...]]]:
@@ -205,8 +205,8 @@ def _check_order(
             for other in behind:
                 both = [
                     b
-                    for b in buffers_written(realize.block)
-                    if b in buffers_written(other.block) and not in_order(realize, other, b)
+                    for b in declared_writes(realize.block)
+                    if b in declared_writes(other.block) and not in_order(realize, other, b)
                 ]
                 if both:
                     raise site.refuse(
@@ -217,7 +217,7 @@ def _check_order(
                         detail="turn by turn, one could undo what the other did",
                         hint="let one of the two write another buffer",
                     )
-            for buffer in buffers_read(realize.block):
+            for buffer in declared_reads(realize.block):
                 late = [one for one, two in pairs if not in_order(one, two, buffer)]
                 if late:
                     check_fed(site, site.after(changed, realize.block.id), only=buffer)
@@ -272,7 +272,7 @@ def _check_for_good(
 
     It does not where no two turns of a merged loop write one cell, or all store the same there.
     """
-    if maker is reader or buffer not in buffers_written(maker.block):
+    if maker is reader or buffer not in declared_writes(maker.block):
         return
     for var in merged:
         unit = _unit(where, var, maker.block)

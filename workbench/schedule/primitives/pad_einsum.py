@@ -40,7 +40,7 @@ from workbench.schedule.nest import iter_var, nest, nest_over, resized
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import covers_domain
 from workbench.schedule.scope import check_stage, check_started, check_stores, reallocate
-from workbench.schedule.site import Site, buffers_read, buffers_written, site_of
+from workbench.schedule.site import Site, declared_reads, declared_writes, site_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +125,12 @@ def pad_einsum(func: PrimFunc, block: Block, padding: list[int]) -> Edit:
     _check_sum(site, sizes)
     _check_divisions(site)
     grown = [b for b in cells if any(map(sizes.grows, cells[b]))]
-    check_started(site, [b for b in grown if b in buffers_written(block)])
+    check_started(site, [b for b in grown if b in declared_writes(block)])
     copies = {b: _copy(b, cells[b], sizes) for b in grown}
     started = {s.buffer for s in stores(block.init)} if block.init else set()  # before its reads
-    needed = [b for b in grown if b in buffers_read(block) and b not in started]
+    needed = [b for b in grown if b in declared_reads(block) and b not in started]
     ahead = [_filled(b, copies[b], cells[b], sizes) for b in needed]
-    behind = [_kept(b, copies[b], cells[b], sizes) for b in grown if b in buffers_written(block)]
+    behind = [_kept(b, copies[b], cells[b], sizes) for b in grown if b in declared_writes(block)]
     grown_nest = _grown(site.realize, loops, copies, sizes)
     changed = site.places.replace(loops[0], seq(*ahead, grown_nest, *behind))
     buffers = (*site.scope.block.alloc_buffers, *copies.values())
@@ -219,13 +219,13 @@ def _cells(site: Site[Block]) -> dict[Buffer, tuple[Expr, ...]]:
                 hint="it takes blocks such as C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]",
             )
     _check_whole_result(site, found)
-    check_stores(site, buffers_written(block))
-    order = dict.fromkeys((*buffers_read(block), *buffers_written(block)))
+    check_stores(site, declared_writes(block))
+    order = dict.fromkeys((*declared_reads(block), *declared_writes(block)))
     return {buffer: found[buffer] for buffer in order if buffer in found}
 
 
 def _check_whole_result(site: Site[Block], cells: dict[Buffer, tuple[Expr, ...]]) -> None:
-    for buffer in buffers_written(site.node):
+    for buffer in declared_writes(site.node):
         pairs = zip(cells[buffer], buffer.shape, strict=True)
         named = [index for index in cells[buffer] if isinstance(index, Var)]
         part = any(isinstance(index, Const) and size > 1 for index, size in pairs)
@@ -244,7 +244,7 @@ def _check_kept_apart(
         var = iterator.var
         if iterator.kind == "reduce" or not sizes.grows(var):
             continue
-        if any(var not in cells[buffer] for buffer in buffers_written(site.node)):
+        if any(var not in cells[buffer] for buffer in declared_writes(site.node)):
             raise site.refuse(
                 f"more turns of {var.name} would write the same cells again",
                 hint=f"give 1 for {var.name}, which is no index of what the block writes",

@@ -52,7 +52,7 @@ from workbench.schedule.scope import (
     region_of,
     starts_first,
 )
-from workbench.schedule.site import Site, buffers_read, buffers_written, named, site_of
+from workbench.schedule.site import Site, declared_reads, declared_writes, named, site_of
 
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
@@ -115,7 +115,7 @@ def reverse_compute_at(
     site = plain.at(loop)
     check_loop(site, loop)
     check_stage(plain)
-    check_started(plain, buffers_written(plain.node))
+    check_started(plain, declared_writes(plain.node))
     check_terms_once(site)
     check_unguarded(site)
     makers = _makers(site)
@@ -164,7 +164,7 @@ def _check_reads_inside(site: Site[Block], makers: list[BlockRealize]) -> None:
 
     It would run for the cells that are made, and leave out those that only it makes.
     """
-    made = {buffer for maker in makers for buffer in buffers_written(maker.block)}
+    made = {buffer for maker in makers for buffer in declared_writes(maker.block)}
     for load in walk(site.node.body):
         if not isinstance(load, BufferLoad) or load.buffer not in made:
             continue
@@ -184,8 +184,8 @@ def _check_made_in_turn(site: Site[Block], loop: For, makers: list[BlockRealize]
     """
     common = common_loops(site.places, (site.realize, loop))
     holder = common[-1].body if common else site.scope.block.body
-    for buffer in buffers_read(site.node):
-        made = [maker for maker in makers if buffer in buffers_written(maker.block)]
+    for buffer in declared_reads(site.node):
+        made = [maker for maker in makers if buffer in declared_writes(maker.block)]
         if made and not makes_all(site.places, holder, made, site.realize, buffer, chosen=False):
             raise site.refuse(
                 f"not all that it reads of {buffer.name} is made there",
@@ -209,7 +209,7 @@ def _check_read_before(site: Site[Block], loop: For) -> None:
     order = site.siblings
     start = min(order.index(r) for r in site.places.blocks_under(loop))
     passed = order[start : order.index(site.realize)]
-    for buffer in buffers_written(site.node):
+    for buffer in declared_writes(site.node):
         hit = [r for r in site.readers(buffer) if r in passed]
         if hit:
             raise site.refuse(
@@ -227,7 +227,7 @@ def _needed(
     where, block = site.places, site.node
     pairs: list[tuple[Box, Box]] = []
     fed: list[tuple[BufferRegion, BlockRealize]] = []
-    for buffer in buffers_read(block):
+    for buffer in declared_reads(block):
         mine = region_of(block.reads, buffer)
         assert mine is not None
         for maker in makers:
@@ -298,7 +298,7 @@ def _same_in_turns(site: Site[Block], loop: For, makers: list[BlockRealize]) -> 
         return True
     return any(
         len(made) == 1 and all(apart(one, made[0], dom) for one in around)
-        for buffer in buffers_read(site.node)
+        for buffer in declared_reads(site.node)
         if (made := [unit for unit in making if buffer in unit.writes])
     )
 

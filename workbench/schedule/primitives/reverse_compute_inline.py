@@ -42,7 +42,7 @@ from workbench.schedule.moving import iterations_run
 from workbench.schedule.order import counts_up
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.scope import check_stage, common_loops
-from workbench.schedule.site import Site, buffers_written, site_of
+from workbench.schedule.site import Site, declared_writes, site_of
 
 
 @primitive(group="blocks")
@@ -254,7 +254,7 @@ def _check_turn(site: Site[Block], feeder: BlockRealize, there: Site[Block]) -> 
     before = _below(site, shared)
     after = _below(there, shared)
     dom = {**site.bounds, **there.bounds}
-    for buffer in buffers_written(site.node):
+    for buffer in declared_writes(site.node):
         if not made_there(before, after, buffer, dom, kind="write"):
             raise site.refuse(
                 f"a turn of `{shared[-1].loop_var.name}` may make more than it stores",
