@@ -23,12 +23,25 @@ ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
 BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
+TESTS = """\
+test             every check: ruff, mypy, pytest
+test --quick     in about a minute: ruff, and the tests without a mark (those of pyproject.toml)
+test --budget    every test, and what its call takes of the processor; one without a mark that
+                 takes more than a second fails
+test ARGUMENTS   just pytest, with these
+"""
+KINDS = ("--quick", "--budget")  # of runs of the tests
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
 def main() -> int:
     """Do what the command line asks; the exit status is that of what was run."""
-    parser = argparse.ArgumentParser(description=__doc__, usage="python3 run.py {lab,test} ...")
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        usage="python3 run.py {lab,test} ...",
+        epilog=TESTS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("task", choices=["lab", "test"])
     parser.add_argument("rest", nargs=argparse.REMAINDER, help="its options; lab --help tells them")
     options = parser.parse_args()
@@ -60,20 +73,38 @@ def lab(rest: Sequence[str]) -> int:
 
 
 def test(rest: Sequence[str]) -> int:
-    """Run every check, or with arguments just pytest with these."""
-    install("test")
-    environment = os.environ | tools()
-    if rest:
+    """Run every check, a part of them, or with arguments just pytest with these."""
+    # TVM, which many tests ask for the same, is large: where it is not installed, they are skipped
+    install("test,tvm" if os.environ.get("CI") else "test")
+    kind, rest = (rest[0], rest[1:]) if rest and rest[0] in KINDS else ("", rest)
+    environment = os.environ | (tools() if kind != "--quick" else {})
+    if rest and not kind:
         return _call("pytest", *rest, environment=environment)
     checks = {
         "ruff check": ("ruff", "check", "."),
         "ruff format": ("ruff", "format", "--check", "."),
         "mypy": ("mypy",),
-        "pytest": ("pytest", "-n", "auto", "--dist", "worksteal"),
     }
+    cores = ("pytest", "-n", "auto", "--dist", "worksteal")
+    if kind == "--quick":
+        del checks["mypy"]
+        checks["pytest"] = (*cores, "-m", " and ".join(f"not {mark}" for mark in marks()), *rest)
+    elif kind == "--budget":
+        checks = {"pytest": (*cores, "-p", "tests.support.budget", *rest)}
+    else:
+        checks["pytest"] = cores
     failed = [name for name, call in checks.items() if _call(*call, environment=environment)]
     print(f"failed: {', '.join(failed)}" if failed else "everything passed", flush=True)
     return 1 if failed else 0
+
+
+def marks() -> list[str]:
+    """The marks of tests that take long, as pyproject.toml declares them."""
+    import tomllib  # which a Python that is too old, and is told so, does not have
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    declared = project["tool"]["pytest"]["ini_options"]["markers"]
+    return [text.partition(":")[0] for text in declared]
 
 
 # --- Python packages ------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import hypothesis
 import pytest
 
 from tests.support import tools
+from tests.support.cases import CASES
 
 # One thread a process: the test processes share two cores.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -33,8 +34,18 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # An example may take as long as it takes: a busy machine is no fault of the code.
-hypothesis.settings.register_profile("workbench", deadline=None)
+hypothesis.settings.register_profile("workbench", deadline=None, max_examples=2 * CASES)
 hypothesis.settings.load_profile("workbench")
+
+# A test that asks for one of these programs is of this kind.
+KINDS = {"gxx": "tool", "nvcc": "tool", "chromium": "browser"}
+
+
+@pytest.hookimpl(tryfirst=True)  # before what -m leaves out is left out
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        for fixture in KINDS.keys() & set(getattr(item, "fixturenames", ())):
+            item.add_marker(KINDS[fixture])
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,12 @@ from __future__ import annotations
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
+import pytest
+import yaml
+
+import run
 import workbench
 
 ROOT = Path(__file__).parents[1]
@@ -69,3 +74,56 @@ def test_the_versions_of_python_agree():
 def test_binder_installs_what_a_lesson_needs():
     assert TEXTS["binder/requirements.txt"].split() == [".[lab]"]
     assert "lab" in PROJECT["optional-dependencies"]
+
+
+# --- what checks it elsewhere ---------------------------------------------------------------------
+
+WORKFLOWS = {
+    path.stem: yaml.load(path.read_text(encoding="utf-8"), yaml.BaseLoader)  # where `on` is a word
+    for path in (ROOT / ".github" / "workflows").glob("*.yml")
+}
+JOBS = [
+    pytest.param(job, id=f"{workflow}-{name}")
+    for workflow, whole in WORKFLOWS.items()
+    for name, job in whole["jobs"].items()
+]
+
+
+def test_the_workflows_are_those_that_there_are_to_be():
+    assert set(WORKFLOWS) == {"tests", "release", "weekly"}
+    for whole in WORKFLOWS.values():
+        assert set(whole) <= {"name", "on", "permissions", "concurrency", "jobs"}
+        assert whole["permissions"] == {"contents": "read"}, "a job that needs more says so"
+    assert set(WORKFLOWS["tests"]["on"]) == {"push", "pull_request"}
+    assert WORKFLOWS["release"]["on"] == {"release": {"types": ["published"]}}
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_a_job_ends_and_runs_what_there_is(job: dict[str, Any]):
+    keys = {"strategy", "needs", "environment", "permissions"}
+    assert set(job) - keys == {"runs-on", "timeout-minutes", "steps"}
+    for step in job["steps"]:
+        assert set(step) <= {"uses", "with", "run", "env"} and ("uses" in step) != ("run" in step)
+        if "uses" in step:
+            assert re.fullmatch(r"[\w./-]+@(v\d+|release/v\d+)", step["uses"])
+        words = step.get("run", "").split()
+        for word in words:
+            if word.endswith(".py") or word.startswith("tests/"):
+                assert (ROOT / word).exists(), word
+        for module in re.findall(r"-m (tests\.\S+)", step.get("run", "")):
+            assert (ROOT / f"{module.replace('.', '/')}.py").exists(), module
+        for option in re.findall(r"run\.py test (--\S+)", step.get("run", "")):
+            assert option in run.KINDS
+
+
+def test_the_oldest_and_the_newest_python_are_tested():
+    versions = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
+    tested = WORKFLOWS["tests"]["jobs"]["test"]["strategy"]["matrix"]["python"]
+    assert tested == [versions[0], versions[-1]]
+
+
+def test_ruff_has_one_version():
+    (pinned,) = [text for text in PROJECT["optional-dependencies"]["test"] if "ruff" in text]
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
+    (repo,) = hooks["repos"]
+    assert f"ruff=={repo['rev'].removeprefix('v')}" == pinned

@@ -35,11 +35,9 @@ def check(family: str, name: str) -> None:
     assert not difference(func, program(family, name), random_data(func, 2), shuffled(0))
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_the_terms_have_the_values_of_a_run(family):
-    for name in FAMILIES[family]:
-        try:
-            check(family, name)
-        except Exception as error:
-            error.add_note(f"in {name!r} of {family}")
-            raise
+EVERY = [(family, name) for family, programs in FAMILIES.items() for name in programs]
+
+
+@pytest.mark.parametrize(("family", "name"), EVERY)
+def test_the_terms_have_the_values_of_a_run(family, name):
+    check(family, name)

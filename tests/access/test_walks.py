@@ -8,10 +8,12 @@ from __future__ import annotations
 import pytest
 
 from tests.access.corpus import FAMILIES
+from tests.support.cases import CASES
 from tests.support.random_steps import every_verb
 from tests.support.walk import Walk
 
-STEPS = 16  # tried on each program
+STEPS = CASES // 2  # tried on each program
+pytestmark = pytest.mark.fuzz
 
 
 @pytest.mark.parametrize("family", FAMILIES)

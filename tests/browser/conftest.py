@@ -20,6 +20,7 @@ from tests.browser.jupyter import (
     leave,
     open_lab,
 )
+from tests.browser.plain import Plain, plain_page
 
 LESSONS = sorted((ROOT / "lessons").glob("*.ipynb"))
 SIZE: ViewportSize = {"width": 1400, "height": 1000}
@@ -80,6 +81,13 @@ def lab_page(jupyter_page: Page, server: Server) -> Iterator[Page]:
         saved.unlink()  # the next test is not to be offered what this one did
     assert not faults, faults
     assert not elsewhere, elsewhere
+
+
+@pytest.fixture
+def plain(browser: Browser, tmp_path: Path) -> Iterator[Plain]:
+    """A plain page for labs, with Python behind it: most of a lab needs no JupyterLab."""
+    with plain_page(browser, tmp_path) as opened:
+        yield opened
 
 
 def _ours(error: Error) -> list[str]:

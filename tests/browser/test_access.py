@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.jupyter import dark, run_cells
+from tests.browser.plain import Plain
 from tests.browser.test_lab import accessible, all_steps, cell, first_lab, form_of, menu_at, shoot
 from tests.browser.test_places import BEYOND, OVER, WITHIN
-
-pytestmark = pytest.mark.browser
+from tests.support.every import some
 
 ACTIVE = "() => window.jupyterapp.shell.currentWidget.content.activeCellIndex"
 
@@ -110,53 +109,53 @@ def test_escape_closes_the_lab_s_own_menu_and_else_passes(lab_page: Page):
     assert lab_page.evaluate("window.passed") == 1
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_what_opens_is_accessible(lab_page: Page, scheme: str):
-    dark(lab_page, scheme == "dark")
-    lab = run_cells(lab_page, "04_shared_blocking.ipynb", 6).locator(".wb-lab").last
+@pytest.mark.parametrize("scheme", some("light", "dark"))
+def test_what_opens_is_accessible(plain: Plain, scheme: str):
+    plain.dark(scheme == "dark")
+    lab = plain.run_cells("04_shared_blocking.ipynb", 6).locator(".wb-lab").last
     expect(lab.locator(".wb-listing").first).to_be_visible()
-    accessible(lab_page)
+    accessible(plain.page)
     menu_at(lab, lab.locator(".wb-place").first.inner_text())
     lab.locator(".wb-menu .wb-more").click()
     form_of(lab, "split")
     expect(lab.locator(".wb-form")).to_be_visible()
-    accessible(lab_page)
+    accessible(plain.page)
     lab.get_by_label("factors", exact=True).fill("[0]")
     lab.locator("button[type=submit]").click()
     expect(lab.locator(".wb-menu .wb-error")).to_be_visible()
-    accessible(lab_page)
-    lab_page.keyboard.press("Escape")
+    accessible(plain.page)
+    plain.page.keyboard.press("Escape")
     all_steps(lab)
-    accessible(lab_page)
-    lab_page.keyboard.press("Escape")
+    accessible(plain.page)
+    plain.page.keyboard.press("Escape")
     lab.get_by_role("button", name="full screen").click()
-    lab_page.wait_for_function("document.fullscreenElement?.matches('.wb-lab')")
+    plain.page.wait_for_function("document.fullscreenElement?.matches('.wb-lab')")
     menu_at(lab, lab.locator(".wb-place").first.inner_text())
-    accessible(lab_page)
-    shoot(lab_page, f"full-screen-menu-{scheme}")
-    lab_page.keyboard.press("Escape")
-    lab_page.evaluate("document.exitFullscreen()")
+    accessible(plain.page)
+    shoot(plain.page, f"full-screen-menu-{scheme}")
+    plain.page.keyboard.press("Escape")
+    plain.page.evaluate("document.exitFullscreen()")
     lab.locator(".wb-run .wb-go").click()
     expect(lab.locator(".wb-result")).to_be_visible(timeout=60_000)
     for tab in lab.locator(".wb-machine [role=tab]").all():
         tab.click()
         expect(tab).to_have_attribute("aria-selected", "true")
-        accessible(lab_page)
+        accessible(plain.page)
 
 
-def test_zoomed_to_200_percent_a_lab_is_one_column_and_takes_a_step(lab_page: Page):
+def test_zoomed_to_200_percent_a_lab_is_one_column_and_takes_a_step(plain: Plain):
     """1280 x 720 at twice the size, which leaves 640 x 360 of CSS."""
-    lab_page.set_viewport_size({"width": 640, "height": 360})
-    lab = first_lab(lab_page)
+    plain.page.set_viewport_size({"width": 640, "height": 360})
+    lab = plain.first_lab()
     expect(lab).to_have_attribute("data-columns", "1")
     for side in ("Picture", "Program"):
         button = lab.locator(".wb-sides").get_by_role("button", name=side)
         button.click()
         expect(button).to_have_attribute("aria-pressed", "true")
-        assert lab_page.evaluate(BEYOND) == [] and lab_page.evaluate(OVER) == 0, side
+        assert plain.page.evaluate(BEYOND) == [] and plain.page.evaluate(OVER) == 0, side
         assert lab.evaluate("el => el.scrollWidth <= el.clientWidth"), side
-        assert lab_page.evaluate("document.documentElement.scrollWidth <= innerWidth"), side
-        accessible(lab_page)
+        assert plain.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), side
+        accessible(plain.page)
     lab.locator(".wb-program .wb-mark").get_by_text("i", exact=True).first.click()
     form_of(lab, "split")
     field, submit = lab.get_by_label("factors", exact=True), lab.locator("button[type=submit]")
@@ -164,7 +163,7 @@ def test_zoomed_to_200_percent_a_lab_is_one_column_and_takes_a_step(lab_page: Pa
     for part in (field, submit):
         part.scroll_into_view_if_needed()
         expect(part).to_be_in_viewport(ratio=1)
-    assert lab_page.locator("html").evaluate(WITHIN, ".wb-menu")
-    accessible(lab_page)
+    assert plain.page.locator("html").evaluate(WITHIN, ".wb-menu")
+    accessible(plain.page)
     submit.click()
     expect(lab.locator(".wb-link")).to_have_count(2)

@@ -9,8 +9,6 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.jupyter import run_cells
 from tests.browser.test_lab import AXE, shoot
 
-pytestmark = pytest.mark.browser
-
 WRITE = """([id, source]) => {
   const { widgets } = window.jupyterapp.shell.currentWidget.content;
   const cell = widgets.map((widget) => widget.model).find((model) => model.id === id);

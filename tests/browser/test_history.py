@@ -12,8 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 import workbench as wb
 from benchmarks.convolutions import convolution, tutorial
 from tests.browser.test_lab import AXE, inside, shoot
-
-pytestmark = pytest.mark.browser
+from tests.support.every import some
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +25,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-@pytest.fixture(params=[(1280, 720, "light"), (1400, 900, "dark")], ids=["small", "large"])
+@pytest.fixture(params=some((1280, 720, "light"), (1400, 900, "dark")))
 def page(request: pytest.FixtureRequest, browser: Browser, saved: Path) -> Iterator[Page]:
     """The saved page at one of the sizes."""
     width, height, scheme = request.param

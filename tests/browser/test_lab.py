@@ -12,11 +12,11 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import workbench as wb
-from tests.browser.jupyter import PANEL, RESTART, dark, run_cells
+from tests.browser.jupyter import PANEL, RESTART, run_cells
+from tests.browser.plain import Plain
+from tests.support.every import some
 from tests.widgets.programs import ADD, bind_both, parse
 from workbench.schedule import Schedule
-
-pytestmark = pytest.mark.browser
 
 WIDTHS = (360, 950, 1400)
 # One-minute switches of the check that do not concern a part of a page.
@@ -152,9 +152,9 @@ def test_lesson_1_by_mouse(lab_page: Page):
     expect(lab.get_by_label("block 0, thread 5")).to_be_checked()
 
 
-def test_lesson_1_by_keyboard(lab_page: Page):
-    lab = first_lab(lab_page)
-    keys = lab_page.keyboard
+def test_lesson_1_by_keyboard(plain: Plain):
+    lab = plain.first_lab()
+    keys = plain.page.keyboard
     lab.locator(".wb-answer input").first.focus()
     keys.press("ArrowDown")  # radio buttons move and choose with arrows
     expect(lab.locator(".wb-given")).to_contain_text("block 1, thread 1")
@@ -232,8 +232,8 @@ def test_keys_and_clicks_in_the_lab_select_no_cells(lab_page: Page):
     assert lab_page.evaluate(selected) == 1
 
 
-def test_each_row_of_the_history_is_compared_by_its_button(lab_page: Page):
-    lab = first_lab(lab_page)
+def test_each_row_of_the_history_is_compared_by_its_button(plain: Plain):
+    lab = plain.first_lab()
     bind_by_mouse(lab)
     all_steps(lab)
     lab.locator(".wb-step").nth(1).click(modifiers=["Shift"])  # a click like any other
@@ -241,7 +241,7 @@ def test_each_row_of_the_history_is_compared_by_its_button(lab_page: Page):
     expect(lab.locator(".wb-steps")).to_be_hidden()
     lab.locator(".wb-link").nth(3).click()
     all_steps(lab)
-    shoot(lab_page, "history-tree")
+    shoot(plain.page, "history-tree")
     button = lab.get_by_role("button", name="compare with 1", exact=True)
     button.click()
     expect(lab.locator(".wb-compare h3")).to_have_text("Compared with 1 split(i, factors=[2, 4])")
@@ -255,8 +255,8 @@ def test_each_row_of_the_history_is_compared_by_its_button(lab_page: Page):
     expect(lab.locator(".wb-compare")).to_be_hidden()
 
 
-def test_each_pane_is_one_tab_stop(lab_page: Page):
-    lab = first_lab(lab_page)
+def test_each_pane_is_one_tab_stop(plain: Plain):
+    lab = plain.first_lab()
     bind_by_mouse(lab)
     stops = lab.evaluate(
         """root => Object.fromEntries([...root.querySelectorAll('.wb-pane')]
@@ -268,19 +268,15 @@ def test_each_pane_is_one_tab_stop(lab_page: Page):
     assert stops == {"History": 1, "Program": 1, "Machine": 1, "Next step": 1, "Run": 1}
 
 
-def test_hovering_marks_a_loop_everywhere_and_asks_python_nothing(lab_page: Page):
-    lab = first_lab(lab_page)
+def test_hovering_marks_a_loop_everywhere_and_asks_python_nothing(plain: Plain):
+    lab = plain.first_lab()
     bind_by_mouse(lab)
-    lab_page.evaluate(
-        """() => { window.framesSent = 0; const send = WebSocket.prototype.send;
-          WebSocket.prototype.send = function (data) {
-            window.framesSent += 1; return send.call(this, data); }; }"""
-    )
+    plain.page.evaluate("() => { window.asked = false; }")
     key = lab.locator(".wb-place", has_text="loop i_1").get_attribute("data-k")
     lab.locator(f'.wb-program .wb-mark[data-k="{key}"]').first.hover()
     lit = lab.locator(f'.wb-lit[data-k~="{key}"]')
     assert lit.count() >= 3
-    assert lab_page.evaluate("window.framesSent") == 0
+    assert plain.page.evaluate("window.asked") is False
     lab.locator(".wb-more", has_text="more").first.click()
     lab.get_by_role("tab", name="CUDA").click()
     mark = lab.locator(".wb-program .wb-mark", has_text="threadIdx.x").first
@@ -288,8 +284,8 @@ def test_hovering_marks_a_loop_everywhere_and_asks_python_nothing(lab_page: Page
     expect(lab.locator(".wb-place", has_text="loop i_1")).to_have_class(re.compile("wb-lit"))
 
 
-def test_branches_compare_and_more(lab_page: Page):
-    lab = first_lab(lab_page)
+def test_branches_compare_and_more(plain: Plain):
+    lab = plain.first_lab()
     answer(lab)
     bind_by_mouse(lab)
     lab.locator(".wb-link").first.click()
@@ -301,7 +297,7 @@ def test_branches_compare_and_more(lab_page: Page):
     lab.locator(".wb-step", has_text="threadIdx.x").click()
     lab.get_by_role("button", name="compare with the step before").click()
     expect(lab.locator(".wb-compare table").first).to_contain_text("threads")
-    accessible(lab_page)
+    accessible(plain.page)
     shoot(lab, "lesson-1-compare")
     lab.locator(".wb-compare").get_by_role("button", name="stop comparing").click()
     expect(lab.locator(".wb-compare")).to_be_hidden()
@@ -309,15 +305,15 @@ def test_branches_compare_and_more(lab_page: Page):
     expect(lab.locator(".wb-machine td", has_text="block 1, thread 1").first).to_be_visible()
 
 
-def test_a_comparison_and_the_step_shown_come_into_view(lab_page: Page):
-    lab = run_cells(lab_page, "04_shared_blocking.ipynb", 6).locator(".wb-lab").first
+def test_a_comparison_and_the_step_shown_come_into_view(plain: Plain):
+    lab = plain.run_cells("04_shared_blocking.ipynb", 6).locator(".wb-lab").first
     lab.scroll_into_view_if_needed()
     for here, around in ((".wb-link", ".wb-chain"), (".wb-step", ".wb-tree")):
         if here == ".wb-step":
             all_steps(lab)
         expect(lab.locator(f"{here}[aria-current]")).to_be_in_viewport(ratio=1)
         assert inside(lab.locator(around), lab.locator(f"{here}[aria-current]"))
-    lab_page.keyboard.press("Escape")
+    plain.page.keyboard.press("Escape")
     lab.get_by_role("button", name="compare with the step before").click()
     expect(lab.locator(".wb-compare h3")).to_be_in_viewport()
 
@@ -337,20 +333,20 @@ def test_a_restarted_kernel_is_told(lab_page: Page):
     expect(again.locator(".wb-run .wb-go")).to_be_visible()
 
 
-def test_the_code_of_the_path_is_copied(lab_page: Page):
-    lab = first_lab(lab_page)
+def test_the_code_of_the_path_is_copied(plain: Plain):
+    lab = plain.first_lab()
     bind_by_mouse(lab)
     lab.locator(".wb-program .wb-more").click()
     lab.get_by_role("tab", name="Code").click()
-    lab_page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    plain.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     lab.get_by_role("button", name="copy", exact=True).click()
     expect(lab.locator(".wb-copy")).to_have_text("copied")
-    text = lab_page.evaluate("navigator.clipboard.readText()")
+    text = plain.page.evaluate("navigator.clipboard.readText()")
     assert text.startswith("import workbench as wb") and text.rstrip().endswith('"threadIdx.x")')
 
 
-def test_a_refusal_is_shown_where_one_looks(lab_page: Page):
-    lab = first_lab(lab_page)
+def test_a_refusal_is_shown_where_one_looks(plain: Plain):
+    lab = plain.first_lab()
     menu_at(lab, "loop i")
     form_of(lab, "split")
     lab.get_by_label("factors").fill("[2, 3]")
@@ -360,8 +356,8 @@ def test_a_refusal_is_shown_where_one_looks(lab_page: Page):
     expect(lab.locator(".wb-step")).to_have_count(1)
 
 
-def test_a_form_shows_the_call_that_it_makes(lab_page: Page):
-    lab = first_lab(lab_page)
+def test_a_form_shows_the_call_that_it_makes(plain: Plain):
+    lab = plain.first_lab()
     call = lab.locator(".wb-call")
     menu_at(lab, "loop i")
     lab.locator(".wb-menu .wb-more").click()
@@ -388,9 +384,9 @@ def test_a_form_shows_the_call_that_it_makes(lab_page: Page):
     expect(call).to_have_text('sch.fuse("i_0", "i_1")')
 
 
-def test_labs_of_one_page_do_not_share_their_answers(lab_page: Page):
-    first_lab(lab_page, "01_vector_add.ipynb", 6)
-    first, second = (lab_page.locator(".wb-lab").nth(k) for k in (0, 1))
+def test_labs_of_one_page_do_not_share_their_answers(plain: Plain):
+    plain.first_lab("01_vector_add.ipynb", 6)
+    first, second = (plain.page.locator(".wb-lab").nth(k) for k in (0, 1))
     first.locator(".wb-answer", has_text="time step 5").click()
     expect(first.locator(".wb-question")).to_contain_text("You say: time step 5.")
     expect(second.locator(".wb-question")).to_contain_text("Choose an answer.")
@@ -399,9 +395,9 @@ def test_labs_of_one_page_do_not_share_their_answers(lab_page: Page):
     expect(first.locator(".wb-question")).to_contain_text("You say: time step 5.")
 
 
-def test_lesson_2_shows_tiles_that_follow_the_slider(lab_page: Page):
-    lab = first_lab(lab_page, "02_window_sum.ipynb", 9)
-    lab = lab_page.locator(".wb-lab").nth(2)
+def test_lesson_2_shows_tiles_that_follow_the_slider(plain: Plain):
+    lab = plain.first_lab("02_window_sum.ipynb", 9)
+    lab = plain.page.locator(".wb-lab").nth(2)
     lab.scroll_into_view_if_needed()
     answer(lab)
     lab.get_by_role("tab", name="tiles").click()
@@ -410,7 +406,7 @@ def test_lesson_2_shows_tiles_that_follow_the_slider(lab_page: Page):
     expect(slider).to_be_visible()
     before = lab.locator(".wb-machine .wb-strips").inner_html()
     slider.focus()
-    lab_page.keyboard.press("ArrowRight")
+    plain.page.keyboard.press("ArrowRight")
     expect(lab.locator(".wb-slide output").first).to_have_text("1")
     expect(slider).to_have_attribute("aria-valuetext", "1 of 0…7")
     expect(lab.locator(".wb-machine .wb-strips")).not_to_have_js_property("innerHTML", before)
@@ -421,27 +417,27 @@ def test_lesson_2_shows_tiles_that_follow_the_slider(lab_page: Page):
     lab.locator(".wb-menu .wb-more").click()
     lab.locator(".wb-verb.wb-cannot").first.click()
     expect(lab.locator(".wb-menu .wb-headline")).to_contain_text("Can't")
-    accessible(lab_page)
+    accessible(plain.page)
     shoot(lab, "lesson-2-memory")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_width_theme_and_accessibility(lab_page: Page, scheme: str):
+@pytest.mark.parametrize("scheme", some("dark", "light"))
+def test_width_theme_and_accessibility(plain: Plain, scheme: str):
     """Opened where it is narrowest; at each width one step is taken."""
-    lab_page.set_viewport_size({"width": WIDTHS[0], "height": 1000})
-    dark(lab_page, scheme == "dark")
-    lab = first_lab(lab_page)
+    plain.page.set_viewport_size({"width": WIDTHS[0], "height": 1000})
+    plain.dark(scheme == "dark")
+    lab = plain.first_lab()
     lab.get_by_label("block 0, thread 5").click()
     for width, (verb, place, fields) in zip(WIDTHS, BOUND, strict=True):
-        lab_page.set_viewport_size({"width": width, "height": 1000})
+        plain.page.set_viewport_size({"width": width, "height": 1000})
         step(lab, verb, place, **fields)
         inner = lab.evaluate("el => el.clientWidth")
         columns = "1" if inner < 760 else "2"
         expect(lab).to_have_attribute("data-columns", columns)
         assert lab.evaluate("el => el.scrollWidth <= el.clientWidth"), "no sideways scrolling"
-        assert lab_page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert plain.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         shoot(lab, f"lesson-1-{width}-{scheme}")
-        accessible(lab_page)
+        accessible(plain.page)
 
 
 def test_a_saved_page_steps_without_python(browser: Browser, tmp_path: Path):

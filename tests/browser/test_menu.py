@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.jupyter import dark, run_cells
+from tests.browser.plain import Plain
 from tests.browser.test_lab import (
     accessible,
     answer,
@@ -19,8 +19,7 @@ from tests.browser.test_lab import (
     shoot,
     step,
 )
-
-pytestmark = pytest.mark.browser
+from tests.support.every import some
 
 RUNS = """() => window.jupyterapp.shell.currentWidget.content.widgets
   .filter(cell => cell.model.type === 'code').map(cell => cell.model.executionCount)"""
@@ -61,8 +60,8 @@ def clear_of(menu: Locator, line: Locator, page: Page) -> bool:
     return inside and (at["y"] >= of["y"] + of["height"] - 1 or at["y"] + at["height"] <= of["y"])
 
 
-def test_a_loop_is_clicked_and_its_verbs_stand_there(lab_page: Page):
-    lab = first_lab(lab_page)
+def test_a_loop_is_clicked_and_its_verbs_stand_there(plain: Plain):
+    lab = plain.first_lab()
     answer(lab)
     menu, loop = lab.locator(".wb-menu"), mark(lab, "i")
     before, ringed = layout(lab), lab.locator(".wb-pinned")
@@ -74,12 +73,12 @@ def test_a_loop_is_clicked_and_its_verbs_stand_there(lab_page: Page):
     expect(loop).to_have_class(re.compile("wb-pinned"))
     assert menu.locator(".wb-verb").all_inner_texts() == ["split", "bind"]
     line = lab.locator(".wb-line", has_text="for i in")
-    assert clear_of(menu, line, lab_page)
+    assert clear_of(menu, line, plain.page)
     form_of(lab, "split")
     lab.get_by_label("factors", exact=True).fill("[2, 4]")
-    assert clear_of(menu, line, lab_page)
+    assert clear_of(menu, line, plain.page)
     assert layout(lab) == before, "nothing is pushed"
-    shoot(lab_page, "menu-light")
+    shoot(plain.page, "menu-light")
     lab.locator("button[type=submit]").click()
     expect(menu).to_be_hidden()
     expect(lab.locator(".wb-line.wb-come")).to_contain_text("for i_0, i_1 in")
@@ -97,9 +96,9 @@ def test_a_loop_is_clicked_and_its_verbs_stand_there(lab_page: Page):
     expect(menu.locator("h4")).to_contain_text("buffer C")  # one click leads from menu to menu
 
 
-def test_all_of_a_head_opens_what_it_begins(lab_page: Page):
+def test_all_of_a_head_opens_what_it_begins(plain: Plain):
     """Of a loop or a block, also its keyword and the empty space; a statement only its names."""
-    lab = first_lab(lab_page)
+    lab = plain.first_lab()
     answer(lab)
     menu = lab.locator(".wb-menu")
     for head, word, title in (("for i", "for", "loop i"), ("with T.block", "with", "block C")):
@@ -117,28 +116,28 @@ def test_all_of_a_head_opens_what_it_begins(lab_page: Page):
     expect(menu).to_be_hidden()
 
 
-def test_a_refusal_stands_in_the_menu_and_pushes_nothing(lab_page: Page):
-    lab = first_lab(lab_page)
+def test_a_refusal_stands_in_the_menu_and_pushes_nothing(plain: Plain):
+    lab = plain.first_lab()
     menu = lab.locator(".wb-menu")
     before = layout(lab)
     mark(lab, "i").click()
     form_of(lab, "split")
     for factors, told in (("[2, 3]", "6 of 8"), ("[3, 2]", "6 of 8"), ("[2,", "can't be read")):
         lab.get_by_label("factors", exact=True).fill(factors)
-        lab_page.keyboard.press("Enter")
+        plain.page.keyboard.press("Enter")
         expect(menu.locator(".wb-error")).to_contain_text(told)
         expect(menu.locator(".wb-error")).to_be_in_viewport()
-        assert clear_of(menu, lab.locator(".wb-line", has_text="for i in"), lab_page)
+        assert clear_of(menu, lab.locator(".wb-line", has_text="for i in"), plain.page)
     assert layout(lab)[1:] == before[1:]
-    shoot(lab_page, "menu-refused")
-    lab_page.keyboard.press("Escape")
+    shoot(plain.page, "menu-refused")
+    plain.page.keyboard.press("Escape")
     expect(menu).to_be_hidden()
     expect(lab.locator(".wb-pinned")).to_have_count(0)
     mark(lab, "i").click()
     form_of(lab, "split")
     expect(menu.locator(".wb-error")).to_be_hidden()  # it was of another form
     lab.get_by_label("factors", exact=True).fill("[2,")
-    lab_page.keyboard.press("Enter")
+    plain.page.keyboard.press("Enter")
     expect(menu.locator(".wb-error")).to_contain_text("can't be read")  # told another time
 
 
@@ -174,8 +173,8 @@ def test_a_field_applies_its_form_where_a_cell_would_run(lab_page: Page):
     assert lab_page.evaluate(RUNS) == ran
 
 
-def test_escape_closes_the_menu_and_else_passes(lab_page: Page):
-    lab = first_lab(lab_page)
+def test_escape_closes_the_menu_and_else_passes(plain: Plain):
+    lab = plain.first_lab()
     menu, loop = lab.locator(".wb-menu"), mark(lab, "i")
     lab.evaluate(
         """root => { window.escapes = 0;
@@ -185,12 +184,12 @@ def test_escape_closes_the_menu_and_else_passes(lab_page: Page):
     loop.click()
     expect(menu.locator(".wb-verb").first).to_be_focused()
     chosen = lab.locator(".wb-place[aria-current]").inner_text()
-    lab_page.keyboard.press("Escape")
+    plain.page.keyboard.press("Escape")
     expect(menu).to_be_hidden()
     expect(loop).to_be_focused()
-    assert lab_page.evaluate("window.escapes") == 0
-    lab_page.keyboard.press("Escape")
-    assert lab_page.evaluate("window.escapes") == 1
+    assert plain.page.evaluate("window.escapes") == 0
+    plain.page.keyboard.press("Escape")
+    assert plain.page.evaluate("window.escapes") == 1
     assert lab.locator(".wb-place[aria-current]").inner_text() == chosen
 
 
@@ -228,9 +227,9 @@ def test_keys_reach_the_lab_from_below_and_take_a_step(lab_page: Page):
     expect(lab.locator(".wb-menu")).to_be_hidden()
 
 
-def test_names_of_places_are_whole_and_keys_lead_to_all(lab_page: Page):
-    lab_page.set_viewport_size({"width": 1010, "height": 720})
-    lab = run_cells(lab_page, "04_shared_blocking.ipynb", 8).locator(".wb-lab").last
+def test_names_of_places_are_whole_and_keys_lead_to_all(plain: Plain):
+    plain.page.set_viewport_size({"width": 1010, "height": 720})
+    lab = plain.run_cells("04_shared_blocking.ipynb", 8).locator(".wb-lab").last
     lab.scroll_into_view_if_needed()
     places, row = lab.locator(".wb-place"), lab.locator(".wb-places")
     names = places.all_inner_texts()
@@ -241,23 +240,23 @@ def test_names_of_places_are_whole_and_keys_lead_to_all(lab_page: Page):
         box(places.nth(k))["y"] >= edge for k in range(len(names)) if not seen[k]
     )
     places.first.focus()
-    lab_page.keyboard.press("End")
+    plain.page.keyboard.press("End")
     expect(places.last).to_be_focused()
     assert inside(row, places.last) and places.last.get_attribute("title") == names[-1]
 
 
-def test_a_place_of_the_program_is_opened_by_a_key(lab_page: Page):
-    lab = first_lab(lab_page)
+def test_a_place_of_the_program_is_opened_by_a_key(plain: Plain):
+    lab = plain.first_lab()
     mark(lab, "C").focus()
-    lab_page.keyboard.press("Enter")
+    plain.page.keyboard.press("Enter")
     expect(lab.locator(".wb-menu h4")).to_contain_text("buffer C")
-    lab_page.keyboard.press("Escape")
+    plain.page.keyboard.press("Escape")
     expect(mark(lab, "C")).to_be_focused()
 
 
-def test_a_buffer_is_clicked_in_a_picture(lab_page: Page):
-    run_cells(lab_page, "02_window_sum.ipynb", 6)
-    lab = lab_page.locator(".wb-lab").nth(1)
+def test_a_buffer_is_clicked_in_a_picture(plain: Plain):
+    plain.run_cells("02_window_sum.ipynb", 6)
+    lab = plain.page.locator(".wb-lab").nth(1)
     lab.scroll_into_view_if_needed()
     answer(lab)
     lab.get_by_role("tab", name="memory").click()
@@ -266,7 +265,7 @@ def test_a_buffer_is_clicked_in_a_picture(lab_page: Page):
     expect(menu.locator("h4")).to_contain_text("buffer A")
     expect(menu.locator(".wb-verb")).to_have_text(["cache_read"])
     expect(menu.locator(".wb-call")).to_contain_text("cache_read(")
-    shoot(lab_page, "menu-picture")
+    shoot(plain.page, "menu-picture")
     shown = menu.locator(".wb-call").inner_text()
     menu.locator("button[type=submit]").click()
     expect(menu).to_be_hidden()
@@ -275,12 +274,12 @@ def test_a_buffer_is_clicked_in_a_picture(lab_page: Page):
     expect(lab.locator(".wb-mark:focus")).to_have_text("A_shared")
 
 
-def test_a_tile_is_clicked_for_its_loop_and_a_cell_for_its_block(lab_page: Page):
+def test_a_tile_is_clicked_for_its_loop_and_a_cell_for_its_block(plain: Plain):
     """A press that moves drags the tile, and opens nothing."""
-    lab = run_cells(lab_page, "04_shared_blocking.ipynb", 6).locator(".wb-lab").last
+    lab = plain.run_cells("04_shared_blocking.ipynb", 6).locator(".wb-lab").last
     answer(lab)
     lab.get_by_role("tab", name="tiles").click()
-    menu, keys, mouse = lab.locator(".wb-menu"), lab_page.keyboard, lab_page.mouse
+    menu, keys, mouse = lab.locator(".wb-menu"), plain.page.keyboard, plain.page.mouse
     tile = lab.locator(".wb-machine g[data-name=A][data-loops] rect").filter(visible=True).first
     tile.click(position={"x": 8, "y": 8})
     expect(menu.locator("h4")).to_contain_text("loop i_0")
@@ -299,28 +298,28 @@ def test_a_tile_is_clicked_for_its_loop_and_a_cell_for_its_block(lab_page: Page)
     expect(menu.locator("h4")).to_contain_text("block C")
 
 
-def test_where_no_step_starts_at_a_block_a_cell_is_clicked_for_its_loop(lab_page: Page):
-    lab = first_lab(lab_page)
+def test_where_no_step_starts_at_a_block_a_cell_is_clicked_for_its_loop(plain: Plain):
+    lab = plain.first_lab()
     answer(lab)
     lab.locator(".wb-machine g[data-cell]").first.click()
     expect(lab.locator(".wb-menu h4")).to_contain_text("loop i")
 
 
-@pytest.mark.parametrize("width", [360, 1280])
-def test_a_menu_is_whole_in_a_small_window_and_in_the_dark(lab_page: Page, width: int):
-    lab_page.set_viewport_size({"width": width, "height": 720})
-    dark(lab_page, True)
-    lab = first_lab(lab_page)
+@pytest.mark.parametrize("width", some(360, 1280))
+def test_a_menu_is_whole_in_a_small_window_and_in_the_dark(plain: Plain, width: int):
+    plain.page.set_viewport_size({"width": width, "height": 720})
+    plain.dark(True)
+    lab = plain.first_lab()
     step(lab, "split", "loop i", factors="[2, 4]")
     menu_at(lab, "loop i_1")
-    assert clear_of(lab.locator(".wb-menu"), lab.locator(".wb-place", has_text="i_1"), lab_page)
-    lab_page.keyboard.press("Escape")
+    assert clear_of(lab.locator(".wb-menu"), lab.locator(".wb-place", has_text="i_1"), plain.page)
+    plain.page.keyboard.press("Escape")
     for word in ("i_0", "C"):
         thing = mark(lab, word)
         thing.click()
         expect(lab.locator(".wb-menu .wb-verbs button").first).to_be_visible()
-        line = lab.locator(".wb-line", has=lab_page.locator(".wb-pinned")).first
-        assert clear_of(lab.locator(".wb-menu"), line, lab_page)
-        shoot(lab_page, f"menu-dark-{width}-{word}")
-        accessible(lab_page)
-        lab_page.keyboard.press("Escape")
+        line = lab.locator(".wb-line", has=plain.page.locator(".wb-pinned")).first
+        assert clear_of(lab.locator(".wb-menu"), line, plain.page)
+        shoot(plain.page, f"menu-dark-{width}-{word}")
+        accessible(plain.page)
+        plain.page.keyboard.press("Escape")

@@ -12,8 +12,6 @@ from playwright.sync_api import Browser, Page, Route, expect
 from tests.widgets.test_static import MODULES
 from workbench.widgets import static
 
-pytestmark = pytest.mark.browser
-
 FOLDER = Path(static.__file__).parent
 ALONE = sorted(set(MODULES) - {"offline.js"})  # which is a page's and starts at once
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -12,13 +10,12 @@ from playwright.sync_api import Browser, FrameLocator, Page, expect
 
 import workbench as wb
 from benchmarks.matmuls import blocking_with_shared, matmul
+from tests.browser.plain import HOST, Plain
 from tests.browser.test_lab import AXE, shoot
+from tests.support.every import some
 from tests.widgets.programs import ADD, parse
 from workbench.schedule import Schedule
 from workbench.widgets import static
-from workbench.widgets.session import SHOWN
-
-pytestmark = pytest.mark.browser
 
 PICTURES = ("who does what", "memory", "tiles")
 
@@ -85,7 +82,10 @@ def clean(page: Page) -> None:
     assert found.violations_count == 0, found.generate_report()
 
 
-@pytest.mark.parametrize("size", [(640, 360, 2), (400, 800, 1), (700, 800, 1), (1100, 800, 1)])
+SIZES = [*some((640, 360, 2), (400, 800, 1), (700, 800, 1)), (1100, 800, 1)]
+
+
+@pytest.mark.parametrize("size", SIZES)
 def test_zoomed_and_in_narrow_frames_nothing_is_cut_off(
     browser: Browser, saved: Path, size: tuple[int, int, float]
 ):
@@ -123,29 +123,10 @@ def test_in_a_frame_that_grows_with_it_the_lab_is_640_px(browser: Browser, saved
     page.close()
 
 
-# A page of another origin in which a lab is live: its model asks `python`; it says how tall it is.
-FOREIGN = """<!doctype html><html><body style="margin: 8px"><div id="lab"></div>
-<script type="module">
+# A page of another origin in which a lab is live; it says how tall it is.
+FOREIGN = """<!doctype html><html><body style="margin: 8px"><script type="module">
 %s
-const state = {};
-let chosen = {}, changed = () => {};
-const ask = async (kind, content) => {
-  const told = Object.entries(JSON.parse(await python(kind, content)))
-    .filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(state[name]));
-  Object.assign(state, Object.fromEntries(told)); // what stays is the same object
-  if (told.length) changed();
-};
-await ask("look", {});
-const model = {
-  get: (name) => state[name],
-  set: (name, value) => { state[name] = chosen[name] = value; },
-  on: (event, act) => { if (event === "change") changed = act; },
-  off: () => {},
-  send: (message) => void ask("message", message),
-  save_changes: () => { ask("set", chosen); chosen = {}; changed(); },
-};
-openLab({ model, el: document.getElementById("lab") });
-setInterval(ask, 200, "look", {});
+await (%s)(openLab, %d);
 new ResizeObserver(() => parent.postMessage(document.documentElement.scrollHeight, "*"))
   .observe(document.body);
 </script><style>%s</style></body></html>"""
@@ -153,18 +134,8 @@ new ResizeObserver(() => parent.postMessage(document.documentElement.scrollHeigh
 
 def live(page: Page, lab: wb.widgets.Lab) -> FrameLocator:
     """The lab in a sandboxed frame of another origin, which grows with it; Python answers."""
-
-    def python(kind: str, content: dict[str, Any]) -> str:
-        if kind == "set":
-            lab.set_state(content)
-        elif kind == "message":
-            lab._handle_custom_msg(content, [])
-        state = lab.get_state()
-        shown = {n for n in state if n in SHOWN or n.startswith(("page_", "compare_"))}
-        return json.dumps({name: state[name] for name in sorted(shown)})
-
-    html = FOREIGN % (static.script().replace("export default", "void"), static.style())
-    page.expose_function("python", python)
+    script = static.script().replace("export default", "void")
+    html = FOREIGN % (script, HOST, Plain(page).add(lab), static.style())
     page.route("https://outputs.test/", lambda route: route.fulfill(body=html, content_type=HTML))
     page.set_content(
         '<iframe sandbox="allow-scripts" style="width: 100%; height: 150px; border: 0"></iframe>'
@@ -222,7 +193,7 @@ def test_in_a_sandboxed_frame_of_another_origin_a_lab_is_live(
     page.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", some("dark", "light"))
 @pytest.mark.parametrize("picture", PICTURES)
 def test_on_paper_all_of_it_is_read(browser: Browser, saved: Path, scheme: str, picture: str):
     page = opened(browser, saved, 794, 1123)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tests.browser.jupyter import dark, run_cells
 from tests.browser.test_lab import AXE, shoot
-
-pytestmark = pytest.mark.browser
 
 
 def test_a_quiz_is_answered_once_and_the_player_plays(lab_page: Page):

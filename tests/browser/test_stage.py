@@ -5,16 +5,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, expect
 
 import workbench as wb
 from benchmarks.matmuls import blocking, blocking_with_shared, matmul
-from tests.browser.jupyter import dark, run_cells
+from tests.browser.plain import Plain
 from tests.browser.test_lab import answer, cell, shoot
+from tests.support.every import some
 from tests.widgets.programs import ADD, bind_both, parse
-
-pytestmark = pytest.mark.browser
 
 
 def tiles(root: Locator) -> Locator:
@@ -51,8 +49,8 @@ def chosen(pane: Locator, loop: str) -> Locator:
     return pane.locator(".wb-slide input")
 
 
-def test_a_tile_is_dragged_and_a_cell_pointed_at_in_lesson_4(lab_page: Page):
-    lab = run_cells(lab_page, "04_shared_blocking.ipynb", 6).locator(".wb-lab").last
+def test_a_tile_is_dragged_and_a_cell_pointed_at_in_lesson_4(plain: Plain):
+    lab = plain.run_cells("04_shared_blocking.ipynb", 6).locator(".wb-lab").last
     answer(lab)
     pane = tiles(lab)
     for level in ("thread", "registers", "block", "whole"):
@@ -62,14 +60,14 @@ def test_a_tile_is_dragged_and_a_cell_pointed_at_in_lesson_4(lab_page: Page):
         expect(pane.locator(".wb-strips > svg").filter(visible=True)).to_have_count(1)
     expect(pane.locator("figcaption")).to_contain_text("threadIdx.x = 0")
 
-    mouse = lab_page.mouse
+    mouse = plain.page.mouse
     mouse.move(*spot(pane, "C", 0.8, 0.7))
     expect(pane.locator(".wb-told-cell")).to_have_text("C[5, 6] · block (1, 1) · thread 1")
     assert pane.locator(".wb-pointing .wb-new").count() == 3, "its row, its column, and itself"
     lit = lab.locator(".wb-program .wb-pointed").all_inner_texts()
     assert {"C_local", "i_0", "j_0", "i_1_j_1_fused"} <= set(lit)
-    for scheme in ("light", "dark"):
-        dark(lab_page, scheme == "dark")
+    for scheme in some("dark", "light"):
+        plain.dark(scheme == "dark")
         mouse.move(*spot(pane, "C", 0.8, 0.7))  # a theme moves things a little
         expect(pane.locator(".wb-pointing .wb-new")).to_have_count(3)
         shoot(lab, f"pointed-{scheme}")

@@ -6,14 +6,10 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from nbclient import NotebookClient
-from nbconvert import HTMLExporter
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.jupyter import OPEN, ROOT, Server, dark, open_lab
 from tests.browser.test_lab import bind_by_mouse, cell, first_lab, shoot
-
-pytestmark = pytest.mark.browser
 
 SAVE = "() => window.jupyterapp.shell.currentWidget.context.save()"
 SHUT_DOWN = "() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()"
@@ -58,6 +54,8 @@ def test_a_notebook_opened_again_shows_the_lab_or_its_last_page(lab_page: Page, 
 @pytest.fixture(scope="module")
 def executed(tmp_path_factory: pytest.TempPathFactory) -> nbformat.NotebookNode:
     """A notebook with two labs, run to its end, with the state of its widgets."""
+    from nbclient import NotebookClient
+
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in CELLS])
     folder = {"metadata": {"path": str(ROOT)}}
     NotebookClient(notebook, resources=folder, timeout=120, store_widget_state=True).execute()
@@ -68,6 +66,8 @@ def executed(tmp_path_factory: pytest.TempPathFactory) -> nbformat.NotebookNode:
 def test_what_nbconvert_writes_shows_the_labs_offline(
     browser: Browser, executed: nbformat.NotebookNode, tmp_path: Path, state: bool
 ):
+    from nbconvert import HTMLExporter  # which takes a second to import
+
     metadata = executed.metadata if state else {}
     text, _ = HTMLExporter().from_notebook_node(
         nbformat.from_dict({**executed, "metadata": metadata})

@@ -11,13 +11,12 @@ import workbench as wb
 from tests.browser.jupyter import ROOT
 from tests.browser.test_lab import shoot
 from tests.lessons.test_lessons import run_cells
+from tests.support.every import some
 from workbench.widgets import static_form
 from workbench.widgets.session import SHOWN
 
-pytestmark = pytest.mark.browser
-
 LESSONS = sorted((ROOT / "lessons").glob("0[1-9]*.ipynb"))
-WIDTHS = (360, 829, 949)
+WIDTHS = some(360, 829, 949)
 
 FAULTS = r"""() => {
   const faults = [];

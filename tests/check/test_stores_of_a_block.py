@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import pytest
 
 import workbench as wb
+from tests.support.cases import seeds
 from tests.support.gpu_programs import parsed
 from workbench.check import refuse_conflict
 from workbench.diag import Refusal
@@ -202,7 +203,7 @@ class Stores:
 
 
 def test_random_stores_are_judged_as_their_cells_say():
-    for seed in range(60):
+    for seed in seeds():
         stores = Stores.drawn(random.Random(seed))
         func = parsed(stores.text())
         for loop in (one for one in walk(func.body) if isinstance(one, For)):

@@ -304,20 +304,53 @@ def test_programs_that_the_caller_names_are_taken(as_root, monkeypatch, capsys):
 
 
 def test_every_check_runs_and_one_failure_is_enough(monkeypatch, capsys):
-    ran = []
+    ran = checks(monkeypatch, failing="mypy")
+    assert run.test([]) == 1
+    assert [tool for tool, *_ in ran] == ["ruff", "ruff", "mypy", "pytest"]
+    assert capsys.readouterr().out == "failed: mypy\n"
+    assert run.test(["tests/cli"]) == 0
+    assert ran[4:] == [("pytest", "tests/cli")]
 
-    def call(tool, *arguments, environment):
-        ran.append(tool)
-        return 1 if tool == "mypy" else 0
+
+def checks(monkeypatch: pytest.MonkeyPatch, failing: str = "") -> list[tuple[str, ...]]:
+    """The tools that run.py calls with their arguments, none of which runs."""
+    ran: list[tuple[str, ...]] = []
+
+    def call(tool: str, *arguments: str, environment: dict[str, str]) -> int:
+        ran.append((tool, *arguments))
+        return int(tool == failing)
 
     monkeypatch.setattr(run, "install", lambda extra: None)
     monkeypatch.setattr(run, "tools", dict)
     monkeypatch.setattr(run, "_call", call)
-    assert run.test([]) == 1
-    assert ran == ["ruff", "ruff", "mypy", "pytest"]
-    assert capsys.readouterr().out == "failed: mypy\n"
-    assert run.test(["tests/cli"]) == 0
-    assert ran[4:] == ["pytest"]
+    return ran
+
+
+def test_a_quick_run_leaves_out_what_is_marked(monkeypatch: pytest.MonkeyPatch):
+    ran = checks(monkeypatch)
+    assert run.test(["--quick", "-x"]) == 0
+    assert [tool for tool, *_ in ran] == ["ruff", "ruff", "pytest"]
+    left_out = "not fuzz and not tool and not lesson and not browser"
+    assert ran[-1][-3:] == ("-m", left_out, "-x")
+
+
+def test_the_budget_lists_every_test(monkeypatch: pytest.MonkeyPatch):
+    ran = checks(monkeypatch)
+    assert run.test(["--budget"]) == 0
+    ((tool, *arguments),) = ran
+    assert tool == "pytest" and arguments[-2:] == ["-p", "tests.support.budget"]
+
+
+@pytest.mark.parametrize(("ci", "extra"), [("1", "test,tvm"), ("", "test")])
+def test_tvm_is_installed_where_nothing_is_to_be_skipped(
+    monkeypatch: pytest.MonkeyPatch, ci: str, extra: str
+):
+    checks(monkeypatch)
+    wanted: list[str] = []
+    monkeypatch.setenv("CI", ci)
+    monkeypatch.setattr(run, "install", wanted.append)
+    run.test([])
+    assert wanted == [extra]
 
 
 def test_lab_passes_its_arguments_on_and_leaves_ctrl_c_to_jupyter(

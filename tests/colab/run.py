@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -36,7 +36,7 @@ THEN = (
 )
 
 
-def main() -> int:
+def main(chosen: Sequence[str]) -> int:
     """Make the environment, build the wheel, run the tests; the exit status is theirs."""
     python = find_python()
     if python is None:
@@ -45,7 +45,7 @@ def main() -> int:
     make_environment(python)
     with tempfile.TemporaryDirectory() as folder:
         wheel = build_wheel(Path(folder))
-        return test(wheel, Path(folder) / "away")
+        return test(wheel, Path(folder) / "away", chosen)
 
 
 def find_python() -> str | None:
@@ -88,8 +88,11 @@ def build_wheel(folder: Path) -> Path:
     return wheel
 
 
-def test(wheel: Path, away: Path) -> int:
-    """Run the tests where `workbench` can only be what the first cell has installed."""
+def test(wheel: Path, away: Path, chosen: Sequence[str]) -> int:
+    """Run the tests where `workbench` can only be what the first cell has installed.
+
+    Those behind the first cell's may be `chosen` by pytest's arguments.
+    """
     for name in ("benchmarks", "lessons", "tests"):
         shutil.copytree(ROOT / name, away / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", away)
@@ -99,7 +102,7 @@ def test(wheel: Path, away: Path) -> int:
     environment.pop("PYTHONPATH", None)
     for name in ("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX"):
         environment.pop(name, None)  # nothing was compiled when it was installed
-    for tests in (FIRST, THEN):
+    for tests in (FIRST, (*THEN, *chosen)):
         done = subprocess.run([*pytest, *tests], cwd=away, env=environment, check=False)
         if done.returncode != 0:
             return done.returncode
@@ -107,4 +110,4 @@ def test(wheel: Path, away: Path) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -9,6 +9,7 @@ import pytest
 
 import workbench as wb
 from benchmarks.matmuls import blocking, blocking_with_shared, matmul
+from tests.support.cases import seeds
 from tests.support.gpu_programs import parsed, window_steps
 from workbench import draw, insight
 from workbench.draw.colours import ROLES
@@ -83,7 +84,7 @@ PROGRAMS = {
 }  # fmt: skip
 MEMORIES = [pytest.param(lambda make=make: insight.memory(make()), id=name)
             for name, make in PROGRAMS.items()]  # fmt: skip
-MEMORIES += [pytest.param(lambda seed=seed: some_memory(seed), id=str(seed)) for seed in range(40)]
+MEMORIES += [pytest.param(lambda seed=seed: some_memory(seed), id=str(seed)) for seed in seeds()]
 
 
 def drawn(memory: Memory, before: Memory | None = None) -> list[Scene]:

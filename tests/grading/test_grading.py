@@ -11,7 +11,7 @@ import pytest
 from tests.grading import run
 
 
-@pytest.mark.slow
+@pytest.mark.tool
 def test_autograders_score_the_exercises():
     if not os.environ.get("CI"):
         pytest.skip("takes some minutes; runs in CI, and by python -m tests.grading.run")

@@ -10,6 +10,7 @@ from itertools import product
 import pytest
 
 import workbench as wb
+from tests.support.cases import seeds
 from tests.support.gpu_steps import gpu_steps
 from tests.support.random_programs import random_program
 from tests.support.random_steps import Chooser
@@ -43,7 +44,6 @@ def step(sch: wb.Schedule, told: object) -> None:
         pass
 
 
-SEEDS = range(60)
 VERBS = (
     "split", "fuse", "reorder", "add_unit_loop", "unroll", "cache_read", "cache_write",
     "compute_at", "reverse_compute_at", "compute_inline", "set_scope", "decompose_reduction",
@@ -55,7 +55,7 @@ def points(region: Region) -> set[tuple[int, ...]]:
     return set(product(*sides))
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", seeds())
 def test_who(seed: int):
     func, events = scheduled(seed)
     writes = [e for e in events if e.writes]
@@ -104,7 +104,7 @@ def check_groups(found: insight.Who, cells: set[tuple[int, ...]], text: str) -> 
         assert covered == cells, text
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", seeds())
 def test_memory(seed: int):
     func, events = scheduled(seed)
     counted = Counter((e.buffer, e.writes) for e in events)
@@ -117,7 +117,7 @@ def test_memory(seed: int):
     assert +seen == counted, script.show(func)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", seeds())
 def test_tiles(seed: int):
     func, events = scheduled(seed)
     rng = random.Random(seed)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import random
 
 import numpy as np
+import pytest
 
 import workbench as wb
+from tests.support.cases import CASES, seeds
 from tests.support.cpp import compile_cpp
 from tests.support.gpu_programs import MATMUL, parsed
 from workbench import target
@@ -15,7 +17,6 @@ from workbench.ir import Barrier, IfThenElse, PrimFunc, Ramp, walk
 from workbench.lower import Lowered, lower
 
 SIZES = (5, 7, 8, 12, 16, 20, 24, 32, 33)
-SEEDS = 40
 
 
 def random_program(rng: random.Random) -> PrimFunc:
@@ -64,7 +65,7 @@ def random_tiles(rng: random.Random) -> PrimFunc:
 
 def random_kernels() -> list[Lowered]:
     found = []
-    for seed in range(SEEDS):
+    for seed in seeds():
         try:
             func = random_tiles(random.Random(seed))
         except wb.ScheduleError as refusal:
@@ -77,10 +78,11 @@ def random_kernels() -> list[Lowered]:
     return found
 
 
+@pytest.mark.fuzz
 def test_random_tiles_compute_the_product(gxx: str):
     programs = random_kernels()
     seen = {kind for p in programs for k in p.kernels for n in walk(k.body) for kind in [type(n)]}
-    assert len(programs) >= SEEDS // 3
+    assert len(programs) >= CASES // 3
     assert {Barrier, IfThenElse, Ramp} <= seen
     executable = compile_cpp(programs)
     rng = np.random.default_rng(0)

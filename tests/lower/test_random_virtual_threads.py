@@ -10,13 +10,13 @@ import pytest
 
 import workbench as wb
 from tests.lower.test_random_tiles import random_program
+from tests.support.cases import CASES, seeds
 from tests.support.cpp import compile_cpp
 from workbench import target
 from workbench.ir import For, PrimFunc, walk
 from workbench.lower import lower
 from workbench.runtime import build
 
-SEEDS = 40
 CUDA = target.get("cuda")
 pytestmark = pytest.mark.filterwarnings("ignore::workbench.ScheduleWarning")  # slow is not wrong
 
@@ -69,7 +69,7 @@ def random_copies(rng: random.Random) -> PrimFunc:
 def random_programs() -> list[PrimFunc]:
     """Those that can be built; two copies in turn are not for tiles with tails."""
     found = []
-    for seed in range(SEEDS):
+    for seed in seeds():
         with suppress(wb.ScheduleError):
             func = random_copies(random.Random(seed))
             build(wb.Schedule(func), target="cuda")
@@ -77,9 +77,10 @@ def random_programs() -> list[PrimFunc]:
     return found
 
 
+@pytest.mark.fuzz
 def test_random_copies_compute_the_product(gxx: str) -> None:
     programs = random_programs()
-    assert len(programs) >= SEEDS // 2
+    assert len(programs) >= CASES // 2
     loops = [n for func in programs for n in walk(func.body) if isinstance(n, For) and n.virtual]
     assert len(loops) > len(programs)
     executable = compile_cpp([lower(func, CUDA) for func in programs])

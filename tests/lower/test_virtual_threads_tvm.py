@@ -15,7 +15,12 @@ from tests.support.virtual_threads import MATMUL, convolution, strided_matmul, t
 from workbench import lower, script, target
 from workbench.ir import PrimFunc
 
-pytest.importorskip("tvm", reason="TVM is not installed")
+
+@pytest.fixture(autouse=True)
+def tvm() -> None:
+    """TVM, which takes seconds to import, and is not for all who collect the tests."""
+    pytest.importorskip("tvm", reason="TVM is not installed")
+
 
 NAMED = ("vthread.y", "vthread.x")  # TVM 0.27 lowers plain axes otherwise
 

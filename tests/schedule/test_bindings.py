@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import workbench as wb
+from tests.support.cases import seeds
 from workbench import arith, ir, script
 from workbench.ir.places import places
 from workbench.schedule.bindings import conjuncts, simplify_bindings
@@ -65,7 +66,7 @@ def simple(seed: int) -> wb.Schedule:
     return sch
 
 
-@pytest.mark.parametrize("seed", range(120))
+@pytest.mark.parametrize("seed", seeds(3))
 def test_every_instance_runs_once(seed: int) -> None:
     """Whatever is done to the loops, the block runs once for each point of its domain."""
     sch = simple(seed)
@@ -82,7 +83,7 @@ def test_every_instance_runs_once(seed: int) -> None:
     assert done == list(itertools.product(range(extent), repeat=2)), script.show(sch.func)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(2))
 def test_a_binding_keeps_its_value(seed: int) -> None:
     """Sums of parts of one number: those that belong together are joined, no others."""
     rng = random.Random(seed)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.support.block_programs import FORK, SPREAD, STAGED_WINDOW, TWO_STAGES
+from tests.support.cases import seeds
 from tests.support.steps import after, walk_at_random
 
 
@@ -190,6 +193,7 @@ for j in range(16):
     )
 
 
+@pytest.mark.fuzz
 def test_random_programs_keep_their_meaning():
-    taken = sum(walk_at_random(seed, "cache_read") for seed in range(20))
+    taken = sum(walk_at_random(seed, "cache_read") for seed in seeds())
     assert taken > 0, "no step was taken: the walk is blind"

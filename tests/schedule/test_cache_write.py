@@ -7,6 +7,7 @@ import pytest
 import workbench as wb
 from tests.access.corpus import FAMILIES, program
 from tests.support.block_programs import FORK, OBLONG_MATMUL, SPREAD
+from tests.support.cases import seeds
 from tests.support.steps import after, walk_at_random
 from workbench.access import difference, random_data
 
@@ -140,8 +141,9 @@ for o in range(16):
     )
 
 
+@pytest.mark.fuzz
 def test_random_programs_keep_their_meaning():
-    taken = sum(walk_at_random(seed, "cache_write") for seed in range(20))
+    taken = sum(walk_at_random(seed, "cache_write") for seed in seeds())
     assert taken > 0, "no step was taken: the walk is blind"
 
 

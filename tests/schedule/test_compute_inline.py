@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.support.block_programs import DEAD, FORK, STAGED_WINDOW, TWO_STAGES
+from tests.support.cases import seeds
 from tests.support.steps import after, walk_at_random
 
 CASTS = """\
@@ -188,6 +191,7 @@ def test_iterators_of_the_reader_are_in_their_domains():
     assert "A[vi + 3 + 2]" in text
 
 
+@pytest.mark.fuzz
 def test_random_programs_keep_their_meaning():
-    taken = sum(walk_at_random(seed, "compute_inline") for seed in range(20))
+    taken = sum(walk_at_random(seed, "compute_inline") for seed in seeds())
     assert taken > 0, "no step was taken: the walk is blind"

@@ -7,6 +7,7 @@ import pytest
 import workbench as wb
 from tests.access.corpus import FAMILIES
 from tests.support.block_programs import OBLONG_MATMUL
+from tests.support.cases import seeds
 from tests.support.steps import after, walk_at_random
 from workbench.access import difference, random_data
 from workbench.script import parse
@@ -178,8 +179,9 @@ for i, r in T.grid(6, 2):
     )
 
 
+@pytest.mark.fuzz
 def test_random_programs_keep_their_meaning():
-    taken = sum(walk_at_random(seed, "decompose_reduction") for seed in range(20))
+    taken = sum(walk_at_random(seed, "decompose_reduction") for seed in seeds())
     assert taken > 0, "no step was taken: the walk is blind"
 
 

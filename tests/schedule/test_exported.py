@@ -6,7 +6,7 @@ import json
 import keyword
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench as wb
@@ -106,7 +106,6 @@ def assert_only_calls(text: str) -> None:
                     ast.literal_eval(item)
 
 
-@settings(max_examples=20, deadline=None)
 @given(st.lists(names.filter(lambda n: n != "root"), min_size=2, max_size=4), names)
 def test_python_of_any_names_is_calls_and_literals(blocks: list[str], note: str) -> None:
     sch = stepped(blocks, note)

@@ -9,6 +9,7 @@ from itertools import product
 import pytest
 
 import workbench as wb
+from tests.support.cases import seeds
 from tests.support.steps import after, refusal
 from workbench import script
 from workbench.access import difference, random_data
@@ -102,7 +103,7 @@ for i_j_fused_0 in range(2):
     )
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds())
 def test_each_instance_runs_once(seed: int):
     rng = random.Random(seed)
     n, m = rng.randint(2, 9), rng.randint(2, 9)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 import workbench as wb
 from tests.access.corpus import FAMILIES, program
 from tests.support.block_programs import OBLONG_MATMUL, SUM, TWO_STAGES
+from tests.support.cases import seeds
 from tests.support.steps import after, walk_at_random
 from workbench import access
 
@@ -222,8 +225,9 @@ for j in range(6):
     )
 
 
+@pytest.mark.fuzz
 def test_random_programs():
-    taken = sum(walk_at_random(seed, "loop_partition") for seed in range(20))
+    taken = sum(walk_at_random(seed, "loop_partition") for seed in seeds())
     assert taken >= 20
 
 

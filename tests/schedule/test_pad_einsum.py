@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 import workbench as wb
 from tests.access.corpus import FAMILIES
 from tests.support.block_programs import TWO_STAGES
+from tests.support.cases import seeds
 from tests.support.steps import after, walk_at_random
 
 ODD = """\
@@ -222,8 +225,9 @@ for j in range(16):
     )
 
 
+@pytest.mark.fuzz
 def test_random_programs():
-    taken = sum(walk_at_random(seed, "pad_einsum", length=4) for seed in range(20))
+    taken = sum(walk_at_random(seed, "pad_einsum", length=4) for seed in seeds())
     assert taken >= 2
 
 

@@ -7,6 +7,7 @@ import random
 
 import pytest
 
+from tests.support.cases import seeds
 from workbench import arith, script
 from workbench.ir import BlockRealize, PrimFunc, walk
 from workbench.ir.places import places
@@ -69,7 +70,7 @@ def cells_of(box: Box, outer: dict) -> Cells:
     return set(itertools.product(*sides))
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(2))
 def test_boxes_hold_what_is_written_and_exact_ones_no_more(seed: int):
     rng = random.Random(seed)
     func = reshaped(rng.choice((PLAIN, STEPPED)), rng)
@@ -93,13 +94,13 @@ def test_boxes_hold_what_is_written_and_exact_ones_no_more(seed: int):
 
 def test_exact_is_found_through_splits_with_tails_and_fused_loops():
     found = 0
-    for seed in range(60):
+    for seed in seeds(2):
         func = reshaped(PLAIN, random.Random(seed))
         realize = next(n for n in walk(func.root.body) if isinstance(n, BlockRealize))
         loops = bounds_at(places(func), realize)
         box = exact(realize.block.writes[0], realize, loops, {})
         found += box is not None and covers_domain(realize, loops)
-    assert found >= 50
+    assert found >= len(seeds(2)) * 0.8
 
 
 def test_a_block_with_holes_has_no_exact_box():

@@ -6,6 +6,7 @@ import pytest
 
 import workbench as wb
 from tests.support.block_programs import FLAT, MATMUL_RELU, PARTIAL, TWO_D
+from tests.support.cases import seeds
 from tests.support.steps import after, walk_at_random
 from workbench import script
 from workbench.access import difference, random_data
@@ -231,6 +232,7 @@ def test_windows_and_tiles_of_any_size(step: int, more: int):
     assert taken
 
 
+@pytest.mark.fuzz
 def test_random_programs_keep_their_meaning():
-    taken = sum(walk_at_random(seed, "reverse_compute_at") for seed in range(20))
+    taken = sum(walk_at_random(seed, "reverse_compute_at") for seed in seeds())
     assert taken > 0, "no step was taken: the walk is blind"

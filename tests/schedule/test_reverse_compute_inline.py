@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.support.block_programs import FLAT, PARTIAL, TWO_D, TWO_STAGES
+from tests.support.cases import seeds
 from tests.support.steps import after, walk_at_random
 
 PREFIX = """\
@@ -97,6 +100,7 @@ for i in range(16):
     )
 
 
+@pytest.mark.fuzz
 def test_random_programs_keep_their_meaning():
-    taken = sum(walk_at_random(seed, "reverse_compute_inline") for seed in range(20))
+    taken = sum(walk_at_random(seed, "reverse_compute_inline") for seed in seeds())
     assert taken > 0, "no step was taken: the walk is blind"

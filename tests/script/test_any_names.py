@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.named_programs import named_program
@@ -62,7 +62,6 @@ def programs(draw: st.DrawFn) -> PrimFunc:
     return replace(func, body=replace(func.body, block=root), attrs=attrs)
 
 
-@settings(max_examples=40)
 @given(programs())
 def test_the_text_reads_back(func: PrimFunc) -> None:
     for dialect in ("workbench", "tvm"):

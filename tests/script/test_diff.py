@@ -11,7 +11,7 @@ from workbench.ir import BlockRealize, For, Var, const, replace_node, seq, subst
 from workbench.schedule import Schedule
 from workbench.script import changed_words, diff, diff_text, parse, show
 
-RELAXED = settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+RELAXED = settings(suppress_health_check=[HealthCheck.too_slow])
 
 
 def split(func, name, inner, thread=None):

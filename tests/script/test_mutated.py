@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from tests.support.cases import seeds
 from tests.support.mutations import mutated, starts, use
 from workbench.script import ParseError, parse, show
 
@@ -22,10 +23,11 @@ def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
 """
 
 
+@pytest.mark.fuzz
 def test_mutated_programs_are_read_or_refused():
     programs = starts()
     ends: Counter[str] = Counter()
-    for seed in range(50):  # benchmarks/mutated_texts.py uses thousands
+    for seed in seeds():  # benchmarks/mutated_texts.py uses thousands
         rng = random.Random(seed)
         ends[use(mutated(rng.choice(programs), rng))[0]] += 1
     assert set(ends) == {"built", "ParseError", "ScheduleError"}

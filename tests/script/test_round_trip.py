@@ -20,7 +20,7 @@ from workbench.ir import (
 from workbench.ir.nodes import TRUE, Block
 from workbench.script import expr_text, parse, show
 
-RELAXED = settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+RELAXED = settings(suppress_health_check=[HealthCheck.too_slow])
 
 
 def program_of(value, dtype, buffers):
@@ -40,7 +40,7 @@ def test_every_expression_round_trips(data):
     assert_structural_equal(parse(show(func)), func)
 
 
-@settings(RELAXED, max_examples=60)
+@RELAXED
 @given(programs())
 def test_every_program_round_trips(func):
     verify(func)
@@ -51,7 +51,7 @@ def test_every_program_round_trips(func):
     assert show(again) == text
 
 
-@settings(RELAXED, max_examples=20)
+@RELAXED
 @given(st.lists(programs(), min_size=1, max_size=2))
 def test_modules_round_trip(funcs):
     module = IRModule(tuple(funcs))

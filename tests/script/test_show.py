@@ -91,7 +91,7 @@ def test_marks_are_every_occurrence_of_a_name():
     assert kinds == {"loop", "iter", "buffer", "block"}
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(programs())
 def test_names_are_unique_where_they_mean_something(func):
     """Two things in one line never share a name, and no name is a word of the language."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from html import unescape
 from typing import Any, get_args
 
@@ -75,6 +76,7 @@ def convolutions() -> Iterator[Schedule]:
             yield sch
 
 
+@cache
 def decided() -> dict[str, tuple[Schedule, int, Verdict]]:
     """By question: a history, the first program of it that decides it, and what that says."""
     found: dict[str, tuple[Schedule, int, Verdict]] = {}
@@ -85,9 +87,6 @@ def decided() -> dict[str, tuple[Schedule, int, Verdict]]:
                 if verdict is not None:
                     found.setdefault(name, (sch, node.id, verdict))
     return found
-
-
-DECIDED = decided()
 
 
 def answers_of(question: Question, func: PrimFunc, truth: str) -> re.Pattern[str]:

@@ -9,8 +9,8 @@ import pytest
 import workbench as wb
 from tests.support.saved_page import saved_state
 from tests.widgets.open_questions import (
-    DECIDED,
     answers_of,
+    decided,
     look_everywhere,
     told,
 )
@@ -26,19 +26,19 @@ EVERY = ["TensorIR", "loops", "CUDA", "Metal", "Code", "who", "memory", "tiles"]
 
 def opened(name: str) -> Lab:
     """A lab at the program that decides the question, which nobody has answered."""
-    sch, node, _ = DECIDED[name]
+    sch, node, _ = decided()[name]
     sch.history.answers.clear()
     sch.goto(sch.history[node])
     return wb.lab(sch, question=QUESTIONS[name], panes=EVERY)
 
 
 def test_each_question_has_its_program():
-    assert set(DECIDED) == set(QUESTIONS)
+    assert set(decided()) == set(QUESTIONS)
 
 
-@pytest.mark.parametrize("name", DECIDED)
+@pytest.mark.parametrize("name", QUESTIONS)
 def test_the_answer_is_nowhere_before_it_is_given_and_there_after(name: str, tmp_path: Path):
-    sch, node, verdict = DECIDED[name]
+    sch, node, verdict = decided()[name]
     lab = opened(name)
     lab.run()
     answer = answers_of(QUESTIONS[name], sch.history[node].func, verdict.truth)

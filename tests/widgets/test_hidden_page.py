@@ -11,12 +11,11 @@ from playwright.sync_api import Page, expect, sync_playwright
 
 import workbench as wb
 from tests.browser.jupyter import CHROMIUM_ARGS
-from tests.widgets.open_questions import DECIDED, answers_of, plain
+from tests.support.every import some
+from tests.widgets.open_questions import answers_of, decided, plain
 from tests.widgets.programs import WINDOW, parse, window_steps
 from workbench.lesson.questions import QUESTIONS
 from workbench.schedule import Schedule
-
-pytestmark = pytest.mark.browser
 
 NO_PICTURE = ("conv_sectors", "conv_corner", "blur_whole")  # whose answers the verdict alone tells
 
@@ -54,9 +53,9 @@ def read_all(page: Page, steps: set[int]) -> str:
     return plain(" ".join(found))
 
 
-@pytest.mark.parametrize("name", DECIDED)
+@pytest.mark.parametrize("name", QUESTIONS)
 def test_an_open_question_is_answered_nowhere_on_its_page(name: str, page: Page, tmp_path: Path):
-    sch, node, verdict = DECIDED[name]
+    sch, node, verdict = decided()[name]
     question = QUESTIONS[name]
     answer = answers_of(question, sch.history[node].func, verdict.truth)
     texts = {}
@@ -75,7 +74,7 @@ def test_an_open_question_is_answered_nowhere_on_its_page(name: str, page: Page,
     assert "nswer the question first" not in texts["answered"]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", some("dark", "light"))
 def test_the_costs_stand_in_a_line(scheme: str, page: Page, tmp_path: Path):
     sch = Schedule(parse(WINDOW))
     window_steps(sch)

@@ -1,0 +1,165 @@
+"""Labs on a plain page, with Python answering in this process: what JupyterLab does, without it.
+
+The page loads what a notebook's widget loads. What a lab sends comes to `Plain.answer`, which hands
+it to the lab as the notebook's kernel would, and returns the traits that have changed since.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from weakref import WeakValueDictionary
+
+import nbformat
+import pytest
+from playwright.sync_api import Browser, Locator, Page, Route, expect
+
+import workbench as wb
+import workbench.lesson
+from tests.browser.jupyter import ROOT
+from tests.support.seeds import run_cell
+from workbench.widgets import Lab, static
+from workbench.widgets.session import SHOWN
+
+ADDRESS = "http://localhost/"  # a page from there may use the clipboard; nothing is fetched
+# What of the page is seen scrolls, as a notebook's panel does: a lab is as tall as it lets it be.
+PANEL = '<body style="margin: 0"><div id="panel" style="height: 100vh; overflow-y: auto"></div>'
+
+# Draws a lab with a model as notebooks have one. A run says how far it is, so it asks now and then.
+HOST = """async (render, id) => {
+  const [state, on] = [{}, new Map()];
+  let chosen = {};
+  const change = () => { for (const act of on.get('change') ?? []) act(); };
+  const ask = async (what) => {
+    const told = JSON.parse(await window.answer(id, JSON.stringify(what)));
+    Object.assign(state, told);
+    if (Object.keys(told).length) change();
+  };
+  const model = {
+    get: (name) => state[name],
+    set: (name, value) => { state[name] = chosen[name] = value; },
+    on: (event, act) => on.set(event, [...(on.get(event) ?? []), act]),
+    off: () => {},
+    send: (message) => { window.asked = true; ask({ message }); },
+    save_changes: () => { window.asked = true; ask({ chosen }); chosen = {}; change(); },
+  };
+  await ask({});
+  const around = document.querySelector('#panel') ?? document.body;
+  render({ model, el: around.appendChild(document.createElement('div')) });
+  setInterval(ask, 100, {});
+}"""
+
+
+class Plain:
+    """A page, and the labs on it."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.labs: list[Lab] = []
+        self.sent: list[dict[str, object]] = []  # of each lab: the traits that the page has
+        page.expose_function("answer", self.answer)
+
+    def add(self, lab: Lab) -> int:
+        """Answer for a lab from now on, under the number that this returns."""
+        self.labs.append(lab)
+        self.sent.append({})
+        return len(self.labs) - 1
+
+    def answer(self, id: int, what: str) -> str:
+        """Do what a lab of the page asks; the traits that changed, as JSON."""
+        lab, sent, told = self.labs[id], self.sent[id], json.loads(what)
+        if "chosen" in told:
+            lab.set_state(told["chosen"])
+            for name, value in told["chosen"].items():  # what the page knows is not sent back
+                sent[name] = now if (now := getattr(lab, name)) == value else None
+        if "message" in told:
+            lab._handle_custom_msg(told["message"], [])
+        shown = {
+            name: value
+            for name, value in lab.get_state().items()
+            if name in SHOWN or name.startswith(("page_", "compare_"))
+        }
+        new = {name: value for name, value in shown.items() if sent.get(name, sent) is not value}
+        sent.update(new)
+        return json.dumps(new)
+
+    def open(self, labs: list[Lab]) -> Locator:
+        """A new page with these labs, one below the other."""
+        self.page.goto(ADDRESS)
+        for lab in labs:
+            self.page.evaluate(
+                f"async (id) => ({HOST})((await import('/widget.js')).default.render, id)",
+                self.add(lab),
+            )
+        return self.page.locator("body")
+
+    def run_cells(self, notebook: str, count: int) -> Locator:
+        """The labs that the first `count` code cells of a lesson open."""
+        return self.open(labs_of(ROOT / "lessons" / notebook, count))
+
+    def dark(self, on: bool) -> None:
+        """Switch the theme."""
+        self.page.emulate_media(color_scheme="dark" if on else "light")
+
+    def first_lab(self, notebook: str = "01_vector_add.ipynb", cells: int = 3) -> Locator:
+        """The first of them, once it is drawn."""
+        lab = self.run_cells(notebook, cells).locator(".wb-lab").first
+        lab.scroll_into_view_if_needed()
+        expect(lab.locator(".wb-listing").first).to_be_visible()
+        expect(lab.locator(".wb-strips svg").first).to_be_attached()
+        return lab
+
+
+def labs_of(lesson: Path, count: int) -> list[Lab]:
+    """The labs that the first `count` code cells of a lesson open, run in this process."""
+    opened: list[Lab] = []
+    cells = [c for c in nbformat.read(lesson, as_version=4).cells if c.cell_type == "code"]
+    scope: dict[str, object] = {"__name__": "lesson"}
+    with pytest.MonkeyPatch.context() as change:
+        change.setattr(sys.modules["workbench.lesson.begin"], "_begun", WeakValueDictionary())
+        change.setattr(wb, "lab", _noting(wb.lab, opened))
+        for cell in cells[:count]:
+            run_cell(cell.source, f"<{lesson.name} {cell.id}>", scope)
+    return opened
+
+
+def _noting(make: Callable[..., Lab], opened: list[Lab]) -> Callable[..., Lab]:
+    def lab(*args: Any, **options: Any) -> Lab:
+        opened.append(make(*args, **options))
+        return opened[-1]
+
+    return lab
+
+
+@contextmanager
+def plain_page(browser: Browser, folder: Path) -> Iterator[Plain]:
+    """A page of 1400 px for labs that keep their steps in `folder`; fails on any fault in it."""
+    context = browser.new_context(viewport={"width": 1400, "height": 1000}, reduced_motion="reduce")
+    context.set_default_timeout(10_000)
+    page = context.new_page()
+    faults: list[str] = []
+    page.on("pageerror", lambda error: faults.append(error.stack or str(error)))
+
+    def serve(route: Route) -> None:
+        if route.request.url == ADDRESS:
+            head = f"<!doctype html><title>labs</title><style>{static.style()}</style>"
+            route.fulfill(body=head + PANEL, content_type="text/html; charset=utf-8")
+        elif route.request.url == f"{ADDRESS}widget.js":
+            route.fulfill(body=static.script(), content_type="text/javascript; charset=utf-8")
+        else:
+            route.abort()
+
+    context.route("**/*", serve)
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        yield Plain(page)
+    finally:
+        os.chdir(before)
+        context.close()
+    assert not faults, faults

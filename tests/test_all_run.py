@@ -1,0 +1,53 @@
+"""Nothing in the tests lies there unused: each function runs, and each file is read."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+HERE = Path(__file__).parent
+BENCHMARKS = HERE.parent / "benchmarks"
+NAME = re.compile(r"\w+")
+RUN_BY_NAME = ("scores.py", "first_cell.py")  # tests under the packages of others
+
+
+@cache
+def texts() -> dict[Path, str]:
+    """The modules of the tests."""
+    return {path: path.read_text(encoding="utf-8") for path in sorted(HERE.rglob("*.py"))}
+
+
+def words() -> Counter[str]:
+    """How often each word comes in them, and in the benchmarks, which use what is in support."""
+    beside = (path.read_text(encoding="utf-8") for path in BENCHMARKS.glob("*.py"))
+    return Counter(word for text in (*texts().values(), *beside) for word in NAME.findall(text))
+
+
+def test_every_test_is_found_and_every_other_function_is_used():
+    """One with a decorator is used by that, and a method perhaps by a class of others."""
+    assert len(texts()) > 200
+    count = words()
+    for path, text in texts().items():
+        found = path.name.startswith("test_") or path.name in RUN_BY_NAME
+        top = ast.parse(text).body
+        for node in ast.walk(ast.Module(top, [])):
+            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                continue
+            where = f"{path.relative_to(HERE)}: {node.name}"
+            if node.name.startswith("test_"):
+                assert found and node in top, f"{where} is no test that pytest finds"
+            elif node in top and not (node.decorator_list or node.name.startswith("pytest_")):
+                assert count[node.name] > 1, f"{where} is used nowhere"
+
+
+def test_every_other_file_is_read_by_a_test():
+    """A test names it or its folder, or the folder belongs to the module of that name."""
+    code = "\n".join(texts().values())
+    for path in HERE.rglob("*"):
+        if path.is_file() and path.suffix not in (".py", ".pyc"):
+            names = (path.name, path.parent.name, f"_on_cpu{path.suffix}")
+            named = any(f'{name}"' in code for name in names)
+            assert named or path.parent.with_suffix(".py") in texts(), path.relative_to(HERE)
