@@ -23,8 +23,8 @@ from benchmarks.matmuls import SMALL, blocking_with_shared, matmul
 from workbench import lesson
 from workbench.schedule.primitive import REGISTRY
 from workbench.widgets import Lab
-from workbench.widgets.asked import CHOSEN
-from workbench.widgets.view import MACHINE_PANES, PROGRAM_PANES, read_view
+from workbench.widgets.ask.asked import CHOSEN
+from workbench.widgets.page.view import MACHINE_PANES, PROGRAM_PANES, read_view
 
 SECONDS = 2.0  # for one message
 ROUND = 100  # messages to one lab: a history that grows makes the next ones slower

@@ -23,7 +23,7 @@ from benchmarks.lab_messages import untrue
 from benchmarks.matmuls import blocking, large_branches, naive, small_branches
 from tests.lessons.test_lessons import LESSONS, run_cells
 from workbench.widgets import Lab
-from workbench.widgets.view import MACHINE_PANES, PROGRAM_PANES
+from workbench.widgets.page.view import MACHINE_PANES, PROGRAM_PANES
 
 SECONDS, BYTES = 2.0, 2_000_000
 TOO_MUCH = f", more than {SECONDS:g} s or {BYTES / 1e6:g} MB"

@@ -30,7 +30,7 @@ from workbench import cli, script
 from workbench.diag import Fail
 from workbench.ir import IRModule, PrimFunc
 from workbench.schedule.file import parsed
-from workbench.widgets.saved import kept
+from workbench.widgets.keep.saved import kept
 
 CUTS = 200
 DAMAGED = 10_000

@@ -12,8 +12,8 @@ from tests.browser.jupyter import ROOT
 from tests.browser.test_lab import shoot
 from tests.lessons.test_lessons import run_cells
 from tests.support.every import some
-from workbench.widgets import static_form
-from workbench.widgets.session import SHOWN
+from workbench.widgets.ask.session import SHOWN
+from workbench.widgets.still import static_form
 
 LESSONS = sorted((ROOT / "lessons").glob("0[1-9]*.ipynb"))
 WIDTHS = some(360, 829, 949)

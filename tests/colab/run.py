@@ -32,7 +32,7 @@ THEN = (
     "tests/lessons",
     "tests/lesson/test_predictions.py",
     "tests/widgets/test_lab.py",
-    "tests/widgets/test_saved.py",
+    "tests/widgets/keep/test_saved.py",
 )
 
 

@@ -20,7 +20,7 @@ from workbench.emulate.memory import free_memory
 from workbench.emulate.programs.evaluate import of_meaning
 from workbench.emulate.programs.order import Order
 from workbench.ir import PrimFunc
-from workbench.widgets.run import Runner
+from workbench.widgets.run.runner import Runner
 
 MIB = 1 << 20
 ROOM = 1 << 12  # lanes at a time in these tests, so that small arrays come in many pieces

@@ -15,7 +15,7 @@ from workbench.diag import Fail
 from workbench.lesson.questions import QUESTIONS
 from workbench.schedule import Schedule
 from workbench.widgets import Lab, Question
-from workbench.widgets.question import NOT_SURE
+from workbench.widgets.page.question import NOT_SURE
 
 CHOICES = ("block 1, thread 1", "block 2, thread 1", "time step 5")
 

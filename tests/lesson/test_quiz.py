@@ -14,7 +14,7 @@ from workbench.diag import Fail
 from workbench.lesson import record
 from workbench.lesson.quiz import Quiz
 from workbench.lesson.quizzes import QUIZZES
-from workbench.widgets.question import NOT_SURE
+from workbench.widgets.page.question import NOT_SURE
 
 
 @pytest.fixture(autouse=True)

@@ -20,7 +20,7 @@ import workbench.lesson
 from workbench.lesson.questions import LESSONS as BY_LESSON
 from workbench.lesson.quizzes import QUIZZES
 from workbench.widgets import Lab, Question
-from workbench.widgets.question import NOT_SURE
+from workbench.widgets.page.question import NOT_SURE
 
 ROOT = Path(__file__).parents[2]
 LESSONS = sorted((ROOT / "lessons").glob("0[1-9]*.ipynb"))

@@ -38,7 +38,7 @@ from workbench.ir import (
     walk,
 )
 from workbench.lower import lower
-from workbench.widgets import costs
+from workbench.widgets.page import costs
 
 FAMILY = "shared sums"
 

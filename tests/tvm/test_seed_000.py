@@ -17,7 +17,7 @@ from tests.support.seeds import cells_of_html, run_cell, seed, with_our_imports
 from workbench import tvm
 from workbench.te import create_prim_func
 from workbench.tvm import te, topi
-from workbench.widgets.run import Runner
+from workbench.widgets.run.runner import Runner
 
 SMALL = {"batch": 64, "in_channel": 16, "out_channel": 64, "in_size": 3}
 

@@ -17,8 +17,8 @@ from workbench.lesson.programs import Ways, staged
 from workbench.lesson.questions import BLUR, QUESTIONS
 from workbench.schedule import Schedule
 from workbench.widgets import Lab, Question, Verdict
-from workbench.widgets.page import every_view
-from workbench.widgets.view import View
+from workbench.widgets.page.page import every_view
+from workbench.widgets.page.view import View
 
 PROGRAM = ("tensorir", "loops", "cuda", "metal", "code")
 

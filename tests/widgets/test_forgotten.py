@@ -8,8 +8,8 @@ from workbench import insight
 from workbench.ir import PrimFunc
 from workbench.runtime import build
 from workbench.schedule import Schedule
-from workbench.widgets.page import Desk, page
-from workbench.widgets.view import MACHINE_PANES, PROGRAM_PANES, View
+from workbench.widgets.page.page import Desk, page
+from workbench.widgets.page.view import MACHINE_PANES, PROGRAM_PANES, View
 
 
 def programs() -> list[weakref.ref[PrimFunc]]:

@@ -18,8 +18,9 @@ from tests.widgets.programs import WINDOW, parse, send, window_steps
 from workbench import lesson
 from workbench.lesson.questions import QUESTIONS
 from workbench.schedule import Schedule
-from workbench.widgets import Lab, offline
-from workbench.widgets.hidden import PICTURE, UNTIL
+from workbench.widgets import Lab
+from workbench.widgets.page.hidden import PICTURE, UNTIL
+from workbench.widgets.still import offline
 
 EVERY = ["TensorIR", "loops", "CUDA", "Metal", "Code", "who", "memory", "tiles"]
 

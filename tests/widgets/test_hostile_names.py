@@ -16,9 +16,9 @@ import pytest
 import workbench as wb
 from tests.widgets.open_questions import every_choice
 from workbench import draw, insight, script
-from workbench.widgets import static_form
-from workbench.widgets.page import Desk, View, every_view, page, tree
-from workbench.widgets.texts import python_of
+from workbench.widgets.page.page import Desk, View, every_view, page, tree
+from workbench.widgets.page.texts import python_of
+from workbench.widgets.still import static_form
 
 NAMES = [
     "</script><script>alert(1)</script>",

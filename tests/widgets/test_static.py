@@ -81,8 +81,8 @@ def test_a_class_is_styled_in_one_file():
 
 
 def test_a_class_that_is_styled_is_used():
-    folders = (FOLDER, FOLDER.parent, FOLDER.parents[1] / "draw")
-    code = "".join(path.read_text() for folder in folders for path in folder.glob("*.[jp][sy]"))
+    folders = (FOLDER.parent, FOLDER.parents[1] / "draw")
+    code = "".join(path.read_text() for folder in folders for path in folder.rglob("*.[jp][sy]"))
     names = {name for sheet in (*static.STYLES, *static.STILL) for name in styled(sheet)}
     kinds = {"wb-come", "wb-edit", "wb-gone", "wb-was", "wb-keyword", "wb-comment"}  # put together
     kinds |= {f"wb-{role}" for role in (*ROLES, *WORDS)}

@@ -15,9 +15,9 @@ from workbench.ir import PrimFunc
 from workbench.runtime import DeviceError, Timing
 from workbench.runtime.build import function_of
 from workbench.schedule import Schedule
-from workbench.widgets.build import build
-from workbench.widgets.costs import COSTS, EXACT, costs_of, shared_bytes, threads_in_each
-from workbench.widgets.times import roof
+from workbench.widgets.page.build import build
+from workbench.widgets.page.costs import COSTS, EXACT, costs_of, shared_bytes, threads_in_each
+from workbench.widgets.run.times import roof
 
 COLUMNS = ("", *COSTS, "time", "of the roof")
 

@@ -23,7 +23,7 @@ from workbench.ir import (
     walk,
 )
 from workbench.widgets import Question, Verdict
-from workbench.widgets.question import NOT_SURE
+from workbench.widgets.page.question import NOT_SURE
 
 Judge = Callable[[PrimFunc], Verdict | None]
 Measure = Callable[[PrimFunc], str]

@@ -47,7 +47,7 @@ from workbench.lesson.programs import (
 )
 from workbench.runtime.build import build
 from workbench.script import show
-from workbench.widgets.question import NOT_SURE, Verdict
+from workbench.widgets.page.question import NOT_SURE, Verdict
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from workbench.schedule import Schedule
 from workbench.schedule.file import contents, parsed
 from workbench.schedule.load import from_data
 from workbench.widgets import Question
-from workbench.widgets.question import along
+from workbench.widgets.page.question import along
 
 MIME = "application/vnd.workbench.review+json"
 

@@ -10,9 +10,9 @@ from workbench.ir import PrimFunc, structural_equal
 from workbench.schedule import Schedule
 from workbench.schedule.file import bad_file, contents, parsed
 from workbench.schedule.load import from_data
-from workbench.widgets.saved import kept as file_of_labs
-from workbench.widgets.saved import section
-from workbench.widgets.taken import lines_of
+from workbench.widgets.keep.saved import kept as file_of_labs
+from workbench.widgets.keep.saved import section
+from workbench.widgets.page.taken import lines_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from workbench.widgets import no_lab
-from workbench.widgets.question import Question, Verdict
+from workbench.widgets.page.question import Question, Verdict
 
 if TYPE_CHECKING:
     from workbench.widgets.widget import Lab as Lab

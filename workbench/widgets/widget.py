@@ -13,15 +13,16 @@ import traitlets
 from workbench.diag import size_text
 from workbench.ir import IRModule, PrimFunc
 from workbench.schedule import Schedule
-from workbench.widgets import offline, static, static_form
-from workbench.widgets.asked import CHOSEN
-from workbench.widgets.inputs import check_inputs
-from workbench.widgets.jobs import Jobs
-from workbench.widgets.offers import Given
-from workbench.widgets.question import Question, Task
-from workbench.widgets.run import Runner
-from workbench.widgets.session import SHOWN, Session
-from workbench.widgets.view import read_view
+from workbench.widgets import static
+from workbench.widgets.ask.asked import CHOSEN
+from workbench.widgets.ask.session import SHOWN, Session
+from workbench.widgets.page.offers import Given
+from workbench.widgets.page.question import Question, Task
+from workbench.widgets.page.view import read_view
+from workbench.widgets.run.inputs import check_inputs
+from workbench.widgets.run.jobs import Jobs
+from workbench.widgets.run.runner import Runner
+from workbench.widgets.still import offline, static_form
 
 
 def _nothing() -> None:

@@ -10,7 +10,7 @@ import anywidget
 import traitlets
 
 from workbench.widgets import static
-from workbench.widgets.setup import before_a_class
+from workbench.widgets.ask.setup import before_a_class
 
 
 def script(name: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import traitlets
 
 from workbench.diag import Fail, prose
-from workbench.widgets.asked import part
+from workbench.widgets.ask.asked import part
 from workbench.widgets.small import Small, script, style
 
 

@@ -1,0 +1,157 @@
+"""The strip of costs: the counts of lesson.compare, before and after, made when there is time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import workbench as wb
+from tests.support.saved_page import saved_state
+from tests.widgets.programs import ADD, WINDOW, parse, send, window_steps
+from workbench import lesson
+from workbench.diag import Fail
+from workbench.ir import PrimFunc
+from workbench.lesson.compare import COLUMNS
+from workbench.schedule import Schedule
+from workbench.widgets import Lab
+from workbench.widgets.ask import session
+from workbench.widgets.page import costs
+
+
+def window() -> Schedule:
+    sch = Schedule(parse(WINDOW))
+    window_steps(sch)
+    return sch
+
+
+def strip(lab: Lab) -> dict[str, Any]:
+    return lab.session.page["costs"]
+
+
+def rows(shown: dict[str, Any]) -> list[tuple[str, ...]]:
+    return [(r["name"], r["before"], r["sign"], r["after"]) for r in shown["rows"]]
+
+
+def test_costs_stand_before_and_after_the_step():
+    sch = window()
+    lab = wb.lab(sch)
+    send(lab, do="count")
+    assert rows(strip(lab)) == [
+        ("global loads an output", "130", "▼", "1.016"),
+        ("shared loads an output", "3", "=", "3"),
+        ("shared bytes a block", "520", "=", "520"),
+        ("barriers a block", "1", "=", "1"),
+    ]
+    lab.at = sch.history.find("cached").id
+    lab.against = sch.history.find("bound").id
+    send(lab, do="count")
+    beside = lab.session.comparison["costs"]
+    assert rows(beside)[:2] == [
+        ("global loads an output", "3", "▲", "130"),
+        ("shared loads an output", "0", "▲", "3"),
+    ]
+    assert beside["rows"][0]["said"] == "global loads an output: 3 before, 130 now, more"
+    assert beside["text"] == "Counts are exact, from the kernels." and not beside["waits"]
+    assert beside["kind"] == "counted"
+
+
+def test_they_are_the_counts_of_compare():
+    sch = window()
+    programs = {node.label: node.func for node in sch.history}
+    for row in lesson.compare(programs).rows:
+        if row.counts is not None:
+            counted = costs.count(programs[row.name])
+            cells = dict(zip(COLUMNS, row.cells(), strict=True))
+            assert {name: cost.text for name, cost in counted.items()} == {
+                name: cells[name] for name in costs.COSTS
+            }
+
+
+def test_without_a_kernel_it_says_why():
+    lab = wb.lab(parse(ADD))
+    send(lab, do="count")
+    assert strip(lab) == {
+        "rows": [],
+        "text": "No costs yet: no loop of `C` is bound to blocks or threads, "
+        "so no GPU thread runs it.",
+        "waits": "",
+        "kind": "",
+    }
+
+
+def test_the_first_kernel_has_nothing_before_it():
+    sch = window()
+    lab = wb.lab(sch, costs=["blocks", "threads in each"])
+    lab.at = 2  # the loop over blocks is bound, that over threads not yet
+    send(lab, do="count")
+    lab.at = sch.history.find("bound").id
+    send(lab, do="count")
+    assert rows(strip(lab)) == [
+        ("blocks", "8", "=", "8"),
+        ("threads in each", "1", "▲", "128"),
+    ]
+    lab.at = 2
+    assert rows(strip(lab)) == [("blocks", "none", "", "8"), ("threads in each", "none", "", "1")]
+
+
+def test_a_page_is_drawn_before_its_costs_are_counted(monkeypatch):
+    counted: list[PrimFunc] = []
+    monkeypatch.setattr(costs.insight, "counts", lambda kernels: counted.append(kernels))
+    lab = wb.lab(window())
+    lab.at = 3
+    assert strip(lab) == {"rows": [], "text": "", "waits": "soon", "kind": ""} and not counted
+
+
+def test_where_counting_takes_long_it_waits_until_it_is_asked_for(monkeypatch):
+    monkeypatch.setattr(session, "SLOW", 0.0)
+    lab = wb.lab(window())
+    send(lab, do="count")
+    assert strip(lab)["rows"], "what was asked for is shown"
+    lab.at = 3
+    text = "Costs are counted when asked."
+    assert strip(lab) == {"rows": [], "text": text, "waits": "asked", "kind": ""}
+    send(lab, do="count")
+    assert strip(lab)["rows"]
+
+
+def test_a_lab_without_costs_has_no_strip():
+    lab = wb.lab(window(), costs=[])
+    assert strip(lab) == {"rows": [], "text": "", "waits": "", "kind": ""}
+
+
+@pytest.mark.parametrize(
+    ("given", "headline", "hint"),
+    [
+        (
+            ["loads"],
+            "Can't open a lab with the cost 'loads': there is none of that name.",
+            "there are: blocks, threads in each, global loads an output, shared loads an output, "
+            "shared bytes a block, barriers a block, shuffles a thread",
+        ),
+        ("blocks", "Can't open a lab with 'blocks' as costs: that is no list of names.", ""),
+        (
+            [*costs.COSTS[:5]],
+            "Can't open a lab with 5 costs: its strip has room for 4.",
+            "leave some out: lesson.compare shows all of them",
+        ),
+    ],
+)
+def test_a_cost_that_there_is_not_is_refused(given: Any, headline: str, hint: str):
+    with pytest.raises(Fail) as refused:
+        wb.lab(parse(ADD), costs=given)
+    assert refused.value.headline == headline
+    assert hint in refused.value.hint
+
+
+def test_a_saved_page_has_all_of_them(tmp_path: Path):
+    wb.lab(window()).to_html(tmp_path / "lab.html")
+    state = saved_state(tmp_path / "lab.html")
+    shown = [made["costs"] for name, made in state.items() if name.startswith(("page_", "compare"))]
+    assert len(shown) > 10 and not any(one["waits"] for one in shown)
+    assert "global loads an output: 130 now" in str(shown)
+    assert (
+        "<li>shared bytes a block: 520 before, 520 now, the same</li>"
+        in (tmp_path / "lab.html").read_text()
+    )

@@ -1,0 +1,219 @@
+"""Pages: plain data, made only where it is seen, true to the program, quick."""
+
+from __future__ import annotations
+
+import json
+import runpy
+from dataclasses import replace
+from pathlib import Path
+
+from tests.widgets.programs import ADD, WINDOW, parse, window_steps
+from workbench.ir import Var
+from workbench.lesson import who_computes
+from workbench.schedule import Schedule
+from workbench.widgets import Verdict
+from workbench.widgets.page.compare import comparison, differences
+from workbench.widgets.page.page import Desk, page, said, tree
+from workbench.widgets.page.view import View
+
+PROGRAM = ("tensorir", "loops", "cuda", "metal", "code")
+
+
+def text_of(pane: dict, desk: Desk) -> str:
+    """The text of a pane as it is read: of a diff, the right side."""
+    numbers = pane.get("lines") or [row[4] for row in pane["diff"] if row[4] is not None]
+    return "\n".join("".join(token[1] for token in desk.lines.all[n]) for n in numbers)
+
+
+def window() -> Schedule:
+    sch = Schedule(parse(WINDOW))
+    window_steps(sch)
+    return sch
+
+
+def test_a_page_is_plain_data():
+    sch, desk = window(), Desk()
+    made = None
+    for name in PROGRAM:
+        made = page(sch, View(program=name), desk, made)
+    for name in ("who", "memory", "tiles"):
+        made = page(sch, View(machine=name), desk, made)
+    assert json.loads(json.dumps(made)) == made
+
+
+def test_only_what_is_seen_is_made_and_what_was_made_is_kept():
+    sch, desk = window(), Desk()
+    first = page(sch, View(), desk)
+    assert list(first["texts"]) == ["tensorir"] and list(first["pictures"]) == ["who:B"]
+    second = page(sch, View(program="cuda", machine="memory"), desk, first)
+    assert list(second["texts"]) == ["tensorir", "cuda"]
+    assert second["texts"]["tensorir"] is first["texts"]["tensorir"]
+
+
+def test_a_lab_does_not_take_the_keys_of_one_that_is_gone():
+    sch = window()
+    for k in range(30):  # where a desk is gone, the next one often lies at its address
+        desk = Desk()
+        for _ in range(k):
+            desk.keys.of(Var("other"))
+        made = page(sch, View(), desk)
+        assert all(desk.keys.thing(key) is not None for key in made["names"])
+        del desk
+
+
+def test_the_panes_hold_the_texts(tmp_path: Path):
+    sch, desk = window(), Desk()
+    shown = {n: text_of(page(sch, View(program=n), desk)["texts"][n], desk) for n in PROGRAM}
+    assert shown["tensorir"] == sch.func.script().rstrip()
+    assert "__syncthreads" in shown["cuda"] and "threadgroup" in shown["metal"]
+    assert "for ax0_0 in range(2):" in shown["loops"]
+    file = tmp_path / "steps.py"  # a program is read from its source
+    file.write_text(shown["code"])
+    assert runpy.run_path(str(file))["sch"].func.script() == sch.func.script()
+
+
+def test_where_there_is_no_kernel_the_refusal_stands_in_its_place():
+    sch, desk = Schedule(parse(ADD)), Desk()
+    pane = page(sch, View(program="cuda"), desk)["texts"]["cuda"]
+    assert set(pane["refusal"]) == {"headline", "hint", "where", "detail"}
+    assert len(pane["refusal"]["headline"]) <= 120 and "lines" not in pane
+
+
+def test_marks_of_a_loop_are_the_same_in_every_pane():
+    sch, desk = window(), Desk()
+    made = None
+    for name in PROGRAM:
+        made = page(sch, View(program=name), desk, made)
+    (i_1,) = [k for k, about in made["names"].items() if about["name"] == "i_1"]
+    for name in ("tensorir", "loops", "cuda", "metal"):
+        pane = made["texts"][name]
+        numbers = pane.get("lines") or [row[4] for row in pane["diff"] if row[4] is not None]
+        tokens = [token for n in numbers for token in desk.lines.all[n]]
+        assert any(i_1 in token[2].split() for token in tokens if len(token) == 3), name
+
+
+def test_what_a_step_changed_is_signed():
+    sch, desk = Schedule(parse(ADD)), Desk()
+    i_0, _ = sch.split("i", factors=[2, 4])
+    sch.bind(i_0, "blockIdx.x")
+    rows = page(sch, View(), desk)["texts"]["tensorir"]["diff"]
+    signs = {row[0] for row in rows}
+    assert signs & set("+-~") and " " in signs
+    changed = [row for row in rows if row[0] == "~"]
+    assert all(row[5] or row[6] for row in changed), "a changed line says which words changed"
+
+
+def test_who_tells_what_the_step_changed():
+    sch, desk = Schedule(parse(ADD)), Desk()
+    i_0, i_1 = sch.split("i", factors=[2, 4])
+    sch.bind(i_0, "blockIdx.x")
+    sch.bind(i_1, "threadIdx.x")
+    picture = page(sch, View(), desk)["pictures"]["who:C"]
+    assert "block 1" in picture["table"] and "C[" in picture["caption"]
+    assert "It was “block 1, time step 1”." in picture["caption"]
+
+
+def test_tiles_follow_the_sliders_and_stay_inside_their_range():
+    sch, desk = window(), Desk()
+    made = page(sch, View(machine="tiles", select={"blockIdx.x": 3}), desk)
+    assert "tiles:blockIdx.x=3" in made["pictures"]
+    made = page(sch, View(machine="tiles", select={"blockIdx.x": 99}), desk, made)
+    assert "tiles:blockIdx.x=7" in made["pictures"]
+    both = View(machine="tiles", select={"blockIdx.x": 1, "threadIdx.x": 5})
+    made = page(sch, both, desk, made)
+    picture = made["pictures"]["tiles:blockIdx.x=1,threadIdx.x=5"]
+    assert "blockIdx.x = 1, threadIdx.x = 5:" in picture["caption"]
+    made = page(sch, View(machine="tiles", select={"blockIdx.x": -1}), desk, made)
+    assert "The whole program" in made["pictures"]["tiles:"]["caption"]
+    axes = {axis["key"]: (axis["extent"], axis["start"], axis["main"]) for axis in made["axes"]}
+    assert axes["blockIdx.x"] == (8, 0, True) and axes["threadIdx.x"] == (128, -1, True)
+
+
+def test_a_vector_that_runs_cell_by_cell_is_noted():
+    sch = Schedule(parse(WINDOW))
+    outer, inner = sch.split("i", factors=[None, 4])
+    sch.bind(outer, "threadIdx.x")
+    sch.vectorize(inner)
+    assert page(sch, View(), Desk())["notes"] == [
+        "`i_1` runs cell by cell: its cells of A may not start at a multiple of 4. "
+        "Choose factors that lay whole vectors side by side, or leave out vectorize."
+    ]
+
+
+def test_the_tree_has_branches_marks_and_sentences():
+    sch = Schedule(parse(ADD))
+    sch.split("i", factors=[2, 4])
+    sch.mark("two by four")
+    sch.goto(0)
+    sch.split("i", factors=[4, 2])
+    assert [(n["id"], n["parent"], n["label"], n["mark"]) for n in tree(sch.history)] == [
+        (0, None, "start", ""),
+        (1, 0, "split(i, factors=[2, 4])", "two by four"),
+        (2, 0, "split(i, factors=[4, 2])", ""),
+    ]
+    assert (
+        said(sch.history[1])
+        == "Step 1, split(i, factors=[2, 4]): i (8×) became i_0 (2×) and i_1 (4×)."
+    )
+
+
+def test_the_tree_is_in_reading_order_with_its_branches_set_in():
+    sch = Schedule(parse(ADD))
+    for start, factors in (
+        (0, [2, 4]),
+        (0, [4, 2]),
+        (0, [8, 1]),
+        (1, None),
+        (1, [2, 2]),
+        (2, None),
+    ):
+        sch.goto(start)
+        if factors is None:
+            sch.bind("i_0", "blockIdx.x")
+        else:
+            sch.split("i" if start == 0 else "i_1", factors=factors)
+    rows = [(row["id"], row["indent"], row["branch"]) for row in tree(sch.history)]
+    assert rows == [
+        (0, 0, False),
+        (1, 0, False),
+        (4, 0, False),
+        (5, 1, True),
+        (2, 1, True),
+        (6, 1, False),
+        (3, 1, True),
+    ]
+
+
+def test_a_verdict_tells_each_answer_how_it_is():
+    asked = who_computes("C", 5, ("time step 5", "time step 4"), steps="nothing")
+    judged = replace(asked, judge=lambda func: Verdict("time step 5", "so it is written"))
+    desk = Desk(question=judged, answers={judged.name: "time step 4"})
+    verdict = page(Schedule(parse(ADD)), View(), desk)["verdict"]
+    assert verdict["truth"] == 0 and verdict["told"] == [
+        ["✓ You were right. ", ""],
+        [
+            "✕ It came out differently. ",
+            "You said “time step 4”; the program says “time step 5”.",
+        ],
+        ["The program says “time step 5”. ", ""],  # of "not sure"
+    ]
+
+
+def test_a_comparison_counts_what_differs():
+    sch, desk = window(), Desk()
+    bound, cooperative = sch.history.find("bound"), sch.history.find("cooperative")
+    table = differences(bound, cooperative)
+    rows = {row[0]: row[1:] for row in table.rows}
+    assert rows["global loads"][:2] == (3072, 1040)
+    assert rows["barriers in all"][:2] == (0, 8)
+    made = comparison(bound, cooperative, View(machine="memory"), desk)
+    assert [p["title"] for p in made["pictures"]] == ["3 bound", "7 cooperative"]
+    assert made["text"]["diff"]
+    assert json.loads(json.dumps(made)) == made
+
+
+def test_programs_without_kernels_are_compared_by_their_meaning():
+    sch = Schedule(parse(ADD))
+    sch.split("i", factors=[2, 4])
+    rows = {row[0]: row[1:] for row in differences(sch.history[0], sch.history[1]).rows}
+    assert rows["global loads"] == (16, 16, "same")

@@ -1,0 +1,1 @@
+"""What a browser asks for, read with care, and what a session answers."""

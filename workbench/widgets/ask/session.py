@@ -1,0 +1,408 @@
+"""A lab's session: where it stands, what it shows, and what each request of a browser does.
+
+All of it is plain data and pure functions of the history: no widget, no thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from secrets import token_hex
+from time import perf_counter
+from typing import Any, Protocol
+
+from workbench.diag import Fail
+from workbench.schedule import Schedule
+from workbench.schedule.primitive import REGISTRY
+from workbench.widgets.ask import steps
+from workbench.widgets.ask.asked import chosen, part
+from workbench.widgets.ask.setup import (
+    LABELS,
+    check_given,
+    check_height,
+    known,
+    split_panes,
+    surroundings,
+    wanted,
+)
+from workbench.widgets.keep.keeping import Keeping
+from workbench.widgets.page.compare import comparison, functions, title
+from workbench.widgets.page.costs import check_costs, count
+from workbench.widgets.page.offers import Given
+from workbench.widgets.page.page import desk_of, page, ran, said, tree
+from workbench.widgets.page.pictures import shown_alone
+from workbench.widgets.page.question import Question, Task, decided
+from workbench.widgets.page.texts import refusal
+from workbench.widgets.page.view import View, read_view
+from workbench.widgets.run.runner import Progress, Runner
+from workbench.widgets.still.whole import compare_trait, page_trait
+
+SHOWN = (
+    *("setup", "tree", "lines", "at", "against", "place", "view", "status", "answers", "call"),
+)
+"""What a browser gets besides pages and comparisons."""
+
+SLOW = 0.3  # seconds of counting, after which a learner is asked first: meanwhile no click is done
+
+
+@dataclass(frozen=True)
+class Job:
+    """What takes long: how it is done, how its session learns how far it is, and what came out."""
+
+    work: Callable[[Runner, Progress], dict[str, Any]]
+    tell: Progress
+    done: Callable[[dict[str, Any]], None]
+    failed: Callable[[Exception], None]
+
+
+class Jobs(Protocol):
+    """Where what takes long is done, one at a time."""
+
+    def begin(self, job: Job) -> None:
+        """Start `job`. Raises Fail while another is under way."""
+
+    def stop(self) -> None:
+        """Let the job that is under way end soon, without a result."""
+
+
+class Session:
+    """A view of a schedule's history with a cursor of its own.
+
+    `state` is all that a browser shows, under the names of its traits. `at` is the node, `against`
+    the one it is compared with (-1: none), `place` the key of the chosen loop, block or buffer;
+    each page and each comparison stands by itself, as `page_3` and `compare_0_3`. What a request
+    changes is in `changes()`; what it raises becomes the status.
+    """
+
+    state: dict[str, Any]
+    _changed: dict[str, Any]
+
+    def __init__(
+        self,
+        schedule: Schedule,
+        jobs: Jobs,
+        *,
+        actions: Sequence[str] | None = None,
+        arguments: Given | None = None,
+        panes: Sequence[str] | None = None,
+        question: Question | None = None,
+        task: str | Task | None = None,
+        costs: Sequence[str] | None = None,
+        height: int | None = None,
+        autosave: str | Path | None = None,
+    ) -> None:
+        known(actions, REGISTRY, "action")
+        check_given(arguments)
+        check_height(height)
+        check_costs(costs)
+        program, machine = split_panes(panes)
+        self.cursor, self.history = schedule.fork(), schedule.history
+        steps.stand(self.cursor, schedule.node)
+        self.desk = desk_of(self.history, actions, arguments, question, task, costs)
+        cell = f"{question and question.name} {task} {actions} {panes}"
+        self.keeping = Keeping(self.cursor, autosave, cell)
+        self.state, self._changed, self._jobs = {}, {}, jobs
+        self._put(
+            setup={
+                "own": token_hex(8),  # names the page without a script
+                "title": f"Lab: {self.cursor.func.name}",
+                "panes": {"program": program, "machine": machine},
+                "labels": LABELS,
+                **wanted(question, task, actions),
+                "coded": schedule.node.id,  # where the steps of the notebook's code end
+                **surroundings(),
+                "height": height,
+                "resume": self.keeping.offer(),
+            },
+            view={"program": program["first"][0], "machine": machine["first"][0]},
+            at=self.cursor.node.id,
+            against=-1,
+            place=steps.useful(self.cursor, self.desk, list(self.desk.places(self.cursor.func))),
+            answers=dict(self.history.answers),
+            call={},
+        )
+        self._say(self.keeping.with_moved(said(self.cursor.node)))
+        self._show()
+
+    # --- what is shown ---------------------------------------------------------------------------
+
+    @property
+    def at(self) -> int:
+        """The number of the node that is shown."""
+        return int(self.state["at"])
+
+    @property
+    def page(self) -> dict[str, Any]:
+        """The page of the node that is shown."""
+        return self._page(self.at)
+
+    @property
+    def comparison(self) -> dict[str, Any] | None:
+        """What is shown of the two nodes that are compared."""
+        return self.state.get(compare_trait(f"{self.state['against']}:{self.at}"))
+
+    @property
+    def view(self) -> View:
+        """The open panes, with what is chosen in them, and the place."""
+        return read_view(self.state["view"], self.state["place"])
+
+    def changes(self) -> dict[str, Any]:
+        """What of `state` has changed since this was called last."""
+        found, self._changed = self._changed, {}
+        return found
+
+    def _put(self, **values: Any) -> None:
+        for name, value in values.items():
+            if name not in self.state or self.state[name] != value:
+                self.state[name] = self._changed[name] = value
+
+    def _say(self, text: str, kind: str = "ready", **more: Any) -> None:
+        self._put(status={"kind": kind, "text": text, **more})
+
+    def _page(self, node: int) -> dict[str, Any]:
+        return self.state[page_trait(str(node))]
+
+    def _show(self) -> None:
+        """Make what the open panes need of the program that the cursor is at."""
+        node, view, against = self.cursor.node, self.view, self.state["against"]
+        name, pair = page_trait(str(node.id)), compare_trait(f"{against}:{node.id}")
+        shown = page(self.cursor, view, self.desk, self.state.get(name))
+        if picture := shown["shown"].get("tiles"):
+            shown["pictures"] = shown_alone(shown["pictures"], picture)
+        made = {name: shown}
+        if against >= 0:
+            compared = comparison(self.history[against], node, view, self.desk)
+            measured = self.state.get(pair, {}).get("measured")
+            made[pair] = {**compared, "measured": measured}
+        self._put(tree=tree(self.history), lines=list(self.desk.lines.all), **made)
+
+    def _reveal(self) -> None:
+        """Once the question is answered: make the pages again from which something is hidden."""
+        if self.page["open"] == self.desk.open:
+            return
+        cursor = self.cursor.fork()
+        for node in self.history:
+            name = page_trait(str(node.id))
+            if name in self.state:
+                steps.stand(cursor, node)
+                self._put(**{name: page(cursor, self.view, self.desk, self.state[name])})
+        self._show()
+
+    def _guard(self, act: Callable[[], None]) -> None:
+        """Do `act`; what it raises is shown in the lab, where the learner looks."""
+        try:
+            act()
+        except Exception as error:
+            self.failed(error)
+
+    def failed(self, error: Exception) -> None:
+        """Show what was raised: a refusal, or a fault of ours."""
+        again = not self.state["status"].get("again", True)  # the same is told another time
+        if isinstance(error, Fail):
+            self._say(error.headline, "refused", error=refusal(error), again=again)
+            return
+        told = {
+            "headline": f"The lab failed: {type(error).__name__}: {error}",
+            "hint": "this is a fault of the workbench; the history is kept, other steps work",
+        }
+        self._say(told["headline"], "failed", error=told, again=again)
+
+    # --- what is chosen --------------------------------------------------------------------------
+
+    def choose(self, state: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Take what a browser chose, of what it may choose, and return that; None: refused."""
+        try:
+            taken = chosen(state, self.state["view"])
+        except Fail as fail:
+            self.failed(fail)
+            return None
+        self.follow(taken)
+        return taken
+
+    def follow(self, taken: Mapping[str, Any]) -> None:
+        """Show what was chosen, in whatever order: the node first, then a place of its program."""
+        self._put(**taken)
+        self._guard(self._follow)
+
+    def _follow(self) -> None:
+        if not 0 <= self.at < len(self.history):
+            self._put(at=self.cursor.node.id)
+        if not -1 <= self.state["against"] < len(self.history):
+            self._put(against=-1)
+        if self.cursor.node.id != self.at:
+            steps.stand(self.cursor, self.history[self.at])
+            self._say(said(self.cursor.node))
+            self._save()
+            func = self.cursor.node.func
+            if self.state["place"] not in self.desk.names(func).about:
+                places = list(self.desk.places(func))
+                self._put(place=steps.useful(self.cursor, self.desk, places))
+        self._show()
+
+    def stepped(self) -> None:
+        """A cell or the lab itself made a node or marked one, or what was saved is taken up."""
+        self._put(tree=tree(self.history), answers=dict(self.history.answers))
+        self._reveal()  # what was saved may have the answer
+        self._offer_again()
+
+    # --- what is asked for -----------------------------------------------------------------------
+
+    def ask(self, message: Mapping[str, Any]) -> None:
+        """Do what a message of the browser asks for under "do", with what else stands in it."""
+        self._guard(lambda: self._ask(message))
+
+    def _ask(self, message: Mapping[str, Any]) -> None:
+        acts: dict[str, Callable[[], None]] = {
+            "look": self.look,
+            "apply": lambda: self.apply(message),
+            "write": lambda: self.write(message),
+            "count": self.count,
+            "answer": lambda: self.answer(part(message, "name", str), part(message, "choice", int)),
+            "run": self.run,
+            "time": self.time,
+            "stop": self.stop,
+            "resume": self.resume,
+            "forget": self.forget,
+        }
+        do = part(message, "do", str)
+        if do not in acts:
+            raise Fail(
+                f"Can't do {do[:40]!r}: a lab has no such request",
+                hint=f"there are: {', '.join(acts)}",
+            )
+        acts[do]()
+
+    def look(self) -> None:
+        """Show what is chosen, again."""
+        self._follow()
+
+    def apply(self, message: Mapping[str, Any]) -> None:
+        """Apply the "verb" at the "place" with the texts of its form, "args"."""
+        place = steps.take(self.cursor, self.history[self.at], self.desk, message)
+        node = self.cursor.node
+        self._put(place=place, at=node.id)
+        self._say(said(node))
+        self._show()
+        self._save()
+
+    def write(self, message: Mapping[str, Any]) -> None:
+        """Tell the call that `apply` would make of the same message, as Python writes it."""
+        call = steps.written(self.history[self.at], self.desk, message)
+        if call is not None:
+            self._put(call=call)
+
+    def count(self) -> None:
+        """Count what the strip shows: of the program that is shown, and of what it is beside."""
+        node, against = self.history[self.at], self.state["against"]
+        before = functions(self.history[against], node)[0] if against >= 0 else node.before
+        begun = perf_counter()
+        for func in (before, node.func):
+            if func is not None and not self.desk.hides("counts", before, node.func):
+                with suppress(Fail):  # the strip tells why
+                    count(func, self.desk.costs)
+        self.desk.slow |= perf_counter() - begun > SLOW
+        self._show()
+
+    def answer(self, name: str, choice: int) -> None:
+        """Take the choice of that number as the answer to the question `name`."""
+        question = self.desk.question
+        if question is None or name != question.name or not 0 <= choice < len(question.choices):
+            raise Fail("Can't take the answer: the lab asks no such question", hint="choose one")
+        if name in self.history.answers and decided(question, self.history):
+            raise Fail(
+                "Can't change the answer: a program of the history has decided it",
+                hint="your first answer is kept, for you to compare",
+            )
+        self.history.answers[name] = question.choices[choice]
+        self._put(answers=dict(self.history.answers))
+        self._reveal()
+        self._offer_again()
+        self._say(said(self.history[self.at]))  # what was chosen stands at the question
+        self._save()
+
+    # --- what takes long -------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Run the program that is shown."""
+        node = self.history[self.at]
+        start = self.history.root.mod[node.func_name]
+
+        def done(result: dict[str, Any]) -> None:
+            self.desk.results[node.id] = result
+            page = self._page(node.id)
+            shown = ran(node, self.desk, judged=not page["costs"]["waits"])
+            self._put(**{page_trait(str(node.id)): {**page, **shown}})
+            self._say(f"{shown['run']['text']} {shown['run'].get('time', '')}".rstrip())
+
+        self._begin(
+            f"Running step {node.id}",
+            "blocks",
+            lambda runner, progress: runner.run(node.func, start, progress),
+            done,
+        )
+
+    def time(self) -> None:
+        """Time the node that is shown and the one it is compared with, by turns."""
+        pair = compare_trait(f"{self.state['against']}:{self.at}")
+        if pair not in self.state:
+            raise Fail("Can't time both: nothing is compared", hint="choose a node to compare with")
+        a, b = self.history[self.state["against"]], self.history[self.at]
+
+        def done(result: dict[str, Any]) -> None:
+            self._put(**{pair: {**self.state[pair], "measured": result}})
+            self._say(result["text"])
+
+        self._begin(
+            f"Timing {a.id} and {b.id}",
+            "rounds",
+            lambda runner, progress: runner.time_both(
+                *functions(a, b), (title(a), title(b)), progress
+            ),
+            done,
+        )
+
+    def _begin(
+        self,
+        what: str,
+        unit: str,
+        work: Callable[[Runner, Progress], dict[str, Any]],
+        done: Callable[[dict[str, Any]], None],
+    ) -> None:
+        def tell(number: int, of: int) -> None:
+            self._say(f"{what}: {number} of {of} {unit}", "running", done=number, of=of)
+
+        self._jobs.begin(Job(work, tell, done, self.failed))
+        self._say(f"{what} …", "running")
+
+    def stop(self) -> None:
+        """Stop what takes long."""
+        self._jobs.stop()
+        if self.state["status"]["kind"] == "running":
+            self._put(status={**self.state["status"], "text": "Stopping …"})
+
+    # --- what is kept ----------------------------------------------------------------------------
+
+    def resume(self) -> None:
+        """Take up the work of an earlier session, or of this lab before its cell ran again."""
+        self.keeping.take_up()
+        steps.stand(self.cursor, self.cursor.node)
+        self._put(at=self.cursor.node.id)
+        self._say(said(self.cursor.node))
+        self._save()
+        self._follow()
+
+    def forget(self) -> None:
+        """Offer that work no more."""
+        self.keeping.forget()
+        self._offer_again()
+
+    def _save(self) -> None:
+        status = self.state["status"]
+        self._put(status={**status, "text": self.keeping.write(status["text"])})
+        self._offer_again()
+
+    def _offer_again(self) -> None:
+        """The offer counts what is not done yet; there is none once all is."""
+        self._put(setup={**self.state["setup"], "resume": self.keeping.offer()})

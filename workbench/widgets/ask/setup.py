@@ -1,0 +1,133 @@
+"""What a lab is set up with: its panes, its question, the device that will run its programs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from workbench import runtime
+from workbench.diag import Fail
+from workbench.ir import Block, For
+from workbench.schedule.primitive import REGISTRY
+from workbench.widgets.page.offers import Given, asked
+from workbench.widgets.page.question import Question
+from workbench.widgets.page.view import MACHINE_PANES, PROGRAM_PANES
+
+PANES = {"TensorIR": "tensorir", "CUDA": "cuda", "Metal": "metal", "Code": "code"}
+LABELS = {
+    **{pane: name for name, pane in PANES.items()},
+    "loops": "plain loops",
+    "who": "who does what",
+    "memory": "memory",
+    "tiles": "tiles",
+}
+
+
+LEAST = 440  # pixels; frame.js goes no lower, either
+
+
+def known(given: Iterable[str] | None, there: Iterable[str], what: str) -> None:
+    """Raise Fail for the first of the names `given` that is not `there`, and for no list."""
+    if given is not None and (isinstance(given, str) or not isinstance(given, Iterable)):
+        raise Fail(
+            f"Can't open a lab with {given!r} as {what}s: that is no list of names",
+            hint=f'give a list, such as ["{next(iter(there))}"]',
+        )
+    for name in given or ():
+        if name not in there:
+            raise Fail(
+                f"Can't open a lab with the {what} {name!r}: there is none of that name",
+                hint=f"there are: {', '.join(there)}",
+            )
+
+
+def check_given(arguments: Given | None) -> None:
+    """Raise Fail for arguments that no form has, and for what is no mapping of them."""
+    if arguments is None:
+        return
+    found = arguments.values() if isinstance(arguments, Mapping) else [arguments]
+    if not all(isinstance(held, Mapping) for held in found):
+        raise Fail(
+            "Can't open a lab with these arguments: they are given by verb and name",
+            hint='such as arguments={"split": {"factors": [2, 4]}}; {} leaves all forms empty',
+        )
+    for where, held in arguments.items():
+        verb = where.partition(" ")[0]
+        known([verb], REGISTRY, "verb")
+        known(held, [param.name for param in asked(REGISTRY[verb])], f"argument of {verb}")
+
+
+def check_height(height: int | None) -> None:
+    """Raise Fail for what is no height in pixels that a lab fits in."""
+    if height is not None and (type(height) is not int or height < LEAST):
+        raise Fail(
+            f"Can't open a lab {height!r} pixels tall: it needs at least {LEAST}",
+            hint="give a whole number, such as 640; a notebook's panel says it by itself",
+        )
+
+
+def split_panes(given: Sequence[str] | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Of the program and of the machine: the panes to show first, in the order given, and the rest.
+
+    The rest is under "more". TensorIR is always the first of the program's.
+    """
+    names = {**{name: name for name in (*PROGRAM_PANES, *MACHINE_PANES)}, **PANES}
+    known(given, [*PANES, "loops", *MACHINE_PANES], "pane")
+    wanted = [names[name] for name in given] if given is not None else list(names.values())
+
+    def split(side: Sequence[str], always: Sequence[str]) -> dict[str, Any]:
+        first = [n for n in dict.fromkeys([*always, *wanted]) if n in side] or [side[0]]
+        return {"first": first, "rest": [name for name in side if name not in first]}
+
+    return split(PROGRAM_PANES, ["tensorir"]), split(MACHINE_PANES, [])
+
+
+def wanted(question: Question | None, task: object, verbs: Sequence[str] | None) -> dict[str, Any]:
+    """What is asked and to be done, and at what the steps start that are offered, None for all."""
+    return {
+        "question": question_data(question),
+        "task": task if isinstance(task, str) else None,
+        "starts": _starts(verbs),
+    }
+
+
+def _starts(verbs: Sequence[str] | None) -> list[str]:
+    found = {kind for verb in verbs or REGISTRY for kind in REGISTRY[verb].place.kinds}
+    return [name for name, kind in (("loop", For), ("block", Block)) if kind in found]
+
+
+def question_data(question: Question | None) -> dict[str, Any] | None:
+    """A question as the browser gets it: all but its answer."""
+    if question is None:
+        return None
+    return {
+        "name": question.name,
+        "text": question.text,
+        "choices": list(question.choices),
+        "said": [said_of(choice) for choice in question.choices],
+        "todo": question.todo,
+    }
+
+
+def said_of(choice: str) -> str:
+    """What is told to who gave an answer, before the program decides it."""
+    return f"You say: {choice}."
+
+
+def surroundings() -> dict[str, Any]:
+    """What a browser is told of where the lab is: the device, and whether a class looks on."""
+    return {"device": device_text(), "lecture": before_a_class()}
+
+
+def before_a_class() -> bool:
+    """Whether labs are shown to a class: larger on the whole screen, verdicts on a key."""
+    return os.environ.get("WORKBENCH_LECTURE") == "1"
+
+
+def device_text() -> str:
+    """Which device runs kernels, why, and how to get a better one."""
+    report = runtime.device()
+    return f"runs on {report.which}: {report.why}" + (
+        f" ({report.how_to_get})" if report.how_to_get else ""
+    )

@@ -1,0 +1,1 @@
+"""A lab's history in a file, and where its cursor stood."""

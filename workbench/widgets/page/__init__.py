@@ -1,0 +1,1 @@
+"""What a lab shows of a program, as plain data: pure functions of a history."""

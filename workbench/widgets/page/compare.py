@@ -1,0 +1,148 @@
+"""Two programs of a history side by side, as plain data."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from workbench import draw, insight, runtime
+from workbench.diag import Fail
+from workbench.insight import Counts, Table
+from workbench.ir import PrimFunc
+from workbench.schedule.history import HistoryNode
+from workbench.widgets.page.build import build
+from workbench.widgets.page.hidden import MARK, UNTIL
+from workbench.widgets.page.memo import memo
+from workbench.widgets.page.page import Desk, shown_costs, shown_picture
+from workbench.widgets.page.pictures import memory_of, picture_name
+from workbench.widgets.page.texts import program_lines
+from workbench.widgets.page.view import View
+
+
+def comparison(a: HistoryNode, b: HistoryNode, view: View, desk: Desk) -> dict[str, Any]:
+    """The diff from `a` to `b`, one table of differences, and of each the picture in `view`.
+
+    Each picture is chosen for its own program: the other may have other axes and buffers.
+    """
+    one, other = functions(a, b)
+    shown = not desk.hides("counts", one, other)
+    text = {"label": "what changed", **program_lines(one, other, desk.keys, desk.lines)}
+    names = {**desk.names(one).about, **desk.names(other).about}
+    pictures = [
+        {"title": title(node), "picture": shown_picture(picture, desk, func, None, before)}
+        for node, func, before in ((a, one, None), (b, other, one))
+        if (picture := picture_name(func, view))
+    ]
+    return {
+        "names": names,
+        "text": text,
+        "table": draw.table_html(differences(a, b) if shown else _hidden(a, b)),
+        "costs": shown_costs(desk, one, other),
+        "times": _timing(one, other),
+        "pictures": pictures,
+        "open": desk.open,
+    }
+
+
+def functions(a: HistoryNode, b: HistoryNode) -> tuple[PrimFunc, PrimFunc]:
+    """The function of `b`, in both programs: of a module, steps may change several."""
+    return a.mod[b.func_name], b.func
+
+
+def title(node: HistoryNode) -> str:
+    return f"{node.id} {node.mark or node.label}"
+
+
+def _timing(a: PrimFunc, b: PrimFunc) -> dict[str, Any]:
+    """Whether both can be timed on a GPU here; `text` says why no time stands in the table."""
+    try:
+        first, _ = build(a), build(b)
+    except Fail:
+        return {"offer": False, "text": ""}  # the table says which has no kernel
+    if first.device.is_gpu:
+        return {"offer": True, "text": ""}
+    known = "" if _times(a, b) else NO_TIMES.format(why=first.device.why)
+    return {"offer": False, "text": known}
+
+
+NO_TIMES = "No times are shown: {why}, and none were recorded of both programs on one device."
+
+
+def differences(a: HistoryNode, b: HistoryNode) -> Table:
+    """One row a quantity: counted, so that it does not depend on a machine."""
+    one, other = functions(a, b)
+    left, right = counted(one), counted(other)
+    if ("kernel" in left) != ("kernel" in right):
+        left, right = ({"kernel": "can be built", **found} for found in (left, right))
+        none: int | str = "–"  # without a kernel there are no blocks, not 0
+    else:
+        none = 0
+    rows = [
+        (name, before, after, _change(before, after))
+        for name in dict.fromkeys([*left, *right])
+        for before, after in [(left.get(name, none), right.get(name, none))]
+    ]
+    times = _times(one, other)
+    return Table(_heads(a, b, "counted; times recorded" if times else "counted"), (*rows, *times))
+
+
+def _heads(a: HistoryNode, b: HistoryNode, kind: str) -> tuple[str, ...]:
+    return kind, title(a), title(b), "change"
+
+
+def _hidden(a: HistoryNode, b: HistoryNode) -> Table:
+    """What stands in the place of the differences while they would answer the question."""
+    return Table(_heads(a, b, "counted"), ((UNTIL, *[MARK] * 3),))
+
+
+def _times(a: PrimFunc, b: PrimFunc) -> list[tuple[str, str, str, str]]:
+    """Recorded times where both have one on a device; no ratio: they are of different runs."""
+    left, right = (
+        {t.device: t for t in memo(func, "recorded", partial(runtime.recorded.times, func))}
+        for func in (a, b)
+    )
+    return [
+        (
+            f"recorded time on {device}, {left[device].date}",
+            f"{left[device].median * 1e6:.2f} µs",
+            f"{right[device].median * 1e6:.2f} µs",
+            "",
+        )
+        for device in left
+        if device in right
+    ]
+
+
+def _change(before: int | str, after: int | str) -> str:
+    if not isinstance(before, int) or not isinstance(after, int):
+        return ""
+    if before == after:
+        return "same"
+    return f"{after - before:+,}" + (f" (× {after / before:.3g})" if before else "")
+
+
+def counted(func: PrimFunc) -> dict[str, int | str]:
+    """The exact counts of a program: of its kernels, or, without a valid kernel, by its meaning."""
+    try:
+        counts = memo(func, "counts", lambda: counts_of(func))
+    except Fail as fail:
+        found: dict[str, int | str] = {"kernel": fail.headline}
+        for level in memory_of(func).levels:
+            found[f"{level.scope} loads"] = level.loads
+            found[f"{level.scope} stores"] = level.stores
+        return found
+    found = {"blocks": counts.blocks, "threads": counts.threads, "barriers in all": counts.barriers}
+    if counts.shuffles:
+        found["shuffles in all"] = counts.shuffles
+    for traffic in counts.traffic:
+        if not traffic.loads and not traffic.stores:
+            continue
+        found[f"{traffic.scope} loads"] = traffic.loads
+        found[f"{traffic.scope} stores"] = traffic.stores
+        found[f"{traffic.scope} bytes"] = traffic.load_bytes + traffic.store_bytes
+    return found | {"operations": counts.work}
+
+
+def counts_of(func: PrimFunc) -> Counts:
+    """Loads, stores, bytes and barriers of the kernels. Raises Fail where there is no valid one."""
+    return insight.counts(build(func).kernels)

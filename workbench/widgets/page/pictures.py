@@ -1,0 +1,249 @@
+"""The pictures of a program as plain data: markup that `draw` made, captions and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from workbench import draw, insight
+from workbench.diag import Fail
+from workbench.insight import Memory, Tiles, Who
+from workbench.insight.accesses import accesses
+from workbench.ir import PrimFunc, stores
+from workbench.widgets.page.memo import memo
+from workbench.widgets.page.texts import refusal
+from workbench.widgets.page.view import View
+
+SAVED_AXES = 4  # of the tiling picture: more sliders than that have one stop in a saved page
+ROLES = {
+    "block": "block",
+    "thread": "thread",
+    "virtual": "virtual thread",
+    "reduce": "reduction step",
+    "serial": "step",
+}
+
+
+def who_of(func: PrimFunc, buffer: str) -> Who:
+    """Who computes each cell of `buffer`."""
+    return memo(func, f"who {buffer}", lambda: insight.who(func, buffer))
+
+
+def memory_of(func: PrimFunc) -> Memory:
+    """Which buffer lives where and what crosses the levels."""
+    return memo(func, "memory", lambda: insight.memory(func))
+
+
+def tiles_of(func: PrimFunc, select: Mapping[str, int | Sequence[int]]) -> Tiles:
+    """What the selection touches of each buffer."""
+    return memo(func, f"tiles {sorted(select.items())}", lambda: insight.tiles(func, select))
+
+
+def written(func: PrimFunc) -> list[str]:
+    """The buffers that the program writes: its outputs first, in the order of the parameters."""
+    return memo(func, "written", lambda: _written(func))
+
+
+def _written(func: PrimFunc) -> list[str]:
+    names = dict.fromkeys(store.buffer.name for store in stores(func.body))
+    outputs = [b.name for b in func.params if b.name in names]
+    return [*outputs, *(name for name in names if name not in outputs)]
+
+
+def axes_of(func: PrimFunc) -> list[dict[str, Any]]:
+    """What the sliders of the tiling picture select; `start` is where each stands, -1 at "all".
+
+    Blocks, threads and the steps of sums are `main`: the others wait behind them. In a saved page
+    a slider has its `stops` alone, which for most is where it stands, each with the picture that
+    it leads to. There are no axes where there is no tiling picture; the picture itself tells why.
+    """
+
+    def make() -> list[dict[str, Any]]:
+        axes = _axes_of(func)
+        for axis in axes:
+            axis["stops"] = [
+                {"value": value, "picture": tiles_name(axes, {axis["key"]: value})}
+                for value in axis["stops"]
+            ]
+        return axes
+
+    return memo(func, "axes", make)
+
+
+def _axes_of(func: PrimFunc) -> list[dict[str, Any]]:
+    try:
+        axes = insight.axes(func)
+    except Fail:
+        return []
+    roles = [axis.role for axis in axes]
+    first = next((role for role in ("block", "thread") if role in roles), None)
+    made: list[dict[str, Any]] = []
+    for k, axis in enumerate(axes):
+        start = 0 if (axis.role == first if first else k == 0) else -1
+        main = axis.role in ("block", "thread", "reduce") or not first
+        saved = main and sum(one["main"] for one in made) < SAVED_AXES
+        stops = {start, -1, 0, 1, axis.extent - 1} if saved else {start}
+        made.append(
+            {
+                "key": axis.key,
+                "extent": axis.extent,
+                "label": _axis_label(axis.role, axis.key),
+                "start": start,
+                "main": main,
+                "stops": sorted(stop for stop in stops if stop < axis.extent),
+            }
+        )
+    return made
+
+
+def levels_of(func: PrimFunc) -> list[dict[str, Any]]:
+    """The levels of the tiling picture: whole, block, thread, registers.
+
+    `select` has the first of what a level is of, and `picture` is what that leads to; both are
+    None where the program has no such level, and `why` says what it is waiting for.
+    """
+    return memo(func, "levels", lambda: _levels_of(func))
+
+
+def _levels_of(func: PrimFunc) -> list[dict[str, Any]]:
+    axes = axes_of(func)
+    if not axes:
+        return []
+    roles = {axis.key: axis.role for axis in insight.axes(func)}
+    first = {role: {key: 0 for key in roles if roles[key] == role} for role in ("block", "thread")}
+    kept = any(access.buffer.scope == "local" for access in accesses(func))
+    there: dict[str, tuple[dict[str, int] | None, str]] = {
+        "whole": ({}, ""),
+        "block": (first["block"] or None, "no loop is bound to blockIdx"),
+        "thread": ((first["thread"] and {**first["block"], **first["thread"]}) or None,
+                   "no loop is bound to threadIdx"),
+    }  # fmt: skip
+    there["registers"] = (
+        there["thread"][0] if kept else None,
+        "no buffer has the scope local" if there["thread"][0] else there["thread"][1],
+    )
+    return [
+        {
+            "name": name,
+            "select": select,
+            "picture": None if select is None else tiles_name(axes, select),
+            "why": "" if select is not None else why,
+        }
+        for name, (select, why) in there.items()
+    ]
+
+
+def picture_name(func: PrimFunc, view: View) -> str:
+    """Which picture `view` shows of `func`: "who:C", "memory", "tiles:k_0=3"; "" for none.
+
+    What the view chose of another program and this one has not (a buffer, an axis) is left out.
+    """
+    if view.machine == "who":
+        buffers = written(func)
+        shown = view.buffer if view.buffer in buffers else next(iter(buffers), "")
+        return who_name(shown) if shown else ""
+    if view.machine == "tiles":
+        return tiles_name(axes_of(func), view.select)
+    return view.machine
+
+
+def who_name(buffer: str) -> str:
+    """The picture of who computes the cells of `buffer`."""
+    return f"who:{buffer}"
+
+
+def tiles_name(axes: Sequence[Mapping[str, Any]], select: Mapping[str, int]) -> str:
+    """The tiling picture of a selection: "tiles:blockIdx.x=3,k_0=4"; values stay in range."""
+    chosen = []
+    for axis in axes:
+        value = min(select.get(axis["key"], axis["start"]), axis["extent"] - 1)
+        if value >= 0:
+            chosen.append(f"{axis['key']}={value}")
+    return f"tiles:{','.join(chosen)}"
+
+
+def selection_of(name: str) -> dict[str, int]:
+    """What the name of a tiling picture selects."""
+    pairs = (part.rpartition("=") for part in name.partition(":")[2].split(",") if part)
+    return {key: int(value) for key, _, value in pairs}
+
+
+def shown_alone(pictures: Mapping[str, Any], shown: str) -> dict[str, Any]:
+    """`pictures` without those that the one `shown` slides to: a page grows by no dragging."""
+    one = pictures.get(shown, {})
+    return {
+        name: made
+        for name, made in pictures.items()
+        if name == shown or "at" not in made or not slides_to(one, selection_of(name))
+    }
+
+
+def slides_to(picture: Mapping[str, Any], select: Mapping[str, int]) -> bool:
+    """Whether all levels of the picture know where their shapes are for a selection."""
+    slides = picture.get("slides")
+    if not slides or None in slides["strips"] or len(select) != len(slides["axes"]):
+        return False
+    return all(first <= select.get(key, -1) < end for key, first, end in slides["axes"])
+
+
+def _axis_label(role: str, key: str) -> str:
+    return f"{ROLES.get(role, role)} ({key})"
+
+
+def picture_pane(
+    name: str,
+    func: PrimFunc,
+    asked: tuple[str, tuple[int, ...]] | None = None,
+    before: PrimFunc | None = None,
+) -> dict[str, Any]:
+    """The picture `name`: "who:C", "memory", or "tiles:blockIdx.x=3,k_0=4".
+
+    Cells that differ from those of `before` are marked; `asked` is ringed. A tiling picture says
+    where each slider is `at` that leads to it.
+    """
+    kind, _, shown = name.partition(":")
+    cell = asked[1] if asked and (kind, asked[0]) == ("who", shown) else None
+    select = selection_of(name) if kind == "tiles" else None
+    try:
+        made = draw.plain(
+            draw.picture_of(
+                func, kind, buffer=shown if kind == "who" else None, select=select,
+                before=before, asked=cell, source=_KEPT,
+            )
+        )  # fmt: skip
+    except Fail as fail:
+        return {"refusal": refusal(fail)}
+    if select is None:
+        return made
+    if made["slides"]:
+        made["slides"]["at"] = select
+    return {**made, "at": _at(func, select)}
+
+
+def slid_pane(name: str, func: PrimFunc, like: Mapping[str, Any]) -> dict[str, Any]:
+    """The tiling picture `name`, whose shapes are those of `like` for other values of its axes."""
+    select = selection_of(name)
+    found = tiles_of(func, select)
+    table = draw.table_html(found.table)
+    return {**like, "caption": found.caption, "table": table, "at": _at(func, select)}
+
+
+def _at(func: PrimFunc, select: Mapping[str, int]) -> dict[str, int]:
+    """Where each slider stands that leads to a selection; -1 is "all"."""
+    return {axis["key"]: select.get(axis["key"], -1) for axis in axes_of(func)}
+
+
+class _Kept(draw.Source):
+    """The data of pictures, worked out once a program."""
+
+    def who(self, func: PrimFunc, buffer: str | None) -> Who:
+        return who_of(func, buffer) if buffer else super().who(func, buffer)
+
+    def memory(self, func: PrimFunc) -> Memory:
+        return memory_of(func)
+
+    def tiles(self, func: PrimFunc, select: Mapping[str, int | Sequence[int]]) -> Tiles:
+        return tiles_of(func, dict(select))
+
+
+_KEPT = _Kept()

@@ -1,0 +1,114 @@
+"""A prediction: one question before the reveal, whose answer the program itself gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from workbench.ir import PrimFunc
+from workbench.schedule.history import History
+from workbench.widgets.page.memo import memo
+
+NOT_SURE = "not sure"  # the last choice of every question, and as good as any other
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The true answer, in the words of the choices (though it may be none of them), and why.
+
+    `wrong` says of other choices when they would be true.
+    """
+
+    truth: str
+    why: str
+    wrong: Mapping[str, str] = field(default_factory=dict)
+
+    def told(self, choice: str) -> tuple[str, str]:
+        """What is said to one who chose it: the outcome, and what there is to say of the choice."""
+        if choice == self.truth:
+            return "✓ You were right.", ""
+        if choice == NOT_SURE:
+            return f"The program says “{self.truth}”.", ""
+        said = f"You said “{choice}”; the program says “{self.truth}”."
+        return "✕ It came out differently.", f"{said} {self.wrong.get(choice, '')}".rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question with its choices, the last of them NOT_SURE.
+
+    `judge` looks at a program and gives the verdict, or None while the program does not decide it
+    yet. `name` is the key of the learner's answer in the saved history; `cell` is the cell of a
+    buffer that the picture rings. `todo` says what to do to find out, in words that follow "Now: ".
+    """
+
+    name: str
+    text: str
+    choices: tuple[str, ...]
+    judge: Callable[[PrimFunc], Verdict | None]
+    todo: str
+    cell: tuple[str, tuple[int, ...]] | None = None
+
+
+class Task(Protocol):
+    """What an exercise asks for: its goals, and which of them a program reaches.
+
+    The first is a right `result`, which a run tells; `reached` says for each of the `aims` whether,
+    and what was found there.
+    """
+
+    @property
+    def result(self) -> str: ...
+
+    @property
+    def aims(self) -> Sequence[str]: ...
+
+    def reached(self, func: PrimFunc) -> Sequence[tuple[bool, str]]: ...
+
+
+RUN = "press run, which compares every cell with the program that you started from."
+
+
+def asks(task: str | Task | None) -> Task | None:
+    """What of a lab's task has goals: an exercise, and not a line of words."""
+    return None if isinstance(task, str) else task
+
+
+def goals(
+    task: Task | None, func: PrimFunc, run: Mapping[str, Any], judged: bool
+) -> list[dict[str, Any]]:
+    """Each goal of `task`, whether `func` reaches it, and why: the first by its `run`, {} for none.
+
+    Without one it says what is to do. The others are judged by the kernels; not `judged`, none is
+    reached.
+    """
+    if task is None:
+        return []
+    found = memo(func, ("goals", tuple(task.aims)), lambda: task.reached(func)) if judged else ()
+    told = [*found, *[(False, "")] * (len(task.aims) - len(found))]
+    right = (run.get("ok") is True, run.get("text", "press run, which compares every cell"))
+    pairs = zip([task.result, *task.aims], [right, *told], strict=True)
+    made = [{"aim": aim, "ok": ok, "found": why} for aim, (ok, why) in pairs]
+    return made if run else [{**made[0], "todo": "press run to see"}, *made[1:]]
+
+
+def along(question: Question | None, history: History) -> Question | None:
+    """The question, judged where the path to a program of `history` first decides it.
+
+    So a verdict stays while one goes on from the program that was asked about.
+    """
+    if question is None:
+        return None
+    judge = question.judge
+
+    def first(func: PrimFunc) -> Verdict | None:
+        path = next((node.path() for node in history if node.func is func), [])
+        return next((v for node in path if (v := judge(node.func)) is not None), None)
+
+    return replace(question, judge=first)
+
+
+def decided(question: Question, history: History) -> bool:
+    """Whether a program of `history` decides the question: then it is too late for a prediction."""
+    return any(question.judge(node.func) is not None for node in history)

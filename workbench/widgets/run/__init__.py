@@ -1,0 +1,1 @@
+"""Running and timing the programs of a history, and telling what came out."""

@@ -1,0 +1,56 @@
+"""What takes long, done beside the notebook: its thread, how far it is, how it is stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from threading import RLock, Thread
+
+from workbench.diag import Fail
+from workbench.widgets.ask.session import Job
+from workbench.widgets.run.runner import Runner
+
+
+class Jobs:
+    """The thread of a session's runs, one at a time; `changed` is called whenever it told one.
+
+    Who has the `turn` may speak with the session: the job that is under way, or the notebook.
+    """
+
+    def __init__(self, runner: Runner, changed: Callable[[], None]) -> None:
+        self.turn = RLock()
+        self.runner = runner
+        self._changed = changed
+        self._thread: Thread | None = None
+
+    def begin(self, job: Job) -> None:
+        """Start `job` in a thread. Raises Fail while another is under way."""
+        if self._thread is not None and self._thread.is_alive():
+            raise Fail("Can't run: a run is under way", hint="stop it first")
+        self.runner.stop.clear()
+        self._thread = Thread(target=self._do, args=(job,), daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Let the job that is under way end soon, without a result."""
+        self.runner.stop.set()
+
+    def wait(self) -> None:
+        """Return when no job is under way."""
+        if self._thread is not None:
+            self._thread.join()
+
+    def _do(self, job: Job) -> None:
+        def progress(done: int, of: int) -> None:
+            with self.turn:
+                if not self.runner.stop.is_set():  # else it says that it stops
+                    job.tell(done, of)
+                    self._changed()
+
+        try:
+            end = partial(job.done, job.work(self.runner, progress))
+        except Exception as error:
+            end = partial(job.failed, error)
+        with self.turn:
+            end()
+            self._changed()

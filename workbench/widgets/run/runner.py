@@ -1,0 +1,210 @@
+"""Running a program of a history, on the GPU or the emulator, and telling what came out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from threading import Event
+from typing import Any
+
+import numpy as np
+
+from workbench import draw, emulate, insight
+from workbench.diag import Fail
+from workbench.emulate import Expected, Run, Wrong
+from workbench.insight import Table
+from workbench.ir import Buffer, PrimFunc
+from workbench.runtime import Built
+from workbench.runtime.arguments import written_params
+from workbench.widgets.page.build import build
+from workbench.widgets.page.compare import counted
+from workbench.widgets.page.texts import refusal
+from workbench.widgets.run.inputs import arrays
+from workbench.widgets.run.times import time_both, times
+
+Progress = Callable[[int, int], None]
+Array = np.ndarray[Any, Any]
+Arrays = Sequence[Array]
+
+
+class Stopped(Exception):
+    """The run was stopped by the learner."""
+
+
+@dataclass
+class Runner:
+    """What is run: arrays by parameter name, and what they should become.
+
+    `inputs` maps parameters to arrays; those not named get whole numbers from a fixed sequence.
+    `reference` takes the arrays of the parameters and writes the outputs; without one, the
+    program that the history started from is run by its meaning.
+    """
+
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    reference: Callable[..., object] | None = None
+    stop: Event = field(default_factory=Event)
+
+    def run(self, func: PrimFunc, start: PrimFunc, progress: Progress) -> dict[str, Any]:
+        """Run `func`, compare with the reference, and tell what came out as plain data."""
+        try:
+            built = build(func)
+            given = arrays(func, self.inputs)
+            blocks = None if built.device.is_gpu else _sampled(built)
+            if blocks is not None and self.reference is None:
+                found = self._sample(built, start, given, blocks, progress)
+                if found is not None:
+                    return self._outcome(built, start, *found)
+            wanted = self.expected(start, given)
+            if self.stop.is_set():
+                raise Stopped
+            ran = self._execute(built, given, blocks, progress)
+            return self._outcome(built, start, given, wanted, ran)
+        except Stopped:
+            return {"ok": None, "brief": "stopped", "text": STOPPED}
+        except Fail as fail:
+            headline = f"✕ {fail.headline}"
+            return {"ok": False, "brief": "✕ refused", "text": headline, "refusal": refusal(fail)}
+
+    def _sample(
+        self, built: Built, start: PrimFunc, given: Arrays, blocks: list[int], progress: Progress
+    ) -> tuple[Arrays, Expected, Run | None] | None:
+        """Run `blocks`, and work out by its meaning what `start` puts into the cells they write.
+
+        None where `start` does not say what each cell is, with `given` as it was.
+        """
+        none: dict[str, Array] = {}
+        if emulate.evaluate_cells(start, given, none) is None:
+            return None
+        written = written_params(start)
+        pairs = zip(start.params, given, strict=True)
+        made = [array.copy() if param in written else array for param, array in pairs]
+        ran = self._execute(built, made, blocks, progress)
+        wanted = emulate.evaluate_cells(start, given, ran.written if ran else none)
+        return None if wanted is None else (made, Expected(wanted), ran)
+
+    def expected(self, start: PrimFunc, arrays: Arrays) -> Expected:
+        """What the arrays should be after the run."""
+        if self.reference is not None:
+            return emulate.expected(self.reference, start.params, arrays, written_params(start))
+        wanted = [array.copy() for array in arrays]
+        emulate.evaluate(start, wanted)
+        return Expected(wanted)
+
+    def _execute(
+        self, built: Built, arrays: Arrays, blocks: list[int] | None, progress: Progress
+    ) -> Run | None:
+        """Run on the arrays, of a large program some `blocks`; what the emulator tells."""
+        if built.device.is_gpu:
+            built(*arrays)
+            return None
+        run = emulate.run(
+            built.kernels,
+            arrays,
+            params=built.func.params,
+            blocks=blocks,
+            progress=progress,
+            stop=self.stop,
+        )
+        if run.stopped:
+            raise Stopped
+        return run
+
+    def _outcome(
+        self, built: Built, start: PrimFunc, arrays: Arrays, expected: Expected, ran: Run | None
+    ) -> dict[str, Any]:
+        where, some = _where(built, ran)
+        wrong = [
+            (param, cell)
+            for param, got, want in zip(start.params, arrays, expected.arrays, strict=True)
+            if some is None or param.name in some
+            if (cell := _first_wrong(param, got, want, some))
+        ]
+        for param, cell in wrong:
+            expected.refuse_untouched(param, cell)
+        brief, which = "✓ right result", "every value"
+        if some is not None:
+            brief, which = "✓ right result, in part", "what they write"
+        whose = "the reference has it" if self.reference else "the start makes it"
+        told = f"{which} is as {whose}."
+        if wrong:
+            brief, told = _difference(*wrong[0], some)
+        rows = tuple(counted(built.func).items())
+        untimed = {"table": "", "brief": "", "notes": [NOT_TIMED]}
+        found = untimed if wrong else times(built, start, arrays)
+        notes = [] if some is None else [SAMPLED]
+        notes += [warning.headline for warning in ran.warnings] if ran else []
+        return {
+            "ok": not wrong,
+            "brief": brief,
+            "text": f"{brief[0]} Run on {where}: {told}",
+            "time": found["brief"],
+            "times": found["table"],
+            "notes": [*notes, *found["notes"]],
+            "table": draw.table_html(Table(("counted over the whole run", "times"), rows)),
+        }
+
+    def time_both(
+        self, a: PrimFunc, b: PrimFunc, titles: Sequence[str], progress: Progress
+    ) -> dict[str, Any]:
+        """Time two programs by turns on the GPU, and tell the ratio as plain data."""
+
+        def step(done: int, of: int) -> None:
+            if self.stop.is_set():
+                raise Stopped
+            progress(done, of)
+
+        try:
+            return time_both(build(a), build(b), arrays(a, self.inputs), step, titles)
+        except Stopped:
+            return {"text": "Stopped before every round was taken: there is no ratio."}
+        except Fail as fail:
+            return {"text": fail.headline, "refusal": refusal(fail)}
+
+
+STOPPED = "Stopped: not every block has run, so there is no result."
+NOT_TIMED = "It is not timed: a wrong result has no time worth knowing."
+
+
+SAMPLED = (
+    "So large a program is run in part: the first block, the last and two between. "
+    "To run all of them: wb.build(sch).emulate(…), with an array for each parameter."
+)
+LARGE = 1 << 30  # operations; fewer are done in about a second
+
+
+def _sampled(built: Built) -> list[int] | None:
+    """The blocks that stand for all of a large program; None where all run.
+
+    A later kernel needs all that an earlier one writes.
+    """
+    kernels = built.kernels
+    if len(kernels) > 1 or insight.counts(kernels).work < LARGE:
+        return None
+    chosen = emulate.draw_blocks(kernels[0])
+    return chosen if len(chosen) < prod(kernels[0].grid) else None
+
+
+def _where(built: Built, ran: Run | None) -> tuple[str, Mapping[str, Array] | None]:
+    """Where it ran; and, where only some blocks did, the cells of each array that these write."""
+    if ran is None:
+        return built.device.which, None
+    blocks = sum(prod(kernel.grid) for kernel in built.kernels)
+    if ran.blocks == blocks:
+        return "the emulator", None
+    return f"the emulator, {ran.blocks} of {blocks:,} blocks", ran.written
+
+
+def _first_wrong(
+    param: Buffer, got: Array, want: Array, some: Mapping[str, Array] | None
+) -> Wrong | None:
+    among = some[param.name] if some is not None else None
+    return emulate.first_wrong(param.name, param.dtype, got, want, among=among)
+
+
+def _difference(param: Buffer, wrong: Wrong, some: Mapping[str, Array] | None) -> tuple[str, str]:
+    """How many values are wrong, in few words and in a sentence that tells the first."""
+    number = prod(param.shape) if some is None else int(some[param.name].sum())
+    found = f"{wrong.count:,} of {number:,}"
+    first = f"{wrong.cell} is {wrong.got}, not {wrong.want}"
+    return f"✕ {found} wrong", f"{found} values are wrong; {first}"

@@ -1,0 +1,57 @@
+"""A session where no Python answers: its last page without a script, and a page that steps."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from workbench.schedule.write_whole import write_whole
+from workbench.widgets.ask.session import SHOWN, Session
+from workbench.widgets.page.page import tree
+from workbench.widgets.still.static_form import LAST_PAGE, WITHOUT_SCRIPT, offline_page, still
+from workbench.widgets.still.whole import whole
+
+
+def last_page(session: Session) -> str:
+    """What is shown as HTML that needs no script."""
+    return still(session.cursor.node, session.view, session.state, LAST_PAGE)
+
+
+@contextmanager
+def _collecting_later() -> Iterator[None]:
+    """Without the collector of cycles: what is made is kept, and it would search all of it again
+    and again, which takes a seventh of the time. It is searched with what is old.
+    """
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            if not gc.get_freeze_count():
+                gc.freeze()  # with `unfreeze`, what is young becomes old
+                gc.unfreeze()
+            gc.enable()
+
+
+def write_html(session: Session, path: str | Path) -> None:
+    """Write one offline page that still steps through every program of the history.
+
+    Raises NotWritten, an OSError, where that fails; what was at `path` is then as it was.
+    """
+    with _collecting_later():
+        write_whole(path, _written(session))
+
+
+def _written(session: Session) -> str:
+    """The page as text."""
+    state = {name: session.state[name] for name in SHOWN}
+    setup, view, desk = state["setup"], session.view, session.desk
+    state |= whole(session.cursor.fork(), view, desk, setup["panes"], session.state)
+    state |= {"lines": desk.lines.all, "tree": tree(session.history)}
+    state["view"] = {"program": view.program, "machine": view.machine}  # the pages say the rest
+    state["setup"] = {**setup, "offline": True, "own": "page"}  # the only lab on it
+    without = still(session.history[session.at], view, state, WITHOUT_SCRIPT)
+    return offline_page(setup["title"], state, without)

@@ -1,0 +1,79 @@
+"""A whole history as pages, every pane of every program, for a lab that works without Python."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from workbench.diag import Fail
+from workbench.schedule import Schedule
+from workbench.schedule.history import HistoryNode
+from workbench.widgets.ask.steps import stand
+from workbench.widgets.page.compare import comparison
+from workbench.widgets.page.costs import count
+from workbench.widgets.page.page import Desk, every_view, node_picture, page
+from workbench.widgets.page.pictures import selection_of, slid_pane, slides_to
+from workbench.widgets.page.view import View
+
+
+def whole(
+    cursor: Schedule, view: View, desk: Desk, panes: Mapping[str, Any], known: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Traits: every page of the history of `cursor`, and what each step changed.
+
+    Of the traits that are `known`, pages save work, and comparisons stay beside those of steps,
+    but for those from before the question was answered.
+    """
+    compares = {
+        name: made
+        for name, made in known.items()
+        if name.startswith(compare_trait("")) and made["open"] == desk.open
+    }
+    pages = {}
+    for node in cursor.history:
+        stand(cursor, node)
+        if not desk.hides("counts", node.func, node.before):
+            with suppress(Fail):  # the strip tells why
+                count(node.func, desk.costs)
+        name = page_trait(str(node.id))
+        made = page(cursor, view, desk, known.get(name))
+        chosen = made["shown"]
+        for each in every_view(panes):
+            made = page(cursor, each, desk, made)
+        shown = made["shown"] | chosen
+        pictures = {**made["pictures"], **_chosen(made, desk, node)}
+        pages[name] = {**made, "pictures": pictures, "shown": shown, "places": [], "offers": {}}
+        if node.parent is not None:
+            pair = compare_trait(f"{node.parent.id}:{node.id}")
+            found = comparison(node.parent, node, view, desk)
+            compares[pair] = {**compares.get(pair, {}), **found}
+    return pages | compares
+
+
+def _chosen(made: Mapping[str, Any], desk: Desk, node: HistoryNode) -> dict[str, dict[str, Any]]:
+    """Every picture that can be chosen on a page where all panes are `made`.
+
+    One that slides has the same shapes for many values of its axes: it is drawn for one of them.
+    """
+    found = dict(made["pictures"])
+    stops = [stop for axis in made["axes"] for stop in axis["stops"]]
+    levels = [level for level in made["levels"] if level["picture"]]
+    for choice in (*made["buffers"], *stops, *levels):
+        name = choice["picture"]
+        if name in found:
+            continue
+        tiles = selection_of(name) if name.startswith("tiles:") else {}
+        like = next((one for one in found.values() if tiles and slides_to(one, tiles)), None)
+        found[name] = slid_pane(name, node.func, like) if like else node_picture(name, desk, node)
+    return found
+
+
+def page_trait(node: str) -> str:
+    """The trait of the page of a node."""
+    return f"page_{node}"
+
+
+def compare_trait(pair: str) -> str:
+    """The trait of the comparison of two nodes, "0:3"."""
+    return f"compare_{pair.replace(':', '_')}"
