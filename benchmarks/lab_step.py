@@ -15,7 +15,8 @@ from benchmarks.histories import vector_add, window_sum
 from benchmarks.matmuls import LARGE, SMALL, blocking, blocking_with_shared, matmul, naive
 from workbench.ir import PrimFunc
 from workbench.schedule.primitive import REGISTRY
-from workbench.widgets.page.page import Desk, page
+from workbench.widgets.page.desk import Desk
+from workbench.widgets.page.page import page
 from workbench.widgets.page.view import MACHINE_PANES, PROGRAM_PANES, View
 
 Waits = dict[str, list[float]]

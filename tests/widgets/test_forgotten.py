@@ -8,7 +8,8 @@ from workbench import insight
 from workbench.ir import PrimFunc
 from workbench.runtime import build
 from workbench.schedule import Schedule
-from workbench.widgets.page.page import Desk, page
+from workbench.widgets.page.desk import Desk
+from workbench.widgets.page.page import page
 from workbench.widgets.page.view import MACHINE_PANES, PROGRAM_PANES, View
 
 

@@ -19,7 +19,7 @@ from workbench import lesson
 from workbench.lesson.questions import QUESTIONS
 from workbench.schedule import Schedule
 from workbench.widgets import Lab
-from workbench.widgets.page.hidden import PICTURE, UNTIL
+from workbench.widgets.page.question import PICTURE, UNTIL
 from workbench.widgets.still import offline
 
 EVERY = ["TensorIR", "loops", "CUDA", "Metal", "Code", "who", "memory", "tiles"]

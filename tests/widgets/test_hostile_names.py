@@ -16,8 +16,11 @@ import pytest
 import workbench as wb
 from tests.widgets.open_questions import every_choice
 from workbench import draw, insight, script
-from workbench.widgets.page.page import Desk, View, every_view, page, tree
+from workbench.widgets.page.desk import Desk
+from workbench.widgets.page.history import tree
+from workbench.widgets.page.page import every_view, page
 from workbench.widgets.page.texts import python_of
+from workbench.widgets.page.view import View
 from workbench.widgets.still import static_form
 
 NAMES = [

@@ -15,8 +15,8 @@ from workbench.ir import PrimFunc
 from workbench.runtime import DeviceError, Timing
 from workbench.runtime.build import function_of
 from workbench.schedule import Schedule
-from workbench.widgets.page.build import build
 from workbench.widgets.page.costs import COSTS, EXACT, costs_of, shared_bytes, threads_in_each
+from workbench.widgets.page.memo import build
 from workbench.widgets.run.times import roof
 
 COLUMNS = ("", *COSTS, "time", "of the roof")

@@ -21,9 +21,9 @@ from workbench.lesson.solutions import solution
 from workbench.lesson.work import Work, find
 from workbench.schedule import Schedule
 from workbench.schedule.step import value_text
-from workbench.widgets.page.build import build
+from workbench.widgets.page.memo import build
 from workbench.widgets.page.page import notes
-from workbench.widgets.page.taken import as_code
+from workbench.widgets.page.texts import as_code
 
 WIDTH = 88  # letters of a line that a notebook shows whole beside its file browser
 

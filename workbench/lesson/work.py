@@ -12,7 +12,7 @@ from workbench.schedule.file import bad_file, contents, parsed
 from workbench.schedule.load import from_data
 from workbench.widgets.keep.saved import kept as file_of_labs
 from workbench.widgets.keep.saved import section
-from workbench.widgets.page.taken import lines_of
+from workbench.widgets.page.texts import lines_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from workbench.schedule import Schedule
 from workbench.widgets import static
 from workbench.widgets.ask.asked import CHOSEN
 from workbench.widgets.ask.session import SHOWN, Session
+from workbench.widgets.ask.setup import Options
 from workbench.widgets.page.offers import Given
 from workbench.widgets.page.question import Question, Task
 from workbench.widgets.page.view import read_view
@@ -34,7 +35,8 @@ class Lab(anywidget.AnyWidget):
 
     `at`, `against`, `place` and `view` are also set by the browser, which asks for all else by
     messages. Each page and each comparison is in a trait of its own, `page_3` or `compare_0_3`,
-    that comes with it: a click sends what it shows and not all that was shown before.
+    that comes with it: a click sends what it shows and not all that was shown before. It takes the
+    `Options` of a lab.
     """
 
     _esm = static.script()
@@ -56,31 +58,13 @@ class Lab(anywidget.AnyWidget):
         self,
         schedule: Schedule,
         *,
-        actions: Sequence[str] | None = None,
-        arguments: Given | None = None,
-        panes: Sequence[str] | None = None,
         inputs: Mapping[str, Any] | None = None,
         reference: Callable[..., object] | None = None,
-        question: Question | None = None,
-        task: str | Task | None = None,
-        costs: Sequence[str] | None = None,
-        height: int | None = None,
-        autosave: str | Path | None = None,
+        **options: Any,
     ) -> None:
         check_inputs(inputs, reference, schedule.mod)
         self.jobs = Jobs(Runner(inputs or {}, reference), self._pass_on)
-        self.session = Session(
-            schedule,
-            self.jobs,
-            actions=actions,
-            arguments=arguments,
-            panes=panes,
-            question=question,
-            task=task,
-            costs=costs,
-            height=height,
-            autosave=autosave,
-        )
+        self.session = Session(schedule, self.jobs, Options(**options))
         self.cursor, self.history = self.session.cursor, self.session.history
         self._sending = False  # the traits follow the session, and not the session the traits
         self._still = ""  # the page without a script where the lab is displayed, else ""

@@ -15,7 +15,8 @@ from workbench.diag import Fail
 from workbench.schedule import Schedule
 from workbench.widgets import Lab
 from workbench.widgets.ask.asked import CHOSEN
-from workbench.widgets.page.page import Desk, page
+from workbench.widgets.page.desk import Desk
+from workbench.widgets.page.page import page
 from workbench.widgets.page.view import View
 
 

@@ -14,8 +14,9 @@ from tests.widgets.programs import ADD, parse
 from workbench.diag import Fail
 from workbench.lesson import who_computes
 from workbench.schedule import Schedule
-from workbench.widgets.ask.session import SHOWN, Job, Session
-from workbench.widgets.run.jobs import Jobs
+from workbench.widgets.ask.session import SHOWN, Session
+from workbench.widgets.ask.setup import Options
+from workbench.widgets.run.jobs import Job, Jobs
 from workbench.widgets.run.runner import Runner
 
 CHOICES = ("block 0, thread 5", "block 1, thread 1", "time step 5")
@@ -43,7 +44,7 @@ class Later:
 
 
 def session(**options: Any) -> Session:
-    return Session(Schedule(parse(ADD)), Later(), **options)
+    return Session(Schedule(parse(ADD)), Later(), Options(**options))
 
 
 def step(here: Session, verb: str, loop: str, **args: str) -> dict[str, Any]:

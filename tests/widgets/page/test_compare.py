@@ -18,7 +18,8 @@ from workbench import script
 from workbench.schedule import Schedule
 from workbench.widgets import Lab
 from workbench.widgets.page.compare import comparison
-from workbench.widgets.page.page import Desk, page
+from workbench.widgets.page.desk import Desk
+from workbench.widgets.page.page import page
 from workbench.widgets.page.pictures import axes_of, slides_to
 from workbench.widgets.page.view import MACHINE_PANES, View
 

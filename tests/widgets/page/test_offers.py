@@ -18,10 +18,12 @@ from workbench.ir import BlockId
 from workbench.schedule import Schedule
 from workbench.schedule.primitive import REGISTRY
 from workbench.widgets import Lab
-from workbench.widgets.page.buffers import buffer_param
+from workbench.widgets.page.at_place import buffer_param
+from workbench.widgets.page.desk import Desk
 from workbench.widgets.page.names import place_text
 from workbench.widgets.page.offers import call
-from workbench.widgets.page.page import Desk, View, page
+from workbench.widgets.page.page import page
+from workbench.widgets.page.view import View
 
 
 def window() -> Schedule:

@@ -13,7 +13,9 @@ from workbench.lesson import who_computes
 from workbench.schedule import Schedule
 from workbench.widgets import Verdict
 from workbench.widgets.page.compare import comparison, differences
-from workbench.widgets.page.page import Desk, page, said, tree
+from workbench.widgets.page.desk import Desk
+from workbench.widgets.page.history import said, tree
+from workbench.widgets.page.page import page
 from workbench.widgets.page.view import View
 
 PROGRAM = ("tensorir", "loops", "cuda", "metal", "code")

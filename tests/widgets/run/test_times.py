@@ -18,7 +18,7 @@ from workbench.runtime.job import Gpu
 from workbench.runtime.worker import Worker
 from workbench.schedule import Schedule
 from workbench.widgets import Lab
-from workbench.widgets.page.build import build
+from workbench.widgets.page.memo import build
 from workbench.widgets.run import times
 from workbench.widgets.run.inputs import arrays
 

@@ -5,39 +5,27 @@ All of it is plain data and pure functions of the history: no widget, no thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from pathlib import Path
-from secrets import token_hex
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any
 
 from workbench.diag import Fail
 from workbench.schedule import Schedule
-from workbench.schedule.primitive import REGISTRY
 from workbench.widgets.ask import steps
 from workbench.widgets.ask.asked import chosen, part
-from workbench.widgets.ask.setup import (
-    LABELS,
-    check_given,
-    check_height,
-    known,
-    split_panes,
-    surroundings,
-    wanted,
-)
+from workbench.widgets.ask.setup import Options, desk_of, setup_of
 from workbench.widgets.keep.keeping import Keeping
-from workbench.widgets.page.compare import comparison, functions, title
-from workbench.widgets.page.costs import check_costs, count
-from workbench.widgets.page.offers import Given
-from workbench.widgets.page.page import desk_of, page, ran, said, tree
+from workbench.widgets.page.compare import compare_trait, comparison, functions, title
+from workbench.widgets.page.costs import count
+from workbench.widgets.page.history import said, tree
+from workbench.widgets.page.page import page, page_trait, ran
 from workbench.widgets.page.pictures import shown_alone
-from workbench.widgets.page.question import Question, Task, decided
+from workbench.widgets.page.question import decided
 from workbench.widgets.page.texts import refusal
 from workbench.widgets.page.view import View, read_view
+from workbench.widgets.run.jobs import Job, Jobs
 from workbench.widgets.run.runner import Progress, Runner
-from workbench.widgets.still.whole import compare_trait, page_trait
 
 SHOWN = (
     *("setup", "tree", "lines", "at", "against", "place", "view", "status", "answers", "call"),
@@ -45,26 +33,6 @@ SHOWN = (
 """What a browser gets besides pages and comparisons."""
 
 SLOW = 0.3  # seconds of counting, after which a learner is asked first: meanwhile no click is done
-
-
-@dataclass(frozen=True)
-class Job:
-    """What takes long: how it is done, how its session learns how far it is, and what came out."""
-
-    work: Callable[[Runner, Progress], dict[str, Any]]
-    tell: Progress
-    done: Callable[[dict[str, Any]], None]
-    failed: Callable[[Exception], None]
-
-
-class Jobs(Protocol):
-    """Where what takes long is done, one at a time."""
-
-    def begin(self, job: Job) -> None:
-        """Start `job`. Raises Fail while another is under way."""
-
-    def stop(self) -> None:
-        """Let the job that is under way end soon, without a result."""
 
 
 class Session:
@@ -83,40 +51,19 @@ class Session:
         self,
         schedule: Schedule,
         jobs: Jobs,
-        *,
-        actions: Sequence[str] | None = None,
-        arguments: Given | None = None,
-        panes: Sequence[str] | None = None,
-        question: Question | None = None,
-        task: str | Task | None = None,
-        costs: Sequence[str] | None = None,
-        height: int | None = None,
-        autosave: str | Path | None = None,
+        options: Options,
     ) -> None:
-        known(actions, REGISTRY, "action")
-        check_given(arguments)
-        check_height(height)
-        check_costs(costs)
-        program, machine = split_panes(panes)
         self.cursor, self.history = schedule.fork(), schedule.history
         steps.stand(self.cursor, schedule.node)
-        self.desk = desk_of(self.history, actions, arguments, question, task, costs)
-        cell = f"{question and question.name} {task} {actions} {panes}"
-        self.keeping = Keeping(self.cursor, autosave, cell)
+        self.desk = desk_of(self.history, options)
+        asked, task = options.question, options.task
+        cell = f"{asked and asked.name} {task} {options.actions} {options.panes}"
+        self.keeping = Keeping(self.cursor, options.autosave, cell)
         self.state, self._changed, self._jobs = {}, {}, jobs
+        setup = setup_of(options, schedule.node, self.keeping.offer())
         self._put(
-            setup={
-                "own": token_hex(8),  # names the page without a script
-                "title": f"Lab: {self.cursor.func.name}",
-                "panes": {"program": program, "machine": machine},
-                "labels": LABELS,
-                **wanted(question, task, actions),
-                "coded": schedule.node.id,  # where the steps of the notebook's code end
-                **surroundings(),
-                "height": height,
-                "resume": self.keeping.offer(),
-            },
-            view={"program": program["first"][0], "machine": machine["first"][0]},
+            setup=setup,
+            view={name: panes["first"][0] for name, panes in setup["panes"].items()},
             at=self.cursor.node.id,
             against=-1,
             place=steps.useful(self.cursor, self.desk, list(self.desk.places(self.cursor.func))),

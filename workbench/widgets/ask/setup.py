@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from secrets import token_hex
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from workbench import runtime
 from workbench.diag import Fail
 from workbench.ir import Block, For
+from workbench.schedule.history import History, HistoryNode
 from workbench.schedule.primitive import REGISTRY
+from workbench.widgets.page.costs import COSTS, MOST, SLOW
+from workbench.widgets.page.desk import Desk
 from workbench.widgets.page.offers import Given, asked
-from workbench.widgets.page.question import Question
+from workbench.widgets.page.question import Question, Task, along, asks
 from workbench.widgets.page.view import MACHINE_PANES, PROGRAM_PANES
 
 PANES = {"TensorIR": "tensorir", "CUDA": "cuda", "Metal": "metal", "Code": "code"}
@@ -25,6 +32,30 @@ LABELS = {
 
 
 LEAST = 440  # pixels; frame.js goes no lower, either
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What a lab is opened with; `wb.lab` says what each is for.
+
+    Raises Fail for a name, a number or a height that there cannot be.
+    """
+
+    actions: Sequence[str] | None = None
+    arguments: Given | None = None
+    panes: Sequence[str] | None = None
+    question: Question | None = None
+    task: str | Task | None = None
+    costs: Sequence[str] | None = None
+    height: int | None = None
+    autosave: str | Path | None = None
+
+    def __post_init__(self) -> None:
+        known(self.actions, REGISTRY, "action")
+        check_given(self.arguments)
+        check_height(self.height)
+        check_costs(self.costs)
+        known(self.panes, [*PANES, "loops", *MACHINE_PANES], "pane")
 
 
 def known(given: Iterable[str] | None, there: Iterable[str], what: str) -> None:
@@ -67,13 +98,22 @@ def check_height(height: int | None) -> None:
         )
 
 
+def check_costs(names: Sequence[str] | None) -> None:
+    """Raise Fail for a cost that there is not, and for more than a strip has room for."""
+    known(names, (*COSTS, *SLOW), "cost")
+    if names is not None and len(names) > MOST:
+        raise Fail(
+            f"Can't open a lab with {len(names)} costs: its strip has room for {MOST}",
+            hint="leave some out: lesson.compare shows all of them",
+        )
+
+
 def split_panes(given: Sequence[str] | None) -> tuple[dict[str, Any], dict[str, Any]]:
     """Of the program and of the machine: the panes to show first, in the order given, and the rest.
 
     The rest is under "more". TensorIR is always the first of the program's.
     """
     names = {**{name: name for name in (*PROGRAM_PANES, *MACHINE_PANES)}, **PANES}
-    known(given, [*PANES, "loops", *MACHINE_PANES], "pane")
     wanted = [names[name] for name in given] if given is not None else list(names.values())
 
     def split(side: Sequence[str], always: Sequence[str]) -> dict[str, Any]:
@@ -83,16 +123,43 @@ def split_panes(given: Sequence[str] | None) -> tuple[dict[str, Any], dict[str, 
     return split(PROGRAM_PANES, ["tensorir"]), split(MACHINE_PANES, [])
 
 
-def wanted(question: Question | None, task: object, verbs: Sequence[str] | None) -> dict[str, Any]:
-    """What is asked and to be done, and at what the steps start that are offered, None for all."""
+_ran: WeakKeyDictionary[History, dict[int, dict[str, Any]]] = WeakKeyDictionary()
+
+
+def desk_of(history: History, options: Options) -> Desk:
+    """What a new lab on `history` shares: an exercise's with the runs of its labs before."""
+    given = options.arguments
+    if given is None and history.kept_in is not None:
+        given = {}  # an exercise gives nothing away
+    asked, exercise = along(options.question, history), asks(options.task)
+    results = {} if exercise is None else _ran.setdefault(history, {})
+    return Desk(options.actions, given, asked, exercise, options.costs, history.answers, results)
+
+
+def setup_of(
+    options: Options, node: HistoryNode, resume: Mapping[str, str] | None
+) -> dict[str, Any]:
+    """What a browser is told once: of a lab that opens at `node`, and where there is something to
+    `resume`."""
+    program, machine = split_panes(options.panes)
     return {
-        "question": question_data(question),
-        "task": task if isinstance(task, str) else None,
-        "starts": _starts(verbs),
+        "own": token_hex(8),  # names the page without a script
+        "title": f"Lab: {node.func.name}",
+        "panes": {"program": program, "machine": machine},
+        "labels": LABELS,
+        "question": question_data(options.question),
+        "task": options.task if isinstance(options.task, str) else None,
+        "starts": _starts(options.actions),
+        "coded": node.id,  # where the steps of the notebook's code end
+        "device": device_text(),
+        "lecture": before_a_class(),
+        "height": options.height,
+        "resume": resume,
     }
 
 
 def _starts(verbs: Sequence[str] | None) -> list[str]:
+    """At what the steps start that are offered, None for all."""
     found = {kind for verb in verbs or REGISTRY for kind in REGISTRY[verb].place.kinds}
     return [name for name, kind in (("loop", For), ("block", Block)) if kind in found]
 
@@ -113,11 +180,6 @@ def question_data(question: Question | None) -> dict[str, Any] | None:
 def said_of(choice: str) -> str:
     """What is told to who gave an answer, before the program decides it."""
     return f"You say: {choice}."
-
-
-def surroundings() -> dict[str, Any]:
-    """What a browser is told of where the lab is: the device, and whether a class looks on."""
-    return {"device": device_text(), "lecture": before_a_class()}
 
 
 def before_a_class() -> bool:

@@ -12,8 +12,9 @@ from workbench.schedule.history import HistoryNode
 from workbench.schedule.primitive import REGISTRY
 from workbench.widgets.ask.asked import part, too_long, typed
 from workbench.widgets.page import offers
+from workbench.widgets.page.at_place import verdicts
+from workbench.widgets.page.desk import Desk
 from workbench.widgets.page.names import place_text
-from workbench.widgets.page.page import Desk, verdicts
 
 
 def stand(cursor: Schedule, node: HistoryNode) -> None:

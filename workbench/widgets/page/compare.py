@@ -10,11 +10,11 @@ from workbench.diag import Fail
 from workbench.insight import Counts, Table
 from workbench.ir import PrimFunc
 from workbench.schedule.history import HistoryNode
-from workbench.widgets.page.build import build
-from workbench.widgets.page.hidden import MARK, UNTIL
-from workbench.widgets.page.memo import memo
-from workbench.widgets.page.page import Desk, shown_costs, shown_picture
+from workbench.widgets.page.desk import Desk
+from workbench.widgets.page.memo import build, memo
+from workbench.widgets.page.page import shown_costs, shown_picture
 from workbench.widgets.page.pictures import memory_of, picture_name
+from workbench.widgets.page.question import MARK, UNTIL
 from workbench.widgets.page.texts import program_lines
 from workbench.widgets.page.view import View
 
@@ -146,3 +146,8 @@ def counted(func: PrimFunc) -> dict[str, int | str]:
 def counts_of(func: PrimFunc) -> Counts:
     """Loads, stores, bytes and barriers of the kernels. Raises Fail where there is no valid one."""
     return insight.counts(build(func).kernels)
+
+
+def compare_trait(pair: str) -> str:
+    """The trait of the comparison of two nodes, "0:3"."""
+    return f"compare_{pair.replace(':', '_')}"

@@ -14,10 +14,8 @@ from workbench.insight import Counts, Kind
 from workbench.ir import Kernel, PrimFunc, dtypes
 from workbench.runtime import Built
 from workbench.runtime.build import REFUSED
-from workbench.widgets.ask.setup import known
-from workbench.widgets.page.build import build
-from workbench.widgets.page.hidden import MARK
-from workbench.widgets.page.memo import is_known, memo
+from workbench.widgets.page.memo import build, is_known, memo
+from workbench.widgets.page.question import MARK
 
 COSTS = (
     "blocks",
@@ -111,16 +109,6 @@ def _is_counted(func: PrimFunc, names: Sequence[str] | None) -> bool:
         return False
     wanted = _slow(names)
     return all(is_known(func, name) for name in wanted) or isinstance(_known(func), Fail)
-
-
-def check_costs(names: Sequence[str] | None) -> None:
-    """Raise Fail for a cost that there is not, and for more than a strip has room for."""
-    known(names, (*COSTS, *SLOW), "cost")
-    if names is not None and len(names) > MOST:
-        raise Fail(
-            f"Can't open a lab with {len(names)} costs: its strip has room for {MOST}",
-            hint="leave some out: lesson.compare shows all of them",
-        )
 
 
 def strip(

@@ -1,14 +1,19 @@
-"""Results of pure functions of a program, kept as long as the program is."""
+"""Results of pure functions of a program, its kernels among them, kept as long as it is."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
 
+from workbench import runtime
 from workbench.diag import Fail
 from workbench.ir import PrimFunc, remembered
+from workbench.runtime import Built
 
 R = TypeVar("R")
+
+FIRST = "cuda"  # what is built for others starts from it
 
 
 def memo(func: PrimFunc, name: Hashable, make: Callable[[], R]) -> R:
@@ -28,3 +33,23 @@ def memo(func: PrimFunc, name: Hashable, make: Callable[[], R]) -> R:
 def is_known(func: PrimFunc, name: Hashable) -> bool:
     """Whether that was made, or refused, already."""
     return name in remembered(func).get("lab", {})
+
+
+def build(func: PrimFunc, target: str = FIRST) -> Built:
+    """The kernels of `func`; what is wasteful is told as notes of the page, not as warnings.
+
+    Raises ScheduleError where there is no valid kernel.
+    """
+
+    def make() -> Built:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if target == FIRST:
+                return runtime.build(func, target)
+            try:
+                first = build(func)
+            except Fail:
+                return runtime.build(func, target)  # which says what is wrong there
+            return runtime.rebuild(first, target)
+
+    return memo(func, f"built {target}", make)

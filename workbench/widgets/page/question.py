@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
-from workbench.ir import PrimFunc
+from workbench.ir import For, PrimFunc, walk
 from workbench.schedule.history import History
 from workbench.widgets.page.memo import memo
 
@@ -112,3 +112,37 @@ def along(question: Question | None, history: History) -> Question | None:
 def decided(question: Question, history: History) -> bool:
     """Whether a program of `history` decides the question: then it is too late for a prediction."""
     return any(question.judge(node.func) is not None for node in history)
+
+
+# --- what an open question keeps back: all that would answer it shows "?" ----------------------
+
+Topic = Literal["who", "counts"]
+"""What a place of a lab tells of a program: who computes which cell, or how much of anything."""
+
+MARK = "?"
+UNTIL = f"{MARK} Answer the question first."
+
+PICTURE: dict[str, Any] = {
+    "strips": [],
+    "caption": UNTIL,
+    "table": "",
+    "line": "",
+    "kind": "hidden",
+    "about": "it would tell the answer",
+    "levels": [],
+    "slides": None,
+    "fields": None,
+}
+"""What stands in the place of a picture."""
+
+
+def tells(question: Question, func: PrimFunc, what: Topic) -> bool:
+    """Whether what is told of `func` would answer `question`, or narrow its choices.
+
+    Blocks and threads do all once a loop is bound to them. Before, nobody has a number yet, and a
+    question about a cell has nothing to fear; loads and barriers are counted of any program, and
+    the steps asked about may leave them as they are.
+    """
+    return (what == "counts" and question.cell is None) or any(
+        isinstance(node, For) and node.thread is not None for node in walk(func.body)
+    )

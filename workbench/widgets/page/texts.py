@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from workbench import script
@@ -11,9 +12,8 @@ from workbench.schedule.history import HistoryNode
 from workbench.schedule.trace import Trace
 from workbench.script import Printed
 from workbench.script.functions import def_name
-from workbench.widgets.page.build import build
 from workbench.widgets.page.lines import Lines, Mark
-from workbench.widgets.page.memo import memo
+from workbench.widgets.page.memo import build, memo
 from workbench.widgets.page.names import Keys, Names
 from workbench.widgets.page.plain import plain_loops
 
@@ -64,6 +64,18 @@ def python_of(node: HistoryNode) -> str:
     steps = Trace(tuple(n.step for n in node.path() if n.step)).as_python(name)
     head = f"import workbench as wb\nfrom workbench import {imports}"
     return f"{head}\n\n\n{script.show(whole)}\n\n\n{steps}"
+
+
+def lines_of(node: HistoryNode) -> str:
+    """The lines for the solution's cell, "" for the start; they begin there, to run again."""
+    steps = as_code(Trace(tuple(n.step for n in node.path() if n.step)))
+    return f'mine.goto("start")\n{steps}' if steps else ""
+
+
+def as_code(trace: Trace) -> str:
+    """The steps of `trace` as lines of Python on the schedule `mine`."""
+    _, *lines = trace.as_python().splitlines()  # the first makes a schedule
+    return "\n".join(re.sub(r"^((?:[\w, ()]+ = )?)sch\b", r"\1mine", line) for line in lines)
 
 
 def program_lines(

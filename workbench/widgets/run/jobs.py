@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from threading import RLock, Thread
+from typing import Any
 
 from workbench.diag import Fail
-from workbench.widgets.ask.session import Job
-from workbench.widgets.run.runner import Runner
+from workbench.widgets.run.runner import Progress, Runner
+
+
+@dataclass(frozen=True)
+class Job:
+    """What takes long: how it is done, how its session learns how far it is, and what came out."""
+
+    work: Callable[[Runner, Progress], dict[str, Any]]
+    tell: Progress
+    done: Callable[[dict[str, Any]], None]
+    failed: Callable[[Exception], None]
 
 
 class Jobs:

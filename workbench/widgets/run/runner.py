@@ -17,8 +17,8 @@ from workbench.insight import Table
 from workbench.ir import Buffer, PrimFunc
 from workbench.runtime import Built
 from workbench.runtime.arguments import written_params
-from workbench.widgets.page.build import build
 from workbench.widgets.page.compare import counted
+from workbench.widgets.page.memo import build
 from workbench.widgets.page.texts import refusal
 from workbench.widgets.run.inputs import arrays
 from workbench.widgets.run.times import time_both, times

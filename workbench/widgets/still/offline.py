@@ -9,7 +9,7 @@ from pathlib import Path
 
 from workbench.schedule.write_whole import write_whole
 from workbench.widgets.ask.session import SHOWN, Session
-from workbench.widgets.page.page import tree
+from workbench.widgets.page.history import tree
 from workbench.widgets.still.static_form import LAST_PAGE, WITHOUT_SCRIPT, offline_page, still
 from workbench.widgets.still.whole import whole
 

@@ -15,11 +15,13 @@ from workbench.schedule.history import HistoryNode
 from workbench.script.writer import string
 from workbench.widgets import static
 from workbench.widgets.ask.setup import said_of
+from workbench.widgets.page.compare import compare_trait
+from workbench.widgets.page.desk import Desk
+from workbench.widgets.page.history import said
 from workbench.widgets.page.lines import Token
-from workbench.widgets.page.page import Desk, said
+from workbench.widgets.page.page import page_trait
 from workbench.widgets.page.pictures import picture_name, who_of, written
 from workbench.widgets.page.view import View
-from workbench.widgets.still.whole import compare_trait, page_trait
 
 
 def summary(node: HistoryNode, desk: Desk) -> str:

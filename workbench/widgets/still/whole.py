@@ -10,9 +10,10 @@ from workbench.diag import Fail
 from workbench.schedule import Schedule
 from workbench.schedule.history import HistoryNode
 from workbench.widgets.ask.steps import stand
-from workbench.widgets.page.compare import comparison
+from workbench.widgets.page.compare import compare_trait, comparison
 from workbench.widgets.page.costs import count
-from workbench.widgets.page.page import Desk, every_view, node_picture, page
+from workbench.widgets.page.desk import Desk
+from workbench.widgets.page.page import every_view, node_picture, page, page_trait
 from workbench.widgets.page.pictures import selection_of, slid_pane, slides_to
 from workbench.widgets.page.view import View
 
@@ -67,13 +68,3 @@ def _chosen(made: Mapping[str, Any], desk: Desk, node: HistoryNode) -> dict[str,
         like = next((one for one in found.values() if tiles and slides_to(one, tiles)), None)
         found[name] = slid_pane(name, node.func, like) if like else node_picture(name, desk, node)
     return found
-
-
-def page_trait(node: str) -> str:
-    """The trait of the page of a node."""
-    return f"page_{node}"
-
-
-def compare_trait(pair: str) -> str:
-    """The trait of the comparison of two nodes, "0:3"."""
-    return f"compare_{pair.replace(':', '_')}"
