@@ -24,7 +24,7 @@ import workbench.lesson
 from tests.browser.jupyter import ROOT
 from tests.support.seeds import run_cell
 from workbench.widgets import Lab, static
-from workbench.widgets.session import SHOWN
+from workbench.widgets.ask.session import SHOWN
 
 ADDRESS = "http://localhost/"  # a page from there may use the clipboard; nothing is fetched
 # What of the page is seen scrolls, as a notebook's panel does: a lab is as tall as it lets it be.
