@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from tests.support.cross_thread import rows, shared_out
 from workbench import check, script
 from workbench.diag import Refusal
 from workbench.ir import For, PrimFunc, walk
@@ -113,6 +114,16 @@ def test_a_rebuild_lowers_anew_for_other_vectors():
     kernel = wb.build(bound())
     narrow = replace(kernel.target, name="narrow", max_vector_bytes=8)
     assert rebuild(kernel, narrow).lowered is not kernel.lowered
+
+
+def test_a_rebuild_puts_shared_sums_together_as_the_other_target_can():
+    sch = rows(64, dtype="int64")
+    shared_out(sch)
+    kernel = wb.build(sch)
+    other = rebuild(kernel, "metal")
+    assert "__shfl_xor_sync" in kernel.source and "simd_shuffle" not in other.source
+    assert other.source == wb.build(sch, target="metal").source
+    assert rebuild(other, "cuda").source == kernel.source
 
 
 def test_a_rebuild_refuses_what_the_other_target_cannot_hold():

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
+from operator import attrgetter
 from typing import Literal
 
 from workbench.access.cross_thread import Reduction, reduction_around
-from workbench.check.kernels import Nest, extent_of
-from workbench.ir import BlockRealize, Buffer
+from workbench.check.kernels import Nest, extent_of, nests
+from workbench.ir import BlockRealize, Buffer, PrimFunc
 from workbench.ir.dtypes import itemsize
 from workbench.ir.places import within
 from workbench.target import Target
@@ -66,9 +67,15 @@ def exchange(found: Reduction, nest: Nest, target: Target) -> Exchange:
 
 
 def _moves(found: Reduction, target: Target) -> bool:
-    """Whether threads of a warp can read such values from each other: in Metal none of 64 bits."""
+    """Whether threads of a warp can read such values from each other."""
     assert found.update is not None
-    return target.kind != "metal" or all(itemsize(b.type) < 8 for b in found.update.buffers)
+    return all(itemsize(b.type) <= target.max_shuffle_bytes for b in found.update.buffers)
+
+
+def exchanged_alike(func: PrimFunc, one: Target, other: Target) -> bool:
+    """Whether all sums of `func` that threads share out are put together alike on both targets."""
+    asked = attrgetter("warp_size", "max_shuffle_bytes")
+    return asked(one) == asked(other) or not any(map(shared_out, nests(func)))
 
 
 def shared_out(nest: Nest) -> list[Reduction]:

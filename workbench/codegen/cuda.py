@@ -1,15 +1,14 @@
 """CUDA C++ as a table."""
 
-from workbench.codegen.language import Language, functions, vectors
+from workbench.codegen.language import FUNCTIONS, HELPERS, Language, functions, vectors
 from workbench.codegen.reserved import CUDA_MACROS, CUDA_WORDS
 
-_NAMES = (
-    *("exp", "exp2", "exp10", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "erf"),
-    *("sin", "cos", "tan", "asin", "acos", "atan"),
-    *("sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
-    *("floor", "ceil", "trunc", "round", "nearbyint"),
-)
+_NAMES = (*FUNCTIONS, "log1p", "erf", "nearbyint")
 _PAIRS = ("pow", "atan2", "fmod", "hypot", "copysign")
+_LANE_MASK = """{function}{type} {name}({type} width) {{
+  {type} thread = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+  return ((1u << width) - 1u) << (thread % 32u / width * width);
+}}"""
 
 CUDA = Language(
     title="CUDA",
@@ -46,6 +45,7 @@ CUDA = Language(
     barrier="__syncthreads();",
     barrier_global="__syncthreads();",
     shuffle="__shfl_xor_sync({mask}, {value}, {bit})",
+    masks={32: "0xffffffffu", 0: "lane_mask({width}u)"},
     maths={
         **functions(_NAMES, "{name}f({{0}})"),
         **functions(_NAMES, "{name}({{0}})", of=":float64"),
@@ -56,12 +56,9 @@ CUDA = Language(
         "abs": "fabsf({0})",
         "abs:float64": "fabs({0})",
         "abs:int": "abs({0})",
-        "min": "fminf({0}, {1})",
-        "max": "fmaxf({0}, {1})",
-        "min:float64": "fmin({0}, {1})",
-        "max:float64": "fmax({0}, {1})",
-        "min:int": "min({0}, {1})",
-        "max:int": "max({0}, {1})",
+        **functions(("min", "max"), "f{name}f({{0}}, {{1}})"),
+        **functions(("min", "max"), "f{name}({{0}}, {{1}})", of=":float64"),
+        **functions(("min", "max"), "{name}({{0}}, {{1}})", of=":int"),
     },
     infinity={
         "float32": "__int_as_float(0x7f800000)",
@@ -75,6 +72,7 @@ CUDA = Language(
     headers={"float16": "#include <cuda_fp16.h>", "bfloat16": "#include <cuda_bf16.h>"},
     through={"float16": "float32", "bfloat16": "float32"},
     function="static __device__ __forceinline__ ",
+    helpers=HELPERS | {"lane_mask": _LANE_MASK},
     reserved=CUDA_WORDS,
     macros=CUDA_MACROS,
 )

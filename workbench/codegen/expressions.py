@@ -40,20 +40,6 @@ _BINDS = {
 } | dict.fromkeys(("<", "<=", ">", ">="), _COMPARE)  # fmt: skip
 _C_OPS = {"or": "||", "and": "&&", "//": "/"}
 _FLOORED = {"//": "floordiv", "%": "floormod"}
-HELPERS = {
-    "floordiv": """{function}{type} {name}({type} a, {type} b) {{
-  {type} quotient = a / b;
-  return (a % b != 0 && (a < 0) != (b < 0)) ? quotient - 1 : quotient;
-}}""",
-    "lane_mask": """{function}{type} {name}({type} width) {{
-  {type} thread = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
-  return ((1u << width) - 1u) << (thread % 32u / width * width);
-}}""",
-    "floormod": """{function}{type} {name}({type} a, {type} b) {{
-  {type} rest = a % b;
-  return (rest != 0 && (rest < 0) != (b < 0)) ? rest + b : rest;
-}}""",
-}
 
 Text = tuple[str, int]  # an expression's text and how tightly its outermost operator binds
 
@@ -131,7 +117,7 @@ class Expressions:
 
     def _binary(self, e: Expr, op: str, a: Expr, b: Expr) -> Text:
         if op in ("//", "%") and not self._rounds_down(a, b):
-            return f"{self._helper(_FLOORED[op], e)}({self.text(a)}, {self.text(b)})", _ATOM
+            return f"{self._helper(_FLOORED[op], e.dtype)}({self.text(a)}, {self.text(b)})", _ATOM
         if op == "^" and isinstance(b, Const) and b.value == -1:
             return f"~{self.text(a, _UNARY)}", _UNARY
         if op in _RING and dtypes.is_int(e.dtype) and e.dtype not in _WRAPS and not self._fits(e):
@@ -191,10 +177,14 @@ class Expressions:
                 return self._integer(int(value), _UNSIGNED[e.dtype])
         return f"({unsigned}){self.text(e, _UNARY)}", _UNARY
 
-    def _helper(self, name: str, at: Expr) -> str:
+    def _helper(self, name: str, dtype: str) -> str:
         """The name of a helper function, which the source then has to contain."""
-        self.helpers[name, self.type(at.dtype)] = name
-        return name
+        ctype = self.type(dtype)
+        self.helpers[name, ctype] = self.language.helper.format(name=name, type=ctype)
+        return self.helpers[name, ctype]
+
+    def _converted(self, dtype: str, text: str) -> str:
+        return self.language.convert.format(type=self.type(dtype), value=text)
 
     # --- functions, casts, constants --------------------------------------------------------
 
@@ -213,17 +203,24 @@ class Expressions:
                 hint="compute it from functions that it has, or build for another target",
             )
         if wide == dtype:
-            return template.format(*(self._argument(a) for a in args)), _ATOM
-        own, wider = self.type(dtype), self.type(wide)
-        inner = template.format(*(f"{wider}({self.text(a)})" for a in args))
-        return f"{own}({inner})", _ATOM
+            arguments = [self._argument(a) for a in args]
+            return template.format(*arguments, type=self.type(dtype)), _ATOM
+        arguments = [self._converted(wide, self.text(a)) for a in args]
+        return self._converted(dtype, template.format(*arguments, type=self.type(wide))), _ATOM
 
     def _shuffle(self, value: Expr, bit: int, width: int) -> str:
         """The `value` of the neighbour whose number differs in `bit`, in groups of `width`."""
-        mask, shuffle = "0xffffffffu", self.language.shuffle
-        if "{mask}" in shuffle and width < 32:
-            self.helpers["lane_mask", "unsigned int"] = "lane_mask"
-            mask = f"lane_mask({width}u)"
+        shuffle, masks = self.language.shuffle, self.language.masks
+        if not shuffle:
+            raise Refusal(
+                f"Can't write {self.language.title} code: a thread can't see another's registers",
+                self.place,
+                hint="lower the program for this target: its threads then meet in shared memory",
+            )
+        mask = masks.get(width, masks.get(0, "")).format(width=width)
+        helper = mask.partition("(")[0]
+        if helper in self.language.helpers:
+            self._helper(helper, "uint32")
         return shuffle.format(mask=mask, value=self.text(value), bit=bit)
 
     def _argument(self, e: Expr) -> str:
@@ -248,7 +245,7 @@ class Expressions:
             return self._integer(int(value), dtype)
         if dtype in self.language.through:
             wide = self._constant(_rounded(float(value), dtype), self.language.through[dtype])
-            return f"{self.type(dtype)}({wide[0]})", _ATOM
+            return self._converted(dtype, wide[0]), _ATOM
         self.type(dtype)  # refuses what the target does not have
         if math.isnan(value):
             return self.language.nan[dtype], _ATOM

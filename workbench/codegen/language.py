@@ -3,48 +3,78 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+
+FUNCTIONS = (  # of one float, in every language, under these names
+    *("exp", "exp2", "exp10", "log", "log2", "log10", "sqrt", "rsqrt"),
+    *("sin", "cos", "tan", "asin", "acos", "atan"),
+    *("sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
+    *("floor", "ceil", "trunc", "round"),
+)
+# Division that rounds down: {function} {type} {name}
+HELPERS = {
+    "floordiv": """{function}{type} {name}({type} a, {type} b) {{
+  {type} quotient = a / b;
+  return (a % b != 0 && (a < 0) != (b < 0)) ? quotient - 1 : quotient;
+}}""",
+    "floormod": """{function}{type} {name}({type} a, {type} b) {{
+  {type} rest = a % b;
+  return (rest != 0 && (rest < 0) != (b < 0)) ? rest + b : rest;
+}}""",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Language:
     """The table of one target. `{…}` in a text is filled in where it is used.
 
-    `maths` maps "name:type", or else "name", to a text of its arguments `{0}`, `{1}`; the functions
-    of a type in `through` are computed in the wider one. What a table does not have, the target
-    cannot say.
+    `maths` maps "name:type", or else "name", to a text of its arguments `{0}`, `{1}` and its
+    `{type}`; the functions of a type in `through` are computed in the wider one. What a table does
+    not have, the target cannot say.
     """
 
     title: str
     types: Mapping[str, str]
-    vectors: Mapping[tuple[str, int], str]  # built-in vector types, with members x, y, z, w
-    kernel: str  # the head of a kernel: {name} {params} {threads}
+    stored: Mapping[str, str] = field(default_factory=dict)  # a type -> its cells, if others
+    vectors: Mapping[tuple[str, int], str]  # built-in vector types
+    members: Sequence[str] = "xyzw"  # of a built-in vector type
+    struct: str = "struct {align}{name} {{\n  {type} lane[{lanes}];\n}};"  # any other vector type
+    kernel: str  # the head of a kernel: {name} {params} {threads}, of them {x} {y} {z}
     param: str  # a parameter: {const} {type} {name} {number}
     scopes: Mapping[str, str]  # an array in a scope: {align} {type} {name} {cells}
     aligned: str  # {bytes}
     pointers: Mapping[str, str]  # what stands before the type of a pointer into a scope
     barrier: str
     barrier_global: str  # one that also orders accesses to global memory
-    shuffle: str  # what another thread of the warp has: {mask} of those that run it {value} {bit}
+    shuffle: str = ""  # what another thread of the warp has, if it is seen: {mask} {value} {bit}
+    masks: Mapping[int, str] = field(default_factory=dict)  # how many run it; 0: another {width}
     maths: Mapping[str, str]
     infinity: Mapping[str, str]  # type -> positive infinity
     nan: Mapping[str, str]
     long_suffix: str
     place_params: Mapping[str, str] = field(default_factory=dict)  # unit -> its parameter
+    places: Mapping[str, str] = field(default_factory=dict)  # an axis -> its text, if another
     headers: Mapping[str, str] = field(default_factory=dict)  # type, or "" for always -> text
     through: Mapping[str, str] = field(default_factory=dict)
+    convert: str = "{type}({value})"  # a value in another type
     function: str = ""  # what stands before a helper function
+    helpers: Mapping[str, str] = field(default_factory=lambda: HELPERS)
+    helper: str = "{name}"  # what a helper function is called where it is of {type}
     reserved: frozenset[str]  # what no variable may be called
     macros: re.Pattern[str]  # and what headers may put something else for
 
     def words(self) -> set[str]:
         """Every word of the texts of the table, which a variable of that name would hide."""
         texts = [self.kernel, self.param, self.aligned, self.barrier, self.barrier_global]
-        texts += [self.function, self.shuffle, *self.types.values(), *self.vectors.values()]
-        for more in (self.scopes, self.pointers, self.maths, self.place_params):
+        texts += [self.function, self.shuffle]
+        for more in (
+            *(self.types, self.stored, self.vectors, self.scopes, self.pointers),
+            *(self.maths, self.infinity, self.nan, self.place_params, self.places),
+        ):
             texts += more.values()
-        texts += [*self.infinity.values(), *self.nan.values()]
+        for name in self.helpers:
+            texts += [self.helper.format(name=name, type=ctype) for ctype in self.types.values()]
         code = re.sub(r'"[^"]*"|\{\w*\}|\[\[.*?\]\]', " ", " ".join(texts))
         return set(re.findall(r"\b[A-Za-z_]\w*", code))
 

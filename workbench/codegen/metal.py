@@ -1,6 +1,6 @@
 """The Metal Shading Language as a table; it has no 64-bit floats."""
 
-from workbench.codegen.language import Language, functions, vectors
+from workbench.codegen.language import FUNCTIONS, Language, functions, vectors
 from workbench.codegen.reserved import METAL_MACROS, METAL_WORDS
 
 _TYPES = {
@@ -17,12 +17,6 @@ _TYPES = {
     "bfloat16": "bfloat",
     "float32": "float",
 }
-_NAMES = (
-    *("exp", "exp2", "exp10", "log", "log2", "log10", "sqrt", "rsqrt", "abs"),
-    *("sin", "cos", "tan", "asin", "acos", "atan"),
-    *("sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
-    *("floor", "ceil", "trunc", "round"),
-)
 
 METAL = Language(
     title="Metal",
@@ -40,7 +34,7 @@ METAL = Language(
     barrier_global="threadgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup);",
     shuffle="simd_shuffle_xor({value}, {bit})",
     maths={
-        **functions(_NAMES, "{name}({{0}})"),
+        **functions((*FUNCTIONS, "abs"), "{name}({{0}})"),
         "sigmoid": "(1.0f / (1.0f + exp(-({0}))))",
         **functions(("pow", "atan2", "fmod", "copysign"), "{name}({{0}}, {{1}})"),
         "nearbyint": "rint({0})",

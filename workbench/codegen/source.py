@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workbench.codegen.cuda import CUDA
-from workbench.codegen.expressions import HELPERS
 from workbench.codegen.language import Language
 from workbench.codegen.metal import METAL
 from workbench.codegen.walker import Walker
@@ -33,7 +32,7 @@ def _preamble(language: Language, walkers: Sequence[Walker]) -> list[str]:
     parts += dict.fromkeys(text for walker in walkers for text in walker.vector_types)
     helpers = {key: name for walker in walkers for key, name in walker.expressions.helpers.items()}
     parts += [
-        HELPERS[helper].format(function=language.function, type=ctype, name=name)
+        language.helpers[helper].format(function=language.function, type=ctype, name=name)
         for (helper, ctype), name in helpers.items()
     ]
     return [part for part in parts if part]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from workbench.arith import Simplifier
-from workbench.codegen.expressions import HELPERS, Expressions
+from workbench.codegen.expressions import Expressions
 from workbench.codegen.language import Language
 from workbench.codegen.names import Names
 from workbench.diag import Refusal
@@ -39,7 +39,7 @@ class Walker:
         self.kernel = kernel
         self.language = language
         structs = (f"{dtype}x{lanes}" for dtype in dtypes.BITS for lanes in range(2, 17))
-        reserved = {*language.reserved, *language.words(), *HELPERS, *structs, kernel.name}
+        reserved = {*language.reserved, *language.words(), *structs, kernel.name}
         self.names = Names(reserved, language.macros)
         self.expressions = Expressions(language, self.names, Simplifier(known_bounds(kernel)))
         self.vector_types: dict[str, None] = {}  # definitions that the text needs, in order
@@ -79,7 +79,7 @@ class Walker:
         if len(together) > _WIDTH - len(self.kernel.name) - len("(") - len(") {"):
             together = "\n    " + ",\n    ".join(params)
         return self.language.kernel.format(
-            name=self.kernel.name, params=together, threads=x * y * z
+            name=self.kernel.name, params=together, threads=x * y * z, x=x, y=y, z=z
         )
 
     def _allocations(self) -> Lines:
@@ -100,14 +100,16 @@ class Walker:
 
     def _type_of(self, buffer: Buffer) -> str:
         self.expressions.place = self.views[buffer]
-        return self.expressions.type(buffer.type)
+        ctype = self.expressions.type(buffer.type)
+        return self.language.stored.get(buffer.type, ctype)
 
     def _places(self) -> Lines:
         """Where this thread stands, under the names of the loops that it stands for."""
         known = self.expressions.known.dom
         for axis, var in self.kernel.axes:
             ctype = self.expressions.type(var.type)
-            yield f"{ctype} {self.names.enter(var)} = {axis};  // 0 .. {known[var][1]}"
+            place = self.language.places.get(axis, axis)
+            yield f"{ctype} {self.names.enter(var)} = {place};  // 0 .. {known[var][1]}"
 
     # --- statements -------------------------------------------------------------------------
 
@@ -197,12 +199,13 @@ class Walker:
             return self.language.vectors[dtype, lanes]
         name = f"{dtype}x{lanes}"
         width = self.language.aligned.format(bytes=lanes * dtypes.itemsize(dtype))
-        self.vector_types[f"struct {width}{name} {{\n  {ctype} lane[{lanes}];\n}};"] = None
+        text = self.language.struct.format(align=width, name=name, type=ctype, lanes=lanes)
+        self.vector_types[text] = None
         return name
 
     def _member(self, name: str, dtype: str, lanes: int, lane: int) -> str:
         if (dtype, lanes) in self.language.vectors:
-            return f"{name}.{'xyzw'[lane]}"
+            return f"{name}.{self.language.members[lane]}"
         return f"{name}.lane[{lane}]"
 
 

@@ -60,8 +60,9 @@ def rebuild(built: Built, target: str | Target) -> Built:
     Raises as `build` does; issues no warning, which `build` has done.
     """
     gpu, func = targets.get(target), built.func
-    if gpu.max_vector_bytes != built.target.max_vector_bytes:  # all that lowering asks of a target
-        return build(func, gpu)
+    same_vectors = gpu.max_vector_bytes == built.target.max_vector_bytes
+    if not (same_vectors and check.exchanged_alike(func, gpu, built.target)):
+        return build(func, gpu)  # lowering asks a target nothing else
     try:
         _passed(check.check_limits(func, gpu))
         source = codegen.source(built.kernels, gpu)

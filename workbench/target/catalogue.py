@@ -13,6 +13,7 @@ from workbench.target.target import Target
 KIB, MIB, GIB = 2**10, 2**20, 2**30
 
 _GUIDE = "CUDA C++ Programming Guide, technical specifications per compute capability"
+_SHUFFLES = "CUDA C++ Programming Guide, warp shuffle functions"
 # True of every CUDA GPU from compute capability 6.0 on.
 _CUDA: dict[str, object] = {
     "kind": "cuda",
@@ -22,6 +23,7 @@ _CUDA: dict[str, object] = {
     "max_shared_bytes": 48 * KIB,
     "warp_size": 32,
     "max_vector_bytes": 16,
+    "max_shuffle_bytes": 8,
     "registers_per_sm": 65536,
     "max_registers_per_thread": 255,
 }
@@ -34,6 +36,7 @@ _ARCH = {  # the numbers of _PER_SM
     "sm_89": (1536, 24, 100 * KIB),
     "sm_90": (2048, 32, 228 * KIB),
 }
+_ARCH_SOURCES = dict.fromkeys((*_CUDA, *_PER_SM), _GUIDE) | {"max_shuffle_bytes": _SHUFFLES}
 _SHEET = ("sm_count", "clock_hz", "l2_bytes", "memory_bytes", "bandwidth", "peak_flops")
 
 
@@ -44,9 +47,8 @@ class TargetError(Fail, ValueError):
 def _nvidia(name: str, title: str, arch: str, sheet: tuple[float, ...], source: str) -> Target:
     facts = dict(_CUDA)
     facts.update(zip(_PER_SM, _ARCH[arch], strict=True))
-    sources = dict.fromkeys(facts, _GUIDE)
     facts.update(zip(_SHEET, sheet, strict=True))
-    sources.update(dict.fromkeys(_SHEET, source))
+    sources = _ARCH_SOURCES | dict.fromkeys(_SHEET, source)
     return _target(name, title, arch, facts, sources)
 
 
@@ -61,11 +63,12 @@ def _generic_cuda() -> Target:
     """What every CUDA GPU since Turing can do, with the smallest multiprocessor among them."""
     facts = dict(_CUDA)
     facts.update(zip(_PER_SM, _ARCH["sm_75"], strict=True))
-    return _target("cuda", "any CUDA GPU", "sm_75", facts, dict.fromkeys(facts, _GUIDE))
+    return _target("cuda", "any CUDA GPU", "sm_75", facts, _ARCH_SOURCES)
 
 
 def _metal(name: str, title: str, sheet: dict[str, object], source: str) -> Target:
     tables = "Apple, Metal Feature Set Tables, family Apple7 and later"
+    shuffles = "Metal Shading Language Specification, SIMD-group functions: no 64-bit types"
     facts: dict[str, object] = {
         "kind": "metal",
         "max_threads_per_block": 1024,
@@ -74,8 +77,10 @@ def _metal(name: str, title: str, sheet: dict[str, object], source: str) -> Targ
         "max_shared_bytes": 32 * KIB,
         "warp_size": 32,
         "max_vector_bytes": 16,
+        "max_shuffle_bytes": 4,
     }
     sources = dict.fromkeys(facts, tables) | dict.fromkeys(sheet, source)
+    sources["max_shuffle_bytes"] = shuffles
     return _target(name, title, "apple7", facts | sheet, sources)
 
 

@@ -11,13 +11,14 @@ from types import MappingProxyType
 class Target:
     """A GPU, or what all of a kind have in common; a number that is not known is None.
 
-    Sizes are bytes, rates are per second, clocks hertz. "Block" and "thread" are CUDA's words;
-    for Metal they are threadgroup and thread, and `warp_size` is the SIMD group's.
+    Sizes are bytes, rates are per second, clocks hertz. "Block", "thread" and "warp" are CUDA's
+    words: Metal's are threadgroup, thread and SIMD group, OpenCL's work-group, work-item and
+    sub-group.
     """
 
     name: str
     title: str
-    kind: str  # "cuda" or "metal": which language its kernels are written in
+    kind: str  # which language its kernels are written in, a name of codegen.LANGUAGES
     arch: str
     max_threads_per_block: int
     max_block: tuple[int, int, int]
@@ -25,6 +26,7 @@ class Target:
     max_shared_bytes: int  # a block's, without asking for more at the launch
     warp_size: int
     max_vector_bytes: int  # the widest aligned access of one thread
+    max_shuffle_bytes: int  # the widest value that threads of a warp read from each other; or 0
     max_threads_per_sm: int | None = None
     max_blocks_per_sm: int | None = None
     shared_bytes_per_sm: int | None = None
