@@ -38,7 +38,7 @@ hypothesis.settings.register_profile("workbench", deadline=None, max_examples=2 
 hypothesis.settings.load_profile("workbench")
 
 # A test that asks for one of these programs is of this kind.
-KINDS = {"gxx": "tool", "nvcc": "tool", "chromium": "browser"}
+KINDS = {"gxx": "tool", "nvcc": "tool", "opencl": "tool", "chromium": "browser"}
 
 
 @pytest.hookimpl(tryfirst=True)  # before what -m leaves out is left out
@@ -64,3 +64,9 @@ def gxx() -> str:
 def nvcc() -> str:
     """The path of NVIDIA's CUDA compiler."""
     return tools.need("nvcc")
+
+
+@pytest.fixture(scope="session")
+def opencl() -> None:
+    """Skips where nothing runs OpenCL."""
+    tools.need_opencl()

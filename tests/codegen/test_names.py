@@ -1,4 +1,4 @@
-"""Names in CUDA and Metal: the learner's own, or identifiers that mean nothing else there."""
+"""Names in every language: the learner's own, or identifiers that mean nothing else there."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ WORDS = re.findall(
     alignas asm static_assert thread_local decltype reinterpret_cast xor_eq bitand not_eq HUGE_VALF
     M_PI_F device constant thread threadgroup kernel vertex metal uchar4 packed_float3 float4x4 std
     bfloat size_t _Bool _x _X x__y __x__ CUDART_VERSION cudaHostAllocDefault M_1_PI RAND_MAX FP_NAN
-    SEEK_SET MAXFLOAT
+    SEEK_SET MAXFLOAT global local restrict barrier get_local_id CLK_LOCAL_MEM_FENCE float16 double3
+    floordiv_int floormod_char event_t image2d_t HALF_MAX quad cl_khr_fp16 fmax convert_int
     """,
 )
 ODD = [

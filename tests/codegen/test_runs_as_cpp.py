@@ -242,41 +242,34 @@ def test_conversions():
     np.testing.assert_array_equal(flags, (a < 0) | (a > 1))
 
 
-METAL_TYPES = [
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "float16",
-    "float32",
-]
+WHOLE = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
+OTHERS = {"metal": [*WHOLE, "float16", "float32"],
+          "opencl": [*WHOLE, "float16", "float32", "float64"]}  # fmt: skip
 
 
-def test_metal_says_the_same():
+@pytest.mark.parametrize("other", OTHERS)
+def test_another_language_says_the_same(other: str):
     rng, funcs, jobs = np.random.default_rng(2), [], []
-    for k, dtype in enumerate(METAL_TYPES):
+    for k, dtype in enumerate(OTHERS[other]):
         divided = "A[vi] / C[vi]" if "float" in dtype else "A[vi] // C[vi] - A[vi] % C[vi]"
         text = f"T.max(A[vi] * C[vi] - {divided}, T.min(A[vi], T.{dtype}(3)))"
         funcs.append(elementwise(dtype, text))
         jobs.append((k, [*rng.integers(1, 9, (2, 64)).astype(dtype), np.zeros(64, dtype)]))
     made = {language: [(k, [a.copy() for a in arrays]) for k, arrays in jobs]
-            for language in ("cuda", "metal")}  # fmt: skip
+            for language in ("cuda", other)}  # fmt: skip
     for language, own in made.items():
         gpu = target.get(language)
         compile_cpp([lower(func, gpu) for func in funcs], language).run(own)
-    for dtype, (_, cuda), (_, metal) in zip(METAL_TYPES, *made.values(), strict=True):
-        np.testing.assert_array_equal(metal[-1], cuda[-1], dtype)
+    for dtype, (_, a), (_, b) in zip(OTHERS[other], *made.values(), strict=True):
+        np.testing.assert_array_equal(a[-1], b[-1], dtype)
 
 
-def test_metal_runs_the_matmul():
+@pytest.mark.parametrize("language", OTHERS)
+def test_another_language_runs_the_matmul(language: str):
     a, b = np.random.default_rng(0).integers(-4, 5, (2, 64, 64)).astype("f4")
     c = np.zeros((64, 64), "f4")
-    program = lower(blocked_matmul(), target.get("metal"))
-    compile_cpp([program], "metal").run([(0, [a, b, c])])
+    program = lower(blocked_matmul(), target.get(language))
+    compile_cpp([program], language).run([(0, [a, b, c])])
     np.testing.assert_array_equal(c, a @ b)
 
 

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.cross_thread import rows, shared_out
 from tests.support.gpu_programs import parsed
 from workbench import codegen, target
-from workbench.codegen import source
+from workbench.codegen import LANGUAGES, source
 from workbench.diag import Refusal
 from workbench.lower import lower
 
-CUDA, METAL = target.get("cuda"), target.get("metal")
+CUDA, METAL, OPENCL = (target.get(name) for name in ("cuda", "metal", "opencl"))
 
 
 def lines(body: str, gpu=CUDA, signature: str = 'A: T.Buffer((64,), "float32")') -> list[str]:
@@ -28,7 +29,7 @@ def main({signature}):
     return text.split("// 0 .. 31\n")[1].removesuffix("\n}\n").splitlines()
 
 
-@pytest.mark.parametrize("name", ["cuda", "metal"])
+@pytest.mark.parametrize("name", LANGUAGES)
 def test_a_target_is_a_table_of_at_most_80_lines(name: str):
     path = Path(codegen.__file__).with_name(f"{name}.py")
     assert len(path.read_text().splitlines()) <= 80
@@ -131,6 +132,95 @@ def test_metal_says_in_which_memory_a_vector_lies():
     assert lines(body, METAL, signature) == [
         "  *(device float4*)&A[t * 4] = *(device const float4*)&B[t * 4];"
     ]
+
+
+def test_opencl_says_in_which_memory_a_vector_lies():
+    func = parsed("""
+@T.prim_func
+def main(A: T.Buffer((128,), "float32"), B: T.Buffer((128,), "float32")):
+    S = T.alloc_buffer((128,), scope="shared")
+    L = T.alloc_buffer((4,), scope="local")
+    for t in T.thread_binding(32, thread="threadIdx.x"):
+        for v in T.vectorized(4):
+            S[t * 4 + v] = B[t * 4 + v]
+        for v in T.vectorized(4):
+            L[v] = S[124 - t * 4 + v]
+        for v in T.vectorized(4):
+            A[t * 4 + v] = L[v] + T.float32(1)
+""")
+    text = source(lower(func, OPENCL).kernels, OPENCL)
+    assert text.splitlines()[3:-1] == [
+        "  __local float S[128] __attribute__((aligned(16)));",
+        "  float L[4] __attribute__((aligned(16)));",
+        "  int t = get_local_id(0);  // 0 .. 31",
+        "  *(__local float4*)&S[t * 4] = *(__global const float4*)&B[t * 4];",
+        "  barrier(CLK_LOCAL_MEM_FENCE);",
+        "  *(__private float4*)&L[0] = *(__local float4*)&S[124 - t * 4];",
+        "  float4 L_4 = *(__private float4*)&L[0];",
+        "  float4 A_4;",
+        "  A_4.s0 = L_4.s0 + 1.0f;",
+        "  A_4.s1 = L_4.s1 + 1.0f;",
+        "  A_4.s2 = L_4.s2 + 1.0f;",
+        "  A_4.s3 = L_4.s3 + 1.0f;",
+        "  *(__global float4*)&A[t * 4] = A_4;",
+    ]
+
+
+def test_opencl_names_helpers_by_their_type_since_c_does_not_overload():
+    both = 'A: T.Buffer((64,), "int32"), B: T.Buffer((64,), "int64")'
+    body = "A[t] = A[t] // 3\nB[t] = B[t] // T.int64(3)"
+    assert lines(body, OPENCL, both) == [
+        "  A[t] = floordiv_int(A[t], 3);",
+        "  B[t] = floordiv_long(B[t], 3L);",
+    ]
+
+
+def test_opencl_keeps_truth_in_bytes_and_asks_for_the_floats_that_not_all_devices_have():
+    func = parsed("""
+@T.prim_func
+def main(A: T.Buffer((32,), "float16"), B: T.Buffer((32,), "bool"), C: T.Buffer((32,), "float64")):
+    for t in T.thread_binding(32, thread="threadIdx.x"):
+        B[t] = A[t] < T.float16(0.5)
+        A[t] = T.exp(A[t])
+        C[t] = T.max(C[t], T.float64("-inf"))
+""")
+    assert source(lower(func, OPENCL).kernels, OPENCL).splitlines() == [
+        "#pragma OPENCL EXTENSION cl_khr_fp16 : enable",
+        "#pragma OPENCL EXTENSION cl_khr_fp64 : enable",
+        "",
+        "// launch: grid (1, 1, 1), block (32, 1, 1)",
+        "__kernel __attribute__((reqd_work_group_size(32, 1, 1)))",
+        "void main_kernel(__global half* restrict A, __global uchar* restrict B, "
+        "__global double* restrict C) {",
+        "  int t = get_local_id(0);  // 0 .. 31",
+        "  B[t] = A[t] < (half)(0.5f);",
+        "  A[t] = (half)(exp((float)(A[t])));",
+        "  C[t] = fmax(C[t], -((double)INFINITY));",
+        "}",
+    ]
+
+
+def test_opencl_has_no_bfloat16():
+    with pytest.raises(Refusal) as refusal:
+        lines("A[t] = A[t] + A[t]", OPENCL, 'A: T.Buffer((64,), "bfloat16")')
+    assert refusal.value.headline == "Can't write OpenCL code: it has no bfloat16"
+    assert refusal.value.hint == "use float32 there, or build for another target"
+    assert [buffer.name for buffer in refusal.value.at] == ["A"]
+
+
+def test_opencl_threads_do_not_see_each_others_registers():
+    sch = rows(64)
+    shared_out(sch)
+    assert "barrier(" in source(lower(sch.func, OPENCL).kernels, OPENCL)
+    with pytest.raises(Refusal) as refusal:
+        source(lower(sch.func, CUDA).kernels, OPENCL)
+    assert refusal.value.headline == (
+        "Can't write OpenCL code: a thread can't see another's registers"
+    )
+    assert refusal.value.hint == (
+        "lower the program for this target: its threads then meet in shared memory"
+    )
+    assert [buffer.name for buffer in refusal.value.at] == ["in_thread_C"]
 
 
 def test_metal_has_no_float64():

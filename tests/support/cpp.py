@@ -1,4 +1,4 @@
-"""Runs kernels as C++ on the CPU: the CUDA or Metal text, under g++ with its sanitizer."""
+"""Runs kernels as C++ on the CPU: the text for any target, under g++ with its sanitizer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from tests.support import tools
 from workbench import target
-from workbench.codegen import source
+from workbench.codegen import LANGUAGES, source
 from workbench.ir import SHUFFLE, Barrier, Buffer, Call, Kernel, dtypes, walk
 from workbench.lower import Lowered
 
@@ -60,7 +60,7 @@ class Executable:
     def _job(self, program: int, arrays: Sequence[np.ndarray], backwards: int) -> bytes:
         parts = [struct.pack("<qq", program, backwards)]
         for k, buffer in enumerate(self.arrays[program]):
-            size = _bytes(buffer)
+            size = bytes_of(buffer)
             data = np.ascontiguousarray(arrays[k]).tobytes() if k < len(arrays) else b"\xff" * size
             assert len(data) == size, f"{buffer.name} takes {size} bytes, not {len(data)}"
             parts += [struct.pack("<q", size), data]
@@ -69,7 +69,7 @@ class Executable:
     def _take(self, made: bytes, jobs: Sequence[tuple[int, Sequence[np.ndarray]]]) -> None:
         at = 0
         for program, arrays in jobs:
-            sizes = [_bytes(buffer) for buffer in self.arrays[program]]
+            sizes = [bytes_of(buffer) for buffer in self.arrays[program]]
             for k, array in enumerate(arrays):
                 start = at + sum(sizes[:k])
                 forth = made[start : start + sizes[k]]
@@ -102,7 +102,7 @@ def run_cpp(lowered: Lowered, args: Sequence[np.ndarray]) -> None:
 def compile_cpp(programs: Sequence[Lowered], language: str = "cuda") -> Executable:
     """One executable for all `programs`; the same text is not compiled again."""
     texts = tuple(source(program.kernels, target.get(language)) for program in programs)
-    arrays = tuple(_arrays(program) for program in programs)
+    arrays = tuple(memory_of(program) for program in programs)
     parts = [
         _program_text(k, program.kernels, texts[k], arrays[k]) for k, program in enumerate(programs)
     ]
@@ -120,7 +120,7 @@ def compile_cpp(programs: Sequence[Lowered], language: str = "cuda") -> Executab
     return Executable(_built(text), arrays, texts)
 
 
-def _arrays(program: Lowered) -> tuple[Buffer, ...]:
+def memory_of(program: Lowered) -> tuple[Buffer, ...]:
     """The parameters of the program, then what its kernels hand to each other in global memory."""
     found = dict.fromkeys(program.func.params)
     for kernel in program.kernels:
@@ -164,10 +164,18 @@ def _as_cpp(text: str) -> str:
     text = re.sub(
         r"^(  (alignas\(\d+\) )?)threadgroup ", r"\1__shared__ ", text, flags=re.MULTILINE
     )
-    return re.sub(r"\b(device|threadgroup|thread) (const )?(?=\w+\*)", r"\2", text)
+    text = re.sub(r"\b(device|threadgroup|thread) (const )?(?=\w+\*)", r"\2", text)
+    if "__kernel " not in text:
+        return text
+    text = re.sub(r"^  __local ", "  __shared__ ", text, flags=re.MULTILINE)
+    text = re.sub(r"__(global|local|private) ", "", text)
+    return re.sub(rf"\b({'|'.join(_CELLS)})(2|4|8|16)\b", r"cl_\1\2", text)
 
 
-def _bytes(buffer: Buffer) -> int:
+_CELLS = set(LANGUAGES["opencl"].types.values()) - {"bool"}
+
+
+def bytes_of(buffer: Buffer) -> int:
     return int(np.prod(buffer.shape, dtype=np.int64)) * dtypes.itemsize(buffer.type)
 
 

@@ -1,9 +1,10 @@
-"""Programs outside Python that some tests need: found, or skipped with the reason."""
+"""What some tests need besides Python: found, or skipped with the reason."""
 
 from __future__ import annotations
 
 import os
 import shutil
+from typing import NoReturn
 
 import pytest
 
@@ -25,11 +26,25 @@ def find(tool: str) -> str | None:
 def need(tool: str) -> str:
     """The path of `tool`; without it the test is skipped, or fails if `WORKBENCH_REQUIRE` asks."""
     path = find(tool)
-    if path is not None:
-        return path
-    missing = f"{tool} is not installed"
-    if tool != "nvcc":  # which comes from NVIDIA
-        missing += "; python3 run.py test gets it where it can"
+    if path is None:
+        missing = f"{tool} is not installed"
+        if tool != "nvcc":  # which comes from NVIDIA
+            missing += "; python3 run.py test gets it where it can"
+        _miss(tool, missing)
+    return path
+
+
+def need_opencl() -> None:
+    """What `need` is for other tools, for a device that runs OpenCL."""
+    try:
+        import pyopencl
+
+        pyopencl.get_platforms()
+    except Exception as error:  # no package, or no driver behind it
+        _miss("opencl", f'no OpenCL is here: pip install ".[opencl]" ({error})')
+
+
+def _miss(tool: str, missing: str) -> NoReturn:
     if tool in os.environ.get("WORKBENCH_REQUIRE", "").split(","):
         pytest.fail(missing)
     pytest.skip(missing)

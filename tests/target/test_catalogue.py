@@ -48,7 +48,7 @@ def test_a_target_is_found_by_name_by_tvms_name_and_as_itself():
     assert target.get("nvidia/nvidia-h200") is h200
     assert target.get(h200) is h200
     assert str(h200) == "nvidia/h200"
-    assert target.names()[:2] == ("cuda", "metal")
+    assert target.names()[:3] == ("cuda", "metal", "opencl")
 
 
 @pytest.mark.parametrize(
@@ -76,8 +76,8 @@ def test_a_wrong_name_is_told_with_the_near_one():
         target.get("nvidia/h20")
     assert str(err.value) == (
         "Can't find a target called 'nvidia/h20'.\n"
-        "found: the targets are cuda, metal, apple/m2-gpu, nvidia/a100, nvidia/h100, nvidia/h200, "
-        "nvidia/rtx-4090, nvidia/tesla-p100, nvidia/tesla-t4, nvidia/tesla-v100\n"
+        "found: the targets are cuda, metal, opencl, apple/m2-gpu, nvidia/a100, nvidia/h100, "
+        "nvidia/h200, nvidia/rtx-4090, nvidia/tesla-p100, nvidia/tesla-t4, nvidia/tesla-v100\n"
         "do:    did you mean 'nvidia/h200'?"
     )
 

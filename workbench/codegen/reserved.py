@@ -70,3 +70,23 @@ METAL_WORDS = (
 )
 # The constants of chapters 6.5 (mathematics) and 7 (limits), which are C's with a suffix.
 METAL_MACROS = re.compile(rf"{_C_MACROS} | (?:HALF|BFLT|METAL)_\w+", re.VERBOSE)
+
+# The OpenCL C Specification 3.0, 6.1.9 "Keywords": C99's, the types of 6.3, the qualifiers of 6.7,
+# 6.8 and 6.6; C++'s, too, since C++ for OpenCL takes the same text.
+_NUMBERS = _words("bool char uchar short ushort int uint long ulong half float double quad")
+OPENCL_WORDS = (
+    CPP_WORDS
+    | _NUMBERS
+    | {f"{kind}{lanes}" for kind in _NUMBERS for lanes in (2, 3, 4, 8, 16)}
+    | {f"{kind}{n}x{m}" for kind in ("float", "double") for n in (2, 3, 4, 8, 16)
+       for m in (2, 3, 4, 8, 16)}
+    | {f"image{kind}_t" for kind in _words("1d 1d_array 1d_buffer 2d 2d_array 2d_depth 3d")}
+    | _words("restrict complex imaginary size_t ptrdiff_t intptr_t uintptr_t sampler_t event_t")
+    | _words("queue_t ndrange_t clk_event_t reserve_id_t cl_mem_fence_flags memory_order")
+    | _words("memory_scope kernel global local constant private generic uniform pipe read_only")
+    | _words("write_only read_write vec_step printf")
+)  # fmt: skip
+# The macros of chapters 6.13 (preprocessor directives) and 6.15 (functions), and of extensions.
+OPENCL_MACROS = re.compile(
+    rf"{_C_MACROS} | (?:CL|CLK|HALF|ATOMIC|OPENCL|cl|kernel)_\w+", re.VERBOSE
+)

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from workbench.codegen.cuda import CUDA
 from workbench.codegen.language import Language
 from workbench.codegen.metal import METAL
+from workbench.codegen.opencl import OPENCL
 from workbench.codegen.walker import Walker
 from workbench.ir import Kernel
 from workbench.target import Target
 
-LANGUAGES = {"cuda": CUDA, "metal": METAL}
+LANGUAGES = {"cuda": CUDA, "metal": METAL, "opencl": OPENCL}
 
 
 def source(kernels: Sequence[Kernel], target: Target) -> str:

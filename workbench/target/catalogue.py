@@ -84,6 +84,23 @@ def _metal(name: str, title: str, sheet: dict[str, object], source: str) -> Targ
     return _target(name, title, "apple7", facts | sheet, sources)
 
 
+def _opencl() -> Target:
+    """What is usual: OpenCL itself promises one thread a block, and 32 KiB of shared memory."""
+    facts: dict[str, tuple[object, str]] = {
+        "kind": ("opencl", "OpenCL C Specification 3.0"),
+        "max_threads_per_block": (256, "TVM's opencl target; AMD and Intel GPUs without asking"),
+        "max_block": ((256, 256, 64), "the least of AMD, Arm, Intel and NVIDIA GPUs"),
+        "max_grid": ((2**31 - 1,) * 3, "OpenCL API 3.0, global_work_size: size_t"),
+        "max_shared_bytes": (32 * KIB, "OpenCL API 3.0, least CL_DEVICE_LOCAL_MEM_SIZE"),
+        "warp_size": (32, "as on NVIDIA and AMD RDNA GPUs; OpenCL names none"),
+        "max_vector_bytes": (16, "a load of AMD, Intel and NVIDIA GPUs; OpenCL has 16 elements"),
+        "max_shuffle_bytes": (0, "OpenCL C Specification 3.0: only by cl_khr_subgroup_shuffle"),
+    }
+    numbers = {name: number for name, (number, _) in facts.items()}
+    sources = {name: source for name, (_, source) in facts.items()}
+    return _target("opencl", "any OpenCL GPU", "opencl", numbers, sources)
+
+
 CATALOGUE: dict[str, Target] = {
     target.name: target
     for target in (
@@ -144,6 +161,7 @@ CATALOGUE: dict[str, Target] = {
             {"sm_count": 10, "bandwidth": 100e9, "peak_flops": 3.6e12},
             "Apple press release, 6 June 2022: Apple unveils M2",
         ),
+        _opencl(),
     )
 }
 
