@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.diag import Fail, prose, size_text
+from workbench.diag import Fail, count_text, plural, prose, size_text
 
 
 def test_code_is_marked_escaped_and_units_stay_by_their_numbers():
@@ -26,3 +26,10 @@ def test_a_refusal_marks_its_code():
     html = Fail("Can't split `i`", hint="split `j`", detail="`k`")._repr_html_()
     assert "<code>i</code>" in html and "split <code>j</code>" in html
     assert "<pre>`k`</pre>" in html, "what was found is code as it stands"
+
+
+def test_a_noun_stands_as_its_number_asks():
+    assert [count_text(n, "step") for n in (0, 1, 2, 1300)] == [
+        *("0 steps", "1 step", "2 steps", "1,300 steps"),
+    ]
+    assert [plural(n, "was", "were") for n in (0, 1, 2)] == ["were", "was", "were"]

@@ -10,6 +10,7 @@ from workbench.access.units import Unit
 from workbench.arith.evaluate import compiled
 from workbench.check.finding import Finding
 from workbench.check.kernels import Nest, extent_of
+from workbench.diag import plural
 from workbench.ir import TRUE, Buffer, For, free_vars
 from workbench.script.writer import string
 
@@ -38,9 +39,10 @@ def _repeated_work(nest: Nest, unit: Unit) -> Iterator[Finding]:
     runs = _runs(unit, [*inner, *shares])
     does = "load" if buffer.scope == "shared" and unit.reads else "write"
     into = "into" if does == "load" else "of"
+    elements = f"{runs} {plural(runs, 'element')}"
     yield Finding(
         "warning",
-        f"{repeats} threads each {does} the same {_count(runs, 'element')} {into} {buffer.name}",
+        f"{repeats} threads each {does} the same {elements} {into} {buffer.name}",
         (unit.stmt,),
         hint=_how_to_share(nest, inner, shares),
         detail=f"{repeats * runs} {does}s a block where {runs} would do",
@@ -131,7 +133,3 @@ def _init_inside(unit: Unit) -> Iterator[Finding]:
 
 def _output(unit: Unit) -> Buffer:
     return next(iter(unit.writes))
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")

@@ -1,7 +1,18 @@
 """How a refusal is told and a place in a text is marked; knows nothing of programs."""
 
 from workbench.diag.fail import Fail, Refusal, shortened
-from workbench.diag.prose import prose, size_text, visible
+from workbench.diag.prose import count_text, plural, prose, size_text, visible
 from workbench.diag.span import Span, mark
 
-__all__ = ["Fail", "Refusal", "Span", "mark", "prose", "shortened", "size_text", "visible"]
+__all__ = [
+    "Fail",
+    "Refusal",
+    "Span",
+    "count_text",
+    "mark",
+    "plural",
+    "prose",
+    "shortened",
+    "size_text",
+    "visible",
+]

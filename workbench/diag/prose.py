@@ -39,3 +39,21 @@ def size_text(count: int) -> str:
         if count > size * 0.99995:  # else it were "1,024 KiB"
             return f"{count / size:,.1f}".removesuffix(".0") + f" {unit}"
     return f"{count:,} B"
+
+
+def count_text(number: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> count_text(1, "cell"), count_text(1300, "cell")
+    ('1 cell', '1,300 cells')
+    """
+    return f"{number:,} {plural(number, noun)}"
+
+
+def plural(number: int, noun: str, many: str = "") -> str:
+    """`noun` as it stands behind `number`: `many` says it where that is more than an "s".
+
+    >>> plural(1, "index", "indices"), plural(0, "index", "indices"), plural(2, "step")
+    ('index', 'indices', 'steps')
+    """
+    return noun if number == 1 else many or f"{noun}s"

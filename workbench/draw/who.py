@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from workbench.diag import count_text
 from workbench.draw.colours import BLOCKS, block_role
 from workbench.draw.matrix import (
     EDGE,
@@ -30,7 +31,6 @@ from workbench.draw.scene import (
     width_of,
 )
 from workbench.insight import Cell, Group, Point, Turns, Who
-from workbench.insight.names import count_text
 from workbench.insight.who import MOST_GROUPS
 
 CELLS = (46.0, 51.0, 60.0, 70.0, 82.0)  # px

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.diag import Refusal
+from workbench.diag import Refusal, count_text
 from workbench.emulate.numbers import numpy_type, round_bfloat16
 from workbench.ir import Buffer, dtypes, plain_number
 
@@ -29,7 +29,7 @@ class Arguments:
         if len(args) != len(params):
             names = ", ".join(p.name for p in params)
             raise Refusal(
-                f"Can't run with {len(args)} array{'' if len(args) == 1 else 's'}: "
+                f"Can't run with {count_text(len(args), 'array')}: "
                 f"the program has {len(params)} parameters",
                 hint=f"give one array for each of {names}, in this order.",
             )

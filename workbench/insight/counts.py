@@ -9,10 +9,10 @@ from typing import Any
 
 from workbench.access.accesses import by_buffer
 from workbench.check.kernels import extent_of
+from workbench.diag import count_text
 from workbench.emulate.kernels.affine import Digit, Digits, never_meets
 from workbench.insight.accesses import Access, accesses
 from workbench.insight.cells import executions, touched, union
-from workbench.insight.names import count_text
 from workbench.insight.page import Kind, Table
 from workbench.insight.spread import width
 from workbench.ir import (

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from math import prod
 
 from workbench.access.accesses import by_buffer
+from workbench.diag import count_text
 from workbench.insight.accesses import Access, accesses, at_first
 from workbench.insight.cells import Touched, box_around, executions, touched, union
-from workbench.insight.names import count_text
 from workbench.insight.page import Kind, Point, Table
 from workbench.ir import Buffer, PrimFunc, Var, dtypes
 from workbench.target import Target

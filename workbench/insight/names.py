@@ -58,12 +58,3 @@ def time_forms(first: int, last: int) -> tuple[str, ...]:
     if first == last:
         return f"time step {first}", f"t {first}"
     return f"time steps {first} to {last}", f"t {first}–{last}"
-
-
-def count_text(number: int, noun: str) -> str:
-    """A number with its noun.
-
-    >>> count_text(1, "cell"), count_text(130, "cell")
-    ('1 cell', '130 cells')
-    """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from workbench.insight.names import count_text
+from workbench.diag import count_text
 from workbench.insight.page import Kind, Table
 from workbench.ir import Kernel, dtypes
 from workbench.target import Target

@@ -10,9 +10,10 @@ import numpy as np
 
 from workbench.access.accesses import by_buffer
 from workbench.arith import reads_memory
+from workbench.diag import count_text
 from workbench.insight.accesses import Access, accesses, at_first
 from workbench.insight.cells import MOST, rest, touched
-from workbench.insight.names import count_text, point_text
+from workbench.insight.names import point_text
 from workbench.insight.page import Kind, Point, Table
 from workbench.insight.spread import holding, spread, within
 from workbench.ir import Buffer, PrimFunc

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from workbench.arith import points
+from workbench.diag import count_text
 from workbench.insight.accesses import Access, Loop, accesses, kind_of
 from workbench.insight.cells import Touched, cells_of, same_turns, union
-from workbench.insight.names import count_text, region_text
+from workbench.insight.names import region_text
 from workbench.insight.page import Kind, Point, Region, Table
 from workbench.insight.spread import Spread, spread, value, within
 from workbench.ir import Buffer, Expr, PrimFunc, Var, free_vars, remembered

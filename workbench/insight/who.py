@@ -122,7 +122,7 @@ class Who:
 
     def told(self, cell: Cell) -> str:
         """One sentence on who computes `cell`."""
-        return _told(self.buffer, cell, self.labels, self.in_parts)
+        return _sentence(self.buffer, cell, self.labels, self.in_parts)
 
 
 def who(func: PrimFunc, buffer: str | None = None) -> Who:
@@ -154,7 +154,7 @@ def _who(store: Access, axes: _Axes, parts: bool) -> Who:
     if any(map(reads_memory, store.indices)):
         caption = f"Data decide which cells of {name} are computed."
     if shown is not None:
-        caption = _told(name, shown, axes.labels, parts)
+        caption = _sentence(name, shown, axes.labels, parts)
     whole = prod(store.buffer.shape) <= MOST_CELLS
     table = _table(name, cells, groups, whole)
     idle = resting.listed() if whole else ()
@@ -526,17 +526,15 @@ def _in_parts(func: PrimFunc, store: Access) -> bool:
     return found is not None and bool(found.threads)
 
 
-def _told(name: str, cell: Cell, labels: tuple[str, ...], in_parts: bool) -> str:
+def _sentence(name: str, cell: Cell, labels: tuple[str, ...], in_parts: bool) -> str:
     at = point_text(name, cell.index)
     if in_parts and cell.writers > 1:
         return f"{at} is put together from the parts of {cell.writers} threads."
-    verb = "computed by" if labels != ("time",) else "computed at"
-    if labels == ("time",) and cell.time[0] != cell.time[1]:
-        verb = "computed in"
-    label = cell.label.replace(", time step", ", at time step").replace(
-        "at time steps", "in time steps"
-    )
-    sentence = f"{at} is {verb} {label}"
+    words = [part[0] for part in cell.forms]
+    if "time" in labels:
+        words[-1] = f"{'at' if cell.time[0] == cell.time[1] else 'in'} {words[-1]}"
+    by = "by " if labels != ("time",) else ""
+    sentence = f"{at} is computed {by}{', '.join(words)}"
     if cell.writers > 1:
         sentence += f", and again by {cell.writers - 1} other threads"
     return sentence + "."

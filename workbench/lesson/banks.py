@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from html import escape
 
 from workbench import insight
-from workbench.diag import Fail
+from workbench.diag import Fail, count_text
 from workbench.insight import BankUse
 from workbench.insight.conflicts import BANKS, WORD
-from workbench.insight.names import count_text
 from workbench.ir import PrimFunc
 from workbench.lesson.goals import kernels
 from workbench.runtime.build import function_of

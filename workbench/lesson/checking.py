@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from workbench import emulate, runtime
-from workbench.diag import Fail
-from workbench.insight.names import count_text
+from workbench.diag import Fail, count_text
 from workbench.ir import BlockRealize, Const, PrimFunc, dtypes, stores, walk
 from workbench.runtime import Built
 

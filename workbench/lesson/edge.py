@@ -6,9 +6,9 @@ from collections.abc import Callable
 from math import prod
 
 from workbench import insight
+from workbench.diag import count_text
 from workbench.insight.cells import executions
 from workbench.insight.idle import global_accesses, storing_threads, threads
-from workbench.insight.names import count_text
 from workbench.ir import PrimFunc
 from workbench.lesson.goals import Measure, counts, kernels
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from math import prod
 
 from workbench import insight, lower, target
-from workbench.diag import Fail, Refusal
+from workbench.diag import Fail, Refusal, count_text
 from workbench.insight import Counts
-from workbench.insight.names import count_text
 from workbench.ir import Kernel, PrimFunc, dtypes
 
 
@@ -130,8 +129,7 @@ def at_most_barriers(each: int) -> Measure:
         return most <= each, f"{most:g} for each block"
 
     why = "At a barrier all threads of a block wait for the last of them."
-    noun = "barrier" if each == 1 else "barriers"
-    return Measure(f"at most {each} {noun} for each block", found, why)
+    return Measure(f"at most {count_text(each, 'barrier')} for each block", found, why)
 
 
 def reads_in_one_turn() -> Measure:

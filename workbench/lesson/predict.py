@@ -9,8 +9,8 @@ from math import prod
 from typing import Literal
 
 from workbench import insight, script
+from workbench.diag import count_text
 from workbench.insight import Cell
-from workbench.insight.names import count_text
 from workbench.ir import (
     BlockRealize,
     BufferStore,

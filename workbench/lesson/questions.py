@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from workbench.diag import Fail
-from workbench.insight.names import count_text
+from workbench.diag import Fail, count_text
 from workbench.ir import PrimFunc
 from workbench.lesson.banks import sectors_of, turns_of
 from workbench.lesson.convolutions import convolution, one_output_each, tiled_convolution

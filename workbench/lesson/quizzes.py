@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import prod
 
 from workbench import target
-from workbench.insight.names import count_text
+from workbench.diag import count_text
 from workbench.ir import PrimFunc
 from workbench.lesson.banks import turns_of
 from workbench.lesson.convolutions import convolution, one_output_each, tiled_convolution
@@ -150,7 +150,7 @@ def starts(text: str, code: str, block: int, of: int, has: Machine, *more: Machi
 def _on(machine: Machine) -> str:
     each = "one block" if machine.room == 1 else f"{machine.room} blocks"
     count = machine.multiprocessors
-    return f"on {count} multiprocessor{'s' if count > 1 else ''} with room for {each} each"
+    return f"on {count_text(count, 'multiprocessor')} with room for {each} each"
 
 
 def header(length: int, threads: int) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.diag import count_text
 from workbench.emulate.arrays import from_number
 from workbench.emulate.numbers import numpy_type, round_bfloat16
 from workbench.ir import Buffer, BufferLoad, PrimFunc, stores, walk
@@ -60,7 +61,7 @@ def check_arguments(func: PrimFunc, arrays: Sequence[Any]) -> list[Argument]:
     """
     if len(arrays) != len(func.params):
         raise ArgumentError(
-            f"Can't call {func.name} with {_count(len(arrays), 'array')}: "
+            f"Can't call {func.name} with {count_text(len(arrays), 'array')}: "
             f"it takes {len(func.params)}",
             asked=_signature(func),
             hint="pass " + ", ".join(b.name for b in func.params) + ", outputs included.",
@@ -175,10 +176,6 @@ def _signature(func: PrimFunc) -> str:
 
 def _shape(shape: tuple[int, ...]) -> str:
     return "(" + ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}" + ("" if n == 1 else "s")
 
 
 def to_bits(argument: Argument) -> np.ndarray:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Literal
 
-from workbench.diag import Refusal
+from workbench.diag import Refusal, count_text
 from workbench.ir import Block, Entries, For, PrimFunc, is_data, is_text
 from workbench.schedule import index_map
 from workbench.schedule.actions import verdicts
@@ -87,8 +87,7 @@ def _check_names(
             found = f"it takes {many.name} one by one, not in a list"
             hint = _written(prim, finder, tuple(v for x in args for v in _listed(x)), kwargs)
         elif not many and len(args) > len(named):
-            count = f"{len(named)} argument{'' if len(named) == 1 else 's'}"
-            found = f"it takes {count}, not {len(args)}"
+            found = f"it takes {count_text(len(named), 'argument')}, not {len(args)}"
         elif missing:
             found = f"it lacks the argument `{missing[0]}`"
     if found:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from math import prod
 
 from workbench import arith
+from workbench.diag import plural
 from workbench.ir import (
     MEMORIES,
     BinOp,
@@ -124,19 +125,14 @@ def _read_element(
 
 def _check_count(r: Reader, tree: ast.Subscript, buffer: Buffer | View, count: int) -> None:
     if count != len(buffer.shape):
-        wanted, given = (
-            _counted(len(buffer.shape), "index", "indices"),
-            _counted(count, "was", "were"),
-        )
+        rank = len(buffer.shape)
+        wanted = f"{rank} {plural(rank, 'index', 'indices')}"
+        given = f"{count} {plural(count, 'was', 'were')}"
         raise r.error(
             tree,
             f"`{buffer.name}` takes {wanted}, {given} given",
             hint=f"`{buffer.name}` has shape {shape(buffer.shape)}: one index for each dimension",
         )
-
-
-def _counted(count: int, one: str, many: str) -> str:
-    return f"{count} {one if count == 1 else many}"
 
 
 def read_index(r: Reader, tree: ast.expr) -> Expr:

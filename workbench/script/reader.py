@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import TypeAlias, TypeVar
 
-from workbench.diag import Fail, Span, mark
+from workbench.diag import Fail, Span, count_text, mark
 from workbench.ir import (
     Buffer,
     BufferLoad,
@@ -304,7 +304,7 @@ class Reader:
             if isinstance(argument, ast.Starred):
                 raise self._misused(tree, argument, names, "can't spread arguments with `*`")
         if len(tree.args) > len(names):
-            takes = "1 argument" if len(names) == 1 else f"{len(names)} arguments"
+            takes = count_text(len(names), "argument")
             raise self._misused(tree, tree, names, f"takes {takes}, {len(tree.args)} given")
         given = dict(zip(names, tree.args, strict=False))
         for keyword in tree.keywords:

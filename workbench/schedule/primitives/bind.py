@@ -8,6 +8,7 @@ from dataclasses import replace
 from workbench.check import doers_on, refuse_conflict
 from workbench.check.kernels import nest_of
 from workbench.check.threads import OWN_AXIS, mixing, one_size, told, why_not_mixed
+from workbench.diag import plural
 from workbench.ir import AXES, VIRTUAL_AXES, For, PrimFunc
 from workbench.ir.places import places
 from workbench.schedule.nest import constant_extent, refuse_if_extent_varies
@@ -66,7 +67,7 @@ def _refuse_axis(site: Site[For], axis: str) -> None:
             raise site.refuse(
                 f"a block would have {count} threads, and no GPU takes more than {MOST_THREADS}",
                 detail=f"`{site.name}` runs {mine} times; so far a block has "
-                f"{nest.threads} thread" + ("" if nest.threads == 1 else "s"),
+                f"{nest.threads} {plural(nest.threads, 'thread')}",
                 hint=f"split `{site.name}` first, and bind the outer part to a block axis",
             )
 

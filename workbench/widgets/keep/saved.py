@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary, WeakMethod
 
-from workbench.diag import Fail
+from workbench.diag import Fail, count_text
 from workbench.schedule import Schedule
 from workbench.schedule.errors import ScheduleError
 from workbench.schedule.file import as_text, contents, parsed, to_data
@@ -78,11 +78,11 @@ class Kept:
             return None
         steps, answers = self._before.steps_more(history), self._before.answers_more(history)
         counts = ((steps, "step"), (answers, "answer"))
-        what = " and ".join(_number(n, noun) for n, noun in counts if n)
+        what = " and ".join(count_text(n, noun) for n, noun in counts if n)
         if not what:
             return None
         lost = self._before.skipped
-        rest = f" {_number(lost, 'step')} of it can no longer be taken." if lost else ""
+        rest = f" {count_text(lost, 'step')} of it can no longer be taken." if lost else ""
         return f"You were here before: {self.path.name} has {what} more than this lab.{rest}"
 
     def observe(self, observer: Callable[[], None]) -> None:
@@ -267,7 +267,3 @@ def _beside(own: Mapping[str, Any], before: Mapping[str, Any], waiting: bool) ->
 def _place(parent: int, node: Mapping[str, Any]) -> tuple[int, str]:
     """What tells a saved node from others: where it was made, and by which step."""
     return parent, json.dumps(node["step"], sort_keys=True)
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
