@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import combinations_with_replacement, islice, product
+from dataclasses import replace
+from itertools import combinations_with_replacement
 
 from workbench import arith
 from workbench.access.accesses import Access, Around, accesses
-from workbench.access.cells import at_most, disjoint, lags, of_unit
+from workbench.access.cells import of_unit
 from workbench.access.counters import one_to_one
 from workbench.access.made import made_there
-from workbench.access.units import (
-    Bounds,
-    Unit,
-    keeps_apart,
-    limits,
-    opened,
-    separate,
-    units,
-    writes_apart,
+from workbench.access.meet import (
+    Lags,
+    Never,
+    Question,
+    Unknown,
+    decided_by_data,
+    lags,
+    look,
+    meet,
+    open_pairs,
 )
-from workbench.arith.evaluate import compiled
-from workbench.ir import (
-    Buffer,
-    Const,
-    For,
-    SeqStmt,
-    Stmt,
-    free_vars,
-)
+from workbench.access.units import Bounds, Unit, limits, opened, units, writes_apart
+from workbench.ir import Buffer, For, SeqStmt, Stmt, Var, free_vars
 from workbench.ir.places import inner
 
 
@@ -37,18 +30,25 @@ def apart(loop: For, unit: Unit, dom: Bounds) -> bool:
     """Whether different iterations of `loop` are proved to write different cells."""
     for condition in unit.holds:
         dom = arith.narrow(dom, condition)
-    first, last = dom.get(loop.loop_var, (0, 1))
+    sides = [one for buffer in unit.writes for one in of_unit(unit, buffer, "write", {})]
+    pairs = open_pairs(sides, sides, _in_turns(loop, [unit], dom))
     return (
-        first >= last
-        or all(
-            keeps_apart(cell, sizes, unit, loop, dom)
-            for buffer in unit.writes
-            for cell, sizes in unit.cells(buffer, "write")
-        )
+        not pairs
         or _instances_apart(loop, unit, dom)
         or _stores_apart(loop, unit, dom)
-        or _never_clash(loop, unit, dom)
+        or isinstance(look(pairs), Never)
     )
+
+
+def _in_turns(loop: For, of: list[Unit], dom: Bounds) -> Question:
+    """In different turns of `loop`, each with loops of its own below."""
+    own = {loop.loop_var} | {one.loop_var for unit in of for one in _below(loop, unit)}
+    return Question(arith.Simplifier(dom), own, ((loop.loop_var,),))
+
+
+def _below(loop: For, unit: Unit) -> tuple[For, ...]:
+    """The loops of `unit` inside `loop`."""
+    return unit.loops[unit.loops.index(loop) + 1 :] if loop in unit.loops else unit.loops
 
 
 def _stores_apart(loop: For, unit: Unit, dom: Bounds) -> bool:
@@ -91,31 +91,6 @@ def _instances_apart(loop: For, unit: Unit, dom: Bounds) -> bool:
     return one_to_one(spatial, loops, {}, unit.predicate)
 
 
-@dataclass(frozen=True, slots=True)
-class Clash:
-    """Two iterations of a loop, all loops around it fixed, that write one cell."""
-
-    first: int
-    second: int
-    cell: str
-
-
-def _never_clash(loop: For, unit: Unit, dom: Bounds) -> bool:
-    """Whether no two iterations of `loop` write one cell of the boxes of `unit`, all of them tried.
-
-    Not where data decide, or where the size of a box varies: which cells it has is not tried.
-    """
-    sides = [one for buffer in unit.writes for one in of_unit(unit, buffer, "write", {})]
-    sizes = [n for buffer in unit.writes for _, box in unit.cells(buffer, "write") for n in box]
-    if any(decided_by_data(side) for side in sides) or any(size < 0 for size in sizes):
-        return False
-    used = [side.variables() | {loop.loop_var} for side in sides]
-    if any(not variables <= dom.keys() for variables in used):
-        return False
-    few = sum(arith.count_points(arith.ranges_of(one, dom)) for one in used) <= arith.POINTS
-    return few and first_clash(loop, sides, dom) is None
-
-
 def stored(unit: Unit, loop: For, dom: Bounds) -> tuple[list[Access[For]], Bounds]:
     """The stores of `unit`, each made just where its guards hold, and the bounds of their loops.
 
@@ -124,66 +99,20 @@ def stored(unit: Unit, loop: For, dom: Bounds) -> tuple[list[Access[For]], Bound
     around = Around(loops=unit.loops, guards=unit.conditions)
     found = [one for one in accesses(unit.stmt, around) if one.writes and one.buffer in unit.writes]
     dom = {**arith.loop_bounds([each for one in found for each in one.loops], dom), **dom}
-    sides = [
-        replace(one, guards=(*(end for each in (loop, *one.loops) for end in limits(each)),
-                             *one.guards))
-        for one in found
-    ]  # fmt: skip
-    return [one for one in sides if one.variables() <= dom.keys() and not decided_by_data(one)], dom
-
-
-def decided_by_data(side: Access[For]) -> bool:
-    """Whether what is in memory says which cells are touched, or when."""
-    return any(map(arith.reads_memory, (*side.indices, *side.guards)))
-
-
-def first_clash(loop: For, sides: Sequence[Access[For]], dom: Bounds) -> Clash | None:
-    """The first two of the first iterations of `loop` in which `sides` are at one cell.
-
-    Iterations of `loop` are compared in one turn of the loops around it only. Without a clash, none
-    of the iterations that were looked at touches what another one does: all there are, where they
-    are at most `arith.POINTS` for all sides together.
-    """
-    most = arith.POINTS  # cut: product keeps all of each range in memory
-    used = {v: range(dom[v][0], min(dom[v][1] + 1, dom[v][0] + most)) for v in dom
-            if v is loop.loop_var or any(v in side.variables() for side in sides)}  # fmt: skip
-    inside = {each.loop_var for side in sides for each in side.loops}
-    around = {v: used[v] for v in used if v not in inside and v is not loop.loop_var}
-    ways = [
-        (side, {v: used[v] for v in used if v in inside and v in side.variables()},
-         [compiled(e) for e in side.guards], [compiled(e) for e in side.indices])
-        for side in sides
-    ]  # fmt: skip
-    left = most
-    for turn in arith.points(around):
-        seen: dict[tuple[object, ...], int] = {}
-        for time in used[loop.loop_var]:
-            for side, own, guards, indices in ways:
-                for one in islice(arith.points(own), left):
-                    left -= 1
-                    env = {**turn, loop.loop_var: time, **one}
-                    if not all(holds(env) for holds in guards):
-                        continue
-                    corner = [index(env) for index in indices]
-                    for step in product(*map(range, side.sizes)):
-                        place = tuple(c + d for c, d in zip(corner, step, strict=True))
-                        before = seen.setdefault((side.buffer, place), time)
-                        if before != time:
-                            cell = ", ".join(map(str, place))
-                            return Clash(before, time, f"{side.buffer.name}[{cell}]")
-            if left <= 0:
-                return None
-    return None
+    sides = []
+    for one in found:
+        ends = [end for each in (loop, *one.loops) for end in limits(each)]
+        side = replace(one, guards=(*ends, *one.guards))
+        known = side.variables() <= dom.keys()
+        if known and not any(map(decided_by_data, (*side.indices, *side.guards))):
+            sides.append(side)
+    return sides, dom
 
 
 def written_together(loop: For, first: Unit, second: Unit, buffer: Buffer, dom: Bounds) -> bool:
     """Whether each cell that both write is proved to be written by both in one iteration."""
-    parts = _branches(loop.body, first, second)
-    for unit, one, other in zip((first, second), parts, parts[::-1], strict=False):
-        if made_there(one, other, buffer, dom, kind="write") and apart(loop, unit, dom):
-            return True
-    between = lags(loop.loop_var, (first, "write"), (second, "write"), buffer, dom)
-    return between is not None and between <= {0}
+    ways = (first, second), (second, first)
+    return not all(_meets_another(loop, *pair, "write", buffer, dom) for pair in ways)
 
 
 def feeds(
@@ -246,43 +175,29 @@ def _meets_another(
     loop: For, writer: Unit, user: Unit, kind: str, buffer: Buffer, dom: Bounds
 ) -> bool:
     """Whether `writer` may write, in one iteration, what `user` touches in another."""
-    ways = (
-        [replace(side, loops=(*side.loops, loop)) for side in at_most(unit, buffer, what)]
-        for unit, what in ((writer, "write"), (user, kind))
-    )
-    if all(
-        _told_apart(one, writer, other, user, loop, dom) or disjoint(one, other, dom)
-        for one, other in product(*ways)
-    ):
+    made, used = [*of_unit(writer, buffer, "write", {})], [*of_unit(user, buffer, kind, {})]
+    pairs = open_pairs(made, used, _in_turns(loop, [writer, user], dom))
+    if not pairs:
         return False
     parts = _branches(loop.body, writer, user)
     if parts and apart(loop, writer, dom):
         maker, use = parts if _holds(parts[0], writer.stmt) else parts[::-1]
         if made_there(maker, use, buffer, dom, kind=kind):
             return False
-    between = lags(loop.loop_var, (writer, "write"), (user, kind), buffer, dom)
-    return between is None or not between <= {0}
+    return not isinstance(look(pairs), Never)
 
 
-def _told_apart(
-    here: Access[For], unit: Unit, there: Access[For], user: Unit, loop: For, dom: Bounds
-) -> bool:
-    """Whether some index of two boxes is proved to tell the iteration, in the same way."""
-    if loop.loop_var not in dom:
-        return False
-    sides = zip(here.indices, here.sizes, there.indices, there.sizes, strict=True)
-    for index, size, mine, less in sides:
-        one = separate(index, size, unit, loop, dom)
-        other = separate(mine, less, user, loop, dom)
-        if one is None or other is None:
-            continue
-        shift = arith.simplify(one.moving - other.moving, dom)
-        if not isinstance(shift, Const):
-            continue
-        dom_of = {loop.loop_var: dom[loop.loop_var]}
-        ahead = int(shift.value)
-        reach = max(one.last + ahead, other.last) - min(one.first + ahead, other.first)
-        step = one.step if one.step == other.step else 1
-        if reach < step and arith.is_injective([one.moving], dom_of) is True:
-            return True
-    return False
+def between(
+    var: Var, first: tuple[Unit, str], second: tuple[Unit, str], buffer: Buffer, dom: Bounds
+) -> Lags | Unknown:
+    """As `lags` of the loop of `var`, of two units; with each comes "read" or "write"."""
+    before, after = ([*of_unit(unit, buffer, kind, {})] for unit, kind in (first, second))
+    own = {loop.loop_var for unit, _ in (first, second) for loop in unit.loops}
+    return lags(before, after, var, own, dom)
+
+
+def never_meet(one: Unit, other: Unit, buffer: Buffer, dom: Bounds) -> bool:
+    """Whether no cell of `buffer` is proved to be written by both units, whenever they run."""
+    own = {loop.loop_var for unit in (one, other) for loop in unit.loops}
+    before, after = ([*of_unit(unit, buffer, "write", {})] for unit in (one, other))
+    return isinstance(meet(before, after, Question(arith.Simplifier(dom), own)), Never)

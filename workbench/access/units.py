@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from functools import cached_property
-from math import gcd
 from typing import Any
 
 from workbench import arith
@@ -282,76 +281,10 @@ def _writes_apart(block: Block, fixed: frozenset[Var]) -> bool | arith.Counterex
     return True
 
 
-# --- what one loop does to a cell ----------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """An index as `moving` with one loop, in steps of `step`, and more from `first` to `last`."""
-
-    moving: Expr
-    step: int
-    first: int
-    last: int
-
-
-def separate(index: Expr, size: int, unit: Unit, loop: For, dom: Bounds) -> Parts | None:
-    """Part what moves with `loop` from the rest of `size` indices from `index` on.
-
-    None where no part tells the iteration. What stands still in the loop, of the loops around it,
-    is part of `moving`.
-    """
-    below = unit.loops[unit.loops.index(loop) + 1 :] if loop in unit.loops else unit.loops
-    moving_too = {other.loop_var for other in below}
-    moving: Expr = const(0, index.dtype)
-    rest: Expr = const(0, index.dtype)
-    factors: list[int] = []
-    for term, factor in terms(short(index, dom)):
-        used = set(free_vars(term))
-        if loop.loop_var in used and used & moving_too:
-            return None
-        if used & moving_too:
-            rest = rest + term * factor
-        else:
-            moving = moving + term * factor
-        if loop.loop_var in used:
-            factors.append(abs(factor))
-    span = arith.bounds(rest, dom)
-    if not factors or size <= 0 or span is None:
-        return None
-    return Parts(moving, gcd(*factors), span[0], span[1] + size - 1)
-
-
-def keeps_apart(cell: Cell, sizes: tuple[int, ...], unit: Unit, loop: For, dom: Bounds) -> bool:
-    """Whether different iterations of `loop` are proved to reach different boxes at `cell`.
-
-    Each index is split into what moves with `loop` alone and the rest; where the steps of the first
-    are larger than all that the rest can add up to, the index tells the first, and all that is told
-    must tell the iteration.
-    """
-    if loop.loop_var not in dom:
-        return False
-    found = (separate(*pair, unit, loop, dom) for pair in zip(cell, sizes, strict=True))
-    tells = [one.moving for one in found if one and one.last - one.first < one.step]
-    return bool(tells) and arith.is_injective(tells, {loop.loop_var: dom[loop.loop_var]}) is True
-
-
 def short(expr: Expr, dom: Bounds) -> Expr:
     """`expr` simplified; itself where nothing is divided, since sums are short already."""
     divided = any(isinstance(n, BinOp) and n.op in ("//", "%", *BITWISE) for n in walk(expr))
     return arith.simplify(expr, dom) if divided else expr
-
-
-def terms(expr: Expr) -> Iterator[tuple[Expr, int]]:
-    """The summands of `expr`, each with the number that it is multiplied by."""
-    if isinstance(expr, BinOp) and expr.op in ("+", "-"):
-        yield from terms(expr.a)
-        sign = 1 if expr.op == "+" else -1
-        yield from ((term, sign * factor) for term, factor in terms(expr.b))
-    elif isinstance(expr, BinOp) and expr.op == "*" and isinstance(expr.b, Const):
-        yield from ((term, factor * int(expr.b.value)) for term, factor in terms(expr.a))
-    else:
-        yield expr, 1
 
 
 # --- what a statement touches of one buffer ------------------------------------------------------

@@ -9,19 +9,18 @@ from typing import Literal, TypeAlias
 
 from workbench import arith, script
 from workbench.access.accesses import accesses
-from workbench.access.cells import lags
 from workbench.access.cross_thread import reduction_around
 from workbench.access.iterations import (
-    Clash,
     apart,
+    between,
     carries,
     carries_own,
     feeds,
-    first_clash,
     stored,
     written_together,
 )
 from workbench.access.made import missed
+from workbench.access.meet import Lags, Meets, first_meeting
 from workbench.access.units import (
     Bounds,
     Cell,
@@ -216,7 +215,8 @@ def _update_conflict(
     if found is None:
         clash = f"two {doers} may {verb} the same cell of {buffer}"
     else:
-        first, second, cell = found.first, found.second, found.cell
+        first, second = (turn[loop.loop_var] for turn in (found.first, found.second))
+        cell = found.cell
         clash = f"{doers} {name}={first} and {name}={second} would both {verb} {cell}"
         detail = why or f"{cell} is reached in both iterations of `{name}`"
     spatial = [v.name for v in _spatial_loops(unit, loop) if v in free]
@@ -233,13 +233,13 @@ def _spatial_loops(unit: Unit, loop: For) -> list[Var]:
     return [v for v in found if v not in reduced and v is not loop.loop_var]
 
 
-def _example(loop: For, unit: Unit, dom: Bounds) -> Clash | None:
+def _example(loop: For, unit: Unit, dom: Bounds) -> Meets | None:
     """Two iterations of `loop` that write one cell; other loops start afresh in both."""
     if loop.loop_var not in dom:
         return None
     sides, dom = stored(unit, loop, dom)
     start = {var: (low, low) for var, (low, _) in dom.items() if var is not loop.loop_var}
-    return first_clash(loop, sides, {**dom, **start}) or first_clash(loop, sides, dom)
+    return first_meeting(loop, sides, {**dom, **start}) or first_meeting(loop, sides, dom)
 
 
 # --- from one unit to another --------------------------------------------------------------------
@@ -333,8 +333,6 @@ def _refuse_overwriting(
         return  # each does the whole: seen to when the program is whole
     if written_together(loop, first, second, buffer, dom):
         return
-    if not carries(loop, first, second, buffer, dom):
-        return
     sides = (first, "write"), (second, "write")
     if _wait(buffer, doers) and _in_order(loop, [first, second], *sides, buffer, dom):
         return
@@ -364,8 +362,8 @@ def _in_order(
 ) -> bool:
     """Whether uses of a cell keep their order where all first uses come before all second ones."""
     first, second = sorted((one, other), key=lambda side: order.index(side[0]))
-    between = lags(loop.loop_var, first, second, buffer, dom)
-    return between is not None and all(lag <= 0 for lag in between)
+    turns = between(loop.loop_var, first, second, buffer, dom)
+    return isinstance(turns, Lags) and max(turns.lags, default=0) <= 0
 
 
 def _told(unit: Unit, buffer: Buffer) -> list[Expr]:

@@ -9,8 +9,7 @@ from math import prod
 
 from workbench import arith
 from workbench.access.accesses import Around, accesses
-from workbench.access.cells import never_meet
-from workbench.access.iterations import apart
+from workbench.access.iterations import apart, never_meet
 from workbench.access.made import made_there, missed
 from workbench.access.units import Unit, opened, touched, units
 from workbench.check.conflict import in_any_turn

@@ -7,9 +7,9 @@ from dataclasses import replace
 from itertools import pairwise, permutations
 
 from workbench import arith
-from workbench.access.cells import lags
 from workbench.access.counters import Bounds
-from workbench.access.iterations import apart
+from workbench.access.iterations import apart, between
+from workbench.access.meet import Lags
 from workbench.access.units import Unit, units
 from workbench.diag import Refusal
 from workbench.ir import (
@@ -254,8 +254,8 @@ def _in_order(
         dom = _inside(where, var)
         for mine, theirs in (("write", "read"), ("read", "write"), ("write", "write")):
             if buffer in getattr(first, f"{mine}s") and buffer in getattr(second, f"{theirs}s"):
-                turns = lags(var, (first, mine), (second, theirs), buffer, dom)
-                if turns is None or max(turns, default=0) > 0:
+                turns = between(var, (first, mine), (second, theirs), buffer, dom)
+                if not isinstance(turns, Lags) or max(turns.lags, default=0) > 0:
                     return False
     return True
 
