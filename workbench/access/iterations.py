@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, product
 
 from workbench import arith
 from workbench.access.accesses import Access, Around, accesses
@@ -31,7 +32,7 @@ def apart(loop: For, unit: Unit, dom: Bounds) -> bool:
     for condition in unit.holds:
         dom = arith.narrow(dom, condition)
     sides = [one for buffer in unit.writes for one in of_unit(unit, buffer, "write", {})]
-    pairs = open_pairs(sides, sides, _in_turns(loop, [unit], dom))
+    pairs = open_pairs(combinations_with_replacement(sides, 2), _in_turns(loop, [unit], dom))
     return (
         not pairs
         or _instances_apart(loop, unit, dom)
@@ -175,8 +176,8 @@ def _meets_another(
     loop: For, writer: Unit, user: Unit, kind: str, buffer: Buffer, dom: Bounds
 ) -> bool:
     """Whether `writer` may write, in one iteration, what `user` touches in another."""
-    made, used = [*of_unit(writer, buffer, "write", {})], [*of_unit(user, buffer, kind, {})]
-    pairs = open_pairs(made, used, _in_turns(loop, [writer, user], dom))
+    sides = _pairs((writer, "write"), (user, kind), buffer)
+    pairs = open_pairs(sides, _in_turns(loop, [writer, user], dom))
     if not pairs:
         return False
     parts = _branches(loop.body, writer, user)
@@ -191,13 +192,20 @@ def between(
     var: Var, first: tuple[Unit, str], second: tuple[Unit, str], buffer: Buffer, dom: Bounds
 ) -> Lags | Unknown:
     """As `lags` of the loop of `var`, of two units; with each comes "read" or "write"."""
-    before, after = ([*of_unit(unit, buffer, kind, {})] for unit, kind in (first, second))
     own = {loop.loop_var for unit, _ in (first, second) for loop in unit.loops}
-    return lags(before, after, var, own, dom)
+    return lags(_pairs(first, second, buffer), var, own, dom)
 
 
 def never_meet(one: Unit, other: Unit, buffer: Buffer, dom: Bounds) -> bool:
     """Whether no cell of `buffer` is proved to be written by both units, whenever they run."""
     own = {loop.loop_var for unit in (one, other) for loop in unit.loops}
-    before, after = ([*of_unit(unit, buffer, "write", {})] for unit in (one, other))
-    return isinstance(meet(before, after, Question(arith.Simplifier(dom), own)), Never)
+    sides = _pairs((one, "write"), (other, "write"), buffer)
+    return isinstance(meet(sides, Question(arith.Simplifier(dom), own)), Never)
+
+
+def _pairs(
+    first: tuple[Unit, str], second: tuple[Unit, str], buffer: Buffer
+) -> Iterable[tuple[Access[For], Access[For]]]:
+    """What one unit does to `buffer`, with each of what the other does."""
+    (one, does), (other, does_too) = first, second
+    return product(of_unit(one, buffer, does, {}), of_unit(other, buffer, does_too, {}))

@@ -34,9 +34,9 @@ is ordered by happens-before (L. Lamport, 1978) is not asked here at all.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
-from itertools import combinations_with_replacement, product
+from itertools import product
 from math import prod
 from typing import TypeAlias
 
@@ -107,14 +107,13 @@ class Question:
 Side: TypeAlias = Access[For]
 
 
-def meet(before: Sequence[Side], after: Sequence[Side], question: Question) -> Answer:
-    """Whether one of `before` may touch a cell that one of `after` does."""
-    return look(open_pairs(before, after, question))
+def meet(sides: Iterable[tuple[Side, Side]], question: Question) -> Answer:
+    """Whether the two accesses of a pair may touch one cell, of any pair of one buffer."""
+    return look(open_pairs(sides, question))
 
 
-def open_pairs(before: Sequence[Side], after: Sequence[Side], question: Question) -> list[Pair]:
+def open_pairs(sides: Iterable[tuple[Side, Side]], question: Question) -> list[Pair]:
     """The pairs that are not proved never to meet, no point looked at."""
-    sides = combinations_with_replacement(before, 2) if before is after else product(before, after)
     pairs = (Pair(a, b, question) for a, b in sides if a.buffer is b.buffer)
     return [pair for pair in pairs if not pair.apart()]
 
@@ -130,21 +129,20 @@ def look(pairs: Collection[Pair]) -> Answer:
 
 
 def lags(
-    before: Sequence[Side], after: Sequence[Side], var: Var, own: Set[Var], dom: arith.Bounds
+    sides: Iterable[tuple[Side, Side]], var: Var, own: Set[Var], dom: arith.Bounds
 ) -> Lags | Unknown:
-    """How many turns of the loop of `var` are between the two where both touch a cell.
+    """How many turns of the loop of `var` are between two that touch one cell.
 
-    A number is the turn of `before` less that of `after`; none where they never meet.
+    A number is the turn of the first of a pair less that of the second; none where none meets.
     """
     question = Question(arith.Simplifier(dom), own | {var}, ((var,),))
     together = Question(question.known, question.own)
     between: set[int] = set()
-    for a, b in product(before, after):
-        if a.buffer is b.buffer and not Pair(a, b, together).apart():
-            found = Pair(a, b, question).lags()
-            if isinstance(found, Unknown):
-                return found
-            between |= found.lags
+    for pair in open_pairs(sides, together):
+        answer = Pair(pair.a, pair.b, question).lags()
+        if isinstance(answer, Unknown):
+            return answer
+        between |= answer.lags
     return Lags(between)
 
 
@@ -327,7 +325,7 @@ class Pair:
 
     def _conditions(self, side: Side, still: Collection[Var]) -> list[Expr]:
         """What of the guards is known before the program runs, told in what is looked at."""
-        known = self.question.own.union(still) & self.known.dom.keys()
+        known = {*self.question.own, *still} & self.known.dom.keys()
         return [
             one for guard in side.guards for one in arith.conjuncts(guard)
             if known.issuperset(free_vars(one)) and not decided_by_data(one)

@@ -8,12 +8,10 @@ from dataclasses import dataclass, replace
 from workbench.access.accesses import Access, accesses, by_buffer
 from workbench.diag import Refusal
 from workbench.ir import (
-    BinOp,
     Block,
     Buffer,
     BufferLoad,
     BufferStore,
-    Const,
     For,
     Kernel,
     Node,
@@ -41,14 +39,6 @@ def double_buffers(kernel: Kernel, target: Target) -> Kernel:
     turns = {b: _turn(finder, b, asked[b], found[b]) for b in asked}
     doubled = {b: replace(b, shape=(2, *b.shape), strides=_strides(b)) for b in asked}
     return with_buffers(kernel, doubled, rewrite(kernel.body, _Doubler(doubled, turns).visit))
-
-
-def takes_turns(access: Access[For], loop: For) -> bool:
-    """Whether an access reaches one copy in one iteration of `loop`, the other in the next."""
-    match access.indices:
-        case (BinOp("%", var, Const(value=2)), *_):
-            return var is loop.loop_var
-    return False
 
 
 def _asked(kernel: Kernel) -> Iterator[tuple[Buffer, Block]]:

@@ -18,12 +18,10 @@ from workbench.ir import (
     Not,
     SeqStmt,
     Stmt,
-    Var,
     free_vars,
     seq,
 )
 from workbench.lower.conflicts import Conflicts
-from workbench.lower.double_buffers import takes_turns
 from workbench.target import Target
 
 
@@ -78,9 +76,9 @@ class _Planner:
         stmts: Sequence[Stmt],
         around: Around,
         carried: tuple[Access[For], ...],
-        loop: Var | None,
+        turn: Expr | None,
     ) -> _Planned:
-        """`stmts` one after the other, after `carried` of another iteration of `loop`."""
+        """`stmts` one after the other, after what is `carried` from where `turn` was another."""
         done: list[Stmt] = []
         first: tuple[Access[For], ...] = ()
         last: tuple[Access[For], ...] = ()
@@ -88,7 +86,7 @@ class _Planner:
         for stmt in stmts:
             planned = self.plan(stmt, around)
             if self.conflicts.any(last, planned.first, len(around.loops)) or (
-                carried and self.conflicts.any(carried, planned.first, len(around.loops) - 1, loop)
+                carried and self.conflicts.any(carried, planned.first, len(around.loops) - 1, turn)
             ):
                 done.append(Barrier())
                 last, carried, waits = (), (), True
@@ -103,14 +101,16 @@ class _Planner:
         inside = around.inside(loop)
         body = self.plan(loop.body, inside)
         stmts = loop.body.stmts if isinstance(loop.body, SeqStmt) else (loop.body,)
-        carried = self._carried(body, loop)
-        while self.conflicts.any(carried, body.first, len(around.loops), loop.loop_var):
-            body = self._sequence(stmts, inside, carried, loop.loop_var)
+        carried = body.last
+        turn = self._turn(loop, body)
+        while self.conflicts.any(carried, body.first, len(around.loops), turn):
+            body = self._sequence(stmts, inside, carried, turn)
             known = {id(a.node) for a in carried}
-            more = [a for a in self._carried(body, loop) if id(a.node) not in known]
+            more = [a for a in body.last if id(a.node) not in known]
             if not more:
                 break
             carried += tuple(more)  # a barrier that came earlier made another one unnecessary
+            turn = self._turn(loop, body)
         if body.stmt is not loop.body:
             self._needs_whole_block(loop.extent, body)
             self._needs_whole_block(loop.min, body)
@@ -120,13 +120,12 @@ class _Planner:
         stmt = loop if body.stmt is loop.body else replace(loop, body=body.stmt)
         return _Planned(stmt, ends + body.first, ends + body.last, waits)
 
-    def _carried(self, body: _Planned, loop: For) -> tuple[Access[For], ...]:
-        """What may still be under way when others begin with the next iteration of `loop`."""
-        if not body.waits:
-            return body.last
-        # others are one iteration ahead at most, at the other copy of what has two
-        one_copy = {a.buffer for a in body.first if not takes_turns(a, loop)}
-        return tuple(a for a in body.last if a.buffer in one_copy or not takes_turns(a, loop))
+    def _turn(self, loop: For, body: _Planned) -> Expr:
+        """What is not the same in two turns of `loop` that threads may be in at a time.
+
+        Where each turn waits, others are one turn ahead at most, at the other one of two copies.
+        """
+        return loop.loop_var % 2 if body.waits else loop.loop_var
 
     def _choice(self, choice: IfThenElse, around: Around) -> _Planned:
         then = self.plan(choice.then_case, around.where(choice.condition))
