@@ -26,6 +26,19 @@ class Machine:
 
 
 @dataclass(frozen=True, slots=True)
+class Launch:
+    """So many blocks on so many multiprocessors, with room for so many each."""
+
+    blocks: int
+    multiprocessors: int
+    room: int = 1
+
+    @property
+    def machine(self) -> Machine:
+        return Machine(self.multiprocessors, self.room)
+
+
+@dataclass(frozen=True, slots=True)
 class Stay:
     """A block's stay on a multiprocessor, in one of its places, from `start` up to `end`."""
 

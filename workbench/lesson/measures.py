@@ -1,0 +1,133 @@
+"""What questions ask of programs, by the words that the lessons' files have for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from math import prod
+
+from workbench import target
+from workbench.insight.names import count_text
+from workbench.ir import PrimFunc
+from workbench.lesson.banks import sectors_of, turns_of
+from workbench.lesson.edge import fetching_again, idle_threads
+from workbench.lesson.goals import blocks, counts, global_loads, kernels, shared_bytes
+from workbench.lesson.machine import Launch, idle_lanes, length, start_of
+from workbench.lesson.predict import (
+    load_times,
+    loads,
+    loads_of,
+    nests,
+    reads_of_block,
+    times,
+    use_times,
+    who_is,
+)
+
+
+def cell_of(of: str) -> tuple[str, tuple[int, ...]]:
+    """The buffer and the index that "C[2, 5]" names."""
+    buffer, _, index = of.partition("[")
+    return buffer, tuple(int(k) for k in re.findall(r"\d+", index))
+
+
+def threads_in_all(func: PrimFunc) -> int:
+    """The threads of all blocks."""
+    return sum(prod(kernel.grid) * prod(kernel.block) for kernel in kernels(func))
+
+
+def _threads_of_a_block(func: PrimFunc) -> int:
+    (kernel,) = kernels(func)
+    return prod(kernel.block)
+
+
+def _loads_an_output(func: PrimFunc, of: str) -> str:
+    return f"{counts(func).loads_per_output:g} loads"
+
+
+def _loads_in_hundredths(func: PrimFunc, of: str) -> str:
+    return f"{global_loads(func) / prod(func.params[-1].shape):.2f} loads"
+
+
+def _elements_of_a_thread(func: PrimFunc, of: str) -> str:
+    return f"{counts(func).traffic[0].loads // threads_in_all(func)} elements"
+
+
+def _barriers(func: PrimFunc, of: str) -> str:
+    """At how many barriers one block waits."""
+    counted = counts(func)
+    return times(counted.barriers // counted.blocks)
+
+
+def _questions_of_the_padding(func: PrimFunc, of: str) -> str:
+    """How often it is asked whether a number of A is inside, by the loops around its reads."""
+    around = nests(func)
+    block = next(name for name in ("Apad", "Apad_shared", "B") if name in around)
+    extents = {}  # a thread's axis may be that of two loops
+    for loop in around[block].split(", "):
+        name, extent, *axis = loop.split()
+        extents[axis[0] if axis else name] = int(extent)
+    return times(prod(extents.values()))
+
+
+def _least_milliseconds(func: PrimFunc, of: str) -> str:
+    """The time for a convolution's operations at the peak of the GPU `of`: 3 x 3 taps of A."""
+    peak = target.get(of).peak_flops
+    assert peak is not None
+    products = prod(func.params[-1].shape) * 9 * func.params[0].shape[2]
+    return f"{2 * products / peak * 1e3:.2f} ms"
+
+
+MEASURES: Mapping[str, Callable[[PrimFunc, str], str]] = {
+    "who": lambda func, of: who_is(func, *cell_of(of)),
+    "block and thread": lambda func, of: who_is(func, *cell_of(of)).partition(", time")[0],
+    "blocks": lambda func, of: f"{blocks(func):,} blocks",
+    "threads": lambda func, of: f"{threads_in_all(func)} threads",
+    "idle threads": lambda func, of: f"{idle_threads(func)} threads",
+    "idle lanes": lambda func, of: idle_lanes(_threads_of_a_block(func)),
+    "threads that load twice": lambda func, of: f"{fetching_again(func)} threads",
+    "loads": lambda func, of: loads(loads_of(func, of) if of else global_loads(func)),
+    "loads of a block": lambda func, of: load_times(func, of, "block"),
+    "loads an output": _loads_an_output,
+    "loads an output, in hundredths": _loads_in_hundredths,
+    "loads an output, threads of a block": lambda func, of: (
+        f"{_loads_an_output(func, of)}, {_threads_of_a_block(func)} threads"
+    ),
+    "elements in all": lambda func, of: f"{global_loads(func):,} elements",
+    "elements an output": lambda func, of: f"{counts(func).loads_per_output:g} elements",
+    "elements of a thread": _elements_of_a_thread,
+    "elements of the first block": lambda func, of: (
+        f"{reads_of_block(func, of, (0, 0, 0)):,} elements"
+    ),
+    "uses of a thread": lambda func, of: use_times(func, of, "thread"),
+    "barriers": _barriers,
+    "shared bytes": lambda func, of: f"{shared_bytes(func):,} bytes",
+    "sectors of a warp": lambda func, of: count_text(sectors_of(func, of), "sector"),
+    "turns of a warp": lambda func, of: count_text(turns_of(func, of), "turn"),
+    "questions of the padding": _questions_of_the_padding,
+    "least milliseconds": _least_milliseconds,
+}
+"""Of a program; `of` is a cell, a buffer, or a GPU, or "" where nothing is named."""
+
+OF_LAUNCHES: Mapping[str, Callable[[Launch, str], str]] = {
+    "start of a block": lambda launch, of: start_of(int(of), launch.blocks, launch.machine),
+    "length": lambda launch, of: length(launch.blocks, launch.machine),
+}
+"""Of a launch on a machine in small; `of` is the number of a block."""
+
+
+def _fewest_loads(among: Mapping[str, PrimFunc]) -> str:
+    return min(among, key=lambda words: counts(among[words]).loads_per_output or 0)
+
+
+def _too_much_shared_memory(among: Mapping[str, PrimFunc]) -> str:
+    most = target.get("cuda").max_shared_bytes
+    (truth,) = (words for words, func in among.items() if shared_bytes(func) > most)
+    return truth
+
+
+AMONG: Mapping[str, Callable[[Mapping[str, PrimFunc]], str]] = {
+    "fewest loads": _fewest_loads,
+    "too much shared memory": _too_much_shared_memory,
+}
+"""Which of several programs, by their words."""
