@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from math import prod
 
 from workbench import target
-from workbench.insight.names import count_text
+from workbench.diag import count_text
 from workbench.ir import PrimFunc
 from workbench.lesson.banks import sectors_of, turns_of
 from workbench.lesson.edge import fetching_again, idle_threads
