@@ -9,7 +9,7 @@ import pytest
 
 from workbench import draw
 from workbench.draw.scene import Path, Rect, Scene, fit, longest, width_of
-from workbench.draw.svg import svg
+from workbench.draw.svg import svg, svg_in_text
 from workbench.draw.tiles import _times
 from workbench.draw.who import labels_of, region_text
 from workbench.insight import (
@@ -182,6 +182,16 @@ def test_a_standalone_picture_needs_no_style_sheet():
     tree = ElementTree.fromstring(svg)
     assert tree.get("role") == "img" and tree.get("aria-label") == "eight cells"
     assert "http://www.w3.org/2000/svg" in svg and "url(" not in svg
+
+
+def test_a_drawing_in_text_has_the_colour_of_its_words():
+    made = svg_in_text(Scene(20.0, 10.0, (Rect(0.0, 0.0, 9.5, 9.0, "time"),)), "a time")
+    tree = ElementTree.fromstring(made)
+    assert (tree.get("width"), tree.get("aria-label")) == ("20", "a time")
+    assert "--ink:currentColor" in tree.get("style", "") and "url(" not in made
+    sheet = tree.find("{http://www.w3.org/2000/svg}style")
+    rules = re.findall(r"^(\S+) (\S+) \{", sheet.text, re.MULTILINE)
+    assert rules == [(".wb-in-text", of) for of in ("text", ".wb-strong", ".wb-time")]
 
 
 def test_tables_align_numbers():

@@ -6,6 +6,7 @@ from workbench.draw.memory import memory_picture
 from workbench.draw.picture import Picture, picture_html, plain, standalone_svg, table_html
 from workbench.draw.pictures import PICTURES, Source, picture_of
 from workbench.draw.scene import Form, Path, Rect, Scene, Stands, Words, placed
+from workbench.draw.svg import svg_in_text
 from workbench.draw.tiles import LEVELS, levels_of, tiles_picture
 from workbench.draw.who import who_picture
 
@@ -29,6 +30,7 @@ __all__ = [
     "placed",
     "plain",
     "standalone_svg",
+    "svg_in_text",
     "table_html",
     "tiles_picture",
     "who_picture",

@@ -7,7 +7,7 @@ and writes are outlines of different patterns. A hatch is how it was before. Ala
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import ceil, log
 
@@ -92,6 +92,9 @@ ROLES: dict[str, Look] = {
 }
 
 
+ALL = {**WORDS, **ROLES}
+
+
 def heat(times: float) -> str:
     """The role of cells that are touched so many times each.
 
@@ -113,10 +116,14 @@ def block_role(number: int) -> str:
     return f"block-{number % len(BLOCKS)}"
 
 
-def style_sheet(theme: Theme | None = None) -> str:
-    """The table as CSS classes: of `theme`, else of the page's own --ink and --paper."""
+def style_sheet(theme: Theme | None = None, within: str = "", roles: Iterable[str] = ALL) -> str:
+    """The table as CSS classes: of `theme`, else of the page's own --ink and --paper.
+
+    Of some `roles`, and `within` a selector, where the page may have others of these names.
+    """
     rules = []
-    for role, look in {**WORDS, **ROLES}.items():
+    for role in roles:
+        look = ALL[role]
         said = {
             "fill": _said(look.fill, theme) if look.fill or look.stroke else "",
             "stroke": _said(look.stroke, theme) if look.stroke else "",
@@ -124,7 +131,7 @@ def style_sheet(theme: Theme | None = None) -> str:
             "stroke-dasharray": " ".join(f"{part:g}" for part in look.dash),
         }
         body = "".join(f"  {key}: {value};\n" for key, value in said.items() if value)
-        rules.append(f".wb-{role} {{\n{body}}}\n")
+        rules.append(f"{within}.wb-{role} {{\n{body}}}\n")
     return "".join(rules)
 
 

@@ -6,9 +6,10 @@ from functools import lru_cache
 from html import escape
 
 from workbench.diag import visible
-from workbench.draw.colours import ROLES
+from workbench.draw.colours import ROLES, style_sheet
 from workbench.draw.hatch import hatch
 from workbench.draw.scene import (
+    FONT,
     NOTHING,
     Path,
     Scene,
@@ -23,10 +24,28 @@ from workbench.draw.scene import (
 
 def svg(scene: Scene, label: str | None = None) -> str:
     """A drawing of the scene's size; without a label it is hidden from screen readers."""
+    return tag("svg", _about_drawing(scene, label), drawn(scene))
+
+
+def svg_in_text(scene: Scene, label: str | None = None) -> str:
+    """The same in the colour of the words around it, whatever page it stands on.
+
+    It has its style with it, and its natural size: a notebook shrinks what does not say so.
+    """
+    about = _about_drawing(scene, label)
+    size = f"max-width:none;width:{about['width']}px;height:{about['height']}px"
+    style = {"class": "wb-in-text", "style": f"{size};--ink:currentColor;--paper:transparent"}
+    within = ".wb-in-text "
+    sheet = f"{within}text {{ font-size: {FONT}px }}\n{within}.wb-strong {{ font-weight: 600 }}\n"
+    sheet += style_sheet(None, within, dict.fromkeys(shape.role for shape in scene.shapes))
+    return tag("svg", {**about, **style}, tag("style", None, sheet), drawn(scene))
+
+
+def _about_drawing(scene: Scene, label: str | None) -> dict[str, object]:
     hidden = {"aria-hidden": "true"} if label is None else {"role": "img", "aria-label": label}
     wide, high = map(_number, (scene.width, scene.height))
     size = {"width": wide, "height": high, "viewBox": f"0 0 {wide} {high}"}
-    return tag("svg", {"xmlns": "http://www.w3.org/2000/svg", **size, **hidden}, drawn(scene))
+    return {"xmlns": "http://www.w3.org/2000/svg", **size, **hidden}
 
 
 def drawn(scene: Scene) -> str:

@@ -8,6 +8,8 @@ from html import escape
 
 from workbench import insight
 from workbench.diag import Fail, count_text
+from workbench.draw import Rect, Scene, Words, svg_in_text
+from workbench.draw.scene import Shape
 from workbench.insight import BankUse
 from workbench.insight.conflicts import BANKS, WORD
 from workbench.ir import PrimFunc
@@ -54,11 +56,9 @@ class Banks:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
+        drawing = svg_in_text(_picture(self.rows), repr(self))
         said = f"<p>{escape(self.caption)} <em>modelled</em></p>"
-        return (
-            f'<div style="overflow-x:auto" tabindex="0" role="img" aria-label="{escape(repr(self))}'
-            f'">{_svg(self.rows)}</div>{said}'
-        )
+        return f'<div style="overflow-x:auto" tabindex="0">{drawing}</div>{said}'
 
 
 def banks(program: Schedule | PrimFunc, buffer: str, access: str = "read") -> Banks:
@@ -127,41 +127,23 @@ def _named(lanes: Sequence[int]) -> str:
 # --- the picture ----------------------------------------------------------------------------------
 
 
-def _svg(rows: Sequence[Row]) -> str:
+def _picture(rows: Sequence[Row]) -> Scene:
     """A column for each bank, a band for each turn; in each box the lanes that it serves then."""
-    parts = [_text(0, TOP - 6, "bank", "start")]
-    parts += [_text(_middle(bank), TOP - 6, str(bank)) for bank in range(BANKS)]
+    shapes: list[Shape] = [Words("bank", 0, TOP - 6, anchor="start")]
+    shapes += [Words(str(bank), _middle(bank), TOP - 6) for bank in range(BANKS)]
     y = TOP
     for row in rows:
         high = LINE * max(len(_named(lanes).split()) for lanes in row.served.values()) + 8
-        for k, line in enumerate(row.label.split(", ")):
-            parts.append(_text(0, y + LINE * (k + 1), line, "start"))
+        for k, line in enumerate(row.label.split(", "), 1):
+            shapes.append(Words(line, 0, y + LINE * k, anchor="start"))
         for bank in range(BANKS):
-            parts.append(_box(LEFT + bank * SIDE, y, high, bank in row.served))
-            for k, lane in enumerate(_named(row.served.get(bank, ())).split()):
-                parts.append(_text(_middle(bank), y + LINE * (k + 1), lane))
+            role = "time" if bank in row.served else "grid"
+            shapes.append(Rect(LEFT + bank * SIDE, y, SIDE, high, role))
+            for k, lane in enumerate(_named(row.served.get(bank, ())).split(), 1):
+                shapes.append(Words(lane, _middle(bank), y + LINE * k))
         y += max(high, 2 * LINE) + 4
-    wide = LEFT + BANKS * SIDE + 1
-    size = f"max-width:none;width:{wide}px;height:{y}px"  # a notebook's pages shrink pictures
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" style="{size}" aria-hidden="true">'
-    return f"{head}{''.join(parts)}</svg>"
+    return Scene(LEFT + BANKS * SIDE + 1, y, tuple(shapes))
 
 
 def _middle(bank: int) -> float:
     return LEFT + (bank + 0.5) * SIDE
-
-
-def _box(x: int, y: int, high: int, busy: bool) -> str:
-    shade = 'fill="currentColor" fill-opacity="0.12"' if busy else 'fill="none"'
-    opacity = 0.6 if busy else 0.2
-    return (
-        f'<rect x="{x}" y="{y}" width="{SIDE}" height="{high}" {shade} '
-        f'stroke="currentColor" stroke-opacity="{opacity}"/>'
-    )
-
-
-def _text(x: float, y: float, text: str, anchor: str = "middle") -> str:
-    return (
-        f'<text x="{x:g}" y="{y:g}" font-size="11" fill="currentColor" '
-        f'text-anchor="{anchor}">{text}</text>'
-    )

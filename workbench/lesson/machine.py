@@ -13,6 +13,10 @@ from heapq import heapify, heappop, heappush
 from importlib import import_module
 from typing import Any
 
+from workbench.draw import Rect, Scene, Words, svg_in_text
+from workbench.draw.colours import block_role
+from workbench.draw.scene import Shape
+
 WARP = 32  # threads that run in step
 
 
@@ -83,7 +87,7 @@ def idle_lanes(threads: int) -> str:
 
 
 @dataclass(frozen=True, repr=False)
-class Told:
+class Text:
     """A text that a notebook shows as it is."""
 
     text: str
@@ -106,7 +110,7 @@ def gpu(blocks: int = 8, threads: int = 64, **machine: int) -> Any:
     except ModuleNotFoundError as missing:
         if missing.name not in ("anywidget", "traitlets"):
             raise
-        return Told("\n".join([name, *(sentence for _, sentence in drawn)]))
+        return Text("\n".join([name, *(sentence for _, sentence in drawn)]))
     return player.Player(name, drawn)
 
 
@@ -119,10 +123,13 @@ def frames(blocks: int, threads: int, machine: Machine) -> list[tuple[str, str]]
     """The machine at each time, drawn as SVG, with one sentence that says the same."""
     runs = stays(blocks, machine)
     last = max(stay.end for stay in runs)
-    return [(_frame(runs, threads, machine, t), _told(runs, t)) for t in range(last + 1)]
+    return [
+        (svg_in_text(_frame(runs, threads, machine, t)), _sentence(runs, t))
+        for t in range(last + 1)
+    ]
 
 
-def _told(runs: Sequence[Stay], t: int) -> str:
+def _sentence(runs: Sequence[Stay], t: int) -> str:
     waiting, running, done = _sorted(runs, t)
     said = [
         f"{word} {', '.join(str(stay.block) for stay in group)}"
@@ -139,49 +146,41 @@ def _sorted(runs: Sequence[Stay], t: int) -> tuple[list[Stay], list[Stay], list[
     return waiting, running, [stay for stay in runs if stay.end <= t]
 
 
-def _frame(runs: Sequence[Stay], threads: int, machine: Machine, t: int) -> str:
+def _frame(runs: Sequence[Stay], threads: int, machine: Machine, t: int) -> Scene:
     waiting, running, done = _sorted(runs, t)
-    parts = [_text(4, 16, f"time {t}", bold=True)]
-    parts += _queue(waiting, 30, "waiting")
+    shapes: list[Shape] = [Words(f"time {t}", 4, 16, "strong", "start")]
+    shapes += _queue(waiting, 30, "waiting")
     lines = warps(threads)
     tall = HIGH + 18 * len(lines)
     wide = machine.room * (WIDE + GAP) + GAP
     for m in range(machine.multiprocessors):
         x, y = 4 + m * (wide + 2 * GAP), 84
-        parts += [_text(x, y - 4, f"multiprocessor {m}"), _box(x, y, wide, tall + 2 * GAP)]
+        shapes.append(Words(f"multiprocessor {m}", x, y - 4, anchor="start"))
+        shapes.append(Rect(x, y, wide, tall + 2 * GAP, "room", round=4))
         for stay in running:
             if stay.multiprocessor == m:
-                parts += _running(x + GAP + stay.place * (WIDE + GAP), y + GAP, tall, stay, lines)
+                left = x + GAP + stay.place * (WIDE + GAP)
+                shapes += _running(left, y + GAP, tall, stay, lines)
     bottom = 84 + tall + 2 * GAP + 14
-    parts += _queue(done, bottom, "done")
+    shapes += _queue(done, bottom, "done")
     width = max(machine.multiprocessors * (wide + 2 * GAP), 80 + len(runs) * 34)
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{bottom + 34}" '
-    return f'{head}viewBox="0 0 {width} {bottom + 34}" aria-hidden="true">{"".join(parts)}</svg>'
+    return Scene(width, bottom + 34, tuple(shapes))
 
 
-def _queue(group: Sequence[Stay], y: int, word: str) -> list[str]:
-    parts = [_text(4, y + 18, word)]
+def _queue(group: Sequence[Stay], y: int, word: str) -> list[Shape]:
+    shapes: list[Shape] = [Words(word, 4, y + 18, anchor="start")]
     for k, stay in enumerate(group):
-        parts += [_box(74 + k * 34, y, 28, 26), _text(82 + k * 34, y + 18, str(stay.block))]
-    return parts
+        shapes.append(Rect(74 + k * 34, y, 28, 26, block_role(stay.block), round=4))
+        shapes.append(Words(str(stay.block), 88 + k * 34, y + 18))
+    return shapes
 
 
-def _running(x: int, y: int, tall: int, stay: Stay, lines: Sequence[tuple[int, int]]) -> list[str]:
+def _running(
+    x: int, y: int, tall: int, stay: Stay, lines: Sequence[tuple[int, int]]
+) -> list[Shape]:
     """A block with its warps."""
-    parts = [_box(x, y, WIDE, tall, fill=True), _text(x + 6, y + 18, f"block {stay.block}")]
+    shapes: list[Shape] = [Rect(x, y, WIDE, tall, block_role(stay.block), round=4)]
+    shapes.append(Words(f"block {stay.block}", x + 6, y + 18, anchor="start"))
     for k, (first, last) in enumerate(lines):
-        parts.append(_text(x + 6, y + 40 + k * 18, f"warp {k}: {first}–{last}"))
-    return parts
-
-
-def _box(x: int, y: int, width: int, height: int, fill: bool = False) -> str:
-    shade = 'fill="currentColor" fill-opacity="0.12"' if fill else 'fill="none"'
-    return (
-        f'<rect x="{x}" y="{y}" width="{width}" height="{height}" rx="4" {shade} '
-        'stroke="currentColor" stroke-opacity="0.6"/>'
-    )
-
-
-def _text(x: int, y: int, text: str, bold: bool = False) -> str:
-    weight = ' font-weight="600"' if bold else ""
-    return f'<text x="{x}" y="{y}" font-size="12" fill="currentColor"{weight}>{text}</text>'
+        shapes.append(Words(f"warp {k}: {first}–{last}", x + 6, y + 40 + k * 18, anchor="start"))
+    return shapes
