@@ -12,8 +12,15 @@ from dataclasses import dataclass
 from math import ceil, log
 
 BLOCKS = (
-    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e6c200", "#56b4e9", "#8c510a", "#8a63d2",
-)  # fmt: skip
+    "#0072b2",
+    "#d55e00",
+    "#009e73",
+    "#cc79a7",
+    "#e6c200",
+    "#56b4e9",
+    "#8c510a",
+    "#8a63d2",
+)
 HEAT, ALARM = "#d9480f", "#d32f2f"
 HEATS = 10  # steps of the scale of heat
 HEAT_STEP = 4  # each stands for so many times more than the one before
@@ -62,9 +69,12 @@ class Look:
 PAPER, INK = Mix("paper"), Mix("ink")
 QUIET, EDGE, FAINT = Mix("ink", 78), Mix("ink", 55), Mix("ink", 24)
 WORDS: dict[str, Look] = {
-    "words": Look(INK), "strong": Look(INK), "name": Look(INK), "code": Look(INK),
+    "words": Look(INK),
+    "strong": Look(INK),
+    "name": Look(INK),
+    "code": Look(INK),
     "muted": Look(QUIET),
-}  # fmt: skip
+}
 ROLES: dict[str, Look] = {
     "ground": Look(PAPER),
     "box": Look(PAPER, QUIET),

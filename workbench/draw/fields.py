@@ -37,13 +37,15 @@ def _field(
     told = tuple((name, Form(0, terms)) for name, terms in turns.axes) if turns else ()
     return Field(
         (sheet.x, sheet.y, sheet.x + sheet.width, sheet.y + sheet.height),
-        _cell_at(sheet, 0, "y"), _cell_at(sheet, 1, "x"),
+        _cell_at(sheet, 0, "y"),
+        _cell_at(sheet, 1, "x"),
         told,
         tuple(marks for other in placed if (marks := _mark(one, other)) is not None),
         (*_name(one), *_who(dict(told), axes)),
-        Stands(one.buffer, statement=turns.stage if turns else "",
-               loops=turns.loops if turns else ()),
-    )  # fmt: skip
+        Stands(
+            one.buffer, statement=turns.stage if turns else "", loops=turns.loops if turns else ()
+        ),
+    )
 
 
 def _cell_at(sheet: Sheet, dim: int, along: str) -> Form:
@@ -78,8 +80,10 @@ def _edges(sheet: Sheet, dim: int, side: str) -> tuple[Form, Form]:
     moved = sum(step * digit.of(sheet.at) for digit, step in first.moves)
     base = start + (moved - first.first) * unit - (wide - unit) / 2
     terms = ((Digit(side, 1, ANY), unit), *((d, -step * unit) for d, step in first.moves))
-    return (Form(base, terms, start, start + size - wide),
-            Form(base + wide, terms, start + wide, start + size))  # fmt: skip
+    return (
+        Form(base, terms, start, start + size - wide),
+        Form(base + wide, terms, start + wide, start + size),
+    )
 
 
 def _name(one: Placed) -> Iterator[str | Form]:

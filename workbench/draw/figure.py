@@ -76,17 +76,21 @@ def _path(axes: Axes, path: Path, x: float, y: float, order: int) -> None:
     from matplotlib.path import Path as Lines
 
     spots = [(x + a, y + b) for line in path.lines for a, b in line]
-    codes = [Lines.MOVETO if k == 0 else Lines.LINETO for line in path.lines
-             for k in range(len(line))]  # fmt: skip
+    codes = [
+        Lines.MOVETO if k == 0 else Lines.LINETO for line in path.lines for k in range(len(line))
+    ]
     axes.add_patch(PathPatch(Lines(spots, codes), **_paint(ROLES[path.role], order)))
 
 
 def _paint(look: Look, order: int) -> dict[str, Any]:
     dash = (0, tuple(part / look.wide for part in look.dash))  # matplotlib's are in line widths
     return {
-        "facecolor": _hex(look.fill), "edgecolor": _hex(look.stroke), "zorder": order,
-        "linewidth": look.wide * POINT, "linestyle": dash if look.dash else "-",
-    }  # fmt: skip
+        "facecolor": _hex(look.fill),
+        "edgecolor": _hex(look.stroke),
+        "zorder": order,
+        "linewidth": look.wide * POINT,
+        "linestyle": dash if look.dash else "-",
+    }
 
 
 def _hex(mix: Mix | None) -> str:

@@ -200,14 +200,21 @@ def _titles(matrix: Matrix, xs: Sequence[float], ys: Sequence[float]) -> Iterato
         start: xs[end - 1] + matrix.width - xs[start]
         for start, end in zip([0, *ends], ends, strict=False)
     }
-    corners = [c for c in matrix.who.cells if c.index[0] in {0, *matrix.rows}
-               and c.index[1] in room]  # fmt: skip
+    corners = [
+        c for c in matrix.who.cells if c.index[0] in {0, *matrix.rows} and c.index[1] in room
+    ]
     forms = {c.index: (*c.forms[part], c.forms[part][-1].rpartition(" ")[2]) for c in corners}
     level = next(
-        (k for k in range(max(map(len, forms.values())))
-         if all(width_of(of[min(k, len(of) - 1)], "strong") <= room[index[1]]
-                for index, of in forms.items())), -1,
-    )  # fmt: skip
+        (
+            k
+            for k in range(max(map(len, forms.values())))
+            if all(
+                width_of(of[min(k, len(of) - 1)], "strong") <= room[index[1]]
+                for index, of in forms.items()
+            )
+        ),
+        -1,
+    )
     for (row, column), of in forms.items():
         words = of[min(level, len(of) - 1)]
         yield Words(words, xs[column] + 1, ys[row] - 4, "strong", "start")
@@ -219,17 +226,24 @@ def _cell(matrix: Matrix, cell: Cell, x: float, y: float) -> list[Shape]:
     wide, high = matrix.width, matrix.height
     lines = [line for words in matrix.words(cell) for line in words.split("\n")]
     box = Rect(x + 1, y + 1, wide - 2, high - 2, matrix.roles[cell.index], of, round=3)
-    return [box, *(Words(line, x + wide / 2, y + LINE * (k + 1), of=of)
-                   for k, line in enumerate(lines))]  # fmt: skip
+    return [
+        box,
+        *(Words(line, x + wide / 2, y + LINE * (k + 1), of=of) for k, line in enumerate(lines)),
+    ]
 
 
 def stands_for(who: Who, cell: Cell, turns: Turns | None, told: str) -> Stands:
     """What a cell stands for, the statement and loops that write it among that."""
     region = tuple((start, 1, 1) for start in cell.index)
     return Stands(
-        who.buffer, region, block=cell.block, thread=cell.thread, told=told,
-        loops=turns.loops if turns else (), statement=turns.stage if turns else "",
-    )  # fmt: skip
+        who.buffer,
+        region,
+        block=cell.block,
+        thread=cell.thread,
+        told=told,
+        loops=turns.loops if turns else (),
+        statement=turns.stage if turns else "",
+    )
 
 
 def clock(x: float, y: float) -> list[Shape]:

@@ -146,10 +146,13 @@ def lanes_of(memory: Memory, before: Memory | None = None) -> list[Lane]:
                 chains[name] = both
     lanes = {id(chain): chain for chain in chains.values()}.values()
     return [
-        Lane(tuple(uses[n] for n in names), tuple(depth[n] for n in names),
-             tuple(_bands(memory, [uses[n] for n in names], before)))
+        Lane(
+            tuple(uses[n] for n in names),
+            tuple(depth[n] for n in names),
+            tuple(_bands(memory, [uses[n] for n in names], before)),
+        )
         for names in lanes
-    ]  # fmt: skip
+    ]
 
 
 def _copies(memory: Memory) -> Iterator[tuple[str, str]]:
@@ -176,16 +179,24 @@ def _bands(memory: Memory, uses: Sequence[BufferUse], before: Memory | None) -> 
 
     for far, (outer, inner) in enumerate(pairwise(uses)):
         for source, target in ((outer, inner), (inner, outer)):
-            flows = [f for f in memory.flows
-                     if (f.source, f.target) == (source.buffer, target.buffer)]  # fmt: skip
+            flows = [
+                f for f in memory.flows if (f.source, f.target) == (source.buffer, target.buffer)
+            ]
             size = sum(flow.bytes for flow in flows)
             if size:
                 loads[source.buffer] -= size
                 stores[target.buffer] -= size
                 stages = ", ".join(flow.stage for flow in flows)
                 at = ", ".join(dict.fromkeys(flow.at for flow in flows if flow.at))
-                yield band(source if source is outer else target, far, far + 1,
-                           source is outer, size, stages, at)  # fmt: skip
+                yield band(
+                    source if source is outer else target,
+                    far,
+                    far + 1,
+                    source is outer,
+                    size,
+                    stages,
+                    at,
+                )
     for far, use in enumerate(uses):
         for load, size in ((True, loads[use.buffer]), (False, stores[use.buffer])):
             ends = [f.stage for f in memory.flows if use.buffer == (f.source if load else f.target)]
@@ -267,8 +278,10 @@ def _places(memory: Memory, rows: _Rows, wide: float) -> list[Shape]:
         used = f"{size_text(level.used)}{of}" if level.used else "unused"
         said = ((owner, "strong"), (name, "words"), (used, "muted"))
         left, room = x + 5, PLACES - x
-        shapes += [Words(fit(words, room, role), left, top + LINE * (j + 1), role, "start")
-                   for j, (words, role) in enumerate(said)]  # fmt: skip
+        shapes += [
+            Words(fit(words, room, role), left, top + LINE * (j + 1), role, "start")
+            for j, (words, role) in enumerate(said)
+        ]
     shapes += [
         Rect(5, rows.cache, wide - 10, L2, "soft", round=3),
         Words("L2 cache", 10, rows.cache + 12, "muted", "start"),
@@ -312,11 +325,14 @@ def _band(band: Band, middle: float, low: float, high: float, rows: _Rows) -> li
     """From `low` to `high`, up to the cache and on from it, its head where the data arrives."""
     wide = thickness(band.bytes)
     point, back = (high, high - HEAD) if band.load else (low, low + HEAD)
-    head = path("head", ((middle, point), (middle - wide / 2 - 4, back),
-                          (middle + wide / 2 + 4, back)))  # fmt: skip
+    head = path(
+        "head", ((middle, point), (middle - wide / 2 - 4, back), (middle + wide / 2 + 4, back))
+    )
     pieces = rows.beside_cache(low, back) if band.load else rows.beside_cache(back, high)
-    drawn = [(wide, heat(band.reuse) if band.load else "stored"),
-             (wide, "read" if band.load else "write")]  # fmt: skip
+    drawn = [
+        (wide, heat(band.reuse) if band.load else "stored"),
+        (wide, "read" if band.load else "write"),
+    ]
     if band.before is not None:
         drawn.append((thickness(band.before), "ghost"))
     shapes: list[Shape] = [head]

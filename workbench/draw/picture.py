@@ -151,10 +151,11 @@ def slides(picture: Picture) -> dict[str, Any] | None:
         return None
     told = _Told()
     strips = [
-        None if strip.still else
-        {str(k): _slide(shape, told) for k, shape in enumerate(strip.shapes) if moving(shape)}
+        None
+        if strip.still
+        else {str(k): _slide(shape, told) for k, shape in enumerate(strip.shapes) if moving(shape)}
         for strip in picture.strips
-    ]  # fmt: skip
+    ]
     return {
         "axes": [list(values) for values in picture.slides],
         "strips": strips,
@@ -258,8 +259,10 @@ def picture_html(picture: Mapping[str, Any]) -> str:
 def heads(picture: Picture) -> list[Words]:
     """The names of its levels, each over its strip."""
     spots, _ = picture.spots()
-    return [Words(name, x + MARGIN, y - 5, "strong", "start")
-            for name, (x, y) in zip(picture.heads, spots, strict=False)]  # fmt: skip
+    return [
+        Words(name, x + MARGIN, y - 5, "strong", "start")
+        for name, (x, y) in zip(picture.heads, spots, strict=False)
+    ]
 
 
 STYLE = (

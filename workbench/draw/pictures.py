@@ -101,6 +101,12 @@ def _tiles(
         else:
             alike = ((lacks[0].key, lacks[1], lacks[0].extent),)
     return tiles_picture(
-        tiles(func, chosen), [tiles(func, s) for s in wider], tiles(func, blocks | steps),
-        level, then, alike, insight.turns(func), insight.loops_of(func),
-    )  # fmt: skip
+        tiles(func, chosen),
+        [tiles(func, s) for s in wider],
+        tiles(func, blocks | steps),
+        level,
+        then,
+        alike,
+        insight.turns(func),
+        insight.loops_of(func),
+    )

@@ -15,10 +15,21 @@ FONT = 12  # px; the smallest words of a picture at its natural size
 # Widths in parts of an em: those of DejaVu Sans, which is wider than most system fonts.
 _EM = 20.5
 _LETTERS = {
-    "ijl'": 6, "I": 6, " ,./:;|\\": 7, "ft()[]-·": 8, "r\"*`!": 9, "_–“”": 11, "csz?": 11,
-    "kvxyLF": 12, "aegohnpqubdETPSJ$0123456789YZ{}": 13, "ABCKRVX": 14, "GDHNOQU&": 16,
-    "+<=>~^#→×›": 17, "wM": 18, "%mW@…": 20,
-}  # fmt: skip
+    "ijl'": 6,
+    "I": 6,
+    " ,./:;|\\": 7,
+    "ft()[]-·": 8,
+    'r"*`!': 9,
+    "_–“”": 11,
+    "csz?": 11,
+    "kvxyLF": 12,
+    "aegohnpqubdETPSJ$0123456789YZ{}": 13,
+    "ABCKRVX": 14,
+    "GDHNOQU&": 16,
+    "+<=>~^#→×›": 17,
+    "wM": 18,
+    "%mW@…": 20,
+}
 _WIDTHS = {letter: wide for letters, wide in _LETTERS.items() for letter in letters}
 _OTHER, _MONO, _BOLD = 20, 0.605, 1.12
 MONO = ("name", "code")
@@ -221,8 +232,9 @@ def fit(label: str, width: float, role: str = "words") -> str:
     """`label`, cut with an ellipsis where it is wider than `width` px."""
     if width_of(label, role) <= width:
         return label
-    cut = next((n for n in range(len(label) - 1, 1, -1)
-                if width_of(label[:n] + "…", role) <= width), 1)  # fmt: skip
+    cut = next(
+        (n for n in range(len(label) - 1, 1, -1) if width_of(label[:n] + "…", role) <= width), 1
+    )
     return label[:cut] + "…"
 
 

@@ -78,8 +78,11 @@ def trio_of(tiles: Tiles) -> Trio | None:
     """
     if not any(axis.role == "reduce" for axis in tiles.axes):
         return None
-    sheets = [t for t in tiles.tiles if len(t.shape) == 2 and t.moved
-              and (t.scope == "global" or not is_bound(tiles))]  # fmt: skip
+    sheets = [
+        t
+        for t in tiles.tiles
+        if len(t.shape) == 2 and t.moved and (t.scope == "global" or not is_bound(tiles))
+    ]
     for result in sheets:
         for left in sheets:
             for top in sheets:
@@ -209,18 +212,23 @@ class Sheet(NamedTuple):
         if max(rows, columns) > GRID or min(self.width / columns, self.height / rows) < 4:
             return []
         x, y, wide, high = self.x, self.y, self.width, self.height
-        lines = [((x, y + high * k / rows), (x + wide, y + high * k / rows))
-                 for k in range(1, rows)]  # fmt: skip
-        lines += [((x + wide * k / columns, y), (x + wide * k / columns, y + high))
-                  for k in range(1, columns)]  # fmt: skip
+        lines = [
+            ((x, y + high * k / rows), (x + wide, y + high * k / rows)) for k in range(1, rows)
+        ]
+        lines += [
+            ((x + wide * k / columns, y), (x + wide * k / columns, y + high))
+            for k in range(1, columns)
+        ]
         return [path("grid", *lines)] if lines else []
 
     def seen(self, touch: Touch) -> bool:
         """Whether its box is large enough to be drawn as it is."""
         spans = [_span(touch, dim) for dim in (0, 1)]
         units = self.unit(0)[1], self.unit(1)[1]
-        return all(s.cells * unit >= min(SEEN, unit * f.cells)
-                   for s, unit, f in zip(spans, units, self.frame, strict=True))  # fmt: skip
+        return all(
+            s.cells * unit >= min(SEEN, unit * f.cells)
+            for s, unit, f in zip(spans, units, self.frame, strict=True)
+        )
 
     def touched(
         self, buffer: str, found: Regions, role: str = "", loops: tuple[str, ...] = ()
@@ -284,8 +292,10 @@ class Sheet(NamedTuple):
         if high.base - low.base >= least:
             return low, high
         base = (low.base + high.base - least) / 2
-        return (Form(base, low.terms, start, start + size - least),
-                Form(base + least, low.terms, start + least, start + size))  # fmt: skip
+        return (
+            Form(base, low.terms, start, start + size - least),
+            Form(base + least, low.terms, start + least, start + size),
+        )
 
 
 def _slid(moves: Steps, along: Steps, unit: float) -> tuple[tuple[Digit, float], ...]:

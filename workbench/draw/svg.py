@@ -66,9 +66,12 @@ def drawn(scene: Scene) -> str:
 def tag(name: str, attributes: dict[str, object] | None = None, *children: str) -> str:
     """An element; attributes that are None are left out, the others escaped."""
     given = "".join(
-        [f' {key}="{_attribute(value)}"' for key, value in (attributes or {}).items()
-         if value is not None]
-    )  # fmt: skip
+        [
+            f' {key}="{_attribute(value)}"'
+            for key, value in (attributes or {}).items()
+            if value is not None
+        ]
+    )
     return f"<{name}{given}>{''.join(children)}</{name}>"
 
 

@@ -85,9 +85,15 @@ def tiles_picture(
         for view, moves in zip(shown, steadily, strict=True)
     )
     return Picture(
-        strips, tiles.caption, tiles.table, tiles.kind, slides=slides if any(steadily) else None,
-        levels=tuple(view.level for view in shown), follow=_follow(tiles), cells=_cells(tiles),
-    )  # fmt: skip
+        strips,
+        tiles.caption,
+        tiles.table,
+        tiles.kind,
+        slides=slides if any(steadily) else None,
+        levels=tuple(view.level for view in shown),
+        follow=_follow(tiles),
+        cells=_cells(tiles),
+    )
 
 
 def _values(selections: Sequence[Tiles], alike: Values) -> Values | None:
@@ -144,8 +150,9 @@ def _differs_alike(before: Tiles, levels: Sequence[Level]) -> bool:
         now = next((tile for tile in found if tile and tile.touches), None)
         if now is None or now.shape != then.shape:
             continue
-        sizes, other = ([[span[1:] for span in t.region] for t in tile.touches]
-                        for tile in (then, now))  # fmt: skip
+        sizes, other = (
+            [[span[1:] for span in t.region] for t in tile.touches] for tile in (then, now)
+        )
         alike = len({touch.moves for touch in (*then.touches, *now.touches)}) < 2
         if not alike and any(size in other for size in sizes):
             return False
@@ -391,8 +398,9 @@ def _sheet(view: _View, place: _Place) -> list[Shape]:
     tile, sheet, name = place.card.tile, place.placed.sheet, place.placed.buffer
     near = view.near.tile(name) if view.near else None
     loops = {level.name: _loops(view, level) for level in view.levels}
-    found = [(t, loops[level.name]) for level in view.levels
-             if (t := level.tile(name)) and t.touches]  # fmt: skip
+    found = [
+        (t, loops[level.name]) for level in view.levels if (t := level.tile(name)) and t.touches
+    ]
     first = found[:1] if near is None else []
     deeper = [(_seen(sheet, t), of) for t, of in found[len(first) :]]
     told = [*first, *deeper]

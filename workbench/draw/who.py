@@ -115,10 +115,9 @@ def _look(who: Who, roles: dict[Point, str], turns: Turns | None) -> _Look:
     clock = parts[-1] if "time" in who.labels else -1
     levels = range(1 + max(len(part) for cell in who.cells for part in cell.forms))
     wide = {
-        level: [max(_width(_form(cell.forms[part], level)) for cell in who.cells)
-                for part in parts]
+        level: [max(_width(_form(cell.forms[part], level)) for cell in who.cells) for part in parts]
         for level in levels
-    }  # fmt: skip
+    }
     tries = ((level, width) for level in levels for width in CELLS)
     level, width = next(
         ((lv, w) for lv, w in tries if max(wide[lv]) <= w - FRAMES), (levels[-1], CELLS[-1])
@@ -265,8 +264,10 @@ def _idle(who: Who) -> Iterator[Scene]:
     for column, (idle, lines) in enumerate(zip(who.idle[:across], parts, strict=False)):
         x = column * wide
         box: list[Shape] = [Rect(x + 1, GAP + 1, wide - 2, high - 2, "idle", round=3)]
-        box += [Words(line, x + wide / 2, GAP + ROW * (row + 1) + 1, "muted")
-                for row, line in enumerate(lines)]  # fmt: skip
+        box += [
+            Words(line, x + wide / 2, GAP + ROW * (row + 1) + 1, "muted")
+            for row, line in enumerate(lines)
+        ]
         of = Stands(block=idle.block, thread=idle.thread, told=f"{idle.label}: idle")
         shapes += standing(of, box)
     yield Scene(min(len(parts), across) * wide, GAP + high, tuple(shapes))

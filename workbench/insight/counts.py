@@ -108,9 +108,17 @@ def _added(kernels: Sequence[Kernel]) -> Counts:
     )
     table = Table(("what", "how many"), rows)
     return Counts(
-        len(kernels), blocks, threads, barriers, shuffles, work, traffic, loads_per_output,
-        caption, table,
-    )  # fmt: skip
+        len(kernels),
+        blocks,
+        threads,
+        barriers,
+        shuffles,
+        work,
+        traffic,
+        loads_per_output,
+        caption,
+        table,
+    )
 
 
 def _rows(traffic: Traffic) -> tuple[tuple[str, int], ...]:

@@ -87,8 +87,10 @@ class Memory:
 
 SCOPES = {"global": "grid", "shared": "block", "local": "thread"}
 NAMES = {
-    "global": "global memory", "shared": "shared memory", "local": "registers (local memory)",
-}  # fmt: skip
+    "global": "global memory",
+    "shared": "shared memory",
+    "local": "registers (local memory)",
+}
 
 
 def memory(func: PrimFunc, target: Target | None = None) -> Memory:
@@ -140,9 +142,17 @@ def _use(func: PrimFunc, buffer: Buffer, found: list[Access]) -> BufferUse:
     reuse = sum(t.accesses for t in read) / max(union(read)[2], 1) if read else 0.0
     role = _role(func, buffer, found)
     return BufferUse(
-        buffer.name, buffer.type, buffer.shape, role, held * size, loads, stores,
-        loads * size, stores * size, reuse,
-    )  # fmt: skip
+        buffer.name,
+        buffer.type,
+        buffer.shape,
+        role,
+        held * size,
+        loads,
+        stores,
+        loads * size,
+        stores * size,
+        reuse,
+    )
 
 
 def _held(found: list[Access], scope: str) -> int:
@@ -214,12 +224,27 @@ def _caption(levels: Sequence[Level]) -> str:
 
 def _table(levels: Sequence[Level], flows: Sequence[Flow]) -> Table:
     rows = tuple(
-        (level.scope, u.buffer, u.role, u.bytes, u.loads, u.stores, round(u.reuse, 2),
-         ", ".join(f"{f.count:,} for {f.target}" for f in flows if f.source == u.buffer) or "–")
+        (
+            level.scope,
+            u.buffer,
+            u.role,
+            u.bytes,
+            u.loads,
+            u.stores,
+            round(u.reuse, 2),
+            ", ".join(f"{f.count:,} for {f.target}" for f in flows if f.source == u.buffer) or "–",
+        )
         for level in levels
         for u in level.buffers
-    )  # fmt: skip
+    )
     columns = (
-        "memory", "buffer", "role", "bytes held", "loads", "stores", "loads a cell", "loads go to",
-    )  # fmt: skip
+        "memory",
+        "buffer",
+        "role",
+        "bytes held",
+        "loads",
+        "stores",
+        "loads a cell",
+        "loads go to",
+    )
     return Table(columns, rows)

@@ -76,6 +76,15 @@ def occupancy(kernel: Kernel, target: Target) -> Occupancy | None:
     rows = tuple((x.resource, x.needed, x.available, x.blocks) for x in limits)
     table = Table(("resource", "needed by a block", "there is", "blocks"), rows)
     return Occupancy(
-        kernel.name, target.name, blocks, blocks * warps, most_warps, fraction,
-        tightest.resource, tuple(limits), waves, caption, table,
-    )  # fmt: skip
+        kernel.name,
+        target.name,
+        blocks,
+        blocks * warps,
+        most_warps,
+        fraction,
+        tightest.resource,
+        tuple(limits),
+        waves,
+        caption,
+        table,
+    )

@@ -79,6 +79,18 @@ def roofline(kernels: Sequence[Kernel], target: Target) -> Roofline | None:
         ("roof (billion operations a second)", round(roof / 1e9, 1)),
     )
     return Roofline(
-        target.name, counted.work, moved, least, intensity, ideal, peak, bandwidth, ridge,
-        roof, bound, seconds, caption, Table(("what", "how much"), rows),
-    )  # fmt: skip
+        target.name,
+        counted.work,
+        moved,
+        least,
+        intensity,
+        ideal,
+        peak,
+        bandwidth,
+        ridge,
+        roof,
+        bound,
+        seconds,
+        caption,
+        Table(("what", "how much"), rows),
+    )

@@ -180,11 +180,17 @@ def _of_selection(func: PrimFunc, parts: _Parts, chosen: Mapping[str, int]) -> T
     names = {loop.var: key for key in chosen for loop in keys[key]}
     seen = {access: _seen(access, fixed, names) for access in inside}
     result = tuple(
-        Tile(b.name, b.scope, b.shape, *_touches(of, seen),
-             tuple(outside.get(b, {}).items()), parts.moved.get(b, ()),
-             parts.copies.get(b.name, ""))
+        Tile(
+            b.name,
+            b.scope,
+            b.shape,
+            *_touches(of, seen),
+            tuple(outside.get(b, {}).items()),
+            parts.moved.get(b, ()),
+            parts.copies.get(b.name, ""),
+        )
         for b, of in groups.items()
-    )  # fmt: skip
+    )
     known = all(touch.moves is not None for touch in _all(result))
     slides = _slides(parts, seen, chosen) if known else None
     shown = _axes(keys, chosen)
@@ -290,8 +296,11 @@ def _copies(found: Sequence[Access]) -> dict[str, str]:
     for access in found:
         stage = stages.setdefault(access.stage, {"read": set(), "write": set()})
         stage[kind_of(access)].add(access.buffer)
-    pairs = [(*of["read"], *of["write"]) for of in stages.values()
-             if (len(of["read"]), len(of["write"])) == (1, 1)]  # fmt: skip
+    pairs = [
+        (*of["read"], *of["write"])
+        for of in stages.values()
+        if (len(of["read"]), len(of["write"])) == (1, 1)
+    ]
     return {a.name: b.name for a, b in pairs if a is not b and a.shape == b.shape}
 
 
@@ -505,9 +514,18 @@ def _touch(stage: str, kind: str, found: Sequence[Seen]) -> Touch:
     # parts that each touch as many cells as all together touch the same ones
     even = cells in (1, number) or all(p.exact and p.visits == p.cells == cells for p in parts)
     pieces = {part.pieces for part in found}  # of all accesses alike, else not told
-    return Touch(stage, kind, region, exact, cells, number, number / cells, even,
-                 moves.pop() if len(moves) == 1 else None,
-                 pieces.pop() if not exact and len(pieces) == 1 else ())  # fmt: skip
+    return Touch(
+        stage,
+        kind,
+        region,
+        exact,
+        cells,
+        number,
+        number / cells,
+        even,
+        moves.pop() if len(moves) == 1 else None,
+        pieces.pop() if not exact and len(pieces) == 1 else (),
+    )
 
 
 def _caption(
@@ -568,10 +586,19 @@ def _table(found: Sequence[Tile]) -> Table:
     rows = []
     for tile in found:
         rows += [
-            (tile.buffer, tile.scope, t.stage, t.access, region_text(tile.buffer, t.region),
-             t.cells, t.accesses, round(t.reuse, 2))
-            for t in (tile.read, tile.write) if t is not None
-        ]  # fmt: skip
+            (
+                tile.buffer,
+                tile.scope,
+                t.stage,
+                t.access,
+                region_text(tile.buffer, t.region),
+                t.cells,
+                t.accesses,
+                round(t.reuse, 2),
+            )
+            for t in (tile.read, tile.write)
+            if t is not None
+        ]
         rows += [(tile.buffer, tile.scope, "–", kind, when, 0, 0, 0) for kind, when in tile.outside]
     columns = ("buffer", "memory", "block", "access", "cells", "how many", "accesses", "a cell")
     return Table(columns, tuple(rows))

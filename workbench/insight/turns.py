@@ -50,8 +50,11 @@ def _worked_out(func: PrimFunc) -> dict[str, Turns]:
         if before is None or access.writes or not before.writes:
             last[access.buffer.name] = access
     loops = loops_of(func)
-    return {name: _turns(func, access, loops) for name, access in last.items()
-            if len(access.indices) <= len(SIDES)}  # fmt: skip
+    return {
+        name: _turns(func, access, loops)
+        for name, access in last.items()
+        if len(access.indices) <= len(SIDES)
+    }
 
 
 def _turns(func: PrimFunc, access: Access, loops: Mapping[str, tuple[str, ...]]) -> Turns:
@@ -69,8 +72,10 @@ def _turns(func: PrimFunc, access: Access, loops: Mapping[str, tuple[str, ...]])
 
 def loops_of(func: PrimFunc) -> dict[str, tuple[str, ...]]:
     """The names of the program's loops that each axis of its tiles is, by the key of the axis."""
-    return {key: tuple(dict.fromkeys(loop.var.name for loop in loops))
-            for key, loops in keys_of(func).items()}  # fmt: skip
+    return {
+        key: tuple(dict.fromkeys(loop.var.name for loop in loops))
+        for key, loops in keys_of(func).items()
+    }
 
 
 def _names(func: PrimFunc, access: Access) -> dict[Var, str]:
@@ -86,10 +91,13 @@ def _told(of: Spread, dim: int) -> Iterator[tuple[Part, Digit]]:
     if form.rest or form.const or of.reads_memory[dim]:
         return
     terms = sorted(
-        ((factor, part) for part, factor in form.terms.items()
-         if isinstance(part, Part) and part.size > 1),
+        (
+            (factor, part)
+            for part, factor in form.terms.items()
+            if isinstance(part, Part) and part.size > 1
+        ),
         key=lambda term: term[0],
-    )  # fmt: skip
+    )
     if not terms or terms[0][0] < of.width:
         return
     if any(b % (a * part.size) for (a, part), (b, _) in pairwise(terms)):

@@ -160,9 +160,23 @@ def _who(store: Access, axes: _Axes, parts: bool) -> Who:
     idle = resting.listed() if whole else ()
     idle_left_out = resting.count - len(idle)
     return Who(
-        name, store.buffer.scope, store.buffer.shape, axes.labels, whole, cells, groups, left_out,
-        zoom, caption, table, "counted", zoom_left_out, idle, idle_left_out, parts,
-    )  # fmt: skip
+        name,
+        store.buffer.scope,
+        store.buffer.shape,
+        axes.labels,
+        whole,
+        cells,
+        groups,
+        left_out,
+        zoom,
+        caption,
+        table,
+        "counted",
+        zoom_left_out,
+        idle,
+        idle_left_out,
+        parts,
+    )
 
 
 def _last_store(func: PrimFunc, name: str | None) -> Access:
@@ -214,8 +228,14 @@ class _Axes:
 
     def told(self) -> Hashable:
         """All that is told here but of indices and conditions: see `spread`."""
-        loops = tuple((loop.role, loop.name if loop.role in ("block", "thread") else "",
-                       self.factors.get(loop.var)) for loop in self.store.loops)  # fmt: skip
+        loops = tuple(
+            (
+                loop.role,
+                loop.name if loop.role in ("block", "thread") else "",
+                self.factors.get(loop.var),
+            )
+            for loop in self.store.loops
+        )
         return self.store.buffer.name, self.store.buffer.scope, self.start, loops
 
     def time(self, low: Mapping[Var, int], high: Mapping[Var, int]) -> tuple[int, int]:

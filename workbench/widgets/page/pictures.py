@@ -115,9 +115,11 @@ def _levels_of(func: PrimFunc) -> list[dict[str, Any]]:
     there: dict[str, tuple[dict[str, int] | None, str]] = {
         "whole": ({}, ""),
         "block": (first["block"] or None, "no loop is bound to blockIdx"),
-        "thread": ((first["thread"] and {**first["block"], **first["thread"]}) or None,
-                   "no loop is bound to threadIdx"),
-    }  # fmt: skip
+        "thread": (
+            (first["thread"] and {**first["block"], **first["thread"]}) or None,
+            "no loop is bound to threadIdx",
+        ),
+    }
     there["registers"] = (
         there["thread"][0] if kept else None,
         "no buffer has the scope local" if there["thread"][0] else there["thread"][1],
@@ -207,10 +209,15 @@ def picture_pane(
     try:
         made = draw.plain(
             draw.picture_of(
-                func, kind, buffer=shown if kind == "who" else None, select=select,
-                before=before, asked=cell, source=_KEPT,
+                func,
+                kind,
+                buffer=shown if kind == "who" else None,
+                select=select,
+                before=before,
+                asked=cell,
+                source=_KEPT,
             )
-        )  # fmt: skip
+        )
     except Fail as fail:
         return {"refusal": refusal(fail)}
     if select is None:

@@ -102,8 +102,11 @@ def input_array(param: Buffer, value: Any) -> Array:
     except Exception as error:  # a ragged list, an array on a GPU: whatever says so
         raise _unfit(param, f"it is no array: {str(error).partition(chr(10))[0]}") from None
     if isinstance(given, np.ma.MaskedArray):
-        raise _unfit(param, "it is masked, and a kernel would read what the mask hides",
-                     f"fill in what is hidden: {param.name}.filled(0)")  # fmt: skip
+        raise _unfit(
+            param,
+            "it is masked, and a kernel would read what the mask hides",
+            f"fill in what is hidden: {param.name}.filled(0)",
+        )
     if given.dtype.kind not in "biuf" and given.dtype.name != "bfloat16":
         raise _unfit(param, f"its type is {given.dtype}")
     if given.dtype == np.uint16 or given.dtype.name == "bfloat16":
@@ -115,8 +118,11 @@ def input_array(param: Buffer, value: Any) -> Array:
         kept = np.isfinite(made) == np.isfinite(given) if is_float(param.dtype) else made == given
     if not kept.all():
         first = tuple(int(i) for i in np.argwhere(~kept)[0])
-        raise _unfit(param, f"{param.dtype} can't hold {given[first]}, at {first}",
-                     f"give values of {param.dtype}")  # fmt: skip
+        raise _unfit(
+            param,
+            f"{param.dtype} can't hold {given[first]}, at {first}",
+            f"give values of {param.dtype}",
+        )
     return made
 
 
