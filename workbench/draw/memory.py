@@ -144,15 +144,12 @@ def lanes_of(memory: Memory, before: Memory | None = None) -> list[Lane]:
         if chains[source] is not chains[target] and len({depth[n] for n in both}) == len(both):
             for name in both:
                 chains[name] = both
-    lanes = {id(chain): chain for chain in chains.values()}.values()
-    return [
-        Lane(
-            tuple(uses[n] for n in names),
-            tuple(depth[n] for n in names),
-            tuple(_bands(memory, [uses[n] for n in names], before)),
-        )
-        for names in lanes
-    ]
+    lanes = []
+    for names in {id(chain): chain for chain in chains.values()}.values():
+        copies = tuple(uses[name] for name in names)
+        bands = tuple(_bands(memory, copies, before))
+        lanes.append(Lane(copies, tuple(depth[name] for name in names), bands))
+    return lanes
 
 
 def _copies(memory: Memory) -> Iterator[tuple[str, str]]:

@@ -146,17 +146,19 @@ class _About:
 def _differs_alike(before: Tiles, levels: Sequence[Level]) -> bool:
     """Whether of each buffer the step before touched the same for all selections, or for none."""
     for then in before.tiles:
-        found = (level.tile(then.buffer) for level in levels)
-        now = next((tile for tile in found if tile and tile.touches), None)
+        tiles = (level.tile(then.buffer) for level in levels)
+        now = next((tile for tile in tiles if tile and tile.touches), None)
         if now is None or now.shape != then.shape:
             continue
-        sizes, other = (
-            [[span[1:] for span in t.region] for t in tile.touches] for tile in (then, now)
-        )
         alike = len({touch.moves for touch in (*then.touches, *now.touches)}) < 2
-        if not alike and any(size in other for size in sizes):
+        if not alike and any(size in _sizes(now) for size in _sizes(then)):
             return False
     return True
+
+
+def _sizes(tile: Tile) -> list[list[tuple[int, int]]]:
+    """How many cells are touched along each dimension, and how far apart."""
+    return [[(count, step) for _, count, step in touch.region] for touch in tile.touches]
 
 
 @dataclass(frozen=True, slots=True)
@@ -395,30 +397,44 @@ def _shape(shape: tuple[int, ...]) -> str:
 
 def _sheet(view: _View, place: _Place) -> list[Shape]:
     """The sheet and what each selection touches of it, with how often the widest does."""
-    tile, sheet, name = place.card.tile, place.placed.sheet, place.placed.buffer
-    near = view.near.tile(name) if view.near else None
-    loops = {level.name: _loops(view, level) for level in view.levels}
-    found = [
-        (t, loops[level.name]) for level in view.levels if (t := level.tile(name)) and t.touches
-    ]
-    first = found[:1] if near is None else []
-    deeper = [(_seen(sheet, t), of) for t, of in found[len(first) :]]
-    told = [*first, *deeper]
-    told = [(t, of) for k, (t, of) in enumerate(told) if _differ(t, told[k - 1][0] if k else near)]
-    drawn = [t for t, _ in told]
+    sheet, name = place.placed.sheet, place.placed.buffer
     title = Words(place.card.title, place.left, sheet.y - 5, "strong", "start")
     shapes: list[Shape] = [title, sheet.ground(name)]
-    own = _loops(view, view.near) if view.near else ()
-    touched = [(regions(t), of) for t, of in told]
-    for cells, of in (*(((regions(near), own),) if near else ()), *touched):
-        shapes += sheet.touched(name, cells, loops=of)
+    near = view.near.tile(name) if view.near else None
+    if view.near and near:
+        shapes += sheet.touched(name, regions(near), loops=_loops(view, view.near))
+    chosen = _selected(view, place, near)
+    for tile, loops in chosen:
+        shapes += sheet.touched(name, regions(tile), loops=loops)
     shapes += sheet.grid()
+    if not chosen:
+        return standing(Stands(name), shapes)
+    widest, loops = chosen[0]
     then = next((t for t in view.before.tiles if t.buffer == name), None) if view.before else None
-    if then and then.shape == tile.shape and drawn and _differ(then, drawn[0]):
+    if then and then.shape == place.card.tile.shape and _differ(then, widest):
         shapes += sheet.touched(name, regions(then), "ghost")
-    for cells, of in touched[:1]:
-        shapes += standing(Stands(name, loops=of), sheet.label(_often(cells), cells))
+    cells = regions(widest)
+    shapes += standing(Stands(name, loops=loops), sheet.label(_often(cells), cells))
     return standing(Stands(name), shapes)
+
+
+def _selected(view: _View, place: _Place, near: Tile | None) -> list[tuple[Tile, tuple[str, ...]]]:
+    """What each selection touches of a sheet, with its loops, where it is not all the wider one.
+
+    `near` is what lies around them; all within something is at least as large as can be seen.
+    """
+    chosen = []
+    wider = near
+    for level in view.levels:
+        tile = level.tile(place.placed.buffer)
+        if tile is None or not tile.touches:
+            continue
+        if wider is not None:
+            tile = _seen(place.placed.sheet, tile)
+        if _differ(tile, wider):
+            chosen.append((tile, _loops(view, level)))
+        wider = tile
+    return chosen
 
 
 def _loops(view: _View, level: Level) -> tuple[str, ...]:

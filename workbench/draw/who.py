@@ -114,10 +114,11 @@ def _look(who: Who, roles: dict[Point, str], turns: Turns | None) -> _Look:
     parts = range(len(who.cells[0].forms))
     clock = parts[-1] if "time" in who.labels else -1
     levels = range(1 + max(len(part) for cell in who.cells for part in cell.forms))
-    wide = {
-        level: [max(_width(_form(cell.forms[part], level)) for cell in who.cells) for part in parts]
-        for level in levels
-    }
+
+    def widest(part: int, level: int) -> float:
+        return max(_width(_form(cell.forms[part], level)) for cell in who.cells)
+
+    wide = {level: [widest(part, level) for part in parts] for level in levels}
     tries = ((level, width) for level in levels for width in CELLS)
     level, width = next(
         ((lv, w) for lv, w in tries if max(wide[lv]) <= w - FRAMES), (levels[-1], CELLS[-1])

@@ -18,18 +18,18 @@ def idle_threads(kernels: Sequence[Kernel]) -> int:
 
 def storing_threads(kernels: Sequence[Kernel]) -> int:
     """How many threads store something to global memory."""
-    return sum(
-        any(executions(store, thread) for store in stores)
-        for kernel in kernels
-        for _, stores in [global_accesses(kernel)]
-        for thread in threads(kernel)
-    )
+    number = 0
+    for kernel in kernels:
+        _, stores = global_accesses(kernel)
+        for thread in threads(kernel):
+            number += any(executions(store, thread) for store in stores)
+    return number
 
 
 def global_accesses(kernel: Kernel) -> tuple[list[Access], list[Access]]:
     """The loads and the stores of global memory."""
-    found = [a for a in accesses(kernel) if a.buffer.scope == "global"]
-    return [a for a in found if not a.writes], [a for a in found if a.writes]
+    far = [a for a in accesses(kernel) if a.buffer.scope == "global"]
+    return [a for a in far if not a.writes], [a for a in far if a.writes]
 
 
 def threads(kernel: Kernel) -> Iterator[dict[Var, int]]:

@@ -223,20 +223,13 @@ def _caption(levels: Sequence[Level]) -> str:
 
 
 def _table(levels: Sequence[Level], flows: Sequence[Flow]) -> Table:
-    rows = tuple(
-        (
-            level.scope,
-            u.buffer,
-            u.role,
-            u.bytes,
-            u.loads,
-            u.stores,
-            round(u.reuse, 2),
-            ", ".join(f"{f.count:,} for {f.target}" for f in flows if f.source == u.buffer) or "–",
-        )
-        for level in levels
-        for u in level.buffers
-    )
+    rows = []
+    for level in levels:
+        for use in level.buffers:
+            ways = [f"{f.count:,} for {f.target}" for f in flows if f.source == use.buffer]
+            held = (level.scope, use.buffer, use.role, use.bytes)
+            moved = (use.loads, use.stores, round(use.reuse, 2), ", ".join(ways) or "–")
+            rows.append((*held, *moved))
     columns = (
         "memory",
         "buffer",
@@ -247,4 +240,4 @@ def _table(levels: Sequence[Level], flows: Sequence[Flow]) -> Table:
         "loads a cell",
         "loads go to",
     )
-    return Table(columns, rows)
+    return Table(columns, tuple(rows))

@@ -420,19 +420,31 @@ class _Writers:
 
     def cell(self, index: Point, lanes: list[list[int]]) -> Cell:
         """`index` with who writes it last; `lanes` are all that write it."""
-        axes, first = self.axes, lanes[0]
+        axes, owner = self.axes, _at(self.owned, lanes[0])
         if self.owned:  # other owners write a copy of their own
-            lanes = [w for w in lanes if all(w[k] == first[k] for k in self.owned)]
-        threads = [[w[k] for k in self.bound] for w in lanes]
-        own = [w for w, thread in zip(lanes, threads, strict=True) if thread == threads[-1]]
-        steps = [sum([w[k] * factor for k, factor in self.serial]) for w in own]
-        time = self.start[0] + min(steps), self.start[1] + max(steps)
+            lanes = [lane for lane in lanes if _at(self.owned, lane) == owner]
         last = dict(zip(self.order, lanes[-1], strict=True))
         block, thread = axes.place(last, axes.blocks), axes.place(last, axes.threads)
-        writers = len(set(map(tuple, threads))) * self.idle
+        time = self._time(lanes)
+        writers = len({_at(self.bound, lane) for lane in lanes}) * self.idle
         forms = axes.forms(time, block, thread)
         label = ", ".join([part[0] for part in forms])
         return Cell(index, label, time, block, thread, writers, forms)
+
+    def _time(self, lanes: list[list[int]]) -> tuple[int, int]:
+        """The first and the last step at which the thread of the last of `lanes` writes."""
+        thread = _at(self.bound, lanes[-1])
+        steps = [
+            sum([lane[k] * factor for k, factor in self.serial])
+            for lane in lanes
+            if _at(self.bound, lane) == thread
+        ]
+        return self.start[0] + min(steps), self.start[1] + max(steps)
+
+
+def _at(places: list[int], lane: list[int]) -> Point:
+    """What stands at some places of a lane."""
+    return tuple([lane[k] for k in places])
 
 
 def _groups(store: Access, axes: _Axes, resting: _Resting) -> tuple[tuple[Group, ...], int]:
@@ -487,14 +499,13 @@ class _Moves:
         self.digits = Digits({loop.var: loop.extent for loop in by}, {})
         self.digits.cut_for(store.indices)
         forms = [self.digits.form(index) for index in store.indices]
-        guarded = any(v in variables for g in store.guards for v in free_vars(g))
-        self.only_moves = not guarded and not any(
-            v in variables for form in forms for expr, _ in form.rest for v in free_vars(expr)
-        )
+        rest = (expr for form in forms for expr, _ in form.rest)
+        others = (free_vars(expr) for expr in (*store.guards, *rest))
+        self.only_moves = all(variables.isdisjoint(names) for names in others)
+        digits = [(loop.var, digit) for loop in by for digit in self.digits.of[loop.var]]
         self.steps = [  # (loop, stride and size of its digit, dimension, how far this moves it)
-            (loop.var, digit.stride, digit.size, dim, form.terms[digit])
-            for loop in by
-            for digit in self.digits.of[loop.var]
+            (var, digit.stride, digit.size, dim, form.terms[digit])
+            for var, digit in digits
             for dim, form in enumerate(forms)
             if digit in form.terms
         ]

@@ -34,13 +34,14 @@ def idle_threads(func: PrimFunc) -> int:
 
 def fetching_again(func: PrimFunc) -> int:
     """How many threads of the first block load more than one element of global memory."""
-    return sum(
-        sum(executions(load, thread) for load in loads) > 1
-        for kernel in kernels(func)
-        for loads, _ in [global_accesses(kernel)]
-        for thread in threads(kernel)
-        if not any(thread[var] for axis, var in kernel.axes if axis.startswith("block"))
-    )
+    number = 0
+    for kernel in kernels(func):
+        loads, _ = global_accesses(kernel)
+        blocks = [var for axis, var in kernel.axes if axis.startswith("block")]
+        for thread in threads(kernel):
+            if not any(thread[var] for var in blocks):
+                number += sum(executions(load, thread) for load in loads) > 1
+    return number
 
 
 def edge_first(hint: str, each: float, cells: int) -> Callable[[PrimFunc], str]:
@@ -54,11 +55,11 @@ def edge_first(hint: str, each: float, cells: int) -> Callable[[PrimFunc], str]:
         idle = loads_without_output(func)
         if not idle:
             return hint
-        told = (
+        cost = (
             f"{idle:,} of the {loads:,} loads are made by threads that have no output"
             f"{_cover(func)}. Take tiles that reach less far over the edge."
         )
-        return told if loads - idle <= each * cells else f"{told} {hint}"
+        return cost if loads - idle <= each * cells else f"{cost} {hint}"
 
     return say
 
@@ -68,15 +69,15 @@ def loads_without_output(func: PrimFunc) -> int:
 
     None of those of a kernel with shared memory: what a thread fetches there serves others.
     """
-    return sum(
-        executions(load, thread)
-        for kernel in kernels(func)
-        if not any(buffer.scope == "shared" for buffer in kernel.allocs)
-        for loads, stores in [global_accesses(kernel)]
-        for thread in threads(kernel)
-        if not any(executions(store, thread) for store in stores)
-        for load in loads
-    )
+    number = 0
+    for kernel in kernels(func):
+        if any(buffer.scope == "shared" for buffer in kernel.allocs):
+            continue
+        loads, stores = global_accesses(kernel)
+        for thread in threads(kernel):
+            if not any(executions(store, thread) for store in stores):
+                number += sum(executions(load, thread) for load in loads)
+    return number
 
 
 def _cover(func: PrimFunc) -> str:

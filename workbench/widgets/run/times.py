@@ -91,16 +91,12 @@ def time_both(
         f"{titles[1]} takes {middle:.3g} times as long as {titles[0]} on {device}: measured in one "
         f"run, {ROUNDS} times by turns, ratios from {least:.3g} to {most:.3g}."
     )
-    rows = tuple(
-        (
-            title,
-            micro(median(t.median for t in taken)),
-            f"{micro(min(t.median for t in taken))} … {micro(max(t.median for t in taken))}",
-            taken[0].how,
-        )
-        for title, taken in zip(titles, zip(*rounds, strict=True), strict=True)
-    )
-    table = Table(("measured", "time", "from round to round", "how"), rows)
+    rows = []
+    for title, taken in zip(titles, zip(*rounds, strict=True), strict=True):
+        medians = [timing.median for timing in taken]
+        spread = f"{micro(min(medians))} … {micro(max(medians))}"
+        rows.append((title, micro(median(medians)), spread, taken[0].how))
+    table = Table(("measured", "time", "from round to round", "how"), tuple(rows))
     return {"text": words, "table": draw.table_html(table)}
 
 
