@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -17,19 +17,18 @@ from tests.access.corpus import FAMILIES, program
 from tests.codegen.test_golden import PROGRAMS
 from tests.codegen.test_names import ODD, WORDS
 from tests.support.cases import seeds
-from tests.support.checked_run import run_seed
 from tests.support.gpu_programs import parsed, window_steps
 from tests.support.gpu_steps import gpu_steps
 from tests.support.named_programs import named_program
-from tests.support.opencl import OPENCL, run_opencl
-from tests.support.random_programs import fresh
-from tests.support.told import take_ours
+from tests.support.opencl import run_opencl
+from tests.support.random_programs import fresh, random_inputs, random_program
+from tests.support.random_steps import Chooser
+from tests.support.told import Told, take_ours
 from tests.support.virtual_threads import convolution, strided_matmul, tutorial_steps
 from tests.support.walk import arrays
 from workbench import script
 from workbench.access import random_data
 from workbench.ir import MATHS, Barrier, PrimFunc, dtypes, rewrite
-from workbench.lower import lower
 from workbench.runtime import Built
 
 pytestmark = pytest.mark.usefixtures("opencl")
@@ -86,22 +85,33 @@ def test_odd_programs(family: str):
     for name in list(FAMILIES[family])[::4]:
         func = program(family, name)
         sch = wb.Schedule(func)
-        for step in gpu_steps(func, random.Random(name)):
-            with suppress(wb.ScheduleError, IndexError):
-                take_ours(sch, step)
+        take(sch, gpu_steps(func, random.Random(name)))
         with suppress(wb.ScheduleError):
             jobs.append((built(sch), arrays(func, random_data(func, seed=0))))
     agree([job for job in jobs if not halves(job[0].func)])
 
 
+@pytest.mark.fuzz
 def test_random_schedules():
-    found = [job for n in seeds() for job in run_seed(n).jobs if not halves(job.lowered.func)]
-    made = [fresh(job.inputs) for job in found]
-    assert len(found) > 2
-    programs = [lower(job.lowered.func, OPENCL) for job in found]
-    run_opencl(list(zip(programs, made, strict=True)))
-    for job, got in zip(found, made, strict=True):
-        job.compare("in the kernel as OpenCL", got)
+    jobs = list[Job]()
+    for seed in seeds():
+        rng = random.Random(seed)
+        func = random_program(rng)
+        sch = wb.Schedule(func)
+        take(sch, gpu_steps(func, rng))
+        for _ in range(6):
+            take(sch, filter(None, [Chooser(sch.func, rng).step()]))
+        with suppress(wb.ScheduleError):
+            jobs.append((built(sch), random_inputs(func, rng)))
+    assert jobs
+    agree([job for job in jobs if not halves(job[0].func)])
+
+
+def take(sch: wb.Schedule, steps: Iterable[Told]) -> None:
+    """Take those of the steps that can be taken."""
+    for step in steps:
+        with suppress(wb.ScheduleError, IndexError):
+            take_ours(sch, step)
 
 
 @pytest.mark.parametrize("dtype", WHOLE)
