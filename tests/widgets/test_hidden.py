@@ -22,7 +22,7 @@ from workbench.widgets import Lab
 from workbench.widgets.page.question import PICTURE, UNTIL
 from workbench.widgets.still import offline
 
-EVERY = ["TensorIR", "loops", "CUDA", "Metal", "Code", "who", "memory", "tiles"]
+EVERY = ["TensorIR", "loops", "CUDA", "Metal", "OpenCL", "Code", "who", "memory", "tiles"]
 
 
 def opened(name: str) -> Lab:

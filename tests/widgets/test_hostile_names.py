@@ -32,7 +32,7 @@ NAMES = [
     "a\nb\0c\x1b[31m\u2028\u202e",
     'T"""',
 ]
-PANES = {"program": {"first": ["tensorir", "loops", "cuda", "metal", "code"], "rest": []},
+PANES = {"program": {"first": ["tensorir", "loops", "cuda", "metal", "opencl", "code"], "rest": []},
          "machine": {"first": ["who", "memory", "tiles"], "rest": []}}  # fmt: skip
 TAGS = frozenset(
     re.findall(

@@ -75,8 +75,20 @@ class Language:
             texts += more.values()
         for name in self.helpers:
             texts += [self.helper.format(name=name, type=ctype) for ctype in self.types.values()]
-        code = re.sub(r'"[^"]*"|\{\w*\}|\[\[.*?\]\]', " ", " ".join(texts))
-        return set(re.findall(r"\b[A-Za-z_]\w*", code))
+        return _words(texts)
+
+    def keywords(self) -> set[str]:
+        """The words of its types and memories, which a page shows as those of a language."""
+        texts = [self.kernel, self.param]
+        for more in (self.types, self.vectors, self.scopes, self.pointers, self.place_params):
+            texts += more.values()
+        return _words(texts) - self.place_params.keys()
+
+
+def _words(texts: Iterable[str]) -> set[str]:
+    """The identifiers in texts of a table, outside strings, places to fill in and attributes."""
+    code = re.sub(r'"[^"]*"|\{\w*\}|\[\[.*?\]\]', " ", " ".join(texts))
+    return set(re.findall(r"\b[A-Za-z_]\w*", code))
 
 
 def functions(names: Iterable[str], text: str, of: str = "") -> dict[str, str]:

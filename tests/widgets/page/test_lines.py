@@ -6,6 +6,7 @@ import pytest
 
 from tests.widgets.programs import ADD, WINDOW, parse, window_steps
 from workbench import script
+from workbench.codegen import LANGUAGES
 from workbench.schedule import Schedule
 from workbench.widgets.page.lines import Lines, tokens, word_marks
 from workbench.widgets.page.names import Keys, names_of
@@ -22,7 +23,7 @@ LINES = [
 ]
 
 
-@pytest.mark.parametrize("language", ["python", "cuda", "metal"])
+@pytest.mark.parametrize("language", ["python", *LANGUAGES])
 @pytest.mark.parametrize("line", LINES)
 def test_tokens_put_together_are_the_line(line: str, language: str):
     marks = word_marks(line, {"i_0": "L1", "blockIdx.x": "L2", "A": "B1"}, language)
@@ -43,6 +44,14 @@ def test_an_axis_is_one_word_in_c():
     ]
 
 
+def test_an_axis_is_one_word_in_opencl():
+    line = "  int i_0 = get_group_id(0) + f(0);"
+    marks = word_marks(line, {"get_group_id(0)": "L2", "f": "L3"}, "opencl")
+    assert [t[1:] for t in tokens(line, marks, "opencl") if len(t) == 3] == [
+        ("get_group_id(0)", "L2"), ("f", "L3"),
+    ]  # fmt: skip
+
+
 def test_floor_division_is_no_comment():
     assert tokens("a // b", []) == [("", "a // b")]
     assert tokens("  x;  // b", [], "cuda")[-1] == ("comment", "// b")
@@ -58,6 +67,8 @@ def test_floor_division_is_no_comment():
          ["extern", "__global__", "void", "const", "float4", "__restrict__", "return"]),
         ("kernel void f(device const float* A, uint3 threadIdx)", "metal",
          ["kernel", "void", "device", "const", "float", "uint3"]),
+        ("__kernel void f(__global const float4* restrict A, uint i)", "opencl",
+         ["__kernel", "void", "__global", "const", "float4", "restrict", "uint"]),
         ("#pragma unroll", "cuda", []),
     ],
 )  # fmt: skip

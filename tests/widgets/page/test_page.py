@@ -18,7 +18,7 @@ from workbench.widgets.page.history import said, tree
 from workbench.widgets.page.page import page
 from workbench.widgets.page.view import View
 
-PROGRAM = ("tensorir", "loops", "cuda", "metal", "code")
+PROGRAM = ("tensorir", "loops", "cuda", "metal", "opencl", "code")
 
 
 def text_of(pane: dict, desk: Desk) -> str:
@@ -68,6 +68,7 @@ def test_the_panes_hold_the_texts(tmp_path: Path):
     shown = {n: text_of(page(sch, View(program=n), desk)["texts"][n], desk) for n in PROGRAM}
     assert shown["tensorir"] == sch.func.script().rstrip()
     assert "__syncthreads" in shown["cuda"] and "threadgroup" in shown["metal"]
+    assert "__local" in shown["opencl"]
     assert "for ax0_0 in range(2):" in shown["loops"]
     file = tmp_path / "steps.py"  # a program is read from its source
     file.write_text(shown["code"])
@@ -87,7 +88,7 @@ def test_marks_of_a_loop_are_the_same_in_every_pane():
     for name in PROGRAM:
         made = page(sch, View(program=name), desk, made)
     (i_1,) = [k for k, about in made["names"].items() if about["name"] == "i_1"]
-    for name in ("tensorir", "loops", "cuda", "metal"):
+    for name in ("tensorir", "loops", "cuda", "metal", "opencl"):
         pane = made["texts"][name]
         numbers = pane.get("lines") or [row[4] for row in pane["diff"] if row[4] is not None]
         tokens = [token for n in numbers for token in desk.lines.all[n]]

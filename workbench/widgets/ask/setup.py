@@ -11,6 +11,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from workbench import runtime
+from workbench.codegen import LANGUAGES
 from workbench.diag import Fail
 from workbench.ir import Block, For
 from workbench.schedule.history import History, HistoryNode
@@ -21,7 +22,11 @@ from workbench.widgets.page.offers import Given, asked
 from workbench.widgets.page.question import Question, Task, along, asks
 from workbench.widgets.page.view import MACHINE_PANES, PROGRAM_PANES
 
-PANES = {"TensorIR": "tensorir", "CUDA": "cuda", "Metal": "metal", "Code": "code"}
+PANES = {
+    "TensorIR": "tensorir",
+    **{language.title: name for name, language in LANGUAGES.items()},
+    "Code": "code",
+}
 LABELS = {
     **{pane: name for name, pane in PANES.items()},
     "loops": "plain loops",

@@ -8,13 +8,16 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Any, TypeAlias
 
+from workbench.codegen import LANGUAGES
+
 Token: TypeAlias = tuple[str, str] | tuple[str, str, str]
 """Kind ("keyword", "comment", "string" or ""), text, and the key of what it names."""
 
 Mark: TypeAlias = tuple[int, int, str]
 """From a column up to another: the key of what stands there."""
 
-_WORD = re.compile(r"\d[\w.]*|[A-Za-z_]\w*(?:(?<=Idx)\.[xyz]\b)?")  # an axis is one word
+# An axis is one word: threadIdx.x, and in OpenCL get_local_id(0).
+_WORD = re.compile(r"\d[\w.]*|[A-Za-z_]\w*(?:(?<=Idx)\.[xyz]\b|(?<=_id)\(\d\))?")
 
 
 @dataclass
@@ -107,20 +110,21 @@ def _kind(token: Any) -> str:
 
 @cache
 def lexer(language: str) -> Any:
-    """Pygments' lexer of "python", TVMScript among it, of "cuda" or of "metal"."""
+    """Pygments' lexer of "python", TVMScript among it, or of a language of codegen's."""
     from pygments.lexers import CppLexer, CudaLexer, PythonLexer
     from pygments.token import Keyword, Name
 
-    class MetalLexer(CppLexer):
-        """C++ with what Metal adds to it; Pygments has none of its own."""
-
-        added = frozenset({"kernel", "device", "constant", "threadgroup", "half", "uint", "uint3"})
+    class Lexer(CppLexer):
+        """C++ with what a language adds to it; of most, Pygments has no lexer."""
 
         def get_tokens_unprocessed(self, text: str, stack: tuple[str, ...] = ("root",)) -> Any:
             for at, token, word in super().get_tokens_unprocessed(text, stack):
-                yield at, Keyword if token is Name and word in self.added else token, word
+                yield at, Keyword if token is Name and word in added else token, word
 
-    return {"python": PythonLexer, "cuda": CudaLexer, "metal": MetalLexer}[language]()
+    if language in ("python", "cuda"):
+        return PythonLexer() if language == "python" else CudaLexer()
+    added = LANGUAGES[language].keywords()
+    return Lexer()
 
 
 def _cut(start: int, text: str, kind: str, marks: Sequence[Mark]) -> Iterable[Token]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from workbench.codegen import LANGUAGES
 from workbench.ir import BlockId, BlockRealize, Buffer, Const, For, PrimFunc, Var, walk
 from workbench.ir.places import Places, places
 from workbench.schedule.find import has_own_name, loop_name
@@ -91,11 +92,10 @@ def loop_label(loop: For) -> str:
 
 
 def _axes(loop: For) -> tuple[str, ...]:
-    """The words that stand for a bound loop in CUDA and Metal, where virtual threads have none."""
+    """The words that stand for a bound loop in code, where virtual threads have none."""
     if loop.thread is None or loop.virtual:
         return ()
-    unit, _, axis = loop.thread.partition(".")
-    return (loop.thread, f"{unit}.{axis}")
+    return tuple(table.places.get(loop.thread, loop.thread) for table in LANGUAGES.values())
 
 
 def places_of(func: PrimFunc, keys: Keys, names: Names) -> Mapping[str, str]:

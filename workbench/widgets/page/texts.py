@@ -1,4 +1,4 @@
-"""The texts of a program's panes: TensorIR with its diff, plain loops, CUDA, Metal, its path."""
+"""The texts of a program's panes: TensorIR with its diff, plain loops, code, its path."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from workbench import script
+from workbench.codegen import LANGUAGES
 from workbench.diag import Fail
 from workbench.ir import BlockId, Buffer, PrimFunc, Var
 from workbench.schedule.history import HistoryNode
@@ -20,8 +21,7 @@ from workbench.widgets.page.plain import plain_loops
 LABELS = {
     "tensorir": "TensorIR program",
     "loops": "the program as plain loops",
-    "cuda": "CUDA code",
-    "metal": "Metal code",
+    **{name: f"{language.title} code" for name, language in LANGUAGES.items()},
     "code": "the path as Python",
 }
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from workbench.codegen import LANGUAGES
 from workbench.diag import Fail
 
-PROGRAM_PANES = ("tensorir", "loops", "cuda", "metal", "code")
+PROGRAM_PANES = ("tensorir", "loops", *LANGUAGES, "code")
 MACHINE_PANES = ("who", "memory", "tiles")
 
 
