@@ -157,6 +157,8 @@ def test_a_time_without_a_gpu_says_once_what_it_is(
     assert capsys.readouterr().out == ""
     on_a_t4 = tvm.build(scheduled(), "nvidia/tesla-t4").time_evaluator("main", tvm.cuda(0))
     assert on_a_t4(a, b).mean == 8000 / 320e9
+    by_opencl = tvm.build(scheduled(), "opencl").time_evaluator("main", tvm.opencl(0))
+    assert by_opencl(a, b).mean == result.mean
 
 
 def test_a_recorded_time_is_used(no_gpu: DeviceReport, capsys: pytest.CaptureFixture[str]):
@@ -219,14 +221,17 @@ def test_a_warning_names_the_line_that_builds():
 
 def test_devices():
     assert str(tvm.cuda(0)) == "cuda(0)" and tvm.device("gpu", 0) == tvm.cuda()
-    assert tvm.cpu(0).exist and not tvm.metal().exist and tvm.metal().compute_version is None
+    assert tvm.cpu(0).exist
+    for away in (tvm.metal(), tvm.opencl()):
+        assert not away.exist and away.compute_version is None and away.device_name is None
     tvm.cuda(0).sync()
     with pytest.raises(NotCarried) as error:
         tvm.cuda(1)
     assert str(error.value) == (
         "Can't use cuda(1): kernels run on one GPU here, or on the emulator.\n"
         "asked: tvm.device('cuda', 1)\n"
-        "do:    wb.device() says which; the devices are tvm.cuda(0), tvm.metal(0) and tvm.cpu(0)"
+        "do:    wb.device() says which; the devices are tvm.cuda(0), tvm.metal(0), tvm.opencl(0) "
+        "and tvm.cpu(0)"
     )
 
 
@@ -321,3 +326,4 @@ def test_a_cpu_is_refused():
         "do:    bind the outer loops, and build for 'cuda': without a GPU, the emulator runs it"
     )
     assert tvm.target.cuda().name == "cuda" and tvm.target.metal().kind == "metal"
+    assert tvm.target.Target("opencl -device=mali").kind == "opencl"

@@ -17,7 +17,7 @@ _TYPES = {
     "float32": "float",
     "float64": "double",
 }
-_STORED = {"bool": "uchar"}  # no argument of a kernel points to bool
+_STORED = {"bool": "uchar"}  # how large a bool is, each device says
 
 OPENCL = Language(
     title="OpenCL",

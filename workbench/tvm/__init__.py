@@ -24,7 +24,7 @@ from workbench.tvm import (
 from workbench.tvm.driver import build, compile, lower
 from workbench.tvm.ir import IRModule
 from workbench.tvm.not_carried import NotCarried, refusing
-from workbench.tvm.runtime import cpu, cuda, device, metal
+from workbench.tvm.runtime import cpu, cuda, device, metal, opencl
 
 __all__ = [
     "IRModule",
@@ -40,6 +40,7 @@ __all__ = [
     "lower",
     "metal",
     "nd",
+    "opencl",
     "runtime",
     "s_tir",
     "script",

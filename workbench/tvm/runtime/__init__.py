@@ -2,7 +2,7 @@
 
 from workbench.tvm.not_carried import refusing
 from workbench.tvm.runtime.arrays import Tensor, empty, tensor
-from workbench.tvm.runtime.devices import Device, cpu, cuda, device, metal
+from workbench.tvm.runtime.devices import Device, cpu, cuda, device, metal, opencl
 from workbench.tvm.runtime.modules import BenchmarkResult, Module
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "device",
     "empty",
     "metal",
+    "opencl",
     "tensor",
 ]
 

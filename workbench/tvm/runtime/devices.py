@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from workbench import runtime
+from workbench import target as targets
 from workbench.tvm.not_carried import NotCarried
 
-KINDS = ("cpu", "cuda", "metal")
+KINDS = (*(name for name in targets.names() if "/" not in name), "cpu")
 
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """Where a lesson of TVM's puts its arrays: `kind` is "cpu", "cuda" or "metal"."""
+    """Where a lesson of TVM's puts its arrays: `kind` is one of `KINDS`."""
 
     kind: str
     index: int = 0
@@ -51,10 +52,11 @@ def device(dev: str, index: int = 0) -> Device:
     kind, index = ("cuda" if kind == "gpu" else kind), int(number or index)
     if kind in KINDS and index == 0:
         return Device(kind)
+    *most, last = (f"tvm.{known}(0)" for known in KINDS)
     raise NotCarried(
         f"Can't use {kind}({index}): kernels run on one GPU here, or on the emulator",
         asked=f"tvm.device({dev!r}, {index})",
-        hint="wb.device() says which; the devices are tvm.cuda(0), tvm.metal(0) and tvm.cpu(0)",
+        hint=f"wb.device() says which; the devices are {', '.join(most)} and {last}",
     )
 
 
@@ -71,3 +73,8 @@ def cuda(dev_id: int = 0) -> Device:
 def metal(dev_id: int = 0) -> Device:
     """The Apple GPU, in whose place the emulator runs kernels."""
     return device("metal", dev_id)
+
+
+def opencl(dev_id: int = 0) -> Device:
+    """A GPU by OpenCL, in whose place the emulator runs kernels."""
+    return device("opencl", dev_id)

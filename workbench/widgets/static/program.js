@@ -1,4 +1,4 @@
-// The program: its diff against the step before; as loops, as code for each target; its path as Python.
+// The program: its diff against the step before; as loops, as code; its path as Python.
 
 import { changesIn } from "./changes.js";
 import { codeView, copied, plainText } from "./code.js";
