@@ -187,6 +187,7 @@ def test_the_graded_cell_is_worth_what_the_check_can_give(path: Path):
     assert exercise.lesson == path.stem
 
 
+@pytest.mark.lesson
 @pytest.mark.parametrize("path", LESSONS, ids=name)
 def test_every_lab_saves_and_no_cell_tells_the_answer_with_the_question(path: Path, monkeypatch):
     """One file for each history: all labs of it save the same; an exercise's need not be told."""
@@ -212,6 +213,7 @@ def test_every_lab_saves_and_no_cell_tells_the_answer_with_the_question(path: Pa
     assert asked == sum(source.count("question=") for source in code) > 0
 
 
+@pytest.mark.lesson
 @pytest.mark.parametrize("path", ALL, ids=name)
 def test_a_lesson_runs_from_top_to_bottom_and_again_from_bottom_to_top(path: Path, tmp_path: Path):
     """Any two cells run in both orders. Every warning is an error, in both runs."""
@@ -240,6 +242,7 @@ ANSWERS = {
 }
 
 
+@pytest.mark.lesson
 @pytest.mark.parametrize("path", LESSONS, ids=name)
 def test_each_question_is_decided_by_the_steps_it_asks_for(path: Path, monkeypatch):
     """Not where its lab opens (unless it only asks to look), and as the lesson's text says.
@@ -462,6 +465,7 @@ CLICKS: dict[tuple[str, str], tuple[list[tuple[str, str, dict[str, str]]], str]]
 }
 
 
+@pytest.mark.lesson
 @pytest.mark.parametrize(("where", "clicks"), CLICKS.items(), ids=map("/".join, CLICKS))
 def test_a_lab_as_a_learner_clicks_it(where, clicks, monkeypatch):
     """Every step that a lab asks for is on offer there, and the last one answers its question."""
@@ -539,6 +543,7 @@ def test_a_lesson_asks_its_questions(path: Path):
     assert set(re.findall(r'lesson\.question\("(\w+)"\)', code)) == set(BY_LESSON[path.stem])
 
 
+@pytest.mark.lesson
 def test_lesson_3_is_refused_what_it_says_is_refused(monkeypatch):
     """Blocks share no sum out; threads do, as TVM has it."""
     made: list[wb.widgets.Lab] = []
@@ -554,6 +559,7 @@ def test_lesson_3_is_refused_what_it_says_is_refused(monkeypatch):
     assert why == "Can't bind `k` to blockIdx.x: blocks k=0 and k=1 would both update C[0, 0]."
 
 
+@pytest.mark.lesson
 def test_an_answer_stays_as_it_was_at_the_program_asked_about(monkeypatch):
     """A later program of lesson 4 fetches each element once: that is not what was asked."""
     asked: list[tuple[wb.Schedule, Question | None]] = []
@@ -569,6 +575,7 @@ def test_an_answer_stays_as_it_was_at_the_program_asked_about(monkeypatch):
         assert (found and found["text"]) == verdict, mark
 
 
+@pytest.mark.lesson
 def test_what_was_done_in_every_lab_comes_back_in_another_session(tmp_path: Path, monkeypatch):
     """Three answers and a branch, each made in another lab of lesson 2."""
     made: list[wb.widgets.Lab] = []
@@ -608,6 +615,7 @@ def place_of(lab: wb.widgets.Lab, name: str) -> str:
     return next(k for k, v in places if name in (v["name"], v["label"]) and v["kind"] != "buffer")
 
 
+@pytest.mark.lesson
 def test_lesson_1_as_a_learner_clicks_it(tmp_path: Path):
     """Three cells, an answer, three steps: C[5] goes from time step 5 to block 1, thread 1."""
 

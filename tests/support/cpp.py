@@ -23,7 +23,7 @@ from workbench.lower import Lowered
 HERE = Path(__file__).parent
 CACHE = Path(tempfile.gettempdir()) / f"workbench-cpp-{os.getuid()}"
 FLAGS = [
-    "-std=c++17", "-O1", "-ffp-contract=off", "-fno-strict-aliasing", "-Wno-unknown-pragmas",
+    "-std=c++17", "-O0", "-ffp-contract=off", "-fno-strict-aliasing", "-Wno-unknown-pragmas",
     "-fsanitize=undefined", "-fno-sanitize-recover=all",
     "-ftrivial-auto-var-init=pattern", "-Wno-attributes",
 ]  # fmt: skip
