@@ -36,9 +36,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
-from itertools import product
+from heapq import merge
+from itertools import product, repeat
 from math import prod
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from workbench import arith
 from workbench.access.accesses import Access
@@ -50,8 +51,8 @@ from workbench.ir import Expr, For, Var, free_vars, substitute
 
 _GLANCE = 4  # how many values of each variable are tried first, to find a meeting fast
 
-Cell = tuple[int, ...]
-Who = tuple[int, ...]  # the values of all that the question names
+
+Side: TypeAlias = Access[For]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +67,30 @@ class Lags:
     lags: Set[int]
 
 
+class Touch(NamedTuple):
+    """A cell that `side` touches in an iteration.
+
+    `still` are the values there of what is the same on both sides, `who` of what is asked for.
+    """
+
+    still: tuple[int, ...]
+    who: tuple[int, ...]
+    cell: tuple[int, ...]
+    env: Env
+    side: Side
+
+    @property
+    def text(self) -> str:
+        """The cell as people write it."""
+        return f"{self.side.buffer.name}[{', '.join(map(str, self.cell))}]"
+
+
 @dataclass(frozen=True, slots=True)
 class Meets:
     """Two iterations that touch one cell."""
 
-    first: Env
-    second: Env
-    cell: str
+    first: Touch
+    second: Touch
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +116,6 @@ class Question:
     known: arith.Simplifier
     own: Set[Var]
     differ: tuple[tuple[Expr, ...], ...] = ()
-
-    def asked(self) -> list[Expr]:
-        """All that the question names, group by group."""
-        return [e for group in self.differ for e in group]
-
-
-Side: TypeAlias = Access[For]
 
 
 def meet(sides: Iterable[tuple[Side, Side]], question: Question) -> Answer:
@@ -222,28 +233,39 @@ class Pair:
 
     def look(self, glance: bool) -> Answer:
         """Whether the two meet; at a glance, over the first values only, `Never` is "not seen"."""
+        sides = _Look(self.a, self.question), _Look(self.b, self.question)
         for still in self._ways()[: 1 if glance else 2]:
             try:
-                meeting = self._meeting(still, glance)
+                here, there = (side.rows(still, glance) for side in sides)
             except _NotBoundedError as missing:
                 return Never() if glance else Unknown(str(missing))
+            mine = _Notes()
+            its = mine if self.a is self.b else _Notes()
+            ways = [(here, mine, its), (there, its, mine)]
+            meeting = _first(ways[:1] if self.a is self.b else ways, self.question)
             if meeting is None:
                 return Never()
-            if not self._leaves_out(still):
-                return meeting
+            if not any(side.leaves_out(still) for side in sides):
+                one, other = meeting
+                return Meets(one, other) if one.side is self.a else Meets(other, one)
         return Never() if glance else Unknown("data may keep the two apart")
 
     def lags(self) -> Lags | Unknown:
         """By how much the only value that is asked for differs where the two meet."""
         answer: Lags | Unknown = Unknown("")
+        sides = _Look(self.a, self.question), _Look(self.b, self.question)
         for still in self._ways():
+            turns: tuple[dict[object, set[int]], ...] = {}, {}
             try:
-                before, after = (self._turns(side, still) for side in (self.a, self.b))
+                for side, noted in zip(sides, turns, strict=True):
+                    for row in side.rows(still, each=True):
+                        noted.setdefault((row.still, row.cell), set()).add(*row.who)
             except _NotBoundedError as missing:
                 return answer if isinstance(answer, Lags) else Unknown(str(missing))
+            before, after = turns
             both = before.keys() & after.keys()
             answer = Lags({lag for key in both for lag in _differences(before[key], after[key])})
-            if not self._leaves_out(still):
+            if not any(side.leaves_out(still) for side in sides):
                 break
         return answer
 
@@ -255,92 +277,15 @@ class Pair:
             for digit in (*x.digits, *y.digits):
                 if digit not in still:
                     moving |= dict.fromkeys(self.known.variables(digit.base))
-        used = dict.fromkeys(v for side in (self.a, self.b) for v in _used(side))
+        used = self.a.variables() | self.b.variables()
         own = self.question.own
         return [v for v in moving if v not in own], [v for v in used if v not in own]
 
-    def _meeting(self, still: list[Var], glance: bool) -> Meets | None:
-        """The first meeting that is seen."""
-        notes: dict[Cell, dict[Who, Env]] = {}
-        for place, who, env in self._rows(self.a, still, glance):
-            notes.setdefault(place, {}).setdefault(who, env)
-        for place, who, env in self._rows(self.b, still, glance):
-            for other, there in notes.get(place, {}).items():
-                if self._differ(other, who):
-                    return Meets(there, env, cell_text(self.a, place[len(still) :]))
-        return None
 
-    def _turns(self, side: Side, still: list[Var]) -> dict[Cell, set[int]]:
-        """For each cell, the values of what is asked for."""
-        turns: dict[Cell, set[int]] = {}
-        for place, (turn,), _ in self._rows(side, still, False):
-            turns.setdefault(place, set()).add(turn)
-        return turns
-
-    def _differ(self, one: Who, other: Who) -> bool:
-        """Whether in each group one value at least is another."""
-        start = 0
-        for group in self.question.differ:
-            end = start + len(group)
-            if one[start:end] == other[start:end]:
-                return False
-            start = end
-        return True
-
-    def _rows(self, side: Side, still: list[Var], glance: bool) -> Iterator[tuple[Cell, Who, Env]]:
-        """Each cell, behind the values of what stands `still`; who is there; and the iteration.
-
-        What the question names and `side` does not use has all values; two of them are enough where
-        it is asked for by itself, for one of two is not that of the other side.
-        """
-        asked, conditions = self.question.asked(), self._conditions(side, still)
-        dom, rank = self.known.dom, len(still) + len(side.indices)
-        used = dict.fromkeys(still)
-        used |= {v: None for e in (*side.indices, *conditions) for v in free_vars(e)
-                 if v in self.question.own}  # fmt: skip
-        named = dict.fromkeys(v for e in asked for v in free_vars(e) if v not in used)
-        try:
-            ranges = arith.ranges_of([*used, *named], dom)
-            table = arith.Table([*still, *side.indices, *asked], conditions)
-        except KeyError as missing:
-            raise _NotBoundedError(f"`{missing.args[0].name}` has no bounds") from None
-        except ValueError:
-            raise _NotBoundedError("what is in memory says which cell it is") from None
-        for var in named:
-            if sum(var in free_vars(e) for e in asked if e is not var) == 0:
-                ranges[var] = ranges[var][:2]
-        turns = arith.count_points({v: r for v, r in ranges.items() if len(r) > 2 or v in used})
-        if glance:
-            ranges = {v: values[:_GLANCE] for v, values in ranges.items()}
-        elif turns * prod(side.sizes) > arith.POINTS:
-            raise _NotBoundedError(f"{turns * prod(side.sizes):,} cells are too many to look at")
-        cancels = {v: dom.get(v, (0, 0))[0] for e in side.indices for v in free_vars(e)}
-        steps = [*product(*map(range, side.sizes))]
-        for env, values in table.rows(ranges, cancels, _GLANCE**3 if glance else None):
-            place, who = values[:rank], values[rank:]
-            corner = place[len(still) :]
-            for step in steps:
-                cell = (c + d for c, d in zip(corner, step, strict=True))
-                yield (*place[: len(still)], *cell), who, env
-
-    def _conditions(self, side: Side, still: Collection[Var]) -> list[Expr]:
-        """What of the guards is known before the program runs, told in what is looked at."""
-        known = {*self.question.own, *still} & self.known.dom.keys()
-        return [
-            one for guard in side.guards for one in arith.conjuncts(guard)
-            if known.issuperset(free_vars(one)) and not decided_by_data(one)
-        ]  # fmt: skip
-
-    def _leaves_out(self, still: Collection[Var]) -> bool:
-        """Whether some guard is not looked at."""
-        return any(
-            len(self._conditions(side, still)) < len(arith.conjuncts(arith.joined(side.guards)))
-            for side in (self.a, self.b)
-        )
-
-
-class _NotBoundedError(Exception):
-    """What keeps points from being looked at."""
+def _differences(before: Set[int], after: Set[int]) -> Collection[int]:
+    if len(before) * len(after) > arith.POINTS:
+        return range(min(before) - max(after), max(before) - min(after) + 1)
+    return {one - other for one in before for other in after}
 
 
 def _tells(same: Fixed, group: Sequence[Expr]) -> bool:
@@ -354,16 +299,6 @@ def _tells(same: Fixed, group: Sequence[Expr]) -> bool:
     return bool(about) and len(dom) == len(used) and arith.is_injective(about, dom) is True
 
 
-def _used(side: Side) -> Iterator[Var]:
-    return (v for e in (*side.indices, *side.guards) for v in free_vars(e))
-
-
-def _differences(before: Set[int], after: Set[int]) -> Collection[int]:
-    if len(before) * len(after) > arith.POINTS:
-        return range(min(before) - max(after), max(before) - min(after) + 1)
-    return {one - other for one in before for other in after}
-
-
 def decided_by_data(e: Expr) -> bool:
     """Whether what is in memory, or what is called, says what `e` is."""
     try:
@@ -373,12 +308,103 @@ def decided_by_data(e: Expr) -> bool:
     return False
 
 
-def cell_text(side: Side, place: Cell) -> str:
-    """A cell of the buffer of `side` as people write it."""
-    return f"{side.buffer.name}[{', '.join(map(str, place))}]"
+# --- points ---------------------------------------------------------------------------------------
 
 
-# --- an example to show ---------------------------------------------------------------------------
+class _NotBoundedError(Exception):
+    """What keeps points from being looked at."""
+
+
+_Notes = dict[object, dict[tuple[int, ...], Touch]]  # who is at a cell
+
+
+class _Look:
+    """One side of a question, looked at point by point."""
+
+    def __init__(self, side: Side, question: Question) -> None:
+        self.side, self.own, self.dom = side, question.own, question.known.dom
+        self.asked = [e for group in question.differ for e in group]
+        self.guards = [one for guard in side.guards for one in arith.conjuncts(guard)]
+
+    def conditions(self, still: Collection[Var]) -> list[Expr]:
+        """What of the guards is known before the program runs, told in what is looked at."""
+        known = {*self.own, *still} & self.dom.keys()
+        here = [one for one in self.guards if known.issuperset(free_vars(one))]
+        return [one for one in here if not decided_by_data(one)]
+
+    def leaves_out(self, still: Collection[Var]) -> bool:
+        """Whether some guard is not looked at."""
+        return len(self.conditions(still)) < len(self.guards)
+
+    def rows(
+        self, still: Sequence[Var], glance: bool = False, each: bool = False, most: int = 0
+    ) -> Iterator[Touch]:
+        """What is touched, in the order of the values of `still` and of what is asked for.
+
+        What is asked for by itself and not used here has two values, unless `each` is wanted: one
+        of the two is not that of the other side. With `most`, only so many points are looked at.
+        """
+        conditions = self.conditions(still)
+        used = {v for e in (*self.side.indices, *conditions) for v in free_vars(e)} & self.own
+        named = dict.fromkeys(v for e in self.asked for v in free_vars(e))
+        order = dict.fromkeys([*still, *named, *(v for v in self.dom if v in used)])
+        try:
+            ranges = arith.ranges_of([*order, *(used - order.keys())], self.dom)
+            table = arith.Table([*still, *self.asked, *self.side.indices], conditions)
+        except KeyError as missing:
+            raise _NotBoundedError(f"`{missing.args[0].name}` has no bounds") from None
+        except ValueError:
+            raise _NotBoundedError("what is in memory says which cell it is") from None
+        for var in () if each else named.keys() - used:
+            if not any(var in free_vars(e) for e in self.asked if e is not var):
+                ranges[var] = ranges[var][:2]
+        if glance:
+            ranges, most = {v: values[:_GLANCE] for v, values in ranges.items()}, _GLANCE**3
+        turns = arith.count_points({v: r for v, r in ranges.items() if len(r) > 2 or v in used})
+        cells = prod(self.side.sizes) * (min(turns, most) if glance else turns)
+        if cells > arith.POINTS and (glance or not most):
+            raise _NotBoundedError(f"{cells:,} cells are too many to look at")
+        return self._cells(table.rows(ranges, self._cancels(), most or None), len(still))
+
+    def _cancels(self) -> Env:
+        """A value for what stands still and cancels."""
+        return {v: self.dom.get(v, (0, 0))[0] for e in self.side.indices for v in free_vars(e)}
+
+    def _cells(self, rows: Iterator[tuple[Env, tuple[int, ...]]], still: int) -> Iterator[Touch]:
+        steps = [*product(*map(range, self.side.sizes))]
+        start = still + len(self.asked)
+        for env, values in rows:
+            for step in steps:
+                cell = tuple([c + d for c, d in zip(values[start:], step, strict=True)])
+                yield Touch(values[:still], values[still:start], cell, env, self.side)
+
+
+def _first(
+    ways: Sequence[tuple[Iterator[Touch], _Notes, _Notes]], question: Question
+) -> tuple[Touch, Touch] | None:
+    """The first meeting of rows with those that were noted before them where they are looked for.
+
+    Of each way come its rows, where they are noted, and where others are looked for.
+    """
+    tagged = (zip(rows, repeat(noted), repeat(others)) for rows, noted, others in ways)
+    for row, noted, others in merge(*tagged, key=lambda one: one[0][:2]):
+        place = row.still, row.side.buffer, row.cell
+        for other in others.get(place, {}).values():
+            if _differ(row.who, other.who, question):
+                return other, row
+        noted.setdefault(place, {}).setdefault(row.who, row)
+    return None
+
+
+def _differ(one: Sequence[int], other: Sequence[int], question: Question) -> bool:
+    """Whether in each group one value at least is another."""
+    start = 0
+    for group in question.differ:
+        end = start + len(group)
+        if one[start:end] == other[start:end]:
+            return False
+        start = end
+    return True
 
 
 def first_meeting(loop: For, sides: Sequence[Side], dom: arith.Bounds) -> Meets | None:
@@ -387,36 +413,10 @@ def first_meeting(loop: For, sides: Sequence[Side], dom: arith.Bounds) -> Meets 
     In the order in which they run, for an example that people can follow: in one turn of the loops
     around, the loops inside afresh in each of the two.
     """
-    inside = {each.loop_var for side in sides for each in side.loops}
-    used = {v for side in sides for v in side.variables() if v in dom and v is not loop.loop_var}
-    around = arith.ranges_of([v for v in dom if v in used - inside], dom)
-    turns = arith.ranges_of([loop.loop_var], dom)
-    ways = []
-    for side in sides:
-        own = arith.ranges_of([v for v in dom if v in inside & used & side.variables()], dom)
-        ways.append((side, own, arith.Table(side.indices, side.guards)))
-    left = arith.POINTS
-    for outer in arith.points(around, left):
-        seen: dict[tuple[object, Cell], Env] = {}
-        for turn in arith.points(turns, left):
-            for side, own, table in ways:
-                meeting = _seen(table.rows(own, {**outer, **turn}, left), side, loop.loop_var, seen)
-                if meeting is not None:
-                    return meeting
-                left -= min(left, arith.count_points(own))
-            if left <= 0:
-                return None
-    return None
-
-
-def _seen(
-    rows: Iterator[tuple[Env, Cell]], side: Side, var: Var, seen: dict[tuple[object, Cell], Env]
-) -> Meets | None:
-    """The first of `rows` at a cell that was `seen` at another value of `var`; notes the others."""
-    for env, corner in rows:
-        for step in product(*map(range, side.sizes)):
-            place = tuple(c + d for c, d in zip(corner, step, strict=True))
-            before = seen.setdefault((side.buffer, place), env)
-            if before[var] != env[var]:
-                return Meets(before, env, cell_text(side, place))
-    return None
+    own = {loop.loop_var} | {each.loop_var for side in sides for each in side.loops}
+    question = Question(arith.Simplifier(dom), own, ((loop.loop_var,),))
+    used = {v for side in sides for v in side.variables()} - own
+    still, notes = [v for v in dom if v in used], _Notes()
+    rows = (_Look(side, question).rows(still, most=arith.POINTS) for side in sides)
+    meeting = _first([(row, notes, notes) for row in rows], question)
+    return None if meeting is None else Meets(*meeting)

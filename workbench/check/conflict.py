@@ -215,8 +215,8 @@ def _update_conflict(
     if found is None:
         clash = f"two {doers} may {verb} the same cell of {buffer}"
     else:
-        first, second = (turn[loop.loop_var] for turn in (found.first, found.second))
-        cell = found.cell
+        first, second = (turn.env[loop.loop_var] for turn in (found.first, found.second))
+        cell = found.first.text
         clash = f"{doers} {name}={first} and {name}={second} would both {verb} {cell}"
         detail = why or f"{cell} is reached in both iterations of `{name}`"
     spatial = [v.name for v in _spatial_loops(unit, loop) if v in free]
