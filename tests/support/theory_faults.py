@@ -12,6 +12,8 @@ from typing import Any
 
 from pytest import MonkeyPatch
 
+from workbench.access.meet import Lags, Never, Unknown
+
 Answer = Callable[..., Any]  # the original, then its arguments
 
 
@@ -72,15 +74,15 @@ FAULTS: dict[str, TheoryFault] = {
         "access.units", "writes_apart", always(True), "conditional", "an index guarded", ("bind",)
     ),
     "Iterations reach different cells": TheoryFault(
-        "access.units",
-        "keeps_apart",
-        always(True),
+        "access.meet",
+        "open_pairs",
+        always([]),
         "over time",
         "two states",
         ("vectorize", "parallel"),
     ),
     "Two writers never meet": TheoryFault(
-        "access.cells",
+        "access.iterations",
         "never_meet",
         always(True),
         "threads",
@@ -88,17 +90,17 @@ FAULTS: dict[str, TheoryFault] = {
         ("annotate",),
     ),
     "Cells meet in one iteration only": TheoryFault(
-        "access.cells",
+        "access.meet",
         "lags",
-        always({0}),
-        "in place",
-        "beginnings of sums in the row itself",
-        ("parallel",),
+        always(Lags({0})),
+        "triangular",
+        "a triangle padded with zeros",
+        ("merge",),
     ),
     "Data decide nothing": TheoryFault(
-        "access.iterations",
-        "decided_by_data",
-        always(False),
+        "access.meet",
+        "look",
+        lambda look, pairs: Never() if isinstance(look(pairs), Unknown) else look(pairs),
         "data",
         "histogram",
         ("bind", "vectorize"),
@@ -131,8 +133,8 @@ FAULTS: dict[str, TheoryFault] = {
         ("parallel", "bind"),
     ),
     "Guarded cells are disjoint": TheoryFault(
-        "access.cells",
-        "disjoint",
+        "access.meet",
+        "skips",
         always(True),
         "in place",
         "beginnings of sums in the row itself",

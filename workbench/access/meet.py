@@ -389,10 +389,10 @@ def _first(
     tagged = (zip(rows, repeat(noted), repeat(others)) for rows, noted, others in ways)
     for row, noted, others in merge(*tagged, key=lambda one: one[0][:2]):
         place = row.still, row.side.buffer, row.cell
+        noted.setdefault(place, {}).setdefault(row.who, row)
         for other in others.get(place, {}).values():
             if _differ(row.who, other.who, question):
                 return other, row
-        noted.setdefault(place, {}).setdefault(row.who, row)
     return None
 
 
