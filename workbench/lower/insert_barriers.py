@@ -1,4 +1,24 @@
-"""insert_barriers: where the threads of a block have to wait for each other."""
+"""insert_barriers: where the threads of a block have to wait for each other.
+
+A barrier is needed between two accesses of one cell by different threads, one of them a write,
+where nothing else orders them. Which these are `access.meet` says; here is where to put barriers.
+A statement is told by what it does before its first and after its last barrier: what is between
+two of its own has been seen to. In a sequence, a barrier stands before the first statement whose
+beginning may meet what was done since the last one: as late as can be, so that it serves the most
+(the greedy choice for points that stab intervals).
+
+A loop is a sequence with itself behind it: what is still under way at the end of a turn may meet
+the beginning of the next. So its body is planned a second time, with that in front as `carried`.
+It may take another round: a barrier that comes earlier than before can do the work of a later one,
+which is left out then, and with it more is under way at the end of a turn. That is `carried`, too,
+from then on. It ends, since `carried` only grows, and has no more than what the body does; and
+when it ends, nothing that is carried meets the beginning, as the plan was made with all of it.
+
+Where each turn waits somewhere, no thread is more than one turn ahead of another: to come to its
+second barrier from there, all must have come to the first. So turns that meet are neighbours, one
+of them even and one odd, and what has two copies in turn (`i % 2`, see `double_buffers`) needs no
+barrier for its sake. Of n copies the same would hold for ``i % n``.
+"""
 
 from __future__ import annotations
 
