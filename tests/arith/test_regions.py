@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from workbench import script
-from workbench.access.units import touched
+from workbench.access.boxes import touched
 from workbench.arith import region_of, union_regions
 from workbench.ir import (
     Block,

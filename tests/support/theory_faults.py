@@ -55,7 +55,7 @@ FAULTS: dict[str, TheoryFault] = {
         ("compute_at", "cache_write"),
     ),
     "What is read was made": TheoryFault(
-        "access.made",
+        "access.cover",
         "made_there",
         always(True),
         "partly made",
@@ -63,7 +63,7 @@ FAULTS: dict[str, TheoryFault] = {
         ("bind", "parallel"),
     ),
     "A store is never left out": TheoryFault(
-        "access.made",
+        "access.cover",
         "writes_all",
         always(True),
         "conditional",
@@ -122,10 +122,10 @@ FAULTS: dict[str, TheoryFault] = {
         ("parallel",),
     ),
     "Boxes lie in each other": TheoryFault(
-        "access.units", "inside", always(True), "partly made", "the next old sum", ("bind",)
+        "access.boxes", "inside", always(True), "partly made", "the next old sum", ("bind",)
     ),
     "Guards keep nothing away": TheoryFault(
-        "access.made",
+        "access.cover",
         "runs_for",
         always(True),
         "refilled",

@@ -24,6 +24,7 @@ from workbench.ir import (
     Node,
     Var,
     const,
+    free_vars,
     rebuild,
     substitute,
     walk,
@@ -69,6 +70,36 @@ def stopped(
                 continue
         left.append(condition)
     return values, inner, left, counters
+
+
+def limited(
+    values: Sequence[Expr], conditions: Iterable[Expr], own: Bounds
+) -> tuple[list[Expr], Bounds]:
+    """`values` and bounds that `conditions` narrow, for what holds at most: a box around them.
+
+    A sum need not count here: what ``i * 128 + j < 130`` bounds is a variable of its own with that
+    bound, for which one of the sum is solved.
+    """
+    values = list(values)
+    for condition in conditions:
+        if not set(free_vars(condition)) <= own.keys():
+            continue
+        narrowed = arith.narrow(own, condition)
+        own = narrowed if all(low <= high for low, high in narrowed.values()) else own
+        match condition:
+            case BinOp("<" | "<=" as op, total, Const(value=int(limit))):
+                affine = arith.linear(total, own)
+                ends = arith.bounds(total, own)
+            case _:
+                continue
+        factors = affine[0] if affine is not None and ends is not None else {}
+        unit = next((var for var, factor in factors.items() if factor == 1), None)
+        if len(factors) > 1 and ends is not None and unit is not None:
+            whole = Var("n", unit.type)
+            value = whole - substitute(total, {unit: const(0, unit.type)})
+            values = [substitute(one, {unit: value}) for one in values]
+            own = {**own, whole: (ends[0], max(ends[0], limit - (op == "<")))}
+    return values, own
 
 
 def one_to_one(values: Sequence[Expr], inner: Bounds, dom: Bounds, predicate: Expr = TRUE) -> bool:

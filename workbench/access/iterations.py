@@ -10,7 +10,7 @@ from workbench import arith
 from workbench.access.accesses import Access, Around, accesses
 from workbench.access.cells import of_unit
 from workbench.access.counters import one_to_one
-from workbench.access.made import made_there
+from workbench.access.cover import made_there
 from workbench.access.meet import (
     Lags,
     Never,

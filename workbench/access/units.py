@@ -26,7 +26,6 @@ from workbench.ir import (
     Range,
     Stmt,
     Var,
-    const,
     free_vars,
     remembered,
     stores,
@@ -36,7 +35,6 @@ from workbench.ir import (
 from workbench.ir.places import inner
 
 Cell = tuple[Expr, ...]
-Box = tuple[Range, ...]
 Bounds = dict[Var, tuple[int, int]]
 
 
@@ -230,14 +228,29 @@ def opened(unit: Unit) -> Iterator[Unit]:
             yield from opened(one)
 
 
+def runs_fixed(loop: For) -> bool:
+    """Whether `loop` runs for the same values each time, whatever its bounds are."""
+    return isinstance(loop.min, Const) and isinstance(loop.extent, Const)
+
+
 def limits(loop: For) -> list[Expr]:
     """What holds in the turns of a loop whose ends vary, of all values that its variable takes."""
-    if isinstance(loop.min, Const) and isinstance(loop.extent, Const):
+    if runs_fixed(loop):
         return []
     return [loop.loop_var >= loop.min, loop.loop_var < loop.min + loop.extent]
 
 
 # --- facts of a block, whatever loops run it -----------------------------------------------------
+
+
+def iterator_bounds(block: Block) -> dict[Var, tuple[int, int]]:
+    """The lowest and highest value of each iterator of `block`, of those that have known ones."""
+    found: dict[Var, tuple[int, int]] = {}
+    for it in block.iter_vars:
+        first, last = arith.bounds(it.dom.min, {}), arith.bounds(it.dom.min + it.dom.extent - 1, {})
+        if first is not None and last is not None:
+            found[it.var] = (first[0], last[1])
+    return found
 
 
 def writes_apart(block: Block, fixed: frozenset[Var] = frozenset()) -> bool | arith.Counterexample:
@@ -253,13 +266,9 @@ def writes_apart(block: Block, fixed: frozenset[Var] = frozenset()) -> bool | ar
 
 
 def _writes_apart(block: Block, fixed: frozenset[Var]) -> bool | arith.Counterexample:
-    dom: Bounds = {}
-    for it in block.iter_vars:
-        ends = arith.bounds(it.dom.min, {}), arith.bounds(it.dom.min + it.dom.extent - 1, {})
-        if it.var not in fixed:
-            if ends[0] is None or ends[1] is None:
-                return False
-            dom[it.var] = (ends[0][0], ends[1][1])
+    dom = {var: ends for var, ends in iterator_bounds(block).items() if var not in fixed}
+    if any(it.var not in dom and it.var not in fixed for it in block.iter_vars):
+        return False
     spatial = {it.var for it in block.iter_vars if it.kind == "spatial"} & dom.keys()
     for region in block.writes:
         inside: Bounds = {}
@@ -285,56 +294,3 @@ def short(expr: Expr, dom: Bounds) -> Expr:
     """`expr` simplified; itself where nothing is divided, since sums are short already."""
     divided = any(isinstance(n, BinOp) and n.op in ("//", "%", *BITWISE) for n in walk(expr))
     return arith.simplify(expr, dom) if divided else expr
-
-
-# --- what a statement touches of one buffer ------------------------------------------------------
-
-
-def touched(stmt: Stmt, buffer: Buffer, kind: str) -> Box | None:
-    """The box of `buffer` that `stmt` reads or writes, in the variables free in `stmt`.
-
-    Remembered, since statements are shared between programs.
-    """
-    known: dict[Any, Box | None] = remembered(stmt)
-    key = "touched", buffer, kind
-    if key not in known:
-        known[key] = _touched(stmt, buffer, kind)
-    return known[key]
-
-
-def _touched(stmt: Stmt, buffer: Buffer, kind: str) -> Box | None:
-    found: Box | None = None
-    for unit in units(stmt):
-        if buffer not in (unit.reads if kind == "read" else unit.writes):
-            continue
-        ends = arith.loop_bounds(unit.loops)
-        for cell, sizes in unit.cells(buffer, kind):
-            one = tuple(
-                Range(low, const(size, low.dtype))
-                if size > 0
-                else Range(const(0, low.dtype), const(whole, low.dtype))
-                for low, size, whole in zip(cell, sizes, buffer.shape, strict=True)
-            )
-            box = arith.relax(one, ends, buffer.shape)
-            found = box if found is None else arith.union_regions(found, box, ends)
-    return found
-
-
-def inside(needed: Box, made: Box, shape: tuple[int, ...], dom: Bounds) -> bool:
-    """Whether the box `needed`, as far as it is in `shape`, is proved to be inside `made`.
-
-    Remembered for boxes of `touched`.
-    """
-    return all(_in_range(b, a, size, dom) for a, b, size in zip(made, needed, shape, strict=True))
-
-
-def _in_range(needed: Range, made: Range, size: int, dom: Bounds) -> bool:
-    used = {v for r in (needed, made) for v in free_vars(r)}
-    known: dict[Any, bool] = remembered(needed)
-    key = "in range", made, size, frozenset((v, dom[v]) for v in used if v in dom)
-    if key not in known:
-        end = made.min + made.extent
-        known[key] = (
-            arith.prove(needed.min >= made.min, dom) or arith.prove(made.min <= 0, dom)
-        ) and (arith.prove(needed.min + needed.extent <= end, dom) or arith.prove(end >= size, dom))
-    return known[key]

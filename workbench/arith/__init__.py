@@ -15,12 +15,13 @@ from workbench.arith.prove import (
     prove,
     reads_memory,
 )
-from workbench.arith.region import access_regions, region_of, relax, union_regions
+from workbench.arith.region import Box, access_regions, region_of, relax, union_regions
 from workbench.arith.simplify import Simplifier, simplify
 
 __all__ = [
     "POINTS",
     "Bounds",
+    "Box",
     "Counterexample",
     "Simplifier",
     "Table",

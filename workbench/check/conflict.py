@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 from workbench import arith, script
 from workbench.access.accesses import accesses
+from workbench.access.cover import missed
 from workbench.access.cross_thread import reduction_around
 from workbench.access.iterations import (
     apart,
@@ -19,7 +20,6 @@ from workbench.access.iterations import (
     stored,
     written_together,
 )
-from workbench.access.made import missed
 from workbench.access.meet import Lags, Meets, first_meeting
 from workbench.access.units import (
     Bounds,

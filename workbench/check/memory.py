@@ -9,9 +9,10 @@ from math import prod
 
 from workbench import arith
 from workbench.access.accesses import Around, accesses
+from workbench.access.boxes import touched
+from workbench.access.cover import made_there, missed
 from workbench.access.iterations import apart, never_meet
-from workbench.access.made import made_there, missed
-from workbench.access.units import Unit, opened, touched, units
+from workbench.access.units import Unit, opened, units
 from workbench.check.conflict import in_any_turn
 from workbench.check.finding import Finding
 from workbench.check.kernels import Nest, touching

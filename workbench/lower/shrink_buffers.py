@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import prod
+from itertools import takewhile
 
 from workbench.access.accesses import Access, accesses, by_buffer
-from workbench.access.made import runs_for
-from workbench.arith import (
-    Bounds,
-    Simplifier,
-    conjuncts,
-    count_points,
-    equal,
-    linear,
-    narrow,
-    prove,
-    ranges_of,
-    reads_memory,
-    region_of,
-    union_regions,
-)
+from workbench.access.boxes import box_around
+from workbench.access.cover import Made, covers
+from workbench.arith import Box, Simplifier, union_regions
 from workbench.check.alignment import alignments
 from workbench.ir import (
-    BinOp,
     Block,
     Buffer,
     BufferLoad,
     BufferRegion,
     BufferStore,
-    Const,
     Expr,
     For,
     Kernel,
@@ -38,7 +24,6 @@ from workbench.ir import (
     Range,
     Stmt,
     Var,
-    binary,
     const,
     free_vars,
     rewrite,
@@ -48,7 +33,6 @@ from workbench.ir import (
 from workbench.lower.known_bounds import known_bounds
 from workbench.target import Target
 
-Box = tuple[Range, ...]
 Padding = dict[int, tuple[int, int]]  # axis -> factor and offset of its stride
 
 
@@ -92,6 +76,7 @@ class WindowFinder:
         self.axes = kernel.axes
         self.known = known_bounds(kernel)
         self.simplifier = Simplifier(self.known)
+        self.threads = [_loop_over(var, *self.known[var], kernel.body) for _, var in kernel.axes]
         self._touched: dict[object, Box] = {}
 
     def window(self, buffer: Buffer, found: Sequence[Access[For]], padding: Padding) -> _Window:
@@ -114,7 +99,7 @@ class WindowFinder:
         strides = _padded_strides(shape, padding) if padding else ()
         return _Window(replace(buffer, shape=tuple(shape), strides=strides), tuple(start))
 
-    def still(self, buffer: Buffer, around: Sequence[For]) -> set[Var]:
+    def still(self, buffer: Buffer, around: Iterable[For]) -> set[Var]:
         """What keeps its value in a turn of the loops `around`, for all that share `buffer`."""
         own = buffer.scope == "local"
         place = {var for axis, var in self.axes if own or axis.startswith("blockIdx")}
@@ -137,44 +122,43 @@ class WindowFinder:
         content = tuple(map(self.simplifier.number, (*access.indices, *access.guards)))
         key = access.buffer, content, frozenset(still)
         if key not in self._touched:
-            self._touched[key] = _box(access, still, self.known)
+            self._touched[key] = box_around(self._running(access, still), self.known)
         return self._touched[key]
 
-    def written_first(self, found: Sequence[Access[For]], still: Collection[Var]) -> bool:
-        """Whether every cell read in an iteration of the loops around was written earlier in it."""
-        first = found[0]
-        if not first.writes:
-            return False
-        conditions = [c for guard in first.guards for c in conjuncts(guard)]
-        conditions = [c for c in conditions if not _stays_inside(c, first, self.known)]
-        if any(_may_change(c, still) for c in conditions):
-            if not all(self._runs_for(first, read, still) for read in found if not read.writes):
-                return False  # an iteration may skip the store
-            first = replace(first, guards=())
-        written = self._touches(first, still)
-        extents = [self.simplifier.expr_interval(r.extent)[1] for r in written]
-        _, inner = _under_conditions(first, still, self.known)
-        points = count_points(ranges_of(first.cell_variables() & set(inner), inner))
-        if None in extents or prod(e for e in extents if e is not None) > points:
-            return False  # the store leaves gaps
-        reads = [self._touches(access, still) for access in found if not access.writes]
-        return all(_covers(written, box, self.known) for box in reads)
+    def _running(self, access: Access[For], still: Collection[Var]) -> Access[For]:
+        """`access` in those loops alone, and threads for loops, that do not stand `still`."""
+        loops = (loop for loop in (*self.threads, *access.loops) if loop.loop_var not in still)
+        return replace(access, loops=tuple(loops))
 
-    def _runs_for(self, store: Access[For], read: Access[For], still: Collection[Var]) -> bool:
-        """Whether no condition keeps `store` from a cell of `read`, maybe in another thread."""
-        fresh: dict[Var, Expr] = {}
-        known = dict(self.known)
-        for var in read.variables() - {*still}:
-            new = fresh[var] = Var(var.name, var.type)
-            if var in known:
-                known[new] = known[var]
-        elsewhere = replace(
-            read,
-            indices=tuple(substitute(index, fresh) for index in read.indices),
-            guards=tuple(substitute(guard, fresh) for guard in read.guards),
-        )
-        own = store.variables() - {*still}
-        return runs_for(store, elsewhere, own, store.buffer.shape, known)
+    def written_first(self, found: Sequence[Access[For]], still: Collection[Var]) -> bool:
+        """Whether every cell read in an iteration of the loops around was written earlier in it.
+
+        By the stores ahead of all reads. In a loop that such a store and a read share, another
+        iteration may come later: it stands still for both, or the store is that of its first one,
+        which came no later than the read.
+        """
+        stores = list(takewhile(lambda access: access.writes, found))
+        for read in (access for access in found if not access.writes):
+            shared = {loop for store in stores for loop in common_loops([store, read])}
+            fixed = {*still, *self.still(read.buffer, shared)}
+            again = [loop for loop in shared if loop.loop_var not in still]
+            made = [_first_turns(self._running(store, fixed), again) for store in stores]
+            every = [Made(store, self.known) for store in made]
+            use = self._running(read, fixed)
+            if not covers(every, [use], read.buffer.shape, self.known):
+                return False
+        return bool(stores)
+
+
+def _first_turns(store: Access[For], loops: Iterable[For]) -> Access[For]:
+    """`store` in the first iteration of those of `loops` that do not tell its cell."""
+    moving = store.cell_variables()
+    first = {one.loop_var: one.min for one in loops if one.loop_var not in moving}
+    return replace(store, guards=tuple(substitute(guard, first) for guard in store.guards))
+
+
+def _loop_over(var: Var, first: int, last: int, body: Stmt) -> For:
+    return For(var, const(first, var.type), const(last - first + 1, var.type), "serial", body)
 
 
 def common_loops(found: Sequence[Access[For]]) -> tuple[For, ...]:
@@ -184,87 +168,6 @@ def common_loops(found: Sequence[Access[For]]) -> tuple[For, ...]:
         same = [a is b for a, b in zip(common, access.loops, strict=False)]
         common = common[: same.index(False) if False in same else len(same)]
     return common
-
-
-# --- what one access touches ---------------------------------------------------------------------
-
-
-def _box(access: Access[For], still: Collection[Var], known: Bounds) -> Box:
-    """The box that `access` touches while the variables in `still` keep their values."""
-    indices, inner = _under_conditions(access, still, known)
-    outer = {var: ends for var, ends in known.items() if var in still}
-    return region_of(indices, inner, access.buffer.shape, outer)
-
-
-def _under_conditions(
-    access: Access[For], still: Collection[Var], known: Bounds
-) -> tuple[tuple[Expr, ...], dict[Var, tuple[int, int]]]:
-    """The indices of `access` and the bounds of what moves in them, as its conditions leave them.
-
-    ``i * 128 + j < 130`` bounds a sum: the sum becomes a variable of its own with that bound.
-    """
-    inner = {var: ends for var, ends in known.items() if var not in still}
-    indices = access.indices
-    for condition in (c for guard in access.guards for c in conjuncts(guard)):
-        if any(var not in inner for var in free_vars(condition)):
-            continue
-        narrowed = narrow(inner, condition)
-        if all(low <= high for low, high in narrowed.values()):
-            inner = narrowed
-        total, limit = _upper_limit(condition)
-        unit = None if total is None else _unit_variable(total, inner)
-        if total is None or unit is None:
-            continue
-        low = Simplifier(inner).expr_interval(total)[0]
-        if low is None:
-            continue
-        whole = Var("sum", unit.type)
-        value = whole - substitute(total, {unit: const(0, unit.type)})
-        indices = tuple(substitute(index, {unit: value}) for index in indices)
-        inner[whole] = (low, max(low, limit))
-    return indices, inner
-
-
-def _upper_limit(condition: Expr) -> tuple[Expr | None, int]:
-    """The sum that a condition bounds and the largest value that it allows."""
-    match condition:
-        case BinOp("<", total, Const(value=limit)) if free_vars(total):
-            return total, int(limit) - 1
-        case BinOp("<=", total, Const(value=limit)) if free_vars(total):
-            return total, int(limit)
-    return None, 0
-
-
-def _unit_variable(total: Expr, inner: Bounds) -> Var | None:
-    """A variable that counts once in a sum of at least two, so that the sum can stand for it."""
-    factors = linear(total, list(inner))
-    if factors is None or len(factors[0]) < 2:
-        return None
-    return next((var for var, factor in factors[0].items() if factor == 1), None)
-
-
-def _may_change(condition: Expr, still: Collection[Var]) -> bool:
-    """Whether `condition` may hold in one iteration of the loops of `still` and not in another."""
-    return reads_memory(condition) or not set(still).isdisjoint(free_vars(condition))
-
-
-def _stays_inside(condition: Expr, store: Access[For], known: Bounds) -> bool:
-    """Whether `condition` only keeps an index of `store` inside its array, as reads are anyway."""
-    match condition:
-        case BinOp("<", value, Const(value=limit)) if int(limit) > 0:
-            return any(
-                size % int(limit) == 0 and equal(index // (size // int(limit)), value, known)
-                for index, size in zip(store.indices, store.buffer.shape, strict=True)
-            )
-    return False
-
-
-def _covers(outer: Box, inner: Box, known: Bounds) -> bool:
-    return all(
-        prove(binary("<=", a.min, b.min), known)
-        and prove(binary("<=", b.min + b.extent, a.min + a.extent), known)
-        for a, b in zip(outer, inner, strict=True)
-    )
 
 
 # --- storage_align -------------------------------------------------------------------------------

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from workbench import arith
 from workbench.access.accesses import Access, accesses
-from workbench.access.units import Bounds, buffers_written, inside, limits
+from workbench.access.boxes import inside
+from workbench.access.units import Bounds, buffers_written, iterator_bounds, limits, runs_fixed
 from workbench.diag import Refusal
 from workbench.ir import (
     Block,
@@ -25,7 +26,6 @@ from workbench.ir import (
     walk,
 )
 from workbench.ir.places import inner, places
-from workbench.schedule.domains import runs_fixed
 
 
 def check_control(func: PrimFunc) -> None:
@@ -68,7 +68,7 @@ def check_declared(func: PrimFunc) -> None:
     for realize in places(func).blocks.values():
         if realize is not func.body:
             block = realize.block
-            dom, (reads, writes) = _domains(block), arith.access_regions(block)
+            dom, (reads, writes) = iterator_bounds(block), arith.access_regions(block)
             if not all(_declares(region, block.reads, dom) for region in reads):
                 _check_all_declared(func, block, "reads", block.reads)
             if not all(_declares(region, block.writes, dom) for region in writes):
@@ -107,7 +107,7 @@ def _outside(block: Block, access: Access[For], declared: list[BufferRegion]) ->
     """A cell that is touched and not declared, of the first that are looked at; None for none."""
     if not declared:
         return []
-    dom = _domains(block)
+    dom = iterator_bounds(block)
     dom |= arith.loop_bounds(access.loops, dom)
     turns = [end for loop in access.loops for end in limits(loop)]
     left_out: list[Expr] = []
@@ -129,9 +129,9 @@ def check_domains(func: PrimFunc) -> None:
             continue  # which values are taken is not told by bounds
         dom: Bounds = {}
         for outer in around:
-            dom |= _domains(outer.block) if isinstance(outer, BlockRealize) else {}
+            dom |= iterator_bounds(outer.block) if isinstance(outer, BlockRealize) else {}
         dom |= arith.loop_bounds(where.all_loops_above(realize), dom)
-        ends = _domains(realize.block)
+        ends = iterator_bounds(realize.block)
         for it, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
             if it.var in ends:
                 _check_domain(func, realize, it.var, value, dom, ends[it.var])
@@ -154,16 +154,6 @@ def _check_domain(
             detail=f"the domain of {var.name} is {low} to {high}",
             hint=f"give the T.axis of {var.name} all values, or leave some out with T.where",
         )
-
-
-def _domains(block: Block) -> Bounds:
-    """The bounds of the iterators that have known ones."""
-    found: Bounds = {}
-    for it in block.iter_vars:
-        low, high = arith.bounds(it.dom.min, {}), arith.bounds(it.dom.min + it.dom.extent - 1, {})
-        if low is not None and high is not None:
-            found[it.var] = (low[0], high[1])
-    return found
 
 
 def _first(told: Sequence[Expr], conditions: Sequence[Expr], dom: Bounds) -> list[int] | None:

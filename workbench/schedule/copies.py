@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
+from workbench.access.accesses import accesses
+from workbench.access.units import buffers_read, runs_fixed
 from workbench.ir import (
     TRUE,
-    BinOp,
     Block,
-    BlockRealize,
     Buffer,
-    BufferLoad,
-    Call,
-    Const,
     For,
     IfThenElse,
-    Node,
-    walk,
+    Stmt,
 )
 from workbench.schedule.feeding import makes_all
 from workbench.schedule.site import Site
@@ -54,30 +48,16 @@ def reads_always(site: Site[Block], buffer: Buffer) -> bool:
 
     Where it does, a cell that nobody wrote has no place in what it reads.
     """
+    realize, block = site.realize, site.node
     if any(isinstance(outer, IfThenElse) or _varies(outer) for outer in site.around):
         return False
-    return not any(
-        isinstance(node, BufferLoad) and node.buffer is buffer
-        for part in _chosen(site.realize)
-        for node in walk(part)
-    )
+    if realize.predicate is not TRUE and buffer in buffers_read(block):
+        return False
+    parts = (realize.predicate, *realize.iter_values, block.init, block.body)
+    made = (one for part in parts if part is not None for one in accesses(part))
+    loads = [one for one in made if one.buffer is buffer and not one.writes]
+    return not any(load.guards or any(map(_varies, load.loops)) for load in loads)
 
 
-def _chosen(realize: BlockRealize) -> Iterator[Node]:
-    """The parts of a block that are not evaluated each time."""
-    for node in walk(realize):
-        match node:
-            case BlockRealize(predicate=predicate) if predicate is not TRUE:
-                yield node.block
-            case IfThenElse(_, yes, no) | Call("if_then_else", (_, yes, no)):
-                yield yes
-                if no is not None:
-                    yield no
-            case BinOp("and" | "or", _, second):
-                yield second
-            case For() if _varies(node):
-                yield node.body
-
-
-def _varies(stmt: Node) -> bool:
-    return isinstance(stmt, For) and not isinstance(stmt.extent, Const)
+def _varies(stmt: Stmt) -> bool:
+    return isinstance(stmt, For) and not runs_fixed(stmt)

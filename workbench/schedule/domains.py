@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from workbench import arith
 from workbench.access.counters import Bounds, variables
+from workbench.access.units import iterator_bounds, runs_fixed
 from workbench.diag import Refusal
 from workbench.ir import Block, BlockRealize, Const, Expr, For, Stmt, Var
 from workbench.ir.places import Places
@@ -25,23 +26,16 @@ def moved_by(realize: BlockRealize, kind: str) -> set[Var]:
 
 def domain(block: Block) -> Bounds:
     """The lowest and highest value of each iterator of `block`; refused where they vary."""
-    found: Bounds = {}
+    found = iterator_bounds(block)
     for iterator in block.iter_vars:
-        low = arith.bounds(iterator.dom.min, {})
-        high = arith.bounds(iterator.dom.min + iterator.dom.extent - 1, {})
-        if low is None or high is None or low[0] != low[1] or high[0] != high[1]:
+        fixed = isinstance(iterator.dom.min, Const) and isinstance(iterator.dom.extent, Const)
+        if not fixed or iterator.var not in found:
             raise Refusal(
                 f"Can't work with `{block.name}`: the domain of `{iterator.var.name}` varies",
                 block,
                 hint="let it run over all that it may, and leave iterations out with T.where",
             )
-        found[iterator.var] = (low[0], high[1])
     return found
-
-
-def runs_fixed(loop: For) -> bool:
-    """Whether `loop` runs for the same values each time, whatever its bounds are."""
-    return isinstance(loop.min, Const) and isinstance(loop.extent, Const)
 
 
 class InScope(dict[Var, tuple[int, int]]):

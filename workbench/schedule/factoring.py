@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from workbench import arith, script
+from workbench.access.boxes import inside
 from workbench.access.cells import of_unit
 from workbench.access.combiners import constant, tuple_starts, tuple_update
 from workbench.access.counters import counted, one_to_one, variables
-from workbench.access.units import buffers_written, inside, units, writes_apart
+from workbench.access.units import buffers_written, units, writes_apart
 from workbench.access.updates import Sums, Update, starts_of, sums_of
 from workbench.diag import Refusal
 from workbench.ir import (

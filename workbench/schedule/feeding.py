@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from workbench import arith
+from workbench.access.cover import made_by
 from workbench.access.iterations import feeds
-from workbench.access.made import made_there, sure_units, writes_all
 from workbench.access.units import units
 from workbench.diag import Refusal
 from workbench.ir import Block, BlockRealize, Buffer, For, Stmt
 from workbench.ir.places import Places
 from workbench.schedule.domains import bounds_at, moved_by
-from workbench.schedule.nest import nest
 from workbench.schedule.scope import (
     common_loops,
     counted_from,
@@ -70,12 +69,8 @@ def makes_all(
     inside = [one for unit in below for one in unit.loops]
     loops = [*where.all_loops_above(holder), *inside]
     dom = {**bounds_at(where, holder), **arith.loop_bounds(loops)}
-    surely = [
-        unit
-        for unit in sure_units(holder)
-        if unit.stmt in makers and unit.block and writes_all(unit.block, buffer)
-    ]
-    return any(feeds(holder, unit, own, buffer, dom, chosen) for unit in surely)
+    making = [unit for unit in below if unit.stmt in makers]
+    return any(feeds(holder, unit, own, buffer, dom, chosen) for unit in making)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +156,8 @@ class _Flow:
         What others write does not count: the value must be the maker's.
         """
         body = self.loops[-1].body
-        ways = {unit.stmt: unit.loops for unit in units(body)}
-        maker, reader = (nest(ways[r], r) for r in (self.maker, self.reader))
-        inside = arith.loop_bounds([loop for way in ways.values() for loop in way])
-        return made_there(maker, reader, self.buffer, {**bounds_at(self.where, body), **inside})
+        below = {unit.stmt: unit for unit in units(body)}
+        maker, reader = below[self.maker], below[self.reader]
+        dom = arith.loop_bounds([loop for unit in below.values() for loop in unit.loops])
+        dom = {**bounds_at(self.where, body), **dom}
+        return made_by([maker], [reader], self.buffer, dom, {})

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from workbench import arith
 from workbench.access.counters import Bounds, counted, variables
-from workbench.access.units import writes_apart
+from workbench.access.units import runs_fixed, writes_apart
 from workbench.diag import Refusal
 from workbench.ir import (
     TRUE,
@@ -30,7 +30,7 @@ from workbench.ir import (
 )
 from workbench.ir.places import Places, places
 from workbench.schedule.bindings import conjuncts
-from workbench.schedule.domains import bindings, bounds_at, domain, moved_by, runs_fixed
+from workbench.schedule.domains import bindings, bounds_at, domain, moved_by
 from workbench.schedule.nest import inserted, serial_nest, statements
 from workbench.schedule.primitive import Edit
 from workbench.schedule.regions import (

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any
 
 from workbench import arith
+from workbench.access.accesses import Access
+from workbench.access.boxes import filled_as
 from workbench.access.counters import Bounds, counted, put, variables
-from workbench.access.made import whole_box, writes_all
+from workbench.access.cover import misses_none, writes_all
+from workbench.arith import Box
 from workbench.ir import (
-    BinOp,
     Block,
     BlockRealize,
+    Buffer,
     BufferRegion,
     Const,
     Expr,
+    For,
     Range,
     Var,
     remembered,
@@ -24,8 +28,6 @@ from workbench.ir import (
 from workbench.schedule.bindings import conjuncts
 from workbench.schedule.domains import bindings, domain
 from workbench.schedule.scope import starts_first
-
-Box: TypeAlias = tuple[Range, ...]
 
 
 def touched(region: BufferRegion, realize: BlockRealize, inner: Bounds, dom: Bounds) -> Box:
@@ -66,36 +68,30 @@ def _exact_box(
 ) -> Box | None:
     if not writes_all(realize.block, region.buffer):
         return None
+    plain, inner = _counted(realize, inner)
+    box = substitute(region, bindings(plain)).region
+    corner, sizes = tuple(r.min for r in box), tuple(width(r, {}) for r in box)
+    stored: Access[For] = Access(
+        realize, region.buffer, True, corner, sizes, (plain.predicate,), ()
+    )
+    one = filled_as(stored, inner, dom)
+    if one is None or not one.access.guards:
+        return None if one is None else one.box
+    ends = [arith.bounds(r.min, domain(realize.block)) for r in region.region]
+    corners = replace(one.access, sizes=(1,) * len(ends))
+    stays = misses_none(corners, one.own.keys(), ends, {**dom, **one.own})
+    return one.box if stays and starts_first(plain, inner, any_order=True) else None
+
+
+def _counted(realize: BlockRealize, inner: Bounds) -> tuple[BlockRealize, Bounds]:
+    """As `counted`, without what the iterators themselves say: that they are in their domains."""
     plain, inner = counted(realize, inner)
-    known = {**dom, **inner}
-    naming = _only(plain, _naming(region, domain(realize.block)))
-    left = [c for c in conjuncts(plain.predicate) if not stays_in_domain(c, naming, known)]
-    reduced = [it.var for it in realize.block.iter_vars if it.kind == "reduce"]
-    terms = _only(plain, [*(it.var for it in naming.block.iter_vars), *reduced])
-    if not all(starts_all(in_iterators(c, terms), terms.block) for c in left):
-        return None
-    if left and not starts_first(plain, inner, any_order=True):
-        return None
-    ranges = substitute(region, bindings(plain)).region
-    return whole_box([r.min for r in ranges], [width(r, known) for r in ranges], inner, dom)
+    left = (c for c in conjuncts(plain.predicate) if not _says_domain(c, plain))
+    return replace(plain, predicate=arith.joined(left)), inner
 
 
-def _naming(region: BufferRegion, ends: Bounds) -> set[Var]:
-    """The iterators that an index of `region` tells alone: beyond their domains lie other cells."""
-    found: set[Var] = set()
-    for r in region.region:
-        told = arith.linear(r.min, ends)
-        if told is not None and isinstance(told[1], Const) and len(told[0]) == 1:
-            found |= {*told[0]}
-    return found
-
-
-def _only(realize: BlockRealize, of: Collection[Var]) -> BlockRealize:
-    """`realize` with those of its iterators alone that are in `of`."""
-    bound = bindings(realize)
-    kept = tuple(it for it in realize.block.iter_vars if it.var in of)
-    block = replace(realize.block, iter_vars=kept)
-    return replace(realize, iter_values=tuple(bound[it.var] for it in kept), block=block)
+def _says_domain(condition: Expr, realize: BlockRealize) -> bool:
+    return arith.prove(in_iterators(condition, realize), domain(realize.block))
 
 
 def covers_domain(realize: BlockRealize, loops: Bounds, of: Collection[Var] | None = None) -> bool:
@@ -106,7 +102,13 @@ def covers_domain(realize: BlockRealize, loops: Bounds, of: Collection[Var] | No
     if of is not None:
         asked = conjuncts(realize.predicate)
         left = arith.joined(c for c in asked if not stays_in_domain(c, realize, loops))
-        realize = _only(replace(realize, predicate=left), of)
+        kept = [
+            pair
+            for pair in zip(realize.block.iter_vars, realize.iter_values, strict=True)
+            if pair[0].var in of
+        ]
+        block = replace(realize.block, iter_vars=tuple(it for it, _ in kept))
+        realize = BlockRealize(tuple(value for _, value in kept), left, block)
     return runs_over(realize, loops) == domain(realize.block)
 
 
@@ -115,24 +117,23 @@ def runs_over(realize: BlockRealize, loops: Bounds) -> Bounds | None:
 
     None where that is not proved.
     """
-    plain, loops = counted(realize, loops)
-    values = plain.iter_values
-    if any(map(arith.reads_memory, values)):
+    ends = domain(realize.block)
+    plain, loops = _counted(realize, loops)
+    if any(map(arith.reads_memory, plain.iter_values)):
         return None  # data decide what runs
-    if not all(stays_in_domain(c, plain, loops) for c in conjuncts(plain.predicate)):
+    one = filled_as(_instance(plain, plain.predicate), loops, loops)
+    if one is None:
+        return None
+    own = one.access.cell_variables() & one.own.keys()
+    if not misses_none(one.access, own, [*ends.values()], {**loops, **one.own}):
         return None
     found: Bounds = {}
-    for (var, (low, high)), value in zip(domain(realize.block).items(), values, strict=True):
-        box = arith.region_of([value], loops, [high + 1])[0]
-        first, last = box.min, arith.simplify(box.min + box.extent - 1)
-        if isinstance(first, Const) and isinstance(last, Const):
-            found[var] = max(low, int(first.value)), min(high, int(last.value))
-        elif arith.prove(first <= low, {}) and arith.prove(last >= high, {}):
-            found[var] = low, high
-        else:
+    for (var, (low, high)), r in zip(ends.items(), one.box, strict=True):
+        first, last = arith.bounds(r.min, {}), arith.bounds(r.min + r.extent - 1, {})
+        if first is None or last is None:
             return None
-    every = whole_box(values, [1] * len(values), loops, loops)
-    return None if every is None else found
+        found[var] = max(low, first[1]), min(high, last[0])
+    return found
 
 
 def stays_in_domain(condition: Expr, realize: BlockRealize, dom: Bounds) -> bool:
@@ -140,20 +141,19 @@ def stays_in_domain(condition: Expr, realize: BlockRealize, dom: Bounds) -> bool
 
     `dom` bounds the loops around.
     """
-    values, ends = bindings(realize), domain(realize.block)
-    if arith.prove(in_iterators(condition, realize), ends):
+    if _says_domain(condition, realize):
         return True
-    match condition:
-        case BinOp("<", expr, Const(value=stop)):
-            return any(
-                _outside(value, expr, int(stop), ends[var][1], dom) for var, value in values.items()
-            )
-        case BinOp("<=", Const(value=start), expr):  # the other end: all with its sign changed
-            return any(
-                _outside(0 - value, 0 - expr, 1 - int(start), -ends[var][0], dom)
-                for var, value in values.items()
-            )
-    return False
+    one = _instance(realize, condition)
+    ends = [*domain(realize.block).values()]
+    return misses_none(one, one.cell_variables() & dom.keys(), ends, dom)
+
+
+def _instance(realize: BlockRealize, condition: Expr) -> Access[For]:
+    """An instance of a block as a cell: its iterators are the indices, its domain is the buffer."""
+    extents = [high + 1 for _, high in domain(realize.block).values()]
+    whole = Buffer("instances", tuple(extents), "int32")
+    ones = (1,) * len(extents)
+    return Access(realize, whole, True, realize.iter_values, ones, (condition,), ())
 
 
 def in_iterators(condition: Expr, realize: BlockRealize) -> Expr:
@@ -181,19 +181,6 @@ def starts_all(condition: Expr, block: Block) -> bool:
     """
     first = {it.var: it.dom.min for it in block.iter_vars if it.kind == "reduce"}
     return arith.prove(substitute(condition, first), domain(block))
-
-
-def _outside(value: Expr, expr: Expr, stop: int, last: int, dom: Bounds) -> bool:
-    """Whether `value`, a multiple of `expr` and some more, is beyond `last` once `expr` >= stop."""
-    times = 1
-    whole, part = arith.linear(value, dom), arith.linear(expr, dom)
-    if whole is not None and part is not None and part[0]:
-        var, factor = next(iter(part[0].items()))
-        times = whole[0].get(var, 0) // factor if factor else 0
-    if times < 1:
-        return False
-    rest = arith.bounds(arith.simplify(value - expr * times, dom), dom)
-    return rest is not None and rest[0] + stop * times > last
 
 
 def width(r: Range, dom: Bounds) -> int:

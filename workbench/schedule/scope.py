@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench import arith
 from workbench.access.counters import Bounds, in_turn, variables
-from workbench.access.made import starts_all, writes_all
+from workbench.access.cover import starts_all, writes_all
 from workbench.access.units import Unit, units
 from workbench.diag import Refusal
 from workbench.ir import (

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from workbench import arith
+from workbench.access.boxes import inside
 from workbench.access.counters import Bounds
-from workbench.access.units import inside
+from workbench.access.units import runs_fixed
 from workbench.ir import Block, BlockRealize, Buffer, BufferLoad, For, PrimFunc, walk
 from workbench.schedule.crossing import check_leaves
-from workbench.schedule.domains import bounds_at, domain, runs_fixed
+from workbench.schedule.domains import bounds_at, domain
 from workbench.schedule.factoring import check_terms_once
 from workbench.schedule.feeding import check_fed, makes_all
 from workbench.schedule.moving import (

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from workbench import arith
+from workbench.access.boxes import inside
 from workbench.access.counters import Bounds, variables
 from workbench.access.iterations import apart
-from workbench.access.units import inside, units, writes_apart
+from workbench.access.units import units, writes_apart
 from workbench.ir import (
     Block,
     BlockRealize,

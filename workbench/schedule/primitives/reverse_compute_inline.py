@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from workbench.access.made import made_there
+from workbench.access.cover import made_there
 from workbench.access.units import same_cell, writes_apart
 from workbench.arith import bounds, equal, simplify
 from workbench.diag import Refusal

@@ -12,7 +12,7 @@ import workbench as wb
 from tests.support.cases import CASES, seeds
 from workbench import arith, te
 from workbench.access import difference, random_data
-from workbench.access.made import made_there
+from workbench.access.cover import made_there
 from workbench.ir import For, walk
 from workbench.ir.places import inner
 from workbench.script import parse

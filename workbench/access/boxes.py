@@ -1,0 +1,210 @@
+"""Boxes of cells: one around all that an access touches, and one of which it leaves none out.
+
+The first may be too large, so that nothing is missed; the second may be too small, or none at all,
+so that nothing is claimed. Where the first box of a use lies in the second box of a store, each
+cell that is used was stored. Both are told in what stands still, so that a proof is for any size.
+
+They are the "may" and the "must" regions of array section analysis (Havlak and Kennedy, 1991;
+Creusillet and Irigoin, 1996). A region here is always a box: what a union of boxes fills is seen
+only where boxes lie side by side (`merged`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any
+
+from workbench import arith
+from workbench.access.accesses import Access
+from workbench.access.counters import limited, one_to_one, stopped, untangled, variables
+from workbench.access.facts import positive
+from workbench.access.units import Bounds, runs_fixed, units
+from workbench.arith import Box
+from workbench.ir import Buffer, Const, Expr, For, Range, Stmt, const, free_vars, remembered
+
+# --- around what is touched ----------------------------------------------------------------------
+
+
+def touched(stmt: Stmt, buffer: Buffer, kind: str) -> Box | None:
+    """The box of `buffer` that `stmt` reads or writes, in the variables free in `stmt`.
+
+    Remembered, since statements are shared between programs.
+    """
+    known: dict[Any, Box | None] = remembered(stmt)
+    key = "touched", buffer, kind
+    if key not in known:
+        known[key] = _touched(stmt, buffer, kind)
+    return known[key]
+
+
+def _touched(stmt: Stmt, buffer: Buffer, kind: str) -> Box | None:
+    found: Box | None = None
+    for unit in units(stmt):
+        if buffer not in (unit.reads if kind == "read" else unit.writes):
+            continue
+        ends = arith.loop_bounds(unit.loops)
+        for cell, sizes in unit.cells(buffer, kind):
+            one = tuple(
+                Range(low, const(size, low.dtype))
+                if size > 0
+                else Range(const(0, low.dtype), const(whole, low.dtype))
+                for low, size, whole in zip(cell, sizes, buffer.shape, strict=True)
+            )
+            box = arith.relax(one, ends, buffer.shape)
+            found = box if found is None else arith.union_regions(found, box, ends)
+    return found
+
+
+def box_around(access: Access[For], dom: Bounds) -> Box:
+    """A box around what `access` touches as its loops run, as far as `dom` knows their ends.
+
+    A dimension with no known ends is taken whole. A sum that a guard stops goes no further:
+    ``c // 32`` with ``c < 320`` ends at 9, however far the loops of which `c` is the sum run.
+    """
+    own = {loop.loop_var: dom[loop.loop_var] for loop in access.loops if loop.loop_var in dom}
+    conditions = [one for guard in access.guards for one in positive(guard)]
+    indices, own = limited(access.indices, conditions, own)
+    return arith.relax(_boxes_at(indices, access.sizes), own, access.buffer.shape, dom)
+
+
+def _boxes_at(corner: Sequence[Expr], sizes: Sequence[int]) -> Box:
+    return tuple(Range(low, const(n, low.dtype)) for low, n in zip(corner, sizes, strict=True))
+
+
+def inside(needed: Box, made: Box, shape: tuple[int, ...], dom: Bounds) -> bool:
+    """Whether the box `needed`, as far as it is in `shape`, is proved to be inside `made`.
+
+    Remembered for boxes of `touched`.
+    """
+    return all(_in_range(b, a, size, dom) for a, b, size in zip(made, needed, shape, strict=True))
+
+
+def _in_range(needed: Range, made: Range, size: int, dom: Bounds) -> bool:
+    used = {v for r in (needed, made) for v in free_vars(r)}
+    known: dict[Any, bool] = remembered(needed)
+    key = "in range", made, size, frozenset((v, dom[v]) for v in used if v in dom)
+    if key not in known:
+        end = made.min + made.extent
+        known[key] = (
+            arith.prove(needed.min >= made.min, dom) or arith.prove(made.min <= 0, dom)
+        ) and (arith.prove(needed.min + needed.extent <= end, dom) or arith.prove(end >= size, dom))
+    return known[key]
+
+
+# --- without a gap -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A box of which `access` leaves no cell out, but for what its guards keep it from.
+
+    `own` are the bounds of what moves in it: loops, and sums of loops that a guard stopped.
+    """
+
+    box: Box
+    access: Access[For]
+    own: Bounds
+
+
+def filled(access: Access[For], dom: Bounds) -> Filled | None:
+    """The box that `access` fills while its loops run; None where none is found.
+
+    None, too, where it varies how often they run, or where data say which cells it touches.
+    """
+    own = {loop.loop_var: dom[loop.loop_var] for loop in access.loops if loop.loop_var in dom}
+    if len(own) < len(access.loops) or not all(map(runs_fixed, access.loops)):
+        return None
+    return None if any(map(arith.reads_memory, access.indices)) else filled_as(access, own, dom)
+
+
+def filled_as(access: Access[For], own: Bounds, dom: Bounds) -> Filled | None:
+    """As `filled`, as the variables of `own` take all their values; data stay as they are."""
+    conditions = [one for guard in access.guards for one in positive(guard)]
+    corner, own, left, _ = stopped(access.indices, conditions, own)
+    box = whole_box(corner, access.sizes, own, dom)
+    if box is None:
+        return None
+    return Filled(box, replace(access, indices=tuple(corner), guards=tuple(left)), own)
+
+
+def whole_box(corner: Sequence[Expr], sizes: Sequence[int], own: Bounds, dom: Bounds) -> Box | None:
+    """The box around the boxes of `sizes` at `corner` as `own` run, if they leave no cell out.
+
+    `dom` bounds the other variables, which stay as they are.
+    """
+    corner, digits = untangled(corner, own)
+    try:
+        box = arith.relax(_boxes_at(corner, sizes), digits, None, dom)
+    except ValueError:  # no ends are known
+        return None
+    used = {v for low in corner for v in variables(low)}
+    moving = {v: ends for v, ends in digits.items() if v in used and ends[0] < ends[1]}
+    extents = [int(r.extent.value) for r in box if isinstance(r.extent, Const)]
+    if len(extents) < len(box):
+        return None
+    if _goes_through(corner, sizes, moving):
+        return box
+    # As many turns as the box has cells, no two of them at one cell: then there is one at each.
+    turns = prod(high - low + 1 for low, high in moving.values())
+    single = all(size == 1 for size in sizes) and prod(extents) == turns
+    return box if single and one_to_one(corner, moving, dom) else None
+
+
+def _goes_through(corner: Sequence[Expr], sizes: Sequence[int], moving: Bounds) -> bool:
+    """Whether each dimension goes through all numbers between its ends, whatever the others do.
+
+    A sum does where no step is longer than what the smaller ones fill together, which may overlap;
+    a dimension does so on its own where what moves it moves no other.
+    """
+    seen = set[Expr]()
+    for low, size in zip(corner, sizes, strict=True):
+        affine = arith.linear(low, moving)
+        if affine is None or not seen.isdisjoint(affine[0]):
+            return False
+        seen |= affine[0].keys()
+        for var, factor in sorted(affine[0].items(), key=lambda item: abs(item[1])):
+            if abs(factor) > size:
+                return False
+            size += abs(factor) * (moving[var][1] - moving[var][0])
+    return True
+
+
+def merged(boxes: Iterable[Box]) -> list[Box]:
+    """`boxes`, those that lie side by side as one.
+
+    Along one dimension after the other, those that are alike in all others are chained, each to the
+    one that begins where it ends; again as long as they become fewer. So a round costs as much as
+    there are boxes, not as there are pairs.
+    """
+    left = list(boxes)
+    known = arith.Simplifier({})
+    count = len(left) + 1
+    while len(left) < count and len(left) > 1:
+        count = len(left)
+        for axis in range(len(left[0])):
+            left = _chained(left, axis, known)
+    return left
+
+
+def _chained(boxes: Sequence[Box], axis: int, known: arith.Simplifier) -> list[Box]:
+    """`boxes`, those as one that lie side by side along `axis`."""
+    number = known.number
+    begins: dict[tuple[int, ...], Box] = {}
+    for box in boxes:
+        others = [e for k, r in enumerate(box) if k != axis for e in (r.min, r.extent)]
+        begins.setdefault((*map(number, others), number(box[axis].min)), box)
+    next_to: dict[tuple[int, ...], tuple[int, ...]] = {}
+    for key, box in begins.items():
+        after = (*key[:-1], number(box[axis].min + box[axis].extent))
+        if after in begins and after != key:
+            next_to[key] = after
+    found, behind = [], {*next_to.values()}
+    for key in begins.keys() - behind:
+        box, extent = begins[key], begins[key][axis].extent
+        while key in next_to:
+            key = next_to[key]
+            extent = extent + begins[key][axis].extent
+        found.append((*box[:axis], Range(box[axis].min, extent), *box[axis + 1 :]))
+    return found
