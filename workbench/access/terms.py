@@ -92,6 +92,8 @@ class Terms:
     """Makes terms, equal ones once; programs that are compared share one of these."""
 
     known: dict[tuple[str, tuple[Any, ...]], Term] = field(default_factory=dict)
+    numbers: dict[Number, Term] = field(default_factory=dict)
+    nothing: Term = field(default_factory=lambda: Term("nothing", (), None))
 
     def make(self, kind: str, parts: tuple[Any, ...], value: Number | None) -> Term:
         """The one term of these parts."""
@@ -102,13 +104,18 @@ class Terms:
 
     def number(self, value: Number) -> Term:
         """A number that depends on no data. 1, 1.0 and True are one: types stand in casts."""
-        return self.make("number", ("nan" if value != value else value,), value)
+        if value != value:
+            return self.make("number", ("nan",), value)
+        found = self.numbers.get(value)
+        if found is None:
+            found = self.numbers[value] = Term("number", (value,), value)
+        return found
 
     def apply(self, op: str, args: Sequence[Term], compute: Callable[..., Number]) -> Term:
         """`op` of terms: a number where all are; nothing where one is."""
         kinds = {arg.kind for arg in args}
         if "nothing" in kinds:
-            return self.make("nothing", (), None)
+            return self.nothing
         try:
             value = compute(*[arg.value for arg in args])
         except (ValueError, OverflowError):  # of a float that is infinite or no number
@@ -139,7 +146,7 @@ class Terms:
     ) -> tuple[Term, ...]:
         """What the cells that held `old` hold after `new` came in."""
         if any(term.kind == "nothing" for term in (*old, *new)):
-            return tuple(self.make("nothing", (), None) for _ in old)
+            return (self.nothing,) * len(old)
         start, updates = _fold(f, old) or (old, ())
         more = _fold(f, new) or (start, (new,))
         if f.starts([term.value for term in start]):
@@ -404,9 +411,8 @@ class _Run:
     def tuple_update(self, update: TupleUpdate, env: dict[Var, Term]) -> None:
         cells = [self.cell(store.buffer, store.indices, env) for store in update.stores]
         new = tuple(self.value(term, env) for term in update.terms)
-        nothing = self.terms.make("nothing", (), None)
         held = zip(update.buffers, cells, strict=True)
-        old = tuple(self.memory[buffer].get(cell, nothing) for buffer, cell in held)
+        old = tuple(self.memory[buffer].get(cell, self.terms.nothing) for buffer, cell in held)
         now = self.terms.tuple_update(update.combiner, old, new)
         for buffer, cell, term in zip(update.buffers, cells, now, strict=True):
             self.check_declared(buffer, cell, writing=True)
@@ -438,7 +444,10 @@ class _Run:
 
     def whole(self, e: Expr, env: dict[Var, Term]) -> int:
         """The number that an index, an extent or a condition is."""
-        value = e.value if isinstance(e, Const) else self.value(e, env).value
+        if isinstance(e, Var):
+            value = env[e].value
+        else:
+            value = e.value if isinstance(e, Const) else self.value(e, env).value
         if value is None:
             raise Invalid("an index, extent or condition depends on what nobody wrote")
         return int(value)
@@ -471,17 +480,18 @@ class _Run:
 
     def value(self, e: Expr, env: dict[Var, Term]) -> Term:
         """The term of an expression."""
-        match e:
-            case Const(value):
-                return self.terms.number(value)
+        match e:  # the most frequent kinds first
             case Var():
                 return env[e]
+            case Const(value):
+                return self.terms.number(value)
+            case BinOp(op, a, b):
+                return self.binary(e, op, a, b, env)
             case BufferLoad(buffer, indices):
                 cell = self.cell(buffer, indices, env)
                 if not buffer.scalar:
                     self.check_declared(buffer, cell, writing=False)
-                nothing = self.terms.make("nothing", (), None)
-                return self.memory[buffer].get(cell, nothing)
+                return self.memory[buffer].get(cell, self.terms.nothing)
             case Call("if_then_else", (condition, yes, no)):
                 return self.choice(condition, yes, no, env)
             case Select(condition, yes, no):
@@ -493,8 +503,6 @@ class _Run:
                 return self.terms.apply("not", [self.value(a, env)], lambda x: not x)
             case Cast(dtype, value):
                 return self.cast(dtype, self.value(value, env))
-            case BinOp(op, a, b):
-                return self.binary(e, op, a, b, env)
             case Call(op, args, dtype):
                 values = [self.value(arg, env) for arg in args]
                 return self.terms.apply(op, values, lambda *x: _rounded(_maths(op, *x), dtype))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 from itertools import combinations, takewhile
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from workbench import arith, script
 from workbench.access.accesses import accesses
@@ -40,6 +40,7 @@ from workbench.ir import (
     PrimFunc,
     Var,
     free_vars,
+    remembered,
     stores,
 )
 from workbench.ir.places import Places, places
@@ -61,7 +62,26 @@ def refuse_conflict(func: PrimFunc, loop: For, task: str, doers: Doers) -> None:
     `task` begins the sentence: "Can't bind `k` to threadIdx.x". Iterations that repeat the very
     same work, each from start to end, do not conflict: they write equal values.
     """
-    known = places(func)
+    answers: dict[Any, Refusal | None] = remembered(func)
+    key = "conflict", loop, doers  # an axis is tried after the other, and those of a kind are alike
+    if key not in answers:
+        answers[key] = _conflict(places(func), loop, doers)
+    found = answers[key]
+    if found is not None:
+        headline = f"{task}: {found.headline}"
+        raise Refusal(headline, *found.at, hint=found.hint, detail=found.detail)
+
+
+def _conflict(known: Places, loop: For, doers: Doers) -> Refusal | None:
+    """Why the iterations of `loop` can't be done all at once, without the task; None if they can."""
+    try:
+        _refuse(known, loop, doers)
+    except Refusal as refusal:
+        return refusal.with_traceback(None)  # it is kept
+    return None
+
+
+def _refuse(known: Places, loop: For, doers: Doers) -> None:
     around = known.all_loops_above(loop)
     below = list(units(loop.body))
     inside = dict.fromkeys(one for unit in below for one in unit.loops)
@@ -74,13 +94,13 @@ def refuse_conflict(func: PrimFunc, loop: For, task: str, doers: Doers) -> None:
         below = [replace(unit, loops=(*turns, *unit.loops)) for unit in below]
     free = {one.loop_var for one in (*around, *inside) if one.kind != "thread_binding"}
     for unit in below:
-        _refuse_own(known, loop, unit, dom, task, doers, free)
+        _refuse_own(known, loop, unit, dom, doers, free)
     for reader in below:
         for buffer in reader.reads:
-            _refuse_flow(loop, turns, reader, buffer, below, dom, task, doers)
+            _refuse_flow(loop, turns, reader, buffer, below, dom, doers)
     for one, other in combinations(below, 2):
         for buffer in sorted(one.writes & other.writes, key=lambda b: b.name):  # always the same
-            _refuse_overwriting(loop, one, other, buffer, dom, task, doers)
+            _refuse_overwriting(loop, one, other, buffer, dom, doers)
 
 
 def in_any_turn(unit: Unit) -> Unit:
@@ -121,7 +141,6 @@ def _refuse_own(
     loop: For,
     unit: Unit,
     dom: Bounds,
-    task: str,
     doers: Doers,
     free: Collection[Var],
 ) -> None:
@@ -143,8 +162,8 @@ def _refuse_own(
     if not apart(loop, unit, dom):
         why = why_not_shared_out(known, loop, unit, dom, doers)
         if why is not None:
-            raise _update_conflict(loop, unit, dom, task, doers, free, why)
-    _refuse_shifted(loop, unit, dom, task, doers)
+            raise _update_conflict(loop, unit, dom, doers, free, why)
+    _refuse_shifted(loop, unit, dom, doers)
 
 
 def why_not_shared_out(
@@ -179,7 +198,7 @@ def _depends(value: Expr, var: Var, dom: Bounds) -> bool:
     return var in free_vars(value) and var in free_vars(short(value, dom))
 
 
-def _refuse_shifted(loop: For, unit: Unit, dom: Bounds, task: str, doers: Doers) -> None:
+def _refuse_shifted(loop: For, unit: Unit, dom: Bounds, doers: Doers) -> None:
     """Refuse a unit that may read what another iteration of it writes."""
     written: dict[Buffer, list[Cell]] = {}  # more than one where a block starts sums and adds
     for store in stores(unit.stmt):
@@ -192,8 +211,7 @@ def _refuse_shifted(loop: For, unit: Unit, dom: Bounds, task: str, doers: Doers)
         if not carries_own(loop, unit, load.buffer, dom):
             continue
         raise Refusal(
-            f"{task}: `{unit.name}` reads {script.expr_text(load)}, which another of the "
-            f"{doers} may write",
+            f"`{unit.name}` reads {script.expr_text(load)}, which another of the {doers} may write",
             loop,
             load,
             hint="keep the loop serial: each iteration needs the one before it",
@@ -201,7 +219,7 @@ def _refuse_shifted(loop: For, unit: Unit, dom: Bounds, task: str, doers: Doers)
 
 
 def _update_conflict(
-    loop: For, unit: Unit, dom: Bounds, task: str, doers: Doers, free: Collection[Var], why: str
+    loop: For, unit: Unit, dom: Bounds, doers: Doers, free: Collection[Var], why: str
 ) -> Refusal:
     """The refusal for two iterations that write one cell, with an example where one is found.
 
@@ -223,7 +241,7 @@ def _update_conflict(
     either = " or ".join(f"`{n}`" for n in spatial)
     use = f"use {either} for that, or " if spatial else ""
     hint = f"{use}keep `{name}` serial"
-    return Refusal(f"{task}: {clash}", loop, unit.stmt, hint=hint, detail=detail)
+    return Refusal(clash, loop, unit.stmt, hint=hint, detail=detail)
 
 
 def _spatial_loops(unit: Unit, loop: For) -> list[Var]:
@@ -252,7 +270,6 @@ def _refuse_flow(
     buffer: Buffer,
     below: list[Unit],
     dom: Bounds,
-    task: str,
     doers: Doers,
 ) -> None:
     """Refuse where an iteration needs a cell of `buffer` that only another iteration writes."""
@@ -283,7 +300,7 @@ def _refuse_flow(
     else:
         why, hint = _why_not_there(writer, buffer, doers, sure)
     raise Refusal(
-        f"{task}: `{reader.name}` {'reads' if sure else 'may read'} parts of {buffer.name} that "
+        f"`{reader.name}` {'reads' if sure else 'may read'} parts of {buffer.name} that "
         f"another {doers[:-1]} writes in `{writer.name}`",
         loop,
         load,
@@ -324,7 +341,7 @@ def _why_not_there(writer: Unit, buffer: Buffer, doers: Doers, sure: bool) -> tu
 
 
 def _refuse_overwriting(
-    loop: For, first: Unit, second: Unit, buffer: Buffer, dom: Bounds, task: str, doers: Doers
+    loop: For, first: Unit, second: Unit, buffer: Buffer, dom: Bounds, doers: Doers
 ) -> None:
     """Refuse where two units write one cell in different iterations, and none says who is last."""
     if buffer.scope == "local" and doers in ("threads", "blocks"):
@@ -338,7 +355,7 @@ def _refuse_overwriting(
         return
     one = doers[:-1]
     raise Refusal(
-        f"{task}: `{first.name}` and `{second.name}` may write the same cells of {buffer.name} in "
+        f"`{first.name}` and `{second.name}` may write the same cells of {buffer.name} in "
         f"different {doers}",
         loop,
         *(store for unit in (first, second) for store in stores(unit.stmt)),

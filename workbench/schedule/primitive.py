@@ -10,7 +10,7 @@ import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Literal, TypeAlias
 
 from workbench.check import refuse_torn_sum, shares_sums
@@ -174,6 +174,7 @@ def primitive(
     return register
 
 
+@cache
 def discover() -> dict[str, Primitive]:
     """Import every file in `primitives/` and return the registry."""
     from workbench.schedule import primitives

@@ -29,6 +29,7 @@ from workbench.script.memory import (
 from workbench.script.namespace import AXES, WORDS
 from workbench.script.reader import Reader
 from workbench.script.symbolic import as_symbolic, define_symbols, find_symbols
+from workbench.script.trees import nodes
 from workbench.script.writer import Writer, data, identifier
 
 # --- writing -------------------------------------------------------------------------------------
@@ -167,7 +168,7 @@ def read_function(r: Reader, tree: ast.FunctionDef) -> PrimFunc | SymbolicFunc:
 def _check_words(r: Reader, tree: ast.FunctionDef) -> None:
     """Refuse a name of T that is a slip of the pen for another."""
     known = {*WORDS, *FUNCTIONS, *REFUSED, *(f"axis.{name}" for name in AXES)}
-    for node in (node for part in (tree.args, *tree.body) for node in ast.walk(part)):
+    for node in (node for part in (tree.args, *tree.body) for node in nodes(part)):
         if not isinstance(node, ast.Attribute) or not r.is_word(node):
             continue
         name = r.function(node)

@@ -17,6 +17,7 @@ from workbench.script.functions import read_function
 from workbench.script.namespace import Namespace
 from workbench.script.reader import ParseError, Reader, Source
 from workbench.script.symbolic import check_values
+from workbench.script.trees import children
 
 _SETTINGS = ("private", "s_tir", "check_well_formed")  # TVM's; they change nothing here
 
@@ -169,7 +170,7 @@ def _check_depth(source: Source, module: ast.Module) -> None:
 def _too_deep(tree: ast.AST) -> bool:
     level = [tree]
     for _ in range(DEEPEST):
-        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        level = [child for node in level for child in children(node)]
         if not level:
             return False
     return True

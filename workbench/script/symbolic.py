@@ -11,6 +11,7 @@ from workbench.ir import SymbolicFunc, const, dtypes, is_data, plain_number
 from workbench.script.grammar import prints
 from workbench.script.lets import declared_later
 from workbench.script.reader import Let, ParseError, Reader
+from workbench.script.trees import nodes
 from workbench.script.writer import DIALECTS, Writer
 
 _SHAPED = {"match_buffer": 1, "alloc_buffer": 0, "sblock_alloc_buffer": 0, "Buffer": 0}
@@ -35,7 +36,7 @@ def find_symbols(r: Reader, tree: ast.FunctionDef) -> dict[str, str]:
             known |= {one.id: kind} if (kind := _kind(r, call.func)) else {}
     symbols: dict[str, str] = {}
     for shape in _shapes(r, tree):
-        for node in ast.walk(shape):
+        for node in nodes(shape):
             if isinstance(node, ast.Name) and node.id in known:
                 symbols[node.id] = known[node.id]
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -54,7 +55,7 @@ def _kind(r: Reader, tree: ast.expr | None) -> str:
 
 def _shapes(r: Reader, tree: ast.FunctionDef) -> Iterator[ast.expr]:
     """What stands as the shape of a buffer, wherever one is declared."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Call) and r.is_function(node, *_SHAPED):
             at = _SHAPED[r.function(node.func)]
             yield from (k.value for k in node.keywords if k.arg == "shape")
