@@ -73,7 +73,7 @@ def refuse_conflict(func: PrimFunc, loop: For, task: str, doers: Doers) -> None:
 
 
 def _conflict(known: Places, loop: For, doers: Doers) -> Refusal | None:
-    """Why the iterations of `loop` can't be done all at once, without the task; None if they can."""
+    """Why the iterations of `loop` can't be done at once, without the task; None if they can."""
     try:
         _refuse(known, loop, doers)
     except Refusal as refusal:
