@@ -60,10 +60,16 @@ class Table:
     ) -> Iterator[tuple[Env, tuple[int, ...]]]:
         """Each point where the conditions hold, in order, and the values of the expressions there.
 
-        A condition is asked where those before it hold. `around` has values that stay. With `most`,
-        only so many points are looked at. Raises KeyError for a variable that has no value.
+        A condition is asked where those before it hold; points at which something is divided by 0
+        are left out. `around` has values that stay. With `most`, only so many points are looked at.
+        Raises KeyError for a variable that has no value.
         """
         for point in points(ranges, most):
             env = {**around, **point} if around else point
-            if all(holds(env) for holds in self._conditions):
-                yield env, tuple([value(env) for value in self._exprs])
+            try:
+                if not all(holds(env) for holds in self._conditions):
+                    continue
+                values = tuple([value(env) for value in self._exprs])
+            except ZeroDivisionError:  # nothing runs there: a program that divides by 0 is none
+                continue
+            yield env, values
