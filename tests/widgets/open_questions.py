@@ -13,8 +13,8 @@ from benchmarks.matmuls import blocking, blocking_with_shared, matmul
 from tests.widgets.programs import ADD, WINDOW, parse, send, window_steps
 from workbench.ir import PrimFunc
 from workbench.lesson import loads_of
-from workbench.lesson.programs import Ways, staged
-from workbench.lesson.questions import BLUR, QUESTIONS
+from workbench.lesson.programs import Ways, staged, stages
+from workbench.lesson.questions import QUESTIONS
 from workbench.schedule import Schedule
 from workbench.widgets import Lab, Question, Verdict
 from workbench.widgets.page.page import every_view
@@ -61,7 +61,7 @@ def histories() -> Iterator[Schedule]:
     yield blocking_with_shared(Schedule(matmul(8)), 2, 2, 2, 2, 4)
     yield from convolutions()
     for how in get_args(Ways):
-        blur = Schedule(staged(BLUR, how))
+        blur = Schedule(staged(stages(16, 16, (1, 1, 1), (1, 1, 1)), how))
         blur.annotate("B", "about", "lesson 7")  # so that there is a step to go to
         yield blur
 
