@@ -74,8 +74,9 @@ def lab(rest: Sequence[str]) -> int:
 
 def test(rest: Sequence[str]) -> int:
     """Run every check, a part of them, or with arguments just pytest with these."""
-    # TVM, which many tests ask for the same, is large: where it is not installed, they are skipped
-    install("test,tvm" if os.environ.get("CI") else "test")
+    # TVM, which many tests ask for the same, is large, and so is what runs OpenCL: where they are
+    # not installed, these tests are skipped.
+    install("test,tvm,opencl" if os.environ.get("CI") else "test")
     kind, rest = (rest[0], rest[1:]) if rest and rest[0] in KINDS else ("", rest)
     environment = os.environ | (tools() if kind != "--quick" else {})
     if rest and not kind:

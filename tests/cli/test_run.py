@@ -341,7 +341,7 @@ def test_the_budget_lists_every_test(monkeypatch: pytest.MonkeyPatch):
     assert tool == "pytest" and arguments[-2:] == ["-p", "tests.support.budget"]
 
 
-@pytest.mark.parametrize(("ci", "extra"), [("1", "test,tvm"), ("", "test")])
+@pytest.mark.parametrize(("ci", "extra"), [("1", "test,tvm,opencl"), ("", "test")])
 def test_tvm_is_installed_where_nothing_is_to_be_skipped(
     monkeypatch: pytest.MonkeyPatch, ci: str, extra: str
 ):
