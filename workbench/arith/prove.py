@@ -123,7 +123,8 @@ def narrow(dom: Bounds, cond: Expr) -> dict[Var, tuple[int, int]]:
     An empty interval (low above high) means that `cond` never holds.
     """
     narrowed = dict(dom)
-    _narrow(narrowed, cond)
+    for one in conjuncts(cond):  # each by itself: of hundreds, all would be simplified for each
+        _narrow(narrowed, one)
     return narrowed
 
 

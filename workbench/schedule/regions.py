@@ -68,7 +68,7 @@ def _exact_box(
 ) -> Box | None:
     if not writes_all(realize.block, region.buffer):
         return None
-    plain, inner = _counted(realize, inner)
+    plain, inner = counted(_without_data(realize), inner)
     box = substitute(region, bindings(plain)).region
     corner, sizes = tuple(r.min for r in box), tuple(width(r, {}) for r in box)
     stored: Access[For] = Access(
@@ -83,15 +83,13 @@ def _exact_box(
     return one.box if stays and starts_first(plain, inner, any_order=True) else None
 
 
-def _counted(realize: BlockRealize, inner: Bounds) -> tuple[BlockRealize, Bounds]:
-    """As `counted`, without what the iterators themselves say: that they are in their domains."""
-    plain, inner = counted(realize, inner)
-    left = (c for c in conjuncts(plain.predicate) if not _says_domain(c, plain))
-    return replace(plain, predicate=arith.joined(left)), inner
-
-
-def _says_domain(condition: Expr, realize: BlockRealize) -> bool:
-    return arith.prove(in_iterators(condition, realize), domain(realize.block))
+def _without_data(realize: BlockRealize) -> BlockRealize:
+    """`realize` with a variable, which may be anything, for each value that data tell."""
+    told = [*realize.iter_values, realize.predicate]
+    for value in filter(arith.reads_memory, realize.iter_values):
+        any_value = Var("data", value.dtype)
+        told = [put(one, value, any_value) for one in told]
+    return replace(realize, iter_values=tuple(told[:-1]), predicate=told[-1])
 
 
 def covers_domain(realize: BlockRealize, loops: Bounds, of: Collection[Var] | None = None) -> bool:
@@ -118,7 +116,7 @@ def runs_over(realize: BlockRealize, loops: Bounds) -> Bounds | None:
     None where that is not proved.
     """
     ends = domain(realize.block)
-    plain, loops = _counted(realize, loops)
+    plain, loops = counted(realize, loops)
     if any(map(arith.reads_memory, plain.iter_values)):
         return None  # data decide what runs
     one = filled_as(_instance(plain, plain.predicate), loops, loops)
@@ -141,7 +139,7 @@ def stays_in_domain(condition: Expr, realize: BlockRealize, dom: Bounds) -> bool
 
     `dom` bounds the loops around.
     """
-    if _says_domain(condition, realize):
+    if arith.prove(in_iterators(condition, realize), domain(realize.block)):
         return True
     one = _instance(realize, condition)
     ends = [*domain(realize.block).values()]
