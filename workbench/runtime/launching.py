@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import date
 from threading import Event
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from workbench import emulate
-from workbench.ir import Buffer
+from workbench.ir import Buffer, Kernel, PrimFunc
 from workbench.runtime import recorded
 from workbench.runtime.arguments import (
     Argument,
@@ -24,11 +24,24 @@ from workbench.runtime.job import Failed, Launch, Ran, Reply, Request, Run, Time
 from workbench.runtime.timing import Timing
 from workbench.runtime.worker import WorkerDied, WorkerTimeout
 
-if TYPE_CHECKING:
-    from workbench.runtime.built import Built
+
+class Launched(Protocol):
+    """What is run here: the kernels of a program, their text, and the device that they are for."""
+
+    @property
+    def func(self) -> PrimFunc: ...
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]: ...
+
+    @property
+    def source(self) -> str: ...
+
+    @property
+    def device(self) -> DeviceReport: ...
 
 
-def run(built: Built, arrays: Sequence[Any], seconds: float) -> None:
+def run(built: Launched, arrays: Sequence[Any], seconds: float) -> None:
     """See `Built.__call__`."""
     seconds = check_seconds(seconds)
     arguments = check_arguments(built.func, arrays)
@@ -46,7 +59,7 @@ def run(built: Built, arrays: Sequence[Any], seconds: float) -> None:
 
 
 def emulated(
-    built: Built,
+    built: Launched,
     arrays: Sequence[Any],
     blocks: Sequence[int] | None,
     progress: Callable[[int, int], None] | None,
@@ -67,7 +80,7 @@ def emulated(
     return done
 
 
-def timed(built: Built, arrays: Sequence[Any], flush: bool, seconds: float) -> Timing:
+def timed(built: Launched, arrays: Sequence[Any], flush: bool, seconds: float) -> Timing:
     """See `Built.time`."""
     seconds = check_seconds(seconds)
     arguments = check_arguments(built.func, arrays)
@@ -86,7 +99,7 @@ def timed(built: Built, arrays: Sequence[Any], flush: bool, seconds: float) -> T
     )
 
 
-def _recorded(built: Built, report: DeviceReport) -> Timing:
+def _recorded(built: Launched, report: DeviceReport) -> Timing:
     known = recorded.times(built.func)
     if known:
         return known[0]
@@ -98,7 +111,7 @@ def _recorded(built: Built, report: DeviceReport) -> Timing:
     )
 
 
-def _ask(built: Built, request: Request, seconds: float) -> Reply:
+def _ask(built: Launched, request: Request, seconds: float) -> Reply:
     name = " and ".join(kernel.name for kernel in built.kernels)
     return ask(name, built.device.which, request, seconds)
 
@@ -116,7 +129,7 @@ def ask(name: str, where: str, request: Request, seconds: float) -> Reply:
     return reply
 
 
-def _job(built: Built, arguments: list[Argument]) -> Run:
+def _job(built: Launched, arguments: list[Argument]) -> Run:
     """The launches with every array numbered: the parameters, then buffers between kernels."""
     number = {buffer: k for k, buffer in enumerate(built.func.params)}
     scratch: list[tuple[int, str]] = []
