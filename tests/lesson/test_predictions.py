@@ -65,7 +65,7 @@ def test_each_wrong_choice_is_told_when_it_would_be_right(name: str, factors: li
     verdict = question.judge(add_bound(factors).func)
     assert verdict is not None
     for choice in question.choices:
-        head, said = verdict.told(choice)
+        head, said = verdict.reply(choice)
         if choice == verdict.truth:
             assert (head, said) == ("✓ You were right.", "")
         elif choice == NOT_SURE:
@@ -74,7 +74,7 @@ def test_each_wrong_choice_is_told_when_it_would_be_right(name: str, factors: li
             assert f"“{choice}” would be right " in said, said
     first, (rows, columns) = question.choices[0], factors
     other = [1, 8] if rows == 2 else [2, 4]
-    assert verdict.told(first)[1] == (
+    assert verdict.reply(first)[1] == (
         f"You said “{first}”; the program says “block {5 // columns}, thread 1”. "
         f"“{first}” would be right after `sch.split(i, factors={other})`, with the same binds."
     )

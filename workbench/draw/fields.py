@@ -34,14 +34,14 @@ def _field(
     one: Placed, placed: Sequence[Placed], turns: Turns | None, axes: Sequence[Axis]
 ) -> Field:
     sheet = one.sheet
-    told = tuple((name, Form(0, terms)) for name, terms in turns.axes) if turns else ()
+    turned = tuple((name, Form(0, terms)) for name, terms in turns.axes) if turns else ()
     return Field(
         (sheet.x, sheet.y, sheet.x + sheet.width, sheet.y + sheet.height),
         _cell_at(sheet, 0, "y"),
         _cell_at(sheet, 1, "x"),
-        told,
+        turned,
         tuple(marks for other in placed if (marks := _mark(one, other)) is not None),
-        (*_name(one), *_who(dict(told), axes)),
+        (*_name(one), *_who(dict(turned), axes)),
         Stands(
             one.buffer, statement=turns.stage if turns else "", loops=turns.loops if turns else ()
         ),
@@ -98,21 +98,21 @@ def _name(one: Placed) -> Iterator[str | Form]:
     yield "]"
 
 
-def _who(told: Mapping[str, Form], axes: Sequence[Axis]) -> Iterator[str | Form]:
+def _who(forms: Mapping[str, Form], axes: Sequence[Axis]) -> Iterator[str | Form]:
     """The block and the thread, where all of their axes are told; else each axis by its name."""
     for role in ("block", "thread"):
         own = [axis.key for axis in axes if axis.role == role]
-        if own and all(key in told for key in own):
+        if own and all(key in forms for key in own):
             yield f" · {role}"
-            yield from point_parts([told[key] for key in own])
+            yield from point_parts([forms[key] for key in own])
         else:
-            for key in (key for key in own if key in told):
+            for key in (key for key in own if key in forms):
                 yield f" · {key} = "
-                yield told[key]
+                yield forms[key]
     for axis in axes:
-        if axis.role == "reduce" and axis.key in told:
+        if axis.role == "reduce" and axis.key in forms:
             yield f" · {axis.key} = "
-            yield told[axis.key]
+            yield forms[axis.key]
 
 
 def point_parts(numbers: Sequence[Form]) -> Iterator[str | Form]:

@@ -120,8 +120,8 @@ def memory_picture(memory: Memory, before: Memory | None = None) -> Picture:
     """
     rows, lanes = _rows(memory.levels), lanes_of(memory, before)
     strips = tuple(_strip(memory, beside, rows) for beside in _side_by_side(lanes))
-    told = "\n".join((memory.caption, LEGEND, *_legend(lanes)))
-    return Picture(strips, told, memory.table, memory.kind)
+    caption = "\n".join((memory.caption, LEGEND, *_legend(lanes)))
+    return Picture(strips, caption, memory.table, memory.kind)
 
 
 def _legend(lanes: Sequence[Lane]) -> Iterator[str]:

@@ -149,19 +149,14 @@ def slides(picture: Picture) -> dict[str, Any] | None:
     """
     if not picture.slides:
         return None
-    told = _Told()
-    strips = [
-        None
-        if strip.still
-        else {str(k): _slide(shape, told) for k, shape in enumerate(strip.shapes) if moving(shape)}
-        for strip in picture.strips
-    ]
+    numbers = _Numbers()
+    strips = [None if strip.still else _slides(strip, numbers) for strip in picture.strips]
     return {
         "axes": [list(values) for values in picture.slides],
         "strips": strips,
-        "caption": told.parts(picture.follow),
-        "table": [[row, column, told.parts(parts)] for row, column, parts in picture.cells],
-        **told.numbered,
+        "caption": numbers.parts(picture.follow),
+        "table": [[row, column, numbers.parts(parts)] for row, column, parts in picture.cells],
+        **numbers.numbered,
     }
 
 
@@ -169,12 +164,12 @@ def fields(picture: Picture) -> dict[str, Any] | None:
     """What can be pointed at in each strip, as `scene.js` reads it; None where nothing can."""
     if not any(strip.fields for strip in picture.strips):
         return None
-    told = _Told()
-    strips = [[_field(field, told) for field in strip.fields] for strip in picture.strips]
-    return {"strips": strips, **told.numbered}
+    numbers = _Numbers()
+    strips = [[_field(field, numbers) for field in strip.fields] for strip in picture.strips]
+    return {"strips": strips, **numbers.numbered}
 
 
-class _Told:
+class _Numbers:
     """Forms and their digits by number: each is told once, for shapes share most of theirs."""
 
     def __init__(self) -> None:
@@ -193,11 +188,11 @@ class _Told:
         return {"digits": digits, "forms": [self._flat(form) for form in self._forms]}
 
     def _flat(self, form: Form) -> list[Any]:
-        told: list[Any] = [form.base]
-        told += [end if isfinite(end) else None for end in (form.low, form.high)]
+        flat: list[Any] = [form.base]
+        flat += [end if isfinite(end) else None for end in (form.low, form.high)]
         for digit, factor in form.terms:
-            told += (self._digits[digit], factor)
-        return told
+            flat += (self._digits[digit], factor)
+        return flat
 
     def form(self, form: Form) -> int:
         """The number of a form."""
@@ -213,28 +208,34 @@ class _Told:
         return [part if isinstance(part, str) else self.form(part) for part in parts]
 
 
-def _field(field: Field, told: _Told) -> dict[str, Any]:
+def _field(field: Field, numbers: _Numbers) -> dict[str, Any]:
     return {
         "edges": list(field.edges),
-        "row": told.form(field.row),
-        "column": told.form(field.column),
-        "axes": [[name, told.form(form)] for name, form in field.axes],
-        "marks": [[told.form(edge) for edge in edges] for edges in field.marks],
-        "told": told.parts(field.told),
+        "row": numbers.form(field.row),
+        "column": numbers.form(field.column),
+        "axes": [[name, numbers.form(form)] for name, form in field.axes],
+        "marks": [[numbers.form(edge) for edge in edges] for edges in field.marks],
+        "told": numbers.parts(field.told),
         "name": field.of.buffer,
         "statement": field.of.statement,
         "loops": list(field.of.loops),
     }
 
 
-def _slide(shape: Shape, told: _Told) -> dict[str, Any]:
+def _slides(strip: Scene, numbers: _Numbers) -> dict[str, Any]:
+    """What slides of a strip, by the number of the shape."""
+    shapes = enumerate(strip.shapes)
+    return {str(k): _slide(shape, numbers) for k, shape in shapes if moving(shape)}
+
+
+def _slide(shape: Shape, numbers: _Numbers) -> dict[str, Any]:
     made: dict[str, Any] = {}
     if not isinstance(shape, Path) and shape.slide is not None:
-        made["forms"] = [told.form(form) for form in shape.slide]
+        made["forms"] = [numbers.form(form) for form in shape.slide]
     if isinstance(shape, Words) and shape.parts:
-        made["parts"] = told.parts(shape.parts)
+        made["parts"] = numbers.parts(shape.parts)
     if shape.of.starts:
-        made["cells"] = told.parts(cell_parts(shape.of))
+        made["cells"] = numbers.parts(cell_parts(shape.of))
     return made
 
 

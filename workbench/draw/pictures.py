@@ -49,9 +49,9 @@ def picture_of(
             written = [store.buffer.name for store in stores(before.body)]
             shown = data.who(func, buffer).buffer
             labels = labels_of(data.who(before, shown)) if shown in written else {}
-        found = data.who(func, buffer)
-        turns = insight.turns(func).get(found.buffer)
-        return who_picture(found, labels, asked, turns, insight.loops_of(func))
+        whose = data.who(func, buffer)
+        turns = insight.turns(func).get(whose.buffer)
+        return who_picture(whose, labels, asked, turns, insight.loops_of(func))
     if name == "memory":
         return memory_picture(data.memory(func), data.memory(before) if before else None)
     return _tiles(func, select or {}, level, before, data.tiles)

@@ -138,8 +138,8 @@ def _rect(x: float, y: float, wide: float, high: float, role: str) -> str:
 
 @lru_cache(1 << 10)  # mostly grids
 def _path(lines: tuple[tuple[Spot, ...], ...], role: str) -> str:
-    told = ["L".join([f"{x:.6g} {y:.6g}" for x, y in line]) for line in lines]
-    return f'<path d="M{"M".join(told)}" class="wb-{role}"></path>'
+    drawn = ["L".join([f"{x:.6g} {y:.6g}" for x, y in line]) for line in lines]
+    return f'<path d="M{"M".join(drawn)}" class="wb-{role}"></path>'
 
 
 def _attribute(value: object) -> str:

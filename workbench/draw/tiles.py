@@ -98,14 +98,14 @@ def tiles_picture(
 
 def _values(selections: Sequence[Tiles], alike: Values) -> Values | None:
     """The values of the axes of the first selection for which all of them slide."""
-    found = {axis.key: (0, axis.extent) for axis in _chosen(selections[0])}
+    ranges = {axis.key: (0, axis.extent) for axis in _chosen(selections[0])}
     for values in (alike, *(one.slides for one in selections)):
         if values is None:
             return None
         for key, first, end in values:
-            low, high = found[key]
-            found[key] = max(low, first), min(high, end)
-    return tuple((key, *ends) for key, ends in found.items())
+            low, high = ranges[key]
+            ranges[key] = max(low, first), min(high, end)
+    return tuple((key, *ends) for key, ends in ranges.items())
 
 
 def _follow(tiles: Tiles) -> Parts:
@@ -184,8 +184,8 @@ class _View:
     @property
     def enlarged(self) -> list[Tile]:
         """What its frames are around."""
-        found = [self.near.tile(tile.buffer) for tile in self.drawn] if self.near else []
-        return [tile for tile in found if tile is not None]
+        wider = [self.near.tile(tile.buffer) for tile in self.drawn] if self.near else []
+        return [tile for tile in wider if tile is not None]
 
 
 def levels_of(tiles: Tiles) -> list[str]:
@@ -463,26 +463,26 @@ def _words(view: _View, tile: Tile) -> list[tuple[str, str]]:
     last = levels[-1].tile(tile.buffer)
     lines: list[str] = []
     for access in ("read", "write"):
-        told: list[str] = []
+        counts: list[str] = []
         before = ""
         for level in levels:
-            found = level.tile(tile.buffer)
-            touch = (found.read if access == "read" else found.write) if found else None
+            own = level.tile(tile.buffer)
+            touch = (own.read if access == "read" else own.write) if own else None
             if touch is not None and _times(touch) != before:
                 before = _times(touch)
-                told.append(f"{before} by the {level.name}")
-        told += [when for kind, when in (last.outside if last else ()) if kind == access]
-        if told:
-            lines += _rows(f"{tile.buffer} is {DONE[access]}", told)
+                counts.append(f"{before} by the {level.name}")
+        counts += [when for kind, when in (last.outside if last else ()) if kind == access]
+        if counts:
+            lines += _rows(f"{tile.buffer} is {DONE[access]}", counts)
     if not lines:
         return [(f"{tile.buffer} is not touched by this selection", "muted")]
     return [(line, "words") for line in lines]
 
 
-def _rows(head: str, told: Sequence[str]) -> list[str]:
+def _rows(head: str, counts: Sequence[str]) -> list[str]:
     """The counts, in as few lines as hold them."""
     rows = [head]
-    for k, count in enumerate(told):
+    for k, count in enumerate(counts):
         apart = ", " if k else " "
         if width_of(f"{rows[-1]}{apart}{count},") > WIDTH - 8:
             rows[-1] += apart.strip()

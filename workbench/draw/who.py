@@ -296,10 +296,10 @@ def _groups(who: Who, of: Loops) -> Scene:
     shapes, y = _boxes(who, drawn, columns, 0.0, of)
     hidden = len(who.groups) - len(drawn) + who.left_out
     if hidden:
-        told = f"and {hidden:,} more before {drawn[-1].label}"
+        rest = f"and {hidden:,} more before {drawn[-1].label}"
         if who.left_out and len(who.groups) < MOST_GROUPS:  # some that were looked at have no cell
-            told = f"and up to {hidden:,} more"
-        shapes, y = [*shapes, _note(told, y)], y + NOTE
+            rest = f"and up to {hidden:,} more"
+        shapes, y = [*shapes, _note(rest, y)], y + NOTE
     if who.zoom:
         shapes.append(_note(f"for example, inside {who.groups[0].label}:", y))
         more, y = _boxes(who, who.zoom[:columns], columns, y + NOTE, of)
@@ -325,8 +325,8 @@ def _columns(who: Who) -> int:
     for columns in range(min(most, ACROSS), 2, -1):
         shown, room = (*_drawn(who, columns), *who.zoom[:columns]), WIDE / columns - EDGE
         narrow = all(width_of(region_text("", group), "code") <= room for group in shown)
-        told = all(_cells(group, room) for group in shown)
-        if narrow and told and _level(shown, room) is not None:
+        counted = all(_cells(group, room) for group in shown)
+        if narrow and counted and _level(shown, room) is not None:
             return columns
     return 2
 
@@ -370,9 +370,9 @@ def _group(
     ]
     if timed and label:
         shapes += clock(middle - width_of(label, "strong") / 2, y + 12)
-    told = f"{group.label}: {region_text(who.buffer, group)}"
+    words = f"{group.label}: {region_text(who.buffer, group)}"
     of = Stands(
-        who.buffer, group.region, block=group.block, thread=group.thread, loops=loops, told=told
+        who.buffer, group.region, block=group.block, thread=group.thread, loops=loops, told=words
     )
     return standing(of, shapes)
 

@@ -51,8 +51,8 @@ def accesses(program: PrimFunc | Kernel) -> tuple[Access, ...]:
     """
     known: dict[Any, tuple[Access, ...]] = remembered(program)
     if "accesses" not in known:
-        found = _of_kernel(program) if isinstance(program, Kernel) else _of_func(program)
-        known["accesses"] = tuple(found)
+        walked = _of_kernel(program) if isinstance(program, Kernel) else _of_func(program)
+        known["accesses"] = tuple(walked)
     return known["accesses"]
 
 

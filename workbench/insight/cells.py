@@ -90,7 +90,7 @@ def _span(values: Any) -> tuple[tuple[int, int, int], bool]:
     return (first, last - first + 1, 1), False
 
 
-def touched(access: Access, fixed: Mapping[Var, int]) -> Touched:
+def touched_by(access: Access, fixed: Mapping[Var, int]) -> Touched:
     """What `access` touches while the variables in `fixed` keep their values."""
     return cells_of(spread(access), within(access, fixed))
 
@@ -98,12 +98,12 @@ def touched(access: Access, fixed: Mapping[Var, int]) -> Touched:
 def cells_of(of: Spread, fixed: Mapping[Var, int]) -> Touched:
     """What accesses of the spread `of` touch; `fixed` is told in its variables."""
     key = "cells", frozenset(fixed.items())
-    found = of.known.get(key)
-    if found is None:
-        found = _cells_of(of, fixed)
-        if sum(len(values[0]) for _, values in found.parts) <= MOST_KEPT:
-            of.known[key] = found
-    return found
+    cells = of.known.get(key)
+    if cells is None:
+        cells = _cells_of(of, fixed)
+        if sum(len(values[0]) for _, values in cells.parts) <= MOST_KEPT:
+            of.known[key] = cells
+    return cells
 
 
 def _cells_of(of: Spread, fixed: Mapping[Var, int]) -> Touched:
@@ -127,8 +127,8 @@ def executions(access: Access, fixed: Mapping[Var, int] | None = None) -> int:
     key = "executions", frozenset(at.items())
     if key not in of.known:
         groups = of.groups(at, only_guards=True)
-        found = prod(_enumerate(of, at, group)[0] for group in groups)
-        of.known[key] = of.width * found * rest(of, at, groups)
+        number = prod(_enumerate(of, at, group)[0] for group in groups)
+        of.known[key] = of.width * number * rest(of, at, groups)
     runs: int = of.known[key]
     return runs
 
@@ -156,13 +156,13 @@ def _enumerate(
     if group.guards:
         keep = holding(group.guards, of.variables(values), shape)
         number = int(keep.sum())
-    found = [of.index(d, values) for d in group.dims]
+    columns = [of.index(d, values) for d in group.dims]
     if group.dims and of.ramp is not None:
         lanes = np.arange(of.ramp.lanes)
-        found = [column[..., None] + of.ramp.stride * lanes for column in found]
+        columns = [column[..., None] + of.ramp.stride * lanes for column in columns]
         shape = (*shape, of.ramp.lanes)
         keep = None if keep is None else keep[..., None]
-    chosen = [_chosen(column, keep, shape, len(found) == 1) for column in found]
+    chosen = [_chosen(column, keep, shape, len(columns) == 1) for column in columns]
     return number, _distinct([of.shape[d] for d in group.dims], chosen), True
 
 
@@ -264,22 +264,22 @@ def _distinct(sizes: list[int], columns: list[Any]) -> tuple[Any, ...]:
 
 def union(parts: Iterable[Touched]) -> tuple[Region, bool, int]:
     """The cells of several accesses to one buffer: (region, whether exactly they, how many)."""
-    found = [p for p in parts if p.accesses]
-    if not found:
+    reached = [p for p in parts if p.accesses]
+    if not reached:
         return (), True, 0
-    if len(found) == 1:
-        region, exact = found[0].region()
-        return region, exact, found[0].cells
-    boxes = [p.region() for p in found]
+    if len(reached) == 1:
+        region, exact = reached[0].region()
+        return region, exact, reached[0].cells
+    boxes = [p.region() for p in reached]
     if all(box == boxes[0] for box in boxes) and boxes[0][1]:
-        return boxes[0][0], True, found[0].cells
+        return boxes[0][0], True, reached[0].cells
     around = box_around(box for box, _ in boxes)
     size = prod(count for _, count, _ in around)
-    if size > MOST or not all(p.exact for p in found):
+    if size > MOST or not all(p.exact for p in reached):
         return around, False, size
     table = np.zeros([count for _, count, _ in around], dtype=bool)
     low = [start for start, _, _ in around]
-    for part in found:
+    for part in reached:
         _shifted(part, low).mark(table)
     cells = int(table.sum())
     spans, exact = [], True

@@ -53,13 +53,13 @@ def coalescing(kernels: Sequence[Kernel], warp: int = 32) -> Coalescing:
 
     Arrays are taken to start at a multiple of 32 bytes, as allocations do.
     """
-    found = tuple(_request(*asked) for asked in all_requests(kernels, "global", warp))
+    requests = tuple(_request(*asked) for asked in all_requests(kernels, "global", warp))
     rows = tuple(
         (r.buffer, r.access, r.text, round(r.sectors, 2), round(r.ideal, 2), round(r.efficiency, 3))
-        for r in found
+        for r in requests
     )
     columns = ("buffer", "access", "where", "sectors a request", "at best", "useful part")
-    return Coalescing(found, _caption(found), Table(columns, rows))
+    return Coalescing(requests, _caption(requests), Table(columns, rows))
 
 
 def _request(kernel: Kernel, access: Access, table: Any) -> Request:

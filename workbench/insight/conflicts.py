@@ -51,10 +51,10 @@ class Conflicts:
 
 def conflicts(kernels: Sequence[Kernel], warp: int = 32) -> Conflicts:
     """How the first block's warps of `warp` lanes meet in the banks of shared memory."""
-    found = tuple(_use(*asked) for asked in all_requests(kernels, "shared", warp))
-    rows = tuple((u.buffer, u.access, u.text, u.degree, round(u.average, 2)) for u in found)
+    uses = tuple(_use(*asked) for asked in all_requests(kernels, "shared", warp))
+    rows = tuple((u.buffer, u.access, u.text, u.degree, round(u.average, 2)) for u in uses)
     columns = ("buffer", "access", "where", "conflict degree", "on average")
-    return Conflicts(found, _caption(found), Table(columns, rows))
+    return Conflicts(uses, _caption(uses), Table(columns, rows))
 
 
 def _use(kernel: Kernel, access: Access, table: Any) -> BankUse:

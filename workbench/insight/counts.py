@@ -12,7 +12,7 @@ from workbench.check.kernels import extent_of
 from workbench.diag import count_text
 from workbench.emulate.kernels.affine import Digit, Digits, never_meets
 from workbench.insight.accesses import Access, accesses
-from workbench.insight.cells import executions, touched, union
+from workbench.insight.cells import executions, touched_by, union
 from workbench.insight.page import Kind, Table
 from workbench.insight.spread import width
 from workbench.ir import (
@@ -158,7 +158,7 @@ def _cells(writes: list[Access]) -> int:
     plain = not any(a.guards or width(a) > 1 for a in writes) and not any(f.rest for f in forms)
     if alike and plain and never_meets(forms[0].terms):
         return prod(atom.size for atom in forms[0].terms if isinstance(atom, Digit))
-    return union(touched(a, {}) for a in writes)[2]
+    return union(touched_by(a, {}) for a in writes)[2]
 
 
 def _barriers(stmt: Node) -> int:

@@ -9,7 +9,7 @@ from math import prod
 from workbench.access.accesses import by_buffer
 from workbench.diag import count_text
 from workbench.insight.accesses import Access, accesses, at_first
-from workbench.insight.cells import Touched, box_around, executions, touched, union
+from workbench.insight.cells import Touched, box_around, executions, touched_by, union
 from workbench.insight.page import Kind, Point, Table
 from workbench.ir import Buffer, PrimFunc, Var, dtypes
 from workbench.target import Target
@@ -136,7 +136,7 @@ def _use(func: PrimFunc, buffer: Buffer, found: list[Access]) -> BufferUse:
     size = dtypes.itemsize(buffer.type)
     loads = sum(executions(a) for a in found if not a.writes)
     stores = sum(executions(a) for a in found if a.writes)
-    mine = [touched(a, _one_owner(a, buffer.scope)) for a in found]
+    mine = [touched_by(a, _one_owner(a, buffer.scope)) for a in found]
     read = [t for t, a in zip(mine, found, strict=True) if not a.writes]
     held = prod(buffer.shape) if buffer.scope == "global" else _held(found, buffer.scope)
     reuse = sum(t.accesses for t in read) / max(union(read)[2], 1) if read else 0.0
@@ -165,7 +165,7 @@ def _held(found: list[Access], scope: str) -> int:
     common = set.intersection(*around)
     turn = {loop.var: 0 for loop in common}
     copies = prod(loop.extent for loop in common if loop.role == "virtual")
-    return copies * _box(touched(a, {**_one_owner(a, scope), **turn}) for a in found)
+    return copies * _box(touched_by(a, {**_one_owner(a, scope), **turn}) for a in found)
 
 
 def _box(parts: Iterable[Touched]) -> int:
@@ -184,15 +184,15 @@ def _role(func: PrimFunc, buffer: Buffer, found: list[Access]) -> str:
 
 def _flows(func: PrimFunc) -> Iterable[Flow]:
     sums: dict[tuple[str, Buffer, Buffer], int] = {}
-    found = accesses(func)
-    for access in found:
+    all_accesses = accesses(func)
+    for access in all_accesses:
         if not access.writes and access.store is not None:
             key = (access.stage, access.buffer, access.store.buffer)
             sums[key] = sums.get(key, 0) + executions(access)
     for (stage, source, target), count in sums.items():
         size = count * dtypes.itemsize(source.type)
         near = target if source.scope == "global" or target.scope == "local" else source
-        at = _turn(found, stage, near) if source.scope != target.scope else ""
+        at = _turn(all_accesses, stage, near) if source.scope != target.scope else ""
         yield Flow(stage, source.name, target.name, source.scope, target.scope, count, size, at)
 
 

@@ -12,7 +12,7 @@ from workbench.access.accesses import by_buffer
 from workbench.arith import reads_memory
 from workbench.diag import count_text
 from workbench.insight.accesses import Access, accesses, at_first
-from workbench.insight.cells import MOST, rest, touched
+from workbench.insight.cells import MOST, rest, touched_by
 from workbench.insight.names import point_text
 from workbench.insight.page import Kind, Point, Table
 from workbench.insight.spread import holding, spread, within
@@ -89,14 +89,16 @@ def _reuse(buffer: Buffer, found: list[Access]) -> Reuse | None:
 
 def _even(access: Access) -> Reuse | None:
     """The answer where different iterations load different cells, without counting; else None."""
-    found = touched(access, at_first(access, "block"))
-    if not found.exact or found.cells != found.visits:
+    of_block = touched_by(access, at_first(access, "block"))
+    if not of_block.exact or of_block.cells != of_block.visits:
         return None
-    times = found.accesses // found.cells
-    first = tuple(start for start, _, _ in found.region()[0])
-    histogram = ((times, found.cells),)
+    times = of_block.accesses // of_block.cells
+    first = tuple(start for start, _, _ in of_block.region()[0])
+    histogram = ((times, of_block.cells),)
     name, scope = access.buffer.name, access.buffer.scope
-    return Reuse(name, scope, found.accesses, found.cells, float(times), histogram, first, times)
+    return Reuse(
+        name, scope, of_block.accesses, of_block.cells, float(times), histogram, first, times
+    )
 
 
 def _loads(access: Access) -> tuple[Any, int] | None:

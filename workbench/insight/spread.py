@@ -170,23 +170,28 @@ def within(access: Access, values: Mapping[Var, T]) -> dict[Var, T]:
 
 def _known(access: Access) -> tuple[Spread, dict[Var, Var]]:
     """The spread of `access`, and which of its variables each loop's is."""
-    found = _SPREADS.get(access)
-    if found is None:
-        key = _told(access)
+    known = _SPREADS.get(access)
+    if known is None:
+        key = _likeness(access)
         of = _ALIKE.get(key) or _ALIKE.setdefault(key, Spread(access))
         own = {loop.var: var for loop, var in zip(access.loops, of.extents, strict=True)}
-        found = _SPREADS[access] = of, own
-    return found
+        known = _SPREADS[access] = of, own
+    return known
 
 
-def _told(access: Access) -> Hashable:
+def _likeness(access: Access) -> Hashable:
     """What makes accesses alike: variables of loops by their places, and how often these run."""
     places: dict[Node, int] = {loop.var: k for k, loop in enumerate(access.loops)}
 
-    def told(node: Node) -> Hashable:
+    def by_place(node: Node) -> Hashable:
         place = places.get(node)
-        return content(node, told) if place is None else place
+        return content(node, by_place) if place is None else place
 
     loops = tuple((loop.extent, loop.role == "virtual") for loop in access.loops)
     parts = (access.indices, access.guards)
-    return access.buffer.shape, width(access), loops, *(tuple(map(told, part)) for part in parts)
+    return (
+        access.buffer.shape,
+        width(access),
+        loops,
+        *(tuple(map(by_place, part)) for part in parts),
+    )

@@ -157,10 +157,10 @@ def tiles(func: PrimFunc, select: Selection | None = None) -> Tiles:
     for known in sliding:
         if all(first <= chosen[key] < end for key, first, end in known.slides or ()):
             return _slid(func, parts, known, chosen)
-    found = _of_selection(func, parts, chosen)
-    if found.slides is not None:
-        sliding.append(found)
-    return found
+    selected = _of_selection(func, parts, chosen)
+    if selected.slides is not None:
+        sliding.append(selected)
+    return selected
 
 
 def _of_selection(func: PrimFunc, parts: _Parts, chosen: Mapping[str, int]) -> Tiles:
@@ -280,13 +280,13 @@ def _of_steps(
             continue
         loop = next(key for key in steps if key in around[deeper] - own)
         when = f"{'before' if place < deeper else 'after'} the loop over {loop}"
-        told = outside.setdefault(access.buffer, {})
-        before = told.get(kind := kind_of(access))
-        told[kind] = when if before in (None, when) else f"before and {when}"
+        kinds = outside.setdefault(access.buffer, {})
+        before = kinds.get(kind := kind_of(access))
+        kinds[kind] = when if before in (None, when) else f"before and {when}"
     done = {(access.buffer, kind_of(access)) for access in inside}
-    for buffer, told in outside.items():
-        for kind in [kind for kind in told if (buffer, kind) in done]:
-            del told[kind]
+    for buffer, kinds in outside.items():
+        for kind in [kind for kind in kinds if (buffer, kind) in done]:
+            del kinds[kind]
     return inside, outside
 
 
@@ -463,12 +463,12 @@ def _seen(access: Access, fixed: Mapping[Var, int], names: Mapping[Var, str]) ->
 
 def _look(of: Spread, at: Mapping[Var, int], axes: Mapping[Var, str]) -> Seen:
     """What accesses touch where variables are `at` these values, which the `axes` choose."""
-    found = cells_of(of, at)
-    moves = _moves(of, found, axes) if found.accesses else None
+    cells = cells_of(of, at)
+    moves = _moves(of, cells, axes) if cells.accesses else None
     same = same_turns(of, at).items()
     values = tuple((axes[var], turns.start, turns.stop) for var, turns in same)
-    pieces = () if found.region()[1] else _pieces(of, at)
-    return Seen(found, moves, values, pieces)
+    pieces = () if cells.region()[1] else _pieces(of, at)
+    return Seen(cells, moves, values, pieces)
 
 
 def _touches(
@@ -538,11 +538,11 @@ def _caption(
     def order(tile: Tile) -> int:
         return 1 if tile.buffer not in given else 2 if tile.buffer in written else 0
 
-    lines = [f"{tile.buffer}: {_told(tile)}." for tile in sorted(found, key=order)]
+    lines = [f"{tile.buffer}: {_sentence(tile)}." for tile in sorted(found, key=order)]
     return "\n".join([f"With {', '.join(at)}:" if at else "The whole program:", *lines])
 
 
-def _told(tile: Tile) -> str:
+def _sentence(tile: Tile) -> str:
     verbs = ((tile.read, "reads"), (tile.write, "writes"))
     parts = [f"{verb} {_cells(tile, t)}{times_text(t)}" for t, verb in verbs if t is not None]
     parts += [f"{'read' if kind == 'read' else 'written'} {when}" for kind, when in tile.outside]

@@ -59,13 +59,13 @@ def _worked_out(func: PrimFunc) -> dict[str, Turns]:
 
 def _turns(func: PrimFunc, access: Access, loops: Mapping[str, tuple[str, ...]]) -> Turns:
     of = spread(access)
-    told = {part: digit for dim in range(len(of.forms)) for part, digit in _told(of, dim)}
+    digits = {part: digit for dim in range(len(of.forms)) for part, digit in _digits(of, dim)}
     names = _names(func, access)
     axes = []
     for var, key in within(access, names).items():
         parts = [part for part in of.cut.of[var] if part.size > 1]
-        if all(part in told for part in parts):
-            axes.append((key, tuple((told[part], part.stride) for part in parts)))
+        if all(part in digits for part in parts):
+            axes.append((key, tuple((digits[part], part.stride) for part in parts)))
     around = [loop for name in names.values() for loop in loops[name]]
     return Turns(access.stage, tuple(axes), tuple(around))
 
@@ -85,7 +85,7 @@ def _names(func: PrimFunc, access: Access) -> dict[Var, str]:
     return {var: key for var, key in keys.items() if var in own}
 
 
-def _told(of: Spread, dim: int) -> Iterator[tuple[Part, Digit]]:
+def _digits(of: Spread, dim: int) -> Iterator[tuple[Part, Digit]]:
     """The digits of axes that the index of a dimension tells, as digits of the index."""
     form = of.forms[dim]
     if form.rest or form.const or of.reads_memory[dim]:

@@ -16,7 +16,7 @@ from workbench.arith import points, reads_memory
 from workbench.check.kernels import extent_of
 from workbench.emulate.kernels.affine import Digits
 from workbench.insight.accesses import Access, Loop, accesses
-from workbench.insight.cells import touched
+from workbench.insight.cells import touched_by
 from workbench.insight.names import point_text, region_text, time_forms, unit_forms
 from workbench.insight.page import Kind, Point, Region, Table
 from workbench.insight.spread import along_axes, holding, spread, value
@@ -135,7 +135,7 @@ def who(func: PrimFunc, buffer: str | None = None) -> Who:
     """
     store = _last_store(func, buffer)
     axes, parts = _Axes(func, store), _in_parts(func, store)
-    known, key = spread(store).known, ("who", axes.told(), parts)
+    known, key = spread(store).known, ("who", axes.likeness(), parts)
     if key not in known:
         known[key] = _who(store, axes, parts)
     found: Who = known[key]
@@ -184,12 +184,12 @@ def _last_store(func: PrimFunc, name: str | None) -> Access:
     if name is None:
         outputs = [a for a in writes if a.buffer in func.params]
         name = (outputs or writes)[-1].buffer.name
-    found = [a for a in writes if a.buffer.name == name]
-    if not found:
+    stores = [a for a in writes if a.buffer.name == name]
+    if not stores:
         known = ", ".join(dict.fromkeys(a.buffer.name for a in writes))
         raise ValueError(f"the program writes no buffer {name!r}; it writes: {known}")
-    last = found[-1]
-    branches = [a for a in found if a.loops == last.loops and _same_cells(a, last)]
+    last = stores[-1]
+    branches = [a for a in stores if a.loops == last.loops and _same_cells(a, last)]
     common = tuple(g for g in last.guards if all(g in a.guards for a in branches))
     return replace(last, guards=common)  # whichever branch stores, it is the same cell
 
@@ -226,7 +226,7 @@ class _Axes:
         self.labels = labels or ("time",)
         self.extents = {loop.var: loop.extent for loop in store.loops}
 
-    def told(self) -> Hashable:
+    def likeness(self) -> Hashable:
         """All that is told here but of indices and conditions: see `spread`."""
         loops = tuple(
             (
@@ -525,13 +525,13 @@ def _group(
     if moves.only_moves:
         if moves.start is None:
             zero = {**values, **{loop.var: 0 for loop in by}}
-            found = touched(store, zero)
+            found = touched_by(store, zero)
             moves.start = (*found.region(), found.cells)
         region, exact, cells = moves.start
         offset = moves.offset(values)
         region = tuple((s + o, n, k) for (s, n, k), o in zip(region, offset, strict=True))
     else:
-        found = touched(store, values)
+        found = touched_by(store, values)
         (region, exact), cells = found.region(), found.cells
     if not cells:
         return None
@@ -553,8 +553,8 @@ def _in_parts(func: PrimFunc, store: Access) -> bool:
     if store.block is None:
         return False
     known = places(func)
-    found = reduction_around(known, known.realize(store.block))
-    return found is not None and bool(found.threads)
+    reduction = reduction_around(known, known.realize(store.block))
+    return reduction is not None and bool(reduction.threads)
 
 
 def _sentence(name: str, cell: Cell, labels: tuple[str, ...], in_parts: bool) -> str:

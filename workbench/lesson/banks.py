@@ -24,7 +24,7 @@ Lanes = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Turn:
     """One turn: the lanes that each bank serves in it, by the bank; `label` says which turn."""
 
     label: str
@@ -39,7 +39,7 @@ class Banks:
     """
 
     use: BankUse
-    rows: tuple[Row, ...]
+    rows: tuple[Turn, ...]
 
     @property
     def caption(self) -> str:
@@ -67,13 +67,13 @@ def banks(program: Schedule | PrimFunc, buffer: str, access: str = "read") -> Ba
     Of several such accesses the one that takes most turns. Raises Fail where there is none.
     """
     func = function_of(program, "show banks of")
-    found = _uses(func, buffer, access)
-    if not found:
+    uses = _uses(func, buffer, access)
+    if not uses:
         raise Fail(
             f"Can't show banks: no warp {access}s {buffer} in shared memory",
             hint="name a buffer of the scope shared, once its kernel builds",
         )
-    use = max(found, key=lambda use: use.degree)
+    use = max(uses, key=lambda use: use.degree)
     return Banks(use, _rows(use))
 
 
@@ -84,20 +84,20 @@ def turns_of(func: PrimFunc, buffer: str) -> int:
 
 def sectors_of(func: PrimFunc, buffer: str) -> int:
     """The sectors that a warp's load of `buffer`, in global memory, touches, on average."""
-    found = insight.coalescing(kernels(func)).requests
-    return round(max(r.sectors for r in found if (r.buffer, r.access) == (buffer, "read")))
+    requests = insight.coalescing(kernels(func)).requests
+    return round(max(r.sectors for r in requests if (r.buffer, r.access) == (buffer, "read")))
 
 
 def _uses(func: PrimFunc, buffer: str, access: str) -> list[BankUse]:
-    found = insight.conflicts(kernels(func)).uses
-    return [use for use in found if (use.buffer, use.access) == (buffer, access)]
+    uses = insight.conflicts(kernels(func)).uses
+    return [use for use in uses if (use.buffer, use.access) == (buffer, access)]
 
 
-def _rows(use: BankUse) -> tuple[Row, ...]:
+def _rows(use: BankUse) -> tuple[Turn, ...]:
     """The turns of the request; a vector of 8 bytes is served half a warp at a time, and so on."""
     wide = use.bytes_per_lane // WORD
     many = max(1, len(use.words) // wide)
-    rows: list[Row] = []
+    rows: list[Turn] = []
     for first in range(0, len(use.words), many):
         lanes = range(first, first + many)
         asked: dict[int, list[int]] = {}  # the lanes of a word
@@ -113,7 +113,7 @@ def _rows(use: BankUse) -> tuple[Row, ...]:
                 turns.append(turn := {})
             turn[bank] = tuple(those)
         part = f"lanes {lanes[0]}–{lanes[-1]}, " if wide > 1 else ""
-        rows += [Row(f"{part}turn {k + 1}", turn) for k, turn in enumerate(turns)]
+        rows += [Turn(f"{part}turn {k + 1}", turn) for k, turn in enumerate(turns)]
     return tuple(rows)
 
 
@@ -127,7 +127,7 @@ def _named(lanes: Sequence[int]) -> str:
 # --- the picture ----------------------------------------------------------------------------------
 
 
-def _picture(rows: Sequence[Row]) -> Scene:
+def _picture(rows: Sequence[Turn]) -> Scene:
     """A column for each bank, a band for each turn; in each box the lanes that it serves then."""
     shapes: list[Shape] = [Words("bank", 0, TOP - 6, anchor="start")]
     shapes += [Words(str(bank), _middle(bank), TOP - 6) for bank in range(BANKS)]

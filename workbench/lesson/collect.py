@@ -45,8 +45,8 @@ def write(folder: Path, to: TextIO) -> list[str]:
         learner = _cell(name)
         for a in found.answers:
             right = "" if a.right is None else "yes" if a.right else "no"
-            told = map(_cell, (a.where, a.question, a.answer))
-            out.writerow((learner, found.lesson, *told, right, "", ""))
+            cells = map(_cell, (a.where, a.question, a.answer))
+            out.writerow((learner, found.lesson, *cells, right, "", ""))
         for key, (points, of) in found.points.items():
             out.writerow((learner, found.lesson, "exercise", _cell(key), "", "", points, of))
     return faults

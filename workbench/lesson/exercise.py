@@ -224,9 +224,9 @@ def exercise(name: str, variant: int = 1) -> Exercise:
             f"Can't find variant {value_text(variant)} of {name!r}: there are {len(variants)}",
             hint=f"ask for 1 to {len(variants)}",
         )
-    found = variants[variant - 1](name if variant == 1 else f"{name} {variant}")
-    assert isinstance(found, Exercise)
-    return found
+    made = variants[variant - 1](name if variant == 1 else f"{name} {variant}")
+    assert isinstance(made, Exercise)
+    return made
 
 
 NAMES: Sequence[str] = (

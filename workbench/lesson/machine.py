@@ -57,13 +57,13 @@ def stays(blocks: int, machine: Machine) -> list[Stay]:
     """When and where each of `blocks` runs."""
     places = [(0, p, m) for p in range(machine.room) for m in range(machine.multiprocessors)]
     heapify(places)
-    found = []
+    runs = []
     for block in range(blocks):
         start, place, multiprocessor = heappop(places)
         end = start + machine.steps
-        found.append(Stay(block, multiprocessor, place, start, end))
+        runs.append(Stay(block, multiprocessor, place, start, end))
         heappush(places, (end, place, multiprocessor))
-    return found
+    return runs
 
 
 def start_of(block: int, blocks: int, machine: Machine) -> str:

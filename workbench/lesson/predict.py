@@ -99,10 +99,10 @@ def who_computes(
     wrong = _wrong(lambda func: who_is(func, buffer, index), others, slips)
 
     def judge(func: PrimFunc) -> Verdict | None:
-        found = _cell(func, buffer, index)
-        if found is None or found.block is None or found.thread is None:
+        writer = _cell(func, buffer, index)
+        if writer is None or writer.block is None or writer.thread is None:
             return None
-        return Verdict(found.label, _why(func, buffer, found), wrong(func))
+        return Verdict(writer.label, _why(func, buffer, writer), wrong(func))
 
     return Question(
         name=f"who computes {name} after {steps}",
@@ -116,14 +116,14 @@ def who_computes(
 
 def who_is(func: PrimFunc, buffer: str, index: tuple[int, ...]) -> str:
     """Who computes the cell, as pictures label it."""
-    found = _cell(func, buffer, index)
-    return found.label if found else ""
+    writer = _cell(func, buffer, index)
+    return writer.label if writer else ""
 
 
 def why_who(func: PrimFunc, buffer: str, index: tuple[int, ...]) -> str:
     """Why it is who computes the cell: the index of the store, read with the loops' values."""
-    found = _cell(func, buffer, index)
-    return _why(func, buffer, found) if found else ""
+    writer = _cell(func, buffer, index)
+    return _why(func, buffer, writer) if writer else ""
 
 
 def _cell(func: PrimFunc, buffer: str, index: tuple[int, ...]) -> Cell | None:
@@ -140,8 +140,8 @@ def _why(func: PrimFunc, buffer: str, cell: Cell) -> str:
     values = {loop.loop_var: value for loop in loops if (value := _value(loop, cell)) is not None}
     index = ", ".join(script.expr_text(i) for i in store.indices)
     bound = [loop for loop in loops if loop.loop_var in values]
-    told = [f"{_role(loop)} `{loop.loop_var.name}` = {values[loop.loop_var]}" for loop in bound]
-    sentence = f"the program writes `{buffer}[{index}]`; {', '.join(told)}"
+    roles = [f"{_role(loop)} `{loop.loop_var.name}` = {values[loop.loop_var]}" for loop in bound]
+    sentence = f"the program writes `{buffer}[{index}]`; {', '.join(roles)}"
     if len(values) < len(loops):
         return f"{sentence}; the other loops run one step after the other in that thread."
     numbers = index
@@ -161,15 +161,15 @@ def _role(loop: For) -> str:
 def _store(func: PrimFunc, buffer: str) -> tuple[BufferStore, list[For]] | None:
     """The only store to `buffer`, by the loops around it; None where it is not so simple."""
     loops = [node for node in walk(func.body) if isinstance(node, For)]
-    found = []
+    written = []
     for node in walk(func.root.body):
         if isinstance(node, BlockRealize):
             iters = (i.var for i in node.block.iter_vars)
             body = substitute(node.block.body, dict(zip(iters, node.iter_values, strict=True)))
-            found += [
+            written += [
                 s for s in walk(body) if isinstance(s, BufferStore) and s.buffer.name == buffer
             ]
-    return (found[0], loops) if len(found) == 1 else None
+    return (written[0], loops) if len(written) == 1 else None
 
 
 def _value(loop: For, cell: Cell) -> int | None:
@@ -210,8 +210,8 @@ def how_many_loads(
         if bound != threads or (stage is not None and stage not in _stages(func)):
             return None
         all_loads, of = loads_of(func, buffer), _of_each(func, buffer, by)
-        told = f"{_loaded(buffer, all_loads, of, by)}. {why.get(round(all_loads / of), '')}"
-        return Verdict(load_times(func, buffer, by), told.rstrip(), wrong(func))
+        reason = f"{_loaded(buffer, all_loads, of, by)}. {why.get(round(all_loads / of), '')}"
+        return Verdict(load_times(func, buffer, by), reason.rstrip(), wrong(func))
 
     return Question(
         name=f"loads of {buffer} after {steps}",
@@ -297,8 +297,8 @@ def how_often_used(
         if not cells:
             return None
         who = f"the first {by} reads {cells:,} elements of {buffer}, {reads:,} times in all"
-        told = f"{who}. {why.get(round(reads / cells), '')}"
-        return Verdict(times(round(reads / cells)), told.rstrip(), wrong(func))
+        reason = f"{who}. {why.get(round(reads / cells), '')}"
+        return Verdict(times(round(reads / cells)), reason.rstrip(), wrong(func))
 
     return Question(
         name=f"uses of {buffer} by a {by} after {steps}",

@@ -45,10 +45,10 @@ class Quiz:
         if not isinstance(kept, dict) or kept.get("answer") not in item.choices:
             return None
         verdict, answer = item.verdict, kept["answer"]
-        head, said = verdict.told(answer)
-        told = {"head": head, "said": said, "why": verdict.why}
+        head, said = verdict.reply(answer)
+        words = {"head": head, "said": said, "why": verdict.why}
         places = {"choice": item.choices.index(answer), "truth": item.choices.index(verdict.truth)}
-        return {**places, **told}
+        return {**places, **words}
 
     @staticmethod
     def outcome(given: Sequence[Mapping[str, Any] | None]) -> str:
@@ -69,12 +69,12 @@ class Quiz:
         try:
             record.note(self.file, "quiz", self._key(item), kept, first=True)
         except OSError as error:
-            told = self.given
+            given = self.given
             now = self._given(item, kept)
-            if told[item] is None and now is not None:
+            if given[item] is None and now is not None:
                 lost = f"{now['why']} (The answer could not be kept: {error.strerror or error}.)"
-                told[item] = {**now, "why": lost}
-            return told
+                given[item] = {**now, "why": lost}
+            return given
         return self.given
 
     def __repr__(self) -> str:
@@ -103,17 +103,17 @@ def quiz(name: str) -> Any:
     """
     if name not in QUIZZES:
         raise Fail(f"Can't find the quiz {name!r}", hint=f"there are: {', '.join(QUIZZES)}")
-    found = Quiz(name, _items(name), record.file_of(QUIZZES[name].lesson))
+    asked = Quiz(name, _items(name), record.file_of(QUIZZES[name].lesson))
     try:
         view = import_module("workbench.widgets.small.quiz")  # loads anywidget: heavy
     except ModuleNotFoundError as missing:
         if missing.name not in ("anywidget", "traitlets"):
             raise
-        return found
+        return asked
     shown = [
         {"text": i.text, "shown": i.shown, "code": i.code, "choices": i.choices}
-        for i in found.items
+        for i in asked.items
     ]
     return view.QuizView(
-        found.heading, shown, found.given, found.answer, found.outcome, repr(found)
+        asked.heading, shown, asked.given, asked.answer, asked.outcome, repr(asked)
     )

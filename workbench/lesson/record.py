@@ -26,9 +26,9 @@ def read(file: Path) -> dict[str, dict[str, Any]]:
     """
     made: dict[str, dict[str, Any]] = {"quiz": {}, "points": {}}
     with suppress(OSError, ValueError):
-        found = json.loads(file.read_text(encoding="utf-8"))
-        if isinstance(found, dict) and found.get("format") == FORMAT:
-            parts = {name: found.get(name) for name in made}
+        data = json.loads(file.read_text(encoding="utf-8"))
+        if isinstance(data, dict) and data.get("format") == FORMAT:
+            parts = {name: data.get(name) for name in made}
             made |= {k: v for k, v in parts.items() if isinstance(v, dict)}
     made["points"] = {key: part for key, part in made["points"].items() if is_score(part)}
     return made
@@ -44,14 +44,14 @@ def is_score(part: object) -> bool:
 def fault(file: Path) -> str:
     """Why the record in `file`, or a part of it, cannot be read; "" where it can."""
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        data = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return ""
     except (OSError, ValueError) as error:
         return f"it cannot be read: {error}"
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
         return f"it is no {FORMAT!r}"
-    points = found.get("points")
+    points = data.get("points")
     wrong = [k for k, v in points.items() if not is_score(v)] if isinstance(points, dict) else []
     return f"there cannot be such points of {wrong[0]!r}" if wrong else ""
 
@@ -62,7 +62,7 @@ def note(file: Path, part: str, key: str, value: Mapping[str, Any], *, first: bo
     Raises OSError where the file cannot be written.
     """
     with replacing(file) as replace:
-        found = read(file)
-        if not (first and key in found[part]):
-            found[part][key] = dict(value)
-        replace(json.dumps({"format": FORMAT, **found}, indent=1, ensure_ascii=False) + "\n")
+        kept = read(file)
+        if not (first and key in kept[part]):
+            kept[part][key] = dict(value)
+        replace(json.dumps({"format": FORMAT, **kept}, indent=1, ensure_ascii=False) + "\n")

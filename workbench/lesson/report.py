@@ -73,11 +73,11 @@ class Report(float):
 
     def _repr_html_(self) -> str:
         rows = "".join(f"<li>{_html(row)}</li>" for row in self.rows)
-        told = f"<p>{prose(self.graded)}</p>" if self.graded else ""
-        told += f"<pre>{escape(self.steps)}</pre>" if self.steps else ""
-        told += "".join(f"<p>{prose(note)}</p>" for note in self.notes)
+        below = f"<p>{prose(self.graded)}</p>" if self.graded else ""
+        below += f"<pre>{escape(self.steps)}</pre>" if self.steps else ""
+        below += "".join(f"<p>{prose(note)}</p>" for note in self.notes)
         head = f"<p><b>{prose(self.headline)}</b></p>"
-        body = f'{head}<ul style="list-style:none">{rows}</ul>{told}'
+        body = f'{head}<ul style="list-style:none">{rows}</ul>{below}'
         return arriving(body)
 
 
@@ -89,5 +89,5 @@ def arriving(body: str) -> str:
 
 
 def _html(row: Row) -> str:
-    found = f": {prose(row.found)}" if row.found else ""
-    return f"<b>{prose(row.head)}</b>{found}" + (f"<br>{prose(row.say)}" if row.say else "")
+    finding = f": {prose(row.found)}" if row.found else ""
+    return f"<b>{prose(row.head)}</b>{finding}" + (f"<br>{prose(row.say)}" if row.say else "")

@@ -54,12 +54,12 @@ class Review:
     def rows(self) -> list[tuple[str, str, str]]:
         """What is told of each answer and exercise: what it is, what was said, how it came out."""
         signs = {True: "✓", False: "✕", None: "·"}
-        told = [(a.question, a.answer, signs[a.right]) for a in self.answers]
+        answers = [(a.question, a.answer, signs[a.right]) for a in self.answers]
         scores = [
             (f"exercise {key}", f"{n} of {of} points", signs[n == of])
             for key, (n, of) in self.points.items()
         ]
-        return told + scores
+        return answers + scores
 
     def __repr__(self) -> str:
         if not self.rows:

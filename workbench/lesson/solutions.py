@@ -20,11 +20,11 @@ def solution(key: str) -> Callable[[Schedule], None]:
     Raises Fail where the solutions are not here.
     """
     try:
-        found = run_path(str(FOLDER / f"{key.partition(' ')[0]}.py"))
+        names = run_path(str(FOLDER / f"{key.partition(' ')[0]}.py"))
     except FileNotFoundError:
         raise Fail(
             "Can't show the solution: solutions are not installed with the lessons",
             hint=f"ask for a hint, exercise.hint(1), or look at {HOME}",
         ) from None
-    take: Callable[[Schedule], None] = found["SOLUTIONS"][key]
+    take: Callable[[Schedule], None] = names["SOLUTIONS"][key]
     return take

@@ -94,8 +94,8 @@ def _kept(file: Path | None, program: str) -> Schedule | None:
         data = parsed(contents(file))
         if data is None:
             raise bad_file("it is empty")
-        found = section(data, program)
-        return from_data({**data, **found, "others": []}) if found else None
+        saved = section(data, program)
+        return from_data({**data, **saved, "others": []}) if saved else None
     except FileNotFoundError:
         return None
     except (Fail, OSError) as error:

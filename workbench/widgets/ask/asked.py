@@ -20,25 +20,25 @@ def chosen(state: Mapping[str, Any], view: Mapping[str, Any]) -> dict[str, Any]:
     Raises Fail for what is no choice.
     """
     known = state if isinstance(state, Mapping) else {}
-    found = {name: part(known, name, kind) for name, kind in CHOSEN.items() if name in known}
-    if "view" in found:
+    choice = {name: part(known, name, kind) for name, kind in CHOSEN.items() if name in known}
+    if "view" in choice:
         given = {
-            key: found["view"][key] for key in View.__dataclass_fields__ if key in found["view"]
+            key: choice["view"][key] for key in View.__dataclass_fields__ if key in choice["view"]
         }
-        found["view"] = {**view, **given}
-        read_view(found["view"])
-    return found
+        choice["view"] = {**view, **given}
+        read_view(choice["view"])
+    return choice
 
 
 def part(message: Mapping[str, Any], key: str, kind: type) -> Any:
     """What stands under `key`. Raises Fail where that is missing or of another kind."""
-    found = message.get(key) if isinstance(message, Mapping) else None
-    if type(found) is not kind:
+    value = message.get(key) if isinstance(message, Mapping) else None
+    if type(value) is not kind:
         raise Fail(
-            f"Can't read what the page sent: {key} is {type(found).__name__}, not {kind.__name__}",
+            f"Can't read what the page sent: {key} is {type(value).__name__}, not {kind.__name__}",
             hint="reload the page; the history is kept",
         )
-    return found
+    return value
 
 
 def typed(message: Mapping[str, Any]) -> dict[str, str | bool]:

@@ -150,11 +150,11 @@ class Session:
         if isinstance(error, Fail):
             self._say(error.headline, "refused", error=refusal(error), again=again)
             return
-        told = {
+        fault = {
             "headline": f"The lab failed: {type(error).__name__}: {error}",
             "hint": "this is a fault of the workbench; the history is kept, other steps work",
         }
-        self._say(told["headline"], "failed", error=told, again=again)
+        self._say(fault["headline"], "failed", error=fault, again=again)
 
     # --- what is chosen --------------------------------------------------------------------------
 

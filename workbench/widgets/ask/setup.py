@@ -82,8 +82,8 @@ def check_given(arguments: Given | None) -> None:
     """Raise Fail for arguments that no form has, and for what is no mapping of them."""
     if arguments is None:
         return
-    found = arguments.values() if isinstance(arguments, Mapping) else [arguments]
-    if not all(isinstance(held, Mapping) for held in found):
+    forms = arguments.values() if isinstance(arguments, Mapping) else [arguments]
+    if not all(isinstance(held, Mapping) for held in forms):
         raise Fail(
             "Can't open a lab with these arguments: they are given by verb and name",
             hint='such as arguments={"split": {"factors": [2, 4]}}; {} leaves all forms empty',
@@ -165,8 +165,8 @@ def setup_of(
 
 def _starts(verbs: Sequence[str] | None) -> list[str]:
     """At what the steps start that are offered, None for all."""
-    found = {kind for verb in verbs or REGISTRY for kind in REGISTRY[verb].place.kinds}
-    return [name for name, kind in (("loop", For), ("block", Block)) if kind in found]
+    kinds = {kind for verb in verbs or REGISTRY for kind in REGISTRY[verb].place.kinds}
+    return [name for name, kind in (("loop", For), ("block", Block)) if kind in kinds]
 
 
 def question_data(question: Question | None) -> dict[str, Any] | None:

@@ -38,8 +38,8 @@ def take(cursor: Schedule, at: HistoryNode, desk: Desk, message: Mapping[str, An
         raise refused
 
     def choices() -> Sequence[Mapping[str, Any]]:
-        found = verdicts(cursor, message["place"], desk, [verb])
-        return [choice for verdict in found for choice in verdict.choices]
+        judged = verdicts(cursor, message["place"], desk, [verb])
+        return [choice for verdict in judged for choice in verdict.choices]
 
     rest, named = offers.arguments(REGISTRY[verb], args, choices)
     stand(cursor, at)  # the program that is seen, wherever code went

@@ -69,8 +69,8 @@ class Kept:
             return None  # the first write will say so
         path, data = next((pair for pair in ours if pair[1]), (ours or [(self.path, _NOTHING)])[0])
         self._use(path)
-        found = section(data, history.text)
-        return _Earlier(history, found) if found else None
+        work = section(data, history.text)
+        return _Earlier(history, work) if work else None
 
     def offer(self, history: History) -> str | None:
         """One sentence of what there is beyond `history`; None where there is nothing."""
@@ -123,12 +123,12 @@ class Kept:
         waiting = self._before is not None and not own["at"]  # who only came has left no place
         for path in self._files():
             with replacing(path) as replace:
-                found = self._read(path)
-                if found is None:
+                there = self._read(path)
+                if there is None:
                     continue
-                others = self._answers_of_others(found, own["program"])
+                others = self._answers_of_others(there, own["program"])
                 answers = {**own["answers"], **others}
-                together = _together({**own, "answers": answers}, found, waiting)
+                together = _together({**own, "answers": answers}, there, waiting)
                 text = as_text(together)
                 replace(text)
                 self._raw, self._data = text.encode(), together
@@ -139,8 +139,8 @@ class Kept:
 
     def _answers_of_others(self, data: Mapping[str, Any], program: str) -> dict[str, str]:
         """The answers in the file that another session gave: they came first."""
-        found = section(data, program)
-        given = found["answers"] if found else {}
+        work = section(data, program)
+        given = work["answers"] if work else {}
         return {name: answer for name, answer in given.items() if self._ours.get(name) != answer}
 
     def _files(self) -> Iterator[Path]:

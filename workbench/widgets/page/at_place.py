@@ -33,12 +33,12 @@ def _said(cursor: Schedule, key: str, desk: Desk, verbs: Sequence[str] | None) -
     """
     thing, func = desk.keys.thing(key), cursor.func
 
-    def told(verdict: Verdict, key: str) -> offers.Said:
+    def said_at(verdict: Verdict, key: str) -> offers.Said:
         name = desk.names(func).about[key]["name"]
         return offers.Said(verdict, key, place_text(func, desk.keys.thing(key)), name)
 
     if not isinstance(thing, Buffer):
-        return [told(verdict, key) for verdict in verdicts(cursor, key, desk, verbs)]
+        return [said_at(verdict, key) for verdict in verdicts(cursor, key, desk, verbs)]
     found: dict[str, offers.Said] = {}
     for block in touching(func, thing):
         own = desk.keys.of(block.id)
@@ -46,7 +46,7 @@ def _said(cursor: Schedule, key: str, desk: Desk, verbs: Sequence[str] | None) -
             verdict = about(whole, block, thing)
             old = found.get(whole.verb)
             if verdict and (old is None or (verdict.possible and not old.verdict.possible)):
-                found[whole.verb] = told(verdict, own)
+                found[whole.verb] = said_at(verdict, own)
     return list(found.values())
 
 
@@ -74,10 +74,10 @@ def about(verdict: Verdict, block: Block, buffer: Buffer) -> Verdict | None:
     A verb that is told a buffer is asked about this one only; any other is about the result of the
     block, which is the buffer that it writes.
     """
-    told = buffer_param(verdict.verb)
-    if told is None:
+    which = buffer_param(verdict.verb)
+    if which is None:
         return verdict if _writes(block, buffer) else None
-    options = [o for o in verdict.options if _named(told, o.arguments, block) is buffer]
+    options = [o for o in verdict.options if _named(which, o.arguments, block) is buffer]
     return replace(verdict, options=tuple(options)) if options else None
 
 

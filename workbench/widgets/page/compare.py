@@ -126,21 +126,21 @@ def counted(func: PrimFunc) -> dict[str, int | str]:
     try:
         counts = memo(func, "counts", lambda: counts_of(func))
     except Fail as fail:
-        found: dict[str, int | str] = {"kernel": fail.headline}
+        rows: dict[str, int | str] = {"kernel": fail.headline}
         for level in memory_of(func).levels:
-            found[f"{level.scope} loads"] = level.loads
-            found[f"{level.scope} stores"] = level.stores
-        return found
-    found = {"blocks": counts.blocks, "threads": counts.threads, "barriers in all": counts.barriers}
+            rows[f"{level.scope} loads"] = level.loads
+            rows[f"{level.scope} stores"] = level.stores
+        return rows
+    rows = {"blocks": counts.blocks, "threads": counts.threads, "barriers in all": counts.barriers}
     if counts.shuffles:
-        found["shuffles in all"] = counts.shuffles
+        rows["shuffles in all"] = counts.shuffles
     for traffic in counts.traffic:
         if not traffic.loads and not traffic.stores:
             continue
-        found[f"{traffic.scope} loads"] = traffic.loads
-        found[f"{traffic.scope} stores"] = traffic.stores
-        found[f"{traffic.scope} bytes"] = traffic.load_bytes + traffic.store_bytes
-    return found | {"operations": counts.work}
+        rows[f"{traffic.scope} loads"] = traffic.loads
+        rows[f"{traffic.scope} stores"] = traffic.stores
+        rows[f"{traffic.scope} bytes"] = traffic.load_bytes + traffic.store_bytes
+    return rows | {"operations": counts.work}
 
 
 def counts_of(func: PrimFunc) -> Counts:

@@ -51,7 +51,7 @@ def costs_of(counts: Counts, threads: Sequence[int], shared_bytes: int) -> dict[
     size = Cost(" and ".join(f"{n:,}" for n in sizes), sizes[0] if len(sizes) == 1 else None)
     loads, shared = counts.loads_per_output, counts.traffic[1].loads / (outputs or 1)
     barriers, shuffles = counts.barriers / blocks, counts.shuffles / max(counts.threads, 1)
-    found = (
+    costs = (
         Cost(f"{counts.blocks:,}", counts.blocks),
         size,
         Cost(f"{loads:,.4g}", loads),
@@ -60,7 +60,7 @@ def costs_of(counts: Counts, threads: Sequence[int], shared_bytes: int) -> dict[
         Cost(f"{barriers:,.4g}", barriers),
         Cost(f"{shuffles:,.4g}", shuffles),
     )
-    return dict(zip(COSTS, found, strict=True))
+    return dict(zip(COSTS, costs, strict=True))
 
 
 def threads_in_each(built: Built) -> tuple[int, ...]:
@@ -91,8 +91,8 @@ def count(func: PrimFunc, names: Sequence[str] | None = None) -> dict[str, Cost]
         number = insight.idle_threads(kernels) if name == IDLE else _turns(kernels)
         return Cost(f"{number:,}", number)
 
-    found = memo(func, "costs", make)
-    return found | {name: memo(func, name, partial(slow, name)) for name in _slow(names)}
+    costs = memo(func, "costs", make)
+    return costs | {name: memo(func, name, partial(slow, name)) for name in _slow(names)}
 
 
 def _slow(names: Sequence[str] | None) -> list[str]:
@@ -124,11 +124,11 @@ def strip(
         return _strip([], "")
     if not all(_is_counted(func, names) for func in funcs):
         return _strip([], "Costs are counted when asked." if slow else "", _wait(slow))
-    found = [_known(func, names) for func in funcs]
-    last = found[-1]
+    counted = [_known(func, names) for func in funcs]
+    last = counted[-1]
     if isinstance(last, Fail):
         return _strip([], f"No costs yet: {last.headline.removeprefix(REFUSED)}")
-    old = found[0] if before is not None and not isinstance(found[0], Fail) else {}
+    old = counted[0] if before is not None and not isinstance(counted[0], Fail) else {}
     chosen = _chosen([old, last]) if names is None else names
     missing = "none" if before is not None else ""
     rows = [_row(name, old.get(name), last[name], missing) for name in chosen]

@@ -55,13 +55,15 @@ def said(node: HistoryNode) -> str:
     for old, new in node.became.items():
         made.setdefault(new, []).append(old)
     pairs = [
-        (_told(node.before, olds), _told(node.func, list(new))) for new, olds in made.items() if new
+        (_named(node.before, olds), _named(node.func, list(new)))
+        for new, olds in made.items()
+        if new
     ]
     became = [f"{old} became {new}" for old, new in pairs if old != new]
     return f"Step {node.id}, {node.label}{': ' + '; '.join(became) if became else ''}."
 
 
-def _told(func: PrimFunc | None, keys: Sequence[Var | BlockId]) -> str:
+def _named(func: PrimFunc | None, keys: Sequence[Var | BlockId]) -> str:
     """Loops and blocks by name, loops with how often they run."""
     return _listed([_key_name(func, key) for key in keys])
 
@@ -71,8 +73,8 @@ def _key_name(func: PrimFunc | None, key: Var | BlockId) -> str:
         loop = places(func).loops.get(key) if func else None
         times = f" ({loop.extent.value}×)" if loop and isinstance(loop.extent, Const) else ""
         return f"{key.name}{times}"
-    found = places(func).blocks.get(key) if func else None
-    return found.block.name if found else "a block"
+    realize = places(func).blocks.get(key) if func else None
+    return realize.block.name if realize else "a block"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -80,8 +80,8 @@ def _lexed(line: str, language: str) -> Sequence[tuple[str, str]]:
     """Kinds and texts of a line, as Pygments has them."""
     rest = line.lstrip(" ")
     indent = line[: len(line) - len(rest)]
-    found = _without_indent(rest, language) if rest else ()
-    return [("", indent), *found] if indent else found
+    words = _without_indent(rest, language) if rest else ()
+    return [("", indent), *words] if indent else words
 
 
 @lru_cache(maxsize=1 << 15)  # a step leaves most lines as they were, or moves them in or out

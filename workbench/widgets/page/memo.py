@@ -24,10 +24,10 @@ def memo(func: PrimFunc, name: Hashable, make: Callable[[], R]) -> R:
             known[name] = make()
         except Fail as fail:
             known[name] = fail
-    found = known[name]
-    if isinstance(found, Fail):
-        raise found.with_traceback(None)
-    return found
+    result = known[name]
+    if isinstance(result, Fail):
+        raise result.with_traceback(None)
+    return result
 
 
 def is_known(func: PrimFunc, name: Hashable) -> bool:

@@ -59,8 +59,8 @@ def page(
     chosen = view.place if view.place in names.about else ""
     known_offer = made["offers"].get(chosen)
     if chosen and (known_offer is None or (view.more and not known_offer["all"])):
-        found = offer_at(cursor, chosen, desk, view.more)
-        made["offers"] = {**made["offers"], chosen: found}
+        offered = offer_at(cursor, chosen, desk, view.more)
+        made["offers"] = {**made["offers"], chosen: offered}
     made["costs"] = shown_costs(desk, node.before, node.func)
     return made | ran(node, desk, judged=not made["costs"]["waits"])  # goals are counted, too
 
@@ -104,7 +104,7 @@ def ran(node: HistoryNode, desk: Desk, judged: bool) -> dict[str, Any]:
     }
     if result and desk.hides("counts", node.func):
         kept = ("ok", "brief", "text", "refusal")
-        result = {**{n: told for n, told in result.items() if n in kept}, "notes": [UNTIL]}
+        result = {**{name: result[name] for name in kept if name in result}, "notes": [UNTIL]}
     return {**made, "run": result} if result else made
 
 
@@ -128,8 +128,8 @@ def _base(node: HistoryNode, desk: Desk) -> dict[str, Any]:
 
 def notes(func: PrimFunc) -> list[str]:
     """What is legal but wasteful in the program, with what it costs."""
-    found = memo(func, "findings", lambda: [*_findings(func)])
-    return [f"{_sentence(f.headline)} {_sentence(f.hint)}" for f in found if f.kind == "warning"]
+    findings = memo(func, "findings", lambda: [*_findings(func)])
+    return [f"{_sentence(f.headline)} {_sentence(f.hint)}" for f in findings if f.kind == "warning"]
 
 
 def _findings(func: PrimFunc) -> Iterator[check.Finding]:
@@ -153,8 +153,8 @@ def _verdict(node: HistoryNode, question: Question | None) -> dict[str, Any] | N
         return None
     known = verdict.truth in question.choices
     truth = question.choices.index(verdict.truth) if known else None
-    told = [[f"{head} ", said] for head, said in map(verdict.told, question.choices)]
-    return {"truth": truth, "text": verdict.truth, "why": verdict.why, "told": told}
+    replies = [[f"{head} ", said] for head, said in map(verdict.reply, question.choices)]
+    return {"truth": truth, "text": verdict.truth, "why": verdict.why, "told": replies}
 
 
 def sorted_places(node: HistoryNode, desk: Desk) -> list[dict[str, str]]:

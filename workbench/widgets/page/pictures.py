@@ -230,9 +230,9 @@ def picture_pane(
 def slid_pane(name: str, func: PrimFunc, like: Mapping[str, Any]) -> dict[str, Any]:
     """The tiling picture `name`, whose shapes are those of `like` for other values of its axes."""
     select = selection_of(name)
-    found = tiles_of(func, select)
-    table = draw.table_html(found.table)
-    return {**like, "caption": found.caption, "table": table, "at": _at(func, select)}
+    tiles = tiles_of(func, select)
+    table = draw.table_html(tiles.table)
+    return {**like, "caption": tiles.caption, "table": table, "at": _at(func, select)}
 
 
 def _at(func: PrimFunc, select: Mapping[str, int]) -> dict[str, int]:

@@ -24,7 +24,7 @@ class Verdict:
     why: str
     wrong: Mapping[str, str] = field(default_factory=dict)
 
-    def told(self, choice: str) -> tuple[str, str]:
+    def reply(self, choice: str) -> tuple[str, str]:
         """What is said to one who chose it: the outcome, and what there is to say of the choice."""
         if choice == self.truth:
             return "✓ You were right.", ""
@@ -85,10 +85,13 @@ def goals(
     """
     if task is None:
         return []
-    found = memo(func, ("goals", tuple(task.aims)), lambda: task.reached(func)) if judged else ()
-    told = [*found, *[(False, "")] * (len(task.aims) - len(found))]
+    judgements = (
+        memo(func, ("goals", tuple(task.aims)), lambda: task.reached(func)) if judged else ()
+    )
+    open_aims = len(task.aims) - len(judgements)
+    reached = [*judgements, *[(False, "")] * open_aims]
     right = (run.get("ok") is True, run.get("text", "press run, which compares every cell"))
-    pairs = zip([task.result, *task.aims], [right, *told], strict=True)
+    pairs = zip([task.result, *task.aims], [right, *reached], strict=True)
     made = [{"aim": aim, "ok": ok, "found": why} for aim, (ok, why) in pairs]
     return made if run else [{**made[0], "todo": "press run to see"}, *made[1:]]
 

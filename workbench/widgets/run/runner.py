@@ -52,9 +52,9 @@ class Runner:
             given = arrays(func, self.inputs)
             blocks = None if built.device.is_gpu else _sampled(built)
             if blocks is not None and self.reference is None:
-                found = self._sample(built, start, given, blocks, progress)
-                if found is not None:
-                    return self._outcome(built, start, *found)
+                sampled = self._sample(built, start, given, blocks, progress)
+                if sampled is not None:
+                    return self._outcome(built, start, *sampled)
             wanted = self.expected(start, given)
             if self.stop.is_set():
                 raise Stopped
@@ -126,21 +126,21 @@ class Runner:
         if some is not None:
             brief, which = "✓ right result, in part", "what they write"
         whose = "the reference has it" if self.reference else "the start makes it"
-        told = f"{which} is as {whose}."
+        outcome = f"{which} is as {whose}."
         if wrong:
-            brief, told = _difference(*wrong[0], some)
+            brief, outcome = _difference(*wrong[0], some)
         rows = tuple(counted(built.func).items())
         untimed = {"table": "", "brief": "", "notes": [NOT_TIMED]}
-        found = untimed if wrong else times(built, start, arrays)
+        timed = untimed if wrong else times(built, start, arrays)
         notes = [] if some is None else [SAMPLED]
         notes += [warning.headline for warning in ran.warnings] if ran else []
         return {
             "ok": not wrong,
             "brief": brief,
-            "text": f"{brief[0]} Run on {where}: {told}",
-            "time": found["brief"],
-            "times": found["table"],
-            "notes": [*notes, *found["notes"]],
+            "text": f"{brief[0]} Run on {where}: {outcome}",
+            "time": timed["brief"],
+            "times": timed["table"],
+            "notes": [*notes, *timed["notes"]],
             "table": draw.table_html(Table(("counted over the whole run", "times"), rows)),
         }
 
@@ -205,6 +205,6 @@ def _first_wrong(
 def _difference(param: Buffer, wrong: Wrong, some: Mapping[str, Array] | None) -> tuple[str, str]:
     """How many values are wrong, in few words and in a sentence that tells the first."""
     number = prod(param.shape) if some is None else int(some[param.name].sum())
-    found = f"{wrong.count:,} of {number:,}"
+    share = f"{wrong.count:,} of {number:,}"
     first = f"{wrong.cell} is {wrong.got}, not {wrong.want}"
-    return f"✕ {found} wrong", f"{found} values are wrong; {first}"
+    return f"✕ {share} wrong", f"{share} values are wrong; {first}"

@@ -105,8 +105,8 @@ def roof(built: Built, device: str) -> float | None:
 
     Every byte of the parameters is moved once, whatever the program loads again.
     """
-    found = insight.roofline(built.kernels, of_device(device))
-    return None if found is None else found.least_seconds
+    roofs = insight.roofline(built.kernels, of_device(device))
+    return None if roofs is None else roofs.least_seconds
 
 
 def micro(seconds: float) -> str:
@@ -136,8 +136,8 @@ def _vendor(
         return [], []
     a, b = arrays[:2]
     if not built.device.is_gpu:
-        found = recorded.vendor_times(recorded.vendor_key("matmul", a.shape, b.shape))
-        return [timing for timing in found if timing.device in devices], []
+        known = recorded.vendor_times(recorded.vendor_key("matmul", a.shape, b.shape))
+        return [timing for timing in known if timing.device in devices], []
     try:
         return [vendor.time_matmul(a, b)], []
     except runtime.DeviceError as error:

@@ -26,8 +26,8 @@ class Player(Small):
 
     def inner(self) -> str:
         """The sentences, folded: they tell how it goes on."""
-        told = "".join(f"<li>{escape(sentence)}</li>" for _, sentence in self.frames)
-        return f"<details><summary>{escape(self.name)}</summary><ul>{told}</ul></details>"
+        items = "".join(f"<li>{escape(sentence)}</li>" for _, sentence in self.frames)
+        return f"<details><summary>{escape(self.name)}</summary><ul>{items}</ul></details>"
 
     def __repr__(self) -> str:
         return f"{self.name} ({len(self.frames)} pictures, one for each time)"

@@ -43,7 +43,7 @@ class QuizView(Small):
         super().__init__(
             heading=prose(heading),
             asked=[_marked(item) for item in asked],
-            given=list(map(_told, given)),
+            given=list(map(_outcome_of, given)),
             outcome=outcome(given),
         )
         self.on_msg(self._on_message)
@@ -58,7 +58,7 @@ class QuizView(Small):
         if not 0 <= item < len(self.asked) or not 0 <= choice < len(self.asked[item]["choices"]):
             raise Fail("Can't take the answer: there is no such question", hint="choose one")
         given = self._answer(item, choice)
-        self.given, self.outcome = list(map(_told, given)), self._outcome(given)
+        self.given, self.outcome = list(map(_outcome_of, given)), self._outcome(given)
 
     def inner(self) -> str:
         """The questions with their choices."""
@@ -83,9 +83,9 @@ def _marked(item: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _told(given: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def _outcome_of(given: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if given is None:
         return None
     head, said, why = (prose(given[key]) for key in ("head", "said", "why"))
-    told = f"<p><b>{head}</b> {said}</p><p><b>Why:</b> {why}</p>"
-    return {"choice": given["choice"], "truth": given["truth"], "told": told}
+    text = f"<p><b>{head}</b> {said}</p><p><b>Why:</b> {why}</p>"
+    return {"choice": given["choice"], "truth": given["truth"], "told": text}

@@ -75,8 +75,8 @@ def _task(task: str | None, goals: Sequence[Mapping[str, Any]]) -> Iterator[str]
     if task:
         yield f"<p><b>Do:</b> {prose(task)}</p>"
     if goals:
-        told = "".join(f"<li>{'✓' if g['ok'] else '○'} {prose(g['aim'])}</li>" for g in goals)
-        yield f'<ul style="list-style:none">{told}</ul>'
+        items = "".join(f"<li>{'✓' if g['ok'] else '○'} {prose(g['aim'])}</li>" for g in goals)
+        yield f'<ul style="list-style:none">{items}</ul>'
 
 
 def _program(node: HistoryNode, opened: bool) -> str:
@@ -133,15 +133,15 @@ WITHOUT_SCRIPT = (
 
 def _told_once(state: Mapping[str, Any]) -> str:
     """JSON of [the state, parts of pictures]: in the state each part is a number among these."""
-    parts, told = _Parts(), dict(state)
+    parts, numbered = _Parts(), dict(state)
     for name, made in state.items():
         if name.startswith(page_trait("")):
             pictures = {key: parts.picture(one) for key, one in made["pictures"].items()}
-            told[name] = {**made, "pictures": pictures}
+            numbered[name] = {**made, "pictures": pictures}
         elif name.startswith(compare_trait("")):
             beside = [{**one, "picture": parts.picture(one["picture"])} for one in made["pictures"]]
-            told[name] = {**made, "pictures": beside}
-    return f"[{_json(told)},[{','.join(parts.numbers)}]]"
+            numbered[name] = {**made, "pictures": beside}
+    return f"[{_json(numbered)},[{','.join(parts.numbers)}]]"
 
 
 class _Parts:

@@ -47,8 +47,8 @@ def whole(
         pages[name] = {**made, "pictures": pictures, "shown": shown, "places": [], "offers": {}}
         if node.parent is not None:
             pair = compare_trait(f"{node.parent.id}:{node.id}")
-            found = comparison(node.parent, node, view, desk)
-            compares[pair] = {**compares.get(pair, {}), **found}
+            compared = comparison(node.parent, node, view, desk)
+            compares[pair] = {**compares.get(pair, {}), **compared}
     return pages | compares
 
 
@@ -57,14 +57,16 @@ def _chosen(made: Mapping[str, Any], desk: Desk, node: HistoryNode) -> dict[str,
 
     One that slides has the same shapes for many values of its axes: it is drawn for one of them.
     """
-    found = dict(made["pictures"])
+    pictures = dict(made["pictures"])
     stops = [stop for axis in made["axes"] for stop in axis["stops"]]
     levels = [level for level in made["levels"] if level["picture"]]
     for choice in (*made["buffers"], *stops, *levels):
         name = choice["picture"]
-        if name in found:
+        if name in pictures:
             continue
         tiles = selection_of(name) if name.startswith("tiles:") else {}
-        like = next((one for one in found.values() if tiles and slides_to(one, tiles)), None)
-        found[name] = slid_pane(name, node.func, like) if like else node_picture(name, desk, node)
-    return found
+        like = next((one for one in pictures.values() if tiles and slides_to(one, tiles)), None)
+        pictures[name] = (
+            slid_pane(name, node.func, like) if like else node_picture(name, desk, node)
+        )
+    return pictures
