@@ -25,7 +25,7 @@ BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
 TESTS = """\
 test             every check: ruff, mypy, pytest
-test --quick     in about a minute: ruff, and the tests without a mark (those of pyproject.toml)
+test --quick     in about a minute: ruff, mypy, and the tests without a mark of pyproject.toml
 test --budget    every test, and what its call takes of the processor; one without a mark that
                  takes more than a second fails
 test ARGUMENTS   just pytest, with these
@@ -88,7 +88,6 @@ def test(rest: Sequence[str]) -> int:
     }
     cores = ("pytest", "-n", "auto", "--dist", "worksteal")
     if kind == "--quick":
-        del checks["mypy"]
         checks["pytest"] = (*cores, "-m", " and ".join(f"not {mark}" for mark in marks()), *rest)
     elif kind == "--budget":
         checks = {"pytest": (*cores, "-p", "tests.support.budget", *rest)}

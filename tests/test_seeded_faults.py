@@ -10,6 +10,7 @@ from tests.support.theory_faults import FAULTS as THEORY_FAULTS
 from tests.support.walk import Walk, Wrong
 from workbench.schedule.primitive import discover
 
+pytestmark = pytest.mark.fuzz
 MOST = 80  # schedules after which a fault counts as not found
 
 

@@ -201,7 +201,6 @@ def comes(lab: Locator) -> bool:
 
 def each_step_is_seen(lab: Locator, name: str) -> None:
     """Go through the lab's history: its height stays, and what belongs together is in view."""
-    until(lambda: comes(lab), f"{name} comes into view")
     links, heights = lab.locator(".wb-link"), set()
     last = links.count() - 1
     for k in range(last + 1) if EVERY else (0, last):
@@ -241,7 +240,7 @@ def test_labs_are_whole_in_view_and_so_is_what_belongs_together(
         page.set_viewport_size(size)
         dark(page, scheme == "dark")
         for k, lab in enumerate(labs):
-            until(lambda lab=lab: fits(lab), f"lab {k} fits at {size}")
+            until(lambda lab=lab: comes(lab), f"lab {k} comes into view at {size}")
             if lab.locator(".wb-answer input:enabled").count():
                 answer(lab)
             if lab is longest or (EVERY and size == SMALL):

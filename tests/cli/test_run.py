@@ -329,7 +329,7 @@ def checks(monkeypatch: pytest.MonkeyPatch, failing: str = "") -> list[tuple[str
 def test_a_quick_run_leaves_out_what_is_marked(monkeypatch: pytest.MonkeyPatch):
     ran = checks(monkeypatch)
     assert run.test(["--quick", "-x"]) == 0
-    assert [tool for tool, *_ in ran] == ["ruff", "ruff", "pytest"]
+    assert [tool for tool, *_ in ran] == ["ruff", "ruff", "mypy", "pytest"]
     left_out = "not fuzz and not tool and not lesson and not browser"
     assert ran[-1][-3:] == ("-m", left_out, "-x")
 

@@ -22,6 +22,7 @@ def texts(figure) -> list[str]:
     return [text.get_text() for text in figure.axes[0].texts]
 
 
+@pytest.mark.tool
 def test_each_picture_is_a_figure(sch):
     assert "A_shared" in texts(sch.figure("memory"))
     assert any(line.startswith("C[0, 5] is computed by") for line in texts(sch.figure("who")))

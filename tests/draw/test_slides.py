@@ -14,6 +14,7 @@ from workbench.draw.scene import placed, worded
 from workbench.ir import PrimFunc
 
 
+@pytest.mark.fuzz
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_slides_is_where_it_is_drawn_anew(name: str):
     rng = random.Random(name)
@@ -32,6 +33,7 @@ def test_what_slides_is_where_it_is_drawn_anew(name: str):
     assert slid > 3
 
 
+@pytest.mark.fuzz
 def test_beside_the_step_before_too_it_is_where_it_is_drawn_anew():
     """Where a step gave blocks other cells, what is hatched may be there for one, or elsewhere."""
     rng = random.Random(0)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.support import reference
+from tests.support.cases import CASES, seeds
 from tests.support.gpu_programs import blocked_matmul, parsed, window_steps
 from tests.support.random_programs import fresh, random_inputs, random_program
 from workbench import emulate
@@ -185,7 +186,7 @@ def test_large_programs_on_the_lane_machine(monkeypatch: pytest.MonkeyPatch):
     large = sys.modules["workbench.emulate.programs.large"]
     monkeypatch.setattr(large, "MOST_LANES", 1)  # now every program is large
     taken = 0
-    for seed in range(150):
+    for seed in seeds(4):
         func = random_program(random.Random(seed))
         inputs = random_inputs(func, random.Random(seed))
         plain, lanes = fresh(inputs), fresh(inputs)
@@ -194,7 +195,7 @@ def test_large_programs_on_the_lane_machine(monkeypatch: pytest.MonkeyPatch):
         taken += large.as_launches(func) is not None
         for a, b in zip(plain, lanes, strict=True):
             np.testing.assert_array_equal(a, b)
-    assert taken > 50
+    assert taken > CASES
 
 
 @pytest.mark.parametrize(("blocks", "taken"), [(2, False), (64, True)])

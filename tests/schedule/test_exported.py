@@ -106,6 +106,7 @@ def assert_only_calls(text: str) -> None:
                     ast.literal_eval(item)
 
 
+@pytest.mark.fuzz
 @given(st.lists(names.filter(lambda n: n != "root"), min_size=2, max_size=4), names)
 def test_python_of_any_names_is_calls_and_literals(blocks: list[str], note: str) -> None:
     sch = stepped(blocks, note)

@@ -104,6 +104,7 @@ def test_words(left, right, columns):
     assert changed_words(left, right) == columns
 
 
+@pytest.mark.fuzz
 @RELAXED
 @given(programs(), programs())
 def test_a_difference_holds_every_line_of_both_once_in_order(a, b):
@@ -119,6 +120,7 @@ def test_a_difference_holds_every_line_of_both_once_in_order(a, b):
                           (False, True): "+"}[(bool(r.left_no), bool(r.right_no))]  # fmt: skip
 
 
+@pytest.mark.fuzz
 @RELAXED
 @given(programs())
 def test_removing_a_statement_only_takes_lines_away(func):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -40,6 +41,7 @@ def test_every_expression_round_trips(data):
     assert_structural_equal(parse(show(func)), func)
 
 
+@pytest.mark.fuzz
 @RELAXED
 @given(programs())
 def test_every_program_round_trips(func):
@@ -51,6 +53,7 @@ def test_every_program_round_trips(func):
     assert show(again) == text
 
 
+@pytest.mark.fuzz
 @RELAXED
 @given(st.lists(programs(), min_size=1, max_size=2))
 def test_modules_round_trip(funcs):

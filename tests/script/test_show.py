@@ -91,6 +91,7 @@ def test_marks_are_every_occurrence_of_a_name():
     assert kinds == {"loop", "iter", "buffer", "block"}
 
 
+@pytest.mark.fuzz
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(programs())
 def test_names_are_unique_where_they_mean_something(func):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from tests.support.cases import seeds
 from workbench import tvm
 from workbench.access import difference, random_data
 from workbench.schedule import ScheduleError
@@ -210,7 +211,7 @@ def test_copies_beside_parts():
 
 def test_random_sums_in_parts_mean_the_same():
     rng, taken = random.Random(0), 0
-    for _ in range(40):
+    for _ in seeds():
         s, a, b = rows(rng.randint(1, 6), rng.randint(1, 9)) if rng.random() < 0.5 else slices()
         loops = list(b.op.reduce_axis)
         if len(loops) == 2 and rng.random() < 0.5:
