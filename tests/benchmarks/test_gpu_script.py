@@ -58,6 +58,7 @@ def test_every_program_comes_once_with_kernels_or_the_reason(steps: list[gpu.Ste
     assert any("compute_at" in label and "bind(ax0_1" in label for label in built)
 
 
+@pytest.mark.lesson
 def test_steps_mean_on_the_emulator_what_the_program_means(steps: list[gpu.Step]):
     rng = np.random.default_rng(0)
     built = [step for step in steps if step.built]
@@ -291,6 +292,7 @@ def schedules_of(lesson: str, monkeypatch: pytest.MonkeyPatch) -> list[wb.Schedu
     return [value for value in scope.values() if isinstance(value, wb.Schedule)]
 
 
+@pytest.mark.lesson
 def test_every_step_of_the_lessons_has_a_recorded_time(nodes: list[HistoryNode]):
     missing = []
     with warnings.catch_warnings():

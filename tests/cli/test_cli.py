@@ -121,6 +121,7 @@ def test_lab_runs_until_jupyter_closes_and_gives_its_status(lessons, tmp_path: P
     assert started == [cli.lab_command(tmp_path / "mine", None, browser=False)]
 
 
+@pytest.mark.tool
 def test_jupyterlab_does_not_ask_about_news(tmp_path: Path, monkeypatch):
     """Unless the learner has set that it does; what others set otherwise stays."""
     config = pytest.importorskip("jupyterlab_server.settings_utils")
@@ -225,6 +226,7 @@ def test_a_missing_package_has_no_version():
     assert cli._version("numpy") != "missing"
 
 
+@pytest.mark.tool
 def test_python_dash_m():
     done = subprocess.run(
         [sys.executable, "-m", "workbench", "--version"], capture_output=True, text=True

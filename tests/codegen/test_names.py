@@ -70,6 +70,7 @@ def free(name: str, language: str) -> bool:
     return name == c_name(name) and name not in taken and not table.macros.fullmatch(name)
 
 
+@pytest.mark.fuzz
 @pytest.mark.parametrize("language", LANGUAGES)
 @given(st.lists(st.sampled_from([*WORDS, *ODD]) | st.text(max_size=6), max_size=12))
 def test_any_names_become_different_identifiers(language: str, wanted: list[str]):

@@ -18,6 +18,7 @@ import pytest
 
 from tests.colab.first_cell import CELL, HOME, LESSONS, release_in, setup_of, wheel_of
 
+pytestmark = pytest.mark.tool
 SAID = "\nimport workbench; print(workbench.__file__, workbench.__version__)"
 
 

@@ -182,6 +182,7 @@ def test_a_blocked_matmul_means_a_matmul():
     np.testing.assert_array_equal(c, a @ b)
 
 
+@pytest.mark.fuzz
 def test_large_programs_on_the_lane_machine(monkeypatch: pytest.MonkeyPatch):
     large = sys.modules["workbench.emulate.programs.large"]
     monkeypatch.setattr(large, "MOST_LANES", 1)  # now every program is large

@@ -6,7 +6,7 @@ from __future__ import annotations
 import gc
 import importlib
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -131,6 +131,15 @@ PROGRAMS: dict[str, Callable[[], PrimFunc]] = {
     "transpose, int8, guards": lambda: tiled(501, 499, "int8"),
     "rows": lambda: flat(ROWS, m=1 << 14, n=16, t="float32"),
 }
+
+
+@pytest.fixture(autouse=True, scope="module")
+def before() -> Iterator[None]:
+    """What other tests left is looked at once, and not by each collection of these."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 def zeros(func: PrimFunc) -> list[np.ndarray]:

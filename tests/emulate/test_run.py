@@ -127,6 +127,7 @@ def right_kernels(count: int, first: int = 0):
         seed += 1
 
 
+@pytest.mark.fuzz
 def test_the_record_holds_every_access():
     for kernel, arrays, plain in right_kernels(40):
         counted: dict[tuple[str, str], int] = {}
@@ -139,6 +140,7 @@ def test_the_record_holds_every_access():
         assert {k: n for k, n in counted.items() if n} == plain.counts
 
 
+@pytest.mark.fuzz
 def test_counts_are_those_of_the_machine():
     compared = exchanges = 0
     for kernel, _, plain in right_kernels(60, first=3000):

@@ -244,6 +244,7 @@ WRONG: list[tuple[str, str, Callable[[Schedule], None], str]] = [
 ]
 
 
+@pytest.mark.lesson
 @pytest.mark.parametrize("variant", [1, 2, 3, 4])
 @pytest.mark.parametrize("name", NAMES)
 def test_the_solution_reaches_every_goal(name: str, variant: int):
@@ -342,6 +343,7 @@ def test_the_most_points_are_kept_where_the_lesson_keeps_its_work(tmp_path: Path
     assert kept == {"odd_vector 2": {"points": 4, "of": 4}}
 
 
+@pytest.mark.lesson
 @pytest.mark.parametrize("name", NAMES)
 def test_the_solution_that_is_shown_runs(name: str):
     exercise = lesson.exercise(name)
@@ -350,6 +352,7 @@ def test_the_solution_that_is_shown_runs(name: str):
     assert exercise.check(scope["mine"])
 
 
+@pytest.mark.lesson
 @pytest.mark.parametrize(("name", "what", "steps", "missed"), WRONG, ids=[w[1] for w in WRONG])
 def test_a_wrong_answer_misses_its_goal(name, what, steps, missed):
     exercise = lesson.exercise(name)
@@ -439,6 +442,7 @@ def test_what_a_thread_fetches_for_others_is_not_wasted():
     assert loads_without_output(mine.func) == 0
 
 
+@pytest.mark.lesson
 def test_what_is_said_of_a_goal_is_true_whatever_the_program():
     """Of a smaller tile than the solution's, and of a window that shares nothing."""
     small = lambda s: blocking_with_shared(s, 4, 4, 4, 4, 16)  # noqa: E731

@@ -269,6 +269,7 @@ print(lesson.question("vector_2_4").judge(mine.func))
 """
 
 
+@pytest.mark.lesson
 def test_lessons_and_checks_need_numpy_and_nothing_else(exercise: Exercise):
     def run() -> list[str]:
         done = subprocess.run(

@@ -66,6 +66,7 @@ def largest() -> tuple[list[te.Tensor], Callable[..., Any]]:
     return [a, m, n], reference
 
 
+@pytest.mark.lesson
 @pytest.mark.parametrize("operator", [sobel, dense, depthwise, largest])
 def test_an_operator_is_taken_and_its_naive_kernel_is_right_but_not_good(operator: Callable):
     exercise = lesson.exercise("own_operator").own(*operator())

@@ -276,6 +276,7 @@ def test_uses_are_undecided_before_the_steps():
     assert nothing.judge(sch.func) is None, "C is only written"
 
 
+@pytest.mark.lesson
 def test_a_cell_that_runs_again_keeps_its_history():
     sch = lesson.begin(parse(ADD))
     sch.split("i", factors=[2, 4])

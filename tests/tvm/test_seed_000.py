@@ -49,6 +49,7 @@ def check(scope: dict[str, Any]) -> None:
         np.testing.assert_allclose(result[y, x], wanted, rtol=1e-4)
 
 
+@pytest.mark.lesson
 @pytest.mark.skipif(wb.device().is_gpu, reason="a GPU runs it whole")
 def test_the_tutorial_in_full_size_is_checked_in_part():
     """118 GFLOP: four blocks run, and only what they store is worked out from the algorithm."""

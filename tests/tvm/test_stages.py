@@ -369,6 +369,7 @@ def window() -> tuple[te.Schedule, tuple[te.Tensor, ...]]:
     return s, (a, q)
 
 
+@pytest.mark.fuzz
 @pytest.mark.parametrize("made_so", [write_cache, fused_relu, softmax, window])
 def test_a_schedule_keeps_what_the_program_means(made_so: Callable[..., Any]):
     s, args = made_so()

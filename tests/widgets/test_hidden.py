@@ -33,10 +33,12 @@ def opened(name: str) -> Lab:
     return wb.lab(sch, question=QUESTIONS[name], panes=EVERY)
 
 
+@pytest.mark.lesson
 def test_each_question_has_its_program():
     assert set(decided()) == set(QUESTIONS)
 
 
+@pytest.mark.lesson
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_the_answer_is_nowhere_before_it_is_given_and_there_after(name: str, tmp_path: Path):
     sch, node, verdict = decided()[name]

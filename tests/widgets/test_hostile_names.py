@@ -187,6 +187,7 @@ def test_refusals_show_names_as_text(name: str):
         assert not scripts_of(refused.value._repr_html_())
 
 
+@pytest.mark.tool
 def test_figures_write_names_as_they_are():
     pytest.importorskip("matplotlib")
     sch = scheduled("$x$ $\\frac{")

@@ -274,6 +274,7 @@ for step in range(25):
 """
 
 
+@pytest.mark.tool
 def test_two_processes_that_write_at_once_lose_nothing(tmp_path: Path):
     file = tmp_path / "lesson.json"
     calls = [[sys.executable, "-c", WRITER, str(file), name] for name in ("one", "two", "three")]
