@@ -11,7 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from workbench.ir import Const, Expr, Node, Var, as_expr, binary, dtypes
+from workbench import arith
+from workbench.access.counters import Bounds, one_to_one
+from workbench.ir import Block, Const, Expr, Node, Var, as_expr, binary, dtypes
+from workbench.schedule.site import Site
 from workbench.script import expr_text
 
 MapLike: TypeAlias = str | Callable[..., Any]
@@ -62,6 +65,43 @@ def parse(text: str) -> IndexMap:
     for result in results:
         _check(result, names)
     return found
+
+
+def swapping(count: int) -> str:
+    """The map of `count` indices to the same in the opposite order."""
+    names = [f"i{n}" for n in range(count)]
+    return f"lambda {', '.join(names)}: ({', '.join(reversed(names))},)"
+
+
+def map_of(site: Site[Block], text: MapLike, count: int, of: str, whose: str) -> IndexMap:
+    """The map of `count` indices that `text` says; refused where it is no map "of its iterators".
+
+    `whose` says who has that many.
+    """
+    assert isinstance(text, str)  # a function arrives as its text
+    try:
+        mapping = parse(text)
+        if len(mapping.names) != count:
+            raise ValueError(f"{whose} has {count} {of}")
+    except ValueError as error:
+        names = "iterators" if of == "iterators" else "indices"
+        raise site.refuse(
+            f"index_map is no map of its {names}",
+            detail=str(error),
+            hint="write it like this: lambda i, j: (i // 4, j, i % 4)",
+        ) from None
+    return mapping
+
+
+def places_of(new: Sequence[Expr], old: Bounds) -> tuple[int, ...] | None:
+    """How far each of the indices `new` counts, where each value of the `old` has its own place.
+
+    None where it has not, or where one does not count from 0.
+    """
+    ends = [arith.bounds(index, old) for index in new]
+    if not all(e is not None and e[0] == 0 for e in ends) or not one_to_one(new, old, old):
+        return None
+    return tuple(e[1] + 1 for e in ends if e is not None)
 
 
 def traced(function: Callable[..., Any]) -> str:

@@ -308,23 +308,32 @@ def _meet(op: str, a: Expr, b: Expr, dom: Bounds) -> Expr:
 
 def _solve(touch: Box, wanted: Box, ends: Bounds, dom: Bounds) -> dict[Var, tuple[Expr, Expr]]:
     """The ends of each iterator for which `touch` meets `wanted`, those that are limited."""
-    found: dict[Var, tuple[Expr, Expr]] = {}
+    solved: dict[Var, tuple[Expr, Expr]] = {}
     touch = tuple(Range(arith.simplify(r.min, ends), r.extent) for r in touch)
-    for mine, theirs in zip(touch, wanted, strict=True):
-        for var, low, high in _solve_axis(mine, theirs, ends, dom):
-            if var not in found:
-                found[var] = arith.simplify(low, dom), arith.simplify(high, dom)
-    for mine, theirs in zip(touch, wanted, strict=True):
+    # what a division leaves says which of the values it is that the quotient has left
+    for mine, theirs in sorted(zip(touch, wanted, strict=True), key=_is_remainder):
         match mine.min:
-            case BinOp("%", Var() as var, Const(value=size)) if var in found:
-                low, high = found[var]
-                step = int(size)
-                if arith.equal(low + (step - 1), high, dom) and arith.equal(
-                    low % step, const(0, low.dtype), dom
-                ):
-                    last = low + theirs.min + (theirs.extent - 1)
-                    found[var] = arith.simplify(low + theirs.min, dom), arith.simplify(last, dom)
-    return found
+            case BinOp("%", Var() as var, Const(value=step)) if var in solved:
+                low, high = solved[var]
+                if _is_one_turn(low, high, int(step), dom):
+                    low += theirs.min
+                    last = low + (theirs.extent - 1)
+                    solved[var] = arith.simplify(low, dom), arith.simplify(last, dom)
+            case _:
+                for var, low, high in _solve_axis(mine, theirs, ends, dom):
+                    if var not in solved:
+                        solved[var] = arith.simplify(low, dom), arith.simplify(high, dom)
+    return solved
+
+
+def _is_remainder(axis: tuple[Range, Range]) -> bool:
+    return isinstance(axis[0].min, BinOp) and axis[0].min.op == "%"
+
+
+def _is_one_turn(low: Expr, high: Expr, step: int, dom: Bounds) -> bool:
+    """Whether the values from `low` to `high` are those of one quotient by `step`."""
+    aligned = arith.equal(low % step, const(0, low.dtype), dom)
+    return aligned and arith.equal(low + (step - 1), high, dom)
 
 
 def _solve_axis(

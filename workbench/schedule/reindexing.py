@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from workbench import arith
 from workbench.access.counters import Bounds, one_to_one, variables
@@ -33,7 +33,13 @@ from workbench.ir import (
 )
 from workbench.ir.places import places
 from workbench.schedule import index_map as maps
-from workbench.schedule.caching import cell_region, copy_block
+from workbench.schedule.caching import (
+    cell_region,
+    check_scope,
+    copy_block,
+    nth_buffer,
+    scope_choices,
+)
 from workbench.schedule.copies import check_copied, reads_always
 from workbench.schedule.domains import bindings, bounds_at, domain
 from workbench.schedule.moving import check_whole
@@ -112,20 +118,29 @@ def _of_what_is_written(site: Site[Block], target: Buffer) -> str:
     return f'("write", {number})' if site.verb == "reindex" else f"reindex_cache_write of {number}"
 
 
-def mapped(site: Site[Block], target: Buffer, index_map: maps.MapLike, scope: str) -> CopiedBy:
+def map_choices(
+    block: Block, which: str, regions: Sequence[BufferRegion]
+) -> Iterable[Mapping[str, Any]]:
+    """The arguments worth trying: each buffer in each of the GPU's own memories, turned round."""
+    text = maps.swapping(len(block.iter_vars))
+    return ({**choice, "index_map": text} for choice in scope_choices(which, regions))
+
+
+def through_map(
+    site: Site[Block], which: int | str, reading: bool, scope: str, index_map: maps.MapLike
+) -> Edit:
+    """The program in which the block touches a buffer through a copy that a map lays out."""
+    check_scope(site, scope)
+    target = nth_buffer(site, which, "reads" if reading else "writes")
+    site = replace(site, task=f"{site.verb} {target.name} of `{site.name}`")
+    return reindexed(site, target, reading, _mapped(site, target, index_map, scope))
+
+
+def _mapped(site: Site[Block], target: Buffer, index_map: maps.MapLike, scope: str) -> CopiedBy:
     """How a copy in memory `scope` is told by a map of all iterators of the block."""
-    assert isinstance(index_map, str)  # a function arrives as its text
     block, values = site.node, bindings(site.realize)
-    try:
-        found = maps.parse(index_map)
-        if len(found.names) != len(block.iter_vars):
-            raise ValueError(f"`{block.name}` has {len(block.iter_vars)} iterators")
-    except ValueError as error:
-        raise site.refuse(
-            "index_map is no map of its iterators",
-            detail=str(error),
-            hint="write it like this: lambda i, j: (i // 4, j, i % 4)",
-        ) from None
+    count = len(block.iter_vars)
+    mapping = maps.map_of(site, index_map, count, "iterators", f"`{block.name}`")
     ends = domain(block)
 
     def made(used: list[IterVar]) -> Copied:
@@ -135,7 +150,7 @@ def mapped(site: Site[Block], target: Buffer, index_map: maps.MapLike, scope: st
             it.var if it.var in own or ends[it.var][0] < ends[it.var][1] else it.dom.min
             for it in block.iter_vars
         ]
-        cell = [i if isinstance(i, Var) else arith.simplify(i, ends) for i in found(indices)]
+        cell = [i if isinstance(i, Var) else arith.simplify(i, ends) for i in mapping(indices)]
         loops = [
             value.name if isinstance(value := values[it.var], Var) else f"ax{k}"
             for k, it in enumerate(used)

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from workbench.ir import Block, PrimFunc
 from workbench.ir.places import places
 from workbench.schedule import index_map as maps
-from workbench.schedule.caching import check_scope, nth_buffer, scope_choices
 from workbench.schedule.primitive import Edit, primitive
-from workbench.schedule.reindexing import mapped, reindexed
+from workbench.schedule.reindexing import map_choices, through_map
 from workbench.schedule.site import Site
 
 
-def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
-    names = [f"i{n}" for n in range(len(block.iter_vars))]
-    text = f"lambda {', '.join(names)}: ({', '.join(reversed(names))},)"
-    for choice in scope_choices("write_buffer_index", block.writes):
-        yield {**choice, "index_map": text}
+def _choices(func: PrimFunc, block: Block) -> Iterable[Mapping[str, Any]]:
+    return map_choices(block, "write_buffer_index", block.writes)
 
 
 @primitive(group="memory", choices=_choices)
@@ -70,8 +65,4 @@ def reindex_cache_write(
                 C[vi] = C_shared[vi // 4, vi % 4]
     """
     site = Site(places(func), block, f"reindex_cache_write of `{block.name}`")
-    check_scope(site, storage_scope)
-    target = nth_buffer(site, write_buffer_index, "writes")
-    site = replace(site, task=f"reindex_cache_write {target.name} of `{block.name}`")
-    made = mapped(site, target, index_map, storage_scope)
-    return reindexed(site, target, False, made)
+    return through_map(site, write_buffer_index, False, storage_scope, index_map)

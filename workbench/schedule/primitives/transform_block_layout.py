@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 from workbench import arith
-from workbench.access.counters import one_to_one, variables
+from workbench.access.counters import variables
 from workbench.ir import Block, Expr, For, PrimFunc, Var, const, substitute
 from workbench.schedule import index_map as maps
 from workbench.schedule.domains import domain
@@ -66,10 +66,9 @@ def transform_block_layout(func: PrimFunc, block: Block, index_map: maps.MapLike
                 C[v0] = C[v0] + A[v0, v1 * 3 + v2]
     """
     site = site_of(func, block, "transform_block_layout")
-    assert isinstance(index_map, str)  # a function arrives as its text
     loops = own_loops(site)
     old = [it.var for it in block.iter_vars]
-    new = _mapped(site, index_map)
+    new = maps.map_of(site, index_map, len(old), "iterators", f"`{block.name}`")(old)
     kinds = [_kind(site, index) for index in new]
     sizes = _sizes(site, new)
     fresh = [Var(f"v{k}", index.dtype) for k, index in enumerate(new)]
@@ -94,22 +93,6 @@ def transform_block_layout(func: PrimFunc, block: Block, index_map: maps.MapLike
     return Edit(site.places.replace(loops[0], stmt), None, became)
 
 
-def _mapped(site: Site[Block], text: str) -> tuple[Expr, ...]:
-    """The new iterators as `text` makes them of the old ones."""
-    block = site.node
-    try:
-        found = maps.parse(text)
-        if len(found.names) != len(block.iter_vars):
-            raise ValueError(f"`{block.name}` has {len(block.iter_vars)} iterators")
-    except ValueError as error:
-        raise site.refuse(
-            "index_map is no map of its iterators",
-            detail=str(error),
-            hint="write it like this: lambda i, j: (i // 4, j, i % 4)",
-        ) from None
-    return found([it.var for it in block.iter_vars])
-
-
 def _kind(site: Site[Block], index: Expr) -> str:
     """The kind of the iterator `index`, and of all of the old ones in it that vary."""
     used = [it for it in site.node.iter_vars if it.var in variables(index)]
@@ -125,15 +108,13 @@ def _kind(site: Site[Block], index: Expr) -> str:
     return kinds.pop() if kinds else "spatial"
 
 
-def _sizes(site: Site[Block], new: Sequence[Expr]) -> list[int]:
+def _sizes(site: Site[Block], new: Sequence[Expr]) -> tuple[int, ...]:
     """How far each new iterator counts, refused unless each new iteration is one old one."""
     ends = domain(site.node)
-    found = [arith.bounds(index, ends) for index in new]
     old = [high - low + 1 for low, high in ends.values()]
-    if all(e is not None and e[0] == 0 for e in found):
-        sizes = [e[1] + 1 for e in found if e is not None]
-        if prod(sizes) == prod(old) and one_to_one(new, ends, ends):
-            return sizes
+    sizes = maps.places_of(new, ends)
+    if sizes is not None and prod(sizes) == prod(old):
+        return sizes
     raise site.refuse(
         "the map leaves gaps or puts two iterations in one",
         hint=f"every new iterator counts from 0, and factors divide {', '.join(map(str, old))}",

@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 from workbench import arith
-from workbench.access.counters import Bounds, one_to_one
+from workbench.access.counters import Bounds
 from workbench.ir import (
     Block,
     Buffer,
@@ -33,8 +33,7 @@ from workbench.schedule.site import Site, site_of
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
     for k, region in enumerate(block.writes):
-        names = [f"i{n}" for n in range(len(region.buffer.shape))]
-        text = f"lambda {', '.join(names)}: ({', '.join(reversed(names))},)"
+        text = maps.swapping(len(region.buffer.shape))
         yield {"buffer": ("write", k), "index_map": text}
 
 
@@ -100,8 +99,7 @@ def transform_layout(
     for bare in bare_statements(scope):
         if target in bare.reads | bare.writes:
             raise refuse_bare(site, bare, target.name)
-    assert isinstance(index_map, str)  # a function arrives as its text
-    mapping = _mapping(site, target, index_map)
+    mapping = maps.map_of(site, index_map, len(target.shape), "dimensions", target.name)
     shape = _shape(site, target, mapping, gaps=pad_value is not None)
     laid = Buffer(target.name, shape, target.type, target.scope)
     known = {
@@ -118,25 +116,9 @@ def transform_layout(
         return Edit(plain)
     writer = sole_writer(site, scope, target)
     nest, became = padded(writer, target, laid, mapping, pad_value)
-    stmt = writer.after(places(plain), writer.node.id).loops[
-        -len(target.shape)
-    ]  # the first of its own
-    return Edit(places(plain).replace(stmt, nest), None, became)
-
-
-def _mapping(site: Site[Block], target: Buffer, text: str) -> maps.IndexMap:
-    """The map that `text` says, for a buffer of that many dimensions."""
-    try:
-        found = maps.parse(text)
-        if len(found.names) != len(target.shape):
-            raise ValueError(f"{target.name} has {len(target.shape)} dimensions")
-    except ValueError as error:
-        raise site.refuse(
-            "index_map is no map of its indices",
-            detail=str(error),
-            hint="write it like this: lambda i, j: (i // 4, j, i % 4)",
-        ) from None
-    return found
+    now = writer.after(places(plain), writer.node.id)
+    first = now.loops[-len(target.shape)]  # of its own
+    return Edit(now.places.replace(first, nest), None, became)
 
 
 def _shape(
@@ -148,12 +130,9 @@ def _shape(
     """
     old = [Var(name) for name in mapping.names]
     ends = {v: (0, size - 1) for v, size in zip(old, target.shape, strict=True)}
-    new = mapping(old)
-    found = [arith.bounds(index, ends) for index in new]
-    if all(e is not None and e[0] == 0 for e in found):
-        shape = tuple(e[1] + 1 for e in found if e is not None)
-        if (gaps or prod(shape) == prod(target.shape)) and one_to_one(new, ends, ends):
-            return shape
+    shape = maps.places_of(mapping(old), ends)
+    if shape is not None and (gaps or prod(shape) == prod(target.shape)):
+        return shape
     raise site.refuse(
         "the map puts two cells in one place, or does not count from 0"
         if gaps
