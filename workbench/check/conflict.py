@@ -66,10 +66,10 @@ def refuse_conflict(func: PrimFunc, loop: For, task: str, doers: Doers) -> None:
     key = "conflict", loop, doers  # an axis is tried after the other, and those of a kind are alike
     if key not in answers:
         answers[key] = _conflict(places(func), loop, doers)
-    found = answers[key]
-    if found is not None:
-        headline = f"{task}: {found.headline}"
-        raise Refusal(headline, *found.at, hint=found.hint, detail=found.detail)
+    conflict = answers[key]
+    if conflict is not None:
+        headline = f"{task}: {conflict.headline}"
+        raise Refusal(headline, *conflict.at, hint=conflict.hint, detail=conflict.detail)
 
 
 def _conflict(known: Places, loop: For, doers: Doers) -> Refusal | None:
@@ -116,17 +116,17 @@ def _turns(known: Places, loop: For, doers: Doers) -> tuple[For, ...]:
 
     An iterator of a block around that moves with these loops is one more, over all of its domain.
     """
-    found: dict[Var, For] = {}
+    turns: dict[Var, For] = {}
     for outer in [*known.above(loop)][::-1]:
         if isinstance(outer, For):
             if outer.thread is None or (doers == "blocks" and not _of_blocks(outer)):
-                found[outer.loop_var] = outer
+                turns[outer.loop_var] = outer
         elif isinstance(outer, BlockRealize):
             block = outer.block
             for it, value in zip(block.iter_vars, outer.iter_values, strict=True):
-                if not found.keys().isdisjoint(free_vars(value)):
-                    found[it.var] = For(it.var, it.dom.min, it.dom.extent, "serial", block.body)
-    return tuple(found.values())
+                if not turns.keys().isdisjoint(free_vars(value)):
+                    turns[it.var] = For(it.var, it.dom.min, it.dom.extent, "serial", block.body)
+    return tuple(turns.values())
 
 
 def _of_blocks(loop: For) -> bool:
@@ -155,9 +155,9 @@ def _refuse_own(
         direct = unit.uses_itself((loop, *unit.loops))
         if not direct and not unit.accumulates and writes_apart(unit.block) is True:
             return
-        told = [*unit.values.values(), *unit.holds]
+        deciding = [*unit.values.values(), *unit.holds]
         again = unit.accumulates and doers in ("lanes", "iterations")
-        if not again and not any(_depends(value, var, dom) for value in told):
+        if not again and not any(_depends(value, var, dom) for value in deciding):
             return  # each does the whole: seen to when the program is whole, see `findings`
     if not apart(loop, unit, dom):
         why = why_not_shared_out(known, loop, unit, dom, doers)
@@ -176,11 +176,11 @@ def why_not_shared_out(
     if doers != "threads":
         return f"`{name}` is a loop of the reduction `{unit.name}`: its iterations share cells"
     assert isinstance(unit.stmt, BlockRealize)  # others reduce nothing
-    found = reduction_around(known, unit.stmt)
-    if found is None or loop not in found.loops:
+    reduction = reduction_around(known, unit.stmt)
+    if reduction is None or loop not in reduction.loops:
         why = _what_else(known, loop, unit)
     else:
-        why = found.why_not(dom, loop)
+        why = reduction.why_not(dom, loop)
     return f"threads can't share the sum out: {why}" if why else None
 
 
@@ -227,14 +227,14 @@ def _update_conflict(
     """
     name = loop.loop_var.name
     verb = "update" if unit.accumulates else "write"
-    found = _example(loop, unit, dom)
+    met = _example(loop, unit, dom)
     buffer = next(iter(unit.writes)).name
     detail = f"the iterations of `{name}` are not proved to {verb} different cells"
-    if found is None:
+    if met is None:
         clash = f"two {doers} may {verb} the same cell of {buffer}"
     else:
-        first, second = (turn.env[loop.loop_var] for turn in (found.first, found.second))
-        cell = found.first.text
+        first, second = (turn.env[loop.loop_var] for turn in (met.first, met.second))
+        cell = met.first.text
         clash = f"{doers} {name}={first} and {name}={second} would both {verb} {cell}"
         detail = why or f"{cell} is reached in both iterations of `{name}`"
     spatial = [v.name for v in _spatial_loops(unit, loop) if v in free]
@@ -247,8 +247,8 @@ def _update_conflict(
 def _spatial_loops(unit: Unit, loop: For) -> list[Var]:
     """The loops whose iterations write different cells of `unit`."""
     reduced = {v for e in unit.bound("reduce") for v in free_vars(e)}
-    found = dict.fromkeys(v for e in unit.bound("spatial") for v in free_vars(e))
-    return [v for v in found if v not in reduced and v is not loop.loop_var]
+    moving = dict.fromkeys(v for e in unit.bound("spatial") for v in free_vars(e))
+    return [v for v in moving if v not in reduced and v is not loop.loop_var]
 
 
 def _example(loop: For, unit: Unit, dom: Bounds) -> Meets | None:
@@ -346,7 +346,8 @@ def _refuse_overwriting(
     """Refuse where two units write one cell in different iterations, and none says who is last."""
     if buffer.scope == "local" and doers in ("threads", "blocks"):
         return  # each has its own
-    if not any(_depends(v, loop.loop_var, dom) for u in (first, second) for v in _told(u, buffer)):
+    deciding = [*_deciding(first, buffer), *_deciding(second, buffer)]
+    if not any(_depends(value, loop.loop_var, dom) for value in deciding):
         return  # each does the whole: seen to when the program is whole
     if written_together(loop, first, second, buffer, dom):
         return
@@ -383,5 +384,5 @@ def _in_order(
     return isinstance(turns, Lags) and max(turns.lags, default=0) <= 0
 
 
-def _told(unit: Unit, buffer: Buffer) -> list[Expr]:
+def _deciding(unit: Unit, buffer: Buffer) -> list[Expr]:
     return [index for cell, _ in unit.cells(buffer, "write") for index in cell]

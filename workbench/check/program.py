@@ -36,10 +36,10 @@ def check_program(func: PrimFunc, target: Target) -> list[Finding]:
     kernels = nests(func)
     errors = list(crossing_errors(func, kernels))
     for number, nest in enumerate(kernels):
-        found = [*_unbound(nest), *axis_errors(nest), *_limits(nest, target)]
-        if not found:  # who does what is clear: see whether they get in each other's way
-            found = [*_hazards(func, number, nest), *_shared_limit(func, nest, target)]
-        errors.extend(found)
+        findings = [*_unbound(nest), *axis_errors(nest), *_limits(nest, target)]
+        if not findings:  # who does what is clear: see whether they get in each other's way
+            findings = [*_hazards(func, number, nest), *_shared_limit(func, nest, target)]
+        errors.extend(findings)
     return errors or [finding for nest in kernels for finding in waste(nest)]
 
 

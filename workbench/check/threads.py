@@ -74,7 +74,7 @@ def _mixes_with_outer(inner: For, known: Places) -> Iterator[Finding]:
                 a, b = outer.loop_var.name, inner.loop_var.name
                 yield Finding(
                     "error",
-                    f"`{b}` inside `{a}` is the same {inner.thread}, yet {told(user)} uses both",
+                    f"`{b}` inside `{a}` is the same {inner.thread}, yet {name_of(user)} uses both",
                     (outer, inner, user),
                     hint=f"bind `{b}` to another axis, or keep it serial",
                     detail=why_not_mixed(outer, inner, inner.thread or ""),
@@ -104,7 +104,7 @@ def why_not_mixed(outer: For, inner: For, axis: str) -> str:
     return f"a thread has one {axis}, so only iterations with {a} = {b} would ever be done"
 
 
-def told(user: Stmt) -> str:
+def name_of(user: Stmt) -> str:
     """What people call a statement."""
     return f"`{user.block.name}`" if isinstance(user, BlockRealize) else "what is inside"
 

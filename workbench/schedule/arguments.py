@@ -40,12 +40,12 @@ def bind(prim: Primitive, finder: Finder, args: tuple[Any, ...], kwargs: dict[st
     for param in prim.params:
         if param.name not in given:
             continue
-        found = [
+        pairs = [
             _value(prim, param, finder, value, given)
             for value in (given[param.name] if param.many else (given[param.name],))
         ]
-        func = next((holder for holder, _ in found if holder is not None), func)
-        values[param.name] = tuple(v for _, v in found) if param.many else found[0][1]
+        func = next((holder for holder, _ in pairs if holder is not None), func)
+        values[param.name] = tuple(v for _, v in pairs) if param.many else pairs[0][1]
     return _as_written(prim, func, values)
 
 
@@ -72,28 +72,28 @@ def _check_names(
     named = [p.name for p in prim.params if not p.many]
     by_place = [] if many else named[: len(args)]
     missing = [p.name for p in prim.params if p.required and p.name not in {*by_place, *kwargs}]
-    found = hint = ""
+    why = hint = ""
     for name in kwargs:
         if name not in named:
-            found = f"it takes no argument `{name}`"
+            why = f"it takes no argument `{name}`"
             hint = _instead(prim, finder, name, missing, args, kwargs)
         elif name in by_place:
-            found = f"it gets `{name}` twice"
-        if found:
+            why = f"it gets `{name}` twice"
+        if why:
             break
     else:
         lists = [value for value in args if isinstance(value, (list, tuple))]
         if many and lists:
-            found = f"it takes {many.name} one by one, not in a list"
+            why = f"it takes {many.name} one by one, not in a list"
             hint = _written(prim, finder, tuple(v for x in args for v in _listed(x)), kwargs)
         elif not many and len(args) > len(named):
-            found = f"it takes {count_text(len(named), 'argument')}, not {len(args)}"
+            why = f"it takes {count_text(len(named), 'argument')}, not {len(args)}"
         elif missing:
-            found = f"it lacks the argument `{missing[0]}`"
-    if found:
+            why = f"it lacks the argument `{missing[0]}`"
+    if why:
         place = args[0] if args else kwargs.get(prim.place.name)
         raise Refusal(
-            f"Can't {prim.name}: {found}",
+            f"Can't {prim.name}: {why}",
             hint=f"write {hint}" if hint else _usage(prim, finder, place),
         )
 
@@ -162,8 +162,8 @@ def _value(
 ) -> tuple[PrimFunc | None, Any]:
     """`value` as `param` takes it, and the function that holds it where it is a loop or block."""
     if param.takes_places and isinstance(value, (list, tuple)):
-        found = [_place(param.kinds - param.one_of or param.kinds, finder, item) for item in value]
-        return next((func for func, _ in found), None), tuple(node for _, node in found)
+        items = [_place(param.kinds - param.one_of or param.kinds, finder, item) for item in value]
+        return next((func for func, _ in items), None), tuple(node for _, node in items)
     if param.kinds and not (value is None and type(None) in members(param.type)):
         if param.one_of or not param.takes_places:
             return _place(param.one_of or param.kinds, finder, value)

@@ -210,10 +210,10 @@ def written_ends(block: Block, buffer: Buffer) -> list[tuple[int, int]]:
     """The first and last cell that the block writes along each dimension, over its whole domain."""
     region = region_of(block.writes, buffer)
     assert region is not None
-    found = []
+    ends_written = []
     for axis, size in zip(region.region, buffer.shape, strict=True):
         ends = arith.bounds(axis.min, domain(block))
         last = arith.bounds(axis.min + axis.extent - 1, domain(block))
         low, high = ends[0] if ends else 0, last[1] if last else size - 1
-        found.append((max(low, 0), min(high, size - 1)))
-    return found
+        ends_written.append((max(low, 0), min(high, size - 1)))
+    return ends_written

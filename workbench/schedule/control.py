@@ -145,26 +145,26 @@ def _check_domain(
     if taken is None or (low <= taken[0] and taken[1] <= high):
         return
     beyond = binary("or", value < low, value > high)
-    found = _first([value], [realize.predicate, beyond], dom)
-    if found is not None:
+    example = _first([value], [realize.predicate, beyond], dom)
+    if example is not None:
         raise Refusal(
             f"Can't schedule {func.name}: `{realize.block.name}` runs for "
-            f"{var.name} = {found[0]}, beyond its T.axis",
+            f"{var.name} = {example[0]}, beyond its T.axis",
             realize,
             detail=f"the domain of {var.name} is {low} to {high}",
             hint=f"give the T.axis of {var.name} all values, or leave some out with T.where",
         )
 
 
-def _first(told: Sequence[Expr], conditions: Sequence[Expr], dom: Bounds) -> list[int] | None:
-    """The values of `told` at the first point where all of `conditions` hold; None: none is seen.
+def _first(wanted: Sequence[Expr], conditions: Sequence[Expr], dom: Bounds) -> list[int] | None:
+    """The values of `wanted` at the first point where all of `conditions` hold; None: none is seen.
 
     Each condition is asked where those before it hold.
     """
     try:
-        names = dict.fromkeys(v for e in (*told, *conditions) for v in free_vars(e))
+        names = dict.fromkeys(v for e in (*wanted, *conditions) for v in free_vars(e))
         ranges = arith.ranges_of(names, dom)
-        rows = arith.Table(told, conditions).rows(ranges, most=arith.POINTS)
+        rows = arith.Table(wanted, conditions).rows(ranges, most=arith.POINTS)
     except (KeyError, ValueError):  # decided by data, or by what is around
         return None
     return next(([*values] for _, values in rows), None)

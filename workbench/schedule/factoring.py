@@ -60,9 +60,9 @@ class Total:
 
 def total_of(site: Site[Block]) -> Total:
     """What the block makes in parts, refused where it can't, or where they start elsewhere."""
-    found = sums_of(site.node)
-    if found is not None and site.node.init is not None:
-        return _sums(site, found)
+    sums = sums_of(site.node)
+    if sums is not None and site.node.init is not None:
+        return _sums(site, sums)
     results = dict.fromkeys(store.buffer.name for store in stores(site.node.body))
     if len(results) > 1:
         return _tuple(site, ", ".join(results))
@@ -74,15 +74,15 @@ def total_of(site: Site[Block]) -> Total:
 
 def _tuple(site: Site[Block], results: str) -> Total:
     """Of several values that a combiner makes together."""
-    found = tuple_update(site.node)
-    if found is None:
+    update = tuple_update(site.node)
+    if update is None:
         raise site.refuse(
             f"it is not proved how parts of {results} go together",
             detail=f"`{site.name}` makes {results} at once; taken are choices by T.Select, as in "
             "argmax, the count, mean and squares of Welford, the maximum and sum of online softmax",
             hint="write it as one of these, or let each result be made by a block of its own",
         )
-    if not found.combiner.associates:
+    if not update.combiner.associates:
         raise site.refuse(
             f"parts of {results} can't be put together",
             detail="f(f(a, b), c) and f(a, f(b, c)) are not the same for what it chooses",
@@ -94,15 +94,15 @@ def _tuple(site: Site[Block], results: str) -> Total:
             f"it has no T.init() from which parts of {results} could start, too",
             hint=f"give it a T.init() that stores a value to each of {results}",
         )
-    if not found.combiner.starts([constant(e) for e in starts]):
+    if not update.combiner.starts([constant(e) for e in starts]):
         raise site.refuse(
             f"every part of {results} would start from what T.init() stores",
             detail="where a start comes in again behind other values, it is not proved to change "
             "nothing",
-            hint=found.combiner.wanted,
+            hint=update.combiner.wanted,
         )
-    ordered = not found.combiner.commutes
-    return Total(found.stores, found.terms, starts, found.add, found.join, ordered)
+    ordered = not update.combiner.commutes
+    return Total(update.stores, update.terms, starts, update.add, update.join, ordered)
 
 
 def _sums(site: Site[Block], found: Sums) -> Total:
@@ -147,10 +147,10 @@ def check_order(site: Site[Block], loop: For, total: Total) -> None:
 
 def sum_of(block: Block) -> Update | None:
     """The one sum that `block` makes from its T.init() on; None where it is not of that form."""
-    found = sums_of(block)
-    if found is None or len(found.updates) > 1 or starts_of(block, found.stores) is None:
+    sums = sums_of(block)
+    if sums is None or len(sums.updates) > 1 or starts_of(block, sums.stores) is None:
         return None
-    return found.updates[0]
+    return sums.updates[0]
 
 
 def sum_loops(site: Site[Block], loop: For) -> list[For]:
@@ -297,22 +297,22 @@ def check_first_terms(site: Site[Block], inner: Sequence[For]) -> None:
     """
     dom = site.bounds
     plain, loops = counted(site.realize, dom.of(inner))
-    both_told = moved_by(plain, "spatial") & moved_by(plain, "reduce") & set(loops)
+    both = moved_by(plain, "spatial") & moved_by(plain, "reduce") & set(loops)
     terms = {it.var for it in site.node.iter_vars if it.kind == "reduce"}
     for condition in conjuncts(plain.predicate):
-        if not variables(condition) & both_told:
+        if not variables(condition) & both:
             continue
         if not stays_in_domain(condition, plain, {**dom, **loops}):
-            told = in_iterators(condition, plain)
-            check_grows(site, TRUE if variables(told) & both_told else told, terms)
+            own = in_iterators(condition, plain)
+            check_grows(site, TRUE if variables(own) & both else own, terms)
 
 
 def check_grows(site: Site[Block], condition: Expr, dropped: set[Var]) -> None:
     """Refuse a condition that may hold for later terms of a sum, but not for its first."""
     match condition:
         case BinOp("<" | "<=", a, b):
-            found = arith.linear(a - b, dropped)
-            if found is not None and all(factor >= 0 for factor in found[0].values()):
+            slope = arith.linear(a - b, dropped)
+            if slope is not None and all(factor >= 0 for factor in slope[0].values()):
                 return
     raise lacks_first_terms(site)
 

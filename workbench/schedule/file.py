@@ -138,7 +138,7 @@ def _check_history(data: Mapping[str, Any]) -> None:
 
 def trace_to_data(trace: Trace) -> list[dict[str, Any]]:
     """The steps of `trace` as data that JSON can hold."""
-    return [step_to_data(s) | {k: _value_to_data(getattr(s, k)) for k in _TOLD} for s in trace]
+    return [step_to_data(s) | {k: _value_to_data(getattr(s, k)) for k in _NOTES} for s in trace]
 
 
 def trace_from_data(data: object) -> Trace:
@@ -146,18 +146,18 @@ def trace_from_data(data: object) -> Trace:
     try:
         if not isinstance(data, list):
             raise TypeError("no list of steps")
-        return Trace(tuple(replace(step_from_data(step), **_told(step)) for step in data))
+        return Trace(tuple(replace(step_from_data(step), **_notes(step)) for step in data))
     except DAMAGE as error:
         raise damaged(error) from None
 
 
-_TOLD = ("made", "single", "alone")  # what Python is written by, besides the call itself
+_NOTES = ("made", "single", "alone")  # what Python is written by, besides the call itself
 
 
-def _told(data: dict[str, Any]) -> dict[str, Any]:
+def _notes(data: dict[str, Any]) -> dict[str, Any]:
     """The fields of a step in `_TOLD`, as far as `data` has them."""
     made = {"made": tuple(text_of(name) for name in data["made"])} if "made" in data else {}
-    return made | {k: data[k] is True for k in _TOLD[1:] if k in data}
+    return made | {k: data[k] is True for k in _NOTES[1:] if k in data}
 
 
 def step_to_data(step: Step) -> dict[str, Any]:

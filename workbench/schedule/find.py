@@ -22,7 +22,7 @@ class Finder:
     node: HistoryNode
     func: PrimFunc  # the one that names are looked up in
     task: str
-    told: bool = True  # whether that one is meant; where not, names are refused
+    meant: bool = True  # whether that one is meant; where not, names are refused
 
     @property
     def places(self) -> Places:
@@ -62,7 +62,7 @@ class Finder:
             return self.loop(value)
         if (
             isinstance(value, str)
-            and self.told
+            and self.meant
             and not any(r.block.name == value for r in self.places.blocks.values())
         ):
             return self.loop(value)
@@ -78,22 +78,22 @@ class Finder:
         )
 
     def _named_loop(self, name: str) -> For:
-        if not self.told:
+        if not self.meant:
             raise self.unclear(f"`{name}`")
         known = self.places
         block, _, last = name.rpartition(".")
-        found = [loop for loop in known.loops.values() if loop.loop_var.name == last]
+        same = [loop for loop in known.loops.values() if loop.loop_var.name == last]
         if block:
             nest = known.loops_above(known.realize(self._named_block(block)))
-            found = [loop for loop in found if loop in nest]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            named = [loop for loop in found if has_own_name(self.func, loop)]
+            same = [loop for loop in same if loop in nest]
+        if len(same) == 1:
+            return same[0]
+        if same:
+            named = [loop for loop in same if has_own_name(self.func, loop)]
             ways = " or ".join(string(loop_name(self.func, loop)) for loop in named[:4])
             raise Refusal(
-                f"Can't {self.task} `{name}`: {len(found)} loops have that name",
-                *found,
+                f"Can't {self.task} `{name}`: {len(same)} loops have that name",
+                *same,
                 hint=(f"name a block in it too, {ways}, or " if ways else "")
                 + "pass a handle from get_loops()",
             )
@@ -101,16 +101,16 @@ class Finder:
         raise self._no_such(name, "loop", names, [*known.loops.values()], "get_loops()")
 
     def _named_block(self, name: str) -> Block:
-        if not self.told:
+        if not self.meant:
             raise self.unclear(f"`{name}`")
         blocks = [realize.block for realize in self.places.blocks.values()]
-        found = [block for block in blocks if block.name == name]
-        if len(found) == 1:
-            return found[0]
-        if found:
+        same = [block for block in blocks if block.name == name]
+        if len(same) == 1:
+            return same[0]
+        if same:
             raise Refusal(
-                f"Can't {self.task} `{name}`: {len(found)} blocks have that name",
-                *found,
+                f"Can't {self.task} `{name}`: {len(same)} blocks have that name",
+                *same,
                 hint="pass the handle of the one that you mean, from sch.get_blocks()",
             )
         there = blocks[1:]  # all but the root

@@ -68,13 +68,13 @@ def _nest_like(
     made = _one_cell(region_of(maker.block.writes, buffer))
     if read is None or made is None or not _made_once(where, loop, maker, made):
         return None
-    told = {v for e in read for v in variables(e)}
-    free = {v: run[v] for v in run if v not in told}
-    ends, cells = {v: run[v] for v in run if v in told}, domain(maker.block)
-    found = inverse(read, made, ends, cells)
-    if found is None:
+    deciding = {v for e in read for v in variables(e)}
+    free = {v: run[v] for v in run if v not in deciding}
+    ends, cells = {v: run[v] for v in run if v in deciding}, domain(maker.block)
+    inverted = inverse(read, made, ends, cells)
+    if inverted is None:
         return None
-    solved, limits = found
+    solved, limits = inverted
     asked = domain_conditions(ends, solved, cells)
     asked += limits
     sizes: dict[Var, int] = {}

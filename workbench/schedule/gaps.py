@@ -60,9 +60,9 @@ def sole_writer(site: Site[Block], scope: BlockRealize, target: Buffer) -> Site[
             hint="sums: take cache_write first, and lay out what its copy writes",
         )
     ends = domain(block)
-    told = [ends.get(i) if isinstance(i, Var) else None for i in body.indices]
+    domains = [ends.get(i) if isinstance(i, Var) else None for i in body.indices]
     every = {*body.indices} == {*ends} and len(ends) == len(body.indices)
-    if not every or told != [(0, size - 1) for size in target.shape]:
+    if not every or domains != [(0, size - 1) for size in target.shape]:
         raise site.refuse(
             f"`{block.name}` does not run over all of {target.name}", block, hint=_FIRST
         )

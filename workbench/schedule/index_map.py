@@ -61,10 +61,10 @@ def parse(text: str) -> IndexMap:
         raise ValueError("its arguments are to be plain names")
     body = tree.body
     results = tuple(body.elts) if isinstance(body, (ast.Tuple, ast.List)) else (body,)
-    found = IndexMap(names, results)
+    mapping = IndexMap(names, results)
     for result in results:
         _check(result, names)
-    return found
+    return mapping
 
 
 def swapping(count: int) -> str:
@@ -151,20 +151,21 @@ def _check(e: ast.expr, names: Sequence[str], room: int = DEEPEST) -> None:
                 _check_divisor(right)
             return
     try:
-        told = ast.unparse(e)
+        shown = ast.unparse(e)
     except RecursionError:
-        told = type(e).__name__  # too deep to be written
-    raise ValueError(f"it may not hold {told!r}")
+        shown = type(e).__name__  # too deep to be written
+    raise ValueError(f"it may not hold {shown!r}")
 
 
 def _check_divisor(e: ast.expr) -> None:
     """Raise ValueError for a divisor that is 0, or that the indices say."""
-    told = ast.unparse(e)
+    shown = ast.unparse(e)
     if any(isinstance(node, ast.Name) for node in ast.walk(e)):
-        raise ValueError(f"it divides by {told}, and may divide by numbers alone")
+        raise ValueError(f"it divides by {shown}, and may divide by numbers alone")
     value = _value(e, {})
     if not isinstance(value, Const) or value.value == 0:
-        raise ValueError("it divides by 0" if told == "0" else f"it divides by {told}, which is 0")
+        also = "" if shown == "0" else ", which is 0"
+        raise ValueError(f"it divides by {shown}{also}")
 
 
 def _value(e: ast.expr, known: dict[str, Expr]) -> Expr:

@@ -37,10 +37,10 @@ def from_data(data: object) -> Schedule:
 
     Raises ScheduleError where `data` is not such a telling.
     """
-    told = checked(data)
+    saved = checked(data)
     try:
-        schedule = Schedule(script.parse(told["program"]))
-        take_saved(schedule, told)
+        schedule = Schedule(script.parse(saved["program"]))
+        take_saved(schedule, saved)
     except DAMAGE as error:
         raise damaged(error) from None
     return schedule

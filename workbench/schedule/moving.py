@@ -161,10 +161,10 @@ def iterations_run(site: Site[Block]) -> Bounds:
 
     Elsewhere it may run for no more.
     """
-    found = runs_over(site.realize, site.bounds.of(site.loops))
-    if found is None or any(low > high for low, high in found.values()):
+    run = runs_over(site.realize, site.bounds.of(site.loops))
+    if run is None or any(low > high for low, high in run.values()):
         raise _not_whole(site)
-    return found
+    return run
 
 
 def _not_whole(site: Site[Block]) -> Refusal:
@@ -184,10 +184,10 @@ def guard_of_terms(site: Site[Block]) -> tuple[BlockRealize, Expr]:
     realize, dom, kept = site.realize, site.bounds, dict[Expr, Expr]()
     summed, mine = moved_by(realize, "reduce"), set(bindings(realize))
     for condition in limits(realize, dom):
-        told = in_iterators(condition, realize)
-        about_terms = summed & variables(condition) and variables(told) <= mine
-        if about_terms and starts_all(told, site.node):
-            kept[condition] = told
+        own = in_iterators(condition, realize)
+        about_terms = summed & variables(condition) and variables(own) <= mine
+        if about_terms and starts_all(own, site.node):
+            kept[condition] = own
     rest = arith.joined(c for c in conjuncts(realize.predicate) if c not in kept)
     without = replace(realize, predicate=rest)
     check_unguarded(site, without)
@@ -278,7 +278,7 @@ def needs(
     the box that is wanted; `fixed` are the values of iterators of which it tells nothing. Also
     tells whether all pairs lead to the same values.
     """
-    found: list[dict[Var, tuple[Expr, Expr]]] = [
+    limited: list[dict[Var, tuple[Expr, Expr]]] = [
         _solve(touch, wanted, ends, dom) for touch, wanted in pairs
     ]
     result = {}
@@ -286,13 +286,14 @@ def needs(
         full: tuple[Expr, Expr] = (const(ends[var][0], var.dtype), const(ends[var][1], var.dtype))
         if var in fixed:
             full = (fixed[var], fixed[var])
-        each = [solved.get(var, full) for solved in found] or [full]
+        each = [solved.get(var, full) for solved in limited] or [full]
         low, high = each[0]
         for other_low, other_high in each[1:]:
             low = _meet("min", low, other_low, dom)
             high = _meet("max", high, other_high, dom)
         result[var] = within(low, high, ends[var], dom)
-    agree = all(_same(solved.get(v), found[0].get(v), dom) for solved in found[1:] for v in ends)
+    first, rest = limited[:1], limited[1:]
+    agree = all(_same(one.get(v), first[0].get(v), dom) for one in rest for v in ends)
     return result, agree
 
 
@@ -354,17 +355,17 @@ def _solve_axis(
     if len(factors) > 1 and (factors[-1][1] < 0 or any(ends[v][0] < 0 for v, _ in factors)):
         return []
     first, last = first - affine[1], last - affine[1]
-    found: list[tuple[Var, Expr, Expr]] = []
+    solved: list[tuple[Var, Expr, Expr]] = []
     for k, (var, factor) in enumerate(factors):
         below = more + sum(f * ends[v][1] for v, f in factors[k + 1 :])
         if factor < 0:
-            found.append((var, _ceil(-last, -factor), (below - first) // -factor))
-            return found
-        found.append((var, _ceil(first - below, factor), last // factor))
+            solved.append((var, _ceil(-last, -factor), (below - first) // -factor))
+            return solved
+        solved.append((var, _ceil(first - below, factor), last // factor))
         if below >= factor or not arith.equal(first // factor, last // factor, dom):
-            return found
+            return solved
         first, last = first % factor, last % factor
-    return found
+    return solved
 
 
 def _ceil(value: Expr, step: int) -> Expr:
@@ -383,8 +384,8 @@ def within(low: Expr, high: Expr, ends: tuple[int, int], dom: Bounds) -> Need:
             if start > stop:  # none of them, behind a choice: a loop runs at least once
                 start = stop = min(max(stop, first), last)
             return Need(const(start, low.dtype), stop - start + 1)
-    found = arith.bounds(arith.simplify(high - low + 1, dom), dom)
-    size = last - first + 1 if found is None else found[1]
+    width_there = arith.bounds(arith.simplify(high - low + 1, dom), dom)
+    size = last - first + 1 if width_there is None else width_there[1]
     return Need(
         low,
         size,

@@ -126,8 +126,8 @@ def constant_extent(loop: For) -> int | None:
 
 def most_turns(where: Places, loop: For) -> int | None:
     """The largest number of times that `loop` may run, None where that is not known."""
-    found = bounds(loop.extent, loop_bounds(where.loops.values()))
-    return None if found is None else found[1]
+    ends = bounds(loop.extent, loop_bounds(where.loops.values()))
+    return None if ends is None else ends[1]
 
 
 def counting_type(site: Site[For], loops: Sequence[For], turns: int | None) -> str:
@@ -180,10 +180,10 @@ def refuse_if_taken(site: Site[For]) -> None:
 
 def perfect_nest(loop: For) -> list[For]:
     """`loop` and the loops directly inside each other below it, down to the first that is not."""
-    found = [loop]
-    while isinstance(found[-1].body, For):
-        found.append(found[-1].body)
-    return found
+    loops = [loop]
+    while isinstance(loops[-1].body, For):
+        loops.append(loops[-1].body)
+    return loops
 
 
 def counts_by(inner: For, outer: For) -> bool:

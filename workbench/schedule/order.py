@@ -57,9 +57,9 @@ def refuse_other_updates(site: Site[Block], there: Site[Block], kept: frozenset[
     apart = writes_apart(block, kept) is True
     if apart and (block.init is None or commutes(block)):
         return
-    told = [it for it in block.iter_vars if it.kind == "reduce" or not apart]
-    told = [it for it in told if it.var not in kept]
-    if all(counts_up(one.realize, one.loops, told) for one in (site, there)):
+    counting = [it for it in block.iter_vars if it.kind == "reduce" or not apart]
+    counting = [it for it in counting if it.var not in kept]
+    if all(counts_up(one.realize, one.loops, counting) for one in (site, there)):
         return
     if apart:
         raise site.refuse(
@@ -71,21 +71,21 @@ def refuse_other_updates(site: Site[Block], there: Site[Block], kept: frozenset[
     raise last_counts(site, site.name, hint=hint)
 
 
-def counts_up(realize: BlockRealize, loops: list[For], told: list[IterVar]) -> bool:
+def counts_up(realize: BlockRealize, loops: list[For], counting: list[IterVar]) -> bool:
     """Whether the iterators `told`, the first one slowest, are proved to count up in `loops`."""
     dom, values = arith.loop_bounds(loops), bindings(realize)
-    if len({it.var.dtype for it in told}) != 1:
-        return not told
-    total: Expr = const(0, told[0].var.dtype)
-    for it in told:
+    if len({it.var.dtype for it in counting}) != 1:
+        return not counting
+    total: Expr = const(0, counting[0].var.dtype)
+    for it in counting:
         ends = arith.bounds(it.dom.extent, {})
         if ends is None:
             return False
         total = total * ends[1] + values[it.var]
-    found = arith.linear(arith.simplify(total, dom), dom)
-    if found is None or not isinstance(found[1], Const):
+    slope = arith.linear(arith.simplify(total, dom), dom)
+    if slope is None or not isinstance(slope[1], Const):
         return False
-    factors = found[0]
+    factors = slope[0]
     terms = {
         v: (factors[v], high - low) for v, (low, high) in dom.items() if v in factors and low < high
     }

@@ -202,11 +202,11 @@ def members(declared: Any) -> tuple[Any, ...]:
 
 def _elements(declared: Any) -> tuple[Any, ...]:
     """The members of a union and, of those that are lists, the members of their elements."""
-    found: list[Any] = []
+    elements: list[Any] = []
     for member in members(declared):
         is_list = typing.get_origin(member) is list
-        found.extend(_elements(typing.get_args(member)[0]) if is_list else (member,))
-    return tuple(found)
+        elements.extend(_elements(typing.get_args(member)[0]) if is_list else (member,))
+    return tuple(elements)
 
 
 def _examples(doc: str) -> Iterable[Example]:

@@ -235,16 +235,16 @@ def _shape(
     site: Site[Block], cell: tuple[Expr, ...], used: list[IterVar], ends: Bounds
 ) -> tuple[int, ...]:
     """The shape of the copy, refused unless each iteration has a cell of its own there."""
-    found = [arith.bounds(index, ends) for index in cell]
-    told = {v for index in cell for v in variables(index)}
+    ends_of = [arith.bounds(index, ends) for index in cell]
+    moving = {v for index in cell for v in variables(index)}
     varying = {it.var: ends[it.var] for it in used}
-    if not told <= set(varying) or not one_to_one(cell, varying, ends):
+    if not moving <= set(varying) or not one_to_one(cell, varying, ends):
         names = ", ".join(it.var.name for it in used)
         raise site.refuse(
             f"the map does not give each {names} a cell of its own",
             hint=f"let it take {names} apart and together: lambda i, j: (i // 4, j, i % 4)",
         )
-    shape = tuple(e[1] + 1 for e in found if e is not None and e[0] >= 0)
+    shape = tuple(e[1] + 1 for e in ends_of if e is not None and e[0] >= 0)
     if len(shape) < len(cell):
         raise site.refuse(
             "an index that the map makes is not seen to be 0 or more",

@@ -81,8 +81,8 @@ class Schedule:
         names = [func.name for func in mod.functions]
         self.history = History(mod, "main" if "main" in names else names[0])
         self._node = self.history.root
-        told = "main" in names or len(names) == 1
-        self._func_name = self._node.func_name if told else None
+        clear = "main" in names or len(names) == 1
+        self._func_name = self._node.func_name if clear else None
         self._forward: dict[HistoryNode, HistoryNode] = {}  # where redo goes
 
     # --- the program -----------------------------------------------------------------------------
@@ -118,8 +118,8 @@ class Schedule:
         return self.mod[self._func_name or self._node.func_name]
 
     def _finder(self, task: str, func: PrimFunc | None = None) -> Finder:
-        told = self._func_name is not None or func is not None
-        return Finder(self._node, func or self._shown, task, told)
+        meant = self._func_name is not None or func is not None
+        return Finder(self._node, func or self._shown, task, meant)
 
     def work_on(self, func_name: str) -> None:
         """Look names up in the function `func_name` from now on."""
@@ -361,8 +361,8 @@ class Schedule:
         mod = replace(self.mod, functions=functions)
         single = edit.result is not None and not isinstance(edit.result, tuple)
         made = tuple(name_in([edit.places], key) for key in edit.keys)
-        told = replace(step, made=made, single=single, alone=len(functions) == 1)
-        return self.history.add(self._node, told, mod, edit)
+        noted = replace(step, made=made, single=single, alone=len(functions) == 1)
+        return self.history.add(self._node, noted, mod, edit)
 
     def _handles(self, result: Key | tuple[Key, ...] | None) -> Any:
         if isinstance(result, tuple):

@@ -238,10 +238,10 @@ def starts_first(realize: BlockRealize, dom: Bounds, any_order: bool = False) ->
     `dom` run as they stand, outermost first, or in any order.
     """
     plain = [arith.simplify(value, dom) for value in realize.iter_values], dom
-    found = plain if any_order else in_turn(realize, dom)
-    if found is None:
+    turning = plain if any_order else in_turn(realize, dom)
+    if turning is None:
         return False
-    values, dom = found
+    values, dom = turning
     pairs = list(zip(realize.block.iter_vars, values, strict=True))
     cells = {v for it, value in pairs if it.kind == "spatial" for v in variables(value)}
     first: dict[Var, Expr] = {v: const(ends[0], v.type) for v, ends in dom.items()}

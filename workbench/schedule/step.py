@@ -97,10 +97,10 @@ def _key(value: Value) -> Any:
 
 
 def _refs(values: tuple[Value, ...]) -> list[Ref]:
-    found: list[Ref] = []
+    refs: list[Ref] = []
     for value in values:
         if isinstance(value, Ref):
-            found.extend([value.of, value] if value.of else [value])
+            refs.extend([value.of, value] if value.of else [value])
         elif isinstance(value, tuple):
-            found.extend(_refs(value))
-    return found
+            refs.extend(_refs(value))
+    return refs

@@ -121,14 +121,14 @@ def _run(sites: Sequence[Site[Block]]) -> tuple[For | BlockRealize, list[Stmt]]:
     loops = common_loops(where, [site.realize for site in sites])
     holder: For | BlockRealize = loops[-1] if loops else sites[0].scope
     every = statements(holder)
-    found = []
+    positions = []
     for site in sites:
         path = [site.realize, *where.above(site.realize)]
-        found += [k for k, stmt in enumerate(every) if stmt in path]
-    if found != list(range(found[0], found[0] + len(sites))):
+        positions += [k for k, stmt in enumerate(every) if stmt in path]
+    if positions != list(range(positions[0], positions[0] + len(sites))):
         raise sites[0].refuse(
             "something else stands between them, or they share a loop further in",
             *(s.node for s in sites),
             hint="name all the blocks of a row of statements, one for each statement",
         )
-    return holder, [every[k] for k in found]
+    return holder, [every[k] for k in positions]

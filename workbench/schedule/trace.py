@@ -45,8 +45,8 @@ class Trace:
     def _check(self, number: int, step: Step) -> None:
         """Refuse a step that is not as `Schedule.trace` tells one."""
         params = {param.name for param in known_primitive(number, step).params}
-        told = all(self._is_told(number, ref) for ref in step.refs())
-        if not told or not params.issuperset(name for name, _ in step.kwargs):
+        placed = all(self._is_placed(number, ref) for ref in step.refs())
+        if not placed or not params.issuperset(name for name, _ in step.kwargs):
             raise ScheduleError(
                 f"Can't write step {number}, {step.verb}, as Python: the trace is damaged, or of "
                 "an older workbench",
@@ -54,7 +54,7 @@ class Trace:
                 "wb.Schedule.replay(program, trace).trace",
             )
 
-    def _is_told(self, number: int, ref: Ref) -> bool:
+    def _is_placed(self, number: int, ref: Ref) -> bool:
         """Whether a reference of step `number` says where its loop or block is got from."""
         if not 0 <= ref.step < number:
             return False

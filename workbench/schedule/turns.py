@@ -55,12 +55,12 @@ def part_of(site: Site[Block], iterator: IterVar, value: Expr, turn: Bounds, dom
         # with its loops that run once: what is run for each value keeps them, as TVM does
         inner = given if variables(given) <= set(turn) else value
         return Part(iterator, zero, 1, inner, high + 1)
-    found = arith.linear(value, turn)
-    if found is not None:
-        inner = arith.simplify(value - found[1], dom)
+    line = arith.linear(value, turn)
+    if line is not None:
+        inner = arith.simplify(value - line[1], dom)
         size = count_of(inner, dict(turn))
-        if size is not None and arith.prove(binary("==", found[1] % size, 0), dom):
-            outer = arith.simplify(found[1] // size, dom)
+        if size is not None and arith.prove(binary("==", line[1] % size, 0), dom):
+            outer = arith.simplify(line[1] // size, dom)
             return Part(iterator, outer, -(-(high + 1) // size), inner, size)
     raise site.refuse(
         f"the turns of the loops around it overlap along {iterator.var.name}",

@@ -140,25 +140,25 @@ class _TvmLines(PythonLines):
         if any(param.many for param in params):
             return super().arguments(number, step)
         given = dict(zip((param.name for param in params), step.args, strict=False))
-        told = self.by_number(number, step, {**given, **dict(step.kwargs)})
-        form = {name: in_their_form(name, value) for name, value in told.items()}
+        numbered = self.by_number(number, step, {**given, **dict(step.kwargs)})
+        form = {name: in_their_form(name, value) for name, value in numbered.items()}
         by_place = tuple(form.pop(name) for name in given)
         return by_place, form
 
-    def by_number(self, number: int, step: Step, told: dict[str, Any]) -> dict[str, Any]:
+    def by_number(self, number: int, step: Step, arguments: dict[str, Any]) -> dict[str, Any]:
         """The arguments with a buffer's number for its name, and a value of its type."""
         side = _BY_NUMBER.get(step.verb)
-        which = next((name for name in told if name.endswith("buffer_index")), "")
-        if side and isinstance(told[which], str):
+        which = next((name for name in arguments if name.endswith("buffer_index")), "")
+        if side and isinstance(arguments[which], str):
             site = self.site(number, step)
             regions = site.node.reads if side == "reads" else site.node.writes
-            buffer = nth_buffer(site, told[which], side)
-            return {**told, which: [region.buffer for region in regions].index(buffer)}
-        if type(told.get("pad_value")) is int:
-            buffer, _ = named_buffer(self.site(number, step), told["buffer"])
+            buffer = nth_buffer(site, arguments[which], side)
+            return {**arguments, which: [region.buffer for region in regions].index(buffer)}
+        if type(arguments.get("pad_value")) is int:
+            buffer, _ = named_buffer(self.site(number, step), arguments["buffer"])
             as_type = float if dtypes.is_float(buffer.type) else int
-            return {**told, "pad_value": as_type(told["pad_value"])}
-        return told
+            return {**arguments, "pad_value": as_type(arguments["pad_value"])}
+        return arguments
 
     def site(self, number: int, step: Step) -> Site[Block]:
         """The block that a step is taken on, in the program that it is taken on."""

@@ -71,13 +71,13 @@ def replacing(path: str | Path) -> Iterator[Callable[[str | bytes], None]]:
 def _not_written(path: str | Path, error: Exception) -> NotWritten:
     why = getattr(error, "strerror", None) or str(error)
     number = getattr(error, "errno", None)
-    told = NotWritten(
+    refusal = NotWritten(
         f"Can't write {Path(path).name or path}: {why[:1].lower()}{why[1:]}",
         asked=f"a file at {path}",
         hint=_HINTS.get(number or 0, "give a path in a folder where you may write files"),
     )
-    told.errno, told.strerror, told.filename = number, why, str(path)
-    return told
+    refusal.errno, refusal.strerror, refusal.filename = number, why, str(path)
+    return refusal
 
 
 def _check_path(path: object) -> None:

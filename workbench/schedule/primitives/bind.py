@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from workbench.check import doers_on, refuse_conflict
 from workbench.check.kernels import nest_of
-from workbench.check.threads import OWN_AXIS, mixing, one_size, told, why_not_mixed
+from workbench.check.threads import OWN_AXIS, mixing, name_of, one_size, why_not_mixed
 from workbench.diag import plural
 from workbench.ir import AXES, VIRTUAL_AXES, For, PrimFunc
 from workbench.ir.places import places
@@ -53,7 +53,7 @@ def _refuse_axis(site: Site[For], axis: str) -> None:
         user = mixing(outer, inner) if outer in known.above(inner) else None
         if user is not None:
             raise site.refuse(
-                f"`{other.loop_var.name}` is bound to it too, and {told(user)} uses both",
+                f"`{other.loop_var.name}` is bound to it too, and {name_of(user)} uses both",
                 outer,
                 inner,
                 user,

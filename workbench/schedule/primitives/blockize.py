@@ -124,10 +124,10 @@ def _check_start(site: Site[Block], parts: list[Part], inside: Expr, turn: Bound
     moved = {v for p in parts if p.iterator.kind == "spatial" for v in variables(p.inner)}
     first = {v: const(ends[0], v.type) for v, ends in turn.items() if v not in moved}
     for condition in conjuncts(inside):
-        told = variables(condition)
-        if not told & moved and not arith.prove(substitute(condition, first), turn):
+        used = variables(condition)
+        if not used & moved and not arith.prove(substitute(condition, first), turn):
             raise lacks_first_terms(site)
-        if told & moved and not told <= moved:
+        if used & moved and not used <= moved:
             raise site.refuse(
                 "its T.where limits sums and terms in one",
                 hint="split the loops of the sum and the others apart, not fused into one",

@@ -117,26 +117,26 @@ def _targets(
     wanted = {b.id for b in chosen} if chosen else None
     order = site.siblings
     reading = [r for r in order if buffer in declared_reads(r.block)]
-    found = [
+    targets = [
         r
         for r in reading
         if buffer not in declared_writes(r.block) and (wanted is None or _holds(r, wanted))
     ]
     for other in chosen or ():
-        if not any(_holds(r, {other.id}) for r in found):
+        if not any(_holds(r, {other.id}) for r in targets):
             raise site.refuse(
                 f"`{other.name}`, a consumer block, does not read it here",
                 other,
                 hint="name blocks that read the buffer beside this one: "
                 + ", ".join(r.block.name for r in reading),
             )
-    if not found:
+    if not targets:
         raise site.refuse(
             f"`{site.name}` itself writes {buffer.name}",
             hint="a copy taken before the block would not see what it writes; cache_write is "
             "for results",
         )
-    early = [r for r in found if makers and order.index(r) < order.index(makers[0])]
+    early = [r for r in targets if makers and order.index(r) < order.index(makers[0])]
     if early:
         raise site.refuse(
             f"`{early[0].block.name}` reads it before `{makers[0].block.name}` writes it",
@@ -144,7 +144,7 @@ def _targets(
             makers[0],
             hint="name the blocks that are to read the copy, with consumer_blocks",
         )
-    return found
+    return targets
 
 
 def _holds(realize: BlockRealize, ids: set[BlockId]) -> bool:

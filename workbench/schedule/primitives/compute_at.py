@@ -156,13 +156,13 @@ def _readers(site: Site[Block]) -> list[BlockRealize]:
     """The blocks that read what the block writes; refused where there is none."""
     hint = "move the blocks that it reads, or move it with reverse_compute_at"
     check_is_step(site, declared_writes(site.node), hint)
-    found = site.consumers
-    if not found:
+    readers = site.consumers
+    if not readers:
         raise site.refuse(
             "no block after it reads what it makes",
             hint="compute_at puts a block beside its readers; one without readers has no place",
         )
-    return found
+    return readers
 
 
 def _check_partial(site: Site[Block], there: Site[Block], realize: BlockRealize) -> None:
@@ -206,15 +206,15 @@ def _check_declared(site: Site[Block], there: Site[Block]) -> None:
             inner, dom = arith.loop_bounds(where.loops_above(reader)), bounds_at(where, reader)
             box = touched(region, reader, inner, dom)
             known = (r for r in (*holder.block.reads, *holder.block.writes) if r.buffer is buffer)
-            told = next((r for r in known if inside(box, r.region, buffer.shape, dom)), None)
-            if told is None:
+            declared = next((r for r in known if inside(box, r.region, buffer.shape, dom)), None)
+            if declared is None:
                 raise site.refuse(
                     f"there it may read more of {buffer.name} than `{holder.block.name}` declares",
                     site.node,
                     site.places.blocks[holder.block.id],
                     hint="leave it outside that loop, or let that block's T.reads name all of it",
                 )
-            region, reader = told, holder
+            region, reader = declared, holder
 
 
 def _pair(

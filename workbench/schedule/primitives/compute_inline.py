@@ -85,8 +85,8 @@ def compute_inline(func: PrimFunc, block: Block) -> Edit:
     _check_runs_everywhere(site)
     slots = tuple(Var(f"x{k}", index.dtype) for k, index in enumerate(store.indices))
     ends = {slot: (0, size - 1) for slot, size in zip(slots, buffer.shape, strict=True)}
-    found = inverse(store.indices, slots, domain(block), ends)
-    if found is None:
+    inverted = inverse(store.indices, slots, domain(block), ends)
+    if inverted is None:
         raise site.refuse(
             f"from a cell of {buffer.name} one cannot tell which iteration wrote it",
             hint="inline blocks that write B[v], B[v + 1] or B[v * 4 + w]; move others with "
@@ -94,11 +94,11 @@ def compute_inline(func: PrimFunc, block: Block) -> Edit:
         )
     value = cast(buffer.type, store.value)
     for reader in readers:
-        _check_inside(site, reader, slots, found[0], store)
+        _check_inside(site, reader, slots, inverted[0], store)
     changed = func
     for reader in readers:
         old = places(changed).blocks[reader.block.id]
-        use = _use(slots, found[0], value, domain(old.block))
+        use = _use(slots, inverted[0], value, domain(old.block))
         try:
             changed = places(changed).replace(old, inlined(old, buffer, use))
         except ZeroDivisionError:

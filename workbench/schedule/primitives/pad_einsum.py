@@ -207,21 +207,21 @@ def _cells(site: Site[Block]) -> dict[Buffer, tuple[Expr, ...]]:
     """The one cell of each buffer that an iteration touches, in the order of its regions."""
     block = site.node
     iterators = {it.var for it in block.iter_vars}
-    found: dict[Buffer, tuple[Expr, ...]] = {}
+    cells: dict[Buffer, tuple[Expr, ...]] = {}
     for node in walk(block):
         if not isinstance(node, BufferLoad | BufferStore):
             continue
         plain = all(i in iterators or isinstance(i, Const) for i in node.indices)
-        cell = found.setdefault(node.buffer, node.indices)
+        cell = cells.setdefault(node.buffer, node.indices)
         if not plain or not same_cell(node.indices, cell):
             raise site.refuse(
                 f"it touches {node.buffer.name} at other cells than iterators name",
                 hint="it takes blocks such as C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]",
             )
-    _check_whole_result(site, found)
+    _check_whole_result(site, cells)
     check_stores(site, declared_writes(block))
     order = dict.fromkeys((*declared_reads(block), *declared_writes(block)))
-    return {buffer: found[buffer] for buffer in order if buffer in found}
+    return {buffer: cells[buffer] for buffer in order if buffer in cells}
 
 
 def _check_whole_result(site: Site[Block], cells: dict[Buffer, tuple[Expr, ...]]) -> None:
@@ -256,8 +256,8 @@ def _check_sum(site: Site[Block], sizes: _Sizes) -> None:
     for iterator in site.node.iter_vars:
         if iterator.kind != "reduce" or not sizes.grows(iterator.var):
             continue
-        found = sum_of(site.node)
-        if found is None or found.op != "+" or not _is_zero(found.term, iterator.var):
+        update = sum_of(site.node)
+        if update is None or update.op != "+" or not _is_zero(update.term, iterator.var):
             raise site.refuse(
                 f"more terms along {iterator.var.name} would change its result",
                 detail="terms that come in addition are made of zeros, and must come out as zero",

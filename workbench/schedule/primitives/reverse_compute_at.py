@@ -334,13 +334,13 @@ def _check_turns_agree(site: Site[Block], there: Site[Block]) -> None:
     And any block of which turns that come in any order would write one cell.
     """
     realize, loops = there.realize, there.bounds.of(there.loops)
-    told = moved_by(realize, "reduce")
+    sharing = moved_by(realize, "reduce")
     if writes_apart(site.node) is not True:
-        told |= moved_by(realize, "spatial")
+        sharing |= moved_by(realize, "spatial")
     mixed = [
         one
         for one in there.places.all_loops_above(realize)
-        if one.loop_var in told and one.kind not in ("serial", "unrolled")
+        if one.loop_var in sharing and one.kind not in ("serial", "unrolled")
     ]
     if mixed:
         name = mixed[0].loop_var.name

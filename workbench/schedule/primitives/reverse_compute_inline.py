@@ -90,16 +90,16 @@ def reverse_compute_inline(func: PrimFunc, block: Block) -> Edit:
     _check_passed(site, feeder, buffer)
     cell = _cell(site, store, buffer)
     ends = domain(feeder.block)
-    found = inverse(cell, made.indices, run, ends)
-    if found is None:
+    inverted = inverse(cell, made.indices, run, ends)
+    if inverted is None:
         raise site.refuse(
             f"from a cell of {buffer.name} one cannot tell which iteration reads it",
             hint="inline blocks that read B[v], B[v + 1] or B[v * 4 + w], each cell once",
         )
-    solved, told = found
+    solved, limits = inverted
     _check_last(site, into, solved)
     _check_reached(site, feeder, cell, made)
-    asked = [*domain_conditions(run, solved, ends), *told]
+    asked = [*domain_conditions(run, solved, ends), *limits]
     changed = site.places.replace(feeder, _fused(feeder, store, made, solved, asked))
     changed, gone = without_block(site, changed, buffer)
     edit = Edit(changed, None, {block.id: (feeder.block.id,), **dict.fromkeys(gone, ())})
