@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 MAX_FUNCTION, MAX_LINE = 50, 100
 
@@ -46,8 +48,17 @@ def docstring_lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return lines(node.body[0]) if ast.get_docstring(node) is not None else 0
 
 
-def test_lines_and_functions_are_short():
+def test_lines_are_short():
     assert len(SOURCES) > 200
     long = [place for path in SOURCES for place in long_lines(path)]
-    long += [place for path in PYTHON for place in long_functions(path)]
     assert not long, long
+
+
+FOLDERS = sorted({path.relative_to(ROOT).parts[:-1][:2] for path in PYTHON})
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids="/".join)
+def test_functions_are_short(folder: tuple[str, ...]):
+    files = [path for path in PYTHON if path.relative_to(ROOT).parts[:-1][:2] == folder]
+    long = [place for path in files for place in long_functions(path)]
+    assert files and not long, long

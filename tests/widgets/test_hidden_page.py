@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect, sync_playwright
 
 import workbench as wb
 from tests.browser.jupyter import CHROMIUM_ARGS
-from tests.support.every import some
+from tests.support.every import EVERY, some
 from tests.widgets.open_questions import answers_of, decided, plain
 from tests.widgets.programs import WINDOW, parse, window_steps
 from workbench.lesson.questions import QUESTIONS
@@ -53,7 +53,11 @@ def read_all(page: Page, steps: set[int]) -> str:
     return plain(" ".join(found))
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
+# One question of each lesson, or every one; test_hidden.py looks in what Python sends of all.
+LOOKED_AT = QUESTIONS if EVERY else {name.partition("_")[0]: name for name in QUESTIONS}.values()
+
+
+@pytest.mark.parametrize("name", LOOKED_AT)
 def test_an_open_question_is_answered_nowhere_on_its_page(name: str, page: Page, tmp_path: Path):
     sch, node, verdict = decided()[name]
     question = QUESTIONS[name]
