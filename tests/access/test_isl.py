@@ -121,5 +121,5 @@ def _drawn(rng: random.Random) -> Asked:
             rng.choice(some).format(**numbers) for some in (INDEX, INDEX, GUARDS)
         )
         lines += [" " * 12 + f"if {guard}:"] if guard else []
-        lines += [" " * (16 if guard else 12) + f"S[{first}, {second}] = T.float32({value})"]
+        lines += [" " * (16 if guard else 12) + f"S[{first}, {second}] = {value}"]
     return Asked("\n".join(lines))

@@ -9,7 +9,6 @@ from itertools import combinations_with_replacement, product
 from workbench import arith
 from workbench.access.accesses import Access, Around, accesses
 from workbench.access.cells import of_unit
-from workbench.access.counters import one_to_one
 from workbench.access.cover import made_there
 from workbench.access.meet import (
     Lags,
@@ -22,8 +21,8 @@ from workbench.access.meet import (
     meet,
     open_pairs,
 )
-from workbench.access.units import Bounds, Unit, limits, opened, units, writes_apart
-from workbench.ir import Buffer, For, SeqStmt, Stmt, Var, free_vars
+from workbench.access.units import Bounds, Unit, limits, opened, units
+from workbench.ir import Buffer, For, SeqStmt, Stmt, Var
 from workbench.ir.places import inner
 
 
@@ -33,12 +32,7 @@ def apart(loop: For, unit: Unit, dom: Bounds) -> bool:
         dom = arith.narrow(dom, condition)
     sides = [one for buffer in unit.writes for one in of_unit(unit, buffer, "write", {})]
     pairs = open_pairs(combinations_with_replacement(sides, 2), _in_turns(loop, [unit], dom))
-    return (
-        not pairs
-        or _instances_apart(loop, unit, dom)
-        or _stores_apart(loop, unit, dom)
-        or isinstance(look(pairs), Never)
-    )
+    return not pairs or _stores_apart(loop, unit, dom) or isinstance(look(pairs), Never)
 
 
 def _in_turns(loop: For, of: list[Unit], dom: Bounds) -> Question:
@@ -60,36 +54,7 @@ def _stores_apart(loop: For, unit: Unit, dom: Bounds) -> bool:
         _meets_another(loop, one, other, "write", buffer, dom)
         for one, other in combinations_with_replacement(parts, 2)
         for buffer in one.writes & other.writes & unit.writes
-        if one is not other or not _tells_turn(loop, one, dom)
     )
-
-
-def _tells_turn(loop: For, unit: Unit, dom: Bounds) -> bool:
-    """Whether the cell of a bare store is proved to tell the turns of all loops that move it."""
-    ((cell, _),) = (box for buffer in unit.writes for box in unit.cells(buffer, "write"))
-    used = {v for index in cell for v in free_vars(index)}
-    if loop.loop_var not in used or not used <= dom.keys():
-        return False
-    return one_to_one(cell, {v: dom[v] for v in used}, {}, arith.joined(unit.holds))
-
-
-def _instances_apart(loop: For, unit: Unit, dom: Bounds) -> bool:
-    """Whether no two iterations, of all loops that the spatial iterators use, are one instance.
-
-    Then different iterations of `loop` are different instances, which write different cells.
-    """
-    if unit.block is None or writes_apart(unit.block) is not True:
-        return False
-    if unit.uses_itself((loop, *unit.loops)):
-        return False  # one instance may write other cells in another turn
-    spatial = unit.bound("spatial")
-    used = {v for e in spatial for v in free_vars(e)}
-    if any(v in used for e in unit.bound("reduce") for v in free_vars(e)):
-        return False
-    loops = {v: dom[v] for v in used if v in dom}
-    if loop.loop_var not in loops or len(loops) < len(used):
-        return False
-    return one_to_one(spatial, loops, {}, unit.predicate)
 
 
 def stored(unit: Unit, loop: For, dom: Bounds) -> tuple[list[Access[For]], Bounds]:

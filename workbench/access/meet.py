@@ -15,7 +15,8 @@ of fewer constraints than there are, so that what it rules out is ruled out:
    tell all that must differ, no meeting is left.
 3. Guards and remainders. With variables of its own for one side, the difference of two indices is
    a sum like any other: that it is too large is proved from the guards of both, or it skips 0 by
-   its remainders (GCD test).
+   its remainders (GCD test). Where a guard stops a sum of loops, the sum is as good as a loop: one
+   access that is injective in these does not meet itself.
 4. Points. Within `arith.POINTS` of each side, all cells of one are noted with who is there, and
    those of the other are held against these notes: no pair is left out. Variables that stand still
    and cancel have one value: the cells of both sides move alike with them. Left out with them are
@@ -43,6 +44,7 @@ from typing import NamedTuple, TypeAlias
 
 from workbench import arith
 from workbench.access.accesses import Access
+from workbench.access.counters import one_to_one
 from workbench.access.facts import facts, follows, skips
 from workbench.arith.canonical import Sum
 from workbench.arith.evaluate import Env, compiled
@@ -175,6 +177,7 @@ class Pair:
             or self._digits_tell()
             or self._never_runs()
             or self._kept_apart()
+            or self._cell_tells()
         )
 
     def _never_runs(self) -> bool:
@@ -228,6 +231,18 @@ class Pair:
             if skips(x - y, m, n, dom):
                 return True
         return False
+
+    def _cell_tells(self) -> bool:
+        """Whether the cell of one access tells all that moves it, as far as guards let it count.
+
+        ``i * 100 + k * 16 + j`` does where ``k * 16 + j < 100``, which no guard says of one loop.
+        """
+        a, dom = self.a, self.known.dom
+        own = {v: dom[v] for v in a.cell_variables() & self.question.own & dom.keys()}
+        named = any(set(group) <= own.keys() for group in self.question.differ)
+        if a is not self.b or not a.guards or not named or set(a.sizes) != {1}:
+            return False
+        return one_to_one(a.indices, own, {**dom}, arith.joined(a.guards))
 
     # --- looking at points ------------------------------------------------------------------
 
