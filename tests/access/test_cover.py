@@ -12,8 +12,9 @@ import workbench as wb
 from tests.support.cases import CASES, seeds
 from workbench import arith, te
 from workbench.access import difference, random_data
+from workbench.access.boxes import merged
 from workbench.access.cover import made_there
-from workbench.ir import For, walk
+from workbench.ir import For, PrimFunc, Range, const, walk
 from workbench.ir.places import inner
 from workbench.script import parse
 
@@ -159,6 +160,159 @@ def test_a_proof_says_what_each_cell_says(monkeypatch):
         proved += by_proof
         looked += by_cells
     assert looked > CASES and proved > looked * 0.6
+
+
+# --- odd cases ----------------------------------------------------------------------------------
+
+ODD = """
+@T.prim_func
+def main(A: T.Buffer((32,)), n: T.Buffer((32,), "int32"), B: T.Buffer((4, 32))):
+    X = T.alloc_buffer((32,))
+    for o in range(4):
+        for a{made}
+        for j{used}
+"""
+
+
+def pair(made: str, used: str) -> PrimFunc:
+    """A nest that stores to X, and one that reads it, in each turn of `o`; indices as given."""
+    return parse(ODD.format(made=made, used=used))
+
+
+def covered(func: PrimFunc, dom: dict | None = None) -> bool:
+    """What `made_there` says of the two nests."""
+    loops = [node for node in walk(func) if isinstance(node, For)]
+    maker, user = inner(loops[0].body)
+    (buffer,) = func.body.block.alloc_buffers
+    return made_there(maker, user, buffer, arith.loop_bounds(loops) if dom is None else dom)
+
+
+BY_PROOF = {
+    "all of it": (" in range(8): X[a] = A[a]", " in range(8): B[o, j] = X[j]"),
+    "loops that begin elsewhere": (
+        " in range(3, 8): X[a] = A[a]",
+        " in range(5): B[o, j] = X[j + 3]",
+    ),
+    "what one guard says, the other says too": (
+        " in range(8):\n            if a < 5:\n                X[a] = A[a]",
+        " in range(8): B[o, j] = T.if_then_else(j < 5, X[j], 0.0)",
+    ),
+    "turn by turn, cells with gaps": (
+        " in range(8): X[a * 3] = A[a]",
+        " in range(8): B[o, j] = X[j * 3]",
+    ),
+    "tiles that overlap": (
+        ", b in T.grid(4, 3): X[a * 2 + b] = A[a]",
+        " in range(9): B[o, j] = X[j]",
+    ),
+    "two that join": (
+        " in range(4):\n            X[a] = A[a]\n            X[a + 4] = A[a]",
+        " in range(8): B[o, j] = X[j]",
+    ),
+    "both cases of a choice by data": (
+        " in range(8):\n            if n[a] > 0:\n                X[a] = A[a]\n"
+        "            else:\n                X[a] = A[0]",
+        " in range(8): B[o, j] = X[j]",
+    ),
+    "a window that moves": (
+        " in range(4): X[a + o] = A[a]",
+        " in range(4): B[o, j] = X[o + 3 - j]",
+    ),
+    "data say which, and all are made": (
+        " in range(32): X[a] = A[a]",
+        " in range(8): B[o, j] = X[n[j]]",
+    ),
+}
+BY_CELLS = {
+    "no turn reads where none makes": (
+        " in range(3 - o): X[a] = A[a]",
+        " in range(3 - o): B[o, j] = X[j]",
+    ),
+    "a swap of two digits": (
+        " in range(6): X[a % 2 * 3 + a // 2] = A[a]",
+        " in range(6): B[o, j] = X[j]",
+    ),
+}
+NOT = {
+    "at last no turn makes": (" in range(3 - o): X[a] = A[a]", " in range(1): B[o, j] = X[j]"),
+    "a guard of the maker alone": (
+        " in range(8):\n            if a < 5:\n                X[a] = A[a]",
+        " in range(8): B[o, j] = X[j]",
+    ),
+    "a guard of the user that says less": (
+        " in range(8):\n            if a < 5:\n                X[a] = A[a]",
+        " in range(8): B[o, j] = T.if_then_else(j < 6, X[j], 0.0)",
+    ),
+    "loops that begin elsewhere": (
+        " in range(3, 8): X[a] = A[a]",
+        " in range(5): B[o, j] = X[j]",
+    ),
+    "gaps": (" in range(4): X[a * 2] = A[a]", " in range(7): B[o, j] = X[j]"),
+    "gaps between tiles": (
+        ", b in T.grid(4, 3): X[a * 4 + b] = A[a]",
+        " in range(15): B[o, j] = X[j]",
+    ),
+    "two with a gap between": (
+        " in range(4):\n            X[a] = A[a]\n            X[a + 5] = A[a]",
+        " in range(8): B[o, j] = X[j]",
+    ),
+    "data keep a store away": (
+        " in range(8):\n            if n[a] > 0:\n                X[a] = A[a]",
+        " in range(8): B[o, j] = X[j]",
+    ),
+    "the two cases store elsewhere": (
+        " in range(8):\n            if n[a] > 0:\n                X[a] = A[a]\n"
+        "            else:\n                X[a + 1] = A[0]",
+        " in range(8): B[o, j] = X[j]",
+    ),
+    "two choices, not the two cases of one": (
+        " in range(8):\n            if n[a] > 0:\n                X[a] = A[a]\n"
+        "            if not n[a] > 1:\n                X[a] = A[0]",
+        " in range(8): B[o, j] = X[j]",
+    ),
+    "data say how often": (" in range(n[o]): X[a] = A[a]", " in range(8): B[o, j] = X[j]"),
+    "a window of the turn before": (
+        " in range(4): X[a + o] = A[a]",
+        " in range(5): B[o, j] = X[o + j]",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BY_PROOF)
+def test_it_is_proved_for_any_size(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arith, "POINTS", 0)  # no cell is looked at
+    assert covered(pair(*BY_PROOF[name]))
+
+
+@pytest.mark.parametrize("name", BY_CELLS)
+def test_cells_are_looked_at(name: str) -> None:
+    assert covered(pair(*BY_CELLS[name]))
+
+
+@pytest.mark.parametrize("name", NOT)
+def test_it_is_not_proved(name: str) -> None:
+    assert not covered(pair(*NOT[name]))
+
+
+def test_an_answer_is_for_what_is_around_and_kept_for_that_alone() -> None:
+    func = pair(" in range(4): X[a + o] = A[a]", " in range(4): B[o, j] = X[j]")
+    o, *below = (node for node in walk(func) if isinstance(node, For))
+    first, every = ({o.loop_var: ends, **arith.loop_bounds(below)} for ends in ((0, 0), (0, 3)))
+    assert covered(func, first)
+    assert not covered(func, every)
+    assert covered(func, first)
+
+
+def test_boxes_side_by_side_are_one_in_whichever_order_they_come() -> None:
+    tiles = [(0, 0, 2, 2), (0, 2, 2, 1), (2, 0, 1, 1), (2, 1, 1, 2), (3, 0, 1, 3)]
+    boxes = [
+        (Range(const(y, "int32"), const(h, "int32")), Range(const(x, "int32"), const(w, "int32")))
+        for y, x, h, w in tiles
+    ]
+    for order in itertools.permutations(boxes):
+        (one,) = merged(order)
+        assert [(r.min.value, r.extent.value) for r in one] == [(0, 4), (0, 3)]
+    assert len(merged(boxes[1:])) == 2
 
 
 # --- padding that is inlined before what it pads is cached ---------------------------------------

@@ -176,3 +176,47 @@ def main(A: T.Buffer((32,), "int32"), B: T.Buffer((32,), "int32")):
 """
     )
     assert sizes(func)["S"] == (32,)
+
+
+# --- what an earlier turn left is kept -----------------------------------------------------------
+
+GAPS = """
+@T.prim_func
+def main(A: T.Buffer((11,), "float32"), C: T.Buffer((28,), "float32")):
+    X = T.alloc_buffer((11,), scope="local")
+    for t in T.thread_binding(1, thread="threadIdx.x"):
+        for k in range(4):
+            for i in range(8):
+                with T.block("X"):
+                    vk, vi = T.axis.remap("SS", [k, i])
+                    X[vk + vi // 2 * 2] = A[vk + vi // 2 * 2] + T.cast(vk, "float32")
+            for j in range(7):
+                with T.block("C"):
+                    vk, vj = T.axis.remap("SS", [k, j])
+                    C[vk * 7 + vj] = T.if_then_else(vk > 0 or vj % 2 == 0, X[vk + vj], T.float32(0))
+"""
+LATER = """
+@T.prim_func
+def main(A: T.Buffer((7,)), C: T.Buffer((4, 4)), D: T.Buffer((4, 4))):
+    X = T.alloc_buffer((7,), scope="local")
+    for t in T.thread_binding(1, thread="threadIdx.x"):
+        for k in range(4):
+            for i in range(4):
+                with T.block("X"):
+                    vk, vi = T.axis.remap("SS", [k, i])
+                    X[vk + 3 - vi] = A[vk + 3 - vi] + T.cast(vk, "float32")
+                with T.block("C"):
+                    vk, vi = T.axis.remap("SS", [k, i])
+                    C[vk, vi] = T.if_then_else(vk > 0 or vi > 1, X[vk + vi], T.float32(0))
+            for j in range(4):
+                with T.block("D"):
+                    vk, vj = T.axis.remap("SS", [k, j])
+                    D[vk, vj] = X[vk + vj]
+"""
+
+
+@pytest.mark.parametrize("text", [GAPS, LATER])
+def test_what_an_earlier_turn_left_is_not_overwritten(text: str) -> None:
+    """A turn reads, of what another one wrote, where it leaves gaps, or fills them only later."""
+    func = script.parse(text)
+    assert lesson.check_result(func, func) == ""
