@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from workbench import arith
 from workbench.access.iterations import carries, feeds
 from workbench.access.units import Bounds, Unit, units, writes_apart
 from workbench.ir import Block, Buffer, For
-from workbench.schedule.domains import bounds_at
+from workbench.schedule.domains import units_in
 from workbench.schedule.site import Site, declared_writes
 
 
@@ -49,10 +48,8 @@ def check_enters(site: Site[Block], there: Site[Block]) -> None:
 
 def _in_turn(site: Site[Block], loop: For) -> tuple[Unit, list[Unit], Bounds]:
     """The block and all blocks in one turn of `loop`, and the bounds of what runs there."""
-    below = list(units(loop.body))
+    below, dom = units_in(site.places, loop.body)
     (own,) = (unit for unit in below if unit.block is site.node)
-    inside = [one for unit in below for one in unit.loops]
-    dom = {**bounds_at(site.places, loop.body), **arith.loop_bounds([loop, *inside])}
     return own, below, dom
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from workbench import arith
 from workbench.access.counters import Bounds, variables
-from workbench.access.units import iterator_bounds, runs_fixed
+from workbench.access.units import Unit, iterator_bounds, runs_fixed, units
 from workbench.diag import Refusal
 from workbench.ir import Block, BlockRealize, Const, Expr, For, Stmt, Var
 from workbench.ir.places import Places
@@ -70,3 +70,11 @@ def bounds_at(where: Places, stmt: Stmt) -> InScope:
         elif isinstance(outer, BlockRealize):
             found.update(domain(outer.block))
     return found
+
+
+def units_in(where: Places, stmt: Stmt) -> tuple[list[Unit], Bounds]:
+    """What runs in `stmt`, and the bounds of every variable around and in it."""
+    below = list(units(stmt))
+    inside = [loop for unit in below for loop in unit.loops]
+    loops = arith.loop_bounds([*where.all_loops_above(stmt), *inside])
+    return below, {**bounds_at(where, stmt), **loops}

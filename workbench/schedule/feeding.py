@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from workbench import arith
 from workbench.access.cover import made_by
 from workbench.access.iterations import feeds
-from workbench.access.units import units
 from workbench.diag import Refusal
 from workbench.ir import Block, BlockRealize, Buffer, For, Stmt
 from workbench.ir.places import Places
-from workbench.schedule.domains import bounds_at, moved_by
+from workbench.schedule.domains import moved_by, units_in
 from workbench.schedule.scope import (
     common_loops,
     counted_from,
@@ -64,11 +63,8 @@ def makes_all(
     It is a proof that the reader finds nothing there of an earlier run, or of nobody. With `chosen`
     False, it is one for what a choice, such as padding, keeps the reader from reading, too.
     """
-    below = list(units(holder))
+    below, dom = units_in(where, holder)
     own = next(unit for unit in below if unit.stmt is reader)
-    inside = [one for unit in below for one in unit.loops]
-    loops = [*where.all_loops_above(holder), *inside]
-    dom = {**bounds_at(where, holder), **arith.loop_bounds(loops)}
     making = [unit for unit in below if unit.stmt in makers]
     return any(feeds(holder, unit, own, buffer, dom, chosen) for unit in making)
 
@@ -155,9 +151,8 @@ class _Flow:
 
         What others write does not count: the value must be the maker's.
         """
-        body = self.loops[-1].body
-        below = {unit.stmt: unit for unit in units(body)}
-        maker, reader = below[self.maker], below[self.reader]
-        dom = arith.loop_bounds([loop for unit in below.values() for loop in unit.loops])
-        dom = {**bounds_at(self.where, body), **dom}
-        return made_by([maker], [reader], self.buffer, dom, {})
+        below, dom = units_in(self.where, self.loops[-1].body)
+        maker, reader = (
+            [unit for unit in below if unit.stmt is stmt] for stmt in (self.maker, self.reader)
+        )
+        return made_by(maker, reader, self.buffer, dom, {})

@@ -31,6 +31,7 @@ from workbench.ir import (
 from workbench.ir.places import Places, places
 from workbench.schedule.bindings import conjuncts
 from workbench.schedule.domains import bindings, bounds_at, domain, moved_by
+from workbench.schedule.factoring import check_terms_once
 from workbench.schedule.nest import inserted, serial_nest, statements
 from workbench.schedule.primitive import Edit
 from workbench.schedule.regions import (
@@ -42,8 +43,14 @@ from workbench.schedule.regions import (
     stays_in_domain,
     width,
 )
-from workbench.schedule.scope import common_loops, last_counts, loops_between
-from workbench.schedule.site import Site, declared_reads, declared_writes, named
+from workbench.schedule.scope import (
+    check_stage,
+    check_started,
+    common_loops,
+    last_counts,
+    loops_between,
+)
+from workbench.schedule.site import Site, declared_reads, declared_writes, named, site_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +85,17 @@ def check_loop(site: Site[Block], loop: For) -> None:
             site.node,
             hint="a block moves only among the loops directly inside the block that holds it",
         )
+
+
+def movable(func: PrimFunc, block: Block, loop: For, verb: str) -> Site[Block]:
+    """Where `verb` takes the block to `loop`; refused for one that no such verb moves there."""
+    plain = site_of(func, block, verb)
+    site = plain.at(loop)
+    check_loop(site, loop)
+    check_stage(plain)
+    check_started(plain, declared_writes(block))
+    check_terms_once(site)
+    return site
 
 
 def position(

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from workbench import arith
 from workbench.access.iterations import carries
-from workbench.access.units import same_cell, units
+from workbench.access.units import same_cell
 from workbench.diag import Refusal
 from workbench.ir import (
     Block,
@@ -33,7 +32,7 @@ from workbench.schedule.caching import (
     scope_choices,
     written_ends,
 )
-from workbench.schedule.domains import bounds_at
+from workbench.schedule.domains import units_in
 from workbench.schedule.feeding import check_fed, makes_all
 from workbench.schedule.nest import statements
 from workbench.schedule.primitive import Edit, primitive
@@ -198,9 +197,7 @@ def _spot(site: Site[Block], buffer: Buffer, later: list[BlockRealize]) -> Spot:
 
 def _is_read_in_later_turns(site: Site[Block], loop: For, buffer: Buffer) -> bool:
     """Whether a block ahead may read in a turn of `loop` what the block wrote in an earlier one."""
-    where, below = site.places, list(units(loop.body))
-    inside = [one for unit in below for one in unit.loops]
-    dom = {**bounds_at(where, loop.body), **arith.loop_bounds(inside)}
+    below, dom = units_in(site.places, loop.body)
     writer = next(unit for unit in below if unit.stmt is site.realize)
     ahead = [u for u in below[: below.index(writer)] if u.block and buffer in u.reads]
     return any(carries(loop, writer, reader, buffer, dom) for reader in ahead)

@@ -12,16 +12,15 @@ from workbench.access.units import runs_fixed
 from workbench.ir import Block, BlockRealize, Buffer, BufferLoad, For, PrimFunc, walk
 from workbench.schedule.crossing import check_leaves
 from workbench.schedule.domains import bounds_at, domain
-from workbench.schedule.factoring import check_terms_once
 from workbench.schedule.feeding import check_fed, makes_all
 from workbench.schedule.moving import (
     check_all_inside,
     check_is_step,
-    check_loop,
     check_not_overwritten,
     fixed_by_refilling,
     guard_of_terms,
     kept_values,
+    movable,
     moved_under,
     needs,
     position,
@@ -30,8 +29,6 @@ from workbench.schedule.order import refuse_other_updates
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import Box, covers_domain, touched
 from workbench.schedule.scope import (
-    check_stage,
-    check_started,
     common_loops,
     loops_between,
     region_of,
@@ -102,12 +99,7 @@ def compute_at(
                     T.writes(C[v])
                     C[v] = B[v] + B[v + 2]
     """
-    plain = site_of(func, block, "compute_at")
-    site = plain.at(loop)
-    check_loop(site, loop)
-    check_stage(plain)
-    check_started(plain, declared_writes(plain.node))
-    check_terms_once(site)
+    site = movable(func, block, loop, "compute_at")
     free, guard = guard_of_terms(site)
     readers = _readers(site)
     check_all_inside(

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import pairwise, permutations
 
-from workbench import arith
 from workbench.access.counters import Bounds
 from workbench.access.iterations import apart, between
 from workbench.access.meet import Lags
@@ -28,7 +27,7 @@ from workbench.ir import (
 )
 from workbench.ir.places import Places, places
 from workbench.schedule.crossing import stores_the_same
-from workbench.schedule.domains import bounds_at
+from workbench.schedule.domains import units_in
 from workbench.schedule.feeding import check_fed
 from workbench.schedule.nest import constant_extent, nest
 from workbench.schedule.primitive import Edit, Key, primitive
@@ -248,10 +247,10 @@ def _in_order(
     if any(loop.kind not in ("serial", "unrolled") for loop in outside):
         return False
     for var in merged:
-        first, second = (_unit(where, var, block) for block in (one, other))
+        below, dom = units_in(where, where.loops[var].body)
+        first, second = (_unit(below, block) for block in (one, other))
         if first is None or second is None:
             return False
-        dom = _inside(where, var)
         for mine, theirs in (("write", "read"), ("read", "write"), ("write", "write")):
             if buffer in getattr(first, f"{mine}s") and buffer in getattr(second, f"{theirs}s"):
                 turns = between(var, (first, mine), (second, theirs), buffer, dom)
@@ -275,8 +274,9 @@ def _check_for_good(
     if maker is reader or buffer not in declared_writes(maker.block):
         return
     for var in merged:
-        unit = _unit(where, var, maker.block)
-        if unit is None or not _stays(where.loops[var], unit, _inside(where, var)):
+        below, dom = units_in(where, where.loops[var].body)
+        unit = _unit(below, maker.block)
+        if unit is None or not _stays(where.loops[var], unit, dom):
             raise site.refuse(
                 f"`{reader.block.name}` would read {buffer.name} too early",
                 maker,
@@ -294,14 +294,6 @@ def _stays(loop: For, unit: Unit, dom: Bounds) -> bool:
     return alike or apart(loop, unit, dom)
 
 
-def _unit(where: Places, var: Var, block: Block) -> Unit | None:
-    """That block as a unit of one turn of the loop of `var`; None where it is further inside."""
-    below = units(where.loops[var].body)
+def _unit(below: Iterable[Unit], block: Block) -> Unit | None:
+    """That block among what runs in a turn; None where it is further inside."""
     return next((unit for unit in below if unit.block and unit.block.id is block.id), None)
-
-
-def _inside(where: Places, var: Var) -> Bounds:
-    """The bounds of every variable around or in the loop of `var`."""
-    body = where.loops[var].body
-    inside = [loop for unit in units(body) for loop in unit.loops]
-    return {**bounds_at(where, body), **arith.loop_bounds(inside)}

@@ -9,7 +9,7 @@ from workbench import arith
 from workbench.access.boxes import inside
 from workbench.access.counters import Bounds, variables
 from workbench.access.iterations import apart
-from workbench.access.units import units, writes_apart
+from workbench.access.units import writes_apart
 from workbench.ir import (
     Block,
     BlockRealize,
@@ -24,18 +24,17 @@ from workbench.ir import (
     walk,
 )
 from workbench.schedule.crossing import check_leaves, stores_the_same
-from workbench.schedule.domains import bindings, bounds_at, domain, moved_by
-from workbench.schedule.factoring import check_terms_once
+from workbench.schedule.domains import bindings, bounds_at, domain, moved_by, units_in
 from workbench.schedule.feeding import check_fed, makes_all
 from workbench.schedule.following import following
 from workbench.schedule.moving import (
     Need,
     check_all_inside,
-    check_loop,
     check_unguarded,
     fixed_values,
     iterations_run,
     kept_values,
+    movable,
     moved_under,
     needs,
     placed,
@@ -46,8 +45,6 @@ from workbench.schedule.order import refuse_other_updates
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.regions import Box, touched
 from workbench.schedule.scope import (
-    check_stage,
-    check_started,
     common_loops,
     loops_between,
     region_of,
@@ -112,12 +109,7 @@ def reverse_compute_at(
                     T.writes(C[vk])
                     C[vk] = B[vk] + T.float32(1)
     """
-    plain = site_of(func, block, "reverse_compute_at")
-    site = plain.at(loop)
-    check_loop(site, loop)
-    check_stage(plain)
-    check_started(plain, declared_writes(plain.node))
-    check_terms_once(site)
+    site = movable(func, block, loop, "reverse_compute_at")
     check_unguarded(site)
     makers = _makers(site)
     check_all_inside(
@@ -289,10 +281,7 @@ def _same_in_turns(site: Site[Block], loop: For, makers: list[BlockRealize]) -> 
     moving = {v for value in site.realize.iter_values for v in variables(value)}
     shared = common_loops(site.places, (site.realize, loop))
     around = [one for one in shared if one.loop_var in moving]
-    below = list(units(around[0]))
-    inside = [one for unit in below for one in unit.loops]
-    loops = [*site.places.all_loops_above(around[0]), *inside]
-    dom = {**bounds_at(site.places, around[0]), **arith.loop_bounds(loops)}
+    below, dom = units_in(site.places, around[0])
     making = [unit for unit in below if unit.stmt in makers]
     changed = {buffer for unit in below for buffer in unit.writes}
     if all(stores_the_same(unit, changed) for unit in making):
