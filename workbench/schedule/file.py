@@ -6,7 +6,7 @@ import errno
 import json
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from reprlib import repr as short
@@ -29,7 +29,7 @@ DAMAGE = (AttributeError, IndexError, KeyError, MemoryError, RecursionError, Typ
 def to_data(history: History, at: HistoryNode) -> dict[str, Any]:
     """A whole history, and where in it a schedule stands, as data that JSON can hold."""
     nodes = [
-        {"parent": node.parent.id, "mark": node.mark, "step": step_to_data(node.step)}
+        {"parent": node.parent.id, **marks_to_data(node.marks), "step": step_to_data(node.step)}
         for node in history
         if node.parent and node.step
     ]
@@ -38,11 +38,22 @@ def to_data(history: History, at: HistoryNode) -> dict[str, Any]:
         "format": FORMAT,
         "version": VERSION,
         "program": history.text,
-        "mark": root.mark,
+        **marks_to_data(root.marks),
         "nodes": nodes,  # in the order of their numbers, from 1
         "at": at.id,
         "answers": dict(history.answers),
     }
+
+
+def marks_to_data(marks: Sequence[str]) -> dict[str, Any]:
+    """The marks of a program as data that JSON can hold: most have one, or none."""
+    first, *also = marks or ("",)
+    return {"mark": first, "also": also} if also else {"mark": first}
+
+
+def marks_of(data: Mapping[str, Any]) -> list[str]:
+    """The marks that `marks_to_data` told of a program."""
+    return [mark for mark in (data["mark"], *data.get("also", ())) if mark]
 
 
 def save(history: History, at: HistoryNode, path: str | Path) -> None:
@@ -124,16 +135,21 @@ def checked(data: object) -> dict[str, Any]:
 
 def _check_history(data: Mapping[str, Any]) -> None:
     text_of(data["program"])
-    text_of(data["mark"])
+    _check_marks(data)
     for number, node in enumerate(data["nodes"]):
         if count_of(node["parent"]) > number:
             raise ValueError(f"step {number + 1} is made from step {node['parent']}")
-        text_of(node["mark"])
+        _check_marks(node)
         step_from_data(node["step"])
     if count_of(data["at"]) > len(data["nodes"]):
         raise ValueError(f"it stands at step {data['at']} of {len(data['nodes'])}")
     for name, answer in data["answers"].items():
         text_of(name), text_of(answer)
+
+
+def _check_marks(data: Mapping[str, Any]) -> None:
+    for mark in (data["mark"], *data.get("also", ())):
+        text_of(mark)
 
 
 def trace_to_data(trace: Trace) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from numbers import Integral
@@ -22,7 +22,8 @@ from workbench.script.writer import string
 class HistoryNode:
     """One program of the tree and the step that made it of its parent's.
 
-    `id` is its creation number, never given to another. `mark` is its name, "" where it has none.
+    `id` is its creation number, never given to another. `marks` are its names, and `mark` is the
+    first of them: the last that it was given here, else one that a file had; "" without any.
     """
 
     def __init__(
@@ -45,7 +46,7 @@ class HistoryNode:
         self.keys = edit.keys if edit else ()
         self.places = {func.name: self._places_of(func, edit) for func in mod.functions}
         self.became: Mapping[Key, tuple[Key, ...]] = edit.became if edit else {}
-        self.mark = ""
+        self.marks: tuple[str, ...] = ()
         self.depth: int = parent.depth + 1 if parent else 0  # how many steps lead here
         self.children: list[HistoryNode] = []
         self._by_step: dict[Any, HistoryNode] = {}  # its children, to be found at once
@@ -68,6 +69,11 @@ class HistoryNode:
     def before(self) -> PrimFunc | None:
         """The function that the step changed as it was before; None at the start."""
         return self.parent.mod[self.func_name] if self.parent else None
+
+    @property
+    def mark(self) -> str:
+        """Its name, "" where it has none."""
+        return self.marks[0] if self.marks else ""
 
     @property
     def label(self) -> str:
@@ -186,12 +192,18 @@ class History:
         return node
 
     def mark(self, node: HistoryNode, name: str) -> None:
-        """Name `node`; a name that another node has moves here."""
+        """Name `node`, too; a name that another node has moves here."""
         for other in self.nodes:
-            if other.mark == name and other is not node:
-                other.mark = ""
-        node.mark = name
+            if name in other.marks:
+                other.marks = tuple(mark for mark in other.marks if mark != name)
+        node.marks = (name, *node.marks)
         self._tell(node)
+
+    def add_marks(self, node: HistoryNode, marks: Sequence[str]) -> None:
+        """Name `node` by `marks`, too, which no node has."""
+        if marks:
+            node.marks = (*node.marks, *marks)
+            self._tell(node)
 
     def find(self, place: str | int | HistoryNode) -> HistoryNode:
         """The node with that mark or number. Raises ScheduleError where there is none."""
@@ -199,9 +211,9 @@ class History:
             return place
         number = isinstance(place, Integral) and not isinstance(place, bool)
         for node in self.nodes:
-            if place == node.id if number else place == (node.mark or None):
+            if place == node.id if number else place in node.marks:
                 return node
-        marks = ", ".join(string(node.mark) for node in self.nodes if node.mark) or "none yet"
+        marks = ", ".join(string(mark) for node in self.nodes for mark in node.marks) or "none yet"
         if isinstance(place, HistoryNode):
             raise ScheduleError(
                 f"Can't go to {place!r}: it belongs to another schedule's history",
@@ -226,8 +238,8 @@ class History:
     def __repr__(self) -> str:
         lines = []
         for node, depth in _outline(self.root):
-            mark = f"  {string(node.mark)}" if node.mark else ""
-            lines.append(f"{node.id:>3} {'  ' * depth}{node.label}{mark}")
+            marks = "".join(f"  {string(mark)}" for mark in node.marks)
+            lines.append(f"{node.id:>3} {'  ' * depth}{node.label}{marks}")
         return "\n".join(lines)
 
 

@@ -14,6 +14,7 @@ from workbench.schedule.file import (
     checked,
     contents,
     damaged,
+    marks_of,
     parsed,
     step_from_data,
 )
@@ -57,15 +58,16 @@ def take_saved(schedule: Schedule, data: Mapping[str, Any], skip: bool = False) 
     with history.together():
         for name, answer in data["answers"].items():
             history.answers.setdefault(name, answer)
-        named = {node.mark for node in history}
+        named = {mark for node in history for mark in node.marks}
         made: list[HistoryNode | None] = [history.root]
         for node in (data, *data["nodes"]):
             if node is not data:
                 made.append(_taken(schedule, made[node["parent"]], node["step"], skip))
             here = made[-1]
-            if here is not None and node["mark"] not in named and not here.mark:
-                history.mark(here, node["mark"])
-                named.add(node["mark"])
+            if here is not None:
+                more = [mark for mark in marks_of(node) if mark not in named]
+                history.add_marks(here, more)
+                named.update(more)
         at = data["at"]
         while made[at] is None:
             at = data["nodes"][at - 1]["parent"]

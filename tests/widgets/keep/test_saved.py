@@ -258,6 +258,60 @@ def test_two_notebooks_on_one_file_lose_nothing(tmp_path: Path):
     assert left(file) == []
 
 
+def marks_in(file: Path) -> dict[str, str]:
+    """The marks in a file, each with the step whose program has it."""
+    return {mark: node.label for node in wb.load(file).history for mark in node.marks}
+
+
+def test_marks_of_two_notebooks_on_one_file_are_both_kept(tmp_path: Path):
+    file = tmp_path / "lesson.json"
+    one, other = session(file, "[2, 4]"), session(file, "[2, 4]")
+    one.cursor.mark("one's")
+    other.cursor.mark("other's")
+    for lab, name in ((one, "begin"), (other, "start"), (one, "begin")):
+        lab.cursor.goto(0)
+        lab.cursor.mark(name)
+        lab.save(file)
+    split = "split(i, factors=[2, 4])"
+    both = {"start": "start", "begin": "start", "one's": split, "other's": split}
+    assert marks_in(file) == both
+    assert other.history.root.marks == ("start",), "what others call it is in the file alone"
+    third = add_lab(autosave=file)
+    third.cursor.mark("third")
+    send(third, do="resume")
+    assert [third.history.find(mark).label for mark in both] == list(both.values())
+    assert third.history.root.marks == ("third", "begin", "start")
+    assert repr(third.history).splitlines()[0] == '  0 start  "third"  "begin"  "start"'
+    third.cursor.goto(1)
+    third.cursor.mark("begin")  # it moves, as ever
+    third.save(file)
+    assert marks_in(file) == {**both, "third": "start", "begin": split}
+
+
+def test_a_mark_of_two_notebooks_for_different_programs_is_kept_twice(tmp_path: Path):
+    file = tmp_path / "lesson.json"
+
+    def marked(lab: Lab) -> dict[str, str]:
+        lab.cursor.mark("tiled")
+        lab.save(file)
+        return marks_in(file)
+
+    one, other = session(file, "[2, 4]"), session(file, "[4, 2]")
+    first, second = "split(i, factors=[2, 4])", "split(i, factors=[4, 2])"
+    marked(one)
+    for _ in range(3):  # however often they take turns
+        assert marked(other) == {"tiled": second, "tiled (2)": first}
+        assert marked(one) == {"tiled": first, "tiled (2)": second}
+    one.cursor.goto(0)  # where one takes it with it, the other's stays
+    assert marked(one) == {"tiled": "start", "tiled (2)": second}
+    third = "split(i, factors=[8, 1])"
+    assert marked(session(file, "[8, 1]")) == {
+        "tiled": third,
+        "tiled (2)": second,
+        "tiled (3)": "start",
+    }
+
+
 WRITER = """
 import sys
 from pathlib import Path
@@ -431,7 +485,13 @@ def test_hidden_faults_of_a_file_do_not_keep_a_lab_from_opening(tmp_path: Path):
     file = tmp_path / "lesson.json"
     bind_both(add_lab(autosave=file))
     data = json.loads(file.read_text())
-    for name, value in (("program", "\ud800"), ("mark", "a\udfff"), ("at", 9), ("others", [{}])):
+    for name, value in (
+        ("program", "\ud800"),
+        ("mark", "a\udfff"),
+        ("also", ["a\udfff"]),
+        ("at", 9),
+        ("others", [{}]),
+    ):
         file.write_text(json.dumps({**data, name: value}))
         lab = add_lab(autosave=file)
         assert lab.setup["resume"] is None and "steps are kept in" in lab.status["text"]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary, WeakMethod
@@ -11,7 +13,7 @@ from weakref import WeakKeyDictionary, WeakMethod
 from workbench.diag import Fail, count_text
 from workbench.schedule import Schedule
 from workbench.schedule.errors import ScheduleError
-from workbench.schedule.file import as_text, contents, parsed, to_data
+from workbench.schedule.file import as_text, contents, marks_of, marks_to_data, parsed, to_data
 from workbench.schedule.history import History, HistoryNode
 from workbench.schedule.load import take_saved
 from workbench.schedule.write_whole import replacing
@@ -54,6 +56,7 @@ class Kept:
         self._asked, self._why = path, "is not there"
         self._raw, self._data = b"", _NOTHING  # as read or written last
         self._ours: Mapping[str, str] = {}  # of the answers in the file: what this history gave
+        self._marked: Mapping[str, int] = {}  # of its marks: the nodes that it gave
         self._observers: list[WeakMethod[Callable[[], None]]] = []
         self._before = self._earlier(history)
 
@@ -98,6 +101,7 @@ class Kept:
                 cursor.history.answers.update(first)
                 self._ours = {**self._ours, **first}
                 take_saved(cursor, before.data, skip=True)
+                self._marked = _marked(to_data(cursor.history, cursor.node))
         finally:
             self._tell()
 
@@ -128,11 +132,12 @@ class Kept:
                     continue
                 others = self._answers_of_others(there, own["program"])
                 answers = {**own["answers"], **others}
-                together = _together({**own, "answers": answers}, there, waiting)
+                together = _together({**own, "answers": answers}, there, waiting, self._marked)
                 text = as_text(together)
                 replace(text)
                 self._raw, self._data = text.encode(), together
             self._ours = {name: a for name, a in own["answers"].items() if name not in others}
+            self._marked = _marked(own)
             self._use(path)
             return
         raise ScheduleError(f"Can't save: {self.moved}", hint="give another path")
@@ -226,42 +231,84 @@ def _sections(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [data, *data.get("others", ())] if data else []
 
 
-def _together(own: Mapping[str, Any], found: Mapping[str, Any], waiting: bool) -> dict[str, Any]:
+def _together(
+    own: Mapping[str, Any], found: Mapping[str, Any], waiting: bool, marked: Mapping[str, int]
+) -> dict[str, Any]:
     """The data of a history with all that was in the file that it goes to.
 
-    While `waiting`, it stands where it stood in the file.
+    While `waiting`, it stands where it stood in the file. `marked` are its marks as it wrote them
+    last, with the nodes that had them.
     """
     program = own["program"]
     before = section(found, program)
     others = [
-        {name: part[name] for name in ("program", "mark", "nodes", "at", "answers")}
+        {name: part[name] for name in _OF_A_HISTORY if name in part}
         for part in _sections(found)
         if part["program"] != program
     ]
-    whole = _beside(own, before, waiting) if before else dict(own)
+    whole = _beside(own, before, waiting, marked) if before else dict(own)
     return {**whole, "others": others} if others else whole
 
 
-def _beside(own: Mapping[str, Any], before: Mapping[str, Any], waiting: bool) -> dict[str, Any]:
-    """The data of a history with the steps and answers of `before` that it has not."""
-    nodes = [dict(node) for node in own["nodes"]]
+_OF_A_HISTORY = ("program", "mark", "also", "nodes", "at", "answers")
+
+
+def _beside(
+    own: Mapping[str, Any], before: Mapping[str, Any], waiting: bool, marked: Mapping[str, int]
+) -> dict[str, Any]:
+    """The data of a history with the steps, marks and answers of `before` that it has not."""
+    nodes = [{"parent": node["parent"], "step": node["step"]} for node in own["nodes"]]
     places = {_place(node["parent"], node): k for k, node in enumerate(nodes, 1)}
-    marks = {own["mark"], *(node["mark"] for node in nodes)}
     made = [0]
     for node in before["nodes"]:
         parent = made[node["parent"]]
         place = _place(parent, node)
         if place not in places:
-            nodes.append({"parent": parent, "mark": "", "step": node["step"]})
+            nodes.append({"parent": parent, "step": node["step"]})
             places[place] = len(nodes)
         made.append(places[place])
-        here = nodes[made[-1] - 1]
-        if not here["mark"] and node["mark"] not in marks:
-            here["mark"] = node["mark"]
-            marks.add(node["mark"])
-    answers = {**before["answers"], **own["answers"]}
-    at = made[before["at"]] if waiting else own["at"]
-    return {**own, "nodes": nodes, "at": at, "answers": answers}
+    marks: list[list[str]] = [[] for _ in range(len(nodes) + 1)]
+    for mark, number in _marks_beside(own, before, made, marked).items():
+        marks[number].append(mark)
+    return {
+        **own,
+        **marks_to_data(marks[0]),
+        "nodes": [n | marks_to_data(m) for n, m in zip(nodes, marks[1:], strict=True)],
+        "at": made[before["at"]] if waiting else own["at"],
+        "answers": {**before["answers"], **own["answers"]},
+    }
+
+
+def _marks_beside(
+    own: Mapping[str, Any], before: Mapping[str, Any], made: list[int], marked: Mapping[str, int]
+) -> dict[str, int]:
+    """The marks of a history and those of `before` that others gave, each with its node.
+
+    Node k of `before` is number `made[k]`. What this history gave, as `marked` tells, is not
+    another's: it may have moved. Where both gave a mark to different programs, it is of who writes,
+    and the other's has a number behind it, until the other writes.
+    """
+    marks = _marked(own)
+    twice: list[tuple[str, int]] = []
+    for number, node in zip(made, (before, *before["nodes"]), strict=True):
+        for mark in marks_of(node):
+            stem = re.sub(r" \(\d+\)$", "", mark)
+            if number in (marks.get(mark), marks.get(stem), marked.get(mark), marked.get(stem)):
+                continue
+            if mark in marks:
+                twice.append((stem, number))
+            else:
+                marks[mark] = number
+    for stem, number in twice:
+        numbered = (f"{stem} ({k})" for k in count(2))
+        marks[next(mark for mark in numbered if mark not in marks)] = number
+    return marks
+
+
+def _marked(data: Mapping[str, Any]) -> dict[str, int]:
+    """The marks of a history, each with the number of its node."""
+    nodes = enumerate((data, *data["nodes"]))
+    return {mark: number for number, node in nodes for mark in marks_of(node)}
 
 
 def _place(parent: int, node: Mapping[str, Any]) -> tuple[int, str]:
