@@ -480,6 +480,45 @@ def test_what_no_form_asked_for_is_refused_beside_the_line_of_status(page: Page)
     expect(error).to_be_hidden()
 
 
+BUSY = "Python is busy with this, or with another cell. It goes on here when that is done."
+STILL = "Python has not answered: it is busy, or no longer there. The history still steps."
+
+
+def test_a_busy_python_is_told_at_once_and_no_click_flickers(page: Page):
+    page.clock.install(time=0)
+    page.clock.pause_at(1000)
+    call(
+        page,
+        "status.js",
+        """({ statusBar }) => {
+          window.lab = { status: { text: "Step 1." }, setup: {}, offline: false };
+          const { bar, draw } = statusBar(lab, () => null);
+          window.redraw = draw;
+          document.body.replaceChildren(bar);
+          draw();
+        }""",
+    )
+    said = page.locator(".wb-said")
+    page.evaluate("lab.waiting()")
+    page.clock.run_for(590)
+    page.evaluate("redraw()")  # what changes meanwhile is no answer
+    expect(said).to_have_text("Step 1.")
+    page.evaluate("lab.answered()")
+    page.clock.run_for(5000)
+    expect(said).to_have_text("Step 1.")
+
+    page.evaluate("lab.waiting()")
+    page.clock.run_for(610)
+    expect(said).to_have_text(BUSY)
+    page.evaluate("redraw()")
+    expect(said).to_have_text(BUSY)
+    page.evaluate("lab.waiting()")  # a second click does not begin anew
+    page.clock.run_for(3400)
+    expect(said).to_have_text(STILL)
+    page.evaluate("lab.status = { text: 'Step 2.' }; lab.answered()")
+    expect(said).to_have_text("Step 2.")
+
+
 MENU = """({ verbMenu }, [style, offer]) => {
   window.asked = [];
   window.lab = {

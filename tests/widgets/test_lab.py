@@ -43,7 +43,10 @@ def test_a_click_sends_its_own_page_and_no_other(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(
         Lab,
         "_send",
-        lambda self, msg, *a, **k: (sent.extend(msg["state"]), send_state(self, msg, *a, **k)),
+        lambda self, msg, *a, **k: (
+            sent.extend(msg.get("state", ())),
+            send_state(self, msg, *a, **k),
+        ),
     )
     apply(lab, "annotate", "i_1", ann_key='"note"', ann_val="1")
     assert {name for name in sent if name.startswith("page_")} == {"page_4"}
@@ -410,3 +413,16 @@ def test_a_closed_lab_watches_no_more():
     lab.close()
     sch.split("i", factors=[2, 4])
     assert len(lab.tree) == 1
+
+
+def test_all_that_a_browser_asks_is_answered_also_where_nothing_changes(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    lab = add_lab()
+    answers: list[object] = []
+    monkeypatch.setattr(lab, "send", answers.append)
+    for state in ({"place": "L3"}, {"place": "L3"}, {"at": 99}, {"view": 3}):
+        lab.set_state(state)
+    send(lab, do="look")
+    send(lab, do="nothing that there is")
+    assert answers == [{"answered": True}] * 6

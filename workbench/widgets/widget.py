@@ -90,9 +90,10 @@ class Lab(anywidget.AnyWidget):
             taken = session.choose(sync_data)
             if taken is None:
                 self.send_state(list(CHOSEN))  # what stands, for the browser to show again
-                return
-            with self._following():
-                super().set_state(taken)
+            else:
+                with self._following():
+                    super().set_state(taken)
+        self._answer()
 
     @traitlets.validate("view")
     def _check_view(self, proposal: Any) -> Any:
@@ -107,6 +108,11 @@ class Lab(anywidget.AnyWidget):
     def _on_message(self, _: object, message: Mapping[str, Any], __: object) -> None:
         with self._turn() as session:
             session.ask(message)
+        self._answer()
+
+    def _answer(self) -> None:
+        """Tell the browser that what it asked is done, also where that changed nothing."""
+        self.send({"answered": True})
 
     def _on_step(self, _: object = None) -> None:
         with self._turn() as session:

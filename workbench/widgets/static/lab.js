@@ -81,14 +81,17 @@ export function openLab({ model, el }) {
     lab.gone = true;
     soon();
   };
+  const onAnswer = () => lab.answered();
   // told when the kernel restarts or is found again; its channels close a moment later
   const onLive = () => setTimeout(() => lab.ask({ do: "look" }), 500);
   const unteach = lecture(lab, root, soon);
   model.on("change", soon);
+  model.on("msg:custom", onAnswer);
   model.on("comm_live_update", onLive);
   draw();
   return () => {
     model.off("change", soon);
+    model.off("msg:custom", onAnswer);
     model.off("comm_live_update", onLive);
     unframe();
     unteach();

@@ -89,8 +89,11 @@ export class Lab {
   }
 
   set(values) {
+    const is = (name, value) => JSON.stringify(this.model.get(name)) === JSON.stringify(value);
+    const same = Object.entries(values).every(([name, value]) => is(name, value));
     for (const [name, value] of Object.entries(values)) this.model.set(name, value);
     this.model.save_changes();
+    if (!same && !this.offline) this.waiting?.(); // Python hears, and answers, what is new alone
   }
 
   /** Whether a node can be shown: without Python only if its page is here. */
@@ -134,7 +137,7 @@ export class Lab {
 
   send(message) {
     this.ask(message);
-    if (!this.gone) this.waiting?.();
+    if (!this.offline) this.waiting?.();
   }
 
   ask(message) {

@@ -9,6 +9,13 @@ const GONE =
   "Python is gone: the kernel was restarted or shut down. To go on, run the notebook's cells " +
   "from the top down to this one. Until then, steps that were opened before can be looked at.";
 
+// What is said while Python does not answer, and after how many milliseconds: clicks are answered
+// within 550, and what is said of those would flicker.
+const LATE = [
+  [600, "Python is busy with this, or with another cell. It goes on here when that is done."],
+  [4000, "Python has not answered: it is busy, or no longer there. The history still steps."],
+];
+
 export function statusBar(lab, home) {
   const said = h("div.wb-said", { role: "status", "aria-live": "polite" });
   const error = h("div.wb-error", { role: "alert" });
@@ -17,13 +24,17 @@ export function statusBar(lab, home) {
   const bar = h("div.wb-status", {}, said, offer, aside);
   const box = popup(aside);
   let before = null; // the status that was drawn last
-  let timer = null;
+  let timers = []; // of what is asked, until Python has answered
+  let late = ""; // what is said of Python meanwhile
   let told = "";
   lab.waiting = () => {
-    clearTimeout(timer);
-    timer = setTimeout(() => {
-      say("Python has not answered: it is busy, or no longer there. The history still steps.");
-    }, 4000);
+    if (timers.length) return;
+    timers = LATE.map(([wait, words]) => setTimeout(() => say((late = words)), wait));
+  };
+  lab.answered = () => {
+    timers.forEach(clearTimeout);
+    [timers, late] = [[], ""];
+    draw();
   };
 
   function say(words) {
@@ -35,10 +46,9 @@ export function statusBar(lab, home) {
   }
 
   function draw() {
-    clearTimeout(timer);
     const status = lab.status;
     const now = lab.setup.offline ? lab.node(lab.at)?.said : status.text;
-    const words = lab.gone ? GONE : status.error ? "" : (now ?? ""); // the alert says it
+    const words = lab.gone ? GONE : late || (status.error ? "" : (now ?? "")); // the alert says it
     say(words);
     const place = (status.error && home()) || aside;
     if (error.parentElement !== place) place.append(error);
