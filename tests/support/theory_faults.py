@@ -71,7 +71,12 @@ FAULTS: dict[str, TheoryFault] = {
         ("cache_write", "reindex"),
     ),
     "Instances write different cells": TheoryFault(
-        "access.units", "writes_apart", always(True), "conditional", "an index guarded", ("bind",)
+        "access.units",
+        "writes_apart",
+        always(True),
+        "data",
+        "scatter, the last wins",
+        ("bind", "parallel"),
     ),
     "Iterations reach different cells": TheoryFault(
         "access.meet",
