@@ -119,8 +119,8 @@ def carries(loop: For, one: Unit, other: Unit, buffer: Buffer, dom: Bounds) -> b
 
     Looked at are the two units, which may be one; False is a proof.
     """
-    pairs = [(writer, user) for writer, user in ((one, other), (other, one))
-             if buffer in writer.writes]  # fmt: skip
+    ways = (one, other), (other, one)
+    pairs = [(writer, user) for writer, user in ways if buffer in writer.writes]
     return any(
         _meets_another(loop, writer, user, kind, buffer, dom)
         for writer, user in pairs

@@ -198,11 +198,9 @@ class Pair:
 
     def _still(self, x: Sum, y: Sum) -> Sum:
         """What both sums have, and what is the same on both sides."""
-        return Sum({
-            digit: factor for digit, factor in x.digits.items()
-            if y.digits.get(digit) == factor
-            and self.question.own.isdisjoint(self.known.variables(digit.base))
-        })  # fmt: skip
+        both = {digit: f for digit, f in x.digits.items() if y.digits.get(digit) == f}
+        own = self.question.own
+        return Sum({d: f for d, f in both.items() if own.isdisjoint(self.known.variables(d.base))})
 
     def _digits_tell(self) -> bool:
         """Whether equal indices make all the same of a group that must differ."""
@@ -222,9 +220,8 @@ class Pair:
             if var in dom:
                 dom[new] = dom[var]
         known = facts([*self.a.guards, *(substitute(guard, fresh) for guard in self.b.guards)])
-        for x, m, index, n in zip(
-            self.a.indices, self.a.sizes, self.b.indices, self.b.sizes, strict=True
-        ):
+        sides = zip(self.a.indices, self.a.sizes, self.b.indices, self.b.sizes, strict=True)
+        for x, m, index, n in sides:
             y = substitute(index, fresh)
             if follows(y - x - m, known, dom) or follows(x - y - n, known, dom):
                 return True
@@ -292,9 +289,9 @@ class Pair:
             for digit in (*x.digits, *y.digits):
                 if digit not in still:
                     moving |= dict.fromkeys(self.known.variables(digit.base))
-        used = self.a.variables() | self.b.variables()
         own = self.question.own
-        return [v for v in moving if v not in own], [v for v in used if v not in own]
+        used = (self.a.variables() | self.b.variables()) - own
+        return [v for v in moving if v not in own], [v for v in self.known.dom if v in used]
 
 
 def _differences(before: Set[int], after: Set[int]) -> Collection[int]:
