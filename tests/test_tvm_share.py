@@ -27,6 +27,7 @@ def tvm() -> tuple[Any, Any]:
         pytest.skip(f"apache-tvm is not installed ({missing}): pip install '.[tvm]'")
 
 
+@pytest.mark.fuzz
 def test_most_of_what_tvm_takes_rightly_is_taken(tvm: tuple[Any, Any]):
     said = [one for one in calls("random", "0", 0, tvm, 1, 26) if one.theirs == "right"]
     assert len(said) > 15

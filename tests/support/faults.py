@@ -294,7 +294,7 @@ def shrink_shifted(mp: MonkeyPatch) -> None:
 def shrink_short(mp: MonkeyPatch) -> None:
     """Shrunk arrays lack their last cell."""
     shrink = import_module("workbench.lower.shrink_buffers")
-    _wrap(mp, shrink, "_box", lambda original, *args: _shorter(original(*args)))
+    _wrap(mp, shrink, "box_around", lambda original, *args: _shorter(original(*args)))
 
 
 @fault("annotate", builds=True)

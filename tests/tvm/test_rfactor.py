@@ -209,6 +209,7 @@ def test_copies_beside_parts():
     assert trace.index("cache_write") < trace.index("rfactor") < trace.index("cache_read")
 
 
+@pytest.mark.fuzz
 def test_random_sums_in_parts_mean_the_same():
     rng, taken = random.Random(0), 0
     for _ in seeds():
