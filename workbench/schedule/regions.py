@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -68,28 +68,35 @@ def _exact_box(
 ) -> Box | None:
     if not writes_all(realize.block, region.buffer):
         return None
-    plain, inner = counted(_without_data(realize), inner)
+    data = {
+        Var("data", value.dtype): value
+        for value in realize.iter_values
+        if arith.reads_memory(value) and variables(value).isdisjoint(inner)
+    }
+    plain, inner = counted(_with_variables(realize, data), inner)
     box = substitute(region, bindings(plain)).region
     corner, sizes = tuple(r.min for r in box), tuple(width(r, {}) for r in box)
     stored: Access[For] = Access(
         realize, region.buffer, True, corner, sizes, (plain.predicate,), ()
     )
     one = filled_as(stored, inner, dom)
-    if one is None or not one.access.guards:
-        return None if one is None else one.box
-    ends = [arith.bounds(r.min, domain(realize.block)) for r in region.region]
-    corners = replace(one.access, sizes=(1,) * len(ends))
-    stays = misses_none(corners, one.own.keys(), ends, {**dom, **one.own})
-    return one.box if stays and starts_first(plain, inner, any_order=True) else None
+    if one is None:
+        return None
+    if one.access.guards:
+        ends = [arith.bounds(r.min, domain(realize.block)) for r in region.region]
+        corners = replace(one.access, sizes=(1,) * len(ends))
+        stays = misses_none(corners, one.own.keys(), ends, {**dom, **one.own})
+        if not stays or not starts_first(plain, inner, any_order=True):
+            return None
+    return tuple(substitute(r, data) for r in one.box)
 
 
-def _without_data(realize: BlockRealize) -> BlockRealize:
-    """`realize` with a variable, which may be anything, for each value that data tell."""
-    told = [*realize.iter_values, realize.predicate]
-    for value in filter(arith.reads_memory, realize.iter_values):
-        any_value = Var("data", value.dtype)
-        told = [put(one, value, any_value) for one in told]
-    return replace(realize, iter_values=tuple(told[:-1]), predicate=told[-1])
+def _with_variables(realize: BlockRealize, data: Mapping[Var, Expr]) -> BlockRealize:
+    """`realize` with the variables of `data`, which may be anything, in the place of its values."""
+    *values, predicate = (*realize.iter_values, realize.predicate)
+    for var, value in data.items():
+        *values, predicate = (put(one, value, var) for one in (*values, predicate))
+    return replace(realize, iter_values=tuple(values), predicate=predicate)
 
 
 def covers_domain(realize: BlockRealize, loops: Bounds, of: Collection[Var] | None = None) -> bool:
