@@ -18,10 +18,11 @@ from typing import Any
 
 from workbench import arith
 from workbench.access.accesses import Access
+from workbench.access.cells import of_unit
 from workbench.access.counters import limited, one_to_one, stopped, untangled, variables
 from workbench.access.facts import positive
-from workbench.access.units import Bounds, runs_fixed, units
-from workbench.arith import Box
+from workbench.access.units import runs_fixed, units
+from workbench.arith import Bounds, Box
 from workbench.ir import Buffer, Const, Expr, For, Range, Stmt, const, free_vars, remembered
 
 # --- around what is touched ----------------------------------------------------------------------
@@ -45,14 +46,8 @@ def _touched(stmt: Stmt, buffer: Buffer, kind: str) -> Box | None:
         if buffer not in (unit.reads if kind == "read" else unit.writes):
             continue
         ends = arith.loop_bounds(unit.loops)
-        for cell, sizes in unit.cells(buffer, kind):
-            one = tuple(
-                Range(low, const(size, low.dtype))
-                if size > 0
-                else Range(const(0, low.dtype), const(whole, low.dtype))
-                for low, size, whole in zip(cell, sizes, buffer.shape, strict=True)
-            )
-            box = arith.relax(one, ends, buffer.shape)
+        for one in of_unit(unit, buffer, kind, {}):
+            box = arith.relax(_boxes_at(one.indices, one.sizes), ends, buffer.shape)
             found = box if found is None else arith.union_regions(found, box, ends)
     return found
 
@@ -63,10 +58,14 @@ def box_around(access: Access[For], dom: Bounds) -> Box:
     A dimension with no known ends is taken whole. A sum that a guard stops goes no further:
     ``c // 32`` with ``c < 320`` ends at 9, however far the loops of which `c` is the sum run.
     """
-    own = {loop.loop_var: dom[loop.loop_var] for loop in access.loops if loop.loop_var in dom}
     conditions = [one for guard in access.guards for one in positive(guard)]
-    indices, own = limited(access.indices, conditions, own)
+    indices, own = limited(access.indices, conditions, _own_bounds(access, dom))
     return arith.relax(_boxes_at(indices, access.sizes), own, access.buffer.shape, dom)
+
+
+def _own_bounds(access: Access[For], dom: Bounds) -> Bounds:
+    """The bounds of the loops of `access`, of those that `dom` knows."""
+    return {loop.loop_var: dom[loop.loop_var] for loop in access.loops if loop.loop_var in dom}
 
 
 def _boxes_at(corner: Sequence[Expr], sizes: Sequence[int]) -> Box:
@@ -113,7 +112,7 @@ def filled(access: Access[For], dom: Bounds) -> Filled | None:
 
     None, too, where it varies how often they run, or where data say which cells it touches.
     """
-    own = {loop.loop_var: dom[loop.loop_var] for loop in access.loops if loop.loop_var in dom}
+    own = _own_bounds(access, dom)
     if len(own) < len(access.loops) or not all(map(runs_fixed, access.loops)):
         return None
     return None if any(map(arith.reads_memory, access.indices)) else filled_as(access, own, dom)

@@ -10,7 +10,8 @@ from math import prod
 from workbench import arith
 from workbench.access.accesses import Access, Around, accesses
 from workbench.access.facts import positive
-from workbench.access.units import Bounds, Unit, limits
+from workbench.access.units import Unit, limits
+from workbench.arith import Bounds
 from workbench.arith.evaluate import Env
 from workbench.ir import (
     Buffer,

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TypeAlias
 
 from workbench import arith
-from workbench.arith import conjuncts, joined
+from workbench.arith import Bounds, conjuncts, joined
 from workbench.ir import (
     TRUE,
     BinOp,
@@ -29,8 +28,6 @@ from workbench.ir import (
     substitute,
     walk,
 )
-
-Bounds: TypeAlias = dict[Var, tuple[int, int]]
 
 
 def counted(realize: BlockRealize, inner: Bounds) -> tuple[BlockRealize, Bounds]:

@@ -40,8 +40,8 @@ from workbench.access.accesses import Access, accesses
 from workbench.access.boxes import Filled, box_around, filled, inside, merged
 from workbench.access.cells import all_made, loads_of, of_unit
 from workbench.access.facts import fact, facts, follows, positive, scales
-from workbench.access.units import Bounds, Unit, buffers_read, runs_fixed, units
-from workbench.arith import Box
+from workbench.access.units import Unit, buffers_read, runs_fixed, units
+from workbench.arith import Bounds, Box
 from workbench.ir import (
     BinOp,
     Block,

@@ -24,8 +24,9 @@ from workbench import arith
 from workbench.access.accesses import first_turn
 from workbench.access.combiners import TupleUpdate, constant, tuple_starts, tuple_update
 from workbench.access.counters import one_to_one
-from workbench.access.units import Bounds, buffers_read, buffers_written
+from workbench.access.units import buffers_read, buffers_written
 from workbench.access.updates import Sums, starts_of, sums_of, why_no_sums
+from workbench.arith import Bounds
 from workbench.ir import (
     Block,
     BlockRealize,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import gcd
 
 from workbench import arith
-from workbench.access.units import Bounds
+from workbench.arith import Bounds
 from workbench.arith.canonical import Sum
 from workbench.ir import BinOp, Const, Expr, Not, Var, dtypes
 

@@ -21,7 +21,8 @@ from workbench.access.meet import (
     meet,
     open_pairs,
 )
-from workbench.access.units import Bounds, Unit, limits, opened, units
+from workbench.access.units import Unit, limits, opened, units
+from workbench.arith import Bounds
 from workbench.ir import Buffer, For, SeqStmt, Stmt, Var
 from workbench.ir.places import inner
 

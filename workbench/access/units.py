@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from workbench import arith
+from workbench.arith import Bounds
 from workbench.ir import (
     BITWISE,
     TRUE,
@@ -35,7 +36,6 @@ from workbench.ir import (
 from workbench.ir.places import inner
 
 Cell = tuple[Expr, ...]
-Bounds = dict[Var, tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -271,7 +271,7 @@ def _writes_apart(block: Block, fixed: frozenset[Var]) -> bool | arith.Counterex
         return False
     spatial = {it.var for it in block.iter_vars if it.kind == "spatial"} & dom.keys()
     for region in block.writes:
-        inside: Bounds = {}
+        inside: dict[Var, tuple[int, int]] = {}
         cell: list[Expr] = []
         for axis, box in enumerate(region.region):
             size = _size(box)

@@ -21,15 +21,8 @@ from workbench.access.iterations import (
     written_together,
 )
 from workbench.access.meet import Lags, Meets, first_meeting
-from workbench.access.units import (
-    Bounds,
-    Cell,
-    Unit,
-    same_cell,
-    short,
-    units,
-    writes_apart,
-)
+from workbench.access.units import Cell, Unit, same_cell, short, units, writes_apart
+from workbench.arith import Bounds
 from workbench.diag import Refusal
 from workbench.ir import (
     BlockRealize,

@@ -9,7 +9,8 @@ from math import prod
 from typing import Any
 
 from workbench import arith
-from workbench.access.units import Bounds, Unit, units
+from workbench.access.units import Unit, units
+from workbench.arith import Bounds
 from workbench.ir import Buffer, Const, For, PrimFunc, SeqStmt, Stmt, remembered
 from workbench.ir.places import Places, places, within
 

@@ -8,10 +8,8 @@ from workbench.arith import loop_bounds
 from workbench.ir import THREAD_AXES, For, Kernel, Stmt, Var
 from workbench.ir.places import inner
 
-Known = dict[Var, tuple[int, int]]
 
-
-def known_bounds(stage: Stmt | Kernel) -> Known:
+def known_bounds(stage: Stmt | Kernel) -> dict[Var, tuple[int, int]]:
     """The inclusive bounds of each loop variable below `stage`, and of a kernel's thread axes.
 
     An extent that depends on outer variables counts with its largest value.

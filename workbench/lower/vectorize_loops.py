@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from workbench.arith import Simplifier, linear, prove, reads_memory
+from workbench.arith import Bounds, Simplifier, linear, prove, reads_memory
 from workbench.ir import (
     BinOp,
     Broadcast,
@@ -36,7 +36,7 @@ from workbench.ir import (
     substitute,
     walk,
 )
-from workbench.lower.known_bounds import Known, known_bounds
+from workbench.lower.known_bounds import known_bounds
 from workbench.target import Target
 
 
@@ -100,7 +100,7 @@ class _NoVector(Exception):
         self.why, self.buffer = why, buffer
 
 
-def _vectorized(loop: For, known: Known, most_bytes: int) -> Stmt:
+def _vectorized(loop: For, known: Bounds, most_bytes: int) -> Stmt:
     """`loop` in the widest vectors that all of it allows, or unrolled where there are none."""
     for lanes in _narrower(_widest(loop, most_bytes)):
         try:
@@ -130,7 +130,7 @@ def _narrower(lanes: int) -> Iterator[int]:
         lanes //= 2
 
 
-def _chunks(loop: For, lanes: int, known: Known) -> Stmt:
+def _chunks(loop: For, lanes: int, known: Bounds) -> Stmt:
     """`loop` in vectors of `lanes`; where that takes several, in an unrolled loop over these."""
     assert isinstance(loop.extent, Const)
     var, extent = loop.loop_var, int(loop.extent.value)
@@ -147,7 +147,7 @@ def _chunks(loop: For, lanes: int, known: Known) -> Stmt:
 class _Vectorizer:
     """Writes `lanes` iterations of `var`, from `start` on, as one."""
 
-    def __init__(self, var: Var, start: Expr, lanes: int, known: Known) -> None:
+    def __init__(self, var: Var, start: Expr, lanes: int, known: Bounds) -> None:
         self.var, self.start, self.lanes = var, start, lanes
         self.known = known
         self.simplifier = Simplifier(known)

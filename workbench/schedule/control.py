@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from workbench import arith
 from workbench.access.accesses import Access, accesses
 from workbench.access.boxes import inside
-from workbench.access.units import Bounds, buffers_written, iterator_bounds, limits, runs_fixed
+from workbench.access.units import buffers_written, iterator_bounds, limits, runs_fixed
+from workbench.arith import Bounds
 from workbench.diag import Refusal
 from workbench.ir import (
     Block,
@@ -127,7 +128,7 @@ def check_domains(func: PrimFunc) -> None:
             isinstance(s, IfThenElse) or (isinstance(s, For) and not runs_fixed(s)) for s in around
         ):
             continue  # which values are taken is not told by bounds
-        dom: Bounds = {}
+        dom: dict[Var, tuple[int, int]] = {}
         for outer in around:
             dom |= iterator_bounds(outer.block) if isinstance(outer, BlockRealize) else {}
         dom |= arith.loop_bounds(where.all_loops_above(realize), dom)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from workbench.access.iterations import carries, feeds
-from workbench.access.units import Bounds, Unit, units, writes_apart
+from workbench.access.units import Unit, units, writes_apart
+from workbench.arith import Bounds
 from workbench.ir import Block, Buffer, For
 from workbench.schedule.domains import units_in
 from workbench.schedule.site import Site, declared_writes

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from workbench import arith
-from workbench.access.counters import Bounds, variables
+from workbench.access.counters import variables
 from workbench.access.units import Unit, iterator_bounds, runs_fixed, units
+from workbench.arith import Bounds
 from workbench.diag import Refusal
 from workbench.ir import Block, BlockRealize, Const, Expr, For, Stmt, Var
 from workbench.ir.places import Places

@@ -8,7 +8,8 @@ of its iterators is solved for from the cell that is made.
 from __future__ import annotations
 
 from workbench import arith
-from workbench.access.counters import Bounds, counted, one_to_one, untangled, variables
+from workbench.access.counters import counted, one_to_one, untangled, variables
+from workbench.arith import Bounds
 from workbench.ir import (
     Block,
     BlockRealize,
@@ -119,7 +120,7 @@ def _made_once(where: Places, loop: For, maker: BlockRealize, made: Cell) -> boo
     if any(one.loop_var in summed for one in (*where.loops_above(loop), loop)):
         return False
     moving = [one for one in loops if one.loop_var not in summed]
-    dom = arith.loop_bounds(moving)
+    dom: Bounds = arith.loop_bounds(moving)
     if len(dom) < len(moving) or not all(isinstance(one.extent, Const) for one in moving):
         return False
     used = {v for e in made for v in variables(substitute(e, bindings(maker)))}

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from workbench import arith
-from workbench.access.counters import Bounds, one_to_one
+from workbench.access.counters import one_to_one
+from workbench.arith import Bounds
 from workbench.ir import Block, Const, Expr, Node, Var, as_expr, binary, dtypes
 from workbench.schedule.site import Site
 from workbench.script import expr_text

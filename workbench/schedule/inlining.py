@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from workbench import arith
-from workbench.access.counters import Bounds
+from workbench.arith import Bounds
 from workbench.diag import Refusal
 from workbench.ir import (
     DEEPEST,

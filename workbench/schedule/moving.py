@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from workbench import arith
-from workbench.access.counters import Bounds, counted, variables
+from workbench.access.counters import counted, variables
 from workbench.access.units import runs_fixed, writes_apart
+from workbench.arith import Bounds
 from workbench.diag import Refusal
 from workbench.ir import (
     TRUE,
@@ -39,7 +40,7 @@ from workbench.schedule.regions import (
     covers_domain,
     in_iterators,
     runs_over,
-    starts_all,
+    starts_sums,
     stays_in_domain,
     width,
 )
@@ -204,7 +205,7 @@ def guard_of_terms(site: Site[Block]) -> tuple[BlockRealize, Expr]:
     for condition in limits(realize, dom):
         own = in_iterators(condition, realize)
         about_terms = summed & variables(condition) and variables(own) <= mine
-        if about_terms and starts_all(own, site.node):
+        if about_terms and starts_sums(own, site.node):
             kept[condition] = own
     rest = arith.joined(c for c in conjuncts(realize.predicate) if c not in kept)
     without = replace(realize, predicate=rest)

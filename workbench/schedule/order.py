@@ -6,8 +6,9 @@ from workbench import arith
 from workbench.access.combiners import tuple_update
 from workbench.access.counters import one_to_one
 from workbench.access.iterations import feeds
-from workbench.access.units import Bounds, Unit, same_cell, units, writes_apart
+from workbench.access.units import Unit, same_cell, units, writes_apart
 from workbench.access.updates import updates_of, why_ordered
+from workbench.arith import Bounds
 from workbench.arith.radix import fixed_by_size
 from workbench.ir import (
     Block,

@@ -9,9 +9,9 @@ from typing import Any
 from workbench import arith
 from workbench.access.accesses import Access
 from workbench.access.boxes import filled_as
-from workbench.access.counters import Bounds, counted, put, variables
+from workbench.access.counters import counted, put, variables
 from workbench.access.cover import misses_none, writes_all
-from workbench.arith import Box
+from workbench.arith import Bounds, Box
 from workbench.ir import (
     Block,
     BlockRealize,
@@ -132,7 +132,7 @@ def runs_over(realize: BlockRealize, loops: Bounds) -> Bounds | None:
     own = one.access.cell_variables() & one.own.keys()
     if not misses_none(one.access, own, [*ends.values()], {**loops, **one.own}):
         return None
-    found: Bounds = {}
+    found: dict[Var, tuple[int, int]] = {}
     for (var, (low, high)), r in zip(ends.items(), one.box, strict=True):
         first, last = arith.bounds(r.min, {}), arith.bounds(r.min + r.extent - 1, {})
         if first is None or last is None:
@@ -179,7 +179,7 @@ def in_iterators(condition: Expr, realize: BlockRealize) -> Expr:
     return told
 
 
-def starts_all(condition: Expr, block: Block) -> bool:
+def starts_sums(condition: Expr, block: Block) -> bool:
     """Whether `condition` on the iterators of `block` is proved to leave every sum its first term.
 
     The first one is where all reduce iterators are at their least, where T.init() runs.

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from workbench import arith
-from workbench.access.counters import Bounds, one_to_one, variables
+from workbench.access.counters import one_to_one, variables
 from workbench.access.units import same_cell
+from workbench.arith import Bounds
 from workbench.ir import (
     TRUE,
     Block,

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from workbench import arith
-from workbench.access.counters import Bounds, in_turn, variables
+from workbench.access.counters import in_turn, variables
 from workbench.access.cover import starts_all, writes_all
 from workbench.access.units import Unit, units
+from workbench.arith import Bounds
 from workbench.diag import Refusal
 from workbench.ir import (
     Block,

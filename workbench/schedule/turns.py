@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from workbench import arith
-from workbench.access.counters import Bounds, count_of, variables
+from workbench.access.counters import count_of, variables
+from workbench.arith import Bounds
 from workbench.ir import (
     TRUE,
     Block,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from workbench import arith
-from workbench.access.counters import Bounds, variables
+from workbench.access.counters import variables
+from workbench.arith import Bounds
 from workbench.ir import (
     TRUE,
     Block,

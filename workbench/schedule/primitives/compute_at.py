@@ -7,8 +7,8 @@ from typing import Any
 
 from workbench import arith
 from workbench.access.boxes import inside
-from workbench.access.counters import Bounds
 from workbench.access.units import runs_fixed
+from workbench.arith import Bounds
 from workbench.ir import Block, BlockRealize, Buffer, BufferLoad, For, PrimFunc, walk
 from workbench.schedule.crossing import check_leaves
 from workbench.schedule.domains import bounds_at, domain

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection
 
 from workbench import arith
 from workbench.access.accesses import accesses
-from workbench.access.counters import Bounds
 from workbench.access.facts import facts, follows
+from workbench.arith import Bounds
 from workbench.ir import (
     BinOp,
     Block,

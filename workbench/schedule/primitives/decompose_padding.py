@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from workbench import arith
-from workbench.access.counters import Bounds, variables
+from workbench.access.counters import variables
 from workbench.access.units import writes_apart
+from workbench.arith import Bounds
 from workbench.ir import (
     Block,
     BlockId,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import accumulate
 
 from workbench import arith
-from workbench.access.counters import Bounds
+from workbench.arith import Bounds
 from workbench.ir import (
     BlockId,
     BlockRealize,

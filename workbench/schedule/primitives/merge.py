@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import pairwise, permutations
 
-from workbench.access.counters import Bounds
 from workbench.access.iterations import apart, between
 from workbench.access.meet import Lags
 from workbench.access.units import Unit, units
+from workbench.arith import Bounds
 from workbench.diag import Refusal
 from workbench.ir import (
     Block,

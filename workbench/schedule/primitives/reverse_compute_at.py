@@ -7,9 +7,10 @@ from typing import Any
 
 from workbench import arith
 from workbench.access.boxes import inside
-from workbench.access.counters import Bounds, variables
+from workbench.access.counters import variables
 from workbench.access.iterations import apart
 from workbench.access.units import writes_apart
+from workbench.arith import Bounds
 from workbench.ir import (
     Block,
     BlockRealize,

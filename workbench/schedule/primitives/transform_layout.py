@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 from workbench import arith
-from workbench.access.counters import Bounds
+from workbench.arith import Bounds
 from workbench.ir import (
     Block,
     Buffer,
