@@ -11,6 +11,7 @@ from workbench import arith
 from workbench.access.counters import counted, one_to_one, untangled, variables
 from workbench.arith import Bounds
 from workbench.ir import (
+    BinOp,
     Block,
     BlockRealize,
     Buffer,
@@ -22,6 +23,7 @@ from workbench.ir import (
     Var,
     const,
     substitute,
+    walk,
 )
 from workbench.ir.places import Places
 from workbench.schedule.bindings import conjuncts
@@ -50,7 +52,9 @@ def following(site: Site[Block], loop: For, makers: list[BlockRealize], run: Bou
     for buffer, maker in pairs:
         region, known = region_of(maker.block.writes, buffer), bounds_at(where, maker)
         inner = known.of(loops_between(where, loop, maker))
-        if region is not None and exact(region, maker, inner, known) is None:
+        if region is None:
+            continue
+        if _stops_digits(region, maker, inner) or exact(region, maker, inner, known) is None:
             parts.append((buffer, maker))
     for buffer, maker in parts:
         if [one for one, _ in pairs].count(buffer) == 1:
@@ -58,6 +62,18 @@ def following(site: Site[Block], loop: For, makers: list[BlockRealize], run: Bou
             if nest is not None:
                 return nest
     return None
+
+
+def _stops_digits(region: BufferRegion, maker: BlockRealize, inner: Bounds) -> bool:
+    """Whether its T.where stops a sum, not of `inner` alone, of which cells of `region` are digits.
+
+    Told by the digits, it would be told in longer words, which prove less: the nest is like theirs.
+    """
+    stops = [c.a for c in arith.conjuncts(maker.predicate) if isinstance(c, BinOp) and c.op == "<"]
+    sums = [stop for stop in stops if not variables(stop) <= inner.keys()]
+    nodes = walk(substitute(region, bindings(maker)))
+    digits = [one for one in nodes if isinstance(one, BinOp) and one.op in ("//", "%")]
+    return any(arith.equal(digit.a, one) for digit in digits for one in sums)
 
 
 def _nest_like(
