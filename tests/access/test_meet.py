@@ -210,6 +210,17 @@ def test_a_guard_by_data_counts_as_holding() -> None:
     assert only_by_data.meet("i", "i") == Unknown("data may keep the two apart")
 
 
+@pytest.mark.parametrize("index", ["i % 3 + 7 // n", "i % 3 + 7 % n", "i % 3 + (n + 7) // n"])
+def test_what_is_divided_by_is_never_0(index: str) -> None:
+    """Though it cancels, and the loop of it begins there."""
+    one = Asked(
+        "for n in range(6):\n    for i in range(6):\n        if n > 0:\n            "
+        f"A[{index}] = A[0]"
+    )
+    assert isinstance(one.meet("i", "i"), Meets)
+    assert one.lags("i") == Lags({-3, 0, 3})
+
+
 def test_too_many_cells_are_not_looked_at() -> None:
     one = Asked("for i in range(30000):\n    A[i // 2] = T.float32(0)")
     assert isinstance(one.meet("i", "i"), Meets)  # seen at a glance

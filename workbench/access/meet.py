@@ -19,8 +19,9 @@ of fewer constraints than there are, so that what it rules out is ruled out:
    access that is injective in these does not meet itself.
 4. Points. Within `arith.POINTS` of each side, all cells of one are noted with who is there, and
    those of the other are held against these notes: no pair is left out. Variables that stand still
-   and cancel have one value: the cells of both sides move alike with them. Left out with them are
-   the guards that they decide; where that lets the two meet, all is looked at with all variables.
+   and cancel have one value: the cells of both sides move alike with them (but for what is divided
+   by, where a value that it never has could be 0). Left out with them are the guards that they
+   decide; where that lets the two meet, all is looked at with all variables.
 
 So `Never` is a proof for any size, or by exhaustion, and `Meets` has two real iterations. A guard
 that data decide counts as holding, so that what only it keeps apart is `Unknown`. Of a load, what
@@ -49,7 +50,7 @@ from workbench.access.facts import facts, follows, skips
 from workbench.arith.canonical import Sum
 from workbench.arith.evaluate import Env, compiled
 from workbench.arith.radix import Fixed
-from workbench.ir import Expr, For, Var, free_vars, substitute
+from workbench.ir import BinOp, Expr, For, Var, free_vars, substitute, walk
 
 _GLANCE = 4  # how many values of each variable are tried first, to find a meeting fast
 
@@ -289,9 +290,17 @@ class Pair:
             for digit in (*x.digits, *y.digits):
                 if digit not in still:
                     moving |= dict.fromkeys(self.known.variables(digit.base))
+        moving |= dict.fromkeys(_divisors((*self.a.indices, *self.b.indices)))
         own = self.question.own
         used = (self.a.variables() | self.b.variables()) - own
         return [v for v in moving if v not in own], [v for v in self.known.dom if v in used]
+
+
+def _divisors(indices: Iterable[Expr]) -> Iterator[Var]:
+    """The variables that `indices` divide by, for which no 0 may stand."""
+    for node in (n for index in indices for n in walk(index)):
+        if isinstance(node, BinOp) and node.op in ("//", "%"):
+            yield from free_vars(node.b)
 
 
 def _differences(before: Set[int], after: Set[int]) -> Collection[int]:
