@@ -220,3 +220,50 @@ def test_what_an_earlier_turn_left_is_not_overwritten(text: str) -> None:
     """A turn reads, of what another one wrote, where it leaves gaps, or fills them only later."""
     func = script.parse(text)
     assert lesson.check_result(func, func) == ""
+
+
+KEPT = """
+@T.prim_func
+def main(A: T.Buffer((64,)), N: T.Buffer((4,), "int32"), B: T.Buffer((8, 3))):
+    S = T.alloc_buffer((40,), scope="SCOPE")
+    for x in T.thread_binding(1, thread="threadIdx.x"):
+        for t in range(4):
+"""
+
+
+@pytest.mark.parametrize("scope", ["local", "shared"])
+def test_a_loop_whose_length_varies_writes_no_more_than_its_turns(scope: str):
+    """Of the three cells that are read in a turn, it writes `t`; the turn before wrote the rest."""
+    func = parsed(
+        KEPT.replace("SCOPE", scope)
+        + """
+            for j in range(LENGTH):
+                S[t * 4 + j] = A[t + j]
+            for j in range(3):
+                if t > 0:
+                    B[t, j] = S[t * 4 + j]
+            for j in range(3):
+                S[t * 4 + 4 + j] = A[t * 4 + 40 + j]
+""".replace("LENGTH", "t")
+    )
+    assert sizes(func)["S"] > (7,)
+    assert lesson.check_result(func, func) == ""
+    assert sizes(parsed(script.show(func).replace("range(t)", "range(3)")))["S"] == (7,)
+
+
+@pytest.mark.parametrize("scope", ["local", "shared"])
+def test_an_index_in_memory_that_changes_tells_no_part(scope: str):
+    """It names two cells of each turn, one after the other."""
+    func = parsed(
+        KEPT.replace("SCOPE", scope)
+        + """
+            N[0] = 0
+            S[t * 4 + N[0]] = A[t]
+            N[0] = 1
+            S[t * 4 + N[0]] = A[t + 50]
+            N[0] = 0
+            B[t, 0] = S[t * 4 + N[0]]
+"""
+    )
+    assert sizes(func) == {"S": (40,)}
+    assert lesson.check_result(func, func) == ""

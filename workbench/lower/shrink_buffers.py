@@ -9,6 +9,7 @@ from itertools import takewhile
 from workbench.access.accesses import Access, accesses, by_buffer
 from workbench.access.boxes import box_around
 from workbench.access.cover import Made, covers
+from workbench.access.units import buffers_written, limits
 from workbench.arith import Box, Simplifier, union_regions
 from workbench.check.alignment import alignments
 from workbench.ir import (
@@ -77,10 +78,17 @@ class WindowFinder:
         self.known = known_bounds(kernel)
         self.simplifier = Simplifier(self.known)
         self.threads = [_loop_over(var, *self.known[var], kernel.body) for _, var in kernel.axes]
+        self.written = buffers_written(kernel.body)
         self._touched: dict[object, Box] = {}
 
     def window(self, buffer: Buffer, found: Sequence[Access[For]], padding: Padding) -> _Window:
-        """The part of `buffer` that the accesses `found`, which are all there are, need."""
+        """The part of `buffer` that the accesses `found`, which are all there are, need.
+
+        All of it where what the kernel writes itself tells a cell: the same index may be another
+        one later.
+        """
+        if self._may_change(found):
+            return self._whole(buffer, padding)
         around = common_loops(found)
         still = self.still(buffer, around)
         while True:
@@ -98,6 +106,16 @@ class WindowFinder:
             shape.append(size if most is None or whole else most)
         strides = _padded_strides(shape, padding) if padding else ()
         return _Window(replace(buffer, shape=tuple(shape), strides=strides), tuple(start))
+
+    def _may_change(self, found: Iterable[Access[For]]) -> bool:
+        """Whether memory that the kernel writes tells the cells of any of `found`."""
+        nodes = (n for access in found for index in access.indices for n in walk(index))
+        return any(isinstance(n, BufferLoad) and n.buffer in self.written for n in nodes)
+
+    def _whole(self, buffer: Buffer, padding: Padding) -> _Window:
+        strides = _padded_strides(buffer.shape, padding) if padding else ()
+        start = tuple(const(0, "int32") for _ in buffer.shape)
+        return _Window(replace(buffer, strides=strides), start)
 
     def still(self, buffer: Buffer, around: Iterable[For]) -> set[Var]:
         """What keeps its value in a turn of the loops `around`, for all that share `buffer`."""
@@ -126,9 +144,13 @@ class WindowFinder:
         return self._touched[key]
 
     def _running(self, access: Access[For], still: Collection[Var]) -> Access[For]:
-        """`access` in those loops alone, and threads for loops, that do not stand `still`."""
-        loops = (loop for loop in (*self.threads, *access.loops) if loop.loop_var not in still)
-        return replace(access, loops=tuple(loops))
+        """`access` in those loops alone, and threads for loops, that do not stand `still`.
+
+        Where the ends of such a loop vary, it runs just between them.
+        """
+        loops = [loop for loop in (*self.threads, *access.loops) if loop.loop_var not in still]
+        ends = [end for loop in loops for end in limits(loop)]
+        return replace(access, loops=tuple(loops), guards=(*ends, *access.guards))
 
     def written_first(self, found: Sequence[Access[For]], still: Collection[Var]) -> bool:
         """Whether every cell read in an iteration of the loops around was written earlier in it.
@@ -137,6 +159,8 @@ class WindowFinder:
         iteration may come later: it stands still for both, or the store is that of its first one,
         which came no later than the read.
         """
+        if self._may_change(found):
+            return False
         stores = list(takewhile(lambda access: access.writes, found))
         for read in (access for access in found if not access.writes):
             shared = {loop for store in stores for loop in common_loops([store, read])}
