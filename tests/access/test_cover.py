@@ -365,3 +365,28 @@ def test_padding_may_be_inlined_before_its_input_is_cached(at, kernel, pad, stri
     start = small.func
     cached(small, at)
     assert difference(start, small.func, random_data(start, 0)) == ""
+
+
+def test_a_condition_may_divide_by_a_loop_that_begins_at_0():
+    """The loop moves no cell, and its first turn has no value to hold the condition against."""
+    sch = wb.Schedule(
+        parse("""
+@T.prim_func
+def main(A: T.Buffer((8,)), B: T.Buffer((4, 8))):
+    X = T.alloc_buffer((4, 8))
+    for t in range(4):
+        for n in range(6):
+            for i in range(8):
+                with T.block("X"):
+                    vt, v = T.axis.remap("SS", [t, i])
+                    T.where(n > 0 and 7 // n >= 1)
+                    X[vt, v] = A[v]
+        for j in range(8):
+            with T.block("B"):
+                vt, v = T.axis.remap("SS", [t, j])
+                B[vt, v] = X[vt, v]
+""")
+    )
+    start = sch.func
+    sch.parallel("t")
+    assert difference(start, sch.func, random_data(start, 0)) == ""

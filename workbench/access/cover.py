@@ -221,9 +221,12 @@ def alongside(made: Access[For], use: Access[For], dom: Bounds) -> bool:
         else:
             return False
     known = [arith.simplify(one, dom) for guard in use.guards for one in arith.conjuncts(guard)]
-    asked = [substitute(one, same) for guard in made.guards for one in arith.conjuncts(guard)]
-    for index, at in zip(made.indices, use.indices, strict=True):
-        asked.append(binary("==", substitute(index, same), at))
+    try:
+        asked = [substitute(one, same) for guard in made.guards for one in arith.conjuncts(guard)]
+        for index, at in zip(made.indices, use.indices, strict=True):
+            asked.append(binary("==", substitute(index, same), at))
+    except ZeroDivisionError:  # a loop that something is divided by is not at 0
+        return False
     return {*made.sizes, *use.sizes} <= {1} and all(
         not arith.reads_memory(one)
         and (arith.prove(one, dom) or any(structural_equal(one, k) for k in known))
@@ -252,11 +255,14 @@ def runs_for(
     known = facts(use.guards)
     for at, size in zip(use.indices, shape, strict=False):  # a shape of () tells nothing
         known += [at, size - 1 - at]
-    for condition in (one for guard in made.guards for one in positive(guard)):
-        goal = fact(condition)
-        told = () if goal is None else _told_by_cell(goal, made, use, own, dom)
-        if not any(follows(one, known, dom) for one in told):
-            return False
+    try:
+        for condition in (one for guard in made.guards for one in positive(guard)):
+            goal = fact(condition)
+            told = () if goal is None else _told_by_cell(goal, made, use, own, dom)
+            if not any(follows(one, known, dom) for one in told):
+                return False
+    except ZeroDivisionError:  # a variable that something is divided by is not at 0
+        return False
     return True
 
 
