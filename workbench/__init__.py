@@ -48,7 +48,24 @@ _ROOMS = (
 
 __all__ = ["__version__", *_HOME, *_ROOMS]
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the same names, as type checkers and editors see them
+    from workbench import arith as arith
+    from workbench import check as check
+    from workbench import codegen as codegen
+    from workbench import diag as diag
+    from workbench import draw as draw
+    from workbench import emulate as emulate
+    from workbench import insight as insight
+    from workbench import ir as ir
+    from workbench import lesson as lesson
+    from workbench import lower as lower
+    from workbench import runtime as runtime
+    from workbench import schedule as schedule
+    from workbench import script as script
+    from workbench import target as target
+    from workbench import te as te
+    from workbench import tvm as tvm
+    from workbench import widgets as widgets
     from workbench.emulate import EmulationError as EmulationError
     from workbench.ir import assert_structural_equal as assert_structural_equal
     from workbench.ir import structural_equal as structural_equal
@@ -66,19 +83,21 @@ if TYPE_CHECKING:
     from workbench.widgets import lab as lab
 
 
-def __getattr__(name: str) -> object:
-    if name not in __all__:
-        raise AttributeError(f"module 'workbench' has no attribute {name!r}")
-    try:
-        room = import_module(f"workbench.{_HOME.get(name, name)}")
-        value = getattr(room, name) if name in _HOME else room
-    except ModuleNotFoundError as missing:
-        if missing.name == "numpy":  # which parsing and scheduling do without
-            found = "numpy, which is not installed: pip install numpy"
-            missing.msg = f"wb.{name} needs {found}"
-        raise
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # or it would take every name for one that is there
+
+    def __getattr__(name: str) -> object:
+        if name not in __all__:
+            raise AttributeError(f"module 'workbench' has no attribute {name!r}")
+        try:
+            room = import_module(f"workbench.{_HOME.get(name, name)}")
+            value = getattr(room, name) if name in _HOME else room
+        except ModuleNotFoundError as missing:
+            if missing.name == "numpy":  # which parsing and scheduling do without
+                needed = "numpy, which is not installed: pip install numpy"
+                missing.msg = f"wb.{name} needs {needed}"
+            raise
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

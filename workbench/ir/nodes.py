@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Number
-from typing import Any, TypeAlias, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, dataclass_transform
 
 from workbench.diag import Fail
 from workbench.ir.dtypes import BITS, all_ones, fits, is_float, is_int, join
@@ -651,11 +651,13 @@ class SymbolicFunc(Node):
         headline = f"Can't {act} {self.name}: its shapes are told by {symbols}"
         return headline, f"give their numbers: func.specialize({{{every}}})"
 
-    def __getattr__(self, name: str) -> Any:
-        if name in ("params", "body", "root", "attrs"):
-            headline, hint = self.refusal("look into")
-            raise Fail(headline, hint=hint)
-        raise AttributeError(name)
+    if not TYPE_CHECKING:  # or it would take every name for one that is there
+
+        def __getattr__(self, name: str) -> Any:
+            if name in ("params", "body", "root", "attrs"):
+                headline, hint = self.refusal("look into")
+                raise Fail(headline, hint=hint)
+            raise AttributeError(name)
 
 
 @node

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from workbench import te
 from workbench.ir import Expr, PrimFunc
-from workbench.schedule import Schedule
+from workbench.schedule import BlockHandle, Schedule
 
 Pair = tuple[int, int]  # of filters, of pictures
 
@@ -103,7 +103,7 @@ def share_out(sch: Schedule, tile: Pair, threads: Pair, copies: Pair, step: int)
     sch.reverse_compute_at(far, n_2)
 
 
-def fetch_together(sch: Schedule, name: str, threads: Pair) -> None:
+def fetch_together(sch: Schedule, name: BlockHandle | str, threads: Pair) -> None:
     """The copy `name`, made by all threads of a block along two axes, four cells at a time."""
     channel, cell = sch.get_loops(name)[-2:]
     y, _ = sch.split(channel, [threads[0], None])

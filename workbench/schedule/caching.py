@@ -11,6 +11,7 @@ from workbench.diag import Refusal
 from workbench.ir import (
     SCOPES,
     Block,
+    BlockId,
     BlockRealize,
     Buffer,
     BufferLoad,
@@ -165,7 +166,7 @@ def insert_copy(
     ends: Sequence[tuple[int, int]],
     through: Sequence[BlockRealize],
     out: bool = False,
-) -> Edit:
+) -> Edit[BlockId]:
     """The program with a block at `spot` that copies `box` of `old` to `new`, or `out` of it.
 
     The blocks `through` touch `new` in the place of `old`. `ends` are the cells of each dimension

@@ -423,7 +423,7 @@ def moved_under(
     needed: dict[Var, Need],
     keep_unit_loops: bool,
     guard: Expr = TRUE,
-) -> Edit:
+) -> Edit[None]:
     """The program with the block in the body of `loop`, at position `at`, for what is needed there.
 
     `guard` says for which of its iterators it runs at all. The loops that held nothing but the
@@ -441,7 +441,7 @@ def moved_under(
     return placed(site, loop, at, new, axes)
 
 
-def placed(site: Site[Block], loop: For, at: int, new: Stmt, axes: tuple[Var, ...]) -> Edit:
+def placed(site: Site[Block], loop: For, at: int, new: Stmt, axes: tuple[Var, ...]) -> Edit[None]:
     """The program with the nest `new` of the block, which has the loops `axes`, in `loop` at `at`.
 
     The loops that held nothing but the block are gone.

@@ -11,11 +11,12 @@ import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from workbench.check import refuse_torn_sum, shares_sums
 from workbench.ir import Block, BlockId, For, PrimFunc, Var
 from workbench.ir.places import Places, places
+from workbench.schedule.called import members, signature
 
 Key: TypeAlias = Var | BlockId
 """What identifies a loop (its variable) or a block."""
@@ -29,16 +30,20 @@ Instead: TypeAlias = Mapping[str, tuple[str, Callable[[Any], Any]]]
 """Arguments that others have for the verb: which of ours says the same, and with what value."""
 
 
+Result = TypeVar("Result", bound=Key | tuple[Var, ...] | None, covariant=True)
+
+
 @dataclass(frozen=True)
-class Edit:
+class Edit(Generic[Result]):
     """What a primitive returns: the next program and what became of the loops and blocks.
 
-    `result` is what the caller gets, as handles. `became` tells, for each loop or block that is
-    gone, what it turned into; () for one that left nothing behind.
+    `result` is what the caller gets, as handles: of its type, a primitive declares which.
+    `became` tells, for each loop or block that is gone, what it turned into; () for one that left
+    nothing behind.
     """
 
     func: PrimFunc
-    result: Key | tuple[Key, ...] | None = None
+    result: Result = None  # type: ignore[assignment]  # for an Edit[None]
     became: Mapping[Key, tuple[Key, ...]] = field(default_factory=dict)
 
     @cached_property
@@ -103,7 +108,7 @@ class Primitive:
     check: Callable[..., object] | None
     choices: Choices | None
     params: tuple[Param, ...]
-    signature: inspect.Signature  # of the method of a schedule
+    signature: inspect.Signature  # of the method of a schedule, with the types that it is called by
     doc: str
     instead: Instead
 
@@ -164,8 +169,7 @@ def primitive(
 
     def register(function: Callable[..., Edit]) -> Callable[..., Edit]:
         name = function.__name__
-        whole = inspect.signature(function)
-        own = whole.replace(parameters=list(whole.parameters.values())[1:])
+        own = signature(function)
         doc = inspect.getdoc(function) or ""
         params = _params(function, own)
         REGISTRY[name] = Primitive(name, group, function, check, choices, params, own, doc, instead)
@@ -191,13 +195,6 @@ def _params(function: Callable[..., Edit], signature: inspect.Signature) -> tupl
         Param(p.name, hints[p.name], p.default, many=p.kind is p.VAR_POSITIONAL)
         for p in signature.parameters.values()
     )
-
-
-def members(declared: Any) -> tuple[Any, ...]:
-    """The members of a union; else the type itself."""
-    if typing.get_origin(declared) in (typing.Union, types.UnionType):
-        return tuple(t for a in typing.get_args(declared) for t in members(a))
-    return (declared,)
 
 
 def _elements(declared: Any) -> tuple[Any, ...]:

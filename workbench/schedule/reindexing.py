@@ -76,7 +76,7 @@ CopiedBy: TypeAlias = Callable[[list[IterVar]], Copied]
 """How a buffer is copied, by the iterators that say which of its cells is touched."""
 
 
-def reindexed(site: Site[Block], target: Buffer, reading: bool, made: CopiedBy) -> Edit:
+def reindexed(site: Site[Block], target: Buffer, reading: bool, made: CopiedBy) -> Edit[BlockId]:
     """The program in which the block touches a copy of `target`, and the block that copies.
 
     `made` tells the copy by the iterators that say which cell of `target` it is. What is read is

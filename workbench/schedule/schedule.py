@@ -43,8 +43,12 @@ from workbench.schedule.write_whole import write_whole
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from workbench.schedule.methods import Verbs  # for type checkers and editors only
+else:
+    Verbs = object
 
-class Schedule:
+
+class Schedule(Verbs):
     """A program on its way to a fast kernel: every step is kept, any can be gone back to.
 
     `program` is a PrimFunc or an IRModule. Each primitive is a method; it moves this schedule to
@@ -469,11 +473,13 @@ class Schedule:
     def __repr__(self) -> str:
         return f"<Schedule of {self._shown.name} at node {self._node.id}: {self._node.label}>"
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        """What is not there; the primitives are, as methods that `_add_methods` makes."""
-        if name.startswith("_"):  # Python and IPython ask for many of these
-            raise AttributeError(f"a Schedule has no {name}")
-        raise _unknown(name)
+    if not TYPE_CHECKING:  # or it would take every name for one that is there
+
+        def __getattr__(self, name: str) -> Callable[..., Any]:
+            """What is not there; the primitives are, as methods that `_add_methods` makes."""
+            if name.startswith("_"):  # Python and IPython ask for many of these
+                raise AttributeError(f"a Schedule has no {name}")
+            raise _unknown(name)
 
 
 def _a(value: object) -> str:
@@ -524,7 +530,7 @@ def _add_methods() -> None:
 def _with_self(prim: primitive.Primitive) -> inspect.Signature:
     self_param = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     parameters = [self_param, *prim.signature.parameters.values()]
-    return inspect.Signature(parameters)
+    return prim.signature.replace(parameters=parameters)
 
 
 _add_methods()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from workbench import arith
 from workbench.diag import Refusal
-from workbench.ir import TRUE, Block, BlockRealize, For, PrimFunc, Stmt, Var, seq
+from workbench.ir import TRUE, Block, BlockId, BlockRealize, For, PrimFunc, Stmt, Var, seq
 from workbench.ir.places import places
 from workbench.schedule.domains import bounds_at
 from workbench.schedule.inlining import with_regions
@@ -20,7 +20,7 @@ from workbench.schedule.turns import Part, inner_realize, inside_of, part_of, va
 
 # The statements stay as they are, in their order: only what counts the turns outside gets a name of
 # its own, an iterator of the new block, so that the meaning is the same.
-def together(func: PrimFunc, blocks: Sequence[Block], keep_units: bool) -> Edit:
+def together(func: PrimFunc, blocks: Sequence[Block], keep_units: bool) -> Edit[BlockId]:
     """The program with a block around `blocks`, for each turn of the loops around all of them."""
     order = list(places(func).blocks)
     blocks = sorted(set(blocks), key=lambda block: order.index(block.id))

@@ -8,9 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from difflib import get_close_matches
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.ir import MATHS, Expr, Not, binary, dtypes
+
+if TYPE_CHECKING:
+    from workbench.script.words import WordsOfT  # for type checkers and editors only
+else:
+    WordsOfT = object
 
 
 class Word:
@@ -71,15 +76,17 @@ _JOIN: dict[str, Callable[..., Expr]] = {
 }
 
 
-class Namespace:
+class Namespace(WordsOfT):
     """The words of T by name."""
 
-    def __getattr__(self, name: str) -> Word:
-        if name in WORDS:
-            return Word(f"T.{name}")
-        close = get_close_matches(name, [*WORDS, "prim_func"], n=1)
-        advice = f"; is it T.{close[0]}?" if close else ""
-        raise AttributeError(f"there is no T.{name}{advice}")
+    if not TYPE_CHECKING:  # or it would take every name for one that is there
+
+        def __getattr__(self, name: str) -> Word:
+            if name in WORDS:
+                return Word(f"T.{name}")
+            close = get_close_matches(name, [*WORDS, "prim_func"], n=1)
+            advice = f"; is it T.{close[0]}?" if close else ""
+            raise AttributeError(f"there is no T.{name}{advice}")
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *WORDS]

@@ -9,7 +9,7 @@ from collections import ChainMap
 from collections.abc import Callable, Mapping
 from pathlib import PurePath
 from types import CellType, FrameType, FunctionType
-from typing import TypeVar
+from typing import Any, TypeVar, overload
 
 from workbench.diag import Span
 from workbench.ir import DEEPEST, IRModule, PrimFunc, SymbolicFunc, is_text, plain_number
@@ -76,17 +76,28 @@ def specialize(func: SymbolicFunc, values: Mapping[str, int]) -> PrimFunc:
     return made
 
 
+# What has symbolic shapes becomes a SymbolicFunc; a type checker, which can't tell, is told the
+# other, which most are.
+@overload
+def prim_func(func: Callable[..., Any], /) -> PrimFunc: ...
+@overload
 def prim_func(
-    func: FunctionType | None = None,
+    *, private: bool = False, s_tir: bool = False, check_well_formed: bool = True
+) -> Callable[[Callable[..., Any]], PrimFunc]: ...
+def prim_func(
+    func: Any = None,
     *,
     private: bool = False,
     s_tir: bool = False,
     check_well_formed: bool = True,
-) -> PrimFunc | SymbolicFunc | Callable[[FunctionType], PrimFunc | SymbolicFunc]:
+) -> Any:
     """Read the decorated function as a program; it is never run as Python.
 
     Numbers, strings, and lists and tuples of them may come from the scope around it. The keyword
     arguments are TVM's and change nothing here. Raises ParseError.
+
+    A program's annotations are calls, which type checkers refuse: with `@typing.no_type_check`
+    between this decorator and `def`, they leave the program alone.
     """
     frame = sys._getframe(1)
     if func is not None:
@@ -238,7 +249,7 @@ def _check_decorator(
 # --- decorated functions -------------------------------------------------------------------------
 
 
-def _read_decorated(func: FunctionType, frame: FrameType) -> PrimFunc | SymbolicFunc:
+def _read_decorated(func: Any, frame: FrameType) -> PrimFunc | SymbolicFunc:
     if not isinstance(func, FunctionType):
         raise ParseError(
             f"@T.prim_func takes a function, not a {type(func).__name__}",

@@ -15,13 +15,15 @@ if TYPE_CHECKING:
 __all__ = ["Lab", "Question", "Verdict", "lab"]
 
 
-def __getattr__(name: str) -> object:
-    if name not in ("Lab", "lab"):
-        raise AttributeError(f"module 'workbench.widgets' has no attribute {name!r}")
-    try:
-        widget = import_module("workbench.widgets.widget")  # loads anywidget: heavy
-    except ModuleNotFoundError as missing:
-        if name == "Lab" or missing.name != "anywidget":
-            raise
-        return no_lab.lab
-    return getattr(widget, name)
+if not TYPE_CHECKING:  # or it would take every name for one that is there
+
+    def __getattr__(name: str) -> object:
+        if name not in ("Lab", "lab"):
+            raise AttributeError(f"module 'workbench.widgets' has no attribute {name!r}")
+        try:
+            widget = import_module("workbench.widgets.widget")  # loads anywidget: heavy
+        except ModuleNotFoundError as missing:
+            if name == "Lab" or missing.name != "anywidget":
+                raise
+            return no_lab.lab
+        return getattr(widget, name)

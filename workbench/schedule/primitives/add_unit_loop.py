@@ -10,7 +10,7 @@ from workbench.schedule.site import Site
 
 
 @primitive(group="loops")
-def add_unit_loop(func: PrimFunc, block_or_loop: Block | For) -> Edit:
+def add_unit_loop(func: PrimFunc, block_or_loop: Block | For) -> Edit[Var]:
     """Put a loop that runs once around a block or a loop, to be bound to a thread axis.
 
     >>> sch.add_unit_loop("B")

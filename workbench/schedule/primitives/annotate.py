@@ -17,7 +17,7 @@ def annotate(
     block_or_loop: Block | For,
     ann_key: str,
     ann_val: Scalar | list[Scalar] | dict[str, Scalar | list[Scalar]],
-) -> Edit:
+) -> Edit[None]:
     """Leave the note `ann_key` = `ann_val` on a loop or a block; a note of that key is replaced.
 
     A note is a number, a text, True or False, a list of such, or a dictionary of these by texts.

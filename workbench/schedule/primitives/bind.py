@@ -85,7 +85,7 @@ def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, str]]:
 
 
 @primitive(group="threads", check=_check, choices=_choices)
-def bind(func: PrimFunc, loop: For, thread_axis: str) -> Edit:
+def bind(func: PrimFunc, loop: For, thread_axis: str) -> Edit[None]:
     """Turn `loop` from time into blocks or threads, all at once: each does one iteration.
 
     Threads of a block that do a loop of a sum, product, minimum or maximum share it out: each adds

@@ -10,6 +10,7 @@ from workbench.arith import Bounds
 from workbench.ir import (
     TRUE,
     Block,
+    BlockId,
     BlockRealize,
     BufferRegion,
     Expr,
@@ -40,7 +41,9 @@ from workbench.schedule.turns import Part, inner_realize, inside_of, part_of, pr
 
 
 @primitive(group="blocks")
-def blockize(func: PrimFunc, target: For | list[Block], preserve_unit_iters: bool = True) -> Edit:
+def blockize(
+    func: PrimFunc, target: For | list[Block], preserve_unit_iters: bool = True
+) -> Edit[BlockId]:
     """Make one turn of the loops around `target` a block, which runs `target` and all inside.
 
     `target` is a loop, or a list of blocks that stand one after the other and sum nothing; the

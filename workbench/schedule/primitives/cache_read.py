@@ -39,7 +39,7 @@ def cache_read(
     read_buffer_index: int | str,
     storage_scope: str,
     consumer_blocks: list[Block] | None = None,
-) -> Edit:
+) -> Edit[BlockId]:
     """Copy a buffer that `block` reads into `storage_scope`, and let its readers read the copy.
 
     The buffer is told by its number among those that the block reads, or by its name. All blocks

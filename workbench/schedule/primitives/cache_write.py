@@ -11,6 +11,7 @@ from workbench.access.units import same_cell
 from workbench.diag import Refusal
 from workbench.ir import (
     Block,
+    BlockId,
     BlockRealize,
     Buffer,
     BufferLoad,
@@ -59,7 +60,7 @@ def cache_write(
     write_buffer_index: int | str,
     storage_scope: str,
     consumer_blocks: list[Block] | None = None,
-) -> Edit:
+) -> Edit[BlockId]:
     """Let `block` write its result in `storage_scope`, and copy it from there to where it belongs.
 
     The buffer is told by its number among those that the block writes, or by its name. Blocks that

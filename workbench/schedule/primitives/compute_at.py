@@ -52,7 +52,7 @@ def compute_at(
     loop: For,
     preserve_unit_loops: bool = False,
     index: int = -1,
-) -> Edit:
+) -> Edit[None]:
     """Move `block` under `loop`, to make there only what the blocks that read it need there.
 
     The loops around it become ax0, ax1, …, one for each of its iterators; those that would run

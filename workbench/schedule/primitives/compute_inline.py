@@ -42,7 +42,7 @@ from workbench.schedule.site import Site, site_of
 
 
 @primitive(group="blocks")
-def compute_inline(func: PrimFunc, block: Block) -> Edit:
+def compute_inline(func: PrimFunc, block: Block) -> Edit[None]:
     """Put what `block` computes into every block that reads it, and drop it and its buffer.
 
     >>> sch.compute_inline("B")

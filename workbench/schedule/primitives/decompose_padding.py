@@ -49,7 +49,7 @@ class Padding:
 
 
 @primitive(group="blocks", choices=loop_choices)
-def decompose_padding(func: PrimFunc, block: Block, loop: For) -> Edit:
+def decompose_padding(func: PrimFunc, block: Block, loop: For) -> Edit[BlockId]:
     """Cut a block that pads in two: one fills all with the padding, one copies what is inside.
 
     Both go where `loop` is, a loop around the block. Then neither asks a question for each cell.

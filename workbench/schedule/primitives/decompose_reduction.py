@@ -41,7 +41,7 @@ from workbench.schedule.site import Site, declared_writes, named, site_of, with_
 
 
 @primitive(group="blocks", choices=loop_choices)
-def decompose_reduction(func: PrimFunc, block: Block, loop: For) -> Edit:
+def decompose_reduction(func: PrimFunc, block: Block, loop: For) -> Edit[BlockId]:
     """Take the T.init() of `block` out into a block of its own, run ahead of `loop`.
 
     `loop` is one around the block, and no loop that the sum runs over is further out. The block

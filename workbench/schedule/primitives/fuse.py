@@ -76,7 +76,7 @@ def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, list[For]]]:
 
 
 @primitive(group="loops", check=_check, choices=_choices)
-def fuse(func: PrimFunc, *loops: For, preserve_unit_iters: bool = True) -> Edit:
+def fuse(func: PrimFunc, *loops: For, preserve_unit_iters: bool = True) -> Edit[Var]:
     """Make one loop of `loops`, nested directly in each other, given from outside to inside.
 
     The iterations keep their order. Loops that run once stay in the bindings unless

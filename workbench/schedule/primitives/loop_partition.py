@@ -65,7 +65,7 @@ def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, list[int | None]]]
 @primitive(group="loops", check=_sizes, choices=_choices)
 def loop_partition(
     func: PrimFunc, loop: For, factors: list[int | None], preserve_unit_iters: bool = True
-) -> Edit:
+) -> Edit[tuple[Var, ...]]:
     """Cut `loop` into loops that run one after the other: one for each factor, one for the rest.
 
     One factor may be None: what the others leave. Each part has copies of the blocks inside, with
@@ -115,7 +115,7 @@ def loop_partition(
         for old in keys:
             if old in fresh:
                 became[old] = (*became.get(old, ()), fresh[old])
-    new_loops = tuple(became[loop.loop_var])
+    new_loops = tuple(key for key in became[loop.loop_var] if isinstance(key, Var))
     return Edit(where.replace(loop, seq(*parts)), new_loops, became)
 
 

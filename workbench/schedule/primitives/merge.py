@@ -49,7 +49,7 @@ def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, tuple[For, ...]]]:
 
 
 @primitive(group="loops", choices=_choices)
-def merge(func: PrimFunc, *loops: For) -> Edit:
+def merge(func: PrimFunc, *loops: For) -> Edit[Var]:
     """Make one loop of several that stand one after the other and run equally often.
 
     Each turn then does that turn of the first, of the second, and so on. Loops around them, up to

@@ -70,7 +70,7 @@ def _choices(func: PrimFunc, block: Block) -> Iterator[dict[str, list[int]]]:
 
 
 @primitive(group="blocks", choices=_choices)
-def pad_einsum(func: PrimFunc, block: Block, padding: list[int]) -> Edit:
+def pad_einsum(func: PrimFunc, block: Block, padding: list[int]) -> Edit[None]:
     """Round each iterator of `block` up to a multiple of its number in `padding`.
 
     The block touches each buffer at one cell, told by iterators and constants alone; those rounded
@@ -134,7 +134,7 @@ def pad_einsum(func: PrimFunc, block: Block, padding: list[int]) -> Edit:
     grown_nest = _grown(site.realize, loops, copies, sizes)
     changed = site.places.replace(loops[0], seq(*ahead, grown_nest, *behind))
     buffers = (*site.scope.block.alloc_buffers, *copies.values())
-    edit = Edit(reallocate(places(changed), site.scope, buffers))
+    edit: Edit[None] = Edit(reallocate(places(changed), site.scope, buffers))
     for buffer in needed:
         if not reads_always(site, buffer):
             (filled,) = site.after(edit.places, block.id).writers(copies[buffer])

@@ -19,7 +19,7 @@ def _check(func: PrimFunc, loop: For) -> None:
 
 
 @primitive(group="loops", check=_check)
-def parallel(func: PrimFunc, loop: For) -> Edit:
+def parallel(func: PrimFunc, loop: For) -> Edit[None]:
     """Let the cores of a CPU share the iterations of `loop`; on a GPU, use bind.
 
     >>> sch.parallel("i")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from workbench.ir import Block, IterVar, PrimFunc, Var
+from workbench.ir import Block, BlockId, IterVar, PrimFunc, Var
 from workbench.schedule.caching import named_buffer
 from workbench.schedule.primitive import Edit, primitive
 from workbench.schedule.reindexing import Copied, reindexed
@@ -21,7 +21,7 @@ def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
 
 
 @primitive(group="memory", choices=_choices)
-def reindex(func: PrimFunc, block: Block, buffer: list[str | int] | str) -> Edit:
+def reindex(func: PrimFunc, block: Block, buffer: list[str | int] | str) -> Edit[BlockId]:
     """Let `block` touch a buffer through a copy with one axis for each iterator that it uses.
 
     `buffer` is ("read", number), ("write", number) or a name. What is read is copied ahead of the

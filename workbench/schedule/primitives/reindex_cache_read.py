@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from workbench.ir import Block, PrimFunc
+from workbench.ir import Block, BlockId, PrimFunc
 from workbench.ir.places import places
 from workbench.schedule import index_map as maps
 from workbench.schedule.primitive import Edit, primitive
@@ -24,7 +24,7 @@ def reindex_cache_read(
     read_buffer_index: int | str,
     storage_scope: str,
     index_map: maps.MapLike,
-) -> Edit:
+) -> Edit[BlockId]:
     """Let `block` read a buffer through a copy in `storage_scope`, with the indices of `index_map`.
 
     The buffer is told by its number among those that the block reads, or by its name. `index_map`

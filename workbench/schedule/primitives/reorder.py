@@ -100,7 +100,7 @@ def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, list[For]]]:
 
 
 @primitive(group="loops", check=_check, choices=_choices)
-def reorder(func: PrimFunc, *ordered_loops: For) -> Edit:
+def reorder(func: PrimFunc, *ordered_loops: For) -> Edit[None]:
     """Put nested loops into the order given, outermost first; other loops keep their places.
 
     >>> sch.reorder("j", "i")

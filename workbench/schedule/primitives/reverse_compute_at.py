@@ -66,7 +66,7 @@ def reverse_compute_at(
     loop: For,
     preserve_unit_loops: bool = False,
     index: int = -1,
-) -> Edit:
+) -> Edit[None]:
     """Move `block` under `loop`, to use there what the blocks that it reads make there.
 
     The loops around it become ax0, ax1, …, one for each of its iterators; those that would run

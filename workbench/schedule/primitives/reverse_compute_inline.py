@@ -46,7 +46,7 @@ from workbench.schedule.site import Site, declared_writes, site_of
 
 
 @primitive(group="blocks")
-def reverse_compute_inline(func: PrimFunc, block: Block) -> Edit:
+def reverse_compute_inline(func: PrimFunc, block: Block) -> Edit[None]:
     """Put what `block` does into the one block that feeds it, and drop the buffer between them.
 
     >>> sch.reverse_compute_inline("C")

@@ -50,7 +50,7 @@ def _choices(func: PrimFunc, loop: For) -> Iterator[Mapping[str, Any]]:
 
 
 @primitive(group="blocks", choices=_choices)
-def rfactor(func: PrimFunc, loop: For, factor_axis: int) -> Edit:
+def rfactor(func: PrimFunc, loop: For, factor_axis: int) -> Edit[BlockId]:
     """Give each iteration of `loop`, one that a sum runs over, a sum of its own; then sum those.
 
     The parts go into a new buffer with one axis more, at position `factor_axis`. The order of

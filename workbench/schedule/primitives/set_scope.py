@@ -31,7 +31,9 @@ def _choices(func: PrimFunc, block: Block) -> Iterator[dict[str, int | str]]:
 
 
 @primitive(group="memory", check=_check, choices=_choices)
-def set_scope(func: PrimFunc, block: Block, buffer_index: int | str, storage_scope: str) -> Edit:
+def set_scope(
+    func: PrimFunc, block: Block, buffer_index: int | str, storage_scope: str
+) -> Edit[None]:
     """Let a buffer that `block` writes live in `storage_scope`: "global", "shared" or "local".
 
     `buffer_index` is the buffer's position among those that the block writes, or its name. The

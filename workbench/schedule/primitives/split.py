@@ -116,7 +116,7 @@ def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, list[int | None]]]
 )
 def split(
     func: PrimFunc, loop: For, factors: list[int | None], preserve_unit_iters: bool = True
-) -> Edit:
+) -> Edit[tuple[Var, ...]]:
     """Cut `loop` into one loop per factor, outermost first; one factor may be None.
 
     Where the factors do not divide the extent, a predicate guards what is too much. Loops that run

@@ -24,7 +24,7 @@ def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
 @primitive(group="memory", choices=_choices)
 def storage_align(
     func: PrimFunc, block: Block, buffer_index: int | str, axis: int, factor: int, offset: int
-) -> Edit:
+) -> Edit[None]:
     """Let one step along `axis` be `offset` above a multiple of `factor` elements in memory.
 
     The buffer is told by its number among those that `block` writes, or by its name; a negative

@@ -33,7 +33,7 @@ def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
 
 
 @primitive(group="blocks", choices=_choices)
-def transform_block_layout(func: PrimFunc, block: Block, index_map: maps.MapLike) -> Edit:
+def transform_block_layout(func: PrimFunc, block: Block, index_map: maps.MapLike) -> Edit[None]:
     """Let a block run by the iterators that `index_map` makes of its own, each under a new loop.
 
     `index_map` is a function such as ``lambda i, j: (i // 4, j, i % 4)``, or its text, made of

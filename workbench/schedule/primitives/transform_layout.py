@@ -44,7 +44,7 @@ def transform_layout(
     buffer: list[str | int] | str,
     index_map: maps.MapLike,
     pad_value: int | float | None = None,
-) -> Edit:
+) -> Edit[None]:
     """Move the cell of `buffer` at some indices to where `index_map` says, everywhere it is used.
 
     `buffer` is ("read", number), ("write", number) or a name; `index_map` a function such

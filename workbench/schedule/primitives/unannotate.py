@@ -28,7 +28,7 @@ def _choices(func: PrimFunc, block_or_loop: Block | For) -> Iterator[dict[str, s
 
 
 @primitive(group="notes", check=_check, choices=_choices)
-def unannotate(func: PrimFunc, block_or_loop: Block | For, ann_key: str) -> Edit:
+def unannotate(func: PrimFunc, block_or_loop: Block | For, ann_key: str) -> Edit[None]:
     """Take the note `ann_key` off a loop or a block.
 
     >>> sch.unannotate("i", "pragma_auto_unroll_max_step")

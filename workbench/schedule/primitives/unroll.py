@@ -18,7 +18,7 @@ def _check(func: PrimFunc, loop: For) -> None:
 
 
 @primitive(group="loops", check=_check)
-def unroll(func: PrimFunc, loop: For) -> Edit:
+def unroll(func: PrimFunc, loop: For) -> Edit[None]:
     """Write the iterations of `loop` out one after the other, so that no time goes into counting.
 
     >>> sch.unroll("i")

@@ -20,7 +20,7 @@ def _check(func: PrimFunc, loop: For) -> None:
 
 
 @primitive(group="loops", check=_check)
-def vectorize(func: PrimFunc, loop: For) -> Edit:
+def vectorize(func: PrimFunc, loop: For) -> Edit[None]:
     """Do all iterations of `loop` with one instruction: one load of 4 floats, not 4 loads.
 
     >>> sch.vectorize("i_1")

@@ -11,7 +11,8 @@ from typing import Any, Literal, TypeAlias, get_args, get_origin
 from workbench.diag import Fail
 from workbench.schedule.actions import Verdict
 from workbench.schedule.arguments import type_text
-from workbench.schedule.primitive import REGISTRY, Param, Primitive, members
+from workbench.schedule.called import members
+from workbench.schedule.primitive import REGISTRY, Param, Primitive
 from workbench.schedule.step import value_text
 
 Given: TypeAlias = Mapping[str, Mapping[str, Any]]
