@@ -57,7 +57,7 @@ def test_a_slip_of_the_pen_is_named():
 
 
 def test_python_and_notebooks_may_ask_for_hidden_names():
-    assert not hasattr(schedule(), "_repr_html_") and not hasattr(schedule(), "__len__")
+    assert not hasattr(schedule(), "_repr_svg_") and not hasattr(schedule(), "__len__")
 
 
 def test_these_are_all_that_tvm_has():

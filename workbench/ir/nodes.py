@@ -596,6 +596,11 @@ class PrimFunc(Node):
     def __repr__(self) -> str:
         return self.script()
 
+    def _repr_html_(self) -> str | None:
+        from workbench import script
+
+        return script.repr_html(self.script())
+
     def script(self, dialect: str = "workbench") -> str:
         """The program as TVMScript text."""
         from workbench import script
@@ -623,6 +628,11 @@ class SymbolicFunc(Node):
 
     def __repr__(self) -> str:
         return self.text
+
+    def _repr_html_(self) -> str | None:
+        from workbench import script
+
+        return script.repr_html(self.text)
 
     def script(self, dialect: str = "workbench") -> str:
         """The function as TVMScript text."""
@@ -683,6 +693,11 @@ class IRModule(Node):
 
     def __repr__(self) -> str:
         return self.script()
+
+    def _repr_html_(self) -> str | None:
+        from workbench import script
+
+        return script.repr_html(self.script())
 
     def script(self, dialect: str = "workbench") -> str:
         """The module as TVMScript text."""

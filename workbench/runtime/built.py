@@ -8,6 +8,7 @@ from importlib import import_module
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
+from workbench import script
 from workbench.ir import Kernel, PrimFunc
 from workbench.lower import Lowered
 from workbench.runtime.devices import DeviceReport, device
@@ -90,6 +91,9 @@ class Built:
             names = ", ".join(kernel.name for kernel in self.kernels)
             raise ValueError(f"{self.func.name} has {len(self.kernels)} kernels: {names}")
         return self.kernels[0]
+
+    def _repr_html_(self) -> str | None:
+        return script.repr_html(self.source, "cuda", caption=repr(self))
 
     def __repr__(self) -> str:
         launches = ", ".join(f"{k.name}<<<{k.grid}, {k.block}>>>" for k in self.kernels)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeAlias, TypeVar
 
+from workbench import script
 from workbench.diag import visible
-from workbench.ir import BlockId, Var
+from workbench.ir import BlockId, BlockRealize, For, PrimFunc, Var
 
 if TYPE_CHECKING:
     from workbench.schedule.history import History
@@ -36,6 +37,16 @@ class _Handle(Generic[K]):
 
     def __hash__(self) -> int:
         return hash(self.key)
+
+    def _repr_html_(self) -> str | None:
+        last = _holder(self.history, self.key)
+        if last is None:
+            return None
+        func, stmt = last
+        printed = script.show_spans(func)
+        place = script.place_of(printed, stmt)
+        line = printed.text.splitlines()[place.line - 1].strip() if place else ""
+        return script.repr_html(line, caption=repr(self))
 
     def __repr__(self) -> str:
         return f"<{self.kind} {visible(self.name)}>"
@@ -70,8 +81,18 @@ Handle: TypeAlias = LoopHandle | BlockHandle
 
 def block_name(history: History, key: BlockId) -> str:
     """The name of a block in the newest program of `history` that has it."""
+    last = _holder(history, key)
+    return last[1].block.name if last is not None and isinstance(last[1], BlockRealize) else "?"
+
+
+def _holder(history: History, key: Var | BlockId) -> tuple[PrimFunc, For | BlockRealize] | None:
+    """The loop or block in the newest program of `history` that has it."""
     for node in reversed(history.nodes):
-        for known in node.places.values():
-            if key in known.blocks:
-                return known.blocks[key].block.name
-    return "?"
+        for func_places in node.places.values():
+            if isinstance(key, Var):
+                stmt: For | BlockRealize | None = func_places.loops.get(key)
+            else:
+                stmt = func_places.blocks.get(key)
+            if stmt is not None:
+                return func_places.func, stmt
+    return None

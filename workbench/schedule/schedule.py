@@ -144,7 +144,12 @@ class Schedule(Verbs):
 
     def show(self) -> None:
         """Print the program, coloured where the output can show colour."""
-        script.print_highlighted(self.func if len(self.mod.functions) == 1 else self.mod)
+        script.print_highlighted(self._whole)
+
+    @property
+    def _whole(self) -> PrimFunc | IRModule:
+        """What is shown: the module, or the function that is all of it."""
+        return self._shown if len(self.mod.functions) == 1 else self.mod
 
     def diff(
         self, a: str | int | HistoryNode | None = None, b: str | int | HistoryNode | None = None
@@ -469,6 +474,9 @@ class Schedule(Verbs):
         except Refusal as refusal:
             asked = f"sch.{method}({as_given((value,), {})})"
             raise as_error(refusal, finder.func, asked) from None
+
+    def _repr_html_(self) -> str | None:
+        return script.repr_html(self._whole.script(), caption=repr(self))
 
     def __repr__(self) -> str:
         return f"<Schedule of {self._shown.name} at node {self._node.id}: {self._node.label}>"

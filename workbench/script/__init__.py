@@ -10,6 +10,7 @@ from workbench.script.highlight import (
     highlight_terminal,
     print_diff,
     print_highlighted,
+    repr_html,
 )
 from workbench.script.parse import T, ir_module, parse, specialize
 from workbench.script.reader import ParseError
@@ -37,6 +38,7 @@ __all__ = [
     "place_of",
     "print_diff",
     "print_highlighted",
+    "repr_html",
     "show",
     "show_spans",
     "specialize",

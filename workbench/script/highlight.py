@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from html import escape
@@ -111,6 +112,18 @@ def _wrapped(
     return "".join([*pieces, clean(text[done:])])
 
 
+def repr_html(text: str, language: str = "python", caption: str = "") -> str | None:
+    """What a notebook shows of a value: `text` in colour, and what it is above it.
+
+    None, which lets a notebook show the value's plain text, where Pygments is not installed.
+    """
+    try:
+        code = _standalone(highlight_html(text, language))
+    except ModuleNotFoundError:
+        return None
+    return f"<div>{escape(caption)}</div>{code}" if caption else code
+
+
 # --- where the output goes -----------------------------------------------------------------------
 
 
@@ -126,21 +139,33 @@ def _output(text: str, terminal: Callable[[], str], html: Callable[[], str]) -> 
         print(text)
 
 
+# How JupyterLab, VS Code and Colab say that their theme is dark.
+_DARK = ':is([data-jp-theme-light="false"], .vscode-dark, html[theme="dark"]) .wb-code'
+
+
 def _standalone(html: str) -> str:
-    """A block that stands alone in a cell's output, in JupyterLab's light and dark themes."""
+    """A block that stands alone in a cell's output, in a notebook's light and dark themes."""
     rules = [
-        highlight_css(".wb-code"),
-        highlight_css('[data-jp-theme-light="false"] .wb-code', dark=True),
-        ".wb-code { background: none; line-height: 1.4; }",
+        *_used(html, ".wb-code"),
+        *_used(html, _DARK, dark=True),
+        ".wb-code { background: none; line-height: 1.4; "
+        "color: var(--jp-content-font-color1, inherit); }",
         ".wb-code del { color: #b3261e; text-decoration: none; }",
         ".wb-code ins { color: #1a7f37; text-decoration: none; }",
-        '[data-jp-theme-light="false"] .wb-code del { color: #ff8a80; }',
-        '[data-jp-theme-light="false"] .wb-code ins { color: #7ee787; }',
+        f"{_DARK} del {{ color: #ff8a80; }}",
+        f"{_DARK} ins {{ color: #7ee787; }}",
         # no line below, which would hide underscores
         ".wb-code mark { color: inherit; font-weight: 700; border-radius: 2px; "
         "background: color-mix(in srgb, currentColor 14%, transparent); }",
     ]
     return f'<style>{chr(10).join(rules)}</style><pre class="wb-code">{html}</pre>'
+
+
+def _used(html: str, selector: str, dark: bool = False) -> list[str]:
+    """The rules of the colours that `html` uses, but for plain black: that is the page's ink."""
+    used = set(re.findall(r'class="(\w+)"', html))
+    rules = [rule for rule in highlight_css(selector, dark).splitlines() if "#000 }" not in rule]
+    return [rule for rule in rules if rule.removeprefix(f"{selector} .").split(" ")[0] in used]
 
 
 def _in_notebook() -> bool:
