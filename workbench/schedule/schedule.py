@@ -26,6 +26,7 @@ from workbench.ir.places import Places
 from workbench.schedule import file, primitive
 from workbench.schedule.actions import Verdict, verdicts
 from workbench.schedule.arguments import Call, as_given, bind
+from workbench.schedule.completion import complete_in_ipython
 from workbench.schedule.control import check_control, check_declared, check_domains
 from workbench.schedule.errors import ScheduleError, UnknownVerb
 from workbench.schedule.find import Finder, name_in
@@ -88,6 +89,7 @@ class Schedule(Verbs):
         clear = "main" in names or len(names) == 1
         self._func_name = self._node.func_name if clear else None
         self._forward: dict[HistoryNode, HistoryNode] = {}  # where redo goes
+        complete_in_ipython(Schedule)
 
     # --- the program -----------------------------------------------------------------------------
 
@@ -425,7 +427,7 @@ class Schedule(Verbs):
             for loop in Site(self._places(func), node, "").loops
         ]
 
-    def get_child_blocks(self, block_or_loop: Handle | str) -> list[BlockHandle]:
+    def get_child_blocks(self, block_or_loop: BlockHandle | LoopHandle | str) -> list[BlockHandle]:
         """The blocks directly inside a block or a loop, in program order."""
         func, node = self._ask(
             "get_child_blocks", "get the blocks in", Finder.either, block_or_loop
