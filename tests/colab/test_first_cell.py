@@ -139,6 +139,47 @@ def test_where_nothing_can_be_installed_each_cell_says_one_sentence(
     assert said[0].endswith(f"run this cell again, or install it as {home} says.")
 
 
+POOL = "HTTPSConnectionPool(host='github.com', port=443): Max retries exceeded with url: /a.whl"
+MADE = "<pip._vendor.urllib3.connection.HTTPSConnection object at 0x7f2242656490>"
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        (
+            f"ERROR: Could not install packages due to an OSError: {POOL} (Caused by "
+            f"NewConnectionError('{MADE}: Failed to establish a new connection: [Errno -2] Name or "
+            "service not known'))\n",
+            "Failed to establish a new connection: [Errno -2] Name or service not known",
+        ),
+        (
+            f"ERROR: Could not install packages due to an OSError: {POOL} (Caused by ProxyError("
+            f"'Cannot connect to proxy.', NewConnectionError('{MADE}: Failed to establish a new "
+            "connection: [Errno 111] Connection refused')))\n",
+            "Failed to establish a new connection: [Errno 111] Connection refused",
+        ),
+        (
+            f"WARNING: Retrying\nERROR: Could not install packages due to an OSError: {POOL} "
+            "(Caused by SSLError(SSLError(1, '[SSL] unknown error (_ssl.c:1006)')))\n",
+            "SSLError(SSLError(1, '[SSL] unknown error (_ssl.c:1006",
+        ),
+        (
+            "ERROR: HTTP error 404 while getting x.whl\n",
+            "ERROR: HTTP error 404 while getting x.whl",
+        ),
+    ],
+)
+def test_without_a_network_the_reason_is_told(said: str, reason: str, bare: Path, tmp_path: Path):
+    pip = f"types.SimpleNamespace(returncode=1, stderr={said!r})"
+    cells = [f"import subprocess, types\nsubprocess.run = lambda *_, **__: {pip}", CELL]
+    given = json.dumps([sys.executable, cells])
+    done = subprocess.run([bare, "-c", SHELL, given], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout == (
+        "This lesson cannot begin: its workbench is not here and could not be fetched "
+        f"({reason}). With a network, run this cell again, or install it as {HOME} says.\n"
+    )
+
+
 def test_a_package_that_the_lesson_needs_is_named(bare: Path, tmp_path: Path):
     package = tmp_path / "there" / "workbench"
     package.mkdir(parents=True)

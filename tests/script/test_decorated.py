@@ -104,6 +104,17 @@ def test_a_function_without_source_is_refused(known: str, monkeypatch):
     )
 
 
+def test_the_prompt_of_an_older_python_says_what_to_do():
+    text = "@T.prim_func\ndef main(A: T.Buffer((8,))):\n    A[0] = 1.0"
+    with pytest.raises(ParseError) as error:
+        exec(compile(text, "<stdin>", "exec"), {"T": T})
+    assert str(error.value) == (
+        "Can't see the source of `main`: Python's own prompt keeps none before 3.13, and never of "
+        "what is piped into it.\n"
+        "do:    define it in a file or a cell, or give its text to workbench.script.parse"
+    )
+
+
 def test_a_class_is_no_function():
     with pytest.raises(ParseError) as error:
 

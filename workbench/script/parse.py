@@ -269,8 +269,11 @@ def _read_decorated(func: Any, frame: FrameType) -> PrimFunc | SymbolicFunc:
 
 
 def _no_source(func: FunctionType) -> ParseError:
+    where = "it is in no file and no notebook cell"
+    if func.__code__.co_filename == "<stdin>":
+        where = "Python's own prompt keeps none before 3.13, and never of what is piped into it"
     return ParseError(
-        f"Can't see the source of `{func.__name__}`: it is in no file and no notebook cell",
+        f"Can't see the source of `{func.__name__}`: {where}",
         hint="define it in a file or a cell, or give its text to workbench.script.parse",
     )
 
