@@ -13,6 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import workbench
 from workbench import runtime
@@ -28,15 +29,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     lab = commands.add_parser("lab", help="copy the lessons to a folder and open JupyterLab there")
     folder = Path("workbench-lessons")
-    lab.add_argument("--dir", type=Path, default=folder, help="where your copies are kept")
-    lab.add_argument("--port", type=_port, default=None, help="JupyterLab's port")
-    lab.add_argument("--no-browser", action="store_true", help="only print the address")
-    lab.add_argument("--copy-only", action="store_true", help="copy the lessons and stop")
-    commands.add_parser("doctor", help="which device would run kernels, and what is missing")
+    kept = "where your copies are kept (default: %(default)s)"
+    lab.add_argument("--dir", type=Path, default=folder, help=kept)
+    free = "JupyterLab's port (default: the first that is free from 8888 on)"
+    lab.add_argument("--port", type=_port, default=None, help=free)
+    lab.add_argument(
+        "--no-browser", action="store_true", help="only print the address (default: open)"
+    )
+    lab.add_argument(
+        "--copy-only", action="store_true", help="only copy the lessons (default: open them)"
+    )
+    about = "which device would run kernels, and what is missing"
+    ends = f"{about}; ends with 1 where a package is missing"
+    tell = commands.add_parser("doctor", help=about, description=ends)
+    tell.add_argument("--json", action="store_true", help="as JSON (default: as text)")
     options = parser.parse_args(arguments)
     if options.command == "doctor":
-        print(doctor())
-        return 0
+        return print_doctor(options.json)
     return open_lab(options.dir, options.port, not options.no_browser, options.copy_only)
 
 
@@ -143,20 +152,49 @@ def _hidden(path: Path, root: Path) -> bool:
 # --- doctor ---------------------------------------------------------------------------------------
 
 
-def doctor() -> str:
-    """Which device would be used and why, which packages are here, what is missing."""
+def print_doctor(as_json: bool) -> int:
+    """Print what `doctor` finds; the exit status: 1 where a package that lessons need is missing.
+
+    A GPU may be missing: kernels run on the emulator then.
+    """
+    report = doctor()
+    print(json.dumps(report, indent=2) if as_json else doctor_text(report))
+    return 1 if report["missing"] else 0
+
+
+def doctor() -> dict[str, Any]:
+    """Which device would be used and why, which packages are here, what is missing: plain data."""
+    device = runtime.device()
+    missing = [name for name in _PACKAGES if find_spec(name) is None]
+    return {
+        "workbench": workbench.__version__,
+        "folder": str(Path(workbench.__file__).parent),
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "device": {
+            "runs on": device.which,
+            "why": device.why,
+            "missing": device.missing,
+            "get it": device.how_to_get,
+        },
+        "packages": {name: None if name in missing else _version(name) for name in _PACKAGES},
+        "missing": missing,
+    }
+
+
+def doctor_text(report: dict[str, Any]) -> str:
+    """What `doctor` finds, for people."""
     lines = [
-        f"workbench {workbench.__version__} in {Path(workbench.__file__).parent}",
-        f"Python {platform.python_version()} on {platform.system()} {platform.machine()}",
+        f"workbench {report['workbench']} in {report['folder']}",
+        f"Python {report['python']} on {report['system']}",
         "",
-        str(runtime.device()),
+        *(f"{name + ':':<8} {text}" for name, text in report["device"].items() if text),
         "",
         "packages:",
+        *(f"  {name:<11} {found or 'missing'}" for name, found in report["packages"].items()),
     ]
-    lines += [f"  {name:<11} {_version(name)}" for name in _PACKAGES]
-    missing = [name for name in _PACKAGES if find_spec(name) is None]
-    if missing:
-        lines.append(f"get what is missing: pip install {' '.join(missing)}")
+    if report["missing"]:
+        lines.append(f"get what is missing: pip install {' '.join(report['missing'])}")
     return "\n".join(lines)
 
 

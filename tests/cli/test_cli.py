@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import subprocess
 import sys
@@ -199,7 +200,7 @@ def test_doctor_tells_device_reason_and_packages(monkeypatch, capsys):
     monkeypatch.setattr(runtime, "device", lambda: report)
     monkeypatch.setattr(cli, "_version", lambda name: "missing" if name == "anywidget" else "1.0")
     monkeypatch.setattr(cli, "find_spec", lambda name: None if name == "anywidget" else object())
-    assert cli.main(["doctor"]) == 0
+    assert cli.main(["doctor"]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == f"workbench 0.1.0 in {Path(workbench.__file__).parent}"
     assert lines[1].startswith("Python 3.")
@@ -219,6 +220,43 @@ def test_doctor_tells_device_reason_and_packages(monkeypatch, capsys):
         "  matplotlib  1.0",
         "get what is missing: pip install anywidget",
     ]
+
+
+def test_doctor_as_json_says_the_same(monkeypatch, capsys):
+    monkeypatch.setattr(runtime, "device", lambda: DeviceReport("Tesla T4", "CuPy runs on it"))
+    monkeypatch.setattr(cli, "_version", lambda name: "1.0")
+    monkeypatch.setattr(cli, "find_spec", lambda name: object())
+    assert cli.main(["doctor", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["device"] == {
+        "runs on": "Tesla T4",
+        "why": "CuPy runs on it",
+        "missing": "",
+        "get it": "",
+    }
+    assert report["packages"] == dict.fromkeys(cli._PACKAGES, "1.0") and report["missing"] == []
+    assert report["workbench"] == workbench.__version__
+    assert report["folder"] == str(Path(workbench.__file__).parent)
+    monkeypatch.setattr(cli, "find_spec", lambda name: None)
+    assert cli.main(["doctor", "--json"]) == 1
+    report = json.loads(capsys.readouterr().out)
+    assert report["packages"] == dict.fromkeys(cli._PACKAGES)
+    assert report["missing"] == [*cli._PACKAGES]
+    assert cli.main(["doctor"]) == 1
+    assert capsys.readouterr().out.splitlines()[3:5] == [
+        "runs on: Tesla T4",
+        "why:     CuPy runs on it",
+    ]
+
+
+@pytest.mark.parametrize("command", ["lab", "doctor"])
+def test_help_says_what_holds_without_an_option(command: str, capsys):
+    with pytest.raises(SystemExit) as stop:
+        cli.main([command, "--help"])
+    assert stop.value.code == 0
+    _, _, options = capsys.readouterr().out.partition("show this help message and exit")
+    told = " ".join(options.split())
+    assert told.count("(default: ") == sum(part.startswith("--") for part in told.split())
 
 
 def test_a_missing_package_has_no_version():
