@@ -18,7 +18,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 SOURCE, VERSION = PROJECT["urls"]["Source"], PROJECT["version"]
 TEXTS = {
     path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
-    for pattern in ("*.md", "*.toml", "*.py", "docs/*.md", "binder/*", "lessons/*.ipynb")
+    for pattern in ("*.md", "*.toml", "*.cff", "*.py", "docs/*.md", "binder/*", "lessons/*.ipynb")
     for path in ROOT.glob(pattern)
 }
 LESSONS = [name for name in TEXTS if name.startswith("lessons/")]
@@ -61,6 +61,36 @@ def test_one_version_is_named_everywhere():
     for name in LESSONS:
         assert f"/releases/download/v{VERSION}/{wheel}" in TEXTS[name]
         assert f"[:2] >= [{enough}]" in TEXTS[name]
+
+
+def test_the_changelog_tells_versions_newest_first():
+    text = TEXTS["CHANGELOG.md"]
+    unreleased, *released = re.findall(r"^## \[(.*?)\](.*)$", text, re.M)
+    assert unreleased == ("Unreleased", "") and VERSION in dict(released)
+    days = [day for _, day in released]
+    assert all(re.fullmatch(r" - \d{4}-\d\d-\d\d", day) for day in days)
+    assert days == sorted(days, reverse=True)
+    links = dict(re.findall(r"^\[(.*?)\]: (.*)$", text, re.M))
+    newest = released[0][0]
+    assert links == {
+        "Unreleased": f"{SOURCE}/compare/v{newest}...HEAD",
+        **{version: f"{SOURCE}/releases/tag/v{version}" for version, _ in released},
+    }
+
+
+def test_the_citation_names_what_the_project_does():
+    citation = yaml.safe_load(TEXTS["CITATION.cff"])
+    assert citation["cff-version"] == "1.2.0" and citation["type"] == "software"
+    assert {"message", "title", "authors"} <= set(citation)  # what the format asks for
+    assert citation["authors"] == PROJECT["authors"]
+    assert citation["version"] == VERSION and citation["license"] == PROJECT["license"]
+    assert citation["repository-code"] == SOURCE and citation["keywords"] == PROJECT["keywords"]
+    released = re.search(rf"^## \[{re.escape(VERSION)}\] - (.*)$", TEXTS["CHANGELOG.md"], re.M)
+    assert released and str(citation["date-released"]) == released[1]
+
+
+def test_faults_of_security_are_reported_in_private():
+    assert f"({SOURCE}/security/advisories/new)" in TEXTS["SECURITY.md"]
 
 
 def test_the_versions_of_python_agree():
