@@ -49,6 +49,9 @@ def first_wrong(
     by `tolerance` of the value in `want`, and of the middle one of all values there but 0: where
     large terms cancel, what is left carries their rounding. Without `tolerance` it is that of
     `dtype`. `among` marks the cells that are looked at.
+
+    >>> emulate.first_wrong("B", "float32", B, A)
+    Wrong(cell='B[1]', got='0.0', want='1.0', count=7)
     """
     shape = got.shape
     got, want = as_values(got, dtype).reshape(-1), as_values(want, dtype).reshape(-1)
@@ -116,6 +119,12 @@ def expected(
 
     Raises EmulationError for what it raises, with the line in the learner's function, and where it
     changes an input or the shape of an array, or returns results instead of writing them.
+
+    >>> def reference(A, B):
+    ...     B[:] = A + 1
+    >>> expected = emulate.expected(reference, add.params, [A, B], [add.params[1]])
+    >>> expected.arrays[1]
+    array([1., 2., 3., 4., 5., 6., 7., 8.], dtype=float32)
     """
     wanted = [np.copy(array) for array in args]
     written = [param for param in params if param in outputs]

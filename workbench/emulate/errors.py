@@ -8,11 +8,24 @@ from workbench.ir import Kernel, Node, PrimFunc
 
 
 class EmulationError(Fail, RuntimeError):
-    """A program did what a GPU would punish, or was given arrays that it cannot run on."""
+    """A program did what a GPU would punish, or was given arrays that it cannot run on.
+
+    >>> try:
+    ...     emulate.evaluate(add, [A[:4], B])
+    ... except wb.EmulationError as error:
+    ...     print(error.headline)
+    Can't run with an array of shape (4,) for A: the program says (8,).
+    """
 
 
 class NotEnoughMemory(EmulationError):
-    """A run would need more memory than is free; nothing has run."""
+    """A run would need more memory than is free; nothing has run.
+
+    >>> raised = emulate.NotEnoughMemory("This needs 9 GiB, and 2 are free", hint="run some blocks")
+    >>> print(raised)
+    This needs 9 GiB, and 2 are free.
+    do:    run some blocks
+    """
 
 
 class TooLarge(Refusal):

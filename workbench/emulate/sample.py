@@ -34,13 +34,18 @@ def sample(
     progress: Callable[[int, int], None] | None = None,
     stop: threading.Event | None = None,
 ) -> Run:
-    """Run `blocks` of `kernel` on `args` and compare every element that they write.
+    """Run `blocks` of `kernel` on the arrays `args` and compare every element that they write.
 
     `reference` is called with copies of `args` and writes its results into them, as the kernel
     does. Without `blocks` the first, the last and others drawn by `seed` run, `count` in all.
     Floats may differ by `tolerance`, or by what their type rounds to if that is more (see
     `first_wrong`); all else must be equal. Raises EmulationError as `run` does, where an element
     is not what the reference says, and where the reference fails.
+
+    >>> def reference(A, B):
+    ...     B[:] = A + 1
+    >>> emulate.sample(kernel.kernels[0], [A, B], reference).blocks
+    2
     """
     chosen = draw_blocks(kernel, count, seed) if blocks is None else blocks
     buffers = params if params is not None else [source_of(kernel, p) for p in kernel.params]
@@ -64,7 +69,11 @@ def sample(
 
 
 def draw_blocks(kernel: Kernel, count: int = 4, seed: int = 0) -> list[int]:
-    """The numbers of `count` blocks, in order: the first, the last, and others drawn by `seed`."""
+    """The numbers of `count` blocks, in order: the first, the last, and others drawn by `seed`.
+
+    >>> emulate.draw_blocks(kernel.kernels[0], count=2)
+    [0, 1]
+    """
     total = prod(kernel.grid)
     if total <= count:
         return list(range(total))

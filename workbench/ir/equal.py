@@ -29,12 +29,20 @@ def structural_equal(a: Node, b: Node) -> bool:
     Variables and buffers correspond by where they are defined; names of loops, iterators and
     buffers do not count, names of functions and thread axes do. As TVM's ``structural_equal`` with
     free variables mapped, but that names of blocks count here, too: steps find blocks by them.
+
+    >>> wb.structural_equal(add, sch.func)
+    True
+    >>> wb.structural_equal(add, bound.func)
+    False
     """
     return first_difference(a, b) is None
 
 
 def assert_structural_equal(a: Node, b: Node) -> None:
-    """Raise AssertionError, naming the first place where they differ, unless `a` equals `b`."""
+    """Raise AssertionError, naming the first place where they differ, unless `a` equals `b`.
+
+    >>> wb.assert_structural_equal(add, sch.func)
+    """
     difference = first_difference(a, b)
     if difference is not None:
         path, left, right = difference

@@ -581,7 +581,11 @@ class BlockRealize(Stmt):
 
 @node
 class PrimFunc(Node):
-    """A function over buffers; `body` is always the realisation of its root block."""
+    """A function over buffers; `body` is always the realisation of its root block.
+
+    >>> [buffer.name for buffer in add.params], add.params[0].shape
+    (['A', 'B'], (8,))
+    """
 
     name: str
     params: tuple[Buffer, ...]
@@ -602,13 +606,29 @@ class PrimFunc(Node):
         return script.repr_html(self.script())
 
     def script(self, dialect: str = "workbench") -> str:
-        """The program as TVMScript text."""
+        """The program as TVMScript text; for `dialect` "tvm" as apache-tvm 0.27 reads it.
+
+        >>> print(add.script("tvm").splitlines()[1])
+        # from tvm.script import tirx as T
+        """
         from workbench import script
 
         return script.show(self, dialect=dialect)
 
     def show(self) -> None:
-        """Print the program, coloured where the output can show colour."""
+        """Print the program, coloured where the output can show colour.
+
+        >>> add.show()
+        @T.prim_func
+        def add(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+            # with T.block("root"):
+            for i in range(8):
+                with T.block("B"):
+                    vi = T.axis.spatial(8, i)
+                    T.reads(A[vi])
+                    T.writes(B[vi])
+                    B[vi] = A[vi] + T.float32(1)
+        """
         from workbench import script
 
         script.print_highlighted(self)

@@ -65,6 +65,14 @@ def banks(program: Schedule | PrimFunc, buffer: str, access: str = "read") -> Ba
     """Which banks a warp asks when it reads (or writes, by `access`) `buffer` in shared memory.
 
     Of several such accesses the one that takes most turns. Raises Fail where there is none.
+
+    >>> i_0, i_1 = sch.split("i", [2, 4])
+    >>> copy = sch.cache_read("B", 0, "shared")
+    >>> sch.compute_at(copy, i_0)
+    >>> for loop in (i_1, sch.get_loops(copy)[-1]):
+    ...     sch.bind(loop, "threadIdx.x")
+    >>> print(str(lesson.banks(sch, "A_shared")).splitlines()[1])
+    turn 1 | 0: 0 | 1: 1 | 2: 2 | 3: 3
     """
     func = function_of(program, "show banks of")
     uses = _uses(func, buffer, access)

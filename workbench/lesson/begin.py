@@ -16,6 +16,10 @@ def begin(program: PrimFunc) -> Schedule:
 
     As long as the notebook holds the schedule of an equal program, that one is returned: a cell
     that runs again keeps the steps taken and the marks that later cells go to.
+
+    >>> sch = lesson.begin(add)
+    >>> sch.node.mark
+    'start'
     """
     text = script.show(program)
     schedule = _begun.get(text)

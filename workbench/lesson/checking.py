@@ -26,6 +26,9 @@ def check_result(func: PrimFunc, start: PrimFunc, tolerance: float | None = 0.0)
     rubbish before the run (which show a cell that nothing wrote). Sums of products of two are
     exact on them; `tolerance` is what other values may differ by, None for the rounding of their
     type.
+
+    >>> lesson.check_result(bound.func, add)
+    ''
     """
     try:
         built = _build(func)

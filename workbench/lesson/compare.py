@@ -117,6 +117,9 @@ def compare(
     `beside` names what else to time, such as the vendor's library. The roof is modelled: the work
     of the program at the peak of the device's data sheet, or its arrays moved once, whichever
     takes longer.
+
+    >>> lesson.compare({"bound": bound}).rows[0].name
+    'bound'
     """
     rows = [_row(name, program, arrays) for name, program in programs.items()]
     work = next((row for row in rows if row.roof is not None), None)

@@ -52,6 +52,9 @@ class Exercise:
 
     `lesson` is the stem of the notebook that asks for it, `key` what its points are kept under.
     Printed, it is its task and its goals.
+
+    >>> print(lesson.exercise("odd_vector").task.partition(".")[0])
+    1000 is no multiple of 32
     """
 
     name: str
@@ -215,6 +218,9 @@ def exercise(name: str, variant: int = 1) -> Exercise:
     """The exercise of that name; others with the same goals on other sizes are its variants.
 
     Raises Fail for a name or a variant that there is not.
+
+    >>> lesson.exercise("odd_vector", variant=2).points
+    4
     """
     if name not in NAMES:
         raise Fail(f"Can't find the exercise {name!r}", hint=f"there are: {', '.join(NAMES)}")

@@ -106,7 +106,11 @@ def global_loads(func: PrimFunc) -> int:
 
 
 def traffic(func: PrimFunc) -> int:
-    """How many elements the kernels load from global memory and store to it, in all."""
+    """How many elements the kernels load from global memory and store to it, in all.
+
+    >>> lesson.traffic(bound.func)
+    16
+    """
     return sum(t.loads + t.stores for t in counts(func).traffic if t.scope == "global")
 
 

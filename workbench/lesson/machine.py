@@ -100,6 +100,8 @@ def gpu(blocks: int = 8, threads: int = 64, **machine: int) -> Any:
     """A player of a launch of so many blocks of `threads` on a `Machine`, in small.
 
     Where widgets are not installed, its sentences, one for each time.
+
+    >>> _ = lesson.gpu(blocks=8, threads=64, multiprocessors=2, room=1)
     """
     has = Machine(**machine)
     drawn = frames(blocks, threads, has)

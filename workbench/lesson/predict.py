@@ -93,6 +93,11 @@ def who_computes(
     The program decides it as soon as it binds both a block's and a thread's axis; with `asked`,
     only the program that has just these `nests`. Choices are written as pictures label cells:
     "block 1, thread 1". `others` and `slips` say what is true of the wrong ones.
+
+    >>> choices = ("block 1, thread 1", "block 5, thread 0")
+    >>> asked = lesson.who_computes("B", 5, choices, steps="split(i, [2, 4])")
+    >>> asked.text
+    'after split(i, [2, 4]), who computes B[5]?'
     """
     index = tuple(int(k) for k in (cell if isinstance(cell, Iterable) else (cell,)))
     name = f"{buffer}[{', '.join(map(str, index))}]"
@@ -201,6 +206,11 @@ def how_many_loads(
     The program decides it once it binds `threads` loops to threadIdx.x and, where `stage` is
     given, has a block of that name under a bound loop; with `asked`, only the program that has just
     these `nests`. `why` explains numbers that may come out, `others` and `slips` wrong choices.
+
+    >>> text = "how often is A[5] loaded?"
+    >>> asked = lesson.how_many_loads("A", text, (1, 3), by="element", steps="bind i", why={})
+    >>> asked.choices
+    ('once', '3 times', 'not sure')
     """
     wrong = _wrong(lambda func: load_times(func, buffer, by), others, slips)
 
@@ -287,6 +297,11 @@ def how_often_used(
     The program decides it once loops are bound to all of `axes` and, where `stage` is given, it
     has a block of that name under a bound loop; with `asked`, only the program that has just these
     `nests`. `why` explains numbers that may come out, `others` and `slips` wrong choices.
+
+    >>> text = "how often is A[5] read?"
+    >>> asked = lesson.how_often_used("A", text, (1, 3), by="thread", steps="bind i", why={})
+    >>> asked.choices
+    ('once', '3 times', 'not sure')
     """
     wrong = _wrong(lambda func: use_times(func, buffer, by), others, slips)
 
@@ -374,6 +389,10 @@ def how_many(
 
 
 def loads_of(func: PrimFunc, buffer: str) -> int:
-    """How many elements the whole program loads from `buffer`, counted by its meaning."""
+    """How many elements the whole program loads from `buffer`, counted by its meaning.
+
+    >>> lesson.loads_of(add, "A")
+    8
+    """
     levels = insight.memory(func).levels
     return sum(use.loads for level in levels for use in level.buffers if use.buffer == buffer)

@@ -18,7 +18,11 @@ from workbench.widgets import Question
 
 
 def question(name: str) -> Question:
-    """The question of that name. Raises Fail for a name that there is not."""
+    """The question of that name. Raises Fail for a name that there is not.
+
+    >>> lesson.question("vector_2_4").text
+    'after split(i, [2, 4]), bind(i_0, blockIdx.x) and bind(i_1, threadIdx.x), who computes C[5]?'
+    """
     if name not in QUESTIONS:
         raise Fail(f"Can't find the question {name!r}", hint=f"there are: {', '.join(QUESTIONS)}")
     return QUESTIONS[name]

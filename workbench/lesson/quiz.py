@@ -100,6 +100,8 @@ def quiz(name: str) -> Any:
 
     Where widgets are not installed, a Quiz: printed, it is the questions, and `answer` takes one.
     Raises Fail for a name that there is not.
+
+    >>> _ = lesson.quiz("01_end")
     """
     if name not in QUIZZES:
         raise Fail(f"Can't find the quiz {name!r}", hint=f"there are: {', '.join(QUIZZES)}")

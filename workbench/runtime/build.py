@@ -33,6 +33,10 @@ def build(program: Scheduled | PrimFunc | IRModule, target: str | Target = "cuda
 
     Raises ScheduleError where the program has no valid kernel there, and TargetError for a name
     that is not in the catalogue; issues a ScheduleWarning for each way in which it wastes work.
+
+    >>> kernel = wb.build(bound, target="cuda")
+    >>> kernel.grid, kernel.block
+    ((2, 1, 1), (4, 1, 1))
     """
     gpu = targets.get(target)
     func = function_of(program)

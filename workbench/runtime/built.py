@@ -26,6 +26,10 @@ class Built:
     """A program's kernels on a target; call it with one array for each parameter.
 
     `source` is the text of all of them; `lowered` holds them and the passes that made them.
+
+    >>> kernel = wb.build(bound)
+    >>> kernel
+    <add for cuda: add_kernel<<<(2, 1, 1), (4, 1, 1)>>>>
     """
 
     func: PrimFunc
@@ -35,22 +39,38 @@ class Built:
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        """The launches, in order."""
+        """The launches, in order.
+
+        >>> [launch.name for launch in kernel.kernels]
+        ['add_kernel']
+        """
         return self.lowered.kernels
 
     @property
     def grid(self) -> tuple[int, int, int]:
-        """Blocks along x, y, z of the only kernel; ValueError where there are several."""
+        """Blocks along x, y, z of the only kernel; ValueError where there are several.
+
+        >>> kernel.grid
+        (2, 1, 1)
+        """
         return self._only.grid
 
     @property
     def block(self) -> tuple[int, int, int]:
-        """Threads of a block along x, y, z of the only kernel; ValueError where several."""
+        """Threads of a block along x, y, z of the only kernel; ValueError where several.
+
+        >>> kernel.block
+        (4, 1, 1)
+        """
         return self._only.block
 
     @property
     def device(self) -> DeviceReport:
-        """What runs it here, and why."""
+        """What runs it here, and why.
+
+        >>> kernel.device.which == wb.device().which
+        True
+        """
         if self.target.kind != "cuda":
             return DeviceReport("emulator", f"{self.target.kind} kernels run on the emulator here")
         return device()
@@ -61,6 +81,10 @@ class Built:
         NumPy arrays are used where they lie; CuPy and DLPack arrays go through the host. Raises
         ArgumentError before anything runs, DeviceError when the GPU fails or takes more than
         `seconds` once its turn has come, EmulationError for what a GPU would punish.
+
+        >>> kernel(A, B)
+        >>> B
+        array([1., 2., 3., 4., 5., 6., 7., 8.], dtype=float32)
         """
         _launching().run(self, arrays, seconds)
 
@@ -73,15 +97,28 @@ class Built:
     ) -> Run:
         """Run on the emulator, whole or only `blocks`, and return what it counted.
 
-        `progress` is called with blocks done and blocks in all; setting `stop` ends the run early.
+        The arrays are NumPy's, one for each parameter with its shape and type; outputs are written
+        in place. `progress` is called with blocks done and blocks in all; setting `stop` ends the
+        run early. Raises ArgumentError before anything runs, EmulationError for what a GPU would
+        punish, NotEnoughMemory.
+
+        >>> run = kernel.emulate(A, B)
+        >>> run.blocks
+        2
         """
         return _launching().emulated(self, arrays, blocks, progress, stop)
 
     def time(self, *arrays: Any, flush: bool = False, seconds: float = RUN_SECONDS) -> Timing:
-        """How long one run takes on the GPU; the arrays are copied and stay as they are.
+        """How many seconds one run takes on the GPU; the arrays are copied and stay as they are.
 
         `flush` empties the L2 cache before every sample. Without a GPU, the time recorded for
         this very program on another machine; DeviceError where there is none.
+
+        >>> try:
+        ...     print(kernel.time(A, B).median < 1.0)
+        ... except wb.DeviceError:  # no GPU, and no time recorded
+        ...     print(True)
+        True
         """
         return _launching().timed(self, arrays, flush, seconds)
 

@@ -34,6 +34,10 @@ class DeviceReport:
 
     `missing` names what stands between here and a GPU, `how_to_get` what to do about it; both are
     "" where nothing is missing.
+
+    >>> print(wb.runtime.DeviceReport("emulator", "there is no GPU"))
+    runs on: emulator
+    why:     there is no GPU
     """
 
     which: str
@@ -44,12 +48,20 @@ class DeviceReport:
 
     @property
     def is_gpu(self) -> bool:
-        """Whether kernels run on a GPU."""
+        """Whether kernels run on a GPU.
+
+        >>> wb.runtime.DeviceReport("emulator", "there is no GPU").is_gpu
+        False
+        """
         return self.gpu is not None
 
     @property
     def target(self) -> Target:
-        """What the catalogue knows of the GPU; the generic one where there is none."""
+        """What the catalogue knows of the GPU; the generic one where there is none.
+
+        >>> wb.runtime.DeviceReport("emulator", "there is no GPU").target.name
+        'cuda'
+        """
         return target.of_device(self.gpu.name if self.gpu else "")
 
     def __str__(self) -> str:
@@ -66,7 +78,11 @@ _report: DeviceReport | None = None
 
 
 def device(again: bool = False) -> DeviceReport:
-    """The device that runs kernels here; looked for once, and `again` on request."""
+    """The device that runs kernels here; looked for once, and `again` on request.
+
+    >>> wb.device().which != ""
+    True
+    """
     global _report
     if _report is None or again:
         _report = _find(WORKER)

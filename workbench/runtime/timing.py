@@ -15,6 +15,11 @@ class Timing:
 
     `kind` is "measured" (just now, on `device`) or "recorded" (earlier, on the `date` given).
     `steady` says whether the samples came close enough together before the cap.
+
+    >>> made = {"device": "a GPU", "how": "events", "clocks": "", "date": "2026-11-23"}
+    >>> timing = wb.runtime.Timing(samples=(1e-6, 3e-6, 2e-6), **made)
+    >>> timing.median
+    2e-06
     """
 
     samples: tuple[float, ...]
@@ -27,12 +32,22 @@ class Timing:
 
     @property
     def median(self) -> float:
-        """The middle sample, in seconds."""
+        """The middle sample, in seconds.
+
+        >>> made = {"device": "a GPU", "how": "events", "clocks": "", "date": "2026-11-23"}
+        >>> wb.runtime.Timing(samples=(1e-6, 3e-6, 2e-6), **made).median
+        2e-06
+        """
         return median(self.samples)
 
     @property
     def spread(self) -> tuple[float, float]:
-        """Between these two lie the middle half of the samples, in seconds."""
+        """Between these two lie the middle half of the samples, in seconds.
+
+        >>> made = {"device": "a GPU", "how": "events", "clocks": "", "date": "2026-11-23"}
+        >>> wb.runtime.Timing(samples=(1e-6, 1e-6, 3e-6, 3e-6), **made).spread
+        (1e-06, 3e-06)
+        """
         low, _, high = quantiles(self.samples, n=4, method="inclusive")
         return low, high
 

@@ -53,7 +53,14 @@ class _Handle(Generic[K]):
 
 
 class LoopHandle(_Handle[Var]):
-    """A loop of a schedule's history, known by its variable whatever else changes."""
+    """A loop of a schedule's history, known by its variable whatever else changes.
+
+    >>> (loop,) = sch.get_loops("B")
+    >>> loop
+    <loop i>
+    >>> loop.name
+    'i'
+    """
 
     __slots__ = ()
     kind = "loop"
@@ -65,7 +72,14 @@ class LoopHandle(_Handle[Var]):
 
 
 class BlockHandle(_Handle[BlockId]):
-    """A block of a schedule's history, known by its identity whatever it is called."""
+    """A block of a schedule's history, known by its identity whatever it is called.
+
+    >>> block = sch.get_block("B")
+    >>> block
+    <block B>
+    >>> block.name
+    'B'
+    """
 
     __slots__ = ()
     kind = "block"

@@ -26,6 +26,10 @@ def load(path: str | Path) -> Schedule:
     """The schedule that was saved in the file `path`; reading it runs no code from it.
 
     Raises ScheduleError where the file is no saved schedule, OSError where it cannot be read.
+
+    >>> sch.save("steps.json")
+    >>> wb.load("steps.json")
+    <Schedule of add at node 0: start>
     """
     data = parsed(contents(path))
     if data is None:

@@ -59,6 +59,10 @@ class Schedule(Verbs):
     Raises ScheduleError for what is no program, for one whose shapes are not known yet, and for one
     in which blocks do more than they declare, or whose own stores decide, outside of a block, which
     blocks run.
+
+    >>> sch = wb.Schedule(add)
+    >>> sch.split("i", factors=[2, 4])
+    [<loop i_0>, <loop i_1>]
     """
 
     def __init__(self, program: PrimFunc | IRModule | SymbolicFunc) -> None:
@@ -95,12 +99,20 @@ class Schedule(Verbs):
 
     @property
     def node(self) -> HistoryNode:
-        """Where in the history this schedule stands."""
+        """Where in the history this schedule stands.
+
+        >>> sch.node.id
+        0
+        """
         return self._node
 
     @property
     def mod(self) -> IRModule:
-        """The program as a module."""
+        """The program as a module.
+
+        >>> [func.name for func in sch.mod.functions]
+        ['add']
+        """
         return self._node.mod
 
     @property
@@ -108,6 +120,9 @@ class Schedule(Verbs):
         """The function that is worked on: "main", the only one, or that of `work_on`.
 
         Raises ScheduleError where there are several, none of them "main", and `work_on` named none.
+
+        >>> sch.func.name
+        'add'
         """
         if self._func_name is None:
             raise as_error(self._finder("work").unclear("on a function"), self._shown, "")
@@ -115,7 +130,11 @@ class Schedule(Verbs):
 
     @property
     def func_working_on(self) -> str | None:
-        """The name of the function that names are looked up in; None where that is not said."""
+        """The name of the function that names are looked up in; None where that is not said.
+
+        >>> sch.func_working_on
+        'add'
+        """
         return self._func_name
 
     @property
@@ -128,7 +147,12 @@ class Schedule(Verbs):
         return Finder(self._node, func or self._shown, task, meant)
 
     def work_on(self, func_name: str) -> None:
-        """Look names up in the function `func_name` from now on."""
+        """Look names up in the function `func_name` from now on.
+
+        Raises ScheduleError where the module has no such function.
+
+        >>> sch.work_on("add")
+        """
         self._func_name = self._function(func_name, "work_on").name
 
     def _places(self, func: PrimFunc) -> Places:
@@ -145,7 +169,19 @@ class Schedule(Verbs):
         )
 
     def show(self) -> None:
-        """Print the program, coloured where the output can show colour."""
+        """Print the program, coloured where the output can show colour.
+
+        >>> sch.show()
+        @T.prim_func
+        def add(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+            # with T.block("root"):
+            for i in range(8):
+                with T.block("B"):
+                    vi = T.axis.spatial(8, i)
+                    T.reads(A[vi])
+                    T.writes(B[vi])
+                    B[vi] = A[vi] + T.float32(1)
+        """
         script.print_highlighted(self._whole)
 
     @property
@@ -159,6 +195,20 @@ class Schedule(Verbs):
         """Print what changed from `a` to `b` (marks or node numbers), line by line.
 
         Without `b`: to where this schedule stands. Without both: what the last step changed.
+        Raises ScheduleError for a mark or number that there is not.
+
+        >>> sch.unroll("i")
+        >>> sch.diff()
+          @T.prim_func
+          def add(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+              # with T.block("root"):
+        -     for i in range(8):
+        +     for i in T.unroll(8):
+                  with T.block("B"):
+                      vi = T.axis.spatial(8, i)
+                      T.reads(A[vi])
+                      T.writes(B[vi])
+                      B[vi] = A[vi] + T.float32(1)
         """
         after = self._node if b is None else self.history.find(b)
         before = (after.parent or after) if a is None else self.history.find(a)
@@ -180,6 +230,8 @@ class Schedule(Verbs):
         `level` how near: "whole", "block", "thread", "registers" (default: the first two).
         What differs from `before`, a mark or node number, is marked. Raises ScheduleError for a
         picture, buffer, axis, value or level that there is not, ImportError without matplotlib.
+
+        >>> sch.figure("who").savefig("who.svg")
         """
         from workbench import draw
 
@@ -199,13 +251,28 @@ class Schedule(Verbs):
     # --- the history -----------------------------------------------------------------------------
 
     def undo(self) -> None:
-        """Go back to the program before the last step."""
+        """Go back to the program before the last step. Raises ScheduleError at the start.
+
+        >>> sch.unroll("i")
+        >>> sch.undo()
+        >>> sch.node.id
+        0
+        """
         if self._node.parent is None:
             raise ScheduleError("Can't undo: this is the start", hint="apply a step first")
         self._move(self._node.parent)
 
     def redo(self) -> None:
-        """Go forward again to where `undo` came from; else along the newest step from here."""
+        """Go forward again to where `undo` came from; else along the newest step from here.
+
+        Raises ScheduleError where no step was taken from here.
+
+        >>> sch.unroll("i")
+        >>> sch.undo()
+        >>> sch.redo()
+        >>> sch.node.id
+        1
+        """
         children = self._node.children
         if not children:
             raise ScheduleError(
@@ -214,7 +281,16 @@ class Schedule(Verbs):
         self._move(self._forward.get(self._node, children[-1]))
 
     def goto(self, place: str | int | HistoryNode) -> None:
-        """Go to the program with that mark or node number."""
+        """Go to the program with that mark or node number.
+
+        Raises ScheduleError where there is none.
+
+        >>> sch.mark("start")
+        >>> sch.unroll("i")
+        >>> sch.goto("start")
+        >>> sch.node.id
+        0
+        """
         self._move(self.history.find(place))
 
     def mark(self, name: str) -> None:
@@ -222,6 +298,10 @@ class Schedule(Verbs):
 
         A name that another program has moves here, so that a cell may run again. Raises
         ScheduleError for what is no text, or text with half a character that no file can keep.
+
+        >>> sch.mark("start")
+        >>> sch.node.mark
+        'start'
         """
         if not name or not is_text(name):
             raise ScheduleError(
@@ -230,7 +310,13 @@ class Schedule(Verbs):
         self.history.mark(self._node, name)
 
     def fork(self) -> Schedule:
-        """A second cursor at the same program of the same history; it moves on its own."""
+        """A second cursor at the same program of the same history; it moves on its own.
+
+        >>> other = sch.fork()
+        >>> other.unroll("i")
+        >>> sch.node.id, other.node.id
+        (0, 1)
+        """
         other = object.__new__(type(self))
         other.history = self.history
         other._node, other._func_name = self._node, self._func_name
@@ -242,6 +328,11 @@ class Schedule(Verbs):
 
         The file is written whole or not at all. Raises NotWritten, an OSError, where that fails;
         ScheduleError where it holds something else than a saved schedule.
+
+        >>> sch.unroll("i")
+        >>> sch.save("steps.json")
+        >>> wb.load("steps.json")
+        <Schedule of add at node 1: unroll(i)>
         """
         file.save(self.history, self._node, path)
 
@@ -252,6 +343,9 @@ class Schedule(Verbs):
         there, it ends with `module`, TVM's own, or in an error where TVM made another one. Raises
         ScheduleError for what TVM has no call for or takes in another way; NotWritten, an OSError,
         where the file can't be written, which is then as it was.
+
+        >>> sch.unroll("i")
+        >>> sch.to_tvm("steps.py")
         """
         write_whole(path, tvm_file(self._node))
 
@@ -264,7 +358,15 @@ class Schedule(Verbs):
 
     @property
     def trace(self) -> Trace:
-        """The steps from the start to here, as plain data."""
+        """The steps from the start to here, as plain data.
+
+        >>> sch.unroll("i")
+        >>> print(sch.trace.as_python())
+        sch = wb.Schedule(program)
+        block_B = sch.get_block("B")
+        (i,) = sch.get_loops(block_B)
+        sch.unroll(i)
+        """
         return Trace(tuple(node.step for node in self._node.path() if node.step))
 
     @classmethod
@@ -272,6 +374,10 @@ class Schedule(Verbs):
         """A new schedule of `program` on which the steps of `trace` were taken.
 
         Raises ScheduleError, with the step's number, where one is not possible.
+
+        >>> sch.unroll("i")
+        >>> wb.Schedule.replay(add, sch.trace)
+        <Schedule of add at node 1: unroll(i)>
         """
         schedule = cls(program)
         schedule.take(trace)
@@ -281,6 +387,12 @@ class Schedule(Verbs):
         """Take the steps of `trace` from the start of this history.
 
         Raises ScheduleError where `trace` is none, and where a step is not possible.
+
+        >>> sch.unroll("i")
+        >>> other = wb.Schedule(add)
+        >>> other.take(sch.trace)
+        >>> other
+        <Schedule of add at node 1: unroll(i)>
         """
         if not isinstance(trace, Trace):
             raise ScheduleError(
@@ -293,7 +405,16 @@ class Schedule(Verbs):
             self.take_step(number, step)
 
     def take_step(self, number: int, step: Step) -> None:
-        """Take one step that a trace tells, the `number`-th on the way from the start."""
+        """Take one step that a trace tells, the `number`-th on the way from the start.
+
+        Raises ScheduleError where the step is not possible here.
+
+        >>> sch.unroll("i")
+        >>> other = wb.Schedule(add)
+        >>> other.take_step(1, sch.trace.steps[0])
+        >>> other
+        <Schedule of add at node 1: unroll(i)>
+        """
         known_primitive(number, step)
         path = self._node.path()
         func_name = self._function_of(number, step)
@@ -332,6 +453,9 @@ class Schedule(Verbs):
         """Take the step `verb(*args, **kwargs)`; returns the handles of what it made.
 
         Raises ScheduleError where the step is not possible or would change the program's meaning.
+
+        >>> sch.apply("split", "i", factors=[2, 4])
+        [<loop i_0>, <loop i_1>]
         """
         prim = primitive.REGISTRY.get(verb)
         if prim is None:
@@ -385,7 +509,12 @@ class Schedule(Verbs):
     ) -> list[Verdict]:
         """What every primitive, or each of `verbs`, says at `place`, a loop or a block.
 
-        Possible, with the arguments for which it is, or refused and why.
+        Possible, with the arguments for which it is, or refused and why. Raises ScheduleError for a
+        place or a verb that there is not.
+
+        >>> (verdict,) = sch.actions("i", ["split"])
+        >>> verdict.choices[0]
+        {'factors': [None, 2]}
         """
         verbs = (verbs,) if isinstance(verbs, str) else verbs
         if verbs is not None and not isinstance(verbs, Collection):
@@ -403,24 +532,44 @@ class Schedule(Verbs):
     # --- questions -------------------------------------------------------------------------------
 
     def get_block(self, name: str, func_name: str | None = None) -> BlockHandle:
-        """The block called `name`."""
+        """The block called `name`, in the function `func_name` or the one worked on.
+
+        Raises ScheduleError where there is none of that name, or several.
+
+        >>> sch.get_block("B")
+        <block B>
+        """
         func = None if func_name is None else self._function(func_name, "get_block")
         _, block = self._ask("get_block", "find", Finder.block, name, func)
         return BlockHandle(self.history, block.id)
 
     def get_sblock(self, name: str, func_name: str | None = None) -> BlockHandle:
-        """`get_block`, as TVM 0.27 calls it."""
+        """`get_block`, as TVM 0.27 calls it.
+
+        >>> sch.get_sblock("B")
+        <block B>
+        """
         return self.get_block(name, func_name)
 
     def get_blocks(self, name: str | None = None) -> list[BlockHandle]:
-        """Every block but the root, in program order; of those called `name` where it is given."""
+        """Every block but the root, in program order; of those called `name` where it is given.
+
+        >>> sch.get_blocks()
+        [<block B>]
+        """
         found = [
             r.block for r in self._places(self.func).blocks.values() if r is not self.func.body
         ]
         return [BlockHandle(self.history, b.id) for b in found if name in (None, b.name)]
 
     def get_loops(self, block: BlockHandle | str) -> list[LoopHandle]:
-        """The loops around `block`, outermost first, inside the block that holds it."""
+        """The loops around `block`, outermost first, inside the block that holds it.
+
+        Raises ScheduleError where the program has no such block.
+
+        >>> sch.get_loops("B")
+        [<loop i>]
+        """
         func, node = self._ask("get_loops", "get the loops of", Finder.block, block)
         return [
             LoopHandle(self.history, loop.loop_var)
@@ -428,7 +577,13 @@ class Schedule(Verbs):
         ]
 
     def get_child_blocks(self, block_or_loop: BlockHandle | LoopHandle | str) -> list[BlockHandle]:
-        """The blocks directly inside a block or a loop, in program order."""
+        """The blocks directly inside a block or a loop, in program order.
+
+        Raises ScheduleError where the program has no such block or loop.
+
+        >>> sch.get_child_blocks("i")
+        [<block B>]
+        """
         func, node = self._ask(
             "get_child_blocks", "get the blocks in", Finder.either, block_or_loop
         )
@@ -437,19 +592,39 @@ class Schedule(Verbs):
         )
 
     def get_producers(self, block: BlockHandle | str) -> list[BlockHandle]:
-        """The blocks before `block` that write what it reads or writes, in program order."""
+        """The blocks before `block` that write what it reads or writes, in program order.
+
+        Raises ScheduleError where the program has no such block.
+
+        >>> sch.cache_read("B", 0, "shared")
+        <block A_shared>
+        >>> sch.get_producers("B")
+        [<block A_shared>]
+        """
         func, node = self._ask("get_producers", "get the producers of", Finder.block, block)
         return self._blocks(Site(self._places(func), node, "").producers)
 
     def get_consumers(self, block: BlockHandle | str) -> list[BlockHandle]:
-        """The blocks after `block` that read or write what it writes, in program order."""
+        """The blocks after `block` that read or write what it writes, in program order.
+
+        Raises ScheduleError where the program has no such block.
+
+        >>> sch.cache_read("B", 0, "shared")
+        <block A_shared>
+        >>> sch.get_consumers("A_shared")
+        [<block B>]
+        """
         func, node = self._ask("get_consumers", "get the consumers of", Finder.block, block)
         return self._blocks(Site(self._places(func), node, "").consumers)
 
     def get_output_blocks(self, scope_block: BlockHandle | str) -> list[BlockHandle]:
         """The blocks directly in `scope_block`, such as "root", that write for what is outside it.
 
-        Those that write a buffer which does not live in it, in program order.
+        Those that write a buffer which does not live in it, in program order. Raises ScheduleError
+        where the program has no such block.
+
+        >>> sch.get_output_blocks("root")
+        [<block B>]
         """
         func, node = self._ask("get_output_blocks", "get the outputs of", Finder.block, scope_block)
         realizes = self._places(func).blocks_under(Site(self._places(func), node, "").stmt)

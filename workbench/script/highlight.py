@@ -13,13 +13,32 @@ from workbench.script.show import show
 
 
 def print_highlighted(node: Node, dialect: str = "workbench") -> None:
-    """Show the program `node`: coloured in a notebook and in a terminal, else as plain text."""
+    """Show the program `node`: coloured in a notebook and in a terminal, else as plain text.
+
+    >>> block = add.root.body.body.block
+    >>> script.print_highlighted(block.body)
+    B[vi] = A[vi] + T.float32(1)
+    """
     text = show(node, dialect)
     _output(text, lambda: highlight_terminal(text), lambda: highlight_html(text))
 
 
 def print_diff(before: Node, after: Node) -> None:
-    """Show what changed from `before` to `after`: signs in front, changed words marked."""
+    """Show what changed from `before` to `after`: signs in front, changed words marked.
+
+    >>> sch.unroll("i")
+    >>> script.print_diff(add, sch.func)
+      @T.prim_func
+      def add(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+          # with T.block("root"):
+    -     for i in range(8):
+    +     for i in T.unroll(8):
+              with T.block("B"):
+                  vi = T.axis.spatial(8, i)
+                  T.reads(A[vi])
+                  T.writes(B[vi])
+                  B[vi] = A[vi] + T.float32(1)
+    """
     lines = diff(before, after)
     _output(diff_text(lines), lambda: diff_terminal(lines), lambda: diff_html(lines))
 

@@ -27,7 +27,7 @@ def parse(text: str, env: Mapping[str, object] | None = None) -> PrimFunc | IRMo
 
     Nothing in `text` is run. Raises ParseError.
 
-    >>> program = parse('''
+    >>> program = script.parse('''
     ... @T.prim_func
     ... def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
     ...     for i in range(8):
@@ -98,6 +98,15 @@ def prim_func(
 
     A program's annotations are calls, which type checkers refuse: with `@typing.no_type_check`
     between this decorator and `def`, they leave the program alone.
+
+    >>> @T.prim_func
+    ... def twice(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    ...     for i in range(8):
+    ...         with T.block("B"):
+    ...             vi = T.axis.spatial(8, i)
+    ...             B[vi] = A[vi] * T.float32(2)
+    >>> twice.name
+    'twice'
     """
     frame = sys._getframe(1)
     if func is not None:
@@ -106,7 +115,14 @@ def prim_func(
 
 
 def ir_module(cls: type) -> IRModule:
-    """Gather the programs of the decorated class into a module. Raises ParseError."""
+    """Gather the programs of the decorated class into a module. Raises ParseError.
+
+    >>> @wb.ir_module
+    ... class Module:
+    ...     main = add
+    >>> [func.name for func in Module.functions]
+    ['add']
+    """
     members = {name: value for name, value in vars(cls).items() if not name.startswith("__")}
     for name, value in members.items():
         if isinstance(value, SymbolicFunc):
@@ -126,7 +142,11 @@ def ir_module(cls: type) -> IRModule:
 
 
 class Words(Namespace):
-    """T: what a program is written with. ``T.prim_func`` reads a function as a program."""
+    """T: what a program is written with. ``T.prim_func`` reads a function as a program.
+
+    >>> T.Buffer
+    T.Buffer
+    """
 
     prim_func = staticmethod(prim_func)
 

@@ -27,7 +27,14 @@ Value: TypeAlias = "Expr | Buffer | View | bool | int | float | str | tuple[Valu
 
 
 class ParseError(Fail, ValueError):
-    """A text that is not a program, with the line at fault."""
+    """A text that is not a program, with the line at fault.
+
+    >>> try:
+    ...     script.parse('x = 1')
+    ... except wb.ParseError as error:
+    ...     print(error.headline)
+    Can't read this outside a program.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,9 @@ def show(node: Node, dialect: str = "workbench") -> str:
 
     `dialect` "tvm" writes what apache-tvm 0.27 reads. Raises ValueError for any other name, and
     Fail for what is none of these.
+
+    >>> script.show(add).splitlines()[1]
+    'def add(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):'
     """
     if not isinstance(node, Node):
         headline = f"Can't show a {type(node).__name__}: it is no part of a program"

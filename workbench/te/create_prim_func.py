@@ -39,11 +39,11 @@ def create_prim_func(args: Sequence[Tensor]) -> PrimFunc:
     """The program that computes `args`, one loop nest and block for each computed tensor.
 
     `args` become the parameters; other tensors are allocated inside. Text and names are those of
-    TVM 0.27's ``te.create_prim_func``.
+    TVM 0.27's ``te.create_prim_func``. Raises ValueError where nothing is computed.
 
-    >>> from workbench.te import compute, placeholder
-    >>> A = placeholder((8,), name="A")
-    >>> create_prim_func([A, compute((8,), lambda i: A[i] + 1.0, name="B")]).show()
+    >>> A = te.placeholder((8,), name="A")
+    >>> B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
+    >>> te.create_prim_func([A, B]).show()
     @T.prim_func
     def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
         T.func_attr({"tir.noalias": True})

@@ -20,29 +20,57 @@ from workbench.ir import const as const_of
 
 
 def if_then_else(condition: ExprLike, then: ExprLike, otherwise: ExprLike) -> Expr:
-    """`then` where `condition` holds, else `otherwise`; only that one is evaluated."""
+    """`then` where `condition` holds, else `otherwise`; only that one is evaluated.
+
+    Raises TypeError where `condition` is none.
+
+    >>> te.compute((8, 8), lambda i, j: te.if_then_else(i < 4, X[i, j], 0.0))
+    Tensor('compute', (8, 8), 'float32')
+    """
     yes, no = meet(then, otherwise)
     return Call("if_then_else", (_condition("if_then_else", condition), yes, no), yes.dtype)
 
 
 def select(condition: ExprLike, true_value: ExprLike, false_value: ExprLike) -> Expr:
-    """`true_value` where `condition` holds, else `false_value`; both are evaluated."""
+    """`true_value` where `condition` holds, else `false_value`; both are evaluated.
+
+    Raises TypeError where `condition` is none.
+
+    >>> te.compute((8, 8), lambda i, j: te.select(i < 4, X[i, j], 0.0))
+    Tensor('compute', (8, 8), 'float32')
+    """
     yes, no = meet(true_value, false_value)
     return Select(_condition("select", condition), yes, no)
 
 
 def all(*conditions: ExprLike) -> Expr:
-    """Whether every condition holds."""
+    """Whether every condition holds.
+
+    Raises TypeError for what is no condition, ValueError without any.
+
+    >>> te.compute((8, 8), lambda i, j: te.if_then_else(te.all(i < 4, j < 4), X[i, j], 0.0))
+    Tensor('compute', (8, 8), 'float32')
+    """
     return _joined("and", "all", conditions)
 
 
 def any(*conditions: ExprLike) -> Expr:
-    """Whether one of the conditions holds."""
+    """Whether one of the conditions holds.
+
+    Raises TypeError for what is no condition, ValueError without any.
+
+    >>> te.compute((8, 8), lambda i, j: te.if_then_else(te.any(i < 4, j < 4), X[i, j], 0.0))
+    Tensor('compute', (8, 8), 'float32')
+    """
     return _joined("or", "any", conditions)
 
 
 def logical_not(condition: ExprLike) -> Expr:
-    """Whether `condition` does not hold."""
+    """Whether `condition` does not hold. Raises TypeError where it is none.
+
+    >>> te.compute((8, 8), lambda i, j: te.if_then_else(te.logical_not(i < 4), X[i, j], 0.0))
+    Tensor('compute', (8, 8), 'float32')
+    """
     return Not(_condition("logical_not", condition))
 
 
@@ -255,12 +283,20 @@ def not_equal(a: ExprLike, b: ExprLike) -> Expr:
 
 
 def floordiv(a: ExprLike, b: ExprLike) -> Expr:
-    """``a // b``, of integers."""
+    """``a // b``, of integers.
+
+    >>> te.compute((8, 4), lambda i, j: X[te.floordiv(i, 2), j])
+    Tensor('compute', (8, 4), 'float32')
+    """
     return binary("//", a, b)
 
 
 def floormod(a: ExprLike, b: ExprLike) -> Expr:
-    """``a % b``, of integers."""
+    """``a % b``, of integers.
+
+    >>> te.compute((8, 4), lambda i, j: X[te.floormod(i, 2), j])
+    Tensor('compute', (8, 4), 'float32')
+    """
     return binary("%", a, b)
 
 
@@ -268,6 +304,9 @@ def const(value: bool | int | float, dtype: str | None = None) -> Expr:
     """The constant `value`; without `dtype`, int32 of an integer and float32 of a float.
 
     Raises ValueError for an integer that `dtype` does not hold.
+
+    >>> te.const(2).dtype, te.const(2.0).dtype
+    ('int32', 'float32')
     """
     if dtype is None:
         return as_expr(value)

@@ -26,6 +26,9 @@ def sum(
     """The sum of `expr` over `axis`; with an expression in the place of axes, of the two.
 
     Raises ValueError for `where` and `init`, which TVM 0.27 drops without a word.
+
+    >>> te.compute((8,), lambda i: te.sum(X[i, k], axis=k))
+    Tensor('compute', (8,), 'float32')
     """
     return reduced("+", expr, axis, where, init)
 
@@ -33,14 +36,22 @@ def sum(
 def max(
     expr: ExprLike, axis: Over, where: ExprLike | None = None, init: ExprLike | None = None
 ) -> Expr:
-    """The largest `expr` over `axis`; with an expression in the place of axes, of the two."""
+    """The largest `expr` over `axis`; with an expression in the place of axes, of the two.
+
+    >>> te.compute((8,), lambda i: te.max(X[i, k], axis=k))
+    Tensor('compute', (8,), 'float32')
+    """
     return reduced("max", expr, axis, where, init)
 
 
 def min(
     expr: ExprLike, axis: Over, where: ExprLike | None = None, init: ExprLike | None = None
 ) -> Expr:
-    """The smallest `expr` over `axis`; with an expression in the place of axes, of the two."""
+    """The smallest `expr` over `axis`; with an expression in the place of axes, of the two.
+
+    >>> te.compute((8,), lambda i: te.min(X[i, k], axis=k))
+    Tensor('compute', (8,), 'float32')
+    """
     return reduced("min", expr, axis, where, init)
 
 
@@ -87,6 +98,15 @@ def comm_reducer(
     tensor each of. Whether the order counts is seen by the verbs, which TVM takes on trust.
 
     Raises ValueError or TypeError for what is no tuple of as many values.
+
+    >>> def combine(x, y):
+    ...     return x[0] + y[0], x[1] * y[1]
+    >>> def start(s, t):
+    ...     return te.const(0, s), te.const(1, t)
+    >>> pair = te.comm_reducer(combine, start)
+    >>> total, product = te.compute((8,), lambda i: pair((X[i, k], X[i, k]), axis=k))
+    >>> total.shape
+    (8,)
     """
 
     def reducer(
@@ -133,10 +153,18 @@ def identity(op: str, dtype: str) -> Const:
 
 
 def min_value(dtype: str) -> Const:
-    """The lowest value of `dtype`, of floats the lowest that is finite."""
+    """The lowest value of `dtype`, of floats the lowest that is finite.
+
+    >>> te.min_value("int8").value
+    -128
+    """
     return identity("max", dtype)
 
 
 def max_value(dtype: str) -> Const:
-    """The highest value of `dtype`, of floats the highest that is finite."""
+    """The highest value of `dtype`, of floats the highest that is finite.
+
+    >>> te.max_value("int8").value
+    127
+    """
     return identity("min", dtype)

@@ -34,6 +34,9 @@ class Axis(Var):
     """What an operator runs over: a variable that takes the values of `dom`.
 
     `kind` is "spatial" for an axis of the result and "reduce" for one that is reduced over.
+
+    >>> te.reduce_axis((0, 8), name="k").name
+    'k'
     """
 
     dom: Range = field(kw_only=True)
@@ -46,6 +49,9 @@ class Operation:
 
     `axis` are the dimensions of every output. `layout_free` are the tensors that TVM may lay out
     anew, and `attrs` becomes the attributes of the blocks; neither changes what is computed.
+
+    >>> X.op.name, X.op.shape
+    ('X', (8, 8))
     """
 
     name: str
@@ -97,6 +103,11 @@ class Tensor:
     """An array that is given or computed, by `op`; `t[i, j]` is an element of it.
 
     ``t + u``, and ``-``, ``*`` and ``/``, make the tensor that topi's functions of two make.
+
+    >>> X
+    Tensor('X', (8, 8), 'float32')
+    >>> X.shape, X.dtype
+    ((8, 8), 'float32')
     """
 
     op: Operation
@@ -236,6 +247,9 @@ def placeholder(shape: Shape, dtype: str = "float32", name: str = "placeholder")
 
     Raises TypeError or ValueError for a size that is no whole number from 1, and for a type that
     no buffer has.
+
+    >>> te.placeholder((8, 4), "float16", name="A")
+    Tensor('A', (8, 4), 'float16')
     """
     if dtype not in BITS:
         raise ValueError(f"{dtype!r} is no type of numbers; these are: {', '.join(BITS)}")
@@ -258,9 +272,8 @@ def compute(
     Raises ValueError or TypeError for a function that does not take as many indices as the shape
     has dimensions, and for a value that is no element of a tensor.
 
-    >>> A = placeholder((8,), name="A")
-    >>> compute((8,), lambda i: A[i] + 1.0, name="B").dtype
-    'float32'
+    >>> te.compute((8,), lambda i: X[i, 0] + 1.0, name="B")
+    Tensor('B', (8,), 'float32')
     """
     sizes = _shape(shape)
     axes = tuple(
@@ -333,7 +346,14 @@ def _attributes(given: Mapping[str, Any]) -> tuple[tuple[str, Data], ...]:
 
 
 def reduce_axis(dom: tuple[int, int], name: str = "rv") -> Axis:
-    """An axis to reduce over, from `dom[0]` up to, not including, `dom[1]`."""
+    """An axis to reduce over, from `dom[0]` up to, not including, `dom[1]`.
+
+    Raises ValueError for one that runs no times.
+
+    >>> k = te.reduce_axis((0, 8), name="k")
+    >>> te.compute((8,), lambda i: te.sum(X[i, k], axis=k))
+    Tensor('compute', (8,), 'float32')
+    """
     first, end = (_whole(value, "an axis") for value in dom)
     if end <= first:
         raise ValueError(f"{name} runs over nothing: from {first} up to {end}")

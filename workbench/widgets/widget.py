@@ -243,6 +243,9 @@ def lab(
     Raises Fail for an action, an argument, a pane, a cost or an input that there is not, for more
     than four costs, for an array that does not fit its parameter, for a `height` of less than 440,
     and where `autosave` is no path.
+
+    >>> lab = wb.lab(sch, actions=["split", "bind"], panes=["who"])
+    >>> lab.close()
     """
     if not isinstance(schedule, Schedule):
         schedule = Schedule(schedule)

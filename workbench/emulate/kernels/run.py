@@ -46,6 +46,10 @@ class Run:
     `blocks` counts the blocks that ran, over all kernels; `stopped` says that the caller ended it.
     `written` marks, for each written parameter by name, the elements that the run wrote; `log` is
     every access, if it was asked for.
+
+    >>> run = kernel.emulate(A, B, blocks=[1])
+    >>> run.written["B"]
+    array([False, False, False, False,  True,  True,  True,  True])
     """
 
     blocks: int
@@ -76,6 +80,10 @@ def run(
     a vector that starts where it must not, a read of what nothing wrote, a race, a barrier that
     part of a block reaches, a division of an integer by zero; and where `args` do not fit.
     Raises NotEnoughMemory, before anything runs, where that would need more memory than is free.
+
+    >>> run = emulate.run(kernel.kernels, [A, B], params=add.params)
+    >>> run.blocks
+    2
     """
     if params is None:
         viewed = (source_of(kernel, p) for kernel in kernels for p in kernel.params)

@@ -73,6 +73,10 @@ def evaluate_cells(
     called with cells done and cells in all; setting `stop` ends it early. None then, and for a
     program that does not say what each cell is, see above, or where a cell is refused: `evaluate`
     has its meaning. Raises EmulationError for a mask that is of no parameter, or does not fit it.
+
+    >>> cells = {"B": np.arange(8) == 3}
+    >>> emulate.evaluate_cells(add, [A, B], cells)[1]
+    array([0., 0., 0., 4., 0., 0., 0., 0.], dtype=float32)
     """
     try:
         _check_masks(func, among)

@@ -83,6 +83,10 @@ def evaluate(func: PrimFunc, args: Sequence[np.ndarray[Any, Any]]) -> None:
     index leaves its buffer, an intermediate cell is read before it is written, an integer is
     divided by zero, or the arrays do not fit the parameters; NotEnoughMemory, before anything
     runs, where that would need more memory than is free.
+
+    >>> emulate.evaluate(add, [A, B])
+    >>> B
+    array([1., 2., 3., 4., 5., 6., 7., 8.], dtype=float32)
     """
     try:
         written = {store.buffer for store in stores(func)}
