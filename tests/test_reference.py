@@ -34,6 +34,7 @@ MADE_BY = {
 }
 SHOWN = [name for name in NAMES if name not in MADE_BY]
 RUN = [name for name in SHOWN if name not in VERBS]  # verbs: tests/schedule/test_examples.py
+SLOW = pytest.param("sch.figure", marks=pytest.mark.tool)  # loads matplotlib
 
 
 def doc_of(value: Any) -> str:
@@ -60,7 +61,7 @@ def test_what_a_function_makes_has_its_example_there():
     assert set(MADE_BY) <= set(NAMES) and set(MADE_BY.values()) <= set(SHOWN)
 
 
-@pytest.mark.parametrize("name", RUN)
+@pytest.mark.parametrize("name", [SLOW if name == "sch.figure" else name for name in RUN])
 @pytest.mark.filterwarnings("ignore::workbench.ScheduleWarning")
 def test_an_example_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)

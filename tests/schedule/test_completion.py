@@ -123,6 +123,7 @@ print(completed('sch.get_blo'))
 """
 
 
+@pytest.mark.tool
 def test_ipython_completes_them():
     pytest.importorskip("IPython", reason="IPython is not installed")
     call = [sys.executable, "-c", SHELL]

@@ -41,6 +41,7 @@ def test_a_checker_finds_what_is_wrong_and_nothing_else(checker: str, tmp_path: 
     assert set(errors) == wrong, done.stdout + done.stderr
 
 
+@pytest.mark.tool
 def test_the_script_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     runpy.run_path(str(HERE / "script.py"))
