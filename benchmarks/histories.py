@@ -9,12 +9,12 @@ import workbench as wb
 from benchmarks.convolutions import convolution, tiled, tutorial
 from benchmarks.matmuls import matmul, small_branches, strided
 from workbench import script
+from workbench.history.history import HistoryNode
 from workbench.ir import PrimFunc
 from workbench.lesson import exercise
 from workbench.lesson.exercise import NAMES
 from workbench.lesson.naive import naive
 from workbench.lesson.programs import stages, staging
-from workbench.schedule.history import HistoryNode
 
 _ADD = """
 @T.prim_func

@@ -21,7 +21,7 @@ import workbench as wb
 from benchmarks.histories import vector_add, window_branches, window_sum
 from benchmarks.matmuls import SMALL, blocking_with_shared, matmul
 from workbench import lesson
-from workbench.schedule.primitive import REGISTRY
+from workbench.verbs.primitive import REGISTRY
 from workbench.widgets import Lab
 from workbench.widgets.ask.asked import CHOSEN
 from workbench.widgets.page.view import MACHINE_PANES, PROGRAM_PANES, read_view

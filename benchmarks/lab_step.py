@@ -14,7 +14,7 @@ from benchmarks.convolutions import convolution, tutorial
 from benchmarks.histories import vector_add, window_sum
 from benchmarks.matmuls import LARGE, SMALL, blocking, blocking_with_shared, matmul, naive
 from workbench.ir import PrimFunc
-from workbench.schedule.primitive import REGISTRY
+from workbench.verbs.primitive import REGISTRY
 from workbench.widgets.page.desk import Desk
 from workbench.widgets.page.page import page
 from workbench.widgets.page.view import MACHINE_PANES, PROGRAM_PANES, View

@@ -28,8 +28,8 @@ import workbench as wb
 from benchmarks.histories import histories
 from workbench import cli, script
 from workbench.diag import Fail
+from workbench.history.file import parsed
 from workbench.ir import IRModule, PrimFunc
-from workbench.schedule.file import parsed
 from workbench.widgets.keep.saved import kept
 
 CUTS = 200

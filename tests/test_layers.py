@@ -14,7 +14,8 @@ ROOT = Path(__file__).parents[1] / "workbench"
 
 _BASE = {"diag", "ir", "arith", "script"}
 _LOWERED = _BASE | {"target", "access", "check", "lower"}
-_RUN = _LOWERED | {"codegen", "emulate", "insight", "schedule"}
+_SCHEDULED = {"verbs", "history", "schedule"}
+_RUN = _LOWERED | _SCHEDULED | {"codegen", "emulate", "insight"}
 MAY_IMPORT: dict[str, set[str]] = {
     "diag": set(),
     "ir": {"diag"},
@@ -24,7 +25,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "target": {"diag"},
     "access": {"ir", "arith"},
     "check": _BASE | {"target", "access"},
-    "schedule": _BASE | {"target", "access", "check"},
+    "verbs": _BASE | {"target", "access", "check"},
+    "history": _BASE | {"verbs"},
+    "schedule": _BASE | {"access", "verbs", "history"},
     "lower": _BASE | {"target", "access", "check"},
     "codegen": _LOWERED,
     "emulate": _LOWERED,
@@ -46,7 +49,7 @@ WIDGET_ROOMS = {"widgets"}
 LATE = {
     ("ir/nodes.py", "script"),
     ("schedule/schedule.py", "draw"),
-    ("schedule/primitive.py", "schedule"),
+    ("verbs/primitive.py", "verbs"),
     ("te/tensor.py", "te"),
 }
 
@@ -160,7 +163,8 @@ class Wall:
             raise ImportError(f"the core imported {name}")
 sys.meta_path.insert(0, Wall())
 import workbench
-for room in "diag ir arith script te target check schedule lower codegen runtime".split():
+rooms = "diag ir arith script te target check verbs history schedule lower codegen runtime"
+for room in rooms.split():
     getattr(workbench, room)
 print("walled")
 """

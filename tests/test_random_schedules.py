@@ -19,7 +19,7 @@ from tests.support.checked_run import CheckedRun, run_as_cpp, run_seed
 from tests.support.random_programs import fresh, random_inputs
 from tests.support.random_steps import DRAWS, every_verb
 from workbench import emulate, ir, script
-from workbench.schedule.primitive import REGISTRY, discover
+from workbench.verbs.primitive import REGISTRY, discover
 
 pytestmark = pytest.mark.fuzz
 EASY = settings(

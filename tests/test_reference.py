@@ -33,7 +33,7 @@ MADE_BY = {
     "lesson.Review": "lesson.review",
 }
 SHOWN = [name for name in NAMES if name not in MADE_BY]
-RUN = [name for name in SHOWN if name not in VERBS]  # verbs: tests/schedule/test_examples.py
+RUN = [name for name in SHOWN if name not in VERBS]  # verbs: tests/verbs/test_examples.py
 SLOW = pytest.param("sch.figure", marks=pytest.mark.tool)  # loads matplotlib
 
 

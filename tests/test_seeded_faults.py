@@ -8,7 +8,7 @@ from tests.support.checked_run import run_as_cpp, run_seed
 from tests.support.faults import FAULTS, Fault
 from tests.support.theory_faults import FAULTS as THEORY_FAULTS
 from tests.support.walk import Walk, Wrong
-from workbench.schedule.primitive import discover
+from workbench.verbs.primitive import discover
 
 pytestmark = pytest.mark.fuzz
 MOST = 80  # schedules after which a fault counts as not found

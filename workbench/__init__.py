@@ -33,6 +33,7 @@ _ROOMS = (
     "diag",
     "draw",
     "emulate",
+    "history",
     "insight",
     "ir",
     "lesson",
@@ -43,6 +44,7 @@ _ROOMS = (
     "target",
     "te",
     "tvm",
+    "verbs",
     "widgets",
 )
 

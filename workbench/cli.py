@@ -17,7 +17,7 @@ from typing import Any
 
 import workbench
 from workbench import runtime
-from workbench.schedule.write_whole import write_whole
+from workbench.history.write_whole import write_whole
 
 _PACKAGES = ("numpy", "jupyterlab", "ipywidgets", "anywidget", "pygments", "matplotlib")
 

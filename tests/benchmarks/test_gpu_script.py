@@ -27,10 +27,10 @@ from benchmarks.matmuls import LARGE, SCHEDULES, large_branches, matmul, naive, 
 from benchmarks.sanitize import host_program
 from tests.support.every import EVERY
 from workbench.emulate import evaluate
+from workbench.history.history import HistoryNode
 from workbench.ir import PrimFunc
 from workbench.lesson import Exercise
 from workbench.runtime import recorded
-from workbench.schedule.history import HistoryNode
 
 ROOT = Path(__file__).parents[2]
 

@@ -11,9 +11,9 @@ import workbench as wb
 from tests.schedule import programs
 from tests.schedule.test_refusals import CASES, space_before
 from workbench import script
+from workbench.history.handles import Handle
 from workbench.schedule.actions import Verdict
-from workbench.schedule.handles import Handle
-from workbench.schedule.primitive import REGISTRY
+from workbench.verbs.primitive import REGISTRY
 
 STARTS = dict.fromkeys(
     [text for name, text in vars(programs).items() if name.isupper()]

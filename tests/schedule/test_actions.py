@@ -8,7 +8,7 @@ import workbench as wb
 from tests.schedule import programs
 from workbench import ir, script
 from workbench.schedule import Option, Verdict
-from workbench.schedule.primitive import REGISTRY
+from workbench.verbs.primitive import REGISTRY
 
 
 def by_name(verdicts: list[Verdict]) -> dict[str, Verdict]:

@@ -7,8 +7,8 @@ import tracemalloc
 import pytest
 
 import workbench as wb
-from workbench.schedule.nest import divisors
 from workbench.script import parse
+from workbench.verbs.nest import divisors
 
 
 def copies(count: int, extent: int = 8) -> str:

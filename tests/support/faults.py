@@ -49,7 +49,7 @@ def fault(
 
 
 def _verb(name: str) -> Any:
-    return import_module(f"workbench.schedule.primitives.{name}")
+    return import_module(f"workbench.verbs.primitives.{name}")
 
 
 def _wrap(mp: MonkeyPatch, owner: Any, name: str, change: Callable[..., Any]) -> None:
@@ -151,7 +151,7 @@ def compute_at_short(mp: MonkeyPatch) -> None:
         need = original(*args)
         return replace(need, size=max(need.size - 1, 1))
 
-    _wrap(mp, import_module("workbench.schedule.moving"), "within", change)
+    _wrap(mp, import_module("workbench.verbs.moving"), "within", change)
 
 
 @fault("reverse_compute_at")

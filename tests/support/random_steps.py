@@ -9,7 +9,7 @@ from typing import Any
 from tests.support.told import Loop, Named, Told
 from workbench.diag import Refusal
 from workbench.ir import Block, BlockRealize, BufferStore, Call, For, PrimFunc, Var, walk
-from workbench.schedule.primitive import REGISTRY, discover
+from workbench.verbs.primitive import REGISTRY, discover
 
 SCOPES = ("global", "shared", "local")
 AXES = ("blockIdx.x", "threadIdx.x", "threadIdx.y", "blockIdx.y", "threadIdx.z", "vthread.x",

@@ -26,9 +26,9 @@ from tests.support.same_program import Different, compare
 from tests.support.told import Told, take, take_ours
 from tests.support.tvm_differences import explained_program, explained_refusal
 from workbench import script
+from workbench.history.trace import Bare
+from workbench.history.tvm_file import in_their_form, tvm_file
 from workbench.ir import Block, BlockRealize, Node, PrimFunc, SeqStmt, rewrite, seq, walk
-from workbench.schedule.trace import Bare
-from workbench.schedule.tvm_file import in_their_form, tvm_file
 
 
 @dataclass

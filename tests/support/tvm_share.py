@@ -23,7 +23,7 @@ from tests.support.walk import orders
 from workbench import ir, script
 from workbench.access import Invalid, Terms, deciding, meaning, random_data
 from workbench.ir import PrimFunc
-from workbench.schedule.primitive import discover
+from workbench.verbs.primitive import discover
 
 SEEDS = (0, 1)  # of the data that programs are compared on, and of the orders of their loops
 

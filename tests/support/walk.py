@@ -27,9 +27,9 @@ from workbench.access import (
     random_data,
     shuffled,
 )
+from workbench.history.handles import Handle
 from workbench.ir import Block, For, PrimFunc, walk
-from workbench.schedule.handles import Handle
-from workbench.schedule.primitive import REGISTRY
+from workbench.verbs.primitive import REGISTRY
 
 ORDERED = ("serial", "unrolled")  # kinds of loops whose iterations follow each other
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from textwrap import fill
 
 from workbench.diag import Fail
+from workbench.history.step import value_text
 from workbench.ir import PrimFunc
 from workbench.lesson import record
 from workbench.lesson.checking import check_result
@@ -20,7 +21,6 @@ from workbench.lesson.report import Report, Row
 from workbench.lesson.solutions import solution
 from workbench.lesson.work import Work, find
 from workbench.schedule import Schedule
-from workbench.schedule.step import value_text
 from workbench.widgets.page.memo import build
 from workbench.widgets.page.page import notes
 from workbench.widgets.page.texts import as_code

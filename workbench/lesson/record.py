@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from workbench.schedule.write_whole import replacing
+from workbench.history.write_whole import replacing
 
 FORMAT = "workbench record 1"
 WORK = "my-work"  # the folder that labs keep their steps in, too

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from workbench.diag import Fail, prose
+from workbench.history.file import contents, parsed
 from workbench.lesson import record
 from workbench.lesson.exercise import NAMES, exercise
 from workbench.lesson.questions import LESSONS
 from workbench.lesson.quizzes import QUIZZES
 from workbench.lesson.report import arriving
 from workbench.schedule import Schedule
-from workbench.schedule.file import contents, parsed
 from workbench.schedule.load import from_data
 from workbench.widgets import Question
 from workbench.widgets.page.question import along

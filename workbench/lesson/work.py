@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workbench.diag import Fail
+from workbench.history.file import bad_file, contents, parsed
 from workbench.ir import PrimFunc, structural_equal
 from workbench.schedule import Schedule
-from workbench.schedule.file import bad_file, contents, parsed
 from workbench.schedule.load import from_data
 from workbench.widgets.keep.saved import kept as file_of_labs
 from workbench.widgets.keep.saved import section

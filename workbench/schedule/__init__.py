@@ -1,14 +1,14 @@
 """Schedules: a history of programs, and the verbs that make the next one."""
 
+from workbench.history.errors import ScheduleError, ScheduleWarning
+from workbench.history.file import trace_from_data, trace_to_data
+from workbench.history.handles import BlockHandle, LoopHandle
+from workbench.history.history import History, HistoryNode
+from workbench.history.step import Step
+from workbench.history.trace import Trace
 from workbench.schedule.actions import Option, Verdict
-from workbench.schedule.errors import ScheduleError, ScheduleWarning
-from workbench.schedule.file import trace_from_data, trace_to_data
-from workbench.schedule.handles import BlockHandle, LoopHandle
-from workbench.schedule.history import History, HistoryNode
 from workbench.schedule.load import load
 from workbench.schedule.schedule import Schedule
-from workbench.schedule.step import Step
-from workbench.schedule.trace import Trace
 
 __all__ = [
     "BlockHandle",

@@ -10,7 +10,7 @@ from typing import Any
 from workbench.diag import Refusal, shortened
 from workbench.ir import Block, For, PrimFunc
 from workbench.schedule.find import has_own_name, loop_name
-from workbench.schedule.primitive import REGISTRY, Primitive
+from workbench.verbs.primitive import REGISTRY, Primitive
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,15 +9,15 @@ from difflib import get_close_matches
 from typing import Any, Literal
 
 from workbench.diag import Refusal, count_text
+from workbench.history.handles import BlockHandle, LoopHandle
+from workbench.history.step import Ref, call_text
 from workbench.ir import Block, Entries, For, PrimFunc, is_data, is_text
-from workbench.schedule import index_map
 from workbench.schedule.actions import verdicts
-from workbench.schedule.called import members
 from workbench.schedule.find import Finder, has_own_name, loop_name
-from workbench.schedule.handles import BlockHandle, LoopHandle
-from workbench.schedule.index_map import MapLike
-from workbench.schedule.primitive import Param, Primitive
-from workbench.schedule.step import Ref, call_text
+from workbench.verbs import index_map
+from workbench.verbs.called import members
+from workbench.verbs.index_map import MapLike
+from workbench.verbs.primitive import Param, Primitive
 
 
 @dataclass(frozen=True, slots=True)

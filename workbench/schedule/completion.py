@@ -11,8 +11,8 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from workbench.history.errors import ScheduleError
 from workbench.ir.places import places
-from workbench.schedule.errors import ScheduleError
 from workbench.schedule.find import loop_name
 
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from workbench.diag import Refusal
+from workbench.history.handles import BlockHandle, Handle, LoopHandle
+from workbench.history.history import HistoryNode, has
+from workbench.history.step import value_text
 from workbench.ir import Block, BlockRealize, For, PrimFunc
 from workbench.ir.places import Places, places
-from workbench.schedule.handles import BlockHandle, Handle, LoopHandle
-from workbench.schedule.history import HistoryNode, has
-from workbench.schedule.primitive import Key
-from workbench.schedule.step import value_text
 from workbench.script.writer import string
+from workbench.verbs.primitive import Key
 
 
 @dataclass(frozen=True, slots=True)

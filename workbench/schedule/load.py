@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench import script
 from workbench.diag import Fail
-from workbench.schedule.file import (
+from workbench.history.file import (
     DAMAGE,
     bad_file,
     checked,
@@ -18,7 +18,7 @@ from workbench.schedule.file import (
     parsed,
     step_from_data,
 )
-from workbench.schedule.history import HistoryNode
+from workbench.history.history import HistoryNode
 from workbench.schedule.schedule import Schedule
 
 

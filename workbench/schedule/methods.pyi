@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from workbench.schedule.handles import BlockHandle
-from workbench.schedule.handles import LoopHandle
+from workbench.history.handles import BlockHandle
+from workbench.history.handles import LoopHandle
 
 class Verbs:
     def add_unit_loop(self, block_or_loop: BlockHandle | LoopHandle | str) -> LoopHandle:

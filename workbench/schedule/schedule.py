@@ -11,6 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from workbench import script
 from workbench.diag import Refusal
+from workbench.history import file
+from workbench.history.errors import ScheduleError, UnknownVerb
+from workbench.history.handles import BlockHandle, Handle, LoopHandle
+from workbench.history.history import History, HistoryNode
+from workbench.history.step import Ref, Step, Value, value_text
+from workbench.history.trace import Trace, known_primitive, locate, map_refs, refer
+from workbench.history.tvm_file import tvm_file
+from workbench.history.write_whole import write_whole
 from workbench.ir import (
     DEEPEST,
     Block,
@@ -23,23 +31,16 @@ from workbench.ir import (
     too_deep,
 )
 from workbench.ir.places import Places
-from workbench.schedule import file, primitive
 from workbench.schedule.actions import Verdict, verdicts
 from workbench.schedule.arguments import Call, as_given, bind
 from workbench.schedule.completion import complete_in_ipython
 from workbench.schedule.control import check_control, check_declared, check_domains
-from workbench.schedule.errors import ScheduleError, UnknownVerb
 from workbench.schedule.find import Finder, name_in
-from workbench.schedule.handles import BlockHandle, Handle, LoopHandle
-from workbench.schedule.history import History, HistoryNode
 from workbench.schedule.left_out import LEFT_OUT
-from workbench.schedule.nest import check_depth
-from workbench.schedule.primitive import Edit, Key
-from workbench.schedule.site import Site
-from workbench.schedule.step import Ref, Step, Value, value_text
-from workbench.schedule.trace import Trace, known_primitive, locate, map_refs, refer
-from workbench.schedule.tvm_file import tvm_file
-from workbench.schedule.write_whole import write_whole
+from workbench.verbs import primitive
+from workbench.verbs.nest import check_depth
+from workbench.verbs.primitive import Edit, Key
+from workbench.verbs.site import Site
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

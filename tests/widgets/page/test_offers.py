@@ -16,7 +16,7 @@ from workbench import lesson, script
 from workbench.diag import Fail
 from workbench.ir import BlockId
 from workbench.schedule import Schedule
-from workbench.schedule.primitive import REGISTRY
+from workbench.verbs.primitive import REGISTRY
 from workbench.widgets import Lab
 from workbench.widgets.page.at_place import buffer_param
 from workbench.widgets.page.desk import Desk

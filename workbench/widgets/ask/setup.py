@@ -13,9 +13,9 @@ from weakref import WeakKeyDictionary
 from workbench import runtime
 from workbench.codegen import LANGUAGES
 from workbench.diag import Fail
+from workbench.history.history import History, HistoryNode
 from workbench.ir import Block, For
-from workbench.schedule.history import History, HistoryNode
-from workbench.schedule.primitive import REGISTRY
+from workbench.verbs.primitive import REGISTRY
 from workbench.widgets.page.costs import COSTS, MOST, SLOW
 from workbench.widgets.page.desk import Desk
 from workbench.widgets.page.offers import Given, asked

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.diag import Fail
+from workbench.history.history import HistoryNode
 from workbench.ir import BlockId, Var
 from workbench.schedule import Schedule
-from workbench.schedule.history import HistoryNode
-from workbench.schedule.primitive import REGISTRY
+from workbench.verbs.primitive import REGISTRY
 from workbench.widgets.ask.asked import part, too_long, typed
 from workbench.widgets.page import offers
 from workbench.widgets.page.at_place import verdicts

@@ -7,8 +7,8 @@ from pathlib import Path
 from weakref import WeakKeyDictionary
 
 from workbench.diag import Fail
+from workbench.history.history import History, HistoryNode
 from workbench.schedule import Schedule
-from workbench.schedule.history import History, HistoryNode
 from workbench.widgets.keep import saved
 
 _left: WeakKeyDictionary[History, dict[tuple[int, str], int]] = WeakKeyDictionary()

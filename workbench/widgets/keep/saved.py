@@ -11,12 +11,12 @@ from typing import Any
 from weakref import WeakKeyDictionary, WeakMethod
 
 from workbench.diag import Fail, count_text
+from workbench.history.errors import ScheduleError
+from workbench.history.file import as_text, contents, marks_of, marks_to_data, parsed, to_data
+from workbench.history.history import History, HistoryNode
+from workbench.history.write_whole import replacing
 from workbench.schedule import Schedule
-from workbench.schedule.errors import ScheduleError
-from workbench.schedule.file import as_text, contents, marks_of, marks_to_data, parsed, to_data
-from workbench.schedule.history import History, HistoryNode
 from workbench.schedule.load import take_saved
-from workbench.schedule.write_whole import replacing
 
 _kept: WeakKeyDictionary[History, dict[Path, Kept]] = WeakKeyDictionary()
 _MOST = 9  # files beside one that is not ours

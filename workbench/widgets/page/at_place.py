@@ -9,7 +9,7 @@ from typing import Any
 from workbench.ir import Block, BlockId, BlockRealize, Buffer, PrimFunc, Var, walk
 from workbench.schedule import Schedule
 from workbench.schedule.actions import Verdict
-from workbench.schedule.primitive import REGISTRY, Param
+from workbench.verbs.primitive import REGISTRY, Param
 from workbench.widgets.page import offers
 from workbench.widgets.page.desk import Desk
 from workbench.widgets.page.memo import memo

@@ -7,9 +7,9 @@ from typing import Any
 
 from workbench import draw, insight, runtime
 from workbench.diag import Fail
+from workbench.history.history import HistoryNode
 from workbench.insight import Counts, Table
 from workbench.ir import PrimFunc
-from workbench.schedule.history import HistoryNode
 from workbench.widgets.page.desk import Desk
 from workbench.widgets.page.memo import build, memo
 from workbench.widgets.page.page import shown_costs, shown_picture

@@ -7,9 +7,9 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from workbench.diag import visible
+from workbench.history.history import History, HistoryNode
 from workbench.ir import BlockId, Const, PrimFunc, Var
 from workbench.ir.places import places
-from workbench.schedule.history import History, HistoryNode
 
 _rows: WeakKeyDictionary[HistoryNode, dict[str, Any]] = WeakKeyDictionary()
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args, get_origin
 
 from workbench.diag import Fail
+from workbench.history.step import value_text
 from workbench.schedule.actions import Verdict
 from workbench.schedule.arguments import type_text
-from workbench.schedule.called import members
-from workbench.schedule.primitive import REGISTRY, Param, Primitive
-from workbench.schedule.step import value_text
+from workbench.verbs.called import members
+from workbench.verbs.primitive import REGISTRY, Param, Primitive
 
 Given: TypeAlias = Mapping[str, Mapping[str, Any]]
 """What the forms hold at first: by verb, "bind", or verb and place, "bind i_0", and argument."""

@@ -8,10 +8,10 @@ from typing import Any
 
 from workbench import check, lower, target
 from workbench.diag import Fail
+from workbench.history.history import HistoryNode
 from workbench.ir import For, PrimFunc, Var, walk
 from workbench.ir.places import places
 from workbench.schedule import Schedule
-from workbench.schedule.history import HistoryNode
 from workbench.widgets.page.at_place import offer_at
 from workbench.widgets.page.costs import hidden_strip, strip
 from workbench.widgets.page.desk import Desk

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
+from workbench.history.history import History
 from workbench.ir import For, PrimFunc, walk
-from workbench.schedule.history import History
 from workbench.widgets.page.memo import memo
 
 NOT_SURE = "not sure"  # the last choice of every question, and as good as any other

@@ -8,9 +8,9 @@ from typing import Any
 from workbench import script
 from workbench.codegen import LANGUAGES
 from workbench.diag import Fail
+from workbench.history.history import HistoryNode
+from workbench.history.trace import Trace
 from workbench.ir import BlockId, Buffer, PrimFunc, Var
-from workbench.schedule.history import HistoryNode
-from workbench.schedule.trace import Trace
 from workbench.script import Printed
 from workbench.script.functions import def_name
 from workbench.widgets.page.lines import Lines, Mark

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from workbench.schedule.write_whole import write_whole
+from workbench.history.write_whole import write_whole
 from workbench.widgets.ask.session import SHOWN, Session
 from workbench.widgets.page.history import tree
 from workbench.widgets.still.static_form import LAST_PAGE, WITHOUT_SCRIPT, offline_page, still

@@ -11,7 +11,7 @@ from typing import Any
 
 from workbench import draw
 from workbench.diag import prose, visible
-from workbench.schedule.history import HistoryNode
+from workbench.history.history import HistoryNode
 from workbench.script.writer import string
 from workbench.widgets import static
 from workbench.widgets.ask.setup import said_of

@@ -7,8 +7,8 @@ from contextlib import suppress
 from typing import Any
 
 from workbench.diag import Fail
+from workbench.history.history import HistoryNode
 from workbench.schedule import Schedule
-from workbench.schedule.history import HistoryNode
 from workbench.widgets.ask.steps import stand
 from workbench.widgets.page.compare import compare_trait, comparison
 from workbench.widgets.page.costs import count

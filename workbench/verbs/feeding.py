@@ -1,0 +1,158 @@
+"""Whether every value is there when a block reads it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workbench import arith
+from workbench.access.cover import made_by
+from workbench.access.iterations import feeds
+from workbench.diag import Refusal
+from workbench.ir import Block, BlockRealize, Buffer, For, Stmt
+from workbench.ir.places import Places
+from workbench.verbs.domains import moved_by, units_in
+from workbench.verbs.scope import (
+    common_loops,
+    counted_from,
+    may_be_left_out,
+    region_of,
+    starts_first,
+)
+from workbench.verbs.site import Site, declared_reads
+
+
+def check_fed(
+    site: Site[Block | For],
+    reader: Site[Block],
+    finished: bool = True,
+    only: Buffer | None = None,
+) -> None:
+    """Refuse a step unless every value that the block `reader`, told after it, reads is made first.
+
+    A sum must be finished too, unless `finished` is False: a block whose last run is the one that
+    counts may read it earlier as well. With `only`, no other buffer is looked at: the step left
+    those as they were.
+
+    Values from before the loops that reader and maker share are there as a whole; of what is made
+    in the same iteration, the exact box written must hold the box read.
+    """
+    where = reader.places
+    for buffer in declared_reads(reader.node) if only is None else [only]:
+        for maker in reader.writers(buffer):
+            if maker is reader.realize:
+                continue
+            flow = _Flow(site, where, maker, reader.realize, buffer)
+            if where.position[maker] > where.position[reader.realize]:
+                flow.check_still_there()
+                continue
+            if finished or not starts_first(maker, counted_from(where.loops_above(maker))):
+                flow.check_finished()
+            flow.check_made()
+
+
+def makes_all(
+    where: Places,
+    holder: Stmt,
+    makers: list[BlockRealize],
+    reader: BlockRealize,
+    buffer: Buffer,
+    chosen: bool = True,
+) -> bool:
+    """Whether, in one run of `holder`, one of `makers` writes all that `reader` reads of `buffer`.
+
+    It is a proof that the reader finds nothing there of an earlier run, or of nobody. With `chosen`
+    False, it is one for what a choice, such as padding, keeps the reader from reading, too.
+    """
+    below, dom = units_in(where, holder)
+    own = next(unit for unit in below if unit.stmt is reader)
+    making = [unit for unit in below if unit.stmt in makers]
+    return any(feeds(holder, unit, own, buffer, dom, chosen) for unit in making)
+
+
+@dataclass(frozen=True, slots=True)
+class _Flow:
+    """A buffer that `maker` writes and `reader` reads in the program that a step made."""
+
+    site: Site[Block | For]  # where the step is tried
+    where: Places
+    maker: BlockRealize
+    reader: BlockRealize
+    buffer: Buffer
+
+    @property
+    def loops(self) -> list[For]:
+        """The loops that run both, outermost first."""
+        return common_loops(self.where, (self.maker, self.reader))
+
+    def refuse(self, what: str, detail: str, hint: str) -> Refusal:
+        """The refusal that marks the two as they were before the step."""
+        known = self.site.places.blocks
+        marks = [known[r.block.id] for r in (self.maker, self.reader) if r.block.id in known]
+        why = f"`{self.reader.block.name}` would read {what}"
+        return self.site.refuse(why, *marks, detail=detail, hint=hint)
+
+    def check_still_there(self) -> None:
+        """Refuse where the writer, behind, may overwrite in an earlier turn what is read."""
+        if not self.loops or self._is_as_before():
+            return
+        name = self.maker.block.name
+        raise self.refuse(
+            f"{self.buffer.name} too late",
+            detail=f"`{name}` may have overwritten it in an earlier turn of "
+            f"`{self.loops[-1].loop_var.name}`",
+            hint=f"let `{name}` write another buffer",
+        )
+
+    def _is_as_before(self) -> bool:
+        """Whether, in the same loops, the same cells are read in the same iterations as before."""
+        known = self.site.places
+        old, other = (known.blocks.get(r.block.id) for r in (self.reader, self.maker))
+        if old is None or other is None:
+            return False
+        shared = [loop.loop_var for loop in common_loops(known, (other, old))]
+        a, b = (region_of(r.block.reads, self.buffer) for r in (old, self.reader))
+        values = old.iter_values, self.reader.iter_values
+        if shared != [loop.loop_var for loop in self.loops] or len(values[0]) != len(values[1]):
+            return False
+        if a is None or b is None:
+            return False
+        pairs = [*zip(*values, strict=True)]
+        for x, y in zip(a.region, b.region, strict=True):
+            pairs += [(x.min, y.min), (x.extent, y.extent)]
+        return all(arith.equal(x, y) for x, y in pairs)
+
+    def check_finished(self) -> None:
+        """Refuse where a sum would be read inside a loop over which it is still summed."""
+        summed = moved_by(self.maker, "reduce")
+        unfinished = [loop.loop_var.name for loop in self.loops if loop.loop_var in summed]
+        if unfinished:
+            raise self.refuse(
+                f"unfinished sums of {self.buffer.name}",
+                detail=f"`{self.maker.block.name}` goes on summing as `{unfinished[0]}` goes on",
+                hint=f"let it be read outside `{unfinished[0]}`, where the sums are finished",
+            )
+
+    def check_made(self) -> None:
+        """Refuse where cells would be read that the maker writes in another iteration."""
+        if not self.loops:
+            return
+        left_out = may_be_left_out(self.where, self.maker, self.reader)
+        if left_out or not self._makes_alone():
+            inmost = self.loops[-1].loop_var.name
+            raise self.refuse(
+                f"{self.buffer.name} too early",
+                detail=f"one iteration of `{inmost}` may not make all that is read in it",
+                hint=f"let it be read outside `{inmost}`, or move `{self.maker.block.name}` to its "
+                "reader with compute_at",
+            )
+
+    def _makes_alone(self) -> bool:
+        """Whether the maker writes all that is read in one iteration of the common loops.
+
+        What others write does not count: the value must be the maker's.
+        """
+        below, dom = units_in(self.where, self.loops[-1].body)
+        maker, reader = (
+            [unit for unit in below if unit.stmt is stmt] for stmt in (self.maker, self.reader)
+        )
+        return made_by(maker, reader, self.buffer, dom, {})

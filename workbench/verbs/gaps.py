@@ -1,0 +1,135 @@
+"""What a layout leaves over of a buffer, filled by the block that writes the buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from workbench import arith
+from workbench.access.counters import variables
+from workbench.ir import (
+    TRUE,
+    Block,
+    BlockRealize,
+    Buffer,
+    BufferLoad,
+    BufferStore,
+    Call,
+    Const,
+    Expr,
+    For,
+    Stmt,
+    Var,
+    const,
+    dtypes,
+    substitute,
+    walk,
+)
+from workbench.verbs.domains import domain
+from workbench.verbs.index_map import IndexMap
+from workbench.verbs.inlining import domain_conditions, inverse, tidied, with_regions
+from workbench.verbs.nest import iter_var, serial_nest
+from workbench.verbs.own_loops import own_loops
+from workbench.verbs.primitive import Key
+from workbench.verbs.regions import told_by_memory
+from workbench.verbs.site import Site
+
+_FIRST = (
+    "let one block store each cell, by an iterator for each index, before its loops are changed"
+)
+
+
+def sole_writer(site: Site[Block], scope: BlockRealize, target: Buffer) -> Site[Block]:
+    """The one block, directly in `scope`, that writes `target`: it stores one value in each cell.
+
+    Refused where there is no such block: nothing else fills what is left over.
+    """
+    blocks = [r.block for r in site.places.writers_under(scope, target)]
+    if len(blocks) != 1:
+        raise site.refuse(
+            f"{len(blocks)} blocks write {target.name}, so that none can fill the gaps",
+            *(blocks or [site.node]),
+            hint=_FIRST,
+        )
+    block = blocks[0]
+    body = block.body
+    if block.init is not None or not isinstance(body, BufferStore):
+        raise site.refuse(
+            f"`{block.name}` does more than to store one value, so that it can't fill the gaps",
+            block,
+            hint="sums: take cache_write first, and lay out what its copy writes",
+        )
+    ends = domain(block)
+    domains = [ends.get(i) if isinstance(i, Var) else None for i in body.indices]
+    every = {*body.indices} == {*ends} and len(ends) == len(body.indices)
+    if not every or domains != [(0, size - 1) for size in target.shape]:
+        raise site.refuse(
+            f"`{block.name}` does not run over all of {target.name}", block, hint=_FIRST
+        )
+    if any(isinstance(n, BufferLoad) and n.buffer is target for n in walk(body)):
+        raise site.refuse(f"`{block.name}` reads {target.name}, too", block, hint=_FIRST)
+    return Site(site.places, block, f"{site.verb} {target.name} of `{block.name}`")
+
+
+def padded(
+    writer: Site[Block], target: Buffer, laid: Buffer, mapping: IndexMap, pad_value: float
+) -> tuple[Stmt, Mapping[Key, tuple[Key, ...]]]:
+    """The nest that stores each cell of `laid`, and which loops the old ones became."""
+    block, loops = writer.node, own_loops(writer)
+    store = block.body
+    assert isinstance(store, BufferStore)
+    new = mapping(store.indices)
+    given = dict(zip(store.indices, mapping.names, strict=True))
+    names = [given.get(index, f"axis{k}") for k, index in enumerate(new)]
+    fresh = [Var(f"v_{name}", index.dtype) for name, index in zip(names, new, strict=True)]
+    known = {v: (0, size - 1) for v, size in zip(fresh, laid.shape, strict=True)}
+    solved = inverse(new, tuple(fresh), domain(block), known)
+    if solved is None:
+        raise writer.refuse(
+            "which cell is which after the map is not seen",
+            hint="let the map divide, join and swap indices: lambda i, j: (i // 4, j, i % 4)",
+        )
+    values, conditions = solved
+    conditions += domain_conditions(domain(block), values, known)
+    value, pad = substitute(store.value, values), _number(writer, laid, pad_value)
+    value = Call("if_then_else", (arith.joined(conditions), value, pad), laid.type)
+    iterators = tuple(iter_var(v, size) for v, size in zip(fresh, laid.shape, strict=True))
+    many = {v: ends for v, ends in known.items() if ends[1]}  # one that runs once stays an index
+    body = tidied(BufferStore(laid, value, tuple(fresh)), many)
+    over = [Var(name, v.type) for name, v in zip(names, fresh, strict=True)]
+    made = with_regions(replace(block, iter_vars=iterators, body=body))
+    if told_by_memory(made):
+        raise writer.refuse(
+            "what is in memory says which cells it reads, and for the gaps nothing is there",
+            hint="let a block read those cells, and lay out a copy of what it makes",
+        )
+    sizes = dict(zip(over, laid.shape, strict=True))
+    stmt = serial_nest(sizes, BlockRealize(tuple(over), TRUE, made))
+    return stmt, _became(writer, loops, new, over)
+
+
+def _became(
+    writer: Site[Block], loops: list[For], new: tuple[Expr, ...], made: list[Var]
+) -> dict[Key, tuple[Key, ...]]:
+    pairs = zip(writer.realize.iter_values, writer.node.iter_vars, strict=True)
+    its = {value: it.var for value, it in pairs}
+    return {
+        loop.loop_var: tuple(
+            one
+            for one, index in zip(made, new, strict=True)
+            if its[loop.loop_var] in variables(index)
+        )
+        for loop in loops
+    }
+
+
+def _number(site: Site[Block], buffer: Buffer, value: float) -> Const:
+    """`value` as the type of `buffer` holds it."""
+    kind = buffer.type
+    if dtypes.is_float(kind) or (
+        dtypes.is_int(kind) and isinstance(value, int) and dtypes.fits(value, kind)
+    ):
+        return const(value, kind)
+    raise site.refuse(
+        f"{buffer.name} holds {kind}, and no {value}", hint=f"give a pad_value that {kind} holds"
+    )

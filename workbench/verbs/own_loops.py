@@ -1,0 +1,55 @@
+"""The loops of a block that has one for each of its iterators, and shares them with nothing."""
+
+from __future__ import annotations
+
+from workbench import arith
+from workbench.ir import TRUE, Block, For, Var, free_vars
+from workbench.verbs.nest import perfect_nest
+from workbench.verbs.site import Site, named
+
+
+def own_loops(site: Site[Block]) -> list[For]:
+    """The loops of the block's iterators, outermost first: plain ones around the block alone."""
+    site.check_held()
+    realize, block = site.realize, site.node
+    count = len(block.iter_vars)
+    loops = site.loops[len(site.loops) - count :]
+    own = {loop.loop_var: loop for loop in loops}
+    values = [value for value in realize.iter_values if value in own]
+    if not count:
+        raise site.refuse("it has no iterators", hint="choose a block that runs in loops")
+    if not count == len(values) == len({*values}) or realize.predicate is not TRUE:
+        raise site.refuse(
+            "its iterators are not each bound to a loop of their own",
+            hint="take this step before its loops are split, fused, or shared with other blocks",
+        )
+    if perfect_nest(loops[0]) != loops or loops[-1].body is not realize:
+        raise site.refuse(
+            "more than the block is in its loops",
+            loops[0],
+            hint="take this step before other blocks are moved there",
+        )
+    for value, it in zip(values, block.iter_vars, strict=True):
+        assert isinstance(value, Var)
+        loop = own[value]
+        if value in free_vars(block):
+            raise site.refuse(
+                f"it uses `{value.name}` itself",
+                block,
+                loop,
+                hint="give the block an iterator (T.axis.spatial) that is bound to it",
+            )
+        if not (arith.equal(loop.min, it.dom.min) and arith.equal(loop.extent, it.dom.extent)):
+            raise site.refuse(
+                f"`{value.name}` does not run over all of {it.var.name}",
+                loop,
+                hint="let the loop begin and end with the domain of the iterator",
+            )
+    kept = [loop for loop in loops if loop.kind != "serial" or loop.annotations]
+    if kept:
+        raise site.refuse(
+            f"{named(kept)} would lose what {'they are' if len(kept) > 1 else 'it is'} marked as",
+            *kept,
+            hint="take this step before bind, vectorize, unroll, parallel and annotate",
+        )
+    return loops

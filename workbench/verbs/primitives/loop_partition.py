@@ -1,0 +1,161 @@
+"""loop_partition: cut one loop into several that run one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import accumulate
+
+from workbench import arith
+from workbench.arith import Bounds
+from workbench.ir import (
+    BlockId,
+    BlockRealize,
+    For,
+    Node,
+    PrimFunc,
+    Stmt,
+    Var,
+    const,
+    copy_fresh,
+    rewrite,
+    seq,
+    walk,
+)
+from workbench.ir.places import places
+from workbench.verbs.bindings import conjuncts
+from workbench.verbs.domains import bindings, bounds_at
+from workbench.verbs.factoring import without_init
+from workbench.verbs.nest import (
+    constant_extent,
+    refuse_factors,
+    refuse_if_extent_varies,
+    refuse_if_taken,
+)
+from workbench.verbs.primitive import Edit, Key, primitive
+from workbench.verbs.site import site_of
+
+
+def _sizes(
+    func: PrimFunc, loop: For, factors: list[int | None], preserve_unit_iters: bool = True
+) -> list[int]:
+    """How often each of the new loops runs."""
+    site = site_of(func, loop, "loop_partition")
+    refuse_if_taken(site)
+    refuse_if_extent_varies(site)
+    refuse_factors(site, factors, "[2, None]")
+    given = [f for f in factors if f is not None]
+    extent = constant_extent(loop)
+    assert extent is not None
+    if sum(given) >= extent:
+        raise site.refuse(
+            f"{list(factors)} leaves none of {extent} iterations over",
+            detail=f"{' + '.join(map(str, given))} = {sum(given)}, and it runs {extent} times",
+            hint="leave the last factor out, or write None for it: it is what is left",
+        )
+    rest = extent - sum(given)
+    return [rest if f is None else f for f in factors] + ([] if None in factors else [rest])
+
+
+def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, list[int | None]]]:
+    extent = constant_extent(loop) or 0
+    yield from ({"factors": [size, None]} for size in sorted({1, extent // 2, extent - 1}))
+
+
+@primitive(group="loops", check=_sizes, choices=_choices)
+def loop_partition(
+    func: PrimFunc, loop: For, factors: list[int | None], preserve_unit_iters: bool = True
+) -> Edit[tuple[Var, ...]]:
+    """Cut `loop` into loops that run one after the other: one for each factor, one for the rest.
+
+    One factor may be None: what the others leave. Each part has copies of the blocks inside, with
+    conditions left out that always hold there; only a part that begins sums keeps their T.init().
+    `preserve_unit_iters` is TVM's, where it changes nothing either. Returns the new loops.
+
+    >>> sch.loop_partition("i", factors=[6, None])
+    @T.prim_func
+    def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+        # with T.block("root"):
+        for i in range(8):
+            with T.block("B"):
+                vi = T.axis.spatial(8, i)
+                T.reads(A[vi])
+                T.writes(B[vi])
+                B[vi] = A[vi] * T.float32(2)
+    ---
+    @T.prim_func
+    def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+        # with T.block("root"):
+        for i0 in range(6):
+            with T.block("B_i0"):
+                vi = T.axis.spatial(8, i0)
+                T.reads(A[vi])
+                T.writes(B[vi])
+                B[vi] = A[vi] * T.float32(2)
+        for i1 in range(6, 8):
+            with T.block("B_i1"):
+                vi = T.axis.spatial(8, i1)
+                T.reads(A[vi])
+                T.writes(B[vi])
+                B[vi] = A[vi] * T.float32(2)
+    """
+    sizes = _sizes(func, loop, factors, preserve_unit_iters)
+    starts = [0, *accumulate(sizes)]
+    where = places(func)
+    outer = bounds_at(where, loop)
+    parts: list[Stmt] = []
+    became: dict[Key, tuple[Key, ...]] = {}
+    keys: tuple[Key, ...] = (*where.loops, *where.blocks)
+    for number, (start, size) in enumerate(zip(starts, sizes, strict=False)):
+        first = arith.simplify(loop.min + start)
+        part = replace(loop, min=first, extent=const(size, loop.loop_var.type), kind="serial")
+        part = replace(part, body=_tidied(part, outer))
+        copied, fresh = _copied(part, f"{loop.loop_var.name}{number}")
+        parts.append(copied)
+        for old in keys:
+            if old in fresh:
+                became[old] = (*became.get(old, ()), fresh[old])
+    new_loops = tuple(key for key in became[loop.loop_var] if isinstance(key, Var))
+    return Edit(where.replace(loop, seq(*parts)), new_loops, became)
+
+
+def _copied(part: For, name: str) -> tuple[Stmt, dict[Key, Key]]:
+    """A copy with its loop called `name` and its blocks told apart by it, and what became what."""
+    copied, fresh = copy_fresh(part)
+    loop_var = Var(name, part.loop_var.type)
+
+    def change(node: Node) -> Node:
+        if node is fresh[part.loop_var]:
+            return loop_var
+        if isinstance(node, BlockRealize):
+            return replace(node, block=replace(node.block, name=f"{node.block.name}_{name}"))
+        return node
+
+    became: dict[Key, Key] = {
+        old: new
+        for old, new in fresh.items()
+        if isinstance(old, Var | BlockId) and isinstance(new, Var | BlockId)
+    }
+    return rewrite(copied, change), became | {part.loop_var: loop_var}
+
+
+def _tidied(part: For, outer: Bounds) -> Stmt:
+    """The body of the part without the conditions that hold all through it, and without starts."""
+    dom = {**outer, **arith.loop_bounds(n for n in walk(part) if isinstance(n, For))}
+
+    def change(node: Node) -> Node:
+        if not isinstance(node, BlockRealize):
+            return node
+        predicate = arith.joined(c for c in conjuncts(node.predicate) if not arith.prove(c, dom))
+        if node.block.init is not None and _starts_earlier(node, dom):
+            node = replace(node, block=without_init(node.block))
+        return node if predicate is node.predicate else replace(node, predicate=predicate)
+
+    return rewrite(part.body, change)
+
+
+def _starts_earlier(realize: BlockRealize, dom: Bounds) -> bool:
+    """Whether no sum begins while the loop variables are within `dom`."""
+    reduced = [it for it in realize.block.iter_vars if it.kind == "reduce"]
+    bound = bindings(realize)
+    return any(arith.prove(bound[it.var] > it.dom.min, dom) for it in reduced)

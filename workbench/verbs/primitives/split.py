@@ -1,0 +1,166 @@
+"""split: cut one loop into a nest of loops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from math import prod
+
+from workbench import script
+from workbench.arith import simplify
+from workbench.ir import (
+    BufferLoad,
+    Const,
+    Expr,
+    For,
+    PrimFunc,
+    Var,
+    cast,
+    const,
+    free_vars,
+    walk,
+)
+from workbench.ir.places import places
+from workbench.verbs.bindings import guarded, replace_loops
+from workbench.verbs.nest import (
+    MOST_LOOPS,
+    constant_extent,
+    counting_type,
+    divisors,
+    is_one,
+    most_turns,
+    nest,
+    refuse_factors,
+    refuse_if_taken,
+)
+from workbench.verbs.primitive import Edit, primitive
+from workbench.verbs.site import Site, site_of
+
+
+def _check(
+    func: PrimFunc, loop: For, factors: list[int | None], preserve_unit_iters: bool = True
+) -> None:
+    site = _site(func, loop)
+    refuse_if_taken(site)
+    if len(factors) > MOST_LOOPS:
+        raise site.refuse(
+            f"{len(factors)} factors were given", hint=f"at most {MOST_LOOPS} loops can be nested"
+        )
+    refuse_factors(site, factors, "[None, 4]")
+    extent = constant_extent(loop)
+    given = [f for f in factors if f is not None]
+    if len(given) == len(factors):
+        if extent is None:
+            raise site.refuse(
+                "the number of its iterations varies, so these factors may not cover it",
+                detail=f"it runs {script.expr_text(loop.extent)} times",
+                hint="write None for one factor",
+            )
+        if prod(given) < extent:
+            raise site.refuse(
+                f"{list(factors)} covers {prod(given)} of {extent} iterations",
+                detail=f"{' * '.join(map(str, given))} = {prod(given)}, and it runs {extent} times",
+                hint="write None for the factor that should be worked out",
+            )
+    _type(site, factors)
+
+
+def _site(func: PrimFunc, loop: For) -> Site[For]:
+    return site_of(func, loop, "split")
+
+
+def _type(site: Site[For], factors: list[int | None]) -> str:
+    """The type of the new variables: it holds each of them, and the number that they make up."""
+    given = prod(f for f in factors if f is not None)
+    turns = most_turns(site.places, site.node)
+    if None not in factors:
+        turns = given
+    elif turns is not None:
+        turns = -(-turns // given) * given
+    return counting_type(site, [site.node], turns)
+
+
+def _check_guard(site: Site[For]) -> None:
+    """Refuse a remainder where loops inside ask memory how often they run: no guard is ahead."""
+    for inside in walk(site.node.body):
+        if isinstance(inside, For) and any(
+            isinstance(node, BufferLoad) and site.node.loop_var in free_vars(node)
+            for node in (*walk(inside.min), *walk(inside.extent))
+        ):
+            raise site.refuse(
+                f"with a remainder, `{inside.loop_var.name}` would read its bounds outside a "
+                "buffer",
+                site.node,
+                inside,
+                hint="choose factors that divide how often it runs",
+            )
+
+
+def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, list[int | None]]]:
+    extent = constant_extent(loop)
+    if extent is None:
+        yield from ({"factors": [None, size]} for size in (2, 4, 8, 16, 32, 64, 128, 256))
+        return
+    inner = divisors(extent)[1:-1] or [f for f in (2, 4) if f < extent] or [1]
+    yield from ({"factors": [None, size]} for size in inner)
+
+
+@primitive(
+    group="loops",
+    check=_check,
+    choices=_choices,
+    instead={  # TVM's te.schedule
+        "factor": ("factors", lambda size: [None, size]),
+        "nparts": ("factors", lambda count: [count, None]),
+    },
+)
+def split(
+    func: PrimFunc, loop: For, factors: list[int | None], preserve_unit_iters: bool = True
+) -> Edit[tuple[Var, ...]]:
+    """Cut `loop` into one loop per factor, outermost first; one factor may be None.
+
+    Where the factors do not divide the extent, a predicate guards what is too much. Loops that run
+    once stay in the bindings unless `preserve_unit_iters` is False.
+
+    >>> sch.split("i", factors=[None, 4])
+    @T.prim_func
+    def main(A: T.Buffer((10,), "float32"), B: T.Buffer((10,), "float32")):
+        for i in range(10):
+            with T.block("B"):
+                vi = T.axis.spatial(10, i)
+                T.reads(A[vi])
+                T.writes(B[vi])
+                B[vi] = A[vi]
+    ---
+    @T.prim_func
+    def main(A: T.Buffer((10,), "float32"), B: T.Buffer((10,), "float32")):
+        for i_0, i_1 in T.grid(3, 4):
+            with T.block("B"):
+                vi = T.axis.spatial(10, i_0 * 4 + i_1)
+                T.where(i_0 * 4 + i_1 < 10)
+                T.reads(A[vi])
+                T.writes(B[vi])
+                B[vi] = A[vi]
+    """
+    site, var = _site(func, loop), loop.loop_var
+    dtype = _type(site, factors)
+    given = prod(f for f in factors if f is not None)
+    extent = cast(dtype, loop.extent)
+    missing = simplify((extent + (given - 1)) // given)
+    sizes = [missing if f is None else const(f, dtype) for f in factors]
+    parts = tuple(Var(f"{var.name}_{k}", dtype) for k in range(len(sizes)))
+    index: Expr = const(0, dtype)
+    for part, size in zip(parts, sizes, strict=True):
+        index = index * size + part
+    units = frozenset(p for p, s in zip(parts, sizes, strict=True) if is_one(s))
+    dropped = frozenset() if preserve_unit_iters else units
+    body = loop.body
+    turns = constant_extent(loop)
+    exact = turns is not None and all(isinstance(s, Const) for s in sizes)
+    if not exact or prod(s.value for s in sizes if isinstance(s, Const)) != turns:
+        _check_guard(site)
+        body = guarded(body, index < extent)
+    body = replace_loops(body, {var: loop.min + cast(var.type, index)}, units=dropped)
+    new = nest([replace(loop, loop_var=p, min=const(0, dtype), extent=s, kind="serial")
+                for p, s in zip(parts, sizes, strict=True)], body)  # fmt: skip
+    return Edit(places(func).replace(loop, new), parts, {var: parts})

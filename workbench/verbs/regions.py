@@ -1,0 +1,197 @@
+"""The box of a buffer that a block touches while some of the loops around it run."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Any
+
+from workbench import arith
+from workbench.access.accesses import Access
+from workbench.access.boxes import filled_as
+from workbench.access.counters import counted, put, variables
+from workbench.access.cover import misses_none, writes_all
+from workbench.arith import Bounds, Box
+from workbench.ir import (
+    Block,
+    BlockRealize,
+    Buffer,
+    BufferRegion,
+    Const,
+    Expr,
+    For,
+    Range,
+    Var,
+    remembered,
+    substitute,
+)
+from workbench.verbs.bindings import conjuncts
+from workbench.verbs.domains import bindings, domain
+from workbench.verbs.scope import starts_first
+
+
+def touched(region: BufferRegion, realize: BlockRealize, inner: Bounds, dom: Bounds) -> Box:
+    """The smallest box that holds `region` of the block of `realize` while `inner` vary.
+
+    `inner` and `dom` (every variable around) are bounds of loop variables.
+    """
+    plain, inner = counted(realize, inner)
+    told = substitute(region, bindings(plain))
+    return arith.relax(told.region, inner, region.buffer.shape, dom)
+
+
+def told_by_memory(block: Block) -> bool:
+    """Whether what is in memory says which cells the block declares to touch."""
+    return any(
+        arith.reads_memory(axis.min) or arith.reads_memory(axis.extent)
+        for region in (*block.reads, *block.writes)
+        for axis in region.region
+    )
+
+
+def exact(region: BufferRegion, realize: BlockRealize, inner: Bounds, dom: Bounds) -> Box | None:
+    """The box whose cells are all written, for some value of `inner`; None where unproved.
+
+    `region` is what one instance of the block declares to write.
+
+    Cells beyond the domains of the block's iterators count as there: nobody reads them.
+    """
+    known: dict[Any, Box | None] = remembered(realize)
+    key = "exact", region, frozenset(inner.items()), frozenset(dom.items())
+    if key not in known:
+        known[key] = _exact_box(region, realize, inner, dom)
+    return known[key]
+
+
+def _exact_box(
+    region: BufferRegion, realize: BlockRealize, inner: Bounds, dom: Bounds
+) -> Box | None:
+    if not writes_all(realize.block, region.buffer):
+        return None
+    data = {
+        Var("data", value.dtype): value
+        for value in realize.iter_values
+        if arith.reads_memory(value) and variables(value).isdisjoint(inner)
+    }
+    plain, inner = counted(_with_variables(realize, data), inner)
+    box = substitute(region, bindings(plain)).region
+    corner, sizes = tuple(r.min for r in box), tuple(width(r, {}) for r in box)
+    stored: Access[For] = Access(
+        realize, region.buffer, True, corner, sizes, (plain.predicate,), ()
+    )
+    one = filled_as(stored, inner, dom)
+    if one is None:
+        return None
+    if one.access.guards:
+        ends = [arith.bounds(r.min, domain(realize.block)) for r in region.region]
+        corners = replace(one.access, sizes=(1,) * len(ends))
+        stays = misses_none(corners, one.own.keys(), ends, {**dom, **one.own})
+        if not stays or not starts_first(plain, inner, any_order=True):
+            return None
+    return tuple(substitute(r, data) for r in one.box)
+
+
+def _with_variables(realize: BlockRealize, data: Mapping[Var, Expr]) -> BlockRealize:
+    """`realize` with the variables of `data`, which may be anything, in the place of its values."""
+    *values, predicate = (*realize.iter_values, realize.predicate)
+    for var, value in data.items():
+        *values, predicate = (put(one, value, var) for one in (*values, predicate))
+    return replace(realize, iter_values=tuple(values), predicate=predicate)
+
+
+def covers_domain(realize: BlockRealize, loops: Bounds, of: Collection[Var] | None = None) -> bool:
+    """Whether the loops around it run a block for all of its domain, as far as can be proved.
+
+    With `of`, only these of its iterators are looked at.
+    """
+    if of is not None:
+        asked = conjuncts(realize.predicate)
+        left = arith.joined(c for c in asked if not stays_in_domain(c, realize, loops))
+        kept = [
+            pair
+            for pair in zip(realize.block.iter_vars, realize.iter_values, strict=True)
+            if pair[0].var in of
+        ]
+        block = replace(realize.block, iter_vars=tuple(it for it, _ in kept))
+        realize = BlockRealize(tuple(value for _, value in kept), left, block)
+    return runs_over(realize, loops) == domain(realize.block)
+
+
+def runs_over(realize: BlockRealize, loops: Bounds) -> Bounds | None:
+    """The values of a block's iterators, of which the loops around it run all combinations.
+
+    None where that is not proved.
+    """
+    ends = domain(realize.block)
+    plain, loops = counted(realize, loops)
+    if any(map(arith.reads_memory, plain.iter_values)):
+        return None  # data decide what runs
+    one = filled_as(_instance(plain, plain.predicate), loops, loops)
+    if one is None:
+        return None
+    own = one.access.cell_variables() & one.own.keys()
+    if not misses_none(one.access, own, [*ends.values()], {**loops, **one.own}):
+        return None
+    found: dict[Var, tuple[int, int]] = {}
+    for (var, (low, high)), r in zip(ends.items(), one.box, strict=True):
+        first, last = arith.bounds(r.min, {}), arith.bounds(r.min + r.extent - 1, {})
+        if first is None or last is None:
+            return None
+        found[var] = max(low, first[1]), min(high, last[0])
+    return found
+
+
+def stays_in_domain(condition: Expr, realize: BlockRealize, dom: Bounds) -> bool:
+    """Whether `condition` only says that the block's iterators are in their domains.
+
+    `dom` bounds the loops around.
+    """
+    if arith.prove(in_iterators(condition, realize), domain(realize.block)):
+        return True
+    one = _instance(realize, condition)
+    ends = [*domain(realize.block).values()]
+    return misses_none(one, one.cell_variables() & dom.keys(), ends, dom)
+
+
+def _instance(realize: BlockRealize, condition: Expr) -> Access[For]:
+    """An instance of a block as a cell: its iterators are the indices, its domain is the buffer."""
+    extents = [high + 1 for _, high in domain(realize.block).values()]
+    whole = Buffer("instances", tuple(extents), "int32")
+    ones = (1,) * len(extents)
+    return Access(realize, whole, True, realize.iter_values, ones, (condition,), ())
+
+
+def in_iterators(condition: Expr, realize: BlockRealize) -> Expr:
+    """`condition` on the loops around a block, told in the block's iterators as far as possible.
+
+    What it says of each instance stays the same.
+    """
+    values, told = bindings(realize), condition
+    for var, value in values.items():
+        if variables(value):
+            told = put(told, value, var)
+    for var, value in values.items():
+        found = arith.linear(value, variables(value))
+        plain = [v for v, factor in found[0].items() if factor == 1] if found else []
+        if plain and value.dtype == var.dtype and variables(told) - set(values):
+            solved = var - (value - plain[-1])
+            told = arith.simplify(substitute(told, {plain[-1]: solved}))
+    return told
+
+
+def starts_sums(condition: Expr, block: Block) -> bool:
+    """Whether `condition` on the iterators of `block` is proved to leave every sum its first term.
+
+    The first one is where all reduce iterators are at their least, where T.init() runs.
+    """
+    first = {it.var: it.dom.min for it in block.iter_vars if it.kind == "reduce"}
+    return arith.prove(substitute(condition, first), domain(block))
+
+
+def width(r: Range, dom: Bounds) -> int:
+    """The extent of `r`, or the most that it can be."""
+    if isinstance(r.extent, Const):
+        return int(r.extent.value)
+    found = arith.bounds(r.extent, dom)
+    assert found is not None, "an access region of unknown size"
+    return found[1]

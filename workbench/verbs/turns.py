@@ -1,0 +1,144 @@
+"""A block cut in two: which turn of the loops outside, and what happens within one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from workbench import arith
+from workbench.access.counters import count_of, variables
+from workbench.arith import Bounds
+from workbench.ir import (
+    TRUE,
+    Block,
+    BlockRealize,
+    Expr,
+    For,
+    IterVar,
+    Var,
+    binary,
+    const,
+    free_vars,
+    substitute,
+)
+from workbench.verbs.bindings import both, conjuncts
+from workbench.verbs.domains import domain
+from workbench.verbs.inlining import tidied
+from workbench.verbs.nest import iter_var, perfect_nest, refuse_if_one_varies
+from workbench.verbs.site import Site
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One iterator cut in two: its value is ``outer * size + inner``, inner below `size`."""
+
+    iterator: IterVar
+    outer: Expr
+    count: int
+    inner: Expr
+    size: int
+
+    @property
+    def var(self) -> Var:
+        """The variable of the iterator."""
+        return self.iterator.var
+
+
+def part_of(site: Site[Block], iterator: IterVar, value: Expr, turn: Bounds, dom: Bounds) -> Part:
+    """How the value of an iterator divides into turns and what happens within one."""
+    low, high = domain(site.node)[iterator.var]
+    given, value = value, arith.simplify(value, dom)
+    zero = const(0, value.dtype)
+    used = variables(value)
+    if not used & set(turn):
+        ends = arith.bounds(value, dom)
+        return Part(iterator, value, min(high, ends[1] if ends else high) + 1, zero, 1)
+    if used <= set(turn) and low == 0:
+        # with its loops that run once: what is run for each value keeps them, as TVM does
+        inner = given if variables(given) <= set(turn) else value
+        return Part(iterator, zero, 1, inner, high + 1)
+    line = arith.linear(value, turn)
+    if line is not None:
+        inner = arith.simplify(value - line[1], dom)
+        size = count_of(inner, dict(turn))
+        if size is not None and arith.prove(binary("==", line[1] % size, 0), dom):
+            outer = arith.simplify(line[1] // size, dom)
+            return Part(iterator, outer, -(-(high + 1) // size), inner, size)
+    raise site.refuse(
+        f"the turns of the loops around it overlap along {iterator.var.name}",
+        detail="a turn must take whole steps, as wide as what happens in one",
+        hint="split the loops so that the outer ones move by the extent of the inner ones",
+    )
+
+
+def predicates(site: Site[Block], turn: set[Var], dom: Bounds) -> tuple[Expr, Expr]:
+    """The conditions within a turn and those on turns."""
+    inside: Expr = TRUE
+    outside: Expr = TRUE
+    for condition in conjuncts(site.realize.predicate):
+        used = variables(condition)
+        if used & turn and not used <= turn:  # loops that run once may be all that is outside
+            condition = arith.simplify(condition, dom)
+            used = variables(condition)
+        if used <= turn:
+            inside = both(inside, condition)
+        elif not used & turn:
+            outside = both(outside, condition)
+        else:
+            raise site.refuse(
+                "its T.where cuts off a part of the last turn",
+                hint="split by factors that divide",
+            )
+    return inside, outside
+
+
+def value_of(p: Part, outer: dict[Var, Var], inner: dict[Var, Var], keep_units: bool) -> Expr:
+    """What the old iterator is in terms of the new ones."""
+    var = p.var
+    if p.size == 1:
+        return outer[var] if p.count != 1 or keep_units else const(0, var.type)
+    return inner[var] if p.count == 1 else outer[var] * p.size + inner[var]
+
+
+def inner_realize(
+    block: Block,
+    parts: list[Part],
+    inner: dict[Var, Var],
+    values: dict[Var, Expr],
+    predicate: Expr,
+) -> BlockRealize:
+    """The old block within one turn, its init still in it."""
+    kept = [p for p in parts if p.var in inner]
+    iterators = tuple(iter_var(inner[p.var], p.size, p.iterator.kind) for p in kept)
+    known = {inner[p.var]: (0, p.size - 1) for p in kept}
+    changed = tidied(substitute(replace(block, iter_vars=()), values), known)
+    small = replace(changed, iter_vars=iterators)
+    return BlockRealize(tuple(p.inner for p in kept), predicate, small)
+
+
+def inside_of(site: Site[For]) -> tuple[BlockRealize, list[For]]:
+    """The one block in the loop, and the loops from there down to it."""
+    loops = perfect_nest(site.node)
+    realize = loops[-1].body
+    if not isinstance(realize, BlockRealize):
+        held = len(site.places.blocks_under(site.node))
+        raise site.refuse(
+            f"it holds {held} blocks" if held != 1 else "it holds more than loops around one block",
+            hint="pick a loop that holds loops and one block, nothing else",
+        )
+    if any(map(arith.reads_memory, (*realize.iter_values, realize.predicate))):
+        raise site.refuse(
+            f"what is in memory says which iterations of `{realize.block.name}` run",
+            realize,
+            hint="read that inside the block, not in its T.axis or T.where",
+        )
+    used = set(free_vars(realize.block))
+    direct = [one for one in loops if one.loop_var in used]
+    if direct:
+        raise site.refuse(
+            f"`{realize.block.name}` uses `{direct[0].loop_var.name}` itself",
+            direct[0],
+            realize,
+            hint="give the block an iterator (T.axis.spatial) that is bound to it",
+        )
+    refuse_if_one_varies(site, loops, "a block needs iterators of fixed extents")
+    return realize, loops
