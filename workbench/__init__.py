@@ -57,6 +57,7 @@ if TYPE_CHECKING:  # the same names, as type checkers and editors see them
     from workbench import diag as diag
     from workbench import draw as draw
     from workbench import emulate as emulate
+    from workbench import history as history
     from workbench import insight as insight
     from workbench import ir as ir
     from workbench import lesson as lesson
@@ -67,6 +68,7 @@ if TYPE_CHECKING:  # the same names, as type checkers and editors see them
     from workbench import target as target
     from workbench import te as te
     from workbench import tvm as tvm
+    from workbench import verbs as verbs
     from workbench import widgets as widgets
     from workbench.emulate import EmulationError as EmulationError
     from workbench.ir import assert_structural_equal as assert_structural_equal

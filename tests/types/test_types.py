@@ -17,6 +17,7 @@ import pytest
 
 import workbench as wb
 from docs.stubs import stubs, verbs
+from workbench.verbs.primitive import REGISTRY
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -62,7 +63,7 @@ def test_every_public_name_is_seen():
 
 def test_a_verb_returns_what_it_declares():
     for name, verb in verbs().items():
-        for example in wb.schedule.primitive.REGISTRY[name].examples:
+        for example in REGISTRY[name].examples:
             func = wb.script.parse(example.before)
             made = eval(example.call, {"sch": wb.Schedule(func)})
             kind = type(made).__name__ if made is not None else "None"

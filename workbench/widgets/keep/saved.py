@@ -273,7 +273,10 @@ def _beside(
     return {
         **own,
         **marks_to_data(marks[0]),
-        "nodes": [n | marks_to_data(m) for n, m in zip(nodes, marks[1:], strict=True)],
+        "nodes": [
+            {"parent": node["parent"], **marks_to_data(given), "step": node["step"]}
+            for node, given in zip(nodes, marks[1:], strict=True)
+        ],
         "at": made[before["at"]] if waiting else own["at"],
         "answers": {**before["answers"], **own["answers"]},
     }
