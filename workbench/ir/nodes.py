@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, dataclass_transform
 
 from workbench.diag import Fail
 from workbench.ir.dtypes import BITS, all_ones, fits, is_float, is_int, join
+from workbench.ir.writer import writer
 
 C = TypeVar("C")
 
@@ -601,9 +602,7 @@ class PrimFunc(Node):
         return self.script()
 
     def _repr_html_(self) -> str | None:
-        from workbench import script
-
-        return script.repr_html(self.script())
+        return writer().repr_html(self.script())
 
     def script(self, dialect: str = "workbench") -> str:
         """The program as TVMScript text; for `dialect` "tvm" as apache-tvm 0.27 reads it.
@@ -611,9 +610,7 @@ class PrimFunc(Node):
         >>> print(add.script("tvm").splitlines()[1])
         # from tvm.script import tirx as T
         """
-        from workbench import script
-
-        return script.show(self, dialect=dialect)
+        return writer().show(self, dialect=dialect)
 
     def show(self) -> None:
         """Print the program, coloured where the output can show colour.
@@ -629,9 +626,7 @@ class PrimFunc(Node):
                     T.writes(B[vi])
                     B[vi] = A[vi] + T.float32(1)
         """
-        from workbench import script
-
-        script.print_highlighted(self)
+        writer().print_highlighted(self)
 
 
 @node
@@ -650,15 +645,11 @@ class SymbolicFunc(Node):
         return self.text
 
     def _repr_html_(self) -> str | None:
-        from workbench import script
-
-        return script.repr_html(self.text)
+        return writer().repr_html(self.text)
 
     def script(self, dialect: str = "workbench") -> str:
         """The function as TVMScript text."""
-        from workbench import script
-
-        return script.show(self, dialect=dialect)
+        return writer().show(self, dialect=dialect)
 
     def show(self) -> None:
         """Print the function."""
@@ -670,9 +661,7 @@ class SymbolicFunc(Node):
         Raises ParseError for a symbol without a positive number, for a number without a symbol,
         and where the program is none of that size.
         """
-        from workbench import script
-
-        return script.specialize(self, values)
+        return writer().specialize(self, values)
 
     def refusal(self, act: str) -> tuple[str, str]:
         """Why it is refused to `act` on it before its symbols are known, and what to do."""
@@ -715,21 +704,15 @@ class IRModule(Node):
         return self.script()
 
     def _repr_html_(self) -> str | None:
-        from workbench import script
-
-        return script.repr_html(self.script())
+        return writer().repr_html(self.script())
 
     def script(self, dialect: str = "workbench") -> str:
         """The module as TVMScript text."""
-        from workbench import script
-
-        return script.show(self, dialect=dialect)
+        return writer().show(self, dialect=dialect)
 
     def show(self) -> None:
         """Print the module, coloured where the output can show colour."""
-        from workbench import script
-
-        script.print_highlighted(self)
+        writer().print_highlighted(self)
 
 
 @node
