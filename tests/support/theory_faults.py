@@ -146,7 +146,7 @@ FAULTS: dict[str, TheoryFault] = {
         ("parallel",),
     ),
     "A sum starts in its first turn": TheoryFault(
-        "schedule.scope",
+        "verbs.scope",
         "starts_first",
         always(True),
         "reductions",
@@ -154,7 +154,7 @@ FAULTS: dict[str, TheoryFault] = {
         ("rfactor", "decompose_reduction"),
     ),
     "No choice leaves a block out": TheoryFault(
-        "schedule.scope",
+        "verbs.scope",
         "check_no_choice",
         always(None),
         "partly made",
@@ -162,7 +162,7 @@ FAULTS: dict[str, TheoryFault] = {
         ("cache_read", "cache_write"),
     ),
     "A buffer is filled once": TheoryFault(
-        "schedule.moving",
+        "verbs.moving",
         "fixed_by_refilling",
         always({}),
         "refilled",
@@ -170,7 +170,7 @@ FAULTS: dict[str, TheoryFault] = {
         ("compute_at",),
     ),
     "A reader evaluates all its loads": TheoryFault(
-        "schedule.copies",
+        "verbs.copies",
         "reads_always",
         always(True),
         "partly made",
@@ -178,7 +178,7 @@ FAULTS: dict[str, TheoryFault] = {
         ("reindex", "reverse_compute_inline"),
     ),
     "Parts may hold any terms": TheoryFault(
-        "schedule.factoring",
+        "verbs.factoring",
         "check_order",
         always(None),
         "tuples",
