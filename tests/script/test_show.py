@@ -117,7 +117,11 @@ def test_names_are_unique_where_they_mean_something(func):
         ("T", "T_"),
         ("range", "range_"),
         ("", "v"),
-        ("é", "_"),
+        ("größe", "größe"),
+        ("α", "α"),
+        ("ﬁ", "fi"),  # as Python reads it
+        ("²", "v2"),
+        ("🙂", "_"),
         ("a b", "a_b"),
     ],
 )

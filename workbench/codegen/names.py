@@ -22,14 +22,16 @@ class Names:
 
     def fresh(self, wanted: str) -> str:
         """A name near `wanted` that nothing has, now taken."""
-        stem = c_name(wanted)
-        stem = f"v_{stem}" if self._macros.fullmatch(stem) else stem
+        stem = self._no_macro(c_name(wanted))
         name, count = stem, 0
         while name in self._taken:
             count += 1
-            name = c_name(f"{stem}_{count}")
+            name = self._no_macro(c_name(f"{stem}_{count}"))
         self._taken.add(name)
         return name
+
+    def _no_macro(self, name: str) -> str:
+        return f"v_{name}" if self._macros.fullmatch(name) else name
 
     def enter(self, item: Var | Buffer) -> str:
         """Name `item`, until `leave`."""

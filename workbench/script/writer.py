@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
+import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
@@ -91,10 +92,10 @@ RESERVED = frozenset({"T", "I", "range", "ir_module", "float", "int", "bool"})
 
 def identifier(name: str) -> str:
     """`name` as something Python can read as a name: itself where it is that already."""
-    if name.isidentifier() and name.isascii() and not keyword.iskeyword(name):
-        return name if name not in RESERVED else name + "_"
-    clean = re.sub(r"\W", "_", name, flags=re.ASCII) or "v"
-    clean = clean if not clean[0].isdigit() else "v" + clean
+    clean = unicodedata.normalize("NFKC", name)  # as Python reads a name: `ﬁ` is `fi`
+    if not clean.isidentifier():
+        clean = re.sub(r"\W", "_", clean, flags=re.ASCII) or "v"
+        clean = clean if not clean[0].isdigit() else "v" + clean
     return clean + "_" if keyword.iskeyword(clean) or clean in RESERVED else clean
 
 
