@@ -518,6 +518,10 @@ def test_a_busy_python_is_told_at_once_and_no_click_flickers(page: Page):
     page.evaluate("lab.status = { text: 'Step 2.' }; lab.answered()")
     expect(said).to_have_text("Step 2.")
 
+    page.evaluate("lab.waiting(); lab.gone = true; redraw()")  # restarted meanwhile
+    page.clock.run_for(5000)
+    expect(said).to_contain_text("Python is gone")
+
 
 MENU = """({ verbMenu }, [style, offer]) => {
   window.asked = [];

@@ -1,5 +1,7 @@
 """The history: one tree of programs, cursors that move in it, handles that know where they are."""
 
+from threading import Thread
+
 import pytest
 
 import workbench as wb
@@ -107,6 +109,25 @@ def test_numbers_count_creation_and_stay(sch: wb.Schedule) -> None:
     sch.vectorize("j")
     assert [node.id for node in sch.history] == [0, 1, 2, 3]
     assert [node.parent.id for node in sch.history if node.parent] == [0, 0, 1]
+
+
+def test_two_threads_that_add_give_no_number_twice(
+    sch: wb.Schedule, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = sch.fork()
+    click = Thread(target=lambda: other.annotate("i", "clicked", 1))
+    init = HistoryNode.__init__
+
+    def slow(self: HistoryNode, *args: object) -> None:
+        if click.ident is None:
+            click.start()
+            click.join(0.2)  # it cannot end before this node stands
+        init(self, *args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(HistoryNode, "__init__", slow)
+    sch.annotate("i", "from a cell", 1)
+    click.join()
+    assert [node.id for node in sch.history] == [0, 1, 2]
 
 
 def test_a_mark_is_text_that_a_file_can_hold(sch: wb.Schedule) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -426,3 +427,15 @@ def test_all_that_a_browser_asks_is_answered_also_where_nothing_changes(
     send(lab, do="look")
     send(lab, do="nothing that there is")
     assert answers == [{"answered": True}] * 6
+
+
+def test_a_cell_chooses_while_another_thread_sends():
+    """As where a notebook answers clicks while a cell runs."""
+    lab = add_lab()
+    lab.session.cursor.split("i", factors=[2, 4])
+    cell = Thread(target=lambda: setattr(lab, "at", 1))
+    with lab.jobs.turn, lab._following():
+        cell.start()
+        cell.join(0.2)
+    cell.join()
+    assert lab.session.at == 1

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from numbers import Integral
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from workbench import script
@@ -118,6 +119,7 @@ Observer = Callable[[HistoryNode], None]
 class History:
     """A tree of programs that several cursors share; it only grows.
 
+    A notebook may answer clicks in a lab in another thread, while a cell runs: both may add to it.
     Observers are called with each node that is added or marked. `answers` holds what a learner
     answered, by the question's name; it is saved with the steps. `kept_in` is the file that a lab
     keeps the history in when it is told no other.
@@ -130,6 +132,7 @@ class History:
         self._observers: list[Observer] = []
         self._held: HistoryNode | None = None  # to be told when what is done `together` is done
         self._holding = False
+        self._adding = Lock()
 
     @cached_property
     def text(self) -> str:
@@ -183,11 +186,12 @@ class History:
 
     def add(self, parent: HistoryNode, step: Step, mod: IRModule, edit: Edit) -> HistoryNode:
         """A new child of `parent`."""
-        node = HistoryNode(self, len(self.nodes), mod, step.func, parent, step, edit)
-        self.nodes.append(node)
-        parent.children.append(node)
-        parent._by_step.setdefault(step.key, node)
-        parent._alike.setdefault(_likeness(step.verb, edit.places), []).append(node)
+        with self._adding:  # not while it is told, when a lab may wait for one that adds
+            node = HistoryNode(self, len(self.nodes), mod, step.func, parent, step, edit)
+            self.nodes.append(node)
+            parent.children.append(node)
+            parent._by_step.setdefault(step.key, node)
+            parent._alike.setdefault(_likeness(step.verb, edit.places), []).append(node)
         self._tell(node)
         return node
 

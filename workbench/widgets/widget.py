@@ -101,9 +101,10 @@ class Lab(anywidget.AnyWidget):
         return proposal.value
 
     def _on_choice(self, _: object) -> None:
-        if not self._sending:
-            with self._turn() as session:
-                session.follow({name: getattr(self, name) for name in CHOSEN})
+        with self.jobs.turn:  # another thread may be sending what a click changed
+            if not self._sending:
+                with self._turn() as session:
+                    session.follow({name: getattr(self, name) for name in CHOSEN})
 
     def _on_message(self, _: object, message: Mapping[str, Any], __: object) -> None:
         with self._turn() as session:

@@ -29,7 +29,11 @@ export function statusBar(lab, home) {
   let told = "";
   lab.waiting = () => {
     if (timers.length) return;
-    timers = LATE.map(([wait, words]) => setTimeout(() => say((late = words)), wait));
+    const tell = (words) => {
+      late = words;
+      draw(); // which says it, unless Python is known to be gone
+    };
+    timers = LATE.map(([wait, words]) => setTimeout(() => tell(words), wait));
   };
   lab.answered = () => {
     timers.forEach(clearTimeout);
