@@ -67,6 +67,11 @@ class Trace:
 
 def known_primitive(number: int, step: Step) -> Primitive:
     """The primitive of the `number`-th step of a trace; ScheduleError where there is none."""
+    if not isinstance(step, Step):
+        raise ScheduleError(
+            f"Can't take step {number}: a value of type {type(step).__name__} is no step",
+            hint="pass one of a trace: sch.trace.steps[0]",
+        )
     if step.verb not in REGISTRY:
         raise ScheduleError(
             f"Can't take step {number}: there is no primitive {step.verb!r}",

@@ -121,6 +121,16 @@ def compare(
     >>> lesson.compare({"bound": bound}).rows[0].name
     'bound'
     """
+    if not isinstance(programs, Mapping):
+        raise Fail(
+            f"Can't compare a value of type {type(programs).__name__}: it names no programs",
+            hint="give each a name: lesson.compare({'naive': naive, 'mine': sch})",
+        )
+    if not isinstance(beside or {}, Mapping):
+        raise Fail(
+            f"Can't time a value of type {type(beside).__name__} beside the programs",
+            hint="give each a name and what times it: beside={'library': function}",
+        )
     rows = [_row(name, program, arrays) for name, program in programs.items()]
     work = next((row for row in rows if row.roof is not None), None)
     for name, take in (beside or {}).items():

@@ -95,6 +95,11 @@ class Exercise:
 
     def reached(self, func: PrimFunc) -> list[tuple[bool, str]]:
         """For each of the `aims`, whether the kernels of `func` reach it, and what was found."""
+        if not isinstance(func, PrimFunc):
+            raise Fail(
+                f"Can't look at a value of type {type(func).__name__}: it is no program",
+                hint="pass the program of a schedule: exercise.reached(mine.func)",
+            )
         try:
             build(func)
         except Fail as fail:

@@ -23,7 +23,7 @@ def question(name: str) -> Question:
     >>> lesson.question("vector_2_4").text
     'after split(i, [2, 4]), bind(i_0, blockIdx.x) and bind(i_1, threadIdx.x), who computes C[5]?'
     """
-    if name not in QUESTIONS:
+    if name not in tuple(QUESTIONS):
         raise Fail(f"Can't find the question {name!r}", hint=f"there are: {', '.join(QUESTIONS)}")
     return QUESTIONS[name]
 

@@ -103,7 +103,7 @@ def quiz(name: str) -> Any:
 
     >>> _ = lesson.quiz("01_end")
     """
-    if name not in QUIZZES:
+    if name not in tuple(QUIZZES):
         raise Fail(f"Can't find the quiz {name!r}", hint=f"there are: {', '.join(QUIZZES)}")
     asked = Quiz(name, _items(name), record.file_of(QUIZZES[name].lesson))
     try:

@@ -93,7 +93,7 @@ def review(lesson: str, folder: Path | None = None) -> Review:
     >>> lesson.review("01_vector_add").points
     {}
     """
-    if lesson not in LESSONS:
+    if lesson not in tuple(LESSONS):
         raise Fail(f"Can't find the lesson {lesson!r}", hint=f"there are: {', '.join(LESSONS)}")
     kept = record.read(record.file_of(lesson, folder))
     quiz = [

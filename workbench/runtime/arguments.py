@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
-from threading import TIMEOUT_MAX
+from threading import TIMEOUT_MAX, Event
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,19 @@ def check_seconds(seconds: object) -> float:
         f"Can't wait for {seconds!r} seconds",
         hint="give a number above 0 and below a million: seconds=60.",
     )
+
+
+def check_watched(progress: object, stop: object) -> None:
+    """How a run is followed and ended. Raises ArgumentError for what can do neither."""
+    if progress is not None and not callable(progress):
+        raise ArgumentError(
+            f"Can't call progress={progress!r}",
+            hint="give a function of two numbers, the blocks done and those in all: progress=print",
+        )
+    if stop is not None and not isinstance(stop, Event):
+        raise ArgumentError(
+            f"Can't be stopped by stop={stop!r}", hint="give an event: stop=threading.Event()"
+        )
 
 
 def written_params(func: PrimFunc) -> tuple[Buffer, ...]:

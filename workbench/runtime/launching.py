@@ -14,6 +14,7 @@ from workbench.runtime.arguments import (
     Argument,
     check_arguments,
     check_seconds,
+    check_watched,
     from_bits,
     to_bits,
 )
@@ -66,6 +67,7 @@ def emulated(
     stop: Event | None,
 ) -> emulate.Run:
     """See `Built.emulate`."""
+    check_watched(progress, stop)
     arguments = check_arguments(built.func, arrays)
     done = emulate.run(
         built.kernels,

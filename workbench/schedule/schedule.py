@@ -458,7 +458,7 @@ class Schedule(Verbs):
         >>> sch.apply("split", "i", factors=[2, 4])
         [<loop i_0>, <loop i_1>]
         """
-        prim = primitive.REGISTRY.get(verb)
+        prim = primitive.REGISTRY.get(verb) if isinstance(verb, str) else None
         if prim is None:
             raise _unknown(str(verb))
         finder, func = self._finder(verb), self._shown
@@ -525,7 +525,7 @@ class Schedule(Verbs):
                 hint='name some: verbs=["split", "bind"], or leave them out for all',
             )
         for verb in verbs or ():
-            if verb not in primitive.REGISTRY:
+            if verb not in tuple(primitive.REGISTRY):  # it may be unhashable
                 raise _unknown(str(verb))
         func, node = self._ask("actions", "list actions at", Finder.either, place)
         return verdicts(func, node, verbs)

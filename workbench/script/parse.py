@@ -123,6 +123,11 @@ def ir_module(cls: type) -> IRModule:
     >>> [func.name for func in Module.functions]
     ['add']
     """
+    if not isinstance(cls, type):
+        raise ParseError(
+            f"Can't make a module of a value of type {type(cls).__name__}: it is no class",
+            hint="write @ir_module above a class that holds programs",
+        )
     members = {name: value for name, value in vars(cls).items() if not name.startswith("__")}
     for name, value in members.items():
         if isinstance(value, SymbolicFunc):

@@ -32,15 +32,15 @@ def show(node: Node, dialect: str = "workbench") -> str:
     >>> script.show(add).splitlines()[1]
     'def add(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):'
     """
-    if not isinstance(node, Node):
-        headline = f"Can't show a {type(node).__name__}: it is no part of a program"
-        raise Fail(headline, hint="pass a program, such as sch.func")
     return show_spans(node, dialect).text
 
 
 def show_spans(node: Node, dialect: str = "workbench") -> Printed:
     """The text of `node`, with the place of everything in it; a program is printed once."""
-    if dialect not in DIALECTS:
+    if not isinstance(node, Node):
+        headline = f"Can't show a {type(node).__name__}: it is no part of a program"
+        raise Fail(headline, hint="pass a program, such as sch.func")
+    if dialect not in tuple(DIALECTS):  # which an unhashable value may be asked of
         raise ValueError(f"there is no dialect {dialect!r}; there are: {', '.join(DIALECTS)}")
     if not isinstance(node, PrimFunc):
         return _printed(node, Writer(DIALECTS[dialect]))

@@ -48,13 +48,13 @@ class Device:
 
 def device(dev: str, index: int = 0) -> Device:
     """The device called `dev`, "cuda" or "cuda:0". Raises NotCarried for one that is not used."""
-    kind, _, number = dev.partition(":")
-    kind, index = ("cuda" if kind == "gpu" else kind), int(number or index)
-    if kind in KINDS and index == 0:
+    kind, _, number = str(dev).partition(":")
+    kind, asked = ("cuda" if kind == "gpu" else kind), number or index
+    if kind in KINDS and str(asked) == "0":
         return Device(kind)
     *most, last = (f"tvm.{known}(0)" for known in KINDS)
     raise NotCarried(
-        f"Can't use {kind}({index}): kernels run on one GPU here, or on the emulator",
+        f"Can't use {kind}({asked}): kernels run on one GPU here, or on the emulator",
         asked=f"tvm.device({dev!r}, {index})",
         hint=f"wb.device() says which; the devices are {', '.join(most)} and {last}",
     )
