@@ -12,7 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import workbench as wb
-from tests.browser.jupyter import PANEL, RESTART, run_cells
+from tests.browser.jupyter import PANEL, RESTART, Server, run_cells
 from tests.browser.plain import Plain
 from tests.support.every import some
 from tests.widgets.programs import ADD, bind_both, parse
@@ -316,6 +316,56 @@ def test_a_comparison_and_the_step_shown_come_into_view(plain: Plain):
     plain.page.keyboard.press("Escape")
     lab.get_by_role("button", name="compare with the step before").click()
     expect(lab.locator(".wb-compare h3")).to_be_in_viewport()
+
+
+# Runs the second cell with another source, and does not wait until it is done.
+BEGIN = """(source) => {
+  const { content } = window.jupyterapp.shell.currentWidget;
+  const k = content.widgets.findIndex((widget) => widget.model.id === "same-steps");
+  const { sharedModel } = content.widgets[k].model;
+  const before = sharedModel.getSource();
+  sharedModel.setSource(source);
+  content.activeCellIndex = k;
+  window.began = window.jupyterapp.commands.execute("notebook:run-cell");
+  sharedModel.setSource(before);
+}"""
+# A cell that runs as long as something is so; for a test that fails, half a minute.
+WAIT = """import os, time
+end = time.monotonic() + 30
+while {} and time.monotonic() < end: time.sleep(0.01)
+assert time.monotonic() < end"""
+KERNEL = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel"
+BUSY = re.compile("^Python (is busy|has not answered)")
+
+
+def test_while_a_cell_runs_a_lab_says_that_python_is_busy_and_then_goes_on(
+    lab_page: Page, server: Server
+):
+    lab = first_lab(lab_page)
+    go = server.root / "go"
+    # a kernel with subshells would answer while a cell runs: this one keeps the lab's turn, too
+    wait = WAIT.format(f"not os.path.exists({str(go)!r})")
+    lab_page.evaluate(BEGIN, f"lab.jobs.turn.acquire()\n{wait}\nlab.jobs.turn.release()")
+    try:
+        lab.locator(".wb-run .wb-go").click()
+        expect(lab.locator(".wb-said")).to_have_text(BUSY)
+        shoot(lab, "busy")
+    finally:
+        go.touch()  # the cell ends
+    expect(lab.locator(".wb-said")).to_contain_text("Can't build this")  # it was done, late
+    lab_page.evaluate("window.began")
+    go.unlink()
+
+
+def test_a_kernel_that_can_answers_clicks_while_a_cell_runs(lab_page: Page):
+    """In a thread of its own, so that the cell, which waits for the click, comes to an end."""
+    lab = first_lab(lab_page)
+    if not lab_page.evaluate(f"{KERNEL}.supportsSubshells"):
+        pytest.skip("this ipykernel has no subshells")
+    lab_page.evaluate(BEGIN, WAIT.format("len(sch.history) < 2"))
+    step(lab, "split", "loop i", factors="[2, 4]")
+    lab_page.evaluate("window.began")
+    expect(lab.locator(".wb-said")).to_contain_text("Step 1")
 
 
 def test_a_restarted_kernel_is_told(lab_page: Page):
