@@ -17,6 +17,7 @@ from workbench.diag import Fail
 from workbench.lesson import who_computes
 from workbench.schedule import Schedule
 from workbench.widgets import Lab
+from workbench.widgets.still.offline import last_page
 
 CHOICES = ("block 0, thread 5", "block 1, thread 1", "time step 5")
 
@@ -439,3 +440,11 @@ def test_a_cell_chooses_while_another_thread_sends():
         cell.join(0.2)
     cell.join()
     assert lab.session.at == 1
+
+
+def test_a_saved_page_has_its_title_once_above(tmp_path: Path):
+    lab = add_lab()
+    lab.to_html(tmp_path / "lab.html")
+    shown = (tmp_path / "lab.html").read_text(encoding="utf-8").partition("<body>")[2]
+    assert shown.count(">Lab: add</") == 1
+    assert "<p><b>Lab: add</b></p>" in last_page(lab.session), "in a notebook nothing stands above"

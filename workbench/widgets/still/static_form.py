@@ -43,7 +43,7 @@ def still(node: HistoryNode, view: View, state: Mapping[str, Any], note: str) ->
     hides = f'body:has(.wb-lab[data-own="{own}"]) .wb-still[data-own="{own}"]{{display:none}}'
     parts = [
         f"<style>{static.still_style()}{hides}</style>",
-        f"<p><b>{prose(state['setup']['title'])}</b></p>",
+        *_title(state["setup"]),
         *_asked(state["setup"]["question"], state["answers"]),
         *_task(state["setup"]["task"], page["goals"]),
         *(_program(step, step is node) for step in node.path()),
@@ -58,6 +58,11 @@ def still(node: HistoryNode, view: View, state: Mapping[str, Any], note: str) ->
 
 
 LAST_PAGE = "This is the lab's last page. To take steps, run the notebook's cells down to this one."
+
+
+def _title(setup: Mapping[str, Any]) -> Iterator[str]:
+    if not setup.get("offline"):  # a page of its own has it above
+        yield f"<p><b>{prose(setup['title'])}</b></p>"
 
 
 def _asked(question: Mapping[str, Any] | None, answers: Mapping[str, str]) -> Iterator[str]:
