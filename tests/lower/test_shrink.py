@@ -267,3 +267,23 @@ def test_an_index_in_memory_that_changes_tells_no_part(scope: str):
     )
     assert sizes(func) == {"S": (40,)}
     assert lesson.check_result(func, func) == ""
+
+
+@pytest.mark.parametrize("scope", ["local", "shared"])
+def test_a_condition_on_another_variable_is_another_condition(scope: str):
+    """Where ``t >= 1`` all is read, of which a turn writes what is at ``j >= 1``."""
+    func = parsed(
+        KEPT.replace("SCOPE", scope)
+        + """
+            for j in range(3):
+                if j >= 1:
+                    S[t * 4 + j * 4] = A[t + j]
+            for j in range(3):
+                if t >= 1:
+                    B[t, j] = S[t * 4 + j * 4]
+            for j in range(3):
+                S[t * 4 + 4 + j * 4] = A[t + j + 40]
+"""
+    )
+    assert sizes(func) == {"S": (21,)}  # of all turns: from 4 to 24
+    assert lesson.check_result(func, func) == ""

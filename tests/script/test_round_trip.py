@@ -84,3 +84,28 @@ def test_parentheses_are_as_few_as_python_needs(data):
             except SyntaxError:
                 changed = True
             assert changed, f"{text!r} needs no parentheses at {start}"
+
+
+def test_names_that_differ_make_other_ranges_and_domains():
+    """``vi:vj + 4`` has not 4 cells, a loop of `m` turns is no domain of `n`, C[vj] is read."""
+    func = parse("""
+@T.prim_func
+def main(A: T.Buffer((64,)), C: T.Buffer((64,)), n: T.int32, m: T.int32):
+    for i, j in T.grid(m, m):
+        with T.block("C"):
+            vi = T.axis.spatial(n, i)
+            vj = T.axis.reduce(n, j)
+            T.reads(A[vi : vj + 4])
+            with T.init():
+                C[vi] = T.float32(0)
+            C[vi] = C[vi] + A[vi]
+        with T.block("D"):
+            vi, vj = T.axis.remap("SR", [i, j])
+            with T.init():
+                C[vi] = T.float32(0)
+            C[vi] = C[vi] + C[vj]
+""")
+    text = show(func)
+    assert "T.reads(A[vi : vi + (vj + 4 - vi)])" in text
+    assert "vi = T.axis.spatial(n, i)" in text
+    assert "T.reads(C[T.min(vi, vj) : " in text

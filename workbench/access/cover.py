@@ -56,7 +56,6 @@ from workbench.ir import (
     binary,
     const,
     remembered,
-    structural_equal,
     substitute,
     walk,
 )
@@ -220,7 +219,9 @@ def alongside(made: Access[For], use: Access[For], dom: Bounds) -> bool:
             same[var] = theirs.pop(0) + ends[0]
         else:
             return False
-    known = [arith.simplify(one, dom) for guard in use.guards for one in arith.conjuncts(guard)]
+    number = arith.Simplifier(dom).number
+    held = [arith.simplify(one, dom) for guard in use.guards for one in arith.conjuncts(guard)]
+    known = {number(one) for one in held}
     try:
         asked = [substitute(one, same) for guard in made.guards for one in arith.conjuncts(guard)]
         for index, at in zip(made.indices, use.indices, strict=True):
@@ -228,8 +229,7 @@ def alongside(made: Access[For], use: Access[For], dom: Bounds) -> bool:
     except ZeroDivisionError:  # a loop that something is divided by is not at 0
         return False
     return {*made.sizes, *use.sizes} <= {1} and all(
-        not arith.reads_memory(one)
-        and (arith.prove(one, dom) or any(structural_equal(one, k) for k in known))
+        not arith.reads_memory(one) and (arith.prove(one, dom) or number(one) in known)
         for one in (arith.simplify(goal, dom) for goal in asked)
     )
 

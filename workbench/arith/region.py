@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from workbench.arith.canonical import Bounds, Digit, Sum
 from workbench.arith.cost import cost
-from workbench.arith.prove import loop_bounds, reads_memory
+from workbench.arith.prove import equal, loop_bounds, reads_memory
 from workbench.arith.simplify import Simplifier, simplify
 from workbench.ir import (
     BinOp,
@@ -28,7 +28,6 @@ from workbench.ir import (
     const,
     free_vars,
     stores,
-    structural_equal,
     substitute,
     walk,
 )
@@ -212,7 +211,7 @@ def _own_cells(block: Block) -> set[Buffer]:
 
 
 def _same(a: tuple[Expr, ...], b: tuple[Expr, ...]) -> bool:
-    return all(structural_equal(x, y) for x, y in zip(a, b, strict=True))
+    return all(equal(x, y) for x, y in zip(a, b, strict=True))
 
 
 def _regions(boxes: dict[Buffer, Box], hidden: set[Buffer]) -> tuple[BufferRegion, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from workbench import arith
 from workbench.ir import (
     BlockRealize,
     Const,
@@ -15,7 +16,6 @@ from workbench.ir import (
     cast,
     const,
     dtypes,
-    structural_equal,
 )
 from workbench.script.grammar import print_expr, read_word
 from workbench.script.memory import range_between, read_index
@@ -54,7 +54,7 @@ def _is_whole_loop(w: Writer, i: IterVar, value: Expr) -> bool:
         return False
     loop = w.loops[value]
     assert isinstance(loop, For)
-    return structural_equal(i.dom, Range(loop.min, loop.extent))
+    return arith.equal(i.dom.min, loop.min) and arith.equal(i.dom.extent, loop.extent)
 
 
 def _name_axis(w: Writer, i: IterVar) -> None:

@@ -30,7 +30,6 @@ from workbench.ir import (
     lie_apart,
     meet,
     number_like,
-    structural_equal,
 )
 from workbench.script.grammar import (
     REFUSED,
@@ -206,7 +205,7 @@ def _read_range(r: Reader, tree: ast.expr, size: int) -> Range:
 
 def range_between(low: Expr, high: Expr) -> Range:
     """From `low` up to `high`: where `high` is written ``low + n``, the extent is that n."""
-    if isinstance(high, BinOp) and high.op == "+" and structural_equal(high.a, low):
+    if isinstance(high, BinOp) and high.op == "+" and arith.equal(high.a, low):
         return Range(low, high.b)
     return Range(low, arith.simplify(binary("-", high, low)))
 
