@@ -33,7 +33,6 @@ MAY_IMPORT: dict[str, set[str]] = {
     "emulate": _LOWERED,
     "insight": _LOWERED | {"emulate"},
     "runtime": _RUN - {"insight"},
-    "tune": _RUN | {"runtime"},
     "draw": _RUN,
     "widgets": _RUN | {"te", "runtime", "draw"},
     "lesson": _RUN | {"te", "runtime", "draw", "widgets"},
@@ -41,7 +40,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 # Loaded where they are used and nowhere else; NumPy only by the rooms that run something.
 LAZY = {"cupy", "matplotlib", "IPython", "pygments"}
-NUMPY_ROOMS = {"emulate", "insight", "runtime", "tune", "draw", "widgets", "lesson", "tvm", "te"}
+NUMPY_ROOMS = {"emulate", "insight", "runtime", "draw", "widgets", "lesson", "tvm", "te"}
 WIDGET_ROOMS = {"widgets"}
 # A schedule draws itself; the verbs are discovered by the registry that they import; a sum of
 # tensors is an operator, which is made of tensors. Nothing else of ours is imported inside a

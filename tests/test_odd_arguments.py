@@ -48,7 +48,9 @@ def test_the_refusal_says_what_to_pass(call: Callable[[], object]):
     assert str(error.value) == ASKED[call]
 
 
-@pytest.mark.parametrize("odd", [None, 3, "a", [], object()], ids=repr)
+@pytest.mark.parametrize(
+    "odd", [None, 3, "a", [], object()], ids=lambda value: type(value).__name__
+)
 def test_names_of_any_type_are_refused(odd: object):
     for call in (lesson.question, lesson.quiz, lesson.review, schedule().apply, tvm.device):
         with pytest.raises(Fail, match=r"^Can't "):
