@@ -41,7 +41,7 @@ from workbench.access.boxes import Filled, box_around, filled, inside, merged
 from workbench.access.cells import all_made, loads_of, of_unit
 from workbench.access.facts import fact, facts, follows, positive, scales
 from workbench.access.units import Unit, buffers_read, runs_fixed, units
-from workbench.arith import Bounds, Box
+from workbench.arith import Bounds, Box, Simplifier
 from workbench.ir import (
     BinOp,
     Block,
@@ -252,14 +252,14 @@ def runs_for(
         return False
     use, within = _any_cell(use, own, dom)
     dom = {**dom, **within}
-    known = facts(use.guards)
+    held, known = facts(use.guards), Simplifier(dom)
     for at, size in zip(use.indices, shape, strict=False):  # a shape of () tells nothing
-        known += [at, size - 1 - at]
+        held += [at, size - 1 - at]
     try:
         for condition in (one for guard in made.guards for one in positive(guard)):
             goal = fact(condition)
-            told = () if goal is None else _told_by_cell(goal, made, use, own, dom)
-            if not any(follows(one, known, dom) for one in told):
+            told = () if goal is None else _told_by_cell(goal, made, use, own, known)
+            if not any(follows(one, held, known) for one in told):
                 return False
     except ZeroDivisionError:  # a variable that something is divided by is not at 0
         return False
@@ -302,7 +302,7 @@ def _any_cell(use: Access[For], own: Collection[Var], dom: Bounds) -> tuple[Acce
 
 
 def _told_by_cell(
-    goal: Expr, made: Access[For], use: Access[For], own: Collection[Var], dom: Bounds
+    goal: Expr, made: Access[For], use: Access[For], own: Collection[Var], known: Simplifier
 ) -> Iterator[Expr]:
     """`goal`, a number of an iteration of `made`, as some of the cell that `use` shares with it.
 
@@ -311,7 +311,7 @@ def _told_by_cell(
     its start: one iteration is enough. What is left of `own` may have any value: all that write the
     cell agree. As an integer, `goal` is 0 or more where ``goal * scale > -scale``.
     """
-    told = made.cell_variables()
+    told, dom = made.cell_variables(), known.dom
     start = {v: const(dom[v][0], v.type) for v in own if v in dom and v not in told}
     solved: dict[Var, Expr] = {}
     gaps = [at - index for index, at in zip(made.indices, use.indices, strict=True)]
@@ -334,10 +334,10 @@ def _told_by_cell(
         more = goal
         for multiple, gap in zip(multiples, gaps, strict=True):
             more = more - gap * multiple
-        yield arith.simplify(substitute(more, solved), dom)
+        yield known.simplify(substitute(more, solved))
     for gap in (*gaps, *(0 - gap for gap in gaps)):
-        for scale, times in scales(goal, gap, dom):
-            yield arith.simplify(goal * scale + (scale - 1) - gap * times, dom)
+        for scale, times in scales(goal, gap, known):
+            yield known.simplify(goal * scale + (scale - 1) - gap * times)
 
 
 # --- what a block surely writes -------------------------------------------------------------------

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import gcd
 
 from workbench import arith
-from workbench.arith import Bounds
+from workbench.arith import Simplifier
 from workbench.arith.canonical import Sum
 from workbench.ir import BinOp, Const, Expr, Not, Var, dtypes
 
@@ -56,22 +56,21 @@ def fact(condition: Expr) -> Expr | None:
     return None
 
 
-def follows(goal: Expr, known: Sequence[Expr], dom: Bounds) -> bool:
-    """Whether `goal` is proved to be at least 0 where all of `known` are.
+def follows(goal: Expr, held: Sequence[Expr], known: Simplifier) -> bool:
+    """Whether `goal` is proved to be at least 0 where all of `held` are.
 
     As an integer it is so where ``goal * scale > -scale``.
     """
-    return arith.prove(goal >= 0, dom) or any(
-        arith.prove(goal * scale + (scale - 1) - one * times >= 0, dom)
-        for one in known
-        for scale, times in scales(goal, one, dom)
+    return arith.proved(goal >= 0, known) or any(
+        arith.proved(goal * scale + (scale - 1) - one * times >= 0, known)
+        for one in held
+        for scale, times in scales(goal, one, known)
     )
 
 
-def scales(goal: Expr, one: Expr, dom: Bounds) -> set[tuple[int, int]]:
+def scales(goal: Expr, one: Expr, known: Simplifier) -> set[tuple[int, int]]:
     """By what to multiply `goal` and `one` so that both have a term equally often."""
-    simplifier = arith.Simplifier(dom)
-    mine, its = (simplifier.sum_of(e).digits for e in (goal, one))
+    mine, its = (known.sum_of(e).digits for e in (goal, one))
     pairs = [(mine[digit], its[digit]) for digit in mine if digit in its]
     found = {(b // a, 1) for a, b in pairs if b % a == 0} | {
         (1, a // b) for a, b in pairs if a % b == 0
@@ -79,13 +78,12 @@ def scales(goal: Expr, one: Expr, dom: Bounds) -> set[tuple[int, int]]:
     return {pair for pair in found if min(pair) > 0}
 
 
-def skips(gap: Expr, m: int, n: int, dom: Bounds) -> bool:
+def skips(gap: Expr, m: int, n: int, known: Simplifier) -> bool:
     """Whether `m` indices and `n` that begin `gap` before them are proved to have none in common.
 
     By remainders: the terms that are multiples of a step make multiples of it, and among what the
     others add up to there is none. Of two terms with one modulo, that is a step.
     """
-    known = arith.Simplifier(dom)
     total = known.sum_of(_without_modulo(gap))
     factors = {abs(factor) for factor in total.digits.values()}
     for step in sorted({gcd(*factors), *factors} - {0}, reverse=True):

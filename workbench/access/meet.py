@@ -21,7 +21,8 @@ of fewer constraints than there are, so that what it rules out is ruled out:
    those of the other are held against these notes: no pair is left out. Variables that stand still
    and cancel have one value: the cells of both sides move alike with them (but for what is divided
    by, where a value that it never has could be 0). Left out with them are the guards that they
-   decide; where that lets the two meet, all is looked at with all variables.
+   decide; where that lets the two meet, all is looked at with all variables. A few points are tried
+   before step 3: most that meets is seen there.
 
 So `Never` is a proof for any size, or by exhaustion, and `Meets` has two real iterations. A guard
 that data decide counts as holding, so that what only it keeps apart is `Unknown`. Of a load, what
@@ -123,13 +124,25 @@ class Question:
 
 def meet(sides: Iterable[tuple[Side, Side]], question: Question) -> Answer:
     """Whether the two accesses of a pair may touch one cell, of any pair of one buffer."""
-    return look(open_pairs(sides, question))
+    pairs = [pair for pair in _pairs(sides, question) if not pair.far()]
+    for pair in pairs:  # what meets is mostly seen at a glance, where proofs go through all steps
+        answer = pair.look(glance=True)
+        if not isinstance(answer, Never):
+            return answer
+    for pair in pairs:
+        answer = Never() if pair.kept_apart() else pair.look(glance=False)
+        if not isinstance(answer, Never):
+            return answer
+    return Never()
 
 
 def open_pairs(sides: Iterable[tuple[Side, Side]], question: Question) -> list[Pair]:
     """The pairs that are not proved never to meet, no point looked at."""
-    pairs = (Pair(a, b, question) for a, b in sides if a.buffer is b.buffer)
-    return [pair for pair in pairs if not pair.apart()]
+    return [p for p in _pairs(sides, question) if not p.far() and not p.kept_apart()]
+
+
+def _pairs(sides: Iterable[tuple[Side, Side]], question: Question) -> Iterator[Pair]:
+    return (Pair(a, b, question) for a, b in sides if a.buffer is b.buffer)
 
 
 def look(pairs: Collection[Pair]) -> Answer:
@@ -171,15 +184,14 @@ class Pair:
 
     # --- proofs for any size ----------------------------------------------------------------
 
-    def apart(self) -> bool:
-        """Whether they are proved never to meet."""
-        return (
-            any(self._below(*one) for one in self.sums)
-            or self._digits_tell()
-            or self._never_runs()
-            or self._kept_apart()
-            or self._cell_tells()
-        )
+    def far(self) -> bool:
+        """Whether bounds or digits prove that they never meet."""
+        below = any(self._below(*one) for one in self.sums)
+        return below or self._digits_tell() or self._never_runs()
+
+    def kept_apart(self) -> bool:
+        """Whether guards or remainders prove it, which takes longer."""
+        return self._guards_tell() or self._cell_tells()
 
     def _never_runs(self) -> bool:
         """Whether one of them stands in a loop of no turns."""
@@ -212,7 +224,7 @@ class Pair:
             same.add(x, y, m, n)
         return any(_tells(same, group) for group in self.question.differ)
 
-    def _kept_apart(self) -> bool:
+    def _guards_tell(self) -> bool:
         """Whether guards or remainders keep the indices of some dimension apart."""
         fresh: dict[Var, Expr] = {}
         dom = dict(self.known.dom)
@@ -220,13 +232,14 @@ class Pair:
             new = fresh[var] = Var(var.name, var.type)
             if var in dom:
                 dom[new] = dom[var]
-        known = facts([*self.a.guards, *(substitute(guard, fresh) for guard in self.b.guards)])
+        known = arith.Simplifier(dom)
+        held = facts([*self.a.guards, *(substitute(guard, fresh) for guard in self.b.guards)])
         sides = zip(self.a.indices, self.a.sizes, self.b.indices, self.b.sizes, strict=True)
         for x, m, index, n in sides:
             y = substitute(index, fresh)
-            if follows(y - x - m, known, dom) or follows(x - y - n, known, dom):
+            if follows(y - x - m, held, known) or follows(x - y - n, held, known):
                 return True
-            if skips(x - y, m, n, dom):
+            if skips(x - y, m, n, known):
                 return True
         return False
 

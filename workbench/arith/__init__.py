@@ -13,6 +13,7 @@ from workbench.arith.prove import (
     loop_bounds,
     narrow,
     prove,
+    proved,
     reads_memory,
 )
 from workbench.arith.region import Box, access_regions, region_of, relax, union_regions
@@ -38,6 +39,7 @@ __all__ = [
     "narrow",
     "points",
     "prove",
+    "proved",
     "ranges_of",
     "reads_memory",
     "region_of",

@@ -39,10 +39,11 @@ def prove(cond: Expr, dom: Bounds) -> bool:
     >>> prove(i * 4 + j < 32, {i: (0, 7), j: (0, 3)})
     True
     """
-    return _proved(cond, Simplifier(dom))
+    return proved(cond, Simplifier(dom))
 
 
-def _proved(cond: Expr, known: Simplifier) -> bool:
+def proved(cond: Expr, known: Simplifier) -> bool:
+    """As `prove`, with what `known` has found out of other conditions."""
     decided = known.decided(cond)
     if decided is not None:
         return decided
@@ -51,13 +52,13 @@ def _proved(cond: Expr, known: Simplifier) -> bool:
         case Const(value=value):
             return bool(value)
         case BinOp("and", a, b):
-            return _proved(a, known) and _proved(b, known)
+            return proved(a, known) and proved(b, known)
         case BinOp("or", a, b):
-            return _proved(a, known) or _proved(b, known)
+            return proved(a, known) or proved(b, known)
         case Not(BinOp("or", a, b)):
-            return _proved(Not(a), known) and _proved(Not(b), known)
+            return proved(Not(a), known) and proved(Not(b), known)
         case Not(BinOp("and", a, b)):
-            return _proved(Not(a), known) or _proved(Not(b), known)
+            return proved(Not(a), known) or proved(Not(b), known)
     return False
 
 
@@ -76,7 +77,7 @@ def equal(a: Expr, b: Expr, dom: Bounds | None = None) -> bool:
     gap = known.difference(a, b)
     if gap is not None and all(isinstance(known.part(digit), Var) for digit in gap.digits):
         return not gap.digits and not gap.const  # a variable left over makes a difference
-    return _proved(BinOp("==", a, b), known)
+    return proved(BinOp("==", a, b), known)
 
 
 def loop_bounds(loops: Iterable[For], dom: Bounds | None = None) -> dict[Var, tuple[int, int]]:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from itertools import product
 
 from workbench.access.accesses import Access
-from workbench.access.meet import Never, Question, look, open_pairs
+from workbench.access.meet import Never, Question, meet
 from workbench.arith import Simplifier
 from workbench.ir import Expr, For, Kernel
 from workbench.lower.known_bounds import known_bounds
@@ -39,4 +39,4 @@ class Conflicts:
         differ = (self.threads,) if turn is None else (self.threads, (turn,))
         question = Question(self.simplifier, {*self.threads, *below}, differ)
         pairs = ((a, b) for a, b in product(before, after) if a.writes or b.writes)
-        return not isinstance(look(open_pairs(pairs, question)), Never)
+        return not isinstance(meet(pairs, question), Never)

@@ -178,9 +178,9 @@ def _inside(value: Expr, at: dict[Var, Expr], guards: tuple[Expr, ...], dom: Bou
 
 def _between(ends: list[tuple[Expr, int, int]], guards: Collection[Expr], dom: Bounds) -> bool:
     """Whether each value is proved to be from its low to its high end where `guards` hold."""
-    known = facts(guards)
+    held, known = facts(guards), arith.Simplifier(dom)
     return all(
-        follows(value - low, known, dom) and follows(high - value, known, dom)
+        follows(value - low, held, known) and follows(high - value, held, known)
         for value, low, high in ends
     )
 
