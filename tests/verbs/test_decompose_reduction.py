@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 
 import workbench as wb
-from tests.access.corpus import FAMILIES
+from tests.access.corpus import FAMILIES, program
 from tests.support.block_programs import OBLONG_MATMUL
 from tests.support.cases import seeds
 from tests.support.steps import after, walk_at_random
+from workbench import ir
 from workbench.access import difference, random_data
+from workbench.ir.places import places
 from workbench.script import parse
 
 
@@ -226,3 +228,17 @@ for i in range(4):
             T.writes(C[vi])
             C[vi] = C[vi] + A[vi, vk]"""
     )
+
+
+def test_a_buffer_of_the_start_alone_goes_with_it():
+    func = program("reductions", "outermost axis is summed")
+    sch = wb.Schedule(func)
+    sch.blockize(sch.get_loops("C")[1])
+    sch.reindex("C_init", ("write", 0))
+    sch.decompose_reduction("C_o", sch.get_loops("C_o")[0])
+    ir.verify(sch.func)
+    blocks = {r.block.name: r.block for r in places(sch.func).blocks.values()}
+    start, update = blocks["C_o_init"], blocks["C_o_update"]
+    assert [b.name for b in start.alloc_buffers] == ["C_reindex"]
+    assert update.alloc_buffers == ()
+    assert difference(func, sch.func, random_data(func, seed=0)) == ""

@@ -10,7 +10,7 @@ from workbench.access.boxes import inside
 from workbench.access.cells import of_unit
 from workbench.access.combiners import constant, tuple_starts, tuple_update
 from workbench.access.counters import counted, one_to_one, variables
-from workbench.access.units import buffers_written, units, writes_apart
+from workbench.access.units import buffers_read, buffers_written, units, writes_apart
 from workbench.access.updates import Sums, Update, starts_of, sums_of
 from workbench.diag import Refusal
 from workbench.ir import (
@@ -329,23 +329,28 @@ def lacks_first_terms(site: Site[Block]) -> Refusal:
 def init_block(
     block: Block, iterators: Sequence[IterVar], suffix: str, notes: tuple[tuple[str, Data], ...]
 ) -> Block:
-    """The init of `block` as a block of its own, with copies of those of its iterators."""
+    """The init of `block` as a block of its own, with copies of those of its iterators.
+
+    It has those buffers of the block that it uses.
+    """
     assert block.init is not None
     fresh = {it.var: Var(f"{it.var.name}{suffix}", it.var.type) for it in iterators}
     body = substitute(block.init, fresh)
     started = buffers_written(body)
+    own = tuple(b for b in block.alloc_buffers if b in started | buffers_read(body))
     return Block(
         f"{block.name}_init",
         tuple(replace(it, var=fresh[it.var]) for it in iterators),
-        arith.access_regions(body)[0],
+        tuple(r for r in arith.access_regions(body)[0] if r.buffer not in own),
         tuple(substitute(w, fresh) for w in block.writes if w.buffer in started),
         body,
+        alloc_buffers=own,
         annotations=notes,
     )
 
 
 def without_init(block: Block) -> Block:
-    """`block` without its T.init(): it reads what it adds to, and not what the init alone reads."""
+    """`block` without its T.init(): it reads what it adds to, and has nothing of the init alone."""
     assert block.init is not None
     starts, loaded = (
         {region.buffer for region in arith.access_regions(part)[0]}
@@ -354,7 +359,11 @@ def without_init(block: Block) -> Block:
     reads = tuple(r for r in block.reads if r.buffer in loaded or r.buffer not in starts)
     known = {region.buffer for region in reads}
     again = tuple(r for r in block.writes if r.buffer in loaded - known)
-    return replace(block, init=None, reads=(*again, *reads))
+    used, of_init = (
+        buffers_read(part) | buffers_written(part) for part in (block.body, block.init)
+    )
+    kept = tuple(b for b in block.alloc_buffers if b in used or b not in of_init)
+    return replace(block, init=None, reads=(*again, *reads), alloc_buffers=kept)
 
 
 def check_partial(site: Site[Block], loop: For) -> None:
