@@ -22,17 +22,17 @@ def emulate(**watched: object) -> object:
 
 
 ASKED: dict[Callable[[], object], str] = {
-    lambda: wb.ir_module(3): "Can't make a module of a value of type int: it is no class.\n"  # type: ignore[arg-type]
+    lambda: wb.ir_module(3): "Can't make a module of a value of type int: it is no class.\n"
     "do:    write @ir_module above a class that holds programs",
-    lambda: script.diff(3, 3): "Can't show a int: it is no part of a program.\n"  # type: ignore[arg-type]
+    lambda: script.diff(3, 3): "Can't show a int: it is no part of a program.\n"
     "do:    pass a program, such as sch.func",
-    lambda: schedule().take_step(1, 3): "Can't take step 1: a value of type int is no step.\n"  # type: ignore[arg-type]
+    lambda: schedule().take_step(1, 3): "Can't take step 1: a value of type int is no step.\n"
     "do:    pass one of a trace: sch.trace.steps[0]",
-    lambda: lesson.exercise("few_loads").reached(3): "Can't look at a value of type int: "  # type: ignore[arg-type]
+    lambda: lesson.exercise("few_loads").reached(3): "Can't look at a value of type int: "
     "it is no program.\ndo:    pass the program of a schedule: exercise.reached(mine.func)",
-    lambda: lesson.compare(3): "Can't compare a value of type int: it names no programs.\n"  # type: ignore[arg-type]
+    lambda: lesson.compare(3): "Can't compare a value of type int: it names no programs.\n"
     "do:    give each a name: lesson.compare({'naive': naive, 'mine': sch})",
-    lambda: lesson.compare({}, beside=3): "Can't time a value of type int beside the programs.\n"  # type: ignore[arg-type]
+    lambda: lesson.compare({}, beside=3): "Can't time a value of type int beside the programs.\n"
     "do:    give each a name and what times it: beside={'library': function}",
     lambda: emulate(progress=3): "Can't call progress=3.\ndo:    give a function of two numbers, "
     "the blocks done and those in all: progress=print",

@@ -49,6 +49,7 @@ def test_numbers_stay_whole_and_code_is_marked(
         page.goto(file.as_uri())
         expect(page.locator(".wb-pane").first).to_be_visible()
         for name in ("who does what", "memory", "tiles"):
+            page.set_viewport_size({"width": 949, "height": 1000})  # where both columns stand
             tab = page.get_by_role("tab", name=name, exact=True)
             if not tab.count():
                 page.locator(".wb-machine > .wb-more").click()

@@ -116,7 +116,7 @@ def compare(
     Counts are exact. Without a GPU, times are those recorded for the very same programs, or none.
     `beside` names what else to time, such as the vendor's library. The roof is modelled: the work
     of the program at the peak of the device's data sheet, or its arrays moved once, whichever
-    takes longer.
+    takes longer. Raises Fail where `programs` or `beside` give no names.
 
     >>> lesson.compare({"bound": bound}).rows[0].name
     'bound'
