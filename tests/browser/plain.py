@@ -34,11 +34,13 @@ PANEL = '<body style="margin: 0"><div id="panel" style="height: 100vh; overflow-
 HOST = """async (render, id) => {
   const [state, on] = [{}, new Map()];
   let chosen = {};
-  const change = () => { for (const act of on.get('change') ?? []) act(); };
+  const tell = (event) => { for (const act of on.get(event) ?? []) act(); };
+  const change = () => tell('change');
   const ask = async (what) => {
     const told = JSON.parse(await window.answer(id, JSON.stringify(what)));
     Object.assign(state, told);
     if (Object.keys(told).length) change();
+    if (what?.message || what?.chosen) tell('msg:custom'); // all that is asked is answered
   };
   const model = {
     get: (name) => state[name],
