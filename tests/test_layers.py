@@ -30,7 +30,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "schedule": _BASE | {"access", "verbs", "history"},
     "lower": _BASE | {"target", "access", "check"},
     "codegen": _LOWERED,
-    "emulate": _LOWERED,
+    "emulate": _LOWERED - {"access"},  # which it is to witness against
     "insight": _LOWERED | {"emulate"},
     "runtime": _RUN - {"insight"},
     "draw": _RUN,
