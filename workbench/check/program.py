@@ -176,11 +176,8 @@ def _stores_of_copies(nest: Nest) -> Iterator[Finding]:
     for unit in nest.units:
         copies = [one for one in unit.loops if one.virtual and one.loop_var in unit.used]
         for buffer in unit.writes if copies and not unit.accumulates else ():
-            kinds = {"shared": ("threadIdx",), "local": ()}.get(
-                buffer.scope, ("threadIdx", "blockIdx")
-            )
             for loop in unit.loops:
-                if (loop.thread or "").split(".")[0] not in kinds:
+                if (loop.thread or "").split(".")[0] not in _shared_by(buffer):
                     continue
                 moving = [loop] if loop.loop_var in unit.used else copies
                 if all(_stores_apart(one, copies, unit, nest) for one in moving):
@@ -226,16 +223,18 @@ def _sums_of_copies(nest: Nest) -> Iterator[Finding]:
             )
 
 
+def _shared_by(buffer: Buffer) -> tuple[str, ...]:
+    """The axes whose threads or blocks see one and the same `buffer`."""
+    return {"shared": ("threadIdx",), "local": ()}.get(buffer.scope, ("threadIdx", "blockIdx"))
+
+
 def _repeated_updates(func: PrimFunc, nest: Nest) -> Iterator[Finding]:
     """Updates of memory that threads or blocks share, done by all of them."""
     for unit in nest.units:
         if not unit.accumulates:
             continue
         for buffer in unit.writes:
-            kinds = {"shared": ("threadIdx",), "local": ()}.get(
-                buffer.scope, ("threadIdx", "blockIdx")
-            )
-            for kind in kinds:
+            for kind in _shared_by(buffer):
                 sharing, repeats = nest.doers(unit, kind)
                 idle = [loop for loop in sharing if loop.loop_var not in unit.used]
                 for loop in idle:

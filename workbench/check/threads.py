@@ -18,8 +18,8 @@ from workbench.ir import (
     Stmt,
     Var,
 )
-from workbench.ir.places import Places
-from workbench.ir.visit import free_vars, path_to
+from workbench.ir.places import Places, inner
+from workbench.ir.visit import children, free_vars, path_to
 
 OWN_AXIS = "vthread"  # TVM's name; each loop that is bound to it is an axis of its own
 
@@ -141,16 +141,9 @@ def _control(node: Node) -> Expr | None:
 
 def _first_user(stmt: Stmt, carriers: set[Var]) -> Stmt | None:
     """The first statement in `stmt` that reads one of `carriers`; a block, in its bindings."""
-    if isinstance(stmt, For):
-        own: tuple[Expr, ...] = (stmt.min, stmt.extent)
-        below: tuple[Stmt, ...] = (stmt.body,)
-    elif isinstance(stmt, SeqStmt):
-        own, below = (), stmt.stmts
-    elif isinstance(stmt, IfThenElse):
-        own = (stmt.condition,)
-        below = (stmt.then_case, stmt.else_case) if stmt.else_case else (stmt.then_case,)
-    else:
+    if not isinstance(stmt, (For, SeqStmt, IfThenElse)):
         return None if carriers.isdisjoint(free_vars(stmt)) else stmt
-    if not all(carriers.isdisjoint(free_vars(e)) for e in own):
+    if any(isinstance(e, Expr) and not carriers.isdisjoint(free_vars(e)) for e in children(stmt)):
         return stmt
-    return next((found for s in below if (found := _first_user(s, carriers)) is not None), None)
+    below = (_first_user(part, carriers) for part in inner(stmt))
+    return next((user for user in below if user is not None), None)

@@ -40,7 +40,7 @@ from workbench.schedule.left_out import LEFT_OUT
 from workbench.verbs import primitive
 from workbench.verbs.nest import check_depth
 from workbench.verbs.primitive import Edit, Key
-from workbench.verbs.site import Site
+from workbench.verbs.site import Site, declared_writes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -558,10 +558,8 @@ class Schedule(Verbs):
         >>> sch.get_blocks()
         [<block B>]
         """
-        found = [
-            r.block for r in self._places(self.func).blocks.values() if r is not self.func.body
-        ]
-        return [BlockHandle(self.history, b.id) for b in found if name in (None, b.name)]
+        _, *inner = self._places(self.func).blocks.values()
+        return self._blocks(r for r in inner if name in (None, r.block.name))
 
     def get_loops(self, block: BlockHandle | str) -> list[LoopHandle]:
         """The loops around `block`, outermost first, inside the block that holds it.
@@ -571,11 +569,8 @@ class Schedule(Verbs):
         >>> sch.get_loops("B")
         [<loop i>]
         """
-        func, node = self._ask("get_loops", "get the loops of", Finder.block, block)
-        return [
-            LoopHandle(self.history, loop.loop_var)
-            for loop in Site(self._places(func), node, "").loops
-        ]
+        site = self._site("get_loops", "get the loops of", Finder.block, block)
+        return [LoopHandle(self.history, loop.loop_var) for loop in site.loops]
 
     def get_child_blocks(self, block_or_loop: BlockHandle | LoopHandle | str) -> list[BlockHandle]:
         """The blocks directly inside a block or a loop, in program order.
@@ -585,12 +580,8 @@ class Schedule(Verbs):
         >>> sch.get_child_blocks("i")
         [<block B>]
         """
-        func, node = self._ask(
-            "get_child_blocks", "get the blocks in", Finder.either, block_or_loop
-        )
-        return self._blocks(
-            self._places(func).blocks_under(Site(self._places(func), node, "").stmt)
-        )
+        site = self._site("get_child_blocks", "get the blocks in", Finder.either, block_or_loop)
+        return self._blocks(site.places.blocks_under(site.stmt))
 
     def get_producers(self, block: BlockHandle | str) -> list[BlockHandle]:
         """The blocks before `block` that write what it reads or writes, in program order.
@@ -602,8 +593,8 @@ class Schedule(Verbs):
         >>> sch.get_producers("B")
         [<block A_shared>]
         """
-        func, node = self._ask("get_producers", "get the producers of", Finder.block, block)
-        return self._blocks(Site(self._places(func), node, "").producers)
+        site = self._site("get_producers", "get the producers of", Finder.block, block)
+        return self._blocks(site.producers)
 
     def get_consumers(self, block: BlockHandle | str) -> list[BlockHandle]:
         """The blocks after `block` that read or write what it writes, in program order.
@@ -615,8 +606,8 @@ class Schedule(Verbs):
         >>> sch.get_consumers("A_shared")
         [<block B>]
         """
-        func, node = self._ask("get_consumers", "get the consumers of", Finder.block, block)
-        return self._blocks(Site(self._places(func), node, "").consumers)
+        site = self._site("get_consumers", "get the consumers of", Finder.block, block)
+        return self._blocks(site.consumers)
 
     def get_output_blocks(self, scope_block: BlockHandle | str) -> list[BlockHandle]:
         """The blocks directly in `scope_block`, such as "root", that write for what is outside it.
@@ -627,15 +618,24 @@ class Schedule(Verbs):
         >>> sch.get_output_blocks("root")
         [<block B>]
         """
-        func, node = self._ask("get_output_blocks", "get the outputs of", Finder.block, scope_block)
-        realizes = self._places(func).blocks_under(Site(self._places(func), node, "").stmt)
-        own = node.alloc_buffers
-        return self._blocks(
-            r for r in realizes if any(region.buffer not in own for region in r.block.writes)
-        )
+        site = self._site("get_output_blocks", "get the outputs of", Finder.block, scope_block)
+        own = {*site.node.alloc_buffers}
+        inner = site.places.blocks_under(site.stmt)
+        return self._blocks(r for r in inner if not own.issuperset(declared_writes(r.block)))
 
     def _blocks(self, realizes: Iterable[BlockRealize]) -> list[BlockHandle]:
         return [BlockHandle(self.history, realize.block.id) for realize in realizes]
+
+    def _site(
+        self,
+        method: str,
+        task: str,
+        find: Callable[[Finder, Any], tuple[PrimFunc, Any]],
+        value: Any,
+    ) -> Site[Any]:
+        """Where what `find` finds for `value` stands; refused as ScheduleError."""
+        func, node = self._ask(method, task, find, value)
+        return Site(self._places(func), node, "")
 
     def _ask(
         self,

@@ -25,6 +25,7 @@ from workbench.ir import (
     SeqStmt,
     Stmt,
     Var,
+    binary,
     const,
     free_vars,
     rebuild,
@@ -78,15 +79,9 @@ def guarded(stmt: Stmt, condition: Expr) -> Stmt:
     if isinstance(stmt, BlockRealize):
         parts = stmt.predicate, condition
         first, second = reversed(parts) if reads_memory(stmt.predicate) else parts
-        return replace(stmt, predicate=both(first, second))  # what it reads may be guarded now
+        # what it reads may be guarded now
+        return replace(stmt, predicate=binary("and", first, second))
     return IfThenElse(condition, stmt)
-
-
-def both(a: Expr, b: Expr) -> Expr:
-    """`a and b`; the other where one is always true."""
-    if isinstance(a, Const) and a.value is True:
-        return b
-    return a if isinstance(b, Const) and b.value is True else BinOp("and", a, b)
 
 
 def simplify_bindings(

@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from workbench import arith
-from workbench.access.counters import variables
 from workbench.ir import (
-    TRUE,
     Block,
     BlockRealize,
     Buffer,
@@ -16,8 +14,6 @@ from workbench.ir import (
     BufferStore,
     Call,
     Const,
-    Expr,
-    For,
     Stmt,
     Var,
     const,
@@ -28,8 +24,8 @@ from workbench.ir import (
 from workbench.verbs.domains import domain
 from workbench.verbs.index_map import IndexMap
 from workbench.verbs.inlining import domain_conditions, inverse, tidied, with_regions
-from workbench.verbs.nest import iter_var, serial_nest
-from workbench.verbs.own_loops import own_loops
+from workbench.verbs.nest import iter_var, nest_over
+from workbench.verbs.own_loops import became, own_loops
 from workbench.verbs.primitive import Key
 from workbench.verbs.regions import told_by_memory
 from workbench.verbs.site import Site
@@ -75,8 +71,8 @@ def padded(
     writer: Site[Block], target: Buffer, laid: Buffer, mapping: IndexMap, pad_value: float
 ) -> tuple[Stmt, Mapping[Key, tuple[Key, ...]]]:
     """The nest that stores each cell of `laid`, and which loops the old ones became."""
-    block, loops = writer.node, own_loops(writer)
-    store = block.body
+    own_loops(writer)
+    block, store = writer.node, writer.node.body
     assert isinstance(store, BufferStore)
     new = mapping(store.indices)
     given = dict(zip(store.indices, mapping.names, strict=True))
@@ -96,31 +92,14 @@ def padded(
     iterators = tuple(iter_var(v, size) for v, size in zip(fresh, laid.shape, strict=True))
     many = {v: ends for v, ends in known.items() if ends[1]}  # one that runs once stays an index
     body = tidied(BufferStore(laid, value, tuple(fresh)), many)
-    over = [Var(name, v.type) for name, v in zip(names, fresh, strict=True)]
     made = with_regions(replace(block, iter_vars=iterators, body=body))
     if told_by_memory(made):
         raise writer.refuse(
             "what is in memory says which cells it reads, and for the gaps nothing is there",
             hint="let a block read those cells, and lay out a copy of what it makes",
         )
-    sizes = dict(zip(over, laid.shape, strict=True))
-    stmt = serial_nest(sizes, BlockRealize(tuple(over), TRUE, made))
-    return stmt, _became(writer, loops, new, over)
-
-
-def _became(
-    writer: Site[Block], loops: list[For], new: tuple[Expr, ...], made: list[Var]
-) -> dict[Key, tuple[Key, ...]]:
-    pairs = zip(writer.realize.iter_values, writer.node.iter_vars, strict=True)
-    its = {value: it.var for value, it in pairs}
-    return {
-        loop.loop_var: tuple(
-            one
-            for one, index in zip(made, new, strict=True)
-            if its[loop.loop_var] in variables(index)
-        )
-        for loop in loops
-    }
+    stmt, over = nest_over(made, names)
+    return stmt, became(writer, new, over)
 
 
 def _number(site: Site[Block], buffer: Buffer, value: float) -> Const:

@@ -472,18 +472,15 @@ def nest_needed(
             loops[axis] = need.size
             values[var] = need.low + axis
     dom = {**dom, **{axis: (0, size - 1) for axis, size in loops.items()}}
-    predicate: Expr = TRUE
-    ends: list[Expr] = []
+    asked: list[Expr] = []
     for var, value in values.items():
         need = needed[var]
         if need.at_least is not None:
-            ends.append(binary("<=", need.at_least, value))
+            asked.append(binary("<=", need.at_least, value))
         if need.below is not None:
-            ends.append(value < need.below)
-    for condition in (*ends, *conjuncts(guard)):
-        there = substitute(condition, values)
-        if not arith.prove(there, dom):
-            predicate = binary("and", predicate, arith.simplify(there, dom))
+            asked.append(value < need.below)
+    there = [substitute(condition, values) for condition in (*asked, *conjuncts(guard))]
+    predicate = arith.joined(arith.simplify(c, dom) for c in there if not arith.prove(c, dom))
     realize = BlockRealize(tuple(values.values()), predicate, block)
     return serial_nest(loops, realize), tuple(loops)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import isqrt
 
@@ -91,13 +91,13 @@ def serial_nest(loops: dict[Var, int], body: Stmt) -> Stmt:
     return body
 
 
-def nest_over(block: Block, prefix: str) -> Stmt:
-    """`block` under loops over all of its domain, called by `prefix` and a number."""
-    loops = [Var(f"{prefix}{k}", it.var.type) for k, it in enumerate(block.iter_vars)]
+def nest_over(block: Block, names: Iterable[str]) -> tuple[Stmt, list[Var]]:
+    """`block` under loops called `names` over all of its domain, and the loops' variables."""
+    loops = [Var(name, it.var.type) for name, it in zip(names, block.iter_vars, strict=False)]
     stmt: Stmt = BlockRealize(tuple(loops), TRUE, block)
     for var, it in reversed(list(zip(loops, block.iter_vars, strict=True))):
         stmt = For(var, it.dom.min, it.dom.extent, "serial", stmt)
-    return stmt
+    return stmt, loops
 
 
 def iter_var(var: Var, size: int, kind: str = "spatial") -> IterVar:

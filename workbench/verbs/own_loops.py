@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from workbench import arith
-from workbench.ir import TRUE, Block, For, Var, free_vars
+from workbench.access.counters import variables
+from workbench.ir import TRUE, Block, Expr, For, Var, free_vars
+from workbench.verbs.domains import bindings
 from workbench.verbs.nest import perfect_nest
+from workbench.verbs.primitive import Key
 from workbench.verbs.site import Site, named
 
 
@@ -53,3 +58,17 @@ def own_loops(site: Site[Block]) -> list[For]:
             hint="take this step before bind, vectorize, unroll, parallel and annotate",
         )
     return loops
+
+
+def became(
+    site: Site[Block], new: Sequence[Expr], made: Sequence[Var]
+) -> dict[Key, tuple[Key, ...]]:
+    """Which of the loops `made` each own loop became: those of the indices `new` that it is in.
+
+    `new` are told in the iterators of the block.
+    """
+    return {
+        loop: tuple(one for one, index in zip(made, new, strict=True) if var in variables(index))
+        for var, loop in bindings(site.realize).items()
+        if isinstance(loop, Var)
+    }

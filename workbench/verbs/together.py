@@ -15,7 +15,7 @@ from workbench.verbs.primitive import Edit
 from workbench.verbs.regions import told_by_memory
 from workbench.verbs.scope import common_loops
 from workbench.verbs.site import Site
-from workbench.verbs.turns import Part, inner_realize, inside_of, part_of, value_of
+from workbench.verbs.turns import Part, inner_realize, inside_of, part_of
 
 
 # The statements stay as they are, in their order: only what counts the turns outside gets a name of
@@ -38,10 +38,10 @@ def together(func: PrimFunc, blocks: Sequence[Block], keep_units: bool) -> Edit[
     for site, (others, _) in zip(sites, cut, strict=True):
         _check_same_turns(site, sites[0], parts, others)
     outer = [Var(f"{p.var.name}_o", p.var.type) for p in parts]
-    inner = [
-        _inner(site.node, own, outer, loops, keep_units)
-        for site, (own, loops) in zip(sites, cut, strict=True)
-    ]
+    inner = []
+    for site, (own, loops) in zip(sites, cut, strict=True):
+        turn = dict(zip((p.var for p in own), outer, strict=True))
+        inner.append(nest(loops, inner_realize(site.node, own, turn, TRUE, keep_units)))
     name = f"outer_{''.join(f'{block.name}_' for block in blocks)}"
     iterators = tuple(iter_var(v, p.count) for v, p in zip(outer, parts, strict=True))
     made = with_regions(Block(name, iterators, (), (), seq(*inner)))
@@ -97,16 +97,6 @@ def _check_same_turns(
             hint="name blocks of equally many iterators, each of which moves alike in the loops "
             "around them",
         )
-
-
-def _inner(
-    block: Block, parts: list[Part], outer: list[Var], loops: list[For], keep_units: bool
-) -> Stmt:
-    """What runs the block within a turn."""
-    outside = dict(zip((p.var for p in parts), outer, strict=True))
-    inside = {p.var: Var(f"{p.var.name}_i", p.var.type) for p in parts if p.size != 1}
-    values = {p.var: value_of(p, outside, inside, keep_units) for p in parts}
-    return nest(loops, inner_realize(block, parts, inside, values, TRUE))
 
 
 def _run(sites: Sequence[Site[Block]]) -> tuple[For | BlockRealize, list[Stmt]]:

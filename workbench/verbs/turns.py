@@ -8,7 +8,6 @@ from workbench import arith
 from workbench.access.counters import count_of, variables
 from workbench.arith import Bounds
 from workbench.ir import (
-    TRUE,
     Block,
     BlockRealize,
     Expr,
@@ -20,7 +19,7 @@ from workbench.ir import (
     free_vars,
     substitute,
 )
-from workbench.verbs.bindings import both, conjuncts
+from workbench.verbs.bindings import conjuncts
 from workbench.verbs.domains import domain
 from workbench.verbs.inlining import tidied
 from workbench.verbs.nest import iter_var, perfect_nest, refuse_if_one_varies
@@ -72,26 +71,26 @@ def part_of(site: Site[Block], iterator: IterVar, value: Expr, turn: Bounds, dom
 
 def predicates(site: Site[Block], turn: set[Var], dom: Bounds) -> tuple[Expr, Expr]:
     """The conditions within a turn and those on turns."""
-    inside: Expr = TRUE
-    outside: Expr = TRUE
+    inside: list[Expr] = []
+    outside: list[Expr] = []
     for condition in conjuncts(site.realize.predicate):
         used = variables(condition)
         if used & turn and not used <= turn:  # loops that run once may be all that is outside
             condition = arith.simplify(condition, dom)
             used = variables(condition)
         if used <= turn:
-            inside = both(inside, condition)
+            inside += conjuncts(condition)
         elif not used & turn:
-            outside = both(outside, condition)
+            outside += conjuncts(condition)
         else:
             raise site.refuse(
                 "its T.where cuts off a part of the last turn",
                 hint="split by factors that divide",
             )
-    return inside, outside
+    return arith.joined(inside), arith.joined(outside)
 
 
-def value_of(p: Part, outer: dict[Var, Var], inner: dict[Var, Var], keep_units: bool) -> Expr:
+def _value_of(p: Part, outer: dict[Var, Var], inner: dict[Var, Var], keep_units: bool) -> Expr:
     """What the old iterator is in terms of the new ones."""
     var = p.var
     if p.size == 1:
@@ -102,11 +101,13 @@ def value_of(p: Part, outer: dict[Var, Var], inner: dict[Var, Var], keep_units: 
 def inner_realize(
     block: Block,
     parts: list[Part],
-    inner: dict[Var, Var],
-    values: dict[Var, Expr],
+    outer: dict[Var, Var],
     predicate: Expr,
+    keep_units: bool,
 ) -> BlockRealize:
-    """The old block within one turn, its init still in it."""
+    """The old block within one turn, its init still in it; `outer` count the turns."""
+    inner = {p.var: Var(f"{p.var.name}_i", p.var.type) for p in parts if p.size != 1}
+    values = {p.var: _value_of(p, outer, inner, keep_units) for p in parts}
     kept = [p for p in parts if p.var in inner]
     iterators = tuple(iter_var(inner[p.var], p.size, p.iterator.kind) for p in kept)
     known = {inner[p.var]: (0, p.size - 1) for p in kept}

@@ -37,7 +37,7 @@ from workbench.verbs.primitive import Edit, primitive
 from workbench.verbs.scope import check_stage
 from workbench.verbs.site import Site, site_of
 from workbench.verbs.together import together
-from workbench.verbs.turns import Part, inner_realize, inside_of, part_of, predicates, value_of
+from workbench.verbs.turns import Part, inner_realize, inside_of, part_of, predicates
 
 
 @primitive(group="blocks")
@@ -98,9 +98,7 @@ def blockize(
         check_one_to_one(within, loops, "the loops inside", "pick a loop further in", inside)
         check_starts_apart(within, loops)
     outer = {p.var: Var(f"{p.var.name}_o", p.var.type) for p in parts}
-    inner = {p.var: Var(f"{p.var.name}_i", p.var.type) for p in parts if p.size != 1}
-    values = {p.var: value_of(p, outer, inner, preserve_unit_iters) for p in parts}
-    small = inner_realize(block, parts, inner, values, inside)
+    small = inner_realize(block, parts, outer, inside, preserve_unit_iters)
     if block.init is not None:
         check_first_terms(within, loops)
         _check_start(within, parts, inside, turn)

@@ -7,7 +7,6 @@ from dataclasses import replace
 from workbench import arith
 from workbench.access.counters import variables
 from workbench.ir import (
-    TRUE,
     Block,
     BlockId,
     BlockRealize,
@@ -23,7 +22,7 @@ from workbench.ir import (
     walk,
 )
 from workbench.ir.places import places
-from workbench.verbs.bindings import both, conjuncts
+from workbench.verbs.bindings import conjuncts
 from workbench.verbs.crossing import check_carries_nothing
 from workbench.verbs.domains import bindings, moved_by
 from workbench.verbs.factoring import (
@@ -150,13 +149,13 @@ def _start(site: Site[Block], inner: list[For]) -> Expr:
     dropped = {one.loop_var for one in inner} - moved_by(site.realize, "spatial")
     dom = site.bounds
     first: dict[Var, Expr] = {v: const(dom[v][0], v.type) for v in dropped}
-    predicate: Expr = TRUE
+    left: list[Expr] = []
     for condition in conjuncts(site.realize.predicate):
         if variables(condition) & dropped:
             check_grows(site, condition, dropped)
             condition = arith.simplify(substitute(condition, first), dom)
-        predicate = both(predicate, condition)
-    return predicate
+        left += conjuncts(condition)
+    return arith.joined(left)
 
 
 def _init(realize: BlockRealize, inner: list[For], predicate: Expr) -> tuple[Stmt, BlockId]:

@@ -340,7 +340,8 @@ def _axes(buffer: Buffer) -> tuple[Var, ...]:
 def _stage(store: BufferStore, name: str, axes: Sequence[Var], extents: Sequence[int]) -> Stmt:
     """`store`, told by the iterators `axes`, under a loop for each."""
     iterators = tuple(iter_var(v, size) for v, size in zip(axes, extents, strict=True))
-    return nest_over(with_regions(Block(name, iterators, (), (), store)), "i")
+    block = with_regions(Block(name, iterators, (), (), store))
+    return nest_over(block, (f"i{k}" for k in range(len(axes))))[0]
 
 
 def _grown(

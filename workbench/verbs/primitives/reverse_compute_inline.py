@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from workbench.access.cover import made_there
 from workbench.access.units import same_cell, writes_apart
-from workbench.arith import bounds, equal, simplify
+from workbench.arith import bounds, conjuncts, equal, joined, simplify
 from workbench.diag import Refusal
 from workbench.ir import (
     TRUE,
@@ -21,7 +21,6 @@ from workbench.ir import (
     PrimFunc,
     Stmt,
     Var,
-    binary,
     free_vars,
     rewrite,
     substitute,
@@ -282,11 +281,9 @@ def _fused(
     def take(node: Node) -> Node:
         return made.value if isinstance(node, BufferLoad) and node.buffer is made.buffer else node
 
-    own = {v: it.var for it, v in zip(feeder.block.iter_vars, feeder.iter_values, strict=True)
-           if isinstance(v, Var)}  # fmt: skip
+    own = {v: var for var, v in bindings(feeder).items() if isinstance(v, Var)}
     new = substitute(substitute(rewrite(store, take), solved), own)
     block = with_regions(replace(feeder.block, body=new))
-    predicate = feeder.predicate
-    for condition in asked:
-        predicate = binary("and", predicate, substitute(condition, bindings(feeder)))
+    there = (substitute(condition, bindings(feeder)) for condition in asked)
+    predicate = joined((*conjuncts(feeder.predicate), *there))
     return replace(feeder, predicate=predicate, block=block)

@@ -14,10 +14,10 @@ from workbench.verbs import index_map as maps
 from workbench.verbs.domains import domain
 from workbench.verbs.factoring import check_starts_alike
 from workbench.verbs.inlining import inverse, tidied
-from workbench.verbs.nest import iter_var, nest_over, perfect_nest
+from workbench.verbs.nest import iter_var, nest_over
 from workbench.verbs.order import refuse_unless_any_order
-from workbench.verbs.own_loops import own_loops
-from workbench.verbs.primitive import Edit, Key, primitive
+from workbench.verbs.own_loops import became, own_loops
+from workbench.verbs.primitive import Edit, primitive
 from workbench.verbs.site import Site, site_of
 
 
@@ -88,9 +88,8 @@ def transform_block_layout(func: PrimFunc, block: Block, index_map: maps.MapLike
     body = substitute(replace(block, iter_vars=()), {v: kept.get(v, solved[0][v]) for v in old})
     many = {v: ends for v, ends in known.items() if v not in kept.values()}
     made = replace(tidied(body, many), iter_vars=tuple(iterators))
-    stmt = nest_over(made, "ax")
-    became = _became(site, new, perfect_nest(stmt) if isinstance(stmt, For) else [])
-    return Edit(site.places.replace(loops[0], stmt), None, became)
+    stmt, over = nest_over(made, (f"ax{k}" for k in range(len(fresh))))
+    return Edit(site.places.replace(loops[0], stmt), None, became(site, new, over))
 
 
 def _kind(site: Site[Block], index: Expr) -> str:
@@ -143,18 +142,3 @@ def _flat(indices: Sequence[Expr], sizes: Sequence[int]) -> Expr:
     for index, size in zip(indices, sizes, strict=True):
         total = total * size + index
     return total
-
-
-def _became(
-    site: Site[Block], new: Sequence[Expr], made: Sequence[For]
-) -> dict[Key, tuple[Key, ...]]:
-    """Which of the loops `made` each old one became: those of iterators made of its own."""
-    return {
-        value: tuple(
-            loop.loop_var
-            for index, loop in zip(new, made, strict=True)
-            if it.var in variables(index)
-        )
-        for value, it in zip(site.realize.iter_values, site.node.iter_vars, strict=True)
-        if isinstance(value, Var)
-    }

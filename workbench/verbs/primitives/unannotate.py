@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from workbench.ir import Block, For, PrimFunc
-from workbench.ir.places import places
 from workbench.script.writer import string
 from workbench.verbs.nest import annotated
 from workbench.verbs.primitive import Edit, primitive
-from workbench.verbs.site import Site
+from workbench.verbs.site import site_of
 
 
 def _check(func: PrimFunc, block_or_loop: Block | For, ann_key: str) -> None:
     keys = [key for key, _ in block_or_loop.annotations]
     if ann_key not in keys:
-        place = block_or_loop
-        name = place.name if isinstance(place, Block) else place.loop_var.name
-        raise Site(places(func), place, f"unannotate `{name}`").refuse(
+        raise site_of(func, block_or_loop, "unannotate").refuse(
             f"it has no note {string(ann_key)}",
             hint=f"its notes: {', '.join(keys) or 'none'}",
         )
