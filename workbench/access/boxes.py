@@ -23,24 +23,17 @@ from workbench.access.counters import limited, one_to_one, stopped, untangled, v
 from workbench.access.facts import positive
 from workbench.access.units import runs_fixed, units
 from workbench.arith import Bounds, Box
-from workbench.ir import Buffer, Const, Expr, For, Range, Stmt, const, free_vars, remembered
+from workbench.ir import Buffer, Const, Expr, For, Range, Stmt, const, free_vars, once, remembered
 
 # --- around what is touched ----------------------------------------------------------------------
 
 
+@once
 def touched(stmt: Stmt, buffer: Buffer, kind: str) -> Box | None:
     """The box of `buffer` that `stmt` reads or writes, in the variables free in `stmt`.
 
     Remembered, since statements are shared between programs.
     """
-    known: dict[Any, Box | None] = remembered(stmt)
-    key = "touched", buffer, kind
-    if key not in known:
-        known[key] = _touched(stmt, buffer, kind)
-    return known[key]
-
-
-def _touched(stmt: Stmt, buffer: Buffer, kind: str) -> Box | None:
     found: Box | None = None
     for unit in units(stmt):
         if buffer not in (unit.reads if kind == "read" else unit.writes):

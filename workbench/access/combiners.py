@@ -53,8 +53,8 @@ from workbench.ir import (
     const,
     dtypes,
     free_vars,
+    once,
     rebuild,
-    remembered,
     rewrite,
     seq,
     substitute,
@@ -158,24 +158,12 @@ def _stores(
 # --- what a block does ----------------------------------------------------------------------------
 
 
+@once
 def tuple_update(block: Block) -> TupleUpdate | None:
     """The update that the stores of `block` are together; None where they are no known one.
 
     Also None for several updates that are independent of each other: each is a sum of its own.
     """
-    known: dict[Any, TupleUpdate | None] = remembered(block)
-    if "tuple update" not in known:
-        known["tuple update"] = _tuple_update(block)
-    return known["tuple update"]
-
-
-def tuple_starts(block: Block) -> tuple[Expr, ...] | None:
-    """What the init of `block` puts into the cells of its `tuple_update`, see `starts_of`."""
-    found = tuple_update(block)
-    return None if found is None else starts_of(block, found.stores)
-
-
-def _tuple_update(block: Block) -> TupleUpdate | None:
     body = block.body
     if not isinstance(body, SeqStmt) or block.alloc_buffers:
         return None
@@ -191,6 +179,12 @@ def _tuple_update(block: Block) -> TupleUpdate | None:
         except Unlike:
             continue
     return None
+
+
+def tuple_starts(block: Block) -> tuple[Expr, ...] | None:
+    """What the init of `block` puts into the cells of its `tuple_update`, see `starts_of`."""
+    found = tuple_update(block)
+    return None if found is None else starts_of(block, found.stores)
 
 
 def _in_holes(stores: Sequence[BufferStore]) -> list[Expr]:

@@ -55,6 +55,7 @@ from workbench.ir import (
     Var,
     binary,
     const,
+    once,
     remembered,
     substitute,
     walk,
@@ -343,19 +344,12 @@ def _told_by_cell(
 # --- what a block surely writes -------------------------------------------------------------------
 
 
+@once
 def writes_all(block: Block, buffer: Buffer) -> bool:
     """Whether each instance of `block` is proved to store every cell of `buffer` that it declares.
 
     A store under an `if` may leave its cell as it was.
     """
-    known: dict[Any, bool] = remembered(block)
-    key = "writes all", buffer
-    if key not in known:
-        known[key] = _writes_all(block, buffer)
-    return known[key]
-
-
-def _writes_all(block: Block, buffer: Buffer) -> bool:
     region = next((r.region for r in block.writes if r.buffer is buffer), None)
     if region is None or not all(isinstance(r.extent, Const) for r in region):
         return False

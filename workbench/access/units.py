@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from workbench import arith
 from workbench.arith import Bounds
@@ -28,7 +27,7 @@ from workbench.ir import (
     Stmt,
     Var,
     free_vars,
-    remembered,
+    once,
     stores,
     substitute,
     walk,
@@ -177,21 +176,18 @@ def buffers_written(node: Node) -> Set[Buffer]:
     return _buffers(node)[1]
 
 
+@once
 def _buffers(node: Node) -> _Buffers:
     """The buffers loaded from, those stored to, and those that live in a block of `node`.
 
     Each instance of such a block has its own.
     """
-    known = remembered(node)
-    found: _Buffers | None = known.get("buffers")
-    if found is None:
-        nodes = list(walk(node))
-        loads = _in_order(n.buffer for n in nodes if isinstance(n, BufferLoad))
-        written = _in_order(store.buffer for store in stores(node))
-        blocks = (n for n in nodes if isinstance(n, Block))
-        private = _in_order(buffer for block in blocks for buffer in block.alloc_buffers)
-        found = known["buffers"] = loads, written, private
-    return found
+    nodes = list(walk(node))
+    loads = _in_order(n.buffer for n in nodes if isinstance(n, BufferLoad))
+    written = _in_order(store.buffer for store in stores(node))
+    blocks = (n for n in nodes if isinstance(n, Block))
+    private = _in_order(buffer for block in blocks for buffer in block.alloc_buffers)
+    return loads, written, private
 
 
 def _size(box: Range) -> int:
@@ -253,19 +249,12 @@ def iterator_bounds(block: Block) -> dict[Var, tuple[int, int]]:
     return found
 
 
+@once
 def writes_apart(block: Block, fixed: frozenset[Var] = frozenset()) -> bool | arith.Counterexample:
     """Whether different spatial iterations of `block` write different cells; proved where True.
 
     The iterators in `fixed` are the same in both.
     """
-    known: dict[Any, bool | arith.Counterexample] = remembered(block)
-    key = "writes apart", fixed
-    if key not in known:
-        known[key] = _writes_apart(block, fixed)
-    return known[key]
-
-
-def _writes_apart(block: Block, fixed: frozenset[Var]) -> bool | arith.Counterexample:
     dom = {var: ends for var, ends in iterator_bounds(block).items() if var not in fixed}
     if any(it.var not in dom and it.var not in fixed for it in block.iter_vars):
         return False

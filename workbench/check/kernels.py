@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import Any
 
 from workbench import arith
 from workbench.access.units import Unit, units
 from workbench.arith import Bounds
-from workbench.ir import Buffer, Const, For, PrimFunc, SeqStmt, Stmt, remembered
+from workbench.ir import Buffer, Const, For, PrimFunc, SeqStmt, Stmt, once
 from workbench.ir.places import Places, places, within
 
 
@@ -72,15 +71,12 @@ def extent_of(loop: For) -> int:
     return int(loop.extent.value) if isinstance(loop.extent, Const) else 1
 
 
+@once
 def nests(func: PrimFunc) -> list[Nest]:
     """The kernels of `func`, in the order of their launches; remembered with what they know."""
-    kept: dict[Any, list[Nest]] = remembered(func)
-    if "nests" not in kept:
-        body = func.root.body
-        known = places(func)
-        stmts = body.stmts if isinstance(body, SeqStmt) else (body,)
-        kept["nests"] = [Nest(stmt, known) for stmt in stmts]
-    return kept["nests"]
+    body = func.root.body
+    stmts = body.stmts if isinstance(body, SeqStmt) else (body,)
+    return [Nest(stmt, places(func)) for stmt in stmts]
 
 
 def nest_of(func: PrimFunc, loop: For) -> Nest:

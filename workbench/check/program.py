@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from workbench.access.iterations import apart, feeds
 from workbench.access.units import Unit, units
@@ -24,7 +23,7 @@ from workbench.check.memory import (
 from workbench.check.threads import axis_errors
 from workbench.check.waste import waste
 from workbench.diag import Refusal
-from workbench.ir import Buffer, For, Node, PrimFunc, free_vars, remembered
+from workbench.ir import Buffer, For, Node, PrimFunc, free_vars, once
 from workbench.script.writer import string
 from workbench.target import Target
 
@@ -35,28 +34,25 @@ def check_program(func: PrimFunc, target: Target) -> list[Finding]:
     """What is wrong with `func` as code for `target`, errors first, then what wastes work."""
     kernels = nests(func)
     errors = list(crossing_errors(func, kernels))
-    for number, nest in enumerate(kernels):
+    for nest in kernels:
         findings = [*_unbound(nest), *axis_errors(nest), *_limits(nest, target)]
         if not findings:  # who does what is clear: see whether they get in each other's way
-            findings = [*_hazards(func, number, nest), *_shared_limit(func, nest, target)]
+            findings = [*_hazards(func, nest), *_shared_limit(func, nest, target)]
         errors.extend(findings)
     return errors or [finding for nest in kernels for finding in waste(nest)]
 
 
-def _hazards(func: PrimFunc, number: int, nest: Nest) -> tuple[Finding, ...]:
-    """Where those who run the `number`-th nest get in each other's way, on whichever target.
+@once
+def _hazards(func: PrimFunc, nest: Nest) -> tuple[Finding, ...]:
+    """Where those who run a nest of `func` get in each other's way, on whichever target.
 
     Worked out once: it is most of the work, and each target and each note of a lab asks for it.
     """
-    known: dict[Any, tuple[Finding, ...]] = remembered(func)
-    key = "hazards", number
-    if key not in known:
-        found = [*_conflicts(func, nest), *_repeated_updates(func, nest)]
-        found += [*_updates_of_copies(nest), *_stores_of_copies(nest), *_sums_of_copies(nest)]
-        found += [*instance_errors(nest), *private_errors(func, nest)]
-        found += [*scratch_errors(nest), *turn_errors(nest), *overwriting_errors(nest)]
-        known[key] = tuple(found)
-    return known[key]
+    found = [*_conflicts(func, nest), *_repeated_updates(func, nest)]
+    found += [*_updates_of_copies(nest), *_stores_of_copies(nest), *_sums_of_copies(nest)]
+    found += [*instance_errors(nest), *private_errors(func, nest)]
+    found += [*scratch_errors(nest), *turn_errors(nest), *overwriting_errors(nest)]
+    return tuple(found)
 
 
 def check_limits(func: PrimFunc, target: Target) -> list[Finding]:

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from workbench import arith
 from workbench.access.iterations import apart
 from workbench.access.units import Unit, units
 from workbench.check.conflict import why_not_shared_out
 from workbench.diag import Refusal
-from workbench.ir import For, PrimFunc, free_vars, remembered
+from workbench.ir import For, PrimFunc, free_vars, once
 from workbench.ir.places import places, within
 
 
+@once
 def shares_sums(func: PrimFunc) -> bool:
     """Whether threads share out a sum somewhere in `func`."""
-    known: dict[Any, bool] = remembered(func)
-    if "shares sums" not in known:
-        known["shares sums"] = next(_shared(func), None) is not None
-    return known["shares sums"]
+    return next(_shared(func), None) is not None
 
 
 def refuse_torn_sum(before: PrimFunc, after: PrimFunc, verb: str) -> None:

@@ -12,8 +12,17 @@ import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import wraps
 from numbers import Number
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, dataclass_transform
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    ParamSpec,
+    TypeAlias,
+    TypeVar,
+    dataclass_transform,
+)
 
 from workbench.diag import Fail
 from workbench.ir.dtypes import BITS, all_ones, fits, is_float, is_int, join
@@ -98,6 +107,11 @@ class Node(_Remembering):
     """What expressions, statements and the rest have in common: nothing but being a node."""
 
 
+About = TypeVar("About", bound=Node)
+Others = ParamSpec("Others")
+Answer = TypeVar("Answer")
+
+
 def remembered(about: Node) -> dict[Any, Any]:
     """What has been found out about a node, by names that those who found it out agree on.
 
@@ -109,6 +123,22 @@ def remembered(about: Node) -> dict[Any, Any]:
     except AttributeError:
         object.__setattr__(about, "_remembered", {})
         return about._remembered
+
+
+def once(
+    function: Callable[Concatenate[About, Others], Answer],
+) -> Callable[Concatenate[About, Others], Answer]:
+    """`function` worked out once for a node, its first argument, and equal other arguments."""
+
+    @wraps(function)
+    def answered(about: About, /, *args: Others.args, **named: Others.kwargs) -> Answer:
+        known: dict[Any, Answer] = remembered(about)
+        key = (function, *args, *named.items())
+        if key not in known:
+            known[key] = function(about, *args, **named)
+        return known[key]
+
+    return answered
 
 
 # --- expressions ---------------------------------------------------------------------------------
