@@ -27,7 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "check": _BASE | {"target", "access"},
     "verbs": _BASE | {"target", "access", "check"},
     "history": _BASE | {"verbs"},
-    "schedule": _BASE | {"access", "verbs", "history"},
+    "schedule": {"diag", "ir", "script", "check", "verbs", "history"},
     "lower": _BASE | {"target", "access", "check"},
     "codegen": _LOWERED,
     "emulate": _LOWERED - {"access"},  # which it is to witness against

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeAlias, TypeVar
+from typing import ClassVar, Generic, TypeAlias, TypeVar
 
 from workbench import script
 from workbench.diag import visible
+from workbench.history.history import History
 from workbench.ir import BlockId, BlockRealize, For, PrimFunc, Var
-
-if TYPE_CHECKING:
-    from workbench.history.history import History
-
 
 K = TypeVar("K", bound=Var | BlockId)
 
@@ -87,16 +84,16 @@ class BlockHandle(_Handle[BlockId]):
     @property
     def name(self) -> str:
         """The name of the block in the newest program that has it."""
-        return block_name(self.history, self.key)
+        last = _holder(self.history, self.key)
+        return last[1].block.name if last is not None and isinstance(last[1], BlockRealize) else "?"
 
 
 Handle: TypeAlias = LoopHandle | BlockHandle
 
 
-def block_name(history: History, key: BlockId) -> str:
-    """The name of a block in the newest program of `history` that has it."""
-    last = _holder(history, key)
-    return last[1].block.name if last is not None and isinstance(last[1], BlockRealize) else "?"
+def handle_of(history: History, key: Var | BlockId) -> Handle:
+    """The handle of a loop or block of `history`."""
+    return LoopHandle(history, key) if isinstance(key, Var) else BlockHandle(history, key)
 
 
 def _holder(history: History, key: Var | BlockId) -> tuple[PrimFunc, For | BlockRealize] | None:

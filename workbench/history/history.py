@@ -12,9 +12,8 @@ from typing import Any
 
 from workbench import script
 from workbench.history.errors import ScheduleError
-from workbench.history.handles import BlockHandle, Handle, LoopHandle
 from workbench.history.step import Step, value_text
-from workbench.ir import BlockId, Const, For, IRModule, PrimFunc, Var
+from workbench.ir import BlockId, Const, For, IRModule, PrimFunc
 from workbench.ir.places import Places, places
 from workbench.script.writer import string
 from workbench.verbs.primitive import Edit, Key
@@ -227,10 +226,6 @@ class History:
             f"Can't go to {value_text(place)}: the history has no such mark or number",
             hint=f"numbers go from 0 to {len(self.nodes) - 1}; marks: {marks}",
         )
-
-    def handle(self, key: Key) -> Handle:
-        """The handle of a loop or block of this history."""
-        return LoopHandle(self, key) if isinstance(key, Var) else BlockHandle(self, key)
 
     def _tell(self, node: HistoryNode) -> None:
         if self._holding:

@@ -9,14 +9,21 @@ import inspect
 import re
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from workbench.history.errors import ScheduleError
+from workbench.ir import PrimFunc
 from workbench.ir.places import places
 from workbench.schedule.find import loop_name
 
-if TYPE_CHECKING:
-    from workbench.schedule.schedule import Schedule
+
+class Cursor(Protocol):
+    """What is asked of a schedule: the program in which names are looked up."""
+
+    @property
+    def func(self) -> PrimFunc:
+        """The function that is worked on."""
+
 
 _STRING = r""""[^"\n]*"|'[^'\n]*'"""
 # `sch.split(`, whole arguments with at most one bracket in another, then a text that is begun
@@ -28,7 +35,7 @@ _BLOCK_BY_NAME = ("get_block", "get_sblock", "get_blocks")
 
 
 def names_at(
-    text: str, namespace: Mapping[str, Any], kind: type[Schedule]
+    text: str, namespace: Mapping[str, Any], kind: type[Cursor]
 ) -> tuple[str, dict[str, str]]:
     """What is begun at the end of `text`, and the names that it may become, each with its kind.
 
@@ -43,7 +50,7 @@ def names_at(
     return call[4], {name: of for name, of in names.items() if name.startswith(call[4])}
 
 
-def _wanted(kind: type[Schedule], method: str, arguments: str) -> set[str]:
+def _wanted(kind: type[Cursor], method: str, arguments: str) -> set[str]:
     """Whether the argument of a method that comes after `arguments` is a loop, a block or both."""
     function = getattr(kind, method, None)
     if method.startswith("_") or not inspect.isfunction(function):
@@ -63,7 +70,7 @@ def _wanted(kind: type[Schedule], method: str, arguments: str) -> set[str]:
     return {of for of in ("loop", "block") if f"{of.title()}Handle" in types}
 
 
-def _names(schedule: Schedule) -> dict[str, str]:
+def _names(schedule: Cursor) -> dict[str, str]:
     """The names of the loops and blocks of the program, each with which it is."""
     try:
         func = schedule.func
@@ -77,7 +84,7 @@ def _names(schedule: Schedule) -> dict[str, str]:
 _NAME = "workbench_names"
 
 
-def complete_in_ipython(kind: type[Schedule]) -> None:
+def complete_in_ipython(kind: type[Cursor]) -> None:
     """Let a running IPython complete the names in calls of `kind`, a class of schedules."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
@@ -88,7 +95,7 @@ def complete_in_ipython(kind: type[Schedule]) -> None:
         matchers.append(matcher)
 
 
-def _matcher(shell: Any, kind: type[Schedule]) -> Any:
+def _matcher(shell: Any, kind: type[Cursor]) -> Any:
     """What IPython asks for names, in the form that its version takes."""
     try:
         from IPython.core.completer import SimpleCompletion, context_matcher

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench import script
+from workbench.check.schedulable import check_control, check_declared, check_domains
 from workbench.diag import Refusal
 from workbench.history import file
 from workbench.history.errors import ScheduleError, UnknownVerb
-from workbench.history.handles import BlockHandle, Handle, LoopHandle
+from workbench.history.handles import BlockHandle, Handle, LoopHandle, handle_of
 from workbench.history.history import History, HistoryNode
 from workbench.history.step import Ref, Step, Value, value_text
 from workbench.history.trace import Trace, known_primitive, locate, map_refs, refer
@@ -34,7 +35,6 @@ from workbench.ir.places import Places
 from workbench.schedule.actions import Verdict, verdicts
 from workbench.schedule.arguments import Call, as_given, bind
 from workbench.schedule.completion import complete_in_ipython
-from workbench.schedule.control import check_control, check_declared, check_domains
 from workbench.schedule.find import Finder, name_in
 from workbench.schedule.left_out import LEFT_OUT
 from workbench.verbs import primitive
@@ -428,7 +428,7 @@ class Schedule(Verbs):
                     f"`{ref.name}` where the trace has it",
                     hint="replay the trace on a program with the same blocks and loops",
                 )
-            return self.history.handle(key)
+            return handle_of(self.history, key)
 
         args = map_refs(step.args, handle)
         kwargs = {name: map_refs(value, handle) for name, value in step.kwargs}
@@ -502,8 +502,8 @@ class Schedule(Verbs):
 
     def _handles(self, result: Key | tuple[Key, ...] | None) -> Any:
         if isinstance(result, tuple):
-            return [self.history.handle(key) for key in result]
-        return None if result is None else self.history.handle(result)
+            return [handle_of(self.history, key) for key in result]
+        return None if result is None else handle_of(self.history, result)
 
     def actions(
         self, place: LoopHandle | BlockHandle | str, verbs: Collection[str] | None = None

@@ -14,6 +14,7 @@ from tests.schedule import programs
 from tests.widgets.programs import ADD, WINDOW, apply, key, parse, send, window_steps
 from workbench import lesson, script
 from workbench.diag import Fail
+from workbench.history.handles import handle_of
 from workbench.ir import BlockId
 from workbench.schedule import Schedule
 from workbench.verbs.primitive import REGISTRY
@@ -316,7 +317,7 @@ def test_of_several_blocks_a_verb_is_told_where_it_is_possible():
         assert verb["place"] in blocks
         block = lab.session.desk.keys.thing(verb["place"])
         assert isinstance(block, BlockId)
-        said = {v.verb: v for v in lab.cursor.actions(lab.history.handle(block))}
+        said = {v.verb: v for v in lab.cursor.actions(handle_of(lab.history, block))}
         assert said[verb["name"]].possible or verb["verdict"] == "refused"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.diag import Fail
+from workbench.history.handles import handle_of
 from workbench.history.history import HistoryNode
 from workbench.ir import BlockId, Var
 from workbench.schedule import Schedule
@@ -43,7 +44,7 @@ def take(cursor: Schedule, at: HistoryNode, desk: Desk, message: Mapping[str, An
 
     rest, named = offers.arguments(REGISTRY[verb], args, choices)
     stand(cursor, at)  # the program that is seen, wherever code went
-    cursor.apply(verb, cursor.history.handle(thing), *rest, **named)
+    cursor.apply(verb, handle_of(cursor.history, thing), *rest, **named)
     return _next_place(cursor, desk, thing)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from workbench.history.handles import handle_of
 from workbench.ir import Block, BlockId, BlockRealize, Buffer, PrimFunc, Var, walk
 from workbench.schedule import Schedule
 from workbench.schedule.actions import Verdict
@@ -56,7 +57,7 @@ def verdicts(cursor: Schedule, key: str, desk: Desk, verbs: Sequence[str] | None
     if not isinstance(thing, (Var, BlockId)):
         return []
     name = ("verdicts", desk.owner, key, verbs if verbs is None else tuple(verbs))
-    handle = cursor.history.handle(thing)
+    handle = handle_of(cursor.history, thing)
     return memo(cursor.node.func, name, lambda: cursor.actions(handle, verbs))
 
 
