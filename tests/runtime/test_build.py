@@ -140,7 +140,7 @@ def test_a_rebuild_refuses_what_the_other_target_cannot_hold():
 def test_what_the_checker_finds_is_told_with_the_place_marked(monkeypatch):
     func = double()
     loop = next(n for n in walk(func.body) if isinstance(n, For))
-    finding = check.Finding("error", "`i` does nothing", (loop,), "bind it", "8 times")
+    finding = check.Finding("`i` does nothing", (loop,), "bind it", "8 times")
     monkeypatch.setattr(check, "check_program", lambda func, gpu: [finding])
     with pytest.raises(wb.ScheduleError) as err:
         wb.build(func)

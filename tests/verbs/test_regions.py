@@ -82,7 +82,7 @@ def test_boxes_hold_what_is_written_and_exact_ones_no_more(seed: int):
     inner = {loop.loop_var: dom[loop.loop_var] for loop in loops[cut:]}
     outer = {v: ends for v, ends in dom.items() if v not in inner}
     (region,) = realize.block.writes
-    upper, lower = touched(region, realize, inner, dom), exact(region, realize, inner, outer)
+    upper, lower = touched(region, realize, inner, dom), exact(realize, region, inner, outer)
     valid = {(i, j) for i in range(12) for j in range(15)}
     for _ in range(8):
         point = {v: rng.randint(*ends) for v, ends in outer.items()}
@@ -98,7 +98,7 @@ def test_exact_is_found_through_splits_with_tails_and_fused_loops():
         func = reshaped(PLAIN, random.Random(seed))
         realize = next(n for n in walk(func.root.body) if isinstance(n, BlockRealize))
         loops = bounds_at(places(func), realize)
-        box = exact(realize.block.writes[0], realize, loops, {})
+        box = exact(realize, realize.block.writes[0], loops, {})
         found += box is not None and covers_domain(realize, loops)
     assert found >= len(seeds(2)) * 0.8
 
@@ -107,7 +107,7 @@ def test_a_block_with_holes_has_no_exact_box():
     func = script.parse(STEPPED)
     realize = next(n for n in walk(func.root.body) if isinstance(n, BlockRealize))
     loops = bounds_at(places(func), realize)
-    assert exact(realize.block.writes[0], realize, loops, {}) is None
+    assert exact(realize, realize.block.writes[0], loops, {}) is None
 
 
 TAILS = """
@@ -133,7 +133,7 @@ def test_a_counter_may_stop_in_one_condition_and_be_used_in_another(unit: str):
     loops = bounds_at(places(func), realize)
     outer = {v: ends for v, ends in loops.items() if v.name in ("i_0", "k_0")}
     inner = {v: ends for v, ends in loops.items() if v not in outer}
-    box = exact(realize.block.writes[0], realize, inner, outer)
+    box = exact(realize, realize.block.writes[0], inner, outer)
     assert box is not None
     shown = [(script.expr_text(r.min), script.expr_text(r.extent)) for r in box]
     assert shown == [("i_0 * 9", "9"), ("k_0 * 2", "2")]

@@ -17,11 +17,11 @@ class Finding:
     `detail` says how much.
     """
 
-    kind: Literal["error", "warning"]
     headline: str
     nodes: tuple[Node, ...]
     hint: str
     detail: str = ""
+    kind: Literal["error", "warning"] = "error"
 
     def as_refusal(self) -> Refusal:
         """The finding as the refusal of a step or a build."""

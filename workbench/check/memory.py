@@ -40,7 +40,6 @@ def crossing_errors(func: PrimFunc, kernels: list[Nest]) -> Iterator[Finding]:
             continue
         units = [next(touching(nest, buffer)) for nest in users[:2]]
         yield Finding(
-            "error",
             f"{buffer.name} is in {buffer.scope} memory, which ends with the kernel of "
             f"`{units[0].name}`, and `{units[1].name}` needs it later",
             tuple(unit.stmt for unit in units),
@@ -90,7 +89,6 @@ def instance_errors(nest: Nest) -> Iterator[Finding]:
             ]
             if sharing:
                 yield Finding(
-                    "error",
                     f"each instance of `{outer.block.name}` has a {buffer.name} of its own, and "
                     f"there is one in {buffer.scope} memory for all",
                     (*sharing, outer),
@@ -116,7 +114,6 @@ def scratch_errors(nest: Nest) -> Iterator[Finding]:
             idle = [loop for loop in sharing if not apart(loop, in_any_turn(writer), nest.dom)]
             if repeats > 1 or any(nest.size(loop.thread or "") > 1 for loop in idle):
                 yield Finding(
-                    "error",
                     f"several blocks would write the same cells of {buffer.name} while others "
                     "read them",
                     (*idle, writer.stmt, readers[0].stmt),
@@ -150,7 +147,6 @@ def turn_errors(nest: Nest) -> Iterator[Finding]:
             if loop is not None:
                 name = loop.loop_var.name
                 yield Finding(
-                    "error",
                     f"all {repeats} blocks would write the same cells of {buffer.name}, again as "
                     f"`{name}` goes on",
                     (*idle, loop, part.stmt),
@@ -180,7 +176,6 @@ def overwriting_errors(nest: Nest) -> Iterator[Finding]:
             axis = _out_of_step(nest, one, other, buffer) if buffer.scope == "global" else ""
             if axis:
                 yield Finding(
-                    "error",
                     f"`{one.name}` and `{other.name}` would write the same cells of {buffer.name} "
                     "in different blocks",
                     (one.stmt, other.stmt),
@@ -219,7 +214,6 @@ def _out_of_step(nest: Nest, one: Unit, other: Unit, buffer: Buffer) -> str:
 
 def _own_error(buffer: Buffer, writer: Unit, reader: Unit, axis: str, verb: str) -> Finding:
     return Finding(
-        "error",
         f"`{reader.name}` {verb} cells of {buffer.name} that only other blocks write",
         (writer.stmt, reader.stmt),
         hint=f"bind a loop around both `{writer.name}` and `{reader.name}` to {axis}",
@@ -230,7 +224,6 @@ def _own_error(buffer: Buffer, writer: Unit, reader: Unit, axis: str, verb: str)
 
 def _block_error(buffer: Buffer, writer: Unit, reader: Unit, axis: str, verb: str) -> Finding:
     return Finding(
-        "error",
         f"`{reader.name}` {verb} cells of {buffer.name} that other blocks write in the same kernel",
         (writer.stmt, reader.stmt),
         hint=f"give `{reader.name}` its own nest of loops: it then runs when the first is done",
@@ -241,7 +234,6 @@ def _block_error(buffer: Buffer, writer: Unit, reader: Unit, axis: str, verb: st
 def _fetch_error(buffer: Buffer, writer: Unit, reader: Unit, axis: str, verb: str) -> Finding:
     load = next(n for n in reader.loads if n.buffer is buffer)
     return Finding(
-        "error",
         f"`{reader.name}` {verb} cells of {buffer.name} that other threads hold in registers",
         (writer.stmt, load),
         hint=f'share it: sch.set_scope({string(writer.name)}, 0, "shared")',

@@ -69,7 +69,6 @@ def _unbound(nest: Nest) -> Iterator[Finding]:
         loop = next((one for one in nest.loops if not one.thread), None)
         what = string(loop.loop_var.name) if loop else f"sch.add_unit_loop({string(nest.name)})"
         yield Finding(
-            "error",
             f"no loop of `{nest.name}` is bound to blocks or threads, so no GPU thread runs it",
             (loop or nest.stmt,),
             hint=f'bind one: sch.bind({what}, "threadIdx.x")',
@@ -81,7 +80,6 @@ def _limits(nest: Nest, target: Target) -> Iterator[Finding]:
     """More threads than a block, or more blocks than a grid, can have."""
     if nest.threads > target.max_threads_per_block:
         yield Finding(
-            "error",
             f"`{nest.name}` has {nest.threads} threads a block, and {target.title} takes "
             f"{target.max_threads_per_block}",
             tuple(loop for loop in nest.bound if (loop.thread or "").startswith("thread")),
@@ -94,7 +92,6 @@ def _limits(nest: Nest, target: Target) -> Iterator[Finding]:
             if size > limit:
                 name = f"{unit}.{axis}"
                 yield Finding(
-                    "error",
                     f"`{nest.name}` has {size} along {name}, and {target.title} takes {limit}",
                     tuple(loop for loop in nest.bound if loop.thread == name),
                     hint="split the loop, and keep one part serial or bind it to another axis",
@@ -111,7 +108,6 @@ def _shared_limit(func: PrimFunc, nest: Nest, target: Target) -> Iterator[Findin
         names = " and ".join(buffer.name for buffer in sizes)
         each = ", ".join(f"{buffer.name} {size}" for buffer, size in sizes.items())
         yield Finding(
-            "error",
             f"{names} {'needs' if len(sizes) == 1 else 'need'} {sum(sizes.values())} bytes of "
             f"shared memory a block, and {target.title} gives {target.max_shared_bytes}",
             tuple(unit.stmt for unit in nest.units if unit.writes & set(sizes)),
@@ -131,7 +127,7 @@ def _conflicts(func: PrimFunc, nest: Nest) -> Iterator[Finding]:
             refuse_conflict(func, loop, f"`{loop.loop_var.name}` can't be {how}", doers)
         except Refusal as refusal:
             nodes = tuple(at for at in refusal.at if isinstance(at, Node))
-            yield Finding("error", refusal.headline, nodes, refusal.hint, refusal.detail)
+            yield Finding(refusal.headline, nodes, refusal.hint, refusal.detail)
 
 
 def _updates_of_copies(nest: Nest) -> Iterator[Finding]:
@@ -155,7 +151,6 @@ def _updates_of_copies(nest: Nest) -> Iterator[Finding]:
                 continue
             name = loop.loop_var.name
             yield Finding(
-                "error",
                 f"all {extent_of(loop)} virtual threads of `{name}` would do the same updates in "
                 f"`{unit.name}`",
                 (loop, unit.stmt),
@@ -181,7 +176,6 @@ def _stores_of_copies(nest: Nest) -> Iterator[Finding]:
                 doers = doers_on(loop.thread or "")
                 name = copies[0].loop_var.name
                 yield Finding(
-                    "error",
                     f"virtual threads of several {doers} may store the same cells of "
                     f"{buffer.name} in `{unit.name}`",
                     (loop, copies[0], unit.stmt),
@@ -209,7 +203,6 @@ def _sums_of_copies(nest: Nest) -> Iterator[Finding]:
         if virtual is not None:
             name = virtual.loop_var.name
             yield Finding(
-                "error",
                 f"threads share the sum of `{found.block.name}` out, inside the virtual threads "
                 f"of `{name}`",
                 (virtual, *found.threads, found.realize),
@@ -245,7 +238,6 @@ def _repeated(
     who = "threads" if kind == "threadIdx" else "blocks"
     axis = idle[0].thread if idle else f"{kind}.x"
     return Finding(
-        "error",
         f"all {repeats} {who} would do the same updates of {buffer.name} at the same time",
         (*idle, unit.stmt),
         hint=_shared_out(func, unit, buffer, axis or "", idle),

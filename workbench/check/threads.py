@@ -43,7 +43,6 @@ def _extents_differ(loops: list[For]) -> Iterator[Finding]:
         if a == b:
             continue
         yield Finding(
-            "error",
             f"{loop.thread} cannot be both {a} (`{other.loop_var.name}`) and {b} "
             f"(`{loop.loop_var.name}`) in one kernel",
             (other, loop),
@@ -73,7 +72,6 @@ def _mixes_with_outer(inner: For, known: Places) -> Iterator[Finding]:
             if user is not None:
                 a, b = outer.loop_var.name, inner.loop_var.name
                 yield Finding(
-                    "error",
                     f"`{b}` inside `{a}` is the same {inner.thread}, yet {name_of(user)} uses both",
                     (outer, inner, user),
                     hint=f"bind `{b}` to another axis, or keep it serial",
@@ -87,7 +85,6 @@ def _bound_inside(loop: For, nest: Nest) -> Iterator[Finding]:
         is_own = outer is nest.stmt or nest.stmt in nest.known.above(outer)
         if is_own and isinstance(outer, BlockRealize):
             yield Finding(
-                "error",
                 f"`{loop.loop_var.name}` is bound to {loop.thread} inside the block "
                 f"`{outer.block.name}`",
                 (loop, outer),

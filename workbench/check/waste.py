@@ -41,11 +41,11 @@ def _repeated_work(nest: Nest, unit: Unit) -> Iterator[Finding]:
     into = "into" if does == "load" else "of"
     elements = f"{runs} {plural(runs, 'element')}"
     yield Finding(
-        "warning",
         f"{repeats} threads each {does} the same {elements} {into} {buffer.name}",
         (unit.stmt,),
         hint=_how_to_share(nest, inner, shares),
         detail=f"{repeats * runs} {does}s a block where {runs} would do",
+        kind="warning",
     )
 
 
@@ -97,13 +97,13 @@ def _early_copy(nest: Nest, unit: Unit) -> Iterator[Finding]:
         outer = idle[0].loop_var.name
         target = next(iter(unit.writes)).name
         yield Finding(
-            "warning",
             f"`{unit.name}` writes {target} after each of {times} steps of `{outer}`, and only the "
             "last counts",
             (idle[0], unit.stmt),
             hint=f"move it out of `{outer}`: sch.reverse_compute_at({string(unit.name)}, …) at a "
             "loop around it",
             detail=f"{times} stores to each cell where 1 would do",
+            kind="warning",
         )
         return
 
@@ -123,11 +123,11 @@ def _init_inside(unit: Unit) -> Iterator[Finding]:
         return  # threads that share a sum out start their parts once
     outer = loops[0].loop_var.name
     yield Finding(
-        "warning",
         f"`{unit.name}` asks in each of {steps} steps whether it is the first, to set its init",
         (loops[0], unit.stmt),
         hint=f"set it once, before: sch.decompose_reduction({string(unit.name)}, {string(outer)})",
         detail=f"{steps} tests for each cell of {_output(unit).name} where none is needed",
+        kind="warning",
     )
 
 

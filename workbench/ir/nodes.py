@@ -128,12 +128,16 @@ def remembered(about: Node) -> dict[Any, Any]:
 def once(
     function: Callable[Concatenate[About, Others], Answer],
 ) -> Callable[Concatenate[About, Others], Answer]:
-    """`function` worked out once for a node, its first argument, and equal other arguments."""
+    """`function` worked out once for a node, its first argument, and equal other arguments.
+
+    A mapping, as of bounds, is equal to one with the same items.
+    """
 
     @wraps(function)
     def answered(about: About, /, *args: Others.args, **named: Others.kwargs) -> Answer:
         known: dict[Any, Answer] = remembered(about)
-        key = (function, *args, *named.items())
+        others = (frozenset(v.items()) if isinstance(v, Mapping) else v for v in args)
+        key = (function, *others, *named.items())
         if key not in known:
             known[key] = function(about, *args, **named)
         return known[key]

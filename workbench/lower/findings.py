@@ -33,7 +33,6 @@ def _told(func: PrimFunc, kernel: Kernel, before: Kernel, lost: LostVector) -> F
     row = _padded_row(kernel, before, lost)
     if row and lost.left == 1 and lost.buffer is not None:
         return Finding(
-            "error",
             f"`{name}` can't be a vector: storage_align leaves rows of {lost.buffer.name} {row} "
             "cells apart",
             nodes,
@@ -43,13 +42,13 @@ def _told(func: PrimFunc, kernel: Kernel, before: Kernel, lost: LostVector) -> F
         )
     how = "cell by cell" if lost.left == 1 else f"in vectors of {lost.left}, not {asked}"
     return Finding(
-        "warning",
         f"`{name}` runs {how}: {lost.why}",
         nodes,
         hint="choose factors that lay whole vectors side by side, or leave out vectorize",
         detail=f"{asked // lost.left} loads or stores at each place where 1 would do"
         if asked > 1
         else "vectors have 2, 4, 8 or 16 cells",
+        kind="warning",
     )
 
 

@@ -114,7 +114,7 @@ def box_written(maker: Site[Block], buffer: Buffer, loops: Sequence[For]) -> Box
     region = region_of(maker.node.writes, buffer)
     assert region is not None
     inner = maker.bounds.of(one for one in maker.loops if one not in loops)
-    return exact(region, maker.realize, inner, maker.bounds)
+    return exact(maker.realize, region, inner, maker.bounds)
 
 
 def check_some(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeAlias
 
 from workbench import arith, script
 from workbench.access.boxes import inside
 from workbench.access.cells import of_unit
-from workbench.access.combiners import constant, tuple_starts, tuple_update
+from workbench.access.combiners import TupleUpdate, constant, tuple_starts, tuple_update
 from workbench.access.counters import counted, one_to_one, variables
 from workbench.access.units import buffers_read, buffers_written, units, writes_apart
 from workbench.access.updates import Sums, Update, starts_of, sums_of
@@ -17,16 +18,13 @@ from workbench.ir import (
     TRUE,
     BinOp,
     Block,
-    BufferLoad,
     BufferRegion,
-    BufferStore,
     Const,
     Data,
     Expr,
     For,
     IterVar,
     Range,
-    Stmt,
     Var,
     const,
     free_vars,
@@ -42,27 +40,18 @@ from workbench.verbs.site import Site, named
 _START = {"+": 0, "*": 1, "min": None, "max": None}  # None: any start may be taken many times
 
 
-@dataclass(frozen=True, slots=True)
-class Total:
-    """What a block makes of its terms: one value a store, each from its start.
+Total: TypeAlias = Sums | TupleUpdate
+"""What a block makes of its terms: one value a store."""
 
-    `add` puts the terms of an instance into cells, `join` what others have made of theirs; where it
-    is `ordered`, in their order.
+
+def total_of(site: Site[Block]) -> tuple[Total, tuple[Expr, ...]]:
+    """What the block makes in parts, and from what each value starts; refused where it can't.
+
+    Or where parts would start elsewhere.
     """
-
-    stores: tuple[BufferStore, ...]
-    terms: tuple[Expr, ...]
-    starts: tuple[Expr, ...]
-    add: Callable[[Sequence[BufferLoad]], Stmt]
-    join: Callable[[Sequence[BufferLoad], Sequence[Expr]], Stmt]
-    ordered: bool
-
-
-def total_of(site: Site[Block]) -> Total:
-    """What the block makes in parts, refused where it can't, or where they start elsewhere."""
     sums = sums_of(site.node)
     if sums is not None and site.node.init is not None:
-        return _sums(site, sums)
+        return sums, _starts_of_sums(site, sums)
     results = dict.fromkeys(store.buffer.name for store in stores(site.node.body))
     if len(results) > 1:
         return _tuple(site, ", ".join(results))
@@ -72,8 +61,8 @@ def total_of(site: Site[Block]) -> Total:
     )
 
 
-def _tuple(site: Site[Block], results: str) -> Total:
-    """Of several values that a combiner makes together."""
+def _tuple(site: Site[Block], results: str) -> tuple[Total, tuple[Expr, ...]]:
+    """Several values that a combiner makes together, and their starts."""
     update = tuple_update(site.node)
     if update is None:
         raise site.refuse(
@@ -101,22 +90,21 @@ def _tuple(site: Site[Block], results: str) -> Total:
             "nothing",
             hint=update.combiner.wanted,
         )
-    ordered = not update.combiner.commutes
-    return Total(update.stores, update.terms, starts, update.add, update.join, ordered)
+    return update, starts
 
 
-def _sums(site: Site[Block], found: Sums) -> Total:
-    """Of sums, one or several that have nothing to do with each other."""
-    starts = starts_of(site.node, found.stores)
+def _starts_of_sums(site: Site[Block], sums: Sums) -> tuple[Expr, ...]:
+    """From what sums start, one or several that have nothing to do with each other."""
+    starts = starts_of(site.node, sums.stores)
     if starts is None:
-        names = ", ".join(buffer.name for buffer in found.buffers)
+        names = ", ".join(buffer.name for buffer in sums.buffers)
         raise site.refuse(
             f"parts of {names} can't all start from what its T.init() stores",
             detail="that has to be one value for each, the same in all turns of the sum, and read "
             "nothing that the block writes",
             hint=f"let T.init() store such a value to each of {names}",
         )
-    for one, start in zip(found.updates, starts, strict=True):
+    for one, start in zip(sums.updates, starts, strict=True):
         wanted = _START[one.op]
         if wanted is not None and not (isinstance(start, Const) and start.value == wanted):
             raise site.refuse(
@@ -124,7 +112,7 @@ def _sums(site: Site[Block], found: Sums) -> Total:
                 detail="every part would start there again",
                 hint=f"let T.init() store {wanted}, and bring in the other value afterwards",
             )
-    return Total(found.stores, found.terms, starts, found.add, found.join, ordered=False)
+    return starts
 
 
 def check_order(site: Site[Block], loop: For, total: Total) -> None:

@@ -54,7 +54,7 @@ def following(site: Site[Block], loop: For, makers: list[BlockRealize], run: Bou
         inner = known.of(loops_between(where, loop, maker))
         if region is None:
             continue
-        if _stops_digits(region, maker, inner) or exact(region, maker, inner, known) is None:
+        if _stops_digits(region, maker, inner) or exact(maker, region, inner, known) is None:
             parts.append((buffer, maker))
     for buffer, maker in parts:
         if [one for one, _ in pairs].count(buffer) == 1:

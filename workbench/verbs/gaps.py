@@ -27,7 +27,7 @@ from workbench.verbs.inlining import domain_conditions, inverse, tidied, with_re
 from workbench.verbs.nest import iter_var, nest_over
 from workbench.verbs.own_loops import became, own_loops
 from workbench.verbs.primitive import Key
-from workbench.verbs.regions import told_by_memory
+from workbench.verbs.regions import decided_by_memory
 from workbench.verbs.site import Site
 
 _FIRST = (
@@ -93,7 +93,7 @@ def padded(
     many = {v: ends for v, ends in known.items() if ends[1]}  # one that runs once stays an index
     body = tidied(BufferStore(laid, value, tuple(fresh)), many)
     made = with_regions(replace(block, iter_vars=iterators, body=body))
-    if told_by_memory(made):
+    if decided_by_memory(made):
         raise writer.refuse(
             "what is in memory says which cells it reads, and for the gaps nothing is there",
             hint="let a block read those cells, and lay out a copy of what it makes",

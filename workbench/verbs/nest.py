@@ -8,6 +8,7 @@ from math import isqrt
 
 from workbench import script
 from workbench.arith import bounds, loop_bounds
+from workbench.check import doers_on
 from workbench.diag import Refusal
 from workbench.ir import (
     TRUE,
@@ -204,7 +205,7 @@ def refuse_if_bound(site: Site[For]) -> None:
             f"it is bound to {loop.thread}",
             hint="choose a loop inside it, or undo the bind",
             detail=f"each iteration of `{site.name}` is done by another "
-            + {"t": "thread", "b": "block", "v": "virtual thread"}[(loop.thread or "t")[0]],
+            + doers_on(loop.thread or "threadIdx.x")[:-1],
         )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any
 
 from workbench import arith
 from workbench.access.accesses import Access
@@ -22,7 +21,7 @@ from workbench.ir import (
     For,
     Range,
     Var,
-    remembered,
+    once,
     substitute,
 )
 from workbench.verbs.bindings import conjuncts
@@ -36,11 +35,11 @@ def touched(region: BufferRegion, realize: BlockRealize, inner: Bounds, dom: Bou
     `inner` and `dom` (every variable around) are bounds of loop variables.
     """
     plain, inner = counted(realize, inner)
-    told = substitute(region, bindings(plain))
-    return arith.relax(told.region, inner, region.buffer.shape, dom)
+    in_loops = substitute(region, bindings(plain)).region
+    return arith.relax(in_loops, inner, region.buffer.shape, dom)
 
 
-def told_by_memory(block: Block) -> bool:
+def decided_by_memory(block: Block) -> bool:
     """Whether what is in memory says which cells the block declares to touch."""
     return any(
         arith.reads_memory(axis.min) or arith.reads_memory(axis.extent)
@@ -49,23 +48,14 @@ def told_by_memory(block: Block) -> bool:
     )
 
 
-def exact(region: BufferRegion, realize: BlockRealize, inner: Bounds, dom: Bounds) -> Box | None:
+@once
+def exact(realize: BlockRealize, region: BufferRegion, inner: Bounds, dom: Bounds) -> Box | None:
     """The box whose cells are all written, for some value of `inner`; None where unproved.
 
     `region` is what one instance of the block declares to write.
 
     Cells beyond the domains of the block's iterators count as there: nobody reads them.
     """
-    known: dict[Any, Box | None] = remembered(realize)
-    key = "exact", region, frozenset(inner.items()), frozenset(dom.items())
-    if key not in known:
-        known[key] = _exact_box(region, realize, inner, dom)
-    return known[key]
-
-
-def _exact_box(
-    region: BufferRegion, realize: BlockRealize, inner: Bounds, dom: Bounds
-) -> Box | None:
     if not writes_all(realize.block, region.buffer):
         return None
     data = {
@@ -166,17 +156,17 @@ def in_iterators(condition: Expr, realize: BlockRealize) -> Expr:
 
     What it says of each instance stays the same.
     """
-    values, told = bindings(realize), condition
+    values = bindings(realize)
     for var, value in values.items():
         if variables(value):
-            told = put(told, value, var)
+            condition = put(condition, value, var)
     for var, value in values.items():
         found = arith.linear(value, variables(value))
         plain = [v for v, factor in found[0].items() if factor == 1] if found else []
-        if plain and value.dtype == var.dtype and variables(told) - set(values):
+        if plain and value.dtype == var.dtype and variables(condition) - set(values):
             solved = var - (value - plain[-1])
-            told = arith.simplify(substitute(told, {plain[-1]: solved}))
-    return told
+            condition = arith.simplify(substitute(condition, {plain[-1]: solved}))
+    return condition
 
 
 def starts_sums(condition: Expr, block: Block) -> bool:

@@ -12,7 +12,7 @@ from workbench.verbs.domains import bounds_at
 from workbench.verbs.inlining import with_regions
 from workbench.verbs.nest import iter_var, nest, statements
 from workbench.verbs.primitive import Edit
-from workbench.verbs.regions import told_by_memory
+from workbench.verbs.regions import decided_by_memory
 from workbench.verbs.scope import common_loops
 from workbench.verbs.site import Site
 from workbench.verbs.turns import Part, inner_realize, inside_of, part_of
@@ -68,7 +68,7 @@ def _cut(site: Site[Block], stmt: Stmt) -> tuple[list[Part], list[For]]:
         raise site.refuse(
             f"`{site.name}` has a T.where", hint="split its loops by factors that divide"
         )
-    if told_by_memory(realize.block):
+    if decided_by_memory(realize.block):
         raise site.refuse(
             f"what is in memory says which cells `{site.name}` touches",
             detail="one of the blocks may change it within a turn",

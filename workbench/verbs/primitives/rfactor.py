@@ -103,7 +103,7 @@ def rfactor(func: PrimFunc, loop: For, factor_axis: int) -> Edit[BlockId]:
     block = inside[0].block
     site = Site(places(func), block, task)
     loops = sum_loops(site, loop)
-    total = total_of(site)
+    total, starts = total_of(site)
     check_order(site, loop, total)
     check_starts_first(site)
     for one in loops:  # the parts are made ahead of all of them
@@ -119,7 +119,7 @@ def rfactor(func: PrimFunc, loop: For, factor_axis: int) -> Edit[BlockId]:
     at = factor_axis % (size + 1)
     parts = [_parts_buffer(store.buffer, at, loop) for store in total.stores]
     check_partial(site, loop)
-    first, new = _partial(site.realize, loop, loops, total, parts, at)
+    first, new = _partial(site.realize, loop, loops, total, starts, parts, at)
     last = _outer(site, loop, loops, _final(site.realize, loop, total, parts, at))
     changed = site.places.replace(loops[0], seq(first, last))
     buffers = (*site.scope.block.alloc_buffers, *parts)
@@ -157,7 +157,13 @@ def _iterator(loop: For, kind: str) -> IterVar:
 
 
 def _partial(
-    realize: BlockRealize, loop: For, loops: list[For], total: Total, parts: list[Buffer], at: int
+    realize: BlockRealize,
+    loop: For,
+    loops: list[For],
+    total: Total,
+    starts: Sequence[Expr],
+    parts: list[Buffer],
+    at: int,
 ) -> tuple[Stmt, BlockId]:
     """The block that makes the parts, under loops of its own, and its identity."""
     mine = _iterator(loop, "spatial")
@@ -181,7 +187,7 @@ def _partial(
     cells = _cells(total, parts, at, mine.var)
     summed = any(it.kind == "reduce" for it in iterators)
     body = substitute(total.add(cells), meaning) if summed else _set(cells, total.terms, meaning)
-    init = _set(cells, total.starts, meaning) if summed else None
+    init = _set(cells, starts, meaning) if summed else None
     block = Block(
         f"{realize.block.name}_rf",
         tuple(iterators),

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import Any
 
 from workbench import arith
-from workbench.arith import Bounds
 from workbench.ir import (
     Block,
     Buffer,
     BufferLoad,
     BufferStore,
-    Expr,
     Node,
     PrimFunc,
     Var,
@@ -108,8 +106,15 @@ def transform_layout(
         if isinstance(node, Block)
         for v, ends in domain(node).items()
     }
-    change = _Change(laid, mapping, known)
-    changed = {r: inlined(r, target, change) for r in site.places.blocks_under(scope)}
+
+    def moved(access: BufferLoad | BufferStore) -> Node:
+        # an iterator that runs once stays an index, for what goes by indices later
+        indices = (
+            i if isinstance(i, Var) else arith.simplify(i, known) for i in mapping(access.indices)
+        )
+        return replace(access, buffer=laid, indices=tuple(indices))
+
+    changed = {r: inlined(r, target, moved) for r in site.places.blocks_under(scope)}
     buffers = [laid if b is target else b for b in scope.block.alloc_buffers]
     plain = reallocate(places(site.places.replace_each(changed)), scope, buffers)
     if pad_value is None or prod(shape) == prod(target.shape):
@@ -140,22 +145,3 @@ def _shape(
         hint="every new index counts from 0, and factors divide the extents "
         f"{', '.join(map(str, target.shape))}",
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Change:
-    """Turns an access to the old buffer into one to the new."""
-
-    new: Buffer
-    mapping: maps.IndexMap
-    known: Bounds
-
-    def __call__(self, node: BufferLoad | BufferStore) -> Node:
-        return replace(node, buffer=self.new, indices=self._moved(node.indices))
-
-    def _moved(self, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        # an iterator that runs once stays an index, for what goes by indices later
-        return tuple(
-            i if isinstance(i, Var) else arith.simplify(i, self.known)
-            for i in self.mapping(indices)
-        )
