@@ -12,7 +12,7 @@ from workbench import arith, script
 from workbench.ir import BlockRealize, PrimFunc, walk
 from workbench.ir.places import places
 from workbench.schedule import Schedule, ScheduleError
-from workbench.verbs.domains import bindings, bounds_at, domain
+from workbench.verbs.domains import bounds_at, domain
 from workbench.verbs.regions import Box, covers_domain, exact, touched
 
 Cells = set[tuple[int, ...]]
@@ -53,7 +53,7 @@ def written(realize: BlockRealize, inner: dict, outer: dict) -> Cells:
     cells = set()
     for point in itertools.product(*(range(low, high + 1) for low, high in inner.values())):
         env = {**outer, **dict(zip(inner, point, strict=True))}
-        values = {v: arith.evaluate(e, env) for v, e in bindings(realize).items()}
+        values = {v: arith.evaluate(e, env) for v, e in realize.bindings.items()}
         ends = domain(realize.block)
         if arith.evaluate(realize.predicate, env):
             assert all(ends[v][0] <= value <= ends[v][1] for v, value in values.items())

@@ -85,8 +85,7 @@ class Reduction:
     @cached_property
     def values(self) -> dict[Var, Expr]:
         """What the block's iterators are bound to."""
-        iterators = self.block.iter_vars
-        return {it.var: v for it, v in zip(iterators, self.realize.iter_values, strict=True)}
+        return self.realize.bindings
 
     @property
     def terms(self) -> list[Expr]:

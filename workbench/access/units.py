@@ -66,10 +66,7 @@ class Unit:
     @cached_property
     def values(self) -> dict[Var, Expr]:
         """What the block's iterators are bound to."""
-        if not isinstance(self.stmt, BlockRealize):
-            return {}
-        iterators = self.stmt.block.iter_vars
-        return {it.var: v for it, v in zip(iterators, self.stmt.iter_values, strict=True)}
+        return self.stmt.bindings if isinstance(self.stmt, BlockRealize) else {}
 
     def bound(self, kind: str) -> list[Expr]:
         """What the block's iterators of a kind, "spatial" or "reduce", are bound to."""

@@ -133,9 +133,9 @@ def check_domains(func: PrimFunc) -> None:
             dom |= iterator_bounds(outer.block) if isinstance(outer, BlockRealize) else {}
         dom |= arith.loop_bounds(where.all_loops_above(realize), dom)
         ends = iterator_bounds(realize.block)
-        for it, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
-            if it.var in ends:
-                _check_domain(func, realize, it.var, value, dom, ends[it.var])
+        for var, value in realize.bindings.items():
+            if var in ends:
+                _check_domain(func, realize, var, value, dom, ends[var])
 
 
 def _check_domain(

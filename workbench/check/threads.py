@@ -118,9 +118,9 @@ def mixing(outer: For, inner: For) -> Stmt | None:
             assert isinstance(node, Stmt)
             return node  # `inner` itself runs only in some of the threads that would share it out
         if isinstance(node, BlockRealize):
-            for it, value in zip(node.block.iter_vars, node.iter_values, strict=True):
+            for var, value in node.bindings.items():
                 if not carriers.isdisjoint(free_vars(value)):
-                    carriers.add(it.var)
+                    carriers.add(var)
     return _first_user(inner.body, carriers)
 
 

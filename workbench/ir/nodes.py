@@ -610,6 +610,12 @@ class BlockRealize(Stmt):
     predicate: Expr
     block: Block
 
+    @property
+    def bindings(self) -> dict[Var, Expr]:
+        """The value of each iterator of the block."""
+        iterators = (iterator.var for iterator in self.block.iter_vars)
+        return dict(zip(iterators, self.iter_values, strict=True))
+
 
 # --- programs ------------------------------------------------------------------------------------
 

@@ -9,14 +9,8 @@ from workbench.access.counters import variables
 from workbench.access.units import Unit, iterator_bounds, runs_fixed, units
 from workbench.arith import Bounds
 from workbench.diag import Refusal
-from workbench.ir import Block, BlockRealize, Const, Expr, For, Stmt, Var
+from workbench.ir import Block, BlockRealize, Const, For, Stmt, Var
 from workbench.ir.places import Places
-
-
-def bindings(realize: BlockRealize) -> dict[Var, Expr]:
-    """The value of each iterator of a block where it is run."""
-    names = (iterator.var for iterator in realize.block.iter_vars)
-    return dict(zip(names, realize.iter_values, strict=True))
 
 
 def moved_by(realize: BlockRealize, kind: str) -> set[Var]:

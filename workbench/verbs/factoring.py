@@ -222,8 +222,8 @@ def check_starts_apart(site: Site[Block], loops: Sequence[For]) -> None:
     """
     check_starts_alike(site)
     block, turning = site.node, {one.loop_var for one in loops if not is_one(one.extent)}
-    pairs = zip(block.iter_vars, site.realize.iter_values, strict=True)
-    fixed = frozenset(it.var for it, value in pairs if turning.isdisjoint(variables(value)))
+    values = site.realize.bindings
+    fixed = frozenset(v for v, value in values.items() if turning.isdisjoint(variables(value)))
     if turning.isdisjoint(moved_by(site.realize, "spatial")):
         return
     hint = "name a loop that moves the terms alone, with those inside it"

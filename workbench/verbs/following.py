@@ -27,7 +27,7 @@ from workbench.ir import (
 )
 from workbench.ir.places import Places
 from workbench.verbs.bindings import conjuncts
-from workbench.verbs.domains import bindings, bounds_at, domain, moved_by
+from workbench.verbs.domains import bounds_at, domain, moved_by
 from workbench.verbs.inlining import domain_conditions, inverse
 from workbench.verbs.moving import fixed_values
 from workbench.verbs.nest import is_one, serial_nest
@@ -71,7 +71,7 @@ def _stops_digits(region: BufferRegion, maker: BlockRealize, inner: Bounds) -> b
     """
     stops = [c.a for c in arith.conjuncts(maker.predicate) if isinstance(c, BinOp) and c.op == "<"]
     sums = [stop for stop in stops if not variables(stop) <= inner.keys()]
-    nodes = walk(substitute(region, bindings(maker)))
+    nodes = walk(substitute(region, maker.bindings))
     digits = [one for one in nodes if isinstance(one, BinOp) and one.op in ("//", "%")]
     return any(arith.equal(digit.a, one) for digit in digits for one in sums)
 
@@ -111,7 +111,7 @@ def _nest_like(
     dom = {**bounds_at(where, loop.body), **{v: (0, n - 1) for v, n in sizes.items()}}
 
     def here(e: Expr) -> Expr:
-        return arith.simplify(substitute(substitute(e, bindings(maker)), own), dom)
+        return arith.simplify(substitute(substitute(e, maker.bindings), own), dom)
 
     values |= {v: here(e) for v, e in solved.items()}
     conditions = [here(c) for c in (*conjuncts(maker.predicate), *asked)]
@@ -139,11 +139,11 @@ def _made_once(where: Places, loop: For, maker: BlockRealize, made: Cell) -> boo
     dom: Bounds = arith.loop_bounds(moving)
     if len(dom) < len(moving) or not all(isinstance(one.extent, Const) for one in moving):
         return False
-    used = {v for e in made for v in variables(substitute(e, bindings(maker)))}
+    used = {v for e in made for v in variables(substitute(e, maker.bindings))}
     if any(v not in used and low < high for v, (low, high) in dom.items()) or used & summed:
         return False
     plain, dom = counted(maker, dom)
-    cells, dom = untangled([substitute(e, bindings(plain)) for e in made], dom)
+    cells, dom = untangled([substitute(e, plain.bindings) for e in made], dom)
     now = {v for e in (*cells, plain.predicate) for v in variables(e)}
     return not now & summed and one_to_one(
         cells, {v: ends for v, ends in dom.items() if v in now}, {}, plain.predicate

@@ -31,7 +31,7 @@ from workbench.ir import (
 )
 from workbench.ir.places import Places, places
 from workbench.verbs.bindings import conjuncts
-from workbench.verbs.domains import bindings, bounds_at, domain, moved_by
+from workbench.verbs.domains import bounds_at, domain, moved_by
 from workbench.verbs.factoring import check_terms_once
 from workbench.verbs.nest import inserted, serial_nest, statements
 from workbench.verbs.primitive import Edit
@@ -201,7 +201,7 @@ def guard_of_terms(site: Site[Block]) -> tuple[BlockRealize, Expr]:
     `check_unguarded`.
     """
     realize, dom, kept = site.realize, site.bounds, dict[Expr, Expr]()
-    summed, mine = moved_by(realize, "reduce"), set(bindings(realize))
+    summed, mine = moved_by(realize, "reduce"), set(realize.bindings)
     for condition in limits(realize, dom):
         own = in_iterators(condition, realize)
         about_terms = summed & variables(condition) and variables(own) <= mine
@@ -255,14 +255,14 @@ def fixed_values(site: Site[Block], loop: For) -> dict[Var, Expr]:
     both = {one.loop_var for one in site.places.all_loops_above(loop) if one in own}
     return {
         var: value
-        for var, value in bindings(site.realize).items()
+        for var, value in site.realize.bindings.items()
         if both & variables(value) and variables(value) <= both
     }
 
 
 def kept_values(there: Site[Block], fixed: Mapping[Var, Expr]) -> frozenset[Var]:
     """The iterators of the block, `there` after a step, that still have their `fixed` values."""
-    values = bindings(there.realize)
+    values = there.realize.bindings
     return frozenset(v for v, value in fixed.items() if arith.equal(values[v], value, there.bounds))
 
 

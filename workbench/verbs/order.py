@@ -25,7 +25,6 @@ from workbench.ir import (
     free_vars,
     walk,
 )
-from workbench.verbs.domains import bindings
 from workbench.verbs.scope import last_counts, starts_first
 from workbench.verbs.site import Site
 
@@ -74,7 +73,7 @@ def refuse_other_updates(site: Site[Block], there: Site[Block], kept: frozenset[
 
 def counts_up(realize: BlockRealize, loops: list[For], counting: list[IterVar]) -> bool:
     """Whether the iterators `told`, the first one slowest, are proved to count up in `loops`."""
-    dom, values = arith.loop_bounds(loops), bindings(realize)
+    dom, values = arith.loop_bounds(loops), realize.bindings
     if len({it.var.dtype for it in counting}) != 1:
         return not counting
     total: Expr = const(0, counting[0].var.dtype)

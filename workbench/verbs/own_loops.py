@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from workbench import arith
 from workbench.access.counters import variables
 from workbench.ir import TRUE, Block, Expr, For, Var, free_vars
-from workbench.verbs.domains import bindings
 from workbench.verbs.nest import perfect_nest
 from workbench.verbs.primitive import Key
 from workbench.verbs.site import Site, named
@@ -69,6 +68,6 @@ def became(
     """
     return {
         loop: tuple(one for one, index in zip(made, new, strict=True) if var in variables(index))
-        for var, loop in bindings(site.realize).items()
+        for var, loop in site.realize.bindings.items()
         if isinstance(loop, Var)
     }

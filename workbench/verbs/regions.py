@@ -25,7 +25,7 @@ from workbench.ir import (
     substitute,
 )
 from workbench.verbs.bindings import conjuncts
-from workbench.verbs.domains import bindings, domain
+from workbench.verbs.domains import domain
 from workbench.verbs.scope import starts_first
 
 
@@ -35,7 +35,7 @@ def touched(region: BufferRegion, realize: BlockRealize, inner: Bounds, dom: Bou
     `inner` and `dom` (every variable around) are bounds of loop variables.
     """
     plain, inner = counted(realize, inner)
-    in_loops = substitute(region, bindings(plain)).region
+    in_loops = substitute(region, plain.bindings).region
     return arith.relax(in_loops, inner, region.buffer.shape, dom)
 
 
@@ -64,7 +64,7 @@ def exact(realize: BlockRealize, region: BufferRegion, inner: Bounds, dom: Bound
         if arith.reads_memory(value) and variables(value).isdisjoint(inner)
     }
     plain, inner = counted(_with_variables(realize, data), inner)
-    box = substitute(region, bindings(plain)).region
+    box = substitute(region, plain.bindings).region
     corner, sizes = tuple(r.min for r in box), tuple(width(r, {}) for r in box)
     stored: Access[For] = Access(
         realize, region.buffer, True, corner, sizes, (plain.predicate,), ()
@@ -97,13 +97,9 @@ def covers_domain(realize: BlockRealize, loops: Bounds, of: Collection[Var] | No
     if of is not None:
         asked = conjuncts(realize.predicate)
         left = arith.joined(c for c in asked if not stays_in_domain(c, realize, loops))
-        kept = [
-            pair
-            for pair in zip(realize.block.iter_vars, realize.iter_values, strict=True)
-            if pair[0].var in of
-        ]
-        block = replace(realize.block, iter_vars=tuple(it for it, _ in kept))
-        realize = BlockRealize(tuple(value for _, value in kept), left, block)
+        values = tuple(value for var, value in realize.bindings.items() if var in of)
+        kept = tuple(it for it in realize.block.iter_vars if it.var in of)
+        realize = BlockRealize(values, left, replace(realize.block, iter_vars=kept))
     return runs_over(realize, loops) == domain(realize.block)
 
 
@@ -156,7 +152,7 @@ def in_iterators(condition: Expr, realize: BlockRealize) -> Expr:
 
     What it says of each instance stays the same.
     """
-    values = bindings(realize)
+    values = realize.bindings
     for var, value in values.items():
         if variables(value):
             condition = put(condition, value, var)

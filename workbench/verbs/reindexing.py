@@ -42,7 +42,7 @@ from workbench.verbs.caching import (
     scope_choices,
 )
 from workbench.verbs.copies import check_copied, reads_always
-from workbench.verbs.domains import bindings, bounds_at, domain
+from workbench.verbs.domains import bounds_at, domain
 from workbench.verbs.moving import check_whole
 from workbench.verbs.nest import nest
 from workbench.verbs.primitive import Edit
@@ -139,7 +139,7 @@ def through_map(
 
 def _mapped(site: Site[Block], target: Buffer, index_map: maps.MapLike, scope: str) -> CopiedBy:
     """How a copy in memory `scope` is told by a map of all iterators of the block."""
-    block, values = site.node, bindings(site.realize)
+    block, values = site.node, site.realize.bindings
     count = len(block.iter_vars)
     mapping = maps.map_of(site, index_map, count, "iterators", f"`{block.name}`")
     ends = domain(block)

@@ -25,7 +25,7 @@ from workbench.ir import (
 )
 from workbench.ir.places import places
 from workbench.verbs.crossing import check_leaves
-from workbench.verbs.domains import bindings, bounds_at, domain
+from workbench.verbs.domains import bounds_at, domain
 from workbench.verbs.feeding import check_fed
 from workbench.verbs.inlining import (
     domain_conditions,
@@ -145,7 +145,7 @@ def _check_inside(
         cell = dict(zip(slots, use.indices, strict=True))
         at = {var: substitute(value, cell) for var, value in solved.items()}
         dom = {**around, **arith.loop_bounds(use.loops, around)}
-        own = domain_conditions(domain(reader.block), bindings(reader), dom)
+        own = domain_conditions(domain(reader.block), reader.bindings, dom)
         guards = (*use.guards, *own)  # where the reader runs, its iterators are in their domains
         ends = [(at[var], *low_high) for var, low_high in domain(site.node).items()]
         runs = whole and _between(ends, guards, dom)

@@ -26,7 +26,7 @@ from workbench.ir import (
     substitute,
 )
 from workbench.verbs.bindings import conjuncts
-from workbench.verbs.domains import bindings, domain
+from workbench.verbs.domains import domain
 from workbench.verbs.inlining import only_store, tidied, with_regions
 from workbench.verbs.nest import fresh_nest, iter_var, nest, resized
 from workbench.verbs.primitive import Edit, primitive
@@ -104,7 +104,7 @@ def decompose_padding(func: PrimFunc, block: Block, loop: For) -> Edit[BlockId]:
 def _check_each_once(site: Site[Block], loops: list[For]) -> None:
     """Refuse where a turn of `loops` may fill a cell over what an earlier one has copied."""
     turning = {one.loop_var for one in loops}
-    still = (v for v, value in bindings(site.realize).items() if not variables(value) & turning)
+    still = (v for v, value in site.realize.bindings.items() if not variables(value) & turning)
     if writes_apart(site.node, frozenset(still)) is not True:
         hint = f"give {site.node.writes[0].buffer.name} an axis more, so that each iteration has "
         raise last_counts(site, site.name, hint=f"{hint}its own cell")

@@ -24,7 +24,7 @@ from workbench.ir import (
 from workbench.ir.places import places
 from workbench.verbs.bindings import conjuncts
 from workbench.verbs.crossing import check_carries_nothing
-from workbench.verbs.domains import bindings, moved_by
+from workbench.verbs.domains import moved_by
 from workbench.verbs.factoring import (
     check_first_terms,
     check_grows,
@@ -162,7 +162,7 @@ def _init(realize: BlockRealize, inner: list[For], predicate: Expr) -> tuple[Stm
     """The init as a block under copies of the loops that it needs, and that block's identity."""
     started = [it for it in realize.block.iter_vars if it.kind == "spatial"]
     init = init_block(realize.block, started, "", realize.block.annotations)
-    bound = bindings(realize)
+    bound = realize.bindings
     values = tuple(bound[it.var] for it in started)
     used = moved_by(realize, "spatial")
     kept = [one for one in inner if one.loop_var in used]

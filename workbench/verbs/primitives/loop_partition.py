@@ -24,7 +24,7 @@ from workbench.ir import (
 )
 from workbench.ir.places import places
 from workbench.verbs.bindings import conjuncts
-from workbench.verbs.domains import bindings, bounds_at
+from workbench.verbs.domains import bounds_at
 from workbench.verbs.factoring import without_init
 from workbench.verbs.nest import (
     constant_extent,
@@ -157,5 +157,5 @@ def _tidied(part: For, outer: Bounds) -> Stmt:
 def _starts_earlier(realize: BlockRealize, dom: Bounds) -> bool:
     """Whether no sum begins while the loop variables are within `dom`."""
     reduced = [it for it in realize.block.iter_vars if it.kind == "reduce"]
-    bound = bindings(realize)
+    bound = realize.bindings
     return any(arith.prove(bound[it.var] > it.dom.min, dom) for it in reduced)

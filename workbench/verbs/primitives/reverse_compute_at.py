@@ -25,7 +25,7 @@ from workbench.ir import (
     walk,
 )
 from workbench.verbs.crossing import check_leaves, stores_the_same
-from workbench.verbs.domains import bindings, bounds_at, domain, moved_by, units_in
+from workbench.verbs.domains import bounds_at, domain, moved_by, units_in
 from workbench.verbs.feeding import check_fed, makes_all
 from workbench.verbs.following import following
 from workbench.verbs.moving import (
@@ -262,7 +262,7 @@ def _check_of_turn(
         for var, value in fixed_values(site, loop).items()
         if needed[var].size == 1 and arith.equal(needed[var].low, value)
     }
-    for var, value in bindings(site.realize).items():
+    for var, value in site.realize.bindings.items():
         moving = [one for one in both if one.loop_var in variables(value)]
         if moving and not (var in kept or _same_in_turns(site, loop, makers)):
             raise site.refuse(

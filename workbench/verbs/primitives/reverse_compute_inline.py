@@ -28,7 +28,7 @@ from workbench.ir import (
 )
 from workbench.verbs.copies import reads_always
 from workbench.verbs.crossing import check_enters, check_leaves
-from workbench.verbs.domains import bindings, domain
+from workbench.verbs.domains import domain
 from workbench.verbs.feeding import check_fed, makes_all
 from workbench.verbs.inlining import (
     domain_conditions,
@@ -131,7 +131,7 @@ def _check_last(site: Site[Block], feeder: Site[Block], solved: dict[Var, Expr])
     block = site.node
     if writes_apart(block) is True:
         return
-    values = [substitute(solved[it.var], bindings(feeder.realize)) for it in block.iter_vars]
+    values = [substitute(solved[it.var], feeder.realize.bindings) for it in block.iter_vars]
     shared = {loop.loop_var for loop in common_loops(site.places, (feeder.realize, site.realize))}
     for old, new in zip(site.realize.iter_values, values, strict=True):
         if not shared.isdisjoint(free_vars(old)) and not equal(old, new):
@@ -281,9 +281,9 @@ def _fused(
     def take(node: Node) -> Node:
         return made.value if isinstance(node, BufferLoad) and node.buffer is made.buffer else node
 
-    own = {v: var for var, v in bindings(feeder).items() if isinstance(v, Var)}
+    own = {v: var for var, v in feeder.bindings.items() if isinstance(v, Var)}
     new = substitute(substitute(rewrite(store, take), solved), own)
     block = with_regions(replace(feeder.block, body=new))
-    there = (substitute(condition, bindings(feeder)) for condition in asked)
+    there = (substitute(condition, feeder.bindings) for condition in asked)
     predicate = joined((*conjuncts(feeder.predicate), *there))
     return replace(feeder, predicate=predicate, block=block)

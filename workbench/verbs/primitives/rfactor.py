@@ -29,7 +29,7 @@ from workbench.ir import (
 from workbench.ir.places import places, with_child
 from workbench.verbs.bindings import conjuncts
 from workbench.verbs.crossing import check_carries_nothing
-from workbench.verbs.domains import bindings, moved_by
+from workbench.verbs.domains import moved_by
 from workbench.verbs.factoring import (
     Total,
     check_order,
@@ -206,7 +206,7 @@ def _final(
 ) -> BlockRealize:
     """The block that sums the parts: the old one, with the parts in the place of the terms."""
     mine = _iterator(loop, "reduce")
-    bound = bindings(realize)
+    bound = realize.bindings
     spatial = [it for it in realize.block.iter_vars if it.kind == "spatial"]
     results = [store.buffer[store.indices] for store in total.stores]
     body = total.join(results, _cells(total, parts, at, mine.var))

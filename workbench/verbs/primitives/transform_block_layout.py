@@ -127,9 +127,7 @@ def _keeps_order(
     if prod(sizes) >= 2**31:  # their count would not fit the type of the iterators
         return False
     block = site.node
-    own = {
-        value: it.var for value, it in zip(site.realize.iter_values, block.iter_vars, strict=True)
-    }
+    own = {value: var for var, value in site.realize.bindings.items()}
     ends = domain(block)
     olds = [own[loop.loop_var] for loop in loops]
     before = _flat([v - ends[v][0] for v in olds], [ends[v][1] - ends[v][0] + 1 for v in olds])
