@@ -73,6 +73,10 @@ class Unit:
         iterators = self.block.iter_vars if self.block else ()
         return [self.values[it.var] for it in iterators if it.kind == kind]
 
+    def moved_by(self, kind: str) -> set[Var]:
+        """The variables of which the block's iterators of a kind are made."""
+        return {v for value in self.bound(kind) for v in free_vars(value)}
+
     @cached_property
     def reads(self) -> Set[Buffer]:
         """The buffers around it that it loads from, or that say whether it runs, in order."""

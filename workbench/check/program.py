@@ -23,7 +23,7 @@ from workbench.check.memory import (
 from workbench.check.threads import axis_errors
 from workbench.check.waste import waste
 from workbench.diag import Refusal
-from workbench.ir import Buffer, For, Node, PrimFunc, free_vars, once
+from workbench.ir import Buffer, For, Node, PrimFunc, once
 from workbench.script.writer import string
 from workbench.target import Target
 
@@ -141,8 +141,8 @@ def _updates_of_copies(nest: Nest) -> Iterator[Finding]:
         for unit in below:
             if not unit.accumulates or loop.loop_var in unit.used:
                 continue
-            terms = {v for value in unit.bound("reduce") for v in free_vars(value)}
-            whole = unit.block is not None and unit.block.init is not None and terms <= inside
+            starts_anew = unit.moved_by("reduce") <= inside
+            whole = unit.block is not None and unit.block.init is not None and starts_anew
             starts = (u for u in below if not u.accumulates and u.writes >= unit.writes)
             if whole or any(
                 all(feeds(loop.body, start, unit, buffer, nest.dom) for buffer in unit.writes)
@@ -248,8 +248,8 @@ def _repeated(
 
 def _shared_out(func: PrimFunc, unit: Unit, buffer: Buffer, axis: str, idle: list[For]) -> str:
     """What to do with updates that all do: share the cells out, or let each have its own."""
-    used = {v for value in unit.bound("spatial") for v in free_vars(value)}
-    free = [one for one in unit.loops if one.kind == "serial" and one.loop_var in used]
+    cells = unit.moved_by("spatial")
+    free = [one for one in unit.loops if one.kind == "serial" and one.loop_var in cells]
     if unit.block is None or any(extent_of(loop) != 1 for loop in free):
         return f"split a spatial loop of `{unit.name}` and bind its inner part to {axis}"
     if idle:

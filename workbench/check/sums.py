@@ -9,7 +9,7 @@ from workbench.access.iterations import apart
 from workbench.access.units import Unit, units
 from workbench.check.conflict import why_not_shared_out
 from workbench.diag import Refusal
-from workbench.ir import For, PrimFunc, free_vars, once
+from workbench.ir import For, PrimFunc, once
 from workbench.ir.places import places, within
 
 
@@ -40,7 +40,7 @@ def _shared(func: PrimFunc) -> Iterator[tuple[For, Unit]]:
     for loop in (stmt for stmt in within(func.body) if isinstance(stmt, For)):
         if (loop.thread or "").startswith("threadIdx"):
             for unit in units(loop.body):
-                if any(loop.loop_var in free_vars(e) for e in unit.bound("reduce")):
+                if loop.loop_var in unit.moved_by("reduce"):
                     yield loop, unit
 
 
@@ -49,8 +49,7 @@ def _torn(func: PrimFunc) -> Iterator[tuple[For, Unit, str]]:
     known = places(func)
     for loop, unit in _shared(func):
         dom = arith.loop_bounds([*known.all_loops_above(loop), loop, *unit.loops])
-        first, last = dom.get(loop.loop_var, (0, 1))
-        if first == last or apart(loop, unit, dom):
+        if apart(loop, unit, dom):
             continue
         why = why_not_shared_out(known, loop, unit, dom, "threads")
         if why is not None:

@@ -11,7 +11,7 @@ from workbench.arith.evaluate import compiled
 from workbench.check.finding import Finding
 from workbench.check.kernels import Nest, extent_of
 from workbench.diag import plural
-from workbench.ir import TRUE, Buffer, For, free_vars
+from workbench.ir import TRUE, Buffer, For
 from workbench.script.writer import string
 
 
@@ -109,8 +109,8 @@ def _early_copy(nest: Nest, unit: Unit) -> Iterator[Finding]:
 
 
 def _reduce_loops(unit: Unit) -> list[For]:
-    used = {v for value in unit.bound("reduce") for v in free_vars(value)}
-    return [loop for loop in unit.loops if loop.loop_var in used]
+    terms = unit.moved_by("reduce")
+    return [loop for loop in unit.loops if loop.loop_var in terms]
 
 
 def _init_inside(unit: Unit) -> Iterator[Finding]:

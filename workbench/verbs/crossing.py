@@ -57,8 +57,6 @@ def _in_turn(site: Site[Block], loop: For) -> tuple[Unit, list[Unit], Bounds]:
 def check_carries_nothing(site: Site[Block], loop: For) -> None:
     """Refuse unless `loop` carries nothing between the block in it and the other blocks in it."""
     own, below, dom = _in_turn(site, loop)
-    if loop.loop_var in dom and len(set(dom[loop.loop_var])) == 1:
-        return  # it runs once
     changed = {buffer for unit in below for buffer in unit.writes}
     for other in below:
         if other is own:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from workbench import arith
-from workbench.access.counters import variables
 from workbench.access.units import Unit, iterator_bounds, runs_fixed, units
 from workbench.arith import Bounds
 from workbench.diag import Refusal
@@ -15,8 +14,7 @@ from workbench.ir.places import Places
 
 def moved_by(realize: BlockRealize, kind: str) -> set[Var]:
     """The variables that the values of a block's iterators of a kind are made of."""
-    pairs = zip(realize.block.iter_vars, realize.iter_values, strict=True)
-    return {v for it, value in pairs if it.kind == kind for v in variables(value)}
+    return Unit(realize, ()).moved_by(kind)
 
 
 def domain(block: Block) -> Bounds:

@@ -229,7 +229,8 @@ def _refuse_flow(
     body = before[-1].body
     fed = [w for w in writers if w in earlier and feeds(body, w, unit, buffer, dom)]
     if buffer in unit.reads and fed:
-        partial = [w for w in fed if _reduces_over(w, before)]
+        turning = {loop.loop_var for loop in before}
+        partial = [w for w in fed if not turning.isdisjoint(w.moved_by("reduce"))]
         if not (partial and unit.accumulates and buffer not in unit.writes):
             return
     if buffer not in unit.reads and all(w not in earlier for w in writers):
@@ -241,8 +242,3 @@ def _refuse_flow(
         writers[0].stmt,
         hint=f"reorder before `{unit.name}` and `{writers[0].name}` are put into one nest",
     )
-
-
-def _reduces_over(unit: Unit, loops: list[For]) -> bool:
-    used = {v for e in unit.bound("reduce") for v in free_vars(e)}
-    return any(loop.loop_var in used for loop in loops)

@@ -9,7 +9,7 @@ from workbench.access.counters import variables
 from workbench.ir import TRUE, Block, Expr, For, Var, free_vars
 from workbench.verbs.nest import perfect_nest
 from workbench.verbs.primitive import Key
-from workbench.verbs.site import Site, named
+from workbench.verbs.site import Site, goes_by, named
 
 
 def own_loops(site: Site[Block]) -> list[For]:
@@ -37,12 +37,7 @@ def own_loops(site: Site[Block]) -> list[For]:
         assert isinstance(value, Var)
         loop = own[value]
         if value in free_vars(block):
-            raise site.refuse(
-                f"it uses `{value.name}` itself",
-                block,
-                loop,
-                hint="give the block an iterator (T.axis.spatial) that is bound to it",
-            )
+            raise goes_by(site, loop, block, loop)
         if not (arith.equal(loop.min, it.dom.min) and arith.equal(loop.extent, it.dom.extent)):
             raise site.refuse(
                 f"`{value.name}` does not run over all of {it.var.name}",

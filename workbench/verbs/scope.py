@@ -33,7 +33,14 @@ from workbench.ir import (
 )
 from workbench.ir.places import Places, inner, places
 from workbench.verbs.domains import domain
-from workbench.verbs.site import Site, declared_reads, declared_writes, named, with_block
+from workbench.verbs.site import (
+    Site,
+    declared_reads,
+    declared_writes,
+    goes_by,
+    named,
+    with_block,
+)
 
 # --- the memory and the loops around -------------------------------------------------------------
 
@@ -86,12 +93,7 @@ def check_stage(site: Site[Block], sole: bool = True) -> None:
     used = {v for part in (block.init, block.body) if part is not None for v in free_vars(part)}
     direct = [one for one in site.loops if one.loop_var in used]
     if direct:
-        raise site.refuse(
-            f"it uses `{direct[0].loop_var.name}` itself",
-            block,
-            direct[0],
-            hint="give the block an iterator (T.axis.spatial) that is bound to it",
-        )
+        raise goes_by(site, direct[0], block, direct[0])
     for buffer in declared_writes(block) if sole else ():
         hint = "move it while it is the sole writer, before decompose_reduction"
         check_sole_writer(site, buffer, hint)

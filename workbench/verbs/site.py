@@ -145,6 +145,12 @@ class Site(Generic[N]):
         return Refusal(f"Can't {self.task}: {why}", *(at or (self.node,)), hint=hint, detail=detail)
 
 
+def goes_by(site: Site[Any], loop: For, *at: Any, who: str = "it") -> Refusal:
+    """The refusal of a block that uses the variable of `loop`, not of an iterator."""
+    hint = "give the block an iterator (T.axis.spatial) that is bound to it"
+    return site.refuse(f"{who} uses `{loop.loop_var.name}` itself", *at, hint=hint)
+
+
 def site_of(func: PrimFunc, node: M, verb: str) -> Site[M]:
     """Where `verb` is tried on a block or loop of `func`; its task is "<verb> `name`"."""
     site = Site(places(func), node, verb)

@@ -23,7 +23,7 @@ from workbench.verbs.bindings import conjuncts
 from workbench.verbs.domains import domain
 from workbench.verbs.inlining import tidied
 from workbench.verbs.nest import iter_var, perfect_nest, refuse_if_one_varies
-from workbench.verbs.site import Site
+from workbench.verbs.site import Site, goes_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,11 +135,6 @@ def inside_of(site: Site[For]) -> tuple[BlockRealize, list[For]]:
     used = set(free_vars(realize.block))
     direct = [one for one in loops if one.loop_var in used]
     if direct:
-        raise site.refuse(
-            f"`{realize.block.name}` uses `{direct[0].loop_var.name}` itself",
-            direct[0],
-            realize,
-            hint="give the block an iterator (T.axis.spatial) that is bound to it",
-        )
+        raise goes_by(site, direct[0], direct[0], realize, who=f"`{realize.block.name}`")
     refuse_if_one_varies(site, loops, "a block needs iterators of fixed extents")
     return realize, loops

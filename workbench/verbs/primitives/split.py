@@ -40,7 +40,7 @@ from workbench.verbs.site import Site, site_of
 def _check(
     func: PrimFunc, loop: For, factors: list[int | None], preserve_unit_iters: bool = True
 ) -> None:
-    site = _site(func, loop)
+    site = site_of(func, loop, "split")
     refuse_if_taken(site)
     if len(factors) > MOST_LOOPS:
         raise site.refuse(
@@ -63,10 +63,6 @@ def _check(
                 hint="write None for the factor that should be worked out",
             )
     _type(site, factors)
-
-
-def _site(func: PrimFunc, loop: For) -> Site[For]:
-    return site_of(func, loop, "split")
 
 
 def _type(site: Site[For], factors: list[int | None]) -> str:
@@ -142,7 +138,7 @@ def split(
                 T.writes(B[vi])
                 B[vi] = A[vi]
     """
-    site, var = _site(func, loop), loop.loop_var
+    site, var = site_of(func, loop, "split"), loop.loop_var
     dtype = _type(site, factors)
     given = prod(f for f in factors if f is not None)
     extent = cast(dtype, loop.extent)
