@@ -171,7 +171,7 @@ _NOTES = ("made", "single", "alone")  # what Python is written by, besides the c
 
 
 def _notes(data: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a step in `_TOLD`, as far as `data` has them."""
+    """The fields of a step in `_NOTES`, as far as `data` has them."""
     made = {"made": tuple(text_of(name) for name in data["made"])} if "made" in data else {}
     return made | {k: data[k] is True for k in _NOTES[1:] if k in data}
 

@@ -274,8 +274,10 @@ def type_text(declared: Any) -> str:
 
 def _usage(prim: Primitive, finder: Finder, place: Any) -> str:
     """How the verb is called, with a call that is possible at `place`, where one is known."""
-    names = [("*" if p.many else "") + p.name + ("" if p.required or p.many else "=…")
-             for p in prim.params]  # fmt: skip
+    names = [
+        ("*" if p.many else "") + p.name + ("" if p.required or p.many else "=…")
+        for p in prim.params
+    ]
     usage = f"the call is sch.{prim.name}({', '.join(names)})"
     try:
         func, node = finder.either(place)

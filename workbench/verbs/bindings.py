@@ -167,7 +167,7 @@ class _Tiles(Normal):
             if any(s.digits.get(d) != factor * scale for d, factor in group.digits.items()):
                 continue
             (whole,) = self._part(self.expr_of(group, dtype)).digits
-            digits = {whole if d == first else d: f for d, f in s.digits.items()
-                      if d == first or d not in group.digits}  # fmt: skip
+            left = {d: f for d, f in s.digits.items() if d == first or d not in group.digits}
+            digits = {whole if d == first else d: f for d, f in left.items()}
             s = Sum({**digits, whole: scale}, s.const)
         return s

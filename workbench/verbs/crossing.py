@@ -64,8 +64,8 @@ def check_carries_nothing(site: Site[Block], loop: For) -> None:
         shared = own.writes & (other.reads | other.writes)
         same = not shared and stores_the_same(other, changed)
         for buffer in sorted(shared | (own.reads & other.writes), key=lambda b: b.name):
-            if same and (_writes_alone(site, other, buffer)
-                         or feeds(loop.body, other, own, buffer, dom)):  # fmt: skip
+            alone = same and _writes_alone(site, other, buffer)
+            if alone or (same and feeds(loop.body, other, own, buffer, dom)):
                 continue
             if carries(loop, own, other, buffer, dom):
                 name = loop.loop_var.name

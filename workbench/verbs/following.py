@@ -45,9 +45,8 @@ def following(site: Site[Block], loop: For, makers: list[BlockRealize], run: Bou
     It is to run for all values in `run` of its iterators.
     None where it is, or where no nest like theirs runs each iteration of the block once.
     """
-    where = site.places
-    pairs = [(buffer, maker) for buffer in declared_reads(site.node)
-             for maker in makers if buffer in declared_writes(maker.block)]  # fmt: skip
+    where, read = site.places, declared_reads(site.node)
+    pairs = [(b, maker) for b in read for maker in makers if b in declared_writes(maker.block)]
     parts = []
     for buffer, maker in pairs:
         region, known = region_of(maker.block.writes, buffer), bounds_at(where, maker)

@@ -157,6 +157,7 @@ def split(
         _check_guard(site)
         body = guarded(body, index < extent)
     body = replace_loops(body, {var: loop.min + cast(var.type, index)}, units=dropped)
-    new = nest([replace(loop, loop_var=p, min=const(0, dtype), extent=s, kind="serial")
-                for p, s in zip(parts, sizes, strict=True)], body)  # fmt: skip
+    serial = replace(loop, min=const(0, dtype), kind="serial")
+    pairs = zip(parts, sizes, strict=True)
+    new = nest([replace(serial, loop_var=part, extent=size) for part, size in pairs], body)
     return Edit(places(func).replace(loop, new), parts, {var: parts})
