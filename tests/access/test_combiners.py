@@ -149,6 +149,7 @@ TAKEN = {
 }
 
 
+@pytest.mark.fuzz
 @pytest.mark.parametrize("name", FAMILIES["tuples"])
 def test_parts_come_to_the_same_where_values_are_equal(name: str) -> None:
     """Values are few, so that most of them are equal to others."""

@@ -88,6 +88,7 @@ def _sum(rng: random.Random, cut: int) -> Expr:
     return total if not cut else total // cut if rng.random() < 0.5 else total % cut
 
 
+@pytest.mark.fuzz
 @pytest.mark.parametrize("part", range(3))
 def test_random_pairs_never_meet_where_isl_says_so(part: int, isl: Any) -> None:
     rng, answers = random.Random(f"isl {part}"), list[type]()

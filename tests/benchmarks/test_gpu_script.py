@@ -49,6 +49,7 @@ def steps(sources: list[tuple[str, wb.Schedule]]) -> list[gpu.Step]:
         return list(gpu.steps(sources))
 
 
+@pytest.mark.lesson
 def test_every_program_comes_once_with_kernels_or_the_reason(steps: list[gpu.Step]):
     keys = [recorded.program_key(step.func) for step in steps]
     assert len(keys) == len(set(keys)) > 50
@@ -252,6 +253,7 @@ def nodes(
         return [node for sch in schedules_of(request.param, patch) for node in sch.history]
 
 
+@pytest.mark.lesson
 def test_every_step_of_the_lessons_is_one_that_the_script_times(
     nodes: list[HistoryNode], known: set[str]
 ):

@@ -49,7 +49,7 @@ STORES = {
 }
 
 
-@pytest.mark.parametrize("n", [4, 50, 1024, 100_000])
+@pytest.mark.parametrize("n", [4, 50, 1024, pytest.param(100_000, marks=pytest.mark.fuzz)])
 @pytest.mark.parametrize("name", STORES)
 def test_stores_are_told_apart_at_every_size(name: str, n: int):
     loops, first, second, wanted = STORES[name]
@@ -202,6 +202,7 @@ class Stores:
         return {(x[name], y[name], i) for x, y in pairs for i in self.cells(x) & self.cells(y)}
 
 
+@pytest.mark.fuzz
 def test_random_stores_are_judged_as_their_cells_say():
     for seed in seeds():
         stores = Stores.drawn(random.Random(seed))

@@ -560,6 +560,7 @@ def test_an_exercise_that_is_not_there():
     )
 
 
+@pytest.mark.lesson
 @pytest.mark.parametrize("name", NAMES)
 def test_a_lab_ticks_the_goals_that_its_program_reaches(name: str):
     exercise = lesson.exercise(name)

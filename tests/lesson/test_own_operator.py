@@ -177,6 +177,7 @@ def test_the_naive_kernel_of_one_number_is_one_thread_at_work():
     assert got[0] == 64
 
 
+@pytest.mark.fuzz
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_every_operator_of_tvm_has_a_naive_kernel(case: Case):
     program = te.create_prim_func(case.tensors(te, topi))

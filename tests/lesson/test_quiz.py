@@ -30,6 +30,7 @@ TRUTHS = {
 }
 
 
+@pytest.mark.lesson
 @pytest.mark.parametrize("name", QUIZZES)
 def test_each_question_has_its_answer_and_says_when_others_are_right(name: str):
     """Worked out by hand in the teachers' guide, by the program here. One shows CUDA."""

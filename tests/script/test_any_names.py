@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -62,6 +63,7 @@ def programs(draw: st.DrawFn) -> PrimFunc:
     return replace(func, body=replace(func.body, block=root), attrs=attrs)
 
 
+@pytest.mark.fuzz
 @given(programs())
 def test_the_text_reads_back(func: PrimFunc) -> None:
     for dialect in ("workbench", "tvm"):

@@ -245,6 +245,7 @@ def a_step(sch: wb.Schedule, rng: random.Random) -> None:
             sch.compute_at(block, at)
 
 
+@pytest.mark.fuzz
 @pytest.mark.parametrize("condition", [*EACH_STARTS, *SOME_DO_NOT])
 def test_random_steps_on_sums_cut_short(condition):
     func = parse(SUMS.format(condition))

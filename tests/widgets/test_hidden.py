@@ -61,6 +61,7 @@ def test_the_answer_is_nowhere_before_it_is_given_and_there_after(name: str, tmp
     assert UNTIL not in shown
 
 
+@pytest.mark.lesson
 def test_every_place_shows_a_question_mark():
     lab = opened("window_cached")
     lab.run()
