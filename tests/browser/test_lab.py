@@ -20,7 +20,10 @@ from workbench.schedule import Schedule
 
 WIDTHS = (360, 950, 1400)
 # One-minute switches of the check that do not concern a part of a page.
-AXE = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}}
+AXE = {
+    "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]},
+    "resultTypes": ["violations"],
+}
 
 
 def shoot(target: Page | Locator, name: str) -> None:
