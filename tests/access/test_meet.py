@@ -71,7 +71,7 @@ class Asked:
 
     def lags(self, var: str, own: str = "") -> Lags | Unknown:
         """At which lags they meet."""
-        return lags([self.pair()], self.vars[var], {self.vars[v] for v in own}, self.dom)
+        return lags([self.pair()], self.question(own + var, self.vars[var]))
 
 
 # --- loops and guards -----------------------------------------------------------------------------

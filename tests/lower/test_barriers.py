@@ -188,3 +188,29 @@ def test_a_barrier_that_comes_earlier_does_not_make_the_one_of_the_next_turn_unn
     built.emulate(*got)
     emulate.evaluate(sch.func, meant)
     np.testing.assert_array_equal(got[1], meant[1])
+
+
+@pytest.mark.parametrize(("scope", "placed"), [("local", 1), ("shared", 3), ("global", 3)])
+def test_a_cell_told_by_memory_is_another_one_once_that_is_written(scope: str, placed: int):
+    func = parsed(f"""
+@T.prim_func
+def main(A: T.Buffer((64,), "float32"), C: T.Buffer((64,), "float32")):
+    S = T.alloc_buffer((80,), scope="shared")
+    M = T.alloc_buffer((4,), "int32", scope="{scope}")
+    for k in range(1):
+        with T.block("zero"):
+            M[0] = 0
+        for t in T.thread_binding(64, thread="threadIdx.x"):
+            S[t + M[0]] = A[t]
+        with T.block("one"):
+            M[0] = 1
+        for t in T.thread_binding(64, thread="threadIdx.x"):
+            if t < 63:
+                C[t] = S[t + M[0]]
+""")
+    assert barriers(func) == placed
+    a, c = np.arange(64, dtype="float32"), np.zeros(64, "float32")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", wb.ScheduleWarning)
+        wb.build(wb.Schedule(func)).emulate(a, c)
+    assert c[:63].tolist() == a[1:].tolist()

@@ -29,7 +29,7 @@ and 2 are the part that needs no search.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -40,7 +40,8 @@ from workbench.access.accesses import Access, accesses
 from workbench.access.boxes import Filled, box_around, filled, inside, merged
 from workbench.access.cells import all_made, loads_of, of_unit
 from workbench.access.facts import fact, facts, follows, positive, scales
-from workbench.access.units import Unit, buffers_read, runs_fixed, units
+from workbench.access.units import Unit, buffers_read, buffers_written, runs_fixed, units
+from workbench.access.updates import reads
 from workbench.arith import Bounds, Box, Simplifier
 from workbench.ir import (
     BinOp,
@@ -70,18 +71,22 @@ def made_there(
     same: dict[Var, Expr] | None = None,
     kind: str = "read",
     chosen: bool = True,
+    changing: Set[Buffer] = frozenset(),
 ) -> bool:
     """Whether `maker` is proved to write every cell of `buffer` that `user` reads, or writes.
 
     Both for fixed values of the variables around; `same` maps some of the user's to the maker's.
-    A load from which a choice keeps it counts as none; as one, where `chosen` is False.
+    A load from which a choice keeps it counts as none; as one, where `chosen` is False. Besides
+    what both write, what is `changing` is no longer what it was.
     """
+    makers, users = units(maker), list(units(user))
+    changing = {*changing, *buffers_written(maker), *buffers_written(user)}
     if same:
-        return made_by(units(maker), list(units(user)), buffer, dom, same, kind, chosen)
+        return made_by(makers, users, buffer, dom, same, kind, chosen, changing)
     known: dict[Any, bool] = remembered(maker)  # each loop around asks it again
-    key = "made", user, buffer, kind, chosen, frozenset(dom.items())
+    key = "made", user, buffer, kind, chosen, frozenset(changing), frozenset(dom.items())
     if key not in known:
-        known[key] = made_by(units(maker), list(units(user)), buffer, dom, {}, kind, chosen)
+        known[key] = made_by(makers, users, buffer, dom, {}, kind, chosen, changing)
     return known[key]
 
 
@@ -93,9 +98,15 @@ def made_by(
     same: dict[Var, Expr],
     kind: str = "read",
     chosen: bool = True,
+    changing: Set[Buffer] = frozenset(),
 ) -> bool:
-    """As `made_there`, of units that are known already."""
-    made = [one for unit in either_way(makers) for one in surely_stored(unit, buffer, dom)]
+    """As `made_there`, of units that are known already, and of all that is `changing`."""
+    made = [
+        one
+        for unit in either_way(makers)
+        for one in surely_stored(unit, buffer, dom)
+        if not any(reads(index, changing) for index in one.access.indices)
+    ]
     ways = _ways(users, buffer, kind, same, chosen and kind == "read")
     return any(uses and covers(made, uses, buffer.shape, dom) for uses in ways)
 
@@ -397,12 +408,12 @@ def missed(turn: For, user: Iterable[Access[For]], buffer: Buffer, dom: Bounds) 
         for one in accesses(turn.body)
         if one.writes and one.buffer is buffer
     ]
-    reads = [one for one in user if not one.writes and one.buffer is buffer]
-    loops = dict.fromkeys(loop for one in (*made, *reads) for loop in one.loops)
+    loads = [one for one in user if not one.writes and one.buffer is buffer]
+    loops = dict.fromkeys(loop for one in (*made, *loads) for loop in one.loops)
     varying = {loop for loop in loops if not runs_fixed(loop)}
     needed = [
         one
-        for one in reads
+        for one in loads
         if varying.isdisjoint(one.loops)
         and not any(map(arith.reads_memory, (*one.indices, *one.guards)))
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 from itertools import combinations_with_replacement, product
 
@@ -21,9 +21,10 @@ from workbench.access.meet import (
     meet,
     open_pairs,
 )
-from workbench.access.units import Unit, limits, opened, units
+from workbench.access.units import Unit, buffers_written, limits, opened, units
+from workbench.access.updates import reads
 from workbench.arith import Bounds
-from workbench.ir import Buffer, For, SeqStmt, Stmt, Var
+from workbench.ir import Buffer, For, SeqStmt, Stmt
 from workbench.ir.places import inner
 
 
@@ -38,8 +39,20 @@ def apart(loop: For, unit: Unit, dom: Bounds) -> bool:
 
 def _in_turns(loop: For, of: list[Unit], dom: Bounds) -> Question:
     """In different turns of `loop`, each with loops of its own below."""
-    own = {loop.loop_var} | {one.loop_var for unit in of for one in _below(loop, unit)}
-    return Question(arith.Simplifier(dom), own, ((loop.loop_var,),))
+    loops = [loop, *(one for unit in of for one in _below(loop, unit))]
+    own, changing = {one.loop_var for one in loops}, _written_in(one.body for one in loops)
+    return Question(arith.Simplifier(dom), own, ((loop.loop_var,),), changing)
+
+
+def tells_by_changing(loop: For, unit: Unit) -> bool:
+    """Whether memory that is written in turns of `loop`, or of those of `unit`, tells its cells."""
+    changing = _written_in(one.body for one in (loop, *_below(loop, unit)))
+    indices = (r.min for box in unit.block.writes for r in box.region) if unit.block else ()
+    return any(reads(index, changing) for index in indices)
+
+
+def _written_in(stmts: Iterable[Stmt]) -> Set[Buffer]:
+    return {buffer for stmt in stmts for buffer in buffers_written(stmt)}
 
 
 def _below(loop: For, unit: Unit) -> tuple[For, ...]:
@@ -93,19 +106,24 @@ def feeds(
     parts = _branches(stmt, writer, reader)
     if not parts or not _holds(parts[0], writer.stmt):
         return False
-    return made_there(parts[0], parts[1], buffer, dom, chosen=chosen)
+    changing = _written_in(parts[1:-1])
+    return made_there(parts[0], parts[-1], buffer, dom, chosen=chosen, changing=changing)
 
 
-def _branches(stmt: Stmt, a: Unit, b: Unit) -> list[Stmt]:
-    """Where the ways to two units part: the statement with the one that runs first, and the other.
+def _branches(stmt: Stmt, a: Unit, b: Unit) -> Sequence[Stmt]:
+    """Where the ways to two units part: the statement of the first, all between, the other's.
 
     Nothing where a choice parts them, or where they are one.
     """
     while True:
         parts = [s for s in inner(stmt) if _holds(s, a.stmt) or _holds(s, b.stmt)]
         if len(parts) != 1:
-            return parts if isinstance(stmt, SeqStmt) else []
+            break
         stmt = parts[0]
+    if not parts or not isinstance(stmt, SeqStmt):
+        return []
+    first, last = map(stmt.stmts.index, parts)
+    return stmt.stmts[first : last + 1]
 
 
 def _holds(stmt: Stmt, target: Stmt) -> bool:
@@ -148,25 +166,31 @@ def _meets_another(
         return False
     parts = _branches(loop.body, writer, user)
     if parts and apart(loop, writer, dom):
-        maker, use = parts if _holds(parts[0], writer.stmt) else parts[::-1]
-        if made_there(maker, use, buffer, dom, kind=kind):
+        ends = parts[0], parts[-1]
+        maker, use = ends if _holds(parts[0], writer.stmt) else ends[::-1]
+        changing = _written_in(parts[1:-1])
+        if made_there(maker, use, buffer, dom, kind=kind, changing=changing):
             return False
     return not isinstance(look(pairs), Never)
 
 
 def between(
-    var: Var, first: tuple[Unit, str], second: tuple[Unit, str], buffer: Buffer, dom: Bounds
+    loop: For, first: tuple[Unit, str], second: tuple[Unit, str], buffer: Buffer, dom: Bounds
 ) -> Lags | Unknown:
-    """As `lags` of the loop of `var`, of two units; with each comes "read" or "write"."""
-    own = {loop.loop_var for unit, _ in (first, second) for loop in unit.loops}
-    return lags(_pairs(first, second, buffer), var, own, dom)
+    """As `lags` of `loop`, of two units; with each comes "read" or "write"."""
+    question = _in_turns(loop, [first[0], second[0]], dom)
+    return lags(_pairs(first, second, buffer), question)
 
 
-def never_meet(one: Unit, other: Unit, buffer: Buffer, dom: Bounds) -> bool:
-    """Whether no cell of `buffer` is proved to be written by both units, whenever they run."""
+def never_meet(one: Unit, other: Unit, buffer: Buffer, dom: Bounds, changing: Set[Buffer]) -> bool:
+    """Whether no cell of `buffer` is proved to be written by both units, whenever they run.
+
+    Of what is `changing`, each may find something else.
+    """
     own = {loop.loop_var for unit in (one, other) for loop in unit.loops}
     sides = _pairs((one, "write"), (other, "write"), buffer)
-    return isinstance(meet(sides, Question(arith.Simplifier(dom), own)), Never)
+    question = Question(arith.Simplifier(dom), own, (), changing)
+    return isinstance(meet(sides, question), Never)
 
 
 def _pairs(

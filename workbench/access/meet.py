@@ -26,7 +26,7 @@ of fewer constraints than there are, so that what it rules out is ruled out:
 
 So `Never` is a proof for any size, or by exhaustion, and `Meets` has two real iterations. A guard
 that data decide counts as holding, so that what only it keeps apart is `Unknown`. Of a load, what
-stands still is taken to be the same on both sides.
+stands still is the same on both sides, but where its buffer is `changing` between them.
 
 The names of others: dependence distance and direction for `lags`, Banerjee's bounds and GCD test
 (U. Banerjee, Dependence Analysis for Supercomputing, 1988; R. Allen and K. Kennedy, Optimizing
@@ -38,7 +38,7 @@ is ordered by happens-before (L. Lamport, 1978) is not asked here at all.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import merge
 from itertools import product, repeat
 from math import prod
@@ -51,7 +51,19 @@ from workbench.access.facts import facts, follows, skips
 from workbench.arith.canonical import Sum
 from workbench.arith.evaluate import Env, compiled
 from workbench.arith.radix import Fixed
-from workbench.ir import BinOp, Expr, For, Var, free_vars, substitute, walk
+from workbench.ir import (
+    BinOp,
+    Buffer,
+    BufferLoad,
+    Expr,
+    For,
+    Node,
+    Var,
+    free_vars,
+    rebuild,
+    substitute,
+    walk,
+)
 
 _GLANCE = 4  # how many values of each variable are tried first, to find a meeting fast
 
@@ -114,12 +126,14 @@ class Question:
     All variables but `own` have one value on both sides, which `known` may bound. In each group of
     `differ`, at least one expression is not the same: ``(i,)`` are different turns of a loop,
     ``(tx, ty)`` different threads, ``(tx // 32,)`` different warps, and ``(i % 3,)`` turns that are
-    not at the same of three copies.
+    not at the same of three copies. What is in a buffer that is `changing`, since it is written
+    between or around the two, may be another value at each load.
     """
 
     known: arith.Simplifier
     own: Set[Var]
     differ: tuple[tuple[Expr, ...], ...] = ()
+    changing: Set[Buffer] = frozenset()
 
 
 def meet(sides: Iterable[tuple[Side, Side]], question: Question) -> Answer:
@@ -155,18 +169,14 @@ def look(pairs: Collection[Pair]) -> Answer:
     return Never()
 
 
-def lags(
-    sides: Iterable[tuple[Side, Side]], var: Var, own: Set[Var], dom: arith.Bounds
-) -> Lags | Unknown:
-    """How many turns of the loop of `var` are between two that touch one cell.
+def lags(sides: Iterable[tuple[Side, Side]], question: Question) -> Lags | Unknown:
+    """How many turns of a loop, of which alone is asked, are between two that touch one cell.
 
     A number is the turn of the first of a pair less that of the second; none where none meets.
     """
-    question = Question(arith.Simplifier(dom), own | {var}, ((var,),))
-    together = Question(question.known, question.own)
     between: set[int] = set()
-    for pair in open_pairs(sides, together):
-        answer = Pair(pair.a, pair.b, question).lags()
+    for pair in open_pairs(sides, replace(question, differ=())):
+        answer = pair.lags(question.differ)
         if isinstance(answer, Unknown):
             return answer
         between |= answer.lags
@@ -177,6 +187,7 @@ class Pair:
     """Two accesses of one buffer, and what is asked of them."""
 
     def __init__(self, a: Side, b: Side, question: Question) -> None:
+        a, b, question = _with_variables(a, b, question)
         self.a, self.b, self.question = a, b, question
         self.known = question.known
         indices = zip(a.indices, a.sizes, b.indices, b.sizes, strict=True)
@@ -249,10 +260,13 @@ class Pair:
         ``i * 100 + k * 16 + j`` does where ``k * 16 + j < 100``, which no guard says of one loop.
         """
         a, dom = self.a, self.known.dom
-        own = {v: dom[v] for v in a.cell_variables() & self.question.own & dom.keys()}
-        named = any(set(group) <= own.keys() for group in self.question.differ)
+        moving = a.cell_variables() & self.question.own
+        named = any(set(group) <= moving for group in self.question.differ)
         if a is not self.b or not a.guards or not named or set(a.sizes) != {1}:
             return False
+        if not moving <= dom.keys():
+            return False
+        own = {v: dom[v] for v in moving}
         return one_to_one(a.indices, own, {**dom}, arith.joined(a.guards))
 
     # --- looking at points ------------------------------------------------------------------
@@ -276,10 +290,11 @@ class Pair:
                 return Meets(one, other) if one.side is self.a else Meets(other, one)
         return Never() if glance else Unknown("data may keep the two apart")
 
-    def lags(self) -> Lags | Unknown:
-        """By how much the only value that is asked for differs where the two meet."""
+    def lags(self, differ: tuple[tuple[Expr, ...], ...]) -> Lags | Unknown:
+        """By how much the only value of `differ` differs where the two meet."""
         answer: Lags | Unknown = Unknown("")
-        sides = _Look(self.a, self.question), _Look(self.b, self.question)
+        question = replace(self.question, differ=differ)
+        sides = _Look(self.a, question), _Look(self.b, question)
         for still in self._ways():
             turns: tuple[dict[object, set[int]], ...] = {}, {}
             try:
@@ -307,6 +322,27 @@ class Pair:
         own = self.question.own
         used = (self.a.variables() | self.b.variables()) - own
         return [v for v in moving if v not in own], [v for v in self.known.dom if v in used]
+
+
+def _with_variables(a: Side, b: Side, question: Question) -> tuple[Side, Side, Question]:
+    """The same with a variable, which has no bounds, for each load of what is changing."""
+    loads: dict[Var, None] = {}
+
+    def visit(node: Node) -> Node:
+        if isinstance(node, BufferLoad) and node.buffer in question.changing:
+            loads[var := Var(node.buffer.name, node.dtype)] = None
+            return var
+        return rebuild(node, visit)
+
+    def told(side: Side) -> Side:
+        indices, guards = (tuple(map(visit, each)) for each in (side.indices, side.guards))
+        return replace(side, indices=indices, guards=guards)  # type: ignore[arg-type]
+
+    one = told(a)
+    other = one if a is b else told(b)
+    if not loads:
+        return a, b, question
+    return one, other, replace(question, own={*question.own, *loads})
 
 
 def _divisors(indices: Iterable[Expr]) -> Iterator[Var]:

@@ -18,6 +18,7 @@ from workbench.access.iterations import (
     carries_own,
     feeds,
     stored,
+    tells_by_changing,
     written_together,
 )
 from workbench.access.meet import Lags, Meets, first_meeting
@@ -145,7 +146,7 @@ def _refuse_own(
     """
     var = loop.loop_var
     if unit.block is not None:
-        direct = unit.uses_itself((loop, *unit.loops))
+        direct = unit.uses_itself((loop, *unit.loops)) or tells_by_changing(loop, unit)
         if not direct and not unit.accumulates and writes_apart(unit.block) is True:
             return
         deciding = [*unit.values.values(), *unit.holds]
@@ -373,7 +374,7 @@ def _in_order(
 ) -> bool:
     """Whether uses of a cell keep their order where all first uses come before all second ones."""
     first, second = sorted((one, other), key=lambda side: order.index(side[0]))
-    turns = between(loop.loop_var, first, second, buffer, dom)
+    turns = between(loop, first, second, buffer, dom)
     return isinstance(turns, Lags) and max(turns.lags, default=0) <= 0
 
 

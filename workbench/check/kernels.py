@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
 from workbench import arith
-from workbench.access.units import Unit, units
+from workbench.access.units import Unit, buffers_written, units
 from workbench.arith import Bounds
 from workbench.ir import Buffer, Const, For, PrimFunc, SeqStmt, Stmt, once
 from workbench.ir.places import Places, places, within
@@ -35,6 +35,11 @@ class Nest:
     def units(self) -> list[Unit]:
         """What the loops run."""
         return list(units(self.stmt))
+
+    @property
+    def written(self) -> Set[Buffer]:
+        """The buffers that are stored to."""
+        return buffers_written(self.stmt)
 
     @cached_property
     def dom(self) -> Bounds:

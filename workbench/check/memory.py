@@ -196,7 +196,8 @@ def _out_of_step(nest: Nest, one: Unit, other: Unit, buffer: Buffer) -> str:
     ]
     for axis in (f"blockIdx.{letter}" for letter in "xyz"):
         mine, theirs = (found.get(axis) for found in loops)
-        if mine is theirs or nest.size(axis) == 1 or never_meet(one, other, buffer, nest.dom):
+        alone = mine is theirs or nest.size(axis) == 1
+        if alone or never_meet(one, other, buffer, nest.dom, nest.written):
             continue
         if mine is None or theirs is None:
             return axis
@@ -204,7 +205,13 @@ def _out_of_step(nest: Nest, one: Unit, other: Unit, buffer: Buffer) -> str:
         if not any(
             apart(loop, in_any_turn(unit), nest.dom)
             and made_there(
-                loop.body, part.body, buffer, nest.dom, {part.loop_var: loop.loop_var}, "write"
+                loop.body,
+                part.body,
+                buffer,
+                nest.dom,
+                {part.loop_var: loop.loop_var},
+                "write",
+                changing=nest.written,
             )
             for unit, loop, part in sides
         ):
@@ -262,7 +269,7 @@ def _foreign(
         assert loop.thread is not None
         reads = other.body if other else _outside(reader, loop)
         same: dict[Var, Expr] = {other.loop_var: loop.loop_var} if other else {}
-        if not made_there(loop.body, reads, buffer, nest.dom, same):
+        if not made_there(loop.body, reads, buffer, nest.dom, same, changing=nest.written):
             sure = missed(loop, accesses(reads, Around(values=same)), buffer, nest.dom)
             return loop.thread, "reads" if sure else "may read"
     return "", ""

@@ -7,6 +7,7 @@ from itertools import product
 
 from workbench.access.accesses import Access
 from workbench.access.meet import Never, Question, meet
+from workbench.access.units import buffers_written
 from workbench.arith import Simplifier
 from workbench.ir import Expr, For, Kernel
 from workbench.lower.known_bounds import known_bounds
@@ -18,6 +19,7 @@ class Conflicts:
     def __init__(self, kernel: Kernel) -> None:
         self.known = known_bounds(kernel)
         self.simplifier = Simplifier(self.known)
+        self.changing = buffers_written(kernel.body)
         places = (var for axis, var in kernel.axes if axis.startswith("threadIdx"))
         self.threads = tuple(var for var in places if self.known[var][1] > 0)
 
@@ -37,6 +39,6 @@ class Conflicts:
             return False
         below = (loop.loop_var for side in (*before, *after) for loop in side.loops[shared:])
         differ = (self.threads,) if turn is None else (self.threads, (turn,))
-        question = Question(self.simplifier, {*self.threads, *below}, differ)
+        question = Question(self.simplifier, {*self.threads, *below}, differ, self.changing)
         pairs = ((a, b) for a, b in product(before, after) if a.writes or b.writes)
         return not isinstance(meet(pairs, question), Never)

@@ -10,6 +10,7 @@ from workbench.access.accesses import Access, accesses, by_buffer
 from workbench.access.boxes import box_around
 from workbench.access.cover import Made, covers
 from workbench.access.units import buffers_written, limits
+from workbench.access.updates import reads
 from workbench.arith import Box, Simplifier, union_regions
 from workbench.check.alignment import alignments
 from workbench.ir import (
@@ -109,8 +110,7 @@ class WindowFinder:
 
     def _may_change(self, found: Iterable[Access[For]]) -> bool:
         """Whether memory that the kernel writes tells the cells of any of `found`."""
-        nodes = (n for access in found for index in access.indices for n in walk(index))
-        return any(isinstance(n, BufferLoad) and n.buffer in self.written for n in nodes)
+        return any(reads(index, self.written) for access in found for index in access.indices)
 
     def _whole(self, buffer: Buffer, padding: Padding) -> _Window:
         strides = _padded_strides(buffer.shape, padding) if padding else ()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from workbench import arith
 from workbench.access.cover import made_by
 from workbench.access.iterations import feeds
+from workbench.access.units import buffers_written
 from workbench.diag import Refusal
 from workbench.ir import Block, BlockRealize, Buffer, For, Stmt
 from workbench.ir.places import Places
@@ -151,8 +152,9 @@ class _Flow:
 
         What others write does not count: the value must be the maker's.
         """
-        below, dom = units_in(self.where, self.loops[-1].body)
+        turn = self.loops[-1].body
+        below, dom = units_in(self.where, turn)
         maker, reader = (
             [unit for unit in below if unit.stmt is stmt] for stmt in (self.maker, self.reader)
         )
-        return made_by(maker, reader, self.buffer, dom, {})
+        return made_by(maker, reader, self.buffer, dom, {}, changing=buffers_written(turn))

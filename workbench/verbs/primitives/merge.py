@@ -247,13 +247,14 @@ def _in_order(
     if any(loop.kind not in ("serial", "unrolled") for loop in outside):
         return False
     for var in merged:
-        below, dom = units_in(where, where.loops[var].body)
+        loop = where.loops[var]
+        below, dom = units_in(where, loop.body)
         first, second = (_unit(below, block) for block in (one, other))
         if first is None or second is None:
             return False
         for mine, theirs in (("write", "read"), ("read", "write"), ("write", "write")):
             if buffer in getattr(first, f"{mine}s") and buffer in getattr(second, f"{theirs}s"):
-                turns = between(var, (first, mine), (second, theirs), buffer, dom)
+                turns = between(loop, (first, mine), (second, theirs), buffer, dom)
                 if not isinstance(turns, Lags) or max(turns.lags, default=0) > 0:
                     return False
     return True
