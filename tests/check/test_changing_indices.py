@@ -93,3 +93,20 @@ def test_what_is_written_before_the_loop_is_the_same_in_it(verb: tuple[str, str]
     before = sch.func
     getattr(sch, verb[0])("x", *verb[1:])
     assert difference(before, sch.func, random_data(before, 0)) == ""
+
+
+NEST = """
+for i in range(4):
+    for j in range(4):
+        with T.block("m"):
+            M[0] = {value}
+        with T.block("c"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi * 4 + vj + {memory}[0]] = A[vi * 4 + vj]
+"""
+
+
+def test_turns_that_memory_keeps_apart_stay_in_their_order() -> None:
+    with pytest.raises(wb.ScheduleError, match="two iterations of `c` may write one cell"):
+        of(NEST.format(value="30 - i * 3", memory="M")).reorder("j", "i")
+    of(NEST.format(value="7", memory="N")).reorder("j", "i")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from workbench import arith
 from workbench.access.combiners import tuple_update
 from workbench.access.counters import one_to_one
-from workbench.access.iterations import feeds
+from workbench.access.iterations import feeds, tells_by_changing
 from workbench.access.units import Unit, same_cell, units, writes_apart
 from workbench.access.updates import updates_of, why_ordered
 from workbench.arith import Bounds
@@ -100,7 +100,8 @@ def _refuse_own(
     site: Site[For], unit: Unit, before: list[For], after: list[For], dom: Bounds
 ) -> None:
     block = unit.block
-    if block is None or writes_apart(block) is not True:
+    apart = block is not None and writes_apart(block) is True
+    if block is None or not apart or tells_by_changing(before[0], unit):
         hint = "keep the order, or make the iterators that share a cell reduce iterators"
         raise last_counts(site, unit.name, unit.stmt, hint=hint)
     if not unit.accumulates:
