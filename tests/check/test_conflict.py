@@ -170,3 +170,17 @@ def test_of_two_refusals_the_first_of_the_program_is_given(
     assert refused.value.headline == (
         "Can't bind `i` to threadIdx.x: `D` reads parts of C that another thread writes in `C`."
     )
+
+
+def test_what_a_loop_of_no_turns_would_divide_by_is_no_error():
+    func = script.parse("""
+@T.prim_func
+def main(A: T.Buffer((64,), "float32"), C: T.Buffer((64,), "float32")):
+    for n in range(4):
+        for j in range(1, 1 - n):
+            C[n + 8 // j] = A[n // j]
+        C[n + 32] = A[n]
+""")
+    sch = wb.Schedule(func)
+    sch.parallel("n")
+    assert difference(func, sch.func, random_data(func, 0)) == ""

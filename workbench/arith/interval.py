@@ -78,7 +78,7 @@ def bits(op: str, a: Interval, b: Interval) -> Interval:
 
 def divided(op: str, a: Interval, b: Interval) -> Interval:
     """``a // b`` or ``a % b`` for a divisor known to be positive."""
-    if b[0] is None or b[0] <= 0:
+    if b[0] is None or b[0] <= 0 or b[1] == 0:  # 1 … 0 is that of a loop of no turns
         return None, None
     if op == "%":
         return 0, None if b[1] is None else b[1] - 1
