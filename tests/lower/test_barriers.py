@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,8 +13,9 @@ from tests.access.corpus import program
 from tests.support.gpu_programs import add_in_blocks, blocked_matmul, parsed, window_steps
 from workbench import emulate, script, target
 from workbench.diag import Refusal
-from workbench.ir import Barrier, Kernel, PrimFunc, walk
+from workbench.ir import Barrier, BufferLoad, Kernel, Node, PrimFunc, rebuild, walk
 from workbench.lower import lower
+from workbench.lower.insert_barriers import insert_barriers
 
 CUDA = target.get("cuda")
 
@@ -214,3 +216,47 @@ def main(A: T.Buffer((64,), "float32"), C: T.Buffer((64,), "float32")):
         warnings.simplefilter("ignore", wb.ScheduleWarning)
         wb.build(wb.Schedule(func)).emulate(a, c)
     assert c[:63].tolist() == a[1:].tolist()
+
+
+def test_one_load_that_stands_at_two_places_is_two_accesses():
+    func = parsed("""
+@T.prim_func
+def main(
+    A: T.Buffer((64,), "float32"),
+    C: T.Buffer((64,), "float32"),
+    D: T.Buffer((64,), "float32"),
+    E: T.Buffer((64,), "float32"),
+    F: T.Buffer((64,), "float32"),
+    S: T.Buffer((1,), "float32"),
+):
+    R = T.alloc_buffer((64,), scope="shared")
+    Q = T.alloc_buffer((64,), scope="shared")
+    for t in T.thread_binding(64, thread="threadIdx.x"):
+        for k in range(4):
+            if k % 2 == 0 and t == 0:
+                S[0] = A[k]
+            if k % 2 == 0:
+                R[t] = A[t]
+            if k % 2 == 0:
+                Q[t] = A[t]
+            if k % 2 == 1:
+                C[t] = S[0]
+            if k % 2 == 0:
+                D[t] = R[63 - t]
+            if k % 2 == 1:
+                F[t] = Q[63 - t]
+            if t == 0:
+                E[k] = S[0]
+""")
+    stages = {stage.name: stage.after for stage in lower(func, CUDA).history}
+    (kernel,) = stages["inject_virtual_threads"]
+    load, *_ = (n for n in walk(kernel) if isinstance(n, BufferLoad) and n.buffer.name == "S")
+
+    def shared(node: Node) -> Node:
+        loads_s = isinstance(node, BufferLoad) and node.buffer is load.buffer
+        return load if loads_s else rebuild(node, shared)
+
+    every = replace(kernel, body=shared(kernel.body))
+    for one in (kernel, every):
+        placed = insert_barriers(one, CUDA)
+        assert sum(isinstance(node, Barrier) for node in walk(placed)) == 2

@@ -125,8 +125,8 @@ class _Planner:
         turn = self._turn(loop, body)
         while self.conflicts.any(carried, body.first, len(around.loops), turn):
             body = self._sequence(stmts, inside, carried, turn)
-            known = {id(a.node) for a in carried}
-            more = [a for a in body.last if id(a.node) not in known]
+            known = {*map(self._place, carried)}
+            more = [a for a in body.last if self._place(a) not in known]
             if not more:
                 break
             carried += tuple(more)  # a barrier that came earlier made another one unnecessary
@@ -139,6 +139,11 @@ class _Planner:
         waits = body.waits and extent is not None and extent[0] > 0
         stmt = loop if body.stmt is loop.body else replace(loop, body=body.stmt)
         return _Planned(stmt, ends + body.first, ends + body.last, waits)
+
+    def _place(self, access: Access[For]) -> object:
+        """What tells accesses apart: programs share nodes, so that one may stand at two places."""
+        number = self.conflicts.simplifier.number
+        return id(access.node), access.loops, tuple(map(number, access.guards))
 
     def _turn(self, loop: For, body: _Planned) -> Expr:
         """What is not the same in two turns of `loop` that threads may be in at a time.
