@@ -163,6 +163,7 @@ def untangled(values: Sequence[Expr], inner: Bounds) -> tuple[list[Expr], Bounds
 def _tangles(values: Sequence[Expr]) -> dict[Expr, set[int]]:
     """What ``//`` and ``%`` are taken of in `values`, and by how much."""
     found: dict[Expr, set[int]] = {}
+    known = arith.Simplifier({})
     for node in (n for value in values for n in walk(value)):
         match node:
             case BinOp("//" | "%", source, Const(value=step)) if isinstance(step, int):
@@ -172,26 +173,26 @@ def _tangles(values: Sequence[Expr]) -> dict[Expr, set[int]]:
                         break
                     outer *= int(source.b.value)
                     source = source.a
-                same = next((s for s in found if arith.equal(s, source)), source)
+                same = next((s for s in found if arith.same(s, source, known)), source)
                 found.setdefault(same, set()).update({outer, outer * step} - {1})
     return found
 
 
 def put(value: Expr, old: Expr, new: Expr) -> Expr:
     """`value` with every part equal to `old` replaced by `new`."""
-    used = variables(old)
+    used, known = variables(old), arith.Simplifier({})
 
     def visit(node: Node) -> Node:
-        if isinstance(node, Expr) and used == variables(node) and arith.equal(node, old):
+        if isinstance(node, Expr) and used == variables(node) and arith.same(node, old, known):
             return new
         return rebuild(node, visit)
 
     return visit(value)  # type: ignore[return-value]
 
 
-def variables(e: Node) -> set[Var]:
+def variables(e: Expr) -> set[Var]:
     """The variables in an expression."""
-    return {v for v in walk(e) if isinstance(v, Var)}
+    return set(free_vars(e))
 
 
 def in_turn(realize: BlockRealize, dom: Bounds) -> tuple[list[Expr], Bounds] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from workbench import arith
 from workbench.arith import Bounds
@@ -21,6 +22,7 @@ from workbench.ir import (
     Expr,
     For,
     IfThenElse,
+    IterVar,
     Node,
     Not,
     Range,
@@ -28,6 +30,7 @@ from workbench.ir import (
     Var,
     free_vars,
     once,
+    remembered,
     stores,
     substitute,
     walk,
@@ -111,7 +114,7 @@ class Unit:
         short = (arith.simplify(e, dom) if isinstance(e, Expr) else e for e in told)
         return {v for value in short for v in free_vars(value)}
 
-    @property
+    @cached_property
     def loads(self) -> list[BufferLoad]:
         """What it loads of `reads`, after what says whether it runs."""
         inside = [n for n in walk(self.block or self.stmt) if isinstance(n, BufferLoad)]
@@ -242,12 +245,16 @@ def limits(loop: For) -> list[Expr]:
 
 def iterator_bounds(block: Block) -> dict[Var, tuple[int, int]]:
     """The lowest and highest value of each iterator of `block`, of those that have known ones."""
-    found: dict[Var, tuple[int, int]] = {}
-    for it in block.iter_vars:
+    every = {it.var: _ends(it) for it in block.iter_vars}
+    return {var: ends for var, ends in every.items() if ends is not None}
+
+
+def _ends(it: IterVar) -> tuple[int, int] | None:
+    known: dict[Any, tuple[int, int] | None] = remembered(it)
+    if "ends" not in known:
         first, last = arith.bounds(it.dom.min, {}), arith.bounds(it.dom.min + it.dom.extent - 1, {})
-        if first is not None and last is not None:
-            found[it.var] = (first[0], last[1])
-    return found
+        known["ends"] = (first[0], last[1]) if first is not None and last is not None else None
+    return known["ends"]
 
 
 @once

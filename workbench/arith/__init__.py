@@ -15,6 +15,7 @@ from workbench.arith.prove import (
     prove,
     proved,
     reads_memory,
+    same,
 )
 from workbench.arith.region import Box, access_regions, region_of, relax, union_regions
 from workbench.arith.simplify import Simplifier, simplify
@@ -44,6 +45,7 @@ __all__ = [
     "reads_memory",
     "region_of",
     "relax",
+    "same",
     "simplify",
     "union_regions",
 ]

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 from workbench.arith.canonical import REASONED, Bounds, Sum
 from workbench.arith.simplify import Simplifier
 from workbench.ir import (
+    COMPARISONS,
     TRUE,
     BinOp,
     BufferLoad,
@@ -44,9 +45,10 @@ def prove(cond: Expr, dom: Bounds) -> bool:
 
 def proved(cond: Expr, known: Simplifier) -> bool:
     """As `prove`, with what `known` has found out of other conditions."""
-    decided = known.decided(cond)
-    if decided is not None:
-        return decided
+    if isinstance(cond, BinOp) and cond.op in COMPARISONS and cond.a.dtype in REASONED:
+        holds = known.decided(cond)
+        if holds is not None or known.is_plain(cond.a, cond.b):
+            return holds is True
     cond = known.simplify(cond)
     match cond:
         case Const(value=value):
@@ -69,15 +71,14 @@ def equal(a: Expr, b: Expr, dom: Bounds | None = None) -> bool:
     >>> equal(i // 8 * 8 + i % 8, i)
     True
     """
-    if a.dtype != b.dtype:
-        return False
-    known = Simplifier(dom or {})
-    if known.number(a) == known.number(b):
-        return True
-    gap = known.difference(a, b)
-    if gap is not None and all(isinstance(known.part(digit), Var) for digit in gap.digits):
-        return not gap.digits and not gap.const  # a variable left over makes a difference
-    return proved(BinOp("==", a, b), known)
+    return same(a, b, Simplifier(dom or {}))
+
+
+def same(a: Expr, b: Expr, known: Simplifier) -> bool:
+    """As `equal`, with what `known` has found out of others."""
+    return a.dtype == b.dtype and (
+        known.number(a) == known.number(b) or proved(BinOp("==", a, b), known)
+    )
 
 
 def loop_bounds(loops: Iterable[For], dom: Bounds | None = None) -> dict[Var, tuple[int, int]]:

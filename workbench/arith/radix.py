@@ -101,8 +101,10 @@ class Fixed:
     def _learn(self, x: Sum, y: Sum, m: int, n: int) -> bool:
         """Whether this tells something that was not known before."""
         both = {d: f for d, f in x.digits.items() if y.digits.get(d) == f}
-        one, other = (self.known.interval(side.plus(Sum(both), -1)) for side in (x, y))
         moving = {d: f for d, f in both.items() if self.moves(d)}
+        if not moving:
+            return False
+        one, other = (self.known.interval(side.plus(Sum(both), -1)) for side in (x, y))
         terms = {d: (f, _width(self.known.interval(Sum({d: 1})))) for d, f in moving.items()}
         groups = fixed_terms(terms, _spread(one, other, m, n))
         return True in [self._is_new({d: both[d] for d in group}) for group in groups]

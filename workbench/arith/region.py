@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from workbench.arith.canonical import Bounds, Digit, Sum
 from workbench.arith.cost import cost
 from workbench.arith.prove import equal, loop_bounds, reads_memory
-from workbench.arith.simplify import Simplifier, simplify
+from workbench.arith.simplify import Simplifier
 from workbench.ir import (
     BinOp,
     Block,
@@ -72,8 +72,9 @@ def relax(
     first = region_of([r.min for r in box], inner, shape, outer)
     known = {**(outer or {}), **inner}
     if all(isinstance(r.extent, Const) for r in box):
+        simple = Simplifier(known).simplify
         return tuple(
-            Range(low.min, simplify(low.extent + (r.extent - 1), known))
+            Range(low.min, simple(low.extent + (r.extent - 1)))
             for low, r in zip(first, box, strict=True)
         )
     last = region_of([_last(r) for r in box], inner, shape, outer)

@@ -49,7 +49,6 @@ class Simplifier(Normal):
     def __init__(self, dom: Bounds) -> None:
         super().__init__(dom)
         self._simple: dict[Expr, Expr] = {}
-        self._costs: dict[Expr, int] = {}
 
     # --- choosing ---------------------------------------------------------------------------
 
@@ -69,10 +68,10 @@ class Simplifier(Normal):
         plain = self.with_simple_parts(e)
         if e.dtype in REASONED and isinstance(e, (BinOp, Select, Call)):
             other = self.expr_of(self.sum_of(e), e.dtype)
-            return other if cost(other, self._costs) < cost(plain, self._costs) else plain
+            return other if cost(other) < cost(plain) else plain
         if isinstance(plain, BinOp) and plain.op in COMPARISONS and plain.a.dtype in REASONED:
             other = self._comparison(plain)
-            return other if cost(other, self._costs) < cost(plain, self._costs) else plain
+            return other if cost(other) < cost(plain) else plain
         return plain
 
     def with_simple_parts(self, e: Expr) -> Expr:
@@ -107,36 +106,38 @@ class Simplifier(Normal):
         """``a - b`` in normal form; None for types that we do not reason about."""
         if a.dtype not in REASONED or b.dtype not in REASONED:
             return None
-        return self.tidy(self.sum_of(a).plus(self.sum_of(b), -1))
+        return self._gap(a, b)
 
-    def decided(self, e: Expr) -> bool | None:
-        """What ``a < b`` or the like is, where the ends of a - b tell; None where they do not."""
-        if not isinstance(e, BinOp) or e.op not in _ORDER:
-            return None
+    def decided(self, e: BinOp) -> bool | None:
+        """What a comparison of integers is, where a - b tells; None where it does not."""
+        if e.op not in _ORDER:
+            return self._equality(e.op, self._gap(e.a, e.b))
         less, strictly = _ORDER[e.op]
-        gap = self.difference(e.a, e.b) if less else self.difference(e.b, e.a)
-        if gap is None:
-            return None
-        low, high = self.interval(gap)
+        low, high = self.interval(self._gap(e.a, e.b) if less else self._gap(e.b, e.a))
         if high is not None and (high < 0 or (high == 0 and not strictly)):
             return True
         return False if low is not None and (low > 0 or (low == 0 and strictly)) else None
+
+    def _gap(self, a: Expr, b: Expr) -> Sum:
+        return self.tidy(self.sum_of(a).plus(self.sum_of(b), -1))
+
+    def is_plain(self, a: Expr, b: Expr) -> bool:
+        """Whether a - b is of variables and their digits alone: shorter sides tell no more."""
+        return all(isinstance(self.base(digit), Var) for digit in self._gap(a, b).digits)
 
     def _comparison(self, e: BinOp) -> Expr:
         """A comparison decided where the two sides' bounds decide it, else divided through."""
         if e.op in (">", ">="):
             turned = self._comparison(BinOp(_FLIPPED[e.op], e.b, e.a))
             return _flipped(turned)
-        difference = self.tidy(self.sum_of(e.a).plus(self.sum_of(e.b), -1))
-        low, high = self.interval(difference)
+        holds = self.decided(e)
+        if holds is not None:
+            return const(holds, "bool")
+        difference = self._gap(e.a, e.b)
         if e.op in ("==", "!="):
-            return self._equality(e, difference, low, high)
+            return self._written(e.op, difference, e.a.dtype)
         if e.op == "<=":  # a <= b is a - b - 1 < 0 between integers
-            difference, low, high = difference.shifted(-1), _minus_one(low), _minus_one(high)
-        if high is not None and high < 0:
-            return const(True, "bool")
-        if low is not None and low >= 0:
-            return const(False, "bool")
+            difference = difference.shifted(-1)
         for step in _steps(difference):
             found = self._coarse(difference, step)
             if found is not None:
@@ -146,14 +147,14 @@ class Simplifier(Normal):
             difference = difference.shifted(1)
         return self._written(e.op, difference, e.a.dtype)
 
-    def _equality(self, e: BinOp, difference: Sum, low: int | None, high: int | None) -> Expr:
+    def _equality(self, op: str, gap: Sum) -> bool | None:
+        """Whether ``gap op 0`` holds, by the ends of `gap` and by what divides its terms."""
+        low, high = self.interval(gap)
         never = (low is not None and low > 0) or (high is not None and high < 0)
-        steps = _steps(difference)
-        if steps and all(f % steps[-1] == 0 for f in difference.digits.values()):
-            never = never or difference.const % steps[-1] != 0
-        if never or low == high == 0:
-            return const((e.op == "==") != never, "bool")
-        return self._written(e.op, difference, e.a.dtype)
+        steps = _steps(gap)
+        if steps and all(f % steps[-1] == 0 for f in gap.digits.values()):
+            never = never or gap.const % steps[-1] != 0
+        return (op == "==") != never if never or low == high == 0 else None
 
     def _written(self, op: str, difference: Sum, dtype: str) -> Expr:
         """``difference op 0`` with nothing negative on either side."""
@@ -166,10 +167,6 @@ def _steps(s: Sum) -> list[int]:
     """The numbers by which it may help to divide a comparison through, largest first."""
     factors = [abs(f) for f in s.digits.values()]
     return sorted({*factors, gcd(*factors)} - {0, 1}, reverse=True)
-
-
-def _minus_one(end: int | None) -> int | None:
-    return None if end is None else end - 1
 
 
 def _flipped(e: Expr) -> Expr:

@@ -94,9 +94,10 @@ AXES = THREAD_AXES + VIRTUAL_AXES
 class _Remembering:
     """A place in each node for what is found out about it."""
 
-    __slots__ = ("_below", "_dtype", "_free", "_remembered")
+    __slots__ = ("_below", "_cost", "_dtype", "_free", "_remembered")
 
     _below: tuple[Node, ...]  # its children: a program is walked many times
+    _cost: int  # how long an expression reads
     _dtype: str  # of an operation: else each asks all those below it
     _free: tuple[Var, ...]  # the variables that an expression uses
     _remembered: dict[Any, Any]
@@ -899,7 +900,8 @@ _FOLD: dict[str, Callable[[Any, Any], Any]] = {
 
 def _matched(op: str, a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
     """Both operands as expressions of one type that `op` takes."""
-    a, b = meet(a, b)
+    if not (isinstance(a, Expr) and isinstance(b, Expr) and a.dtype == b.dtype):
+        a, b = meet(a, b)
     if op not in _OF_SOME_TYPES:
         return a, b
     dtype = a.dtype
