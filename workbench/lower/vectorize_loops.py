@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 from workbench.arith import Bounds, Simplifier, linear, prove, reads_memory
 from workbench.ir import (
@@ -31,6 +32,7 @@ from workbench.ir import (
     dtypes,
     free_vars,
     rebuild,
+    remembered,
     rewrite,
     seq,
     substitute,
@@ -50,7 +52,7 @@ def vectorize_loops(kernel: Kernel, target: Target) -> Kernel:
 
     def visit(node: Node) -> Node:
         if isinstance(node, For) and node.kind == "vectorized":
-            return _vectorized(node, known, target.max_vector_bytes)
+            return _vectorized(node, known, target.max_vector_bytes)[0]
         return node
 
     body = rewrite(kernel.body, visit)
@@ -75,21 +77,10 @@ def lost_vectors(kernel: Kernel, target: Target) -> Iterator[LostVector]:
     """The vectorized loops of `kernel`, as it is before `vectorize_loops`, that lose by it."""
     known = known_bounds(kernel)
     for loop in walk(kernel.body):
-        if not isinstance(loop, For) or loop.kind != "vectorized" or _runs_once(loop):
-            continue
-        asked, left = _widest(loop, target.max_vector_bytes), 1
-        why, buffer = "no vector has that many cells", None
-        for lanes in _narrower(asked):
-            try:
-                _chunks(loop, lanes, known)
-            except _NoVector as found:
-                if lanes == asked:
-                    why, buffer = found.why, found.buffer
-            else:
-                left = lanes
-                break
-        if left == 1 or left < asked:
-            yield LostVector(loop, asked, left, why, buffer)
+        if isinstance(loop, For) and loop.kind == "vectorized" and not _runs_once(loop):
+            _, lost = _vectorized(loop, known, target.max_vector_bytes)
+            if lost.left == 1 or lost.left < lost.asked:
+                yield lost
 
 
 class _NoVector(Exception):
@@ -100,14 +91,27 @@ class _NoVector(Exception):
         self.why, self.buffer = why, buffer
 
 
-def _vectorized(loop: For, known: Bounds, most_bytes: int) -> Stmt:
-    """`loop` in the widest vectors that all of it allows, or unrolled where there are none."""
-    for lanes in _narrower(_widest(loop, most_bytes)):
+def _vectorized(loop: For, known: Bounds, most_bytes: int) -> tuple[Stmt, LostVector]:
+    """`loop` in the widest vectors that all of it allows, or unrolled, and what it loses by that.
+
+    Remembered: it is lowered, and then looked at.
+    """
+    made: dict[Any, tuple[Stmt, LostVector]] = remembered(loop)
+    key = "vectors", most_bytes, frozenset(known.items())
+    if key not in made:
+        made[key] = _in_vectors(loop, known, _widest(loop, most_bytes))
+    return made[key]
+
+
+def _in_vectors(loop: For, known: Bounds, asked: int) -> tuple[Stmt, LostVector]:
+    why, buffer = "no vector has that many cells", None
+    for lanes in _narrower(asked):
         try:
-            return _chunks(loop, lanes, known)
-        except _NoVector:
-            continue
-    return replace(loop, kind="unrolled")
+            return _chunks(loop, lanes, known), LostVector(loop, asked, lanes, why, buffer)
+        except _NoVector as missing:
+            if lanes == asked:
+                why, buffer = missing.why, missing.buffer
+    return replace(loop, kind="unrolled"), LostVector(loop, asked, 1, why, buffer)
 
 
 def _runs_once(loop: For) -> bool:
