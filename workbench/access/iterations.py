@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from itertools import combinations_with_replacement, product
+from math import inf
+from typing import Any, TypeAlias
 
 from workbench import arith
 from workbench.access.accesses import Access, Around, accesses
@@ -24,8 +26,10 @@ from workbench.access.meet import (
 from workbench.access.units import Unit, buffers_written, limits, opened, units
 from workbench.access.updates import reads
 from workbench.arith import Bounds
-from workbench.ir import Buffer, For, SeqStmt, Stmt
+from workbench.ir import Buffer, For, SeqStmt, Stmt, Var, remembered
 from workbench.ir.places import inner
+
+Reach: TypeAlias = list[tuple[float, float]]
 
 
 def apart(loop: For, unit: Unit, dom: Bounds) -> bool:
@@ -95,6 +99,45 @@ def written_together(loop: For, first: Unit, second: Unit, buffer: Buffer, dom: 
     return not all(_meets_another(loop, *pair, "write", buffer, dom) for pair in ways)
 
 
+def near(of: Sequence[Unit], dom: Bounds) -> list[tuple[Unit, Unit, Buffer]]:
+    """The pairs of units that may write one cell of a buffer, as far as bounds tell, in order.
+
+    Swept along one dimension: it takes as long as there are units, and such pairs.
+    """
+    known = arith.Simplifier(dom)
+    reaches: dict[Buffer, list[tuple[int, Reach]]] = {}
+    for k, unit in enumerate(of):
+        for buffer in unit.writes:
+            reaches.setdefault(buffer, []).append((k, _reach(unit, buffer, known)))
+    pairs = [(*pair, buffer) for buffer, each in reaches.items() for pair in _overlapping(each)]
+    pairs.sort(key=lambda pair: (pair[0], pair[1], pair[2].name))
+    return [(of[one], of[other], buffer) for one, other, buffer in pairs]
+
+
+def _reach(unit: Unit, buffer: Buffer, known: arith.Simplifier) -> Reach:
+    """Between which indices `unit` writes, in each dimension, and in one where all meet."""
+    ends: Reach = [(0, 0)]
+    sides = list(of_unit(unit, buffer, "write", {}))
+    for axis in range(len(buffer.shape)):
+        each = [(known.expr_interval(side.indices[axis]), side.sizes[axis]) for side in sides]
+        lows = (-inf if low is None else low for (low, _), _ in each)
+        highs = (inf if high is None else high + size - 1 for (_, high), size in each)
+        ends.append((min(lows, default=-inf), max(highs, default=inf)))
+    return ends
+
+
+def _overlapping(each: Sequence[tuple[int, Reach]]) -> Iterator[tuple[int, int]]:
+    """The pairs that have something in common in every dimension."""
+    axis = max(range(len(each[0][1])), key=lambda axis: len({ends[axis] for _, ends in each}))
+    begun: list[tuple[int, Reach]] = []
+    for k, ends in sorted(each, key=lambda one: one[1][axis][0]):
+        begun = [one for one in begun if one[1][axis][1] >= ends[axis][0]]
+        for other, reach in begun:
+            if all(a[0] <= b[1] and b[0] <= a[1] for a, b in zip(ends, reach, strict=True)):
+                yield min(k, other), max(k, other)
+        begun.append((k, ends))
+
+
 def feeds(
     stmt: Stmt, writer: Unit, reader: Unit, buffer: Buffer, dom: Bounds, chosen: bool = True
 ) -> bool:
@@ -127,7 +170,10 @@ def _branches(stmt: Stmt, a: Unit, b: Unit) -> Sequence[Stmt]:
 
 
 def _holds(stmt: Stmt, target: Stmt) -> bool:
-    return any(unit.stmt is target for unit in units(stmt))
+    known: dict[Any, set[Stmt]] = remembered(stmt)
+    if "units" not in known:
+        known["units"] = {unit.stmt for unit in units(stmt)}
+    return target in known["units"]
 
 
 # --- what a loop carries --------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
-from itertools import combinations, takewhile
+from itertools import takewhile
 from typing import Any, Literal, TypeAlias
 
 from workbench import arith, script
@@ -17,6 +17,7 @@ from workbench.access.iterations import (
     carries,
     carries_own,
     feeds,
+    near,
     stored,
     tells_by_changing,
     written_together,
@@ -89,12 +90,12 @@ def _refuse(known: Places, loop: For, doers: Doers) -> None:
     free = {one.loop_var for one in (*around, *inside) if one.kind != "thread_binding"}
     for unit in below:
         _refuse_own(known, loop, unit, dom, doers, free)
+    written = {buffer for unit in below for buffer in unit.writes}
     for reader in below:
-        for buffer in reader.reads:
+        for buffer in (one for one in reader.reads if one in written):
             _refuse_flow(loop, turns, reader, buffer, below, dom, doers)
-    for one, other in combinations(below, 2):
-        for buffer in sorted(one.writes & other.writes, key=lambda b: b.name):  # always the same
-            _refuse_overwriting(loop, one, other, buffer, dom, doers)
+    for one, other, buffer in near(below, dom):
+        _refuse_overwriting(loop, one, other, buffer, dom, doers)
 
 
 def in_any_turn(unit: Unit) -> Unit:
