@@ -99,25 +99,41 @@ def written_together(loop: For, first: Unit, second: Unit, buffer: Buffer, dom: 
     return not all(_meets_another(loop, *pair, "write", buffer, dom) for pair in ways)
 
 
-def near(of: Sequence[Unit], dom: Bounds) -> list[tuple[Unit, Unit, Buffer]]:
-    """The pairs of units that may write one cell of a buffer, as far as bounds tell, in order.
+class Near:
+    """Which `units` may touch the same cells of a buffer, one writing, as far as bounds tell.
 
     Swept along one dimension: it takes as long as there are units, and such pairs.
     """
-    known = arith.Simplifier(dom)
-    reaches: dict[Buffer, list[tuple[int, Reach]]] = {}
-    for k, unit in enumerate(of):
-        for buffer in unit.writes:
-            reaches.setdefault(buffer, []).append((k, _reach(unit, buffer, known)))
-    pairs = [(*pair, buffer) for buffer, each in reaches.items() for pair in _overlapping(each)]
-    pairs.sort(key=lambda pair: (pair[0], pair[1], pair[2].name))
-    return [(of[one], of[other], buffer) for one, other, buffer in pairs]
+
+    def __init__(self, units: Sequence[Unit], dom: Bounds) -> None:
+        self.units = units
+        known = arith.Simplifier(dom)
+        written = {buffer for unit in units for buffer in unit.writes}
+        reaches: dict[Buffer, list[tuple[int, Reach]]] = {}
+        for k, unit in enumerate(units):
+            for buffer in written & (unit.reads | unit.writes):
+                reaches.setdefault(buffer, []).append((k, _reach(unit, buffer, known)))
+        pairs = [(*pair, b) for b, each in reaches.items() for pair in _overlapping(each)]
+        pairs.sort(key=lambda pair: (pair[0], pair[1], pair[2].name))  # always the same
+        self.pairs = [(units[one], units[other], buffer) for one, other, buffer in pairs]
+        self._others: dict[tuple[Stmt, Buffer], list[Unit]] = {}
+        for one, other, buffer in self.pairs:
+            for user, writer in ((one, other), (other, one)):
+                if buffer in writer.writes and writer.stmt is not user.stmt:
+                    self._others.setdefault((user.stmt, buffer), []).append(writer)
+
+    def writers(self, user: Unit, buffer: Buffer) -> list[Unit]:
+        """The others that may write what `user` touches, in order."""
+        return self._others.get((user.stmt, buffer), [])
 
 
 def _reach(unit: Unit, buffer: Buffer, known: arith.Simplifier) -> Reach:
-    """Between which indices `unit` writes, in each dimension, and in one where all meet."""
+    """Between which indices `unit` is, in each dimension, and in one where all meet."""
     ends: Reach = [(0, 0)]
-    sides = list(of_unit(unit, buffer, "write", {}))
+    kinds = [
+        kind for kind, every in (("read", unit.reads), ("write", unit.writes)) if buffer in every
+    ]
+    sides = [one for kind in kinds for one in of_unit(unit, buffer, kind, {})]
     for axis in range(len(buffer.shape)):
         each = [(known.expr_interval(side.indices[axis]), side.sizes[axis]) for side in sides]
         lows = (-inf if low is None else low for (low, _), _ in each)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from typing import Any, Literal, TypeAlias
@@ -12,12 +12,12 @@ from workbench.access.accesses import accesses
 from workbench.access.cover import missed
 from workbench.access.cross_thread import reduction_around
 from workbench.access.iterations import (
+    Near,
     apart,
     between,
     carries,
     carries_own,
     feeds,
-    near,
     stored,
     tells_by_changing,
     written_together,
@@ -90,12 +90,13 @@ def _refuse(known: Places, loop: For, doers: Doers) -> None:
     free = {one.loop_var for one in (*around, *inside) if one.kind != "thread_binding"}
     for unit in below:
         _refuse_own(known, loop, unit, dom, doers, free)
-    written = {buffer for unit in below for buffer in unit.writes}
+    near = Near(below, dom)
     for reader in below:
-        for buffer in (one for one in reader.reads if one in written):
-            _refuse_flow(loop, turns, reader, buffer, below, dom, doers)
-    for one, other, buffer in near(below, dom):
-        _refuse_overwriting(loop, one, other, buffer, dom, doers)
+        for buffer in reader.reads:
+            _refuse_flow(loop, turns, reader, buffer, near, dom, doers)
+    for one, other, buffer in near.pairs:
+        if buffer in one.writes and buffer in other.writes:
+            _refuse_overwriting(loop, one, other, buffer, dom, doers)
 
 
 def in_any_turn(unit: Unit) -> Unit:
@@ -263,14 +264,14 @@ def _refuse_flow(
     turns: tuple[For, ...],
     reader: Unit,
     buffer: Buffer,
-    below: list[Unit],
+    near: Near,
     dom: Bounds,
     doers: Doers,
 ) -> None:
     """Refuse where an iteration needs a cell of `buffer` that only another iteration writes."""
-    writers = [u for u in below if buffer in u.writes and u.stmt is not reader.stmt]
+    writers = near.writers(reader, buffer)
     fed = [one for one in writers if feeds(loop.body, one, reader, buffer, dom)]
-    if not writers or any(not _goes_on(loop, one, buffer, below, dom) for one in fed):
+    if not writers or any(not _goes_on(loop, one, buffer, near, dom) for one in fed):
         return
     if doers in ("threads", "virtual threads") and buffer.scope != "shared":
         # nothing orders threads from turn to turn of the loops around, either
@@ -281,14 +282,15 @@ def _refuse_flow(
     if not any(carries(loop, writer, user, buffer, dom) for writer in others):
         return
     if _wait(buffer, doers) and all(
-        _in_order(loop, below, (reader, "read"), (writer, "write"), buffer, dom)
+        _in_order(loop, near.units, (reader, "read"), (writer, "write"), buffer, dom)
         for writer in writers
     ):
         return
     load = next(n for n in reader.loads if n.buffer is buffer)
     mine = {id(load) for load in reader.loads}
     sure = missed(loop, (a for a in accesses(loop.body) if id(a.node) in mine), buffer, dom)
-    writer, turn = (fed or writers)[0], loop.loop_var.name
+    every = (u for u in near.units if buffer in u.writes and u.stmt is not reader.stmt)
+    writer, turn = next(iter(fed), None) or next(every), loop.loop_var.name
     if fed:
         why = f"`{writer.name}` makes them of what an earlier turn of `{turn}` left"
         hint = f"keep `{turn}` serial: each iteration needs the one before it"
@@ -305,18 +307,18 @@ def _refuse_flow(
     )
 
 
-def _goes_on(loop: For, unit: Unit, buffer: Buffer, below: list[Unit], dom: Bounds) -> bool:
+def _goes_on(loop: For, unit: Unit, buffer: Buffer, near: Near, dom: Bounds) -> bool:
     """Whether `unit` may make a cell of `buffer` of what it made in an earlier turn of `loop`.
 
     A sum that starts in each turn does not, nor what is made of a cell that another block of
-    `below` wrote before in the turn.
+    those `near` wrote before in the turn.
     """
     if buffer not in unit.reads and not (unit.block and unit.block.init):
         return False
     turns = {inner.loop_var for inner in unit.loops}
     if unit.block and unit.block.init:
         return any(v not in turns for e in unit.bound("reduce") for v in free_vars(e))
-    others = [one for one in below if buffer in one.writes and one.stmt is not unit.stmt]
+    others = near.writers(unit, buffer)
     return not any(feeds(loop.body, other, unit, buffer, dom) for other in others)
 
 
@@ -367,7 +369,7 @@ def _wait(buffer: Buffer, doers: Doers) -> bool:
 
 def _in_order(
     loop: For,
-    order: list[Unit],
+    order: Sequence[Unit],
     one: tuple[Unit, str],
     other: tuple[Unit, str],
     buffer: Buffer,
