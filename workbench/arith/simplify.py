@@ -76,7 +76,11 @@ class Simplifier(Normal):
 
     def with_simple_parts(self, e: Expr) -> Expr:
         """`e` with its operands simplified, and what that decides decided."""
-        simple: Expr = rebuild(e, lambda n: self.simplify(n) if isinstance(n, Expr) else n)
+        if isinstance(e, BinOp):
+            left, right = self.simplify(e.a), self.simplify(e.b)
+            simple: Expr = e if left is e.a and right is e.b else BinOp(e.op, left, right)
+        else:
+            simple = rebuild(e, lambda n: self.simplify(n) if isinstance(n, Expr) else n)
         match simple:
             case BinOp(op, a, b) if e.dtype in REASONED or e.dtype == "bool":
                 if op in LOGICAL and self.number(a) == self.number(b):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import isqrt
+from typing import Any
 
 from workbench import script
 from workbench.arith import bounds, loop_bounds
@@ -29,6 +30,7 @@ from workbench.ir import (
     copy_fresh,
     dtypes,
     free_vars,
+    remembered,
     seq,
 )
 from workbench.ir.places import Places, inner, places
@@ -50,7 +52,14 @@ def check_depth(before: PrimFunc, after: PrimFunc, verb: str) -> None:
 
 
 def _deepest(func: PrimFunc) -> int:
-    """The most loops around a statement."""
+    """The most loops around a statement; remembered, as it is asked before and after a step."""
+    known: dict[Any, int] = remembered(func)
+    if "deepest" not in known:
+        known["deepest"] = _most_loops(func)
+    return known["deepest"]
+
+
+def _most_loops(func: PrimFunc) -> int:
     deepest, level = 0, [(0, stmt) for stmt in inner(func.body)]
     while level:
         deepest = max(deepest, *(count for count, _ in level))
