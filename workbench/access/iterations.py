@@ -26,7 +26,7 @@ from workbench.access.meet import (
 from workbench.access.units import Unit, buffers_written, limits, opened, units
 from workbench.access.updates import reads
 from workbench.arith import Bounds
-from workbench.ir import Buffer, For, SeqStmt, Stmt, Var, remembered
+from workbench.ir import Buffer, For, SeqStmt, Stmt, remembered
 from workbench.ir.places import inner
 
 Reach: TypeAlias = list[tuple[float, float]]
