@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import workbench as wb
@@ -287,3 +288,31 @@ def test_a_condition_on_another_variable_is_another_condition(scope: str):
     )
     assert sizes(func) == {"S": (21,)}  # of all turns: from 4 to 24
     assert lesson.check_result(func, func) == ""
+
+
+@pytest.mark.parametrize(
+    ("ends", "stored", "read"),
+    [("i", "i == 0", "i > 0"), ("i, i + 2", "i == 0 and j == 2", "i == 2")],
+)
+def test_a_loop_inside_may_have_no_turn_in_the_first_one(ends: str, stored: str, read: str):
+    """So nothing is stored there, and what is read was left by an iteration of `o` before."""
+    func = parsed(f"""
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    S = T.alloc_buffer((9,), scope="local")
+    for t in T.thread_binding(1, thread="threadIdx.x"):
+        for o in range(8):
+            for i in range(3):
+                for j in range({ends}):
+                    if {stored}:
+                        S[o] = T.float32(7)
+                    if o > 0 and {read}:
+                        B[o] = S[o]
+            S[o + 1] = A[o]
+""")
+    a, b = np.arange(1, 9, dtype="float32"), np.zeros(8, "float32")
+    wb.build(wb.Schedule(func)).emulate(a, b)
+    assert b.tolist() == [0, 1, 2, 3, 4, 5, 6, 7]
+    assert sizes(func) == {"S": (9,)}
+    always = script.show(func).replace(f"if {stored}:", "if j >= 0:")
+    assert sizes(parsed(always)) == {"S": (2,)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
@@ -11,7 +11,7 @@ from workbench.access.boxes import box_around
 from workbench.access.cover import Made, covers
 from workbench.access.units import buffers_written, limits
 from workbench.access.updates import reads
-from workbench.arith import Box, Simplifier, union_regions
+from workbench.arith import Box, Simplifier, reads_memory, union_regions
 from workbench.check.alignment import alignments
 from workbench.ir import (
     Block,
@@ -165,13 +165,23 @@ class WindowFinder:
         for read in (access for access in found if not access.writes):
             shared = {loop for store in stores for loop in common_loops([store, read])}
             fixed = {*still, *self.still(read.buffer, shared)}
-            again = [loop for loop in shared if loop.loop_var not in still]
+            again = [loop for loop in _with_first_turn(shared) if loop.loop_var not in still]
             made = [_first_turns(self._running(store, fixed), again) for store in stores]
             every = [Made(store, self.known) for store in made]
             use = self._running(read, fixed)
             if not covers(every, [use], read.buffer.shape, self.known):
                 return False
         return bool(stores)
+
+
+def _with_first_turn(loops: Set[For]) -> list[For]:
+    """Those of `loops`, which are in a turn, of which the others have a turn in the first one, too.
+
+    Where the ends of a loop inside vary with one, it may have none there, or begin elsewhere; and
+    memory may say no longer where one began.
+    """
+    used = {v for loop in loops for end in (loop.min, loop.extent) for v in free_vars(end)}
+    return [one for one in loops if one.loop_var not in used and not reads_memory(one.min)]
 
 
 def _first_turns(store: Access[For], loops: Iterable[For]) -> Access[For]:
