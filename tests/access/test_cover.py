@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Set
 from dataclasses import dataclass
 
 import pytest
@@ -14,7 +15,7 @@ from workbench import arith, te
 from workbench.access import difference, random_data
 from workbench.access.boxes import merged
 from workbench.access.cover import made_there
-from workbench.ir import For, PrimFunc, Range, const, walk
+from workbench.ir import Buffer, For, PrimFunc, Range, const, walk
 from workbench.ir.places import inner
 from workbench.script import parse
 
@@ -179,12 +180,13 @@ def pair(made: str, used: str) -> PrimFunc:
     return parse(ODD.format(made=made, used=used))
 
 
-def covered(func: PrimFunc, dom: dict | None = None) -> bool:
+def covered(func: PrimFunc, dom: dict | None = None, changing: Set[Buffer] = frozenset()) -> bool:
     """What `made_there` says of the two nests."""
     loops = [node for node in walk(func) if isinstance(node, For)]
     maker, user = inner(loops[0].body)
     (buffer,) = func.body.block.alloc_buffers
-    return made_there(maker, user, buffer, arith.loop_bounds(loops) if dom is None else dom)
+    dom = arith.loop_bounds(loops) if dom is None else dom
+    return made_there(maker, user, buffer, dom, changing=changing)
 
 
 BY_PROOF = {
@@ -262,8 +264,23 @@ NOT = {
     ),
     "the two cases store elsewhere": (
         " in range(8):\n            if n[a] > 0:\n                X[a] = A[a]\n"
-        "            else:\n                X[a + 1] = A[0]",
+        "            else:\n                X[7 - a] = A[0]",
         " in range(8): B[o, j] = X[j]",
+    ),
+    "one case twice": (
+        " in range(8):\n            if n[a] > 0:\n                X[a] = A[a]\n"
+        "                X[a] = A[0]",
+        " in range(8): B[o, j] = X[j]",
+    ),
+    "a block keeps a store of its own away": (
+        " in range(8):\n            with T.block('X'):\n"
+        "                v = T.axis.spatial(8, a)\n"
+        "                if n[v] > 0:\n                    X[v] = A[v]",
+        " in range(8): B[o, j] = X[j]",
+    ),
+    "one of two that are read": (
+        " in range(8): X[a] = A[a]",
+        " in range(8): B[o, j] = X[j] + X[j + 1]",
     ),
     "two choices, not the two cases of one": (
         " in range(8):\n            if n[a] > 0:\n                X[a] = A[a]\n"
@@ -301,6 +318,12 @@ def test_an_answer_is_for_what_is_around_and_kept_for_that_alone() -> None:
     assert covered(func, first)
     assert not covered(func, every)
     assert covered(func, first)
+
+
+def test_what_memory_told_is_elsewhere_once_that_was_written() -> None:
+    func = pair(" in range(8): X[a + n[0]] = A[a]", " in range(8): B[o, j] = X[j + n[0]]")
+    assert covered(func)
+    assert not covered(func, changing={func.params[1]})
 
 
 def test_boxes_side_by_side_are_one_in_whichever_order_they_come() -> None:

@@ -228,6 +228,11 @@ def test_too_many_cells_are_not_looked_at() -> None:
     assert two.lags("i") == Unknown("30,000 cells are too many to look at")
 
 
+def test_very_many_turns_at_one_cell_are_at_all_lags() -> None:
+    one = Asked("for i in range(200):\n    A[i // 200] = T.float32(0)")
+    assert one.lags("i") == Lags({*range(-199, 200)})  # 40,000 pairs, of which none is looked at
+
+
 # --- threads, warps, copies -----------------------------------------------------------------------
 
 THREADS = """

@@ -111,6 +111,17 @@ for k in range(4):
     assert barriers(shared(body)) == 2
 
 
+def test_turns_that_do_not_wait_may_be_any_number_apart():
+    """Two threads, of which one reads what the other wrote two turns before."""
+    body = """
+for k in range(8):
+    S[k * 32 + t] = A[b * 32 + t]
+    if k >= 2:
+        B[b * 32 + t] = S[k * 32 - 64 + 31 - t]
+"""
+    assert barriers(shared(body, cells=256)) == 1
+
+
 def test_the_barrier_stands_before_the_loop_not_in_it():
     body = """
 S[t] = A[t]

@@ -316,3 +316,54 @@ def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
     assert sizes(func) == {"S": (9,)}
     always = script.show(func).replace(f"if {stored}:", "if j >= 0:")
     assert sizes(parsed(always)) == {"S": (2,)}
+
+
+def test_what_is_read_before_it_is_stored_was_left_by_a_turn_before():
+    """Of the loop that writes cell `o + 1`, so that all cells are kept."""
+    func = parsed("""
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    S = T.alloc_buffer((9,), scope="local")
+    for t in T.thread_binding(1, thread="threadIdx.x"):
+        for o in range(8):
+            if o > 0:
+                B[o] = S[o]
+            S[o] = T.float32(0)
+            S[o + 1] = A[o]
+""")
+    assert sizes(func) == {"S": (9,)}
+    assert lesson.check_result(func, func) == ""
+
+
+def test_a_loop_that_tells_the_cell_is_in_its_own_turn():
+    """Only the first turn of `j` stores, and that is another cell than those of the others."""
+    func = parsed("""
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8, 3), "float32")):
+    S = T.alloc_buffer((11,), scope="local")
+    for t in T.thread_binding(1, thread="threadIdx.x"):
+        for o in range(8):
+            for j in range(3):
+                if j == 0:
+                    S[o + j] = T.float32(7)
+                if o > 2:
+                    B[o, j] = S[o + j]
+            S[o + 3] = A[o]
+""")
+    assert sizes(func) == {"S": (11,)}
+    assert lesson.check_result(func, func) == ""
+
+
+def test_virtual_threads_share_what_all_threads_share():
+    func = parsed("""
+@T.prim_func
+def main(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+    S = T.alloc_buffer((64,), scope="shared")
+    for v in T.thread_binding(2, thread="vthread.x"):
+        for t in T.thread_binding(32, thread="threadIdx.x"):
+            S[v * 32 + t] = A[v * 32 + t]
+        for t in T.thread_binding(32, thread="threadIdx.x"):
+            B[v * 32 + t] = S[v * 32 + 31 - t]
+""")
+    assert sizes(func) == {"S": (64,)}
+    assert lesson.check_result(func, func) == ""
