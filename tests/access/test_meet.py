@@ -169,6 +169,20 @@ def test_a_loop_whose_length_varies_is_looked_at_in_its_turns() -> None:
     assert apart(loop, unit, arith.loop_bounds([loop, *unit.loops]))
 
 
+def test_two_boxes_of_one_block_may_meet_where_neither_meets_itself() -> None:
+    func = program("""
+for i in range(8):
+    with T.block("two"):
+        v = T.axis.spatial(8, i)
+        T.reads()
+        T.writes(A[v], A[v + 4])
+        A[v] = T.float32(1)
+        A[v + 4] = T.float32(2)""")
+    loop = next(n for n in walk(func) if isinstance(n, For))
+    (unit,) = units(loop.body)
+    assert not apart(loop, unit, arith.loop_bounds([loop]))
+
+
 # --- sizes, buffers, data -------------------------------------------------------------------------
 
 

@@ -133,6 +133,34 @@ for k in range(4):
     assert barriers(shared(body)) == 1
 
 
+INNER = """
+    S[32 + t] = A[t]
+    B[b * 32 + t] = S[63 - t]
+"""
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        "for k in range(b):" + INNER,
+        "if b == 0:" + INNER,
+        "if b == 0:" + INNER + "else:\n    B[b * 32 + t] = A[t]",
+    ],
+)
+def test_where_a_block_may_pass_by_a_barrier_the_next_one_stays(around: str):
+    body = f"S[t] = A[t]\n{around}\nB[b * 32 + t] = S[31 - t]"
+    assert barriers(shared(body, cells=64)) == 2
+
+
+@pytest.mark.parametrize(
+    "reading", ["if S[31 - t] > 0.0:", "for k in range(T.Cast('int32', S[31 - t])):"]
+)
+def test_what_others_stored_may_say_whether_a_thread_goes_on(reading: str):
+    read = f"{reading}\n    B[b * 32 + t] = A[t]"
+    assert barriers(shared(f"S[t] = A[t]\n{read}")) == 1
+    assert barriers(shared(f"S[t] = A[t]\n{read}\nS[t] = A[t + 1]")) == 2
+
+
 def test_global_memory_that_a_block_hands_on_is_waited_for():
     body = "B[b * 32 + t] = A[t]\nS[t] = B[b * 32 + 31 - t]\nB[b * 32 + t] = S[t]"
     assert barriers(shared(body)) == 2
@@ -180,6 +208,18 @@ for k in range(t + 1):
 """
     with pytest.raises(Refusal, match="threads would wait at S for others that never come"):
         lower(shared(body), CUDA)
+
+
+def test_a_barrier_where_memory_says_who_goes_on_is_refused():
+    """Each thread may find something else in S[0], which one of them changes."""
+    body = """
+if S[0] > 0.0:
+    S[32 + t] = A[t]
+    B[t] = S[63 - t]
+    S[0] = A[t]
+"""
+    with pytest.raises(Refusal, match="threads would wait at S for others that never come"):
+        lower(shared(body, cells=64), CUDA)
 
 
 def test_the_kernel_with_no_barrier_is_the_same_object():

@@ -242,3 +242,48 @@ def test_a_buffer_of_the_start_alone_goes_with_it():
     assert [b.name for b in start.alloc_buffers] == ["C_reindex"]
     assert update.alloc_buffers == ()
     assert difference(func, sch.func, random_data(func, seed=0)) == ""
+
+
+@pytest.mark.parametrize(
+    ("loops", "cell", "term"),
+    [
+        ("T.grid(4, 6)", "a", "5 - b"),  # the init runs last
+        ("T.grid(4, 6)", "a", "(b + 3) % 6"),
+        ("T.grid(4, 6)", "(b * 4 + a) // 6", "(b * 4 + a) % 6"),  # of cell 1, 8 comes ahead of 6
+    ],
+)
+def test_terms_ahead_of_the_first_are_not_summed(loops: str, cell: str, term: str):
+    sch = wb.Schedule(
+        parse(f"""
+@T.prim_func
+def main(A: T.Buffer((4, 6)), C: T.Buffer((4,))):
+    for a, b in {loops}:
+        with T.block("C"):
+            vi = T.axis.spatial(4, {cell})
+            vk = T.axis.reduce(6, {term})
+            with T.init():
+                C[vi] = T.float32(0)
+            C[vi] = C[vi] + A[vi, vk]
+""")
+    )
+    with pytest.raises(wb.ScheduleError, match="`C` is not proved to start its sums"):
+        sch.decompose_reduction("C", "a")
+
+
+def test_a_loop_that_begins_elsewhere_each_time_starts_no_sum():
+    """Where `k` does not begin at 0, what is summed goes on from what was there."""
+    sch = wb.Schedule(
+        parse("""
+@T.prim_func
+def main(A: T.Buffer((4, 6)), C: T.Buffer((4,))):
+    for i in range(4):
+        for k in range(i, i + 3):
+            with T.block("C"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    C[vi] = T.float32(0)
+                C[vi] = C[vi] + A[vi, vk]
+""")
+    )
+    with pytest.raises(wb.ScheduleError, match="`C` is not proved to start its sums"):
+        sch.decompose_reduction("C", "k")

@@ -9,6 +9,7 @@ import pytest
 
 import workbench as wb
 from workbench import emulate, ir, script
+from workbench.access import difference, random_data
 
 REDUCTION = """
 @T.prim_func
@@ -94,3 +95,39 @@ def test_a_nest_that_may_be_reordered_gives_the_same(part: int) -> None:
         taken += 1
         np.testing.assert_array_equal(run(sch.func), expected, f"seed {seed}\n{script.show(func)}")
     assert taken >= 20 and refused >= 10
+
+
+@pytest.mark.parametrize(
+    ("loops", "first", "second", "moves"),
+    [
+        ("i, j in T.grid(2, 3)", "i", "j", True),
+        ("i, j in T.grid(2, 3)", "1 - i", "j", False),  # what is written first comes last
+        ("i, j in T.grid(2, 3)", "i", "2 - j", False),
+        ("j, i in T.grid(3, 2)", "i", "j", False),
+    ],
+)
+def test_the_last_one_that_writes_a_cell_stays_the_last(
+    loops: str, first: str, second: str, moves: bool
+):
+    func = script.parse(f"""
+@T.prim_func
+def main(A: T.Buffer((2, 3), "float32"), C: T.Buffer((2,), "float32")):
+    B = T.alloc_buffer((2, 3))
+    for x, y in T.grid(2, 3):
+        with T.block("B"):
+            vx, vy = T.axis.remap("SS", [x, y])
+            B[vx, vy] = A[vx, vy] * T.float32(2)
+    for {loops}:
+        with T.block("C"):
+            v = T.axis.spatial(2, {first})
+            w = T.axis.spatial(3, {second})
+            C[(v + w) % 2] = B[v, w]
+""")
+    assert isinstance(func, ir.PrimFunc)
+    sch = wb.Schedule(func)
+    if moves:
+        sch.reverse_compute_at("C", "y")
+        assert difference(func, sch.func, random_data(func, 0)) == ""
+        return
+    with pytest.raises(wb.ScheduleError, match="may write one cell, and the last one counts"):
+        sch.reverse_compute_at("C", "y")
