@@ -184,3 +184,16 @@ def main(A: T.Buffer((64,), "float32"), C: T.Buffer((64,), "float32")):
     sch = wb.Schedule(func)
     sch.parallel("n")
     assert difference(func, sch.func, random_data(func, 0)) == ""
+
+
+def test_turns_that_no_iterator_tells_update_the_same_cells() -> None:
+    func = script.parse("""
+@T.prim_func
+def main(A: T.Buffer((8,)), C: T.Buffer((8,))):
+    for x, y in T.grid(4, 8):
+        with T.block("C"):
+            vy = T.axis.spatial(8, y)
+            C[vy] = C[vy] + A[vy]
+""")
+    with pytest.raises(wb.ScheduleError, match="x=0 and x=1 would both update"):
+        wb.Schedule(func).parallel("x")

@@ -131,3 +131,36 @@ def main(A: T.Buffer((2, 3), "float32"), C: T.Buffer((2,), "float32")):
         return
     with pytest.raises(wb.ScheduleError, match="may write one cell, and the last one counts"):
         sch.reverse_compute_at("C", "y")
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (
+            """
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = C[(vi + 1) % 4, (vj + 1) % 4]
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = A[vi, vj]
+""",
+            "`B` needs cells of C that `C` writes in other iterations",
+        ),
+        (
+            """
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi + 1, vj] = C[vi, vj + 1] * A[vi, vj]
+""",
+            "`C` reads cells of C that other iterations of it write",
+        ),
+    ],
+)
+def test_what_another_turn_overwrites_is_read_as_before(body: str, why: str):
+    func = script.parse(f"""
+@T.prim_func
+def main(A: T.Buffer((4, 4)), B: T.Buffer((4, 4)), C: T.Buffer((5, 5))):
+    for i, j in T.grid(4, 4):{body}""")
+    with pytest.raises(wb.ScheduleError, match=why):
+        wb.Schedule(func).reorder("j", "i")
