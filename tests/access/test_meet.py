@@ -24,7 +24,7 @@ from workbench.access.meet import (
     meet,
     open_pairs,
 )
-from workbench.access.units import units
+from workbench.access.units import units, writes_apart
 from workbench.ir import Expr, For, PrimFunc, Var, walk
 
 Side = Access[For]
@@ -181,6 +181,16 @@ for i in range(8):
     loop = next(n for n in walk(func) if isinstance(n, For))
     (unit,) = units(loop.body)
     assert not apart(loop, unit, arith.loop_bounds([loop]))
+
+
+def test_instances_of_other_terms_may_write_one_cell() -> None:
+    func = program("""
+for i, k in T.grid(4, 4):
+    with T.block("sum"):
+        v, w = T.axis.remap("SR", [i, k])
+        A[v + w] = T.float32(1)""")
+    (unit,) = units(func.body.block.body)
+    assert unit.block and writes_apart(unit.block) is not True
 
 
 # --- sizes, buffers, data -------------------------------------------------------------------------

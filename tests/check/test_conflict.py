@@ -197,3 +197,41 @@ def main(A: T.Buffer((8,)), C: T.Buffer((8,))):
 """)
     with pytest.raises(wb.ScheduleError, match="x=0 and x=1 would both update"):
         wb.Schedule(func).parallel("x")
+
+
+@pytest.mark.parametrize(
+    ("scope", "body", "verb", "why"),
+    [
+        (
+            "local",
+            "with T.block('S'):\n    S[0, 0] = S[0, 0] * 2.0 + 1.0\nB[o, x] = S[0, 0]",
+            ("bind", "threadIdx.x"),
+            "`B` may read parts of S that another thread writes in `S`",
+        ),
+        (
+            "global",
+            "B[o, x] = S[o, 7 - x]\nS[o + 1, x] = A[o, x]",  # of the turn of `o` before
+            ("bind", "threadIdx.x"),
+            "`B` reads parts of S that another thread writes in `S`",
+        ),
+        (
+            "local",
+            "S[o, x] = A[o, x]\nS[o, 7 - x] = 1.0",
+            ("parallel",),
+            "`S` and `S` may write the same cells of S in different iterations",
+        ),
+    ],
+)
+def test_small_programs_whose_turns_need_their_order(
+    scope: str, body: str, verb: tuple[str, ...], why: str
+) -> None:
+    lines = "".join(f"\n            {line}" for line in body.splitlines())
+    func = script.parse(f"""
+@T.prim_func
+def main(A: T.Buffer((4, 8)), B: T.Buffer((4, 8))):
+    S = T.alloc_buffer((12, 12), scope="{scope}")
+    for o in range(4):
+        for x in range(8):{lines}
+""")
+    with pytest.raises(wb.ScheduleError, match=why):
+        getattr(wb.Schedule(func), verb[0])("x", *verb[1:])
