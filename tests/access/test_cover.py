@@ -320,6 +320,20 @@ def test_an_answer_is_for_what_is_around_and_kept_for_that_alone() -> None:
     assert covered(func, first)
 
 
+def test_a_diagonal_is_no_box() -> None:
+    func = parse("""
+@T.prim_func
+def main(A: T.Buffer((4, 4)), B: T.Buffer((4, 4))):
+    X = T.alloc_buffer((4, 4))
+    for o in range(1):
+        for a in range(4):
+            X[a, a] = A[a, a]
+        for i, j in T.grid(4, 4):
+            B[i, j] = X[i, j]
+""")
+    assert not covered(func)
+
+
 def test_what_memory_told_is_elsewhere_once_that_was_written() -> None:
     func = pair(" in range(8): X[a + n[0]] = A[a]", " in range(8): B[o, j] = X[j + n[0]]")
     assert covered(func)
