@@ -117,10 +117,10 @@ def test_a_step_and_a_box_are_told():
 
 
 def memory() -> Memory:
-    a = BufferUse("A", "float32", (1027,), "input", 4108, 1040, 0, 4160, 0, 1.0)
-    b = BufferUse("B", "float32", (1024,), "output", 4096, 0, 1024, 0, 4096, 0.0)
+    a = BufferUse("A", "float32", (1027,), "input", 4108, 1040, 0, 4160, 0, 1.0, 0.0)
+    b = BufferUse("B", "float32", (1024,), "output", 4096, 0, 1024, 0, 4096, 0.0, 0.0)
     shared = BufferUse(
-        "A_shared", "float32", (130,), "intermediate", 520, 3072, 1040, 12288, 4160, 2.95
+        "A_shared", "float32", (130,), "intermediate", 520, 3072, 1040, 12288, 4160, 2.95, 2.95
     )
     levels = (
         Level("global", "grid", 8204, None, 1040, 1024, 4160, 4096, (a, b)),
@@ -128,10 +128,11 @@ def memory() -> Memory:
         Level("local", "thread", 0, None, 0, 0, 0, 0, ()),
     )
     flows = (
-        Flow("A_shared", "A", "A_shared", "global", "shared", 1040, 4160),
+        Flow("A_shared", "A", "A_shared", "global", "shared", 1040, 4160, True, 4160, 1.0),
         Flow("C", "A_shared", "B", "shared", "global", 3072, 12288),
     )
-    return Memory(levels, flows, "A crosses once.", Table(("buffer",), (("A",),)))
+    lanes = (("A", "A_shared"), ("B",))
+    return Memory(levels, flows, lanes, "A crosses once.", Table(("buffer",), (("A",),)))
 
 
 def test_memory_says_where_buffers_live_and_what_crosses():

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import product
 
 import pytest
 
 import workbench as wb
+from benchmarks.matmuls import matmul
 from tests.support.cases import seeds
+from tests.support.gpu_programs import block_matmul, window_steps
 from tests.support.gpu_steps import gpu_steps
 from tests.support.random_programs import random_program
 from tests.support.random_steps import Chooser
 from tests.support.told import take_ours
 from tests.support.tracer import Event, trace
-from workbench import insight, script
+from workbench import insight, script, te
+from workbench.draw.memory import Band, lanes_of
 from workbench.insight.accesses import Access, accesses
 from workbench.insight.page import Region
 from workbench.insight.tiles import _keys
-from workbench.ir import PrimFunc, Var
+from workbench.ir import Block, For, Node, PrimFunc, Var, children, dtypes, walk
 
 
 @cache
@@ -115,6 +120,119 @@ def test_memory(seed: int):
             seen[use.buffer, False] += use.loads
             seen[use.buffer, True] += use.stores
     assert +seen == counted, script.show(func)
+
+
+def two_stages() -> PrimFunc:
+    """A tile of what a stage makes, and of what it is made of, in shared memory."""
+    A = te.placeholder((18, 18), name="A")
+    H = te.compute((18, 16), lambda i, j: A[i, j] + A[i, j + 1] + A[i, j + 2], name="H")
+    B = te.compute((16, 16), lambda i, j: H[i, j] + H[i + 1, j] + H[i + 2, j], name="B")
+    sch = wb.Schedule(te.create_prim_func([A, B]))
+    i, j = sch.get_loops("B")
+    (i_0, i_1), (j_0, j_1) = sch.split(i, factors=[None, 4]), sch.split(j, factors=[None, 4])
+    sch.reorder(i_0, j_0, i_1, j_1)
+    for loop, axis in ((i_0, "blockIdx.y"), (j_0, "blockIdx.x")):
+        sch.bind(loop, axis)
+    sch.bind(sch.fuse(i_1, j_1), "threadIdx.x")
+    sch.set_scope("H", 0, "shared")
+    sch.compute_at("H", j_0)
+    sch.compute_at(sch.cache_read("H", 0, "shared"), j_0)
+    for stage in ("H", "A_shared"):
+        _, tx = sch.split(sch.fuse(*sch.get_loops(stage)[-2:]), factors=[None, 16])
+        sch.bind(tx, "threadIdx.x")
+    return sch.func
+
+
+def small_matmul(shared: bool) -> PrimFunc:
+    sch = wb.Schedule(matmul(8))
+    block_matmul(sch, sch.get_block("C"), shared, local=2, threads=2, depth=4)
+    return sch.func
+
+
+STAGED = {
+    "one stage": lambda: window_steps(32)["cooperative"],
+    "a copy in each thread": lambda: window_steps(32)["shared"],
+    "two stages": two_stages,
+    "registers": lambda: small_matmul(shared=False),
+    "shared memory and registers": lambda: small_matmul(shared=True),
+}
+
+
+@pytest.mark.parametrize("name", STAGED)
+def test_bands_of_programs_with_copies(name: str):
+    func = STAGED[name]()
+    check_bands(func, trace(func))
+
+
+@pytest.mark.parametrize("seed", seeds())
+def test_bands_of_the_memory_picture(seed: int):
+    check_bands(*scheduled(seed))
+
+
+def check_bands(func: PrimFunc, events: Sequence[Event]) -> None:
+    """Bytes and loads of a cell on each band, and the loop in which a copy says it is made."""
+    memory = insight.memory(func)
+    copies = {(flow.stage, flow.source, flow.target) for flow in memory.flows if flow.copies}
+    uses = {use.buffer: use for level in memory.levels for use in level.buffers}
+    scopes = {use.buffer: level.scope for level in memory.levels for use in level.buffers}
+    for lane in lanes_of(memory):
+        for band in lane.bands:
+            near = lane.uses[band.near].buffer if band.near < len(lane.uses) else ""
+            shown = on_band(band, near, copies, events)
+            assert band.bytes == len(shown) * dtypes.itemsize(uses[band.buffer].dtype), band
+            if band.load:
+                first = owned_first(scopes[band.buffer], shown)
+                cells = {event.index for event in first}
+                assert band.reuse == pytest.approx(len(first) / max(len(cells), 1)), band
+            if near:
+                stages = {event.stage for event in events if event.buffer == near}
+                check_at(func, band, stages)
+
+
+def on_band(
+    band: Band, near: str, copies: set[tuple[str, str, str]], events: Sequence[Event]
+) -> list[Event]:
+    """What is loaded or stored, as the band says, of its buffer."""
+    far = band.buffer
+    ends = (far, near) if band.load else (near, far)
+    on = {stage for stage, *of in copies if tuple(of) == ends}
+    off = {stage for stage, *of in copies if far == of[not band.load]}
+    return [
+        event
+        for event in events
+        if event.buffer == far and event.writes != band.load
+        if (event.stage in on if near else event.stage not in off)
+    ]
+
+
+def owned_first(scope: str, events: list[Event]) -> list[Event]:
+    """What the first block does of them; of local memory, its first thread."""
+    first = [event for event in events if event.block == (0, 0, 0)]
+    return [e for e in first if e.thread == (0, 0, 0)] if scope == "local" else first
+
+
+def check_at(func: PrimFunc, band: Band, stages: set[str]) -> None:
+    """The copy's loop is the innermost that holds all of `stages`, and stands in that line."""
+    around = [list(loops_of(func.body, stage)) for stage in stages]
+    common = [loop for loop in around[0] if all(loop in loops for loops in around)]
+    if band.at is None:
+        assert not common or stages == {band.stages}
+        return
+    assert band.at.loop == common[-1].loop_var.name
+    line = script.show(func).splitlines()[band.at.line - 1]
+    assert re.search(rf"for .*\b{band.at.loop}\b.* in ", line), (band, line)
+    kind = common[-1].thread or common[-1].kind
+    assert band.at.doer == {"b": "block", "t": "thread", "v": "virtual thread"}.get(
+        kind[0] if "Idx" in kind or "vthread" in kind else "", "turn"
+    )
+
+
+def loops_of(stmt: Node, stage: str) -> Iterator[For]:
+    """The loops around the block `stage`, outermost first."""
+    if isinstance(stmt, For) and any(isinstance(n, Block) and n.name == stage for n in walk(stmt)):
+        yield stmt
+    for child in children(stmt):
+        yield from loops_of(child, stage)
 
 
 @pytest.mark.parametrize("seed", seeds())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import groupby
 from math import log2
 
 from workbench.diag import size_text
@@ -17,11 +17,12 @@ from workbench.draw.scene import (
     Stands,
     Words,
     fit,
+    longest,
     path,
     standing,
     width_of,
 )
-from workbench.insight import BufferUse, Level, Memory
+from workbench.insight import At, BufferUse, Level, Memory
 
 PLACES = 104.0  # px; what is said of a place stands left of its lanes
 LANE, INSET = 72.0, 4.0  # px of a lane; how far a place lies inside the one around it
@@ -49,8 +50,8 @@ class Band:
 
     `far` and `near` number the buffers of the lane from the device on; what is used comes after
     the last. `load` is data on its way to a thread. `reuse` is loads of a cell by one owner, 0.0
-    of stores. `before` are the bytes of the step before, None where they are the same. `at` names
-    the loop in whose turns a copy is filled, or written back; "" of what is used.
+    of stores. `before` are the bytes of the step before, None where they are the same. `at` is the
+    loop in whose turns a copy is filled, or written back; None of what is used.
     """
 
     buffer: str
@@ -61,7 +62,7 @@ class Band:
     bytes: int
     reuse: float
     before: int | None
-    at: str = ""
+    at: At | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,35 +130,30 @@ def _legend(lanes: Sequence[Lane]) -> Iterator[str]:
     bands = [band for lane in lanes for band in lane.bands]
     if any(band.before is not None for band in bands):
         yield "Hatched bands are those of the step before."
-    at = next((band.at for band in bands if band.at), "")
-    if at:
-        yield f"“at {at}”: the copy is made anew in each turn of {at}."
+    places = dict.fromkeys(band.at for band in bands if band.at)
+    if places:
+        yield "; ".join(f"“{_at_words(at)}”: done {_done(at)}" for at in places) + "."
+
+
+def _at_words(at: At) -> str:
+    """Where a copy is made, on its band: a name that has no room there is told by its line."""
+    return longest((f"at {at.loop}", f"at line {at.line}"), LANE - 8) or f"line {at.line}"
+
+
+def _done(at: At) -> str:
+    return f"in each turn of {at.loop}" if at.doer == "turn" else f"by each {at.doer} of {at.loop}"
 
 
 def lanes_of(memory: Memory, before: Memory | None = None) -> list[Lane]:
     """The buffers that are copies of each other, together, and what moves in each lane."""
     uses = {use.buffer: use for level in memory.levels for use in level.buffers}
     depth = {use.buffer: k for k, level in enumerate(memory.levels) for use in level.buffers}
-    chains = {name: [name] for name in uses}
-    for source, target in _copies(memory):
-        both = sorted(chains[source] + chains[target], key=lambda name: depth[name])
-        if chains[source] is not chains[target] and len({depth[n] for n in both}) == len(both):
-            for name in both:
-                chains[name] = both
     lanes = []
-    for names in {id(chain): chain for chain in chains.values()}.values():
+    for names in memory.lanes:
         copies = tuple(uses[name] for name in names)
         bands = tuple(_bands(memory, copies, before))
         lanes.append(Lane(copies, tuple(depth[name] for name in names), bands))
     return lanes
-
-
-def _copies(memory: Memory) -> Iterator[tuple[str, str]]:
-    """What blocks that read one buffer put into another place."""
-    for flow in memory.flows:
-        alone = [f for f in memory.flows if f.stage == flow.stage] == [flow]
-        if alone and flow.source_scope != flow.target_scope:
-            yield flow.source, flow.target
 
 
 def _bands(memory: Memory, uses: Sequence[BufferUse], before: Memory | None) -> Iterator[Band]:
@@ -165,40 +161,36 @@ def _bands(memory: Memory, uses: Sequence[BufferUse], before: Memory | None) -> 
     loads = {use.buffer: use.load_bytes for use in uses}
     stores = {use.buffer: use.store_bytes for use in uses}
     old = _changes(uses, before)
-
-    def band(
-        use: BufferUse, far: int, near: int, load: bool, size: int, stages: str, at: str = ""
-    ) -> Band:
-        """With the bytes of the step before, told at the first of a buffer's bands."""
-        reuse = use.reuse if load else 0.0
-        was = old.pop((use.buffer, load), None)
-        return Band(use.buffer, stages, far, near, load, size, reuse, was, at)
-
-    for far, (outer, inner) in enumerate(pairwise(uses)):
+    for (far, outer), inner in zip(enumerate(uses), uses[1:], strict=False):
         for source, target in ((outer, inner), (inner, outer)):
-            flows = [
-                f for f in memory.flows if (f.source, f.target) == (source.buffer, target.buffer)
-            ]
-            size = sum(flow.bytes for flow in flows)
-            if size:
-                loads[source.buffer] -= size
-                stores[target.buffer] -= size
-                stages = ", ".join(flow.stage for flow in flows)
-                at = ", ".join(dict.fromkeys(flow.at for flow in flows if flow.at))
-                yield band(
-                    source if source is outer else target,
-                    far,
-                    far + 1,
-                    source is outer,
-                    size,
-                    stages,
-                    at,
-                )
+            ends = (source.buffer, target.buffer)
+            flows = [f for f in memory.flows if f.copies and (f.source, f.target) == ends]
+            if not flows:
+                continue
+            load = source is outer
+            loads[source.buffer] -= sum(flow.bytes for flow in flows)
+            stores[target.buffer] -= sum(flow.stored for flow in flows)
+            yield Band(
+                outer.buffer,
+                ", ".join(flow.stage for flow in flows),
+                far,
+                far + 1,
+                load,
+                sum(flow.bytes if load else flow.stored for flow in flows),
+                flows[0].reuse if load else 0.0,
+                old.pop((outer.buffer, load), None),
+                flows[0].at if len({flow.at for flow in flows}) == 1 else None,
+            )
     for far, use in enumerate(uses):
         for load, size in ((True, loads[use.buffer]), (False, stores[use.buffer])):
-            ends = [f.stage for f in memory.flows if use.buffer == (f.source if load else f.target)]
             if size > 0:
-                yield band(use, far, len(uses), load, size, ", ".join(dict.fromkeys(ends)))
+                stages = dict.fromkeys(
+                    flow.stage
+                    for flow in memory.flows
+                    if not flow.copies and use.buffer == (flow.source if load else flow.target)
+                )
+                reuse, was = use.used if load else 0.0, old.pop((use.buffer, load), None)
+                yield Band(use.buffer, ", ".join(stages), far, len(uses), load, size, reuse, was)
 
 
 def _changes(uses: Sequence[BufferUse], before: Memory | None) -> dict[tuple[str, bool], int]:
@@ -259,8 +251,7 @@ def _strip(memory: Memory, lanes: Sequence[Lane], rows: _Rows) -> Scene:
 
 def _work(memory: Memory) -> dict[str, None]:
     """The blocks that use data: all but those that only copy, if there are others."""
-    copied = set(_copies(memory))
-    using = dict.fromkeys(f.stage for f in memory.flows if (f.source, f.target) not in copied)
+    using = dict.fromkeys(flow.stage for flow in memory.flows if not flow.copies)
     return using or dict.fromkeys(flow.stage for flow in memory.flows)
 
 
@@ -339,7 +330,7 @@ def _band(band: Band, middle: float, low: float, high: float, rows: _Rows) -> li
         for top, bottom in pieces
     ]
     way = f"{band.buffer}: {band.bytes:,} bytes {'loaded' if band.load else 'stored'}"
-    way += f", in each turn of {band.at}" if band.at else ""
+    way += f", {_done(band.at)}" if band.at else ""
     return standing(Stands(band.buffer, statement=band.stages, told=way), shapes)
 
 
@@ -349,7 +340,7 @@ def _label(band: Band, x: float, y: float) -> list[Shape]:
     if band.load:
         lines.append((times_each(band.reuse), "strong"))
     if band.at:
-        lines.append((fit(f"at {band.at}", LANE - 8), "words"))
+        lines.append((_at_words(band.at), "words"))
     if band.before is not None:
         lines.append((f"was {size_text(band.before)}", "muted"))
     wide = max(width_of(words, role) for words, role in lines) + 4

@@ -4,7 +4,7 @@ from workbench.insight.coalescing import Coalescing, Request, coalescing
 from workbench.insight.conflicts import BankUse, Conflicts, conflicts
 from workbench.insight.counts import Counts, Traffic, counts
 from workbench.insight.idle import idle_threads
-from workbench.insight.memory import BufferUse, Flow, Level, Memory, memory
+from workbench.insight.memory import At, BufferUse, Flow, Level, Memory, memory
 from workbench.insight.occupancy import Limit, Occupancy, occupancy
 from workbench.insight.page import KIND_WORDS, Kind, Point, Region, Table
 from workbench.insight.redundancy import Redundancy, Reuse, redundancy
@@ -27,6 +27,7 @@ from workbench.insight.who import Cell, Group, Idle, Who, who
 __all__ = [
     "Axis",
     "BankUse",
+    "At",
     "BufferUse",
     "Cell",
     "Coalescing",

@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import prod
+from typing import TypeAlias
 
+from workbench import script
 from workbench.access.accesses import by_buffer
 from workbench.diag import count_text
 from workbench.insight.accesses import Access, accesses, at_first
 from workbench.insight.cells import Touched, box_around, executions, touched_by, union
 from workbench.insight.page import Kind, Point, Table
-from workbench.ir import Buffer, PrimFunc, Var, dtypes
+from workbench.ir import (
+    THREAD_AXES,
+    Buffer,
+    BufferLoad,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    For,
+    PrimFunc,
+    Stmt,
+    Var,
+    dtypes,
+)
+from workbench.ir.places import places
 from workbench.target import Target
 
 
@@ -21,7 +38,7 @@ class BufferUse:
 
     `bytes` is what one owner (the grid, a block, a thread: see `Level.owner`) holds of it.
     `reuse` is loads by the first block (of local memory: by its first thread) over the distinct
-    cells that it loads, 0.0 where nothing is loaded.
+    cells that it loads, 0.0 where nothing is loaded; `used` the same of loads that are not copied.
     `role` is "input", "output", "input and output" or "intermediate".
     """
 
@@ -35,6 +52,7 @@ class BufferUse:
     load_bytes: int
     store_bytes: int
     reuse: float
+    used: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +75,26 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True)
+class At:
+    """The loop in which a copy is made: its name, its line in the program, and who does its turns.
+
+    `doer` is "turn", or, of a bound loop, "block", "thread" or "virtual thread".
+    """
+
+    loop: str
+    line: int
+    doer: str
+
+
+@dataclass(frozen=True, slots=True)
 class Flow:
     """Data that one block of the program moves from `source` to `target` (an arrow).
 
-    They are one buffer where a block updates it in place. `at` names the loop in each turn of which
-    it is done, with what else is done to the buffer that is nearer to the threads; "" without one.
+    They are one buffer where a block updates it in place. `count` and `bytes` are what it loads.
+    Where it only `copies`, from one buffer of a lane to the next, `stored` is the bytes that it
+    stores there, `reuse` loads of a cell by one owner, of all such copies, and `at` the innermost
+    loop that holds it with what else is done to the buffer that is nearer to the threads; None
+    without one.
     """
 
     stage: str
@@ -71,19 +104,32 @@ class Flow:
     target_scope: str
     count: int
     bytes: int
-    at: str = ""
+    copies: bool = False
+    stored: int = 0
+    reuse: float = 0.0
+    at: At | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """The memory-hierarchy picture: global, shared, local, and the arrows between buffers."""
+    """The memory-hierarchy picture: global, shared, local, and the arrows between buffers.
+
+    `lanes` are the names of buffers that are copies of each other, from the device on.
+    """
 
     levels: tuple[Level, ...]
     flows: tuple[Flow, ...]
+    lanes: tuple[tuple[str, ...], ...]
     caption: str
     table: Table
     kind: Kind = "counted"
 
+
+Ends: TypeAlias = tuple[Buffer, Buffer]
+"""A buffer that is loaded and one that this is stored to."""
+
+Way: TypeAlias = tuple[str, Buffer, Buffer]
+"""A stage and its ends."""
 
 SCOPES = {"global": "grid", "shared": "block", "local": "thread"}
 NAMES = {
@@ -101,13 +147,28 @@ def memory(func: PrimFunc, target: Target | None = None) -> Memory:
     """
     found = by_buffer(accesses(func))
     order = [*func.params, *(b for b in found if b not in func.params)]
-    uses = {b: _use(func, b, found.get(b, [])) for b in order}
     scopes = [*SCOPES, *dict.fromkeys(b.scope for b in order if b.scope not in SCOPES)]
+    ways = _ways(func)
+    copies = [way for way, loads in ways.items() if _copies(way, loads)]
+    lanes = _lanes(sorted(order, key=lambda b: scopes.index(b.scope)), copies)
+    joined = {frozenset(pair) for lane in lanes for pair in pairwise(lane)}
+    drawn = [way for way in copies if frozenset(way[1:]) in joined]
+    taken = {access for way in drawn for access in ways[way]}
+    uses = {
+        b: _use(func, b, of := found.get(b, []), [a for a in of if a not in taken]) for b in order
+    }
     levels = tuple(
         _level(scope, [uses[b] for b in order if b.scope == scope], target) for scope in scopes
     )
-    flows = tuple(_flows(func))
-    return Memory(levels, flows, _caption(levels), _table(levels, flows))
+    alike: dict[Ends, list[Access]] = {}
+    for way in drawn:
+        alike.setdefault(way[1:], []).extend(ways[way])
+    flows = tuple(
+        _copy(func, way, loads, alike[way[1:]]) if way in drawn else _flow(way, loads)
+        for way, loads in ways.items()
+    )
+    names = tuple(tuple(b.name for b in lane) for lane in lanes)
+    return Memory(levels, flows, names, _caption(levels), _table(levels, flows))
 
 
 def _level(scope: str, uses: Sequence[BufferUse], target: Target | None) -> Level:
@@ -132,27 +193,30 @@ def _one_owner(access: Access, scope: str) -> dict[Var, int]:
     return at_first(access, "block", *(["thread"] if scope == "local" else []))
 
 
-def _use(func: PrimFunc, buffer: Buffer, found: list[Access]) -> BufferUse:
+def _use(func: PrimFunc, buffer: Buffer, found: list[Access], used: list[Access]) -> BufferUse:
     size = dtypes.itemsize(buffer.type)
     loads = sum(executions(a) for a in found if not a.writes)
     stores = sum(executions(a) for a in found if a.writes)
-    mine = [touched_by(a, _one_owner(a, buffer.scope)) for a in found]
-    read = [t for t, a in zip(mine, found, strict=True) if not a.writes]
     held = prod(buffer.shape) if buffer.scope == "global" else _held(found, buffer.scope)
-    reuse = sum(t.accesses for t in read) / max(union(read)[2], 1) if read else 0.0
-    role = _role(func, buffer, found)
     return BufferUse(
         buffer.name,
         buffer.type,
         buffer.shape,
-        role,
+        _role(func, buffer, found),
         held * size,
         loads,
         stores,
         loads * size,
         stores * size,
-        reuse,
+        _reuse(found),
+        _reuse(used),
     )
+
+
+def _reuse(found: Sequence[Access]) -> float:
+    """Of the loads among `found`: how often one owner makes them of each cell."""
+    read = [touched_by(a, _one_owner(a, a.buffer.scope)) for a in found if not a.writes]
+    return sum(t.accesses for t in read) / max(union(read)[2], 1) if read else 0.0
 
 
 def _held(found: list[Access], scope: str) -> int:
@@ -182,28 +246,87 @@ def _role(func: PrimFunc, buffer: Buffer, found: list[Access]) -> str:
     return "output" if found[0].writes else "input and output"
 
 
-def _flows(func: PrimFunc) -> Iterable[Flow]:
-    sums: dict[tuple[str, Buffer, Buffer], int] = {}
-    all_accesses = accesses(func)
-    for access in all_accesses:
+def _ways(func: PrimFunc) -> dict[Way, list[Access]]:
+    """The loads that feed stores, by stage, buffer and what they are stored to."""
+    ways: dict[Way, list[Access]] = {}
+    for access in accesses(func):
         if not access.writes and access.store is not None:
             key = (access.stage, access.buffer, access.store.buffer)
-            sums[key] = sums.get(key, 0) + executions(access)
-    for (stage, source, target), count in sums.items():
-        size = count * dtypes.itemsize(source.type)
-        near = target if source.scope == "global" or target.scope == "local" else source
-        at = _turn(all_accesses, stage, near) if source.scope != target.scope else ""
-        yield Flow(stage, source.name, target.name, source.scope, target.scope, count, size, at)
+            ways.setdefault(key, []).append(access)
+    return ways
 
 
-def _turn(found: Sequence[Access], stage: str, near: Buffer) -> str:
+def _copies(way: Way, loads: Sequence[Access]) -> bool:
+    """Whether these stages put elements into another memory and do nothing else to them."""
+    _, source, target = way
+    return source.scope != target.scope and all(
+        access.store is not None and _copied(access.store.value) is access.node for access in loads
+    )
+
+
+def _copied(value: Expr) -> Expr | None:
+    """The load whose element `value` is, converted or padded with a number at most."""
+    match value:
+        case BufferLoad():
+            return value
+        case Cast(value=inner):
+            return _copied(inner)
+        case Call("if_then_else", (_, inner, Const()) | (_, Const(), inner)):
+            return _copied(inner)
+    return None
+
+
+def _lanes(order: Sequence[Buffer], copies: Iterable[Way]) -> list[list[Buffer]]:
+    """Buffers with their copies, at most one in each memory; `order` is from the device on."""
+    lanes = {buffer: [buffer] for buffer in order}
+    for _, source, target in copies:
+        both = sorted(lanes[source] + lanes[target], key=order.index)
+        if lanes[source] is not lanes[target] and len({b.scope for b in both}) == len(both):
+            for buffer in both:
+                lanes[buffer] = both
+    return list({id(lane): lane for lane in lanes.values()}.values())
+
+
+def _flow(way: Way, loads: Sequence[Access]) -> Flow:
+    stage, source, target = way
+    count = sum(map(executions, loads))
+    size = count * dtypes.itemsize(source.type)
+    return Flow(stage, source.name, target.name, source.scope, target.scope, count, size)
+
+
+def _copy(func: PrimFunc, way: Way, loads: Sequence[Access], alike: Sequence[Access]) -> Flow:
+    """A flow from one buffer of a lane to the next; `alike` are the loads of all such."""
+    stage, source, target = way
+    made = {access.store for access in loads}
+    stores = [a for a in accesses(func) if a.writes and a.store in made]
+    stored = sum(map(executions, stores)) * dtypes.itemsize(target.type)
+    near = target if source.scope == "global" or target.scope == "local" else source
+    at = _at(func, stage, near)
+    return replace(_flow(way, loads), copies=True, stored=stored, reuse=_reuse(alike), at=at)
+
+
+def _at(func: PrimFunc, stage: str, near: Buffer) -> At | None:
     """The innermost loop that `stage` shares with all other stages that touch `near`."""
-    touching = [access for access in found if access.buffer is near]
-    own = [access for access in touching if access.stage == stage]
-    if len(own) == len(touching):
-        return ""
-    shared = [loop for loop in own[0].loops if all(loop in access.loops for access in touching)]
-    return shared[-1].var.name if shared else ""
+    touching = [access for access in accesses(func) if access.buffer is near]
+    if all(access.stage == stage for access in touching):
+        return None
+    around = [_loops_around(func, access) for access in touching]
+    shared = [loop for loop in around[0] if all(loop in loops for loops in around)]
+    if not shared:
+        return None
+    loop, doer = shared[-1], "turn"
+    if loop.thread in THREAD_AXES:
+        doer = loop.thread[: -len("Idx.x")]
+    elif loop.virtual:
+        doer = "virtual thread"
+    return At(loop.loop_var.name, script.show_spans(func).spans[loop].line, doer)
+
+
+def _loops_around(func: PrimFunc, access: Access) -> list[For]:
+    """The loops around a statement as they stand in the program, outermost first."""
+    known = places(func)
+    stmt: Stmt | None = access.store or (known.realize(access.block) if access.block else None)
+    return known.all_loops_above(stmt) if stmt else []
 
 
 def _caption(levels: Sequence[Level]) -> str:
