@@ -96,6 +96,32 @@ def test_a_loop_is_clicked_and_its_verbs_stand_there(plain: Plain):
     expect(menu.locator("h4")).to_contain_text("buffer C")  # one click leads from menu to menu
 
 
+def test_what_would_be_refused_can_be_asked_for_and_says_why_at_its_place(plain: Plain):
+    """Lesson 3 asks for it: the loop of the sum, bound to blocks; a verb that is crossed out."""
+    lab = plain.run_cells("03_local_blocking.ipynb", 4).locator(".wb-lab").first
+    answer(lab)
+    mark(lab, "k").click()
+    form_of(lab, "bind")
+    axis = lab.locator(".wb-form select")
+    axis.press("End")
+    while axis.input_value() != '"blockIdx.x"':
+        assert axis.locator("option:checked").inner_text().startswith("✕")
+        axis.press("ArrowUp")
+    lab.locator("button[type=submit]").click()
+    told = lab.locator(".wb-refused")
+    expect(told).to_contain_text("Can't bind k")
+    expect(told).to_contain_text("C[")  # the cell in which two of its turns meet
+    expect(lab.locator(".wb-step")).to_have_count(1)
+    shoot(plain.page, "menu-refused")
+    lab.locator(".wb-menu .wb-more").click()
+    crossed = lab.locator(".wb-verb[aria-disabled=true]", has_text="parallel")
+    crossed.press("Enter")
+    expect(told).to_contain_text("Can't run k in parallel")
+    expect(lab.locator(".wb-menu")).to_be_visible()
+    accessible(plain.page)
+    shoot(plain.page, "menu-crossed")
+
+
 def test_all_of_a_head_opens_what_it_begins(plain: Plain):
     """Of a loop or a block, also its keyword and the empty space; a statement only its names."""
     lab = plain.first_lab()

@@ -586,7 +586,7 @@ def test_a_menu_is_there_at_once_and_filled_when_python_has_answered(menu_page: 
     expect(menu.locator("h4")).to_have_text("loop i")
     expect(menu.locator(".wb-verb")).to_have_text(["split", "fuse why not?"])
     expect(menu.locator(".wb-verb").first).to_be_focused()
-    menu.locator(".wb-verb").last.click()
+    menu.locator(".wb-verb").last.press("Enter")
     expect(menu.locator(".wb-headline")).to_contain_text("Can't fuse i.")
 
 
@@ -614,7 +614,7 @@ def test_a_refusal_stands_in_the_menu_until_another_form_is_opened(menu_page: Pa
     page.keyboard.press("Enter")
     page.evaluate("lab.status = { error: {} }; menu.errors().textContent = 'no'; menu.conclude()")
     expect(told).to_have_text("no")
-    page.locator(".wb-verb").last.click()
+    page.locator(".wb-verb").last.press("Enter")
     expect(told).to_be_hidden()
 
 

@@ -47,16 +47,16 @@ class Verdict:
     @property
     def why_not(self) -> str:
         """Why it is refused, "" where some call is possible."""
-        return "" if self.possible else self._telling.why_not
+        return "" if self.possible else self.telling.why_not
 
     @property
     def hint(self) -> str:
         """What to do instead, "" where some call is possible."""
-        return "" if self.possible else self._telling.hint
+        return "" if self.possible else self.telling.hint
 
     @property
-    def _telling(self) -> Option:
-        """The first of the options whose reason most of them share."""
+    def telling(self) -> Option:
+        """The first of the options whose reason most of them share, where it is refused."""
         count = Counter(option.why_not for option in self.options)
         return max(self.options, key=lambda option: count[option.why_not])
 

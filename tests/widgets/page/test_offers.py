@@ -13,12 +13,13 @@ import workbench as wb
 from tests.schedule import programs
 from tests.widgets.programs import ADD, WINDOW, apply, key, parse, send, window_steps
 from workbench import lesson, script
-from workbench.diag import Fail
+from workbench.diag import Fail, shortened
 from workbench.history.handles import handle_of
 from workbench.ir import BlockId
-from workbench.schedule import Schedule
+from workbench.schedule import Schedule, ScheduleError
 from workbench.verbs.primitive import REGISTRY
 from workbench.widgets import Lab
+from workbench.widgets.ask.steps import take
 from workbench.widgets.page.at_place import buffer_param
 from workbench.widgets.page.desk import Desk
 from workbench.widgets.page.names import place_text
@@ -62,10 +63,11 @@ def offered(sch: Schedule) -> Iterator[tuple[dict[str, Any], str]]:
                 yield verb, place_text(sch.func, desk.keys.thing(place))
 
 
-def calls(verb: dict[str, Any], place: str) -> list[str]:
-    """The calls of a form of at most one field, with each of its options."""
-    given = [{f["name"]: o["value"]} for f in verb["fields"] for o in f["options"]]
-    return [call(REGISTRY[verb["name"]], place, args) for args in given or [{}]]
+def calls(verb: dict[str, Any], place: str, refused: bool = False) -> list[str]:
+    """The calls of a form of at most one field, with each of its options that is (not) refused."""
+    options = [(f["name"], o) for f in verb["fields"] for o in f["options"]]
+    given = [{name: o["value"]} for name, o in options if o.get("refused", False) == refused]
+    return [call(REGISTRY[verb["name"]], place, args) for args in given or [{}][refused:]]
 
 
 @pytest.mark.parametrize("start", STARTS)
@@ -79,8 +81,42 @@ def test_the_call_that_a_form_shows_is_taken_as_it_stands(start: str):
         for text in calls(verb, place):
             exec(text, {"sch": sch.fork()})
             seen.add(verb["name"])
+        for text in calls(verb, place, refused=True):
+            with pytest.raises(ScheduleError):
+                exec(text, {"sch": sch.fork()})
     assert len(seen) > 4
     assert seen & {"fuse", "reorder", "split", "bind"}
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_what_would_be_refused_stands_last_and_says_so_as_a_step_does(start: str):
+    """Verbs of a menu, options of a field; what a press on a refused verb asks for is refused."""
+    sch, desk, tried = STARTS[start](), Desk(), 0
+    for place in desk.places(sch.func):
+        verbs = page(sch, View(place=place, more=True), desk)["offers"][place]["verbs"]
+        assert [verb["verdict"] for verb in verbs] == sorted(verb["verdict"] for verb in verbs)
+        for verb in verbs:
+            for field in verb.get("fields", ()):
+                barred = [option.get("refused", False) for option in field["options"]]
+                assert barred == sorted(barred)
+            if verb.get("try") is not None:
+                tried += 1
+                message = {"verb": verb["name"], "place": verb["place"], "args": verb["try"]}
+                with pytest.raises(Fail) as refused:
+                    take(sch.fork(), sch.node, desk, message)
+                same = shortened(refused.value.headline) in verb["why"]["headline"]
+                assert same or "is the name of several" in verb["why"]["headline"]
+    assert tried > 3
+
+
+def test_an_axis_that_a_loop_cannot_be_bound_to_is_in_its_form():
+    """The loop of a sum: its turns add to the same cell."""
+    sch, desk = product(), Desk()
+    (k,) = (key for key, label in desk.places(sch.func).items() if "k" in label.split())
+    verbs = page(sch, View(place=k, more=True), desk)["offers"][k]["verbs"]
+    (bind,) = (verb for verb in verbs if verb["name"] == "bind")
+    refused = {o["label"] for o in bind["fields"][0]["options"] if o.get("refused")}
+    assert "blockIdx.x" in refused and "threadIdx.x" not in refused
 
 
 def test_a_list_without_its_brackets_is_shown_with_them():

@@ -41,13 +41,20 @@ def offer(
 ) -> dict[str, Any]:
     """The chosen place, key and label, and each verb with its verdict and form.
 
-    Verbs that `offered` does not name wait under "more"; None offers all that are possible.
+    Verbs that `offered` does not name wait under "more"; None offers all that are possible. What
+    would be refused stands last.
     `said` is of every verb with `more` or without `offered`, else of the offered ones. The forms
     hold the arguments that are `given`; None is for the first that are possible.
     """
     verbs = [_verb(one, offered, given) for one in said]
     order = {name: k for k, name in enumerate(offered or ())}
-    verbs.sort(key=lambda verb: (order.get(verb["name"], len(order)), not verb["offered"]))
+    verbs.sort(
+        key=lambda verb: (
+            verb["verdict"] == "refused",
+            order.get(verb["name"], len(order)),
+            not verb["offered"],
+        )
+    )
     complete = more or offered is None
     waits = not complete or any(not verb["offered"] for verb in verbs)
     return {
@@ -70,16 +77,25 @@ def _verb(said: Said, offered: Sequence[str] | None, given: Given | None) -> dic
         "offered": wanted,
         "verdict": "possible" if verdict.possible else "refused",
     }
-    if verdict.possible:
-        held = None if given is None else _held(given, prim.name, said.thing)
-        fields = [f for f in (_field(p, verdict.choices, held) for p in asked(prim)) if f]
-        made |= {
-            "fields": fields,
-            "call": call(prim, said.name, {f["name"]: f["value"] for f in fields}),
-        }
-    else:
-        made["why"] = {"headline": _sentence(verdict.why_not), "hint": verdict.hint}
-    return made
+    if not verdict.possible:
+        why = {"headline": _sentence(verdict.why_not), "hint": verdict.hint}
+        return made | {"why": why, "try": _tried(prim, verdict)}
+    held = None if given is None else _held(given, prim.name, said.thing)
+    fields = [f for f in (_field(p, verdict, held) for p in asked(prim)) if f]
+    written = call(prim, said.name, {f["name"]: f["value"] for f in fields})
+    return made | {"fields": fields, "call": written}
+
+
+def _tried(prim: Primitive, verdict: Verdict) -> dict[str, Any] | None:
+    """What a form would send for the call that tells why it is refused; None where none was made.
+
+    So its refusal can be seen as that of a step is: with the place in the program.
+    """
+    given = verdict.telling.arguments
+    if any(p.name not in given for p in asked(prim) if p.required or p.many):
+        return None
+    fields = [_field(p, verdict, given) for p in asked(prim) if p.name in given]
+    return {field["name"]: field["value"] for field in fields if field}
 
 
 def _held(given: Given, verb: str, place: str) -> Mapping[str, Any]:
@@ -100,26 +116,32 @@ def asked(prim: Primitive) -> list[Param]:
     return [p for p in prim.params if p is not prim.place or p.many]
 
 
-def _field(
-    param: Param, choices: Sequence[Mapping[str, Any]], held: Mapping[str, Any] | None
-) -> dict[str, Any] | None:
-    """The field of one argument, which holds what is `held`; None for an option no choice names."""
-    options = _distinct([c[param.name] for c in choices if param.name in c])
-    if not options and not (param.required or param.many):
+def _field(param: Param, verdict: Verdict, held: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """The field of one argument, which holds what is `held`; None for an option no choice names.
+
+    Of a choice, what would be refused stands last.
+    """
+    options = _distinct([c[param.name] for c in verdict.choices if param.name in c])
+    every = _distinct([*options, *_values(verdict, param)])
+    if not every and not (param.required or param.many):
         return None
-    kind = _kind(param, options)
+    kind = _kind(param, every)
     made: dict[str, Any] = {
         "name": param.name,
         "label": param.name,
         "kind": kind,
     }
     if kind == "choice":
-        made["options"] = [{"value": json.dumps(o), "label": _label(o)} for o in options]
+        made["options"] = [
+            {"value": json.dumps(option), "label": _label(option)}
+            | ({} if option in options else {"refused": True})
+            for option in every
+        ]
         if held is None:
             made["value"] = made["options"][0]["value"]
         else:
             made["options"].insert(0, {"value": "", "label": "choose …"})
-            made["value"] = json.dumps(held[param.name]) if held.get(param.name) in options else ""
+            made["value"] = json.dumps(held[param.name]) if held.get(param.name) in every else ""
         return made
     made["options"] = [{"value": value_text(option)} for option in options]
     first = options[:1] if held is None else [held[n] for n in [param.name] if n in held]
@@ -129,6 +151,11 @@ def _field(
             "a list; None is worked out" if type(None) in _inside(param.type) else "a list"
         )
     return made
+
+
+def _values(verdict: Verdict, param: Param) -> list[Any]:
+    """What was tried for an argument, whether it is possible or not."""
+    return [o.arguments[param.name] for o in verdict.options if param.name in o.arguments]
 
 
 def _kind(param: Param, options: Sequence[Any]) -> str:

@@ -56,8 +56,12 @@ function control(field) {
 }
 
 function select(field, id) {
-  const option = ({ value, label }) =>
-    h("option", { value, selected: value === field.value }, label);
+  const option = ({ value, label, refused }) =>
+    h(
+      "option",
+      { value, selected: value === field.value, "aria-disabled": refused ? "true" : null },
+      refused ? `✕ ${label}` : label, // no browser strikes a line of a list through
+    );
   return [h("select", { id }, field.options.map(option))];
 }
 

@@ -101,17 +101,25 @@ export function verbMenu(lab) {
       {
         "data-f": verb.name,
         "aria-expanded": String(name === verb.name),
+        "aria-disabled": refused ? "true" : null,
         title: spoken(verb.summary),
         onclick: () => {
           choose(verb.name); // pressed again, a form that is open already takes the focus
+          if (verb.try) apply({ verb: verb.name, place: verb.place, args: verb.try });
           draw();
           const field = body.querySelector(".wb-form :is(input, select, button)");
           (field ?? body.querySelector(`[data-f="${verb.name}"]`)).focus({ preventScroll: true });
         },
       },
-      verb.name,
+      refused ? h("span.wb-what", {}, verb.name) : verb.name,
       refused ? h("span.wb-why", {}, " why not?") : null,
     );
+  }
+
+  /** Ask for a step; what would be refused is asked for, too, and tells why at its place. */
+  function apply(step) {
+    asked = lab.status;
+    lab.send({ do: "apply", ...step });
   }
 
   function moreButton() {
@@ -125,11 +133,8 @@ export function verbMenu(lab) {
 
   function verbBody(verb) {
     const summary = h("p.wb-summary", {}, prose(verb.summary));
-    if (verb.verdict === "refused") return [summary, refusalView(verb.why)];
-    const made = verbForm(lab, verb, (step) => {
-      asked = lab.status;
-      lab.send({ do: "apply", ...step });
-    });
+    if (verb.verdict === "refused") return [summary, verb.try ? null : refusalView(verb.why)];
+    const made = verbForm(lab, verb, apply);
     show = made.show;
     // what it was refused for is no more what it asks
     made.form.addEventListener("input", () => (told.hidden = true));
