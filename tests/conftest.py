@@ -42,7 +42,7 @@ hypothesis.settings.register_profile("workbench", deadline=None, max_examples=2 
 hypothesis.settings.load_profile("workbench")
 
 # A test that asks for one of these programs is of this kind.
-KINDS = {"gxx": "tool", "nvcc": "tool", "opencl": "tool", "chromium": "browser"}
+KINDS = {"gxx": "tool", "cc": "tool", "nvcc": "tool", "opencl": "tool", "chromium": "browser"}
 
 
 @pytest.hookimpl(tryfirst=True)  # before what -m leaves out is left out
@@ -68,6 +68,12 @@ def chromium() -> str:
 def gxx() -> str:
     """The path of g++."""
     return tools.need("g++")
+
+
+@pytest.fixture(scope="session")
+def cc() -> None:
+    """Skips where there is no C compiler."""
+    tools.need_cc()
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.cpu_programs import add_on_cores, packed_matmul
 from tests.support.gpu_programs import add_in_blocks, blocked_matmul, window_steps
 from workbench import target
 from workbench.codegen import LANGUAGES, source
@@ -24,11 +25,16 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("name", PROGRAMS)
+# Programs whose loops cores and lanes share, for a CPU.
+ON_A_CPU = {"matmul_packed": packed_matmul, "vector_add_cores": add_on_cores}
+TEXTS = [(name, language) for name in PROGRAMS for language in LANGUAGES if language != "c"]
+TEXTS += [(name, "c") for name in ON_A_CPU]
+
+
+@pytest.mark.parametrize("name, language", TEXTS)
 def test_the_text_is_the_golden_one(name: str, language: str):
-    gpu = target.get(language)
-    text = source(lower(PROGRAMS[name](), gpu).kernels, gpu)
+    gpu, program = target.get(language), (PROGRAMS | ON_A_CPU)[name]()
+    text = source(lower(program, gpu).kernels, gpu)
     path = GOLDEN / f"{name}.{language}"
     if os.environ.get("WORKBENCH_WRITE_GOLDEN"):  # look at the difference before committing it
         path.write_text(text)
@@ -36,5 +42,5 @@ def test_the_text_is_the_golden_one(name: str, language: str):
 
 
 def test_every_golden_file_is_read():
-    expected = {f"{name}.{language}" for name in PROGRAMS for language in LANGUAGES}
+    expected = {f"{name}.{language}" for name, language in TEXTS}
     assert {path.name for path in GOLDEN.iterdir() if path.suffix[1:] in LANGUAGES} == expected

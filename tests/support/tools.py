@@ -8,6 +8,8 @@ from typing import NoReturn
 
 import pytest
 
+from workbench import runtime
+
 NAMES = {
     "chromium": ("chromium", "chromium-browser", "google-chrome", "chrome"),
     "g++": ("g++",),
@@ -42,6 +44,12 @@ def need_opencl() -> None:
         pyopencl.get_platforms()
     except Exception as error:  # no package, or no driver behind it
         _miss("opencl", f'no OpenCL is here: pip install ".[opencl]" ({error})')
+
+
+def need_cc() -> None:
+    """What `need` is for other tools, for a C compiler."""
+    if runtime.cpu().compiler is None:
+        _miss("cc", 'no C compiler is here: pip install ".[cpu]"')
 
 
 def _miss(tool: str, missing: str) -> NoReturn:

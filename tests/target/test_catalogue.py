@@ -47,8 +47,9 @@ def test_a_target_is_found_by_name_by_tvms_name_and_as_itself():
     h200 = target.get("nvidia/h200")
     assert target.get("nvidia/nvidia-h200") is h200
     assert target.get(h200) is h200
+    assert target.get("llvm") is target.get("cpu") is target.get("c")
     assert str(h200) == "nvidia/h200"
-    assert target.names()[:3] == ("cuda", "metal", "opencl")
+    assert target.names()[:4] == ("c", "cuda", "metal", "opencl")
 
 
 @pytest.mark.parametrize(
@@ -76,7 +77,7 @@ def test_a_wrong_name_is_told_with_the_near_one():
         target.get("nvidia/h20")
     assert str(err.value) == (
         "Can't find a target called 'nvidia/h20'.\n"
-        "found: the targets are cuda, metal, opencl, apple/m2-gpu, nvidia/a100, nvidia/h100, "
+        "found: the targets are c, cuda, metal, opencl, apple/m2-gpu, nvidia/a100, nvidia/h100, "
         "nvidia/h200, nvidia/rtx-4090, nvidia/tesla-p100, nvidia/tesla-t4, nvidia/tesla-v100\n"
         "do:    did you mean 'nvidia/h200'?"
     )
@@ -84,6 +85,8 @@ def test_a_wrong_name_is_told_with_the_near_one():
 
 def test_a_name_like_nothing_is_told():
     with pytest.raises(TargetError) as err:
-        target.get("llvm")
-    assert str(err.value).startswith("Can't find a target called 'llvm'.\nfound: the targets are ")
+        target.get("hexagon")
+    assert str(err.value).startswith(
+        "Can't find a target called 'hexagon'.\nfound: the targets are "
+    )
     assert str(err.value).endswith("\ndo:    name one of these.")

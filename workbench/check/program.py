@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from workbench.access.iterations import apart, feeds
@@ -33,6 +33,9 @@ _DOERS: dict[str, Doers] = {"vectorized": "lanes", "parallel": "iterations"}
 def check_program(func: PrimFunc, target: Target) -> list[Finding]:
     """What is wrong with `func` as code for `target`, errors first, then what wastes work."""
     kernels = nests(func)
+    if target.is_cpu:  # all take turns but for what cores and lanes share
+        free = [loop for nest in kernels for loop in nest.loops if loop.thread is None]
+        return list(_conflicts(func, free))
     errors = list(crossing_errors(func, kernels))
     for nest in kernels:
         findings = [*_unbound(nest), *axis_errors(nest), *_limits(nest, target)]
@@ -48,7 +51,7 @@ def _hazards(func: PrimFunc, nest: Nest) -> tuple[Finding, ...]:
 
     Worked out once: it is most of the work, and each target and each note of a lab asks for it.
     """
-    found = [*_conflicts(func, nest), *_repeated_updates(func, nest)]
+    found = [*_conflicts(func, nest.loops), *_repeated_updates(func, nest)]
     found += [*_updates_of_copies(nest), *_stores_of_copies(nest), *_sums_of_copies(nest)]
     found += [*instance_errors(nest), *private_errors(func, nest)]
     found += [*scratch_errors(nest), *turn_errors(nest), *overwriting_errors(nest)]
@@ -116,9 +119,9 @@ def _shared_limit(func: PrimFunc, nest: Nest, target: Target) -> Iterator[Findin
         )
 
 
-def _conflicts(func: PrimFunc, nest: Nest) -> Iterator[Finding]:
+def _conflicts(func: PrimFunc, loops: Iterable[For]) -> Iterator[Finding]:
     """Iterations done at once that should not be."""
-    for loop in nest.loops:
+    for loop in loops:
         how = loop.thread or loop.kind
         doers = doers_on(loop.thread) if loop.thread else _DOERS.get(loop.kind)
         if doers is None:

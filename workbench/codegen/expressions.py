@@ -120,6 +120,9 @@ class Expressions:
             return f"{self._helper(_FLOORED[op], e.dtype)}({self.text(a)}, {self.text(b)})", _ATOM
         if op == "^" and isinstance(b, Const) and b.value == -1:
             return f"~{self.text(a, _UNARY)}", _UNARY
+        if a.dtype in self.language.bits:
+            text, binds = self._plain(op, a, b)
+            return (text, binds) if e.dtype == "bool" else (self._converted(e.dtype, text), _ATOM)
         if op in _RING and dtypes.is_int(e.dtype) and e.dtype not in _WRAPS and not self._fits(e):
             return self._wrapped(e, op, a, b)
         return self._plain(op, a, b)
@@ -135,7 +138,11 @@ class Expressions:
             left = right = _ADD
         elif op in BITWISE:  # how tightly these bind is a trap: compilers warn without brackets
             left = right = _UNARY
-        return f"{self.text(a, left)} {_C_OPS.get(op, op)} {self.text(b, right)}", binds
+        return f"{self._operand(a, left)} {_C_OPS.get(op, op)} {self._operand(b, right)}", binds
+
+    def _operand(self, e: Expr, binds: int) -> str:
+        """`e` in a type that the language computes in."""
+        return self._widened(e) if e.dtype in self.language.bits else self.text(e, binds)
 
     def _rounds_down(self, a: Expr, b: Expr) -> bool:
         """Whether C's division, which rounds towards zero, rounds down here."""
@@ -183,7 +190,18 @@ class Expressions:
         self.helpers[name, ctype] = self.language.helper.format(name=name, type=ctype)
         return self.helpers[name, ctype]
 
+    def _widened(self, e: Expr) -> str:
+        """`e`, of a type in `through`, in the wider type."""
+        if e.dtype in self.language.bits:
+            self.type(e.dtype)
+            return f"{self.language.bits[e.dtype][0]}({self.text(e)})"
+        return self._converted(self.language.through[e.dtype], self.text(e))
+
     def _converted(self, dtype: str, text: str) -> str:
+        """What `text` says, in the wider type where there is one, as `dtype`."""
+        if dtype in self.language.bits:
+            self.type(dtype)
+            return f"{self.language.bits[dtype][1]}({text})"
         return self.language.convert.format(type=self.type(dtype), value=text)
 
     # --- functions, casts, constants --------------------------------------------------------
@@ -202,10 +220,13 @@ class Expressions:
                 self.place,
                 hint="compute it from functions that it has, or build for another target",
             )
+        helper = template.partition("(")[0]
+        if helper in self.language.helpers:
+            template = template.replace(helper, self._helper(helper, wide), 1)
         if wide == dtype:
             arguments = [self._argument(a) for a in args]
             return template.format(*arguments, type=self.type(dtype)), _ATOM
-        arguments = [self._converted(wide, self.text(a)) for a in args]
+        arguments = [self._widened(a) for a in args]
         return self._converted(dtype, template.format(*arguments, type=self.type(wide))), _ATOM
 
     def _shuffle(self, value: Expr, bit: int, width: int) -> str:
@@ -231,8 +252,16 @@ class Expressions:
         return self.text(e)
 
     def _cast(self, dtype: str, value: Expr) -> Text:
-        text = self.text(value, _UNARY)
-        ends = {dtype, value.dtype}
+        text, own = self.text(value, _UNARY), value.dtype
+        if own in self.language.bits:
+            text, own = self._widened(value), self.language.through[own]
+        if dtype in self.language.bits:
+            self.type(dtype)
+            made = self.language.bits[dtype][2 if own == "float64" else 1]
+            return f"{made}({text})", _ATOM
+        if f"to_{dtype}" in self.language.helpers and dtypes.is_float(own):
+            return f"{self._helper(f'to_{dtype}', dtype)}({text})", _ATOM
+        ends = {dtype, own}
         narrow = ends & set(self.language.through)
         if narrow and not ends & {"float32", "float64"}:  # conversions of these go through float
             text = f"({self.type('float32')}){text}"

@@ -30,8 +30,10 @@ class Language:
     """The table of one target. `{…}` in a text is filled in where it is used.
 
     `maths` maps "name:type", or else "name", to a text of its arguments `{0}`, `{1}` and its
-    `{type}`; the functions of a type in `through` are computed in the wider one. What a table does
-    not have, the target cannot say.
+    `{type}`; the functions of a type in `through` are computed in the wider one. A type in `bits`
+    is none that the language computes in: functions make the wider one of it, and it of that and
+    of float64. Before a loop of a kind in `loops` stands a line, with its {extent} in. What a table
+    does not have, the target cannot say.
     """
 
     title: str
@@ -45,8 +47,13 @@ class Language:
     scopes: Mapping[str, str]  # an array in a scope: {align} {type} {name} {cells}
     aligned: str  # {bytes}
     pointers: Mapping[str, str]  # what stands before the type of a pointer into a scope
-    barrier: str
-    barrier_global: str  # one that also orders accesses to global memory
+    heap: tuple[str, str] = ("", "")  # a large array made, of {type} {name} {cells}, and given back
+    launch: str = "// launch: grid {grid}, block {block}"  # above a kernel
+    loops: Mapping[str, str] = field(default_factory=lambda: {"unrolled": "#pragma unroll"})
+    part: str = ""  # the head of a function that is an iteration of a loop that cores share
+    pool: str = ""  # the text of what shares such a loop out, if no line before it says so
+    barrier: str = ""
+    barrier_global: str = ""  # one that also orders accesses to global memory
     shuffle: str = ""  # what another thread of the warp has, if it is seen: {mask} {value} {bit}
     masks: Mapping[int, str] = field(default_factory=dict)  # how many run it; 0: another {width}
     maths: Mapping[str, str]
@@ -57,6 +64,7 @@ class Language:
     places: Mapping[str, str] = field(default_factory=dict)  # an axis -> its text, if another
     headers: Mapping[str, str] = field(default_factory=dict)  # type, or "" for always -> text
     through: Mapping[str, str] = field(default_factory=dict)
+    bits: Mapping[str, tuple[str, str, str]] = field(default_factory=dict)  # see below
     convert: str = "{type}({value})"  # a value in another type
     function: str = ""  # what stands before a helper function
     helpers: Mapping[str, str] = field(default_factory=lambda: HELPERS)
@@ -67,7 +75,7 @@ class Language:
     def words(self) -> set[str]:
         """Every word of the texts of the table, which a variable of that name would hide."""
         texts = [self.kernel, self.param, self.aligned, self.barrier, self.barrier_global]
-        texts += [self.function, self.shuffle]
+        texts += [self.function, self.shuffle, *self.heap]
         for more in (
             *(self.types, self.stored, self.vectors, self.scopes, self.pointers),
             *(self.maths, self.infinity, self.nan, self.place_params, self.places),
@@ -75,6 +83,7 @@ class Language:
             texts += more.values()
         for name in self.helpers:
             texts += [self.helper.format(name=name, type=ctype) for ctype in self.types.values()]
+        texts += [name for pair in self.bits.values() for name in pair]
         return _words(texts)
 
     def keywords(self) -> set[str]:

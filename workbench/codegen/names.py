@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from workbench.ir import Buffer, Var
 from workbench.lower.c_name import c_name
@@ -19,6 +19,9 @@ class Names:
 
     def __getitem__(self, item: Var | Buffer) -> str:
         return self._names[item]
+
+    def __iter__(self) -> Iterator[Var | Buffer]:
+        return iter(self._names)
 
     def fresh(self, wanted: str) -> str:
         """A name near `wanted` that nothing has, now taken."""

@@ -90,3 +90,8 @@ OPENCL_WORDS = (
 OPENCL_MACROS = re.compile(
     rf"{_C_MACROS} | (?:CL|CLK|HALF|ATOMIC|OPENCL|cl|kernel)_\w+", re.VERBOSE
 )
+
+# C17, 6.4.1 "Keywords", the types of <stdint.h> and <stddef.h>; C++'s, too, as ever.
+C_WORDS = CPP_WORDS | {f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)}
+C_WORDS |= _words("restrict size_t ptrdiff_t intptr_t uintptr_t float16 bfloat16 half bits")
+C_MACROS = re.compile(_C_MACROS, re.VERBOSE)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from workbench.codegen.c import C
+from workbench.codegen.c_threads import C_BY
 from workbench.codegen.cuda import CUDA
 from workbench.codegen.language import Language
 from workbench.codegen.metal import METAL
@@ -12,15 +14,16 @@ from workbench.codegen.walker import Walker
 from workbench.ir import Kernel
 from workbench.target import Target
 
-LANGUAGES = {"cuda": CUDA, "metal": METAL, "opencl": OPENCL}
+LANGUAGES = {"cuda": CUDA, "metal": METAL, "opencl": OPENCL, "c": C}
 
 
-def source(kernels: Sequence[Kernel], target: Target) -> str:
+def source(kernels: Sequence[Kernel], target: Target, cores_by: str = "openmp") -> str:
     """All `kernels` as one text that the target's compiler takes.
 
-    Raises Refusal where a kernel needs a type or a function that the target does not have.
+    On a CPU its cores share parallel loops out by OpenMP, by "threads" in the text, or "nothing"
+    does it. Raises Refusal where a kernel needs a type or a function that the target does not have.
     """
-    language = LANGUAGES[target.kind]
+    language = C_BY[cores_by] if target.is_cpu else LANGUAGES[target.kind]
     walkers = [Walker(kernel, language) for kernel in kernels]
     texts = [walker.kernel_text() for walker in walkers]
     return "\n\n".join([*_preamble(language, walkers), *texts]) + "\n"
@@ -30,6 +33,8 @@ def _preamble(language: Language, walkers: Sequence[Walker]) -> list[str]:
     """Headers, vector types and helper functions, each once."""
     types = {"", *(dtype for walker in walkers for dtype in walker.expressions.types)}
     parts = ["\n".join(text for dtype, text in language.headers.items() if dtype in types)]
+    if language.pool and any(walker.functions for walker in walkers):
+        parts.append(language.pool)
     parts += dict.fromkeys(text for walker in walkers for text in walker.vector_types)
     helpers = {key: name for walker in walkers for key, name in walker.expressions.helpers.items()}
     parts += [

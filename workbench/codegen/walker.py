@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from math import prod
 
 from workbench.arith import Simplifier
 from workbench.codegen.expressions import Expressions
@@ -15,6 +16,7 @@ from workbench.ir import (
     Buffer,
     BufferLoad,
     BufferStore,
+    Const,
     Expr,
     For,
     IfThenElse,
@@ -22,14 +24,18 @@ from workbench.ir import (
     Ramp,
     SeqStmt,
     Stmt,
+    Var,
     dtypes,
+    free_vars,
     stores,
     walk,
 )
 from workbench.lower.known_bounds import known_bounds
+from workbench.lower.share_loops import own_arrays
 
 Lines = Iterator[str]
 _WIDTH = 100  # columns of a page
+_STACK = 1 << 16  # bytes of arrays: a thread has 128 KiB of stack or more (musl's has)
 
 
 class Walker:
@@ -46,6 +52,8 @@ class Walker:
         self.views = dict(kernel.views)
         self.written = {store.buffer for store in stores(kernel.body)}
         self.alignment = _alignment(kernel)
+        self.large = _large(kernel) if language.heap[0] else set()
+        self.functions: list[str] = []  # that the kernel calls
         read = {n.buffer for n in walk(kernel.body) if isinstance(n, BufferLoad)}
         orders_global = any(b in read and b in self.written for b in kernel.params)
         self.barrier = language.barrier_global if orders_global else language.barrier
@@ -56,11 +64,21 @@ class Walker:
         """The kernel as text, with the launch that it is for in a comment."""
         kernel = self.kernel
         head = self._head()
-        body = [*self._allocations(), *self._places(), *self.statement(kernel.body)]
+        body = list(self._with_arrays(self._common(), self._body))
         grid, block = ("({}, {}, {})".format(*size) for size in (kernel.grid, kernel.block))
-        lines = [f"// launch: grid {grid}, block {block}", f"{head} {{"]
+        lines = [self.language.launch.format(grid=grid, block=block), f"{head} {{"]
         lines += [part for line in body for part in _broken(f"  {line}")]
-        return "\n".join([*lines, "}"])
+        return "".join(self.functions) + "\n".join([*filter(None, lines), "}"])
+
+    def _common(self) -> list[Buffer]:
+        """The arrays that no loop has one of for each of its iterations."""
+        loops = (node for node in walk(self.kernel.body) if isinstance(node, For))
+        own = {buffer for loop in loops for buffer in own_arrays(self.kernel, loop)}
+        return [buffer for buffer in self.kernel.allocs if buffer not in own]
+
+    def _body(self) -> Lines:
+        yield from self._places()
+        yield from self.statement(self.kernel.body)
 
     def _head(self) -> str:
         params = [
@@ -82,21 +100,34 @@ class Walker:
             name=self.kernel.name, params=together, threads=x * y * z, x=x, y=y, z=z
         )
 
-    def _allocations(self) -> Lines:
-        for buffer in self.kernel.allocs:
-            if buffer.scope not in self.language.scopes:
-                raise Refusal(
-                    f"Can't write {self.language.title} code: it has no memory {buffer.scope!r}",
-                    self.views[buffer],
-                    hint=f"its memories: global, {', '.join(self.language.scopes)}",
-                )
-            width = self.alignment.get(buffer, 0)
-            yield self.language.scopes[buffer.scope].format(
-                align=self.language.aligned.format(bytes=width) if width else "",
-                type=self._type_of(buffer),
-                name=self.names.enter(buffer),
-                cells=buffer.shape[0],
+    def _with_arrays(self, arrays: Sequence[Buffer], inside: Callable[[], Lines]) -> Lines:
+        """What makes `arrays`, what is done with them, and what gives large ones back."""
+        for buffer in arrays:
+            yield self._allocation(buffer)
+        yield from inside()
+        for buffer in arrays:
+            if buffer in self.large:
+                yield self.language.heap[1].format(name=self.names[buffer])
+            self.names.leave(buffer)
+
+    def _allocation(self, buffer: Buffer) -> str:
+        if buffer.scope not in self.language.scopes:
+            raise Refusal(
+                f"Can't write {self.language.title} code: it has no memory {buffer.scope!r}",
+                self.views[buffer],
+                hint=f"its memories: global, {', '.join(self.language.scopes)}",
             )
+        text, width = self.language.scopes[buffer.scope], self.alignment.get(buffer, 0)
+        if buffer in self.large:
+            text = self.language.heap[0]
+            for helper in ("scratch", "give_back"):
+                self.expressions.helpers[helper, "void"] = helper
+        return text.format(
+            align=self.language.aligned.format(bytes=width) if width else "",
+            type=self._type_of(buffer),
+            name=self.names.enter(buffer),
+            cells=buffer.shape[0],
+        )
 
     def _type_of(self, buffer: Buffer) -> str:
         self.expressions.place = self.views[buffer]
@@ -144,16 +175,80 @@ class Walker:
         return (f"  {line}" for line in self.statement(stmt))
 
     def _loop(self, loop: For) -> Lines:
+        own = own_arrays(self.kernel, loop)
+        holds = any(isinstance(node, For) for node in walk(loop.body))
+        if loop.kind == "parallel" and self.language.part and (own or holds):
+            yield from self._shared_out(loop, own)
+        else:
+            body = self._with_arrays(own, lambda: self.statement(loop.body))
+            yield from self._turns(loop, body)
+
+    def _turns(self, loop: For, body: Lines) -> Lines:
+        """`loop` around the lines of its `body`."""
         text = self.expressions.text
         first, stop = text(loop.min), text(loop.min + loop.extent)
         ctype = self.expressions.type(loop.loop_var.type)
         name = self.names.enter(loop.loop_var)
-        if loop.kind == "unrolled":
-            yield "#pragma unroll"
+        extent = loop.extent.value if isinstance(loop.extent, Const) else ""
+        before = self.language.loops.get(loop.kind, "")
+        if before and (extent or "{extent}" not in before):
+            yield before.format(extent=extent)
         yield f"for ({ctype} {name} = {first}; {name} < {stop}; ++{name}) {{"
-        yield from self._indented(loop.body)
+        yield from (f"  {line}" for line in body)
         yield "}"
         self.names.leave(loop.loop_var)
+
+    def _shared_out(self, loop: For, own: Sequence[Buffer]) -> Lines:
+        """`loop`, an iteration of which is a function of its own.
+
+        Its parameters say that arrays do not overlap, which a compiler knows of no other variables
+        that threads share.
+        """
+        name = f"{self.kernel.name}_{len(self.functions)}"
+        self.functions.append("")
+        var = loop.loop_var
+        used = {n.buffer for n in walk(loop.body) if isinstance(n, (BufferLoad, BufferStore))}
+        arrays = [b for b in self.names if isinstance(b, Buffer) and b in used]
+        outer = [v for v in self.names if isinstance(v, Var) and v in free_vars(loop)]
+        given = [(self._pointer(b), self.names[b]) for b in arrays]
+        given += [(f"{self.expressions.type(v.type)} ", self.names[v]) for v in outer]
+        turn = self.names.enter(var)
+        params = ", ".join(
+            "".join(one) for one in (*given, (f"{self.expressions.type(var.type)} ", turn))
+        )
+        inside = self._with_arrays(own, lambda: self.statement(loop.body))
+        body = [part for line in inside for part in _broken(f"  {line}")]
+        self.names.leave(var)
+        lines = [self.language.part.format(name=name, params=params) + " {", *body, "}", ""]
+        self.functions[-1] = "\n".join([*lines, ""])
+        if self.language.pool:
+            yield from self._given_to_pool(loop, name, given)
+        else:
+            call = ", ".join([*(known for _, known in given), turn])
+            yield from self._turns(loop, iter([f"{name}({call});"]))
+
+    def _given_to_pool(self, loop: For, name: str, given: Sequence[tuple[str, str]]) -> Lines:
+        """A call of the pool, which does some turns of `loop` in each thread; of the `given`."""
+        ctype = self.expressions.type(loop.loop_var.type)
+        held = ", ".join([*(f"held->{known}" for _, known in given), f"({ctype})turn"])
+        self.functions[-1] += f"""struct {name}_given {{
+{"".join(f"  {c}{known};" + chr(10) for c, known in given)}}};
+
+static void {name}_turns(void* given, int64_t first, int64_t stop) {{
+  struct {name}_given* held = given;
+  for (int64_t turn = first; turn < stop; ++turn) {name}({held});
+}}
+
+"""
+        text = self.expressions.text
+        ends = f"{text(loop.min)}, {text(loop.min + loop.extent)}"
+        values = ", ".join(known for _, known in given)
+        yield f"struct {name}_given {name}_held = {{{values}}};"
+        yield f"share_out({name}_turns, &{name}_held, {ends});"
+
+    def _pointer(self, buffer: Buffer) -> str:
+        const = "" if buffer in self.written else "const "
+        return f"{const}{self._type_of(buffer)}* restrict "
 
     # --- vectors ----------------------------------------------------------------------------
 
@@ -240,6 +335,20 @@ def _terms(value: str) -> Iterator[str]:
 
 def _contiguous(load: BufferLoad) -> bool:
     return isinstance(load.indices[0], Ramp) and load.indices[0].stride == 1
+
+
+def _large(kernel: Kernel) -> set[Buffer]:
+    """The arrays that a thread's stack may have no room for; small ones stay there."""
+    room, large = _STACK, set[Buffer]()
+    for buffer in sorted(kernel.allocs, key=_bytes_of):
+        room -= _bytes_of(buffer)
+        if room < 0:
+            large.add(buffer)
+    return large
+
+
+def _bytes_of(buffer: Buffer) -> int:
+    return prod(buffer.shape) * dtypes.itemsize(buffer.type)
 
 
 def _alignment(kernel: Kernel) -> dict[Buffer, int]:

@@ -30,16 +30,17 @@ from workbench.target import Target
 
 def drop_blocks(kernel: Kernel, target: Target) -> Kernel:
     """Take away blocks, loops that run once, and conditions that bounds prove."""
-    body = _Dropper(known_bounds(kernel)).statement(kernel.body)
+    body = _Dropper(known_bounds(kernel), target.is_cpu).statement(kernel.body)
     # one that provably does nothing is launched all the same
     return replace(kernel, body=SeqStmt(()) if body is None else body)
 
 
 class _Dropper:
-    """Rewrites what runs while each variable is within `known`."""
+    """Rewrites what runs while each variable is within `known`, where there are `cores` or not."""
 
-    def __init__(self, known: Bounds) -> None:
+    def __init__(self, known: Bounds, cores: bool) -> None:
         self.known = known
+        self.cores = cores
         self.simplifier = Simplifier(known)
 
     def statement(self, stmt: Stmt) -> Stmt | None:
@@ -71,7 +72,8 @@ class _Dropper:
         body = self.statement(loop.body)
         if body is None:
             return None
-        kind = "serial" if loop.kind == "parallel" else loop.kind  # one thread runs it all
+        alone = loop.kind == "parallel" and not self.cores  # one thread runs it all
+        kind = "serial" if alone else loop.kind
         same = body is loop.body and kind == loop.kind
         return loop if same else replace(loop, kind=kind, body=body)
 
@@ -89,7 +91,7 @@ class _Dropper:
     def _where(self, condition: Expr) -> _Dropper:
         narrowed = narrow(self.known, condition)
         empty = any(low > high for low, high in narrowed.values())
-        return self if empty or narrowed == self.known else _Dropper(narrowed)
+        return self if empty or narrowed == self.known else _Dropper(narrowed, self.cores)
 
     def condition(self, condition: Expr) -> Expr:
         """`condition` as short as bounds allow; of one on data only the indices."""

@@ -8,6 +8,7 @@ from math import prod
 from workbench.check import Finding
 from workbench.ir import Buffer, For, Kernel, Node, PrimFunc, walk
 from workbench.lower.pipeline import Lowered
+from workbench.lower.share_loops import SerialLoop, serial_loops
 from workbench.lower.vectorize_loops import LostVector, lost_vectors
 from workbench.target import Target
 
@@ -15,9 +16,17 @@ from workbench.target import Target
 def findings(lowered: Lowered, target: Target) -> list[Finding]:
     """Vectorized loops that run cell by cell: errors where `storage_align` is why, else warnings.
 
-    To refuse is to keep the promise of `vectorize`; a warning says what the single cells cost.
+    On a CPU, all loops that should be shared out and run serially. To refuse is to keep the promise
+    of `vectorize`; a warning says what the single cells cost.
     """
     stages = {step.name: step.before for step in lowered.history}
+    if target.is_cpu:
+        return [
+            _serial(lowered.func, one)
+            for kernel in stages["share_loops"]
+            if isinstance(kernel, Kernel)
+            for one in serial_loops(kernel)
+        ]
     whole, flat = stages["flatten_buffers"], stages["vectorize_loops"]
     return [
         _told(lowered.func, kernel, before, lost)
@@ -25,6 +34,15 @@ def findings(lowered: Lowered, target: Target) -> list[Finding]:
         if isinstance(before, Kernel) and isinstance(kernel, Kernel)
         for lost in lost_vectors(kernel, target)
     ]
+
+
+def _serial(func: PrimFunc, one: SerialLoop) -> Finding:
+    return Finding(
+        f"`{one.loop.loop_var.name}` runs serially: {one.why}",
+        tuple(_loops(func, one.loop)),
+        hint=f"leave it serial, or give each iteration of `{one.loop.loop_var.name}` its own cells",
+        kind="warning",
+    )
 
 
 def _told(func: PrimFunc, kernel: Kernel, before: Kernel, lost: LostVector) -> Finding:

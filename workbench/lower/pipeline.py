@@ -13,8 +13,11 @@ from workbench.lower.inject_virtual_threads import inject_virtual_threads
 from workbench.lower.inline_iterators import inline_iterators
 from workbench.lower.insert_barriers import insert_barriers
 from workbench.lower.lower_cross_thread_reductions import lower_cross_thread_reductions
+from workbench.lower.make_function import make_function
+from workbench.lower.share_loops import share_loops
 from workbench.lower.shrink_buffers import shrink_buffers
 from workbench.lower.split_kernels import split_kernels
+from workbench.lower.unroll_into_vectors import unroll_into_vectors
 from workbench.lower.unroll_registers import unroll_registers
 from workbench.lower.vectorize_loops import vectorize_loops
 from workbench.target import Target
@@ -30,6 +33,14 @@ KERNEL_PASSES: tuple[Callable[[Kernel, Target], Kernel], ...] = (
     flatten_buffers,
     vectorize_loops,
     unroll_registers,
+)
+# Of what inline_iterators and make_function leave for a CPU:
+CPU_PASSES: tuple[Callable[[Kernel, Target], Kernel], ...] = (
+    shrink_buffers,
+    drop_blocks,
+    share_loops,
+    unroll_into_vectors,
+    flatten_buffers,
 )
 
 
@@ -58,20 +69,21 @@ class Lowered:
 def lower(func: PrimFunc, target: Target) -> Lowered:
     """The kernels that `func` becomes on `target`, one for each nest of loops under its root.
 
-    Raises Refusal where there is no valid kernel.
+    On a CPU it is one function. Raises Refusal where there is no valid kernel.
     """
-    shared = lower_cross_thread_reductions(func, target)
-    inlined = inline_iterators(shared)
-    kernels = split_kernels(inlined)
-    history = [
-        _passed(lower_cross_thread_reductions, (func,), (shared,)),
-        _passed(inline_iterators, (shared,), (inlined,)),
-        _passed(split_kernels, (inlined,), kernels),
-    ]
-    for step in KERNEL_PASSES:
-        after = tuple(step(kernel, target) for kernel in kernels)
-        history.append(_passed(step, kernels, after))
-        kernels = after
+    program, history = func, list[Pass]()
+    if not target.is_cpu:
+        program = lower_cross_thread_reductions(func, target)
+        history.append(_passed(lower_cross_thread_reductions, (func,), (program,)))
+    inlined = inline_iterators(program)
+    history.append(_passed(inline_iterators, (program,), (inlined,)))
+    make = make_function if target.is_cpu else split_kernels
+    kernels = make(inlined)
+    history.append(_passed(make, (inlined,), kernels))
+    for step in CPU_PASSES if target.is_cpu else KERNEL_PASSES:
+        done = tuple(step(kernel, target) for kernel in kernels)
+        history.append(_passed(step, kernels, done))
+        kernels = done
     return Lowered(func, kernels, tuple(history))
 
 

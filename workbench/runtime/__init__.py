@@ -1,9 +1,9 @@
-"""Running kernels: on a GPU in a process of its own, or on the emulator; and timing them."""
+"""Running kernels: on a GPU or a CPU, each in a process of its own, or on the emulator; timing."""
 
 from workbench.runtime import recorded
 from workbench.runtime.build import build, rebuild
 from workbench.runtime.built import Built
-from workbench.runtime.devices import DeviceReport, device
+from workbench.runtime.devices import DeviceReport, cpu, device
 from workbench.runtime.errors import ArgumentError, DeviceError
 from workbench.runtime.timing import Timing
 
@@ -14,6 +14,7 @@ __all__ = [
     "DeviceReport",
     "Timing",
     "build",
+    "cpu",
     "device",
     "rebuild",
     "recorded",

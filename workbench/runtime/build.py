@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from workbench import check, codegen, script
 from workbench import target as targets
 from workbench.check import Finding
 from workbench.diag import Fail, Refusal
-from workbench.ir import IRModule, Node, PrimFunc, SymbolicFunc
+from workbench.ir import For, IRModule, Kernel, Node, PrimFunc, SymbolicFunc, walk
 from workbench.lower import findings, lower
 from workbench.runtime.built import Built
+from workbench.runtime.compiler import compiler
 from workbench.schedule import ScheduleError, ScheduleWarning
 from workbench.script.writer import string
 from workbench.target import Target
@@ -44,7 +46,7 @@ def build(program: Scheduled | PrimFunc | IRModule, target: str | Target = "cuda
         passed = _passed(check.check_program(func, gpu))
         lowered = lower(func, gpu)
         passed += _passed(findings(lowered, gpu))
-        source = codegen.source(lowered.kernels, gpu)
+        source = _source(lowered.kernels, gpu)
     except Refusal as refusal:
         raise _refused(refusal, func, f"wb.build({func.name}, target={gpu.name!r})") from None
     for finding in passed:
@@ -64,6 +66,8 @@ def rebuild(built: Built, target: str | Target) -> Built:
     Raises as `build` does; issues no warning, which `build` has done.
     """
     gpu, func = targets.get(target), built.func
+    if gpu.is_cpu or built.target.is_cpu:
+        return build(func, gpu)  # of which warnings come, that are another device's
     same_vectors = gpu.max_vector_bytes == built.target.max_vector_bytes
     if not (same_vectors and check.exchanged_alike(func, gpu, built.target)):
         return build(func, gpu)  # lowering asks a target nothing else
@@ -73,6 +77,15 @@ def rebuild(built: Built, target: str | Target) -> Built:
     except Refusal as refusal:
         raise _refused(refusal, func, f"wb.build({func.name}, target={gpu.name!r})") from None
     return Built(func, gpu, built.lowered, source)
+
+
+def _source(kernels: Sequence[Kernel], gpu: Target) -> str:
+    """The text, for a CPU as its compiler here can have cores share loops out."""
+    loops = (node for kernel in kernels for node in walk(kernel.body) if isinstance(node, For))
+    if gpu.is_cpu and any(loop.kind == "parallel" for loop in loops):
+        found = compiler()
+        return codegen.source(kernels, gpu, found.cores_by if found else "openmp")
+    return codegen.source(kernels, gpu)
 
 
 def _passed(found: list[Finding]) -> list[Finding]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from workbench import script
 from workbench.ir import Kernel, PrimFunc
 from workbench.lower import Lowered
-from workbench.runtime.devices import DeviceReport, device
+from workbench.runtime.devices import DeviceReport, cpu, device
 from workbench.runtime.timing import Timing
 from workbench.target import Target
 
@@ -71,6 +71,8 @@ class Built:
         >>> kernel.device.which == wb.device().which
         True
         """
+        if self.target.is_cpu:
+            return cpu()
         if self.target.kind != "cuda":
             return DeviceReport("emulator", f"{self.target.kind} kernels run on the emulator here")
         return device()
@@ -78,6 +80,7 @@ class Built:
     def __call__(self, *arrays: Any, seconds: float = RUN_SECONDS) -> None:
         """Run on the arrays, outputs written in place: on the GPU, or emulated where there is none.
 
+        For a CPU: compiled and run there, or by its meaning where there is no C compiler.
         NumPy arrays are used where they lie; CuPy and DLPack arrays go through the host. Raises
         ArgumentError before anything runs, DeviceError when the GPU fails or takes more than
         `seconds` once its turn has come, EmulationError for what a GPU would punish.
@@ -95,7 +98,7 @@ class Built:
         progress: Callable[[int, int], None] | None = None,
         stop: Event | None = None,
     ) -> Run:
-        """Run on the emulator, whole or only `blocks`, and return what it counted.
+        """Run on the emulator of GPUs, whole or only `blocks`, and return what it counted.
 
         The arrays are NumPy's, one for each parameter with its shape and type; outputs are written
         in place. `progress` is called with blocks done and blocks in all; setting `stop` ends the
@@ -109,9 +112,9 @@ class Built:
         return _launching().emulated(self, arrays, blocks, progress, stop)
 
     def time(self, *arrays: Any, flush: bool = False, seconds: float = RUN_SECONDS) -> Timing:
-        """How many seconds one run takes on the GPU; the arrays are copied and stay as they are.
+        """How many seconds one run takes on its device; the arrays are copied and stay as they are.
 
-        `flush` empties the L2 cache before every sample. Without a GPU, the time recorded for
+        `flush` empties the caches before every sample. Without one, the time recorded for
         this very program on another machine; DeviceError where there is none.
 
         >>> try:
@@ -133,6 +136,8 @@ class Built:
         return script.repr_html(self.source, "cuda", caption=repr(self))
 
     def __repr__(self) -> str:
+        if self.target.is_cpu:
+            return f"<{self.func.name} for {self.target.name}: {self._only.name}>"
         launches = ", ".join(f"{k.name}<<<{k.grid}, {k.block}>>>" for k in self.kernels)
         return f"<{self.func.name} for {self.target.name}: {launches}>"
 

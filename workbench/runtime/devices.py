@@ -12,6 +12,7 @@ from importlib.util import find_spec
 
 from workbench import target
 from workbench.diag import prose
+from workbench.runtime.compiler import Compiler, compiler, cpu_name
 from workbench.runtime.job import Failed, Gpu, Hello
 from workbench.runtime.worker import Worker, WorkerDied, WorkerTimeout
 from workbench.target import Target
@@ -25,15 +26,17 @@ _NO_DRIVER = (
 )
 
 WORKER = Worker()  # one for the process: the card is one
-atexit.register(WORKER.stop)  # else it would go by itself, unless it is suspended
+CPU_WORKER = Worker((sys.executable, "-P", "-m", "workbench.runtime.cpu"))
+for _worker in (WORKER, CPU_WORKER):
+    atexit.register(_worker.stop)  # else it would go by itself, unless it is suspended
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceReport:
-    """`which` is the GPU's name or "emulator"; `why` one sentence; the rest says what to do.
+    """`which` is a GPU's or CPU's name or "emulator"; `why` one sentence; the rest says what to do.
 
-    `missing` names what stands between here and a GPU, `how_to_get` what to do about it; both are
-    "" where nothing is missing.
+    `missing` names what stands between here and such a device, `how_to_get` what to do about it;
+    both are "" where nothing is missing.
 
     >>> print(wb.runtime.DeviceReport("emulator", "there is no GPU"))
     runs on: emulator
@@ -45,6 +48,7 @@ class DeviceReport:
     missing: str = ""
     how_to_get: str = ""
     gpu: Gpu | None = None
+    compiler: Compiler | None = None
 
     @property
     def is_gpu(self) -> bool:
@@ -54,6 +58,15 @@ class DeviceReport:
         False
         """
         return self.gpu is not None
+
+    @property
+    def measures(self) -> bool:
+        """Whether programs run on the device itself, a GPU or a CPU, and can be timed.
+
+        >>> wb.runtime.DeviceReport("emulator", "there is no GPU").measures
+        False
+        """
+        return self.is_gpu or self.compiler is not None
 
     @property
     def target(self) -> Target:
@@ -87,6 +100,23 @@ def device(again: bool = False) -> DeviceReport:
     if _report is None or again:
         _report = _find(WORKER)
     return _report
+
+
+def cpu() -> DeviceReport:
+    """The CPU of this machine, where a C compiler is found; else how programs for one run.
+
+    >>> wb.runtime.cpu().why != ""
+    True
+    """
+    found = compiler()
+    if found is not None:
+        return DeviceReport(cpu_name(), found.said, compiler=found)
+    return DeviceReport(
+        "its meaning, on NumPy",
+        "no C compiler is found here, so a program for the CPU runs by its meaning",
+        "a C compiler",
+        'pip install "mlc-workbench[cpu]", which brings one, or install gcc or clang.',
+    )
 
 
 def _find(worker: Worker) -> DeviceReport:

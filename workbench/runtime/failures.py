@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from workbench.runtime.errors import DeviceError
 from workbench.runtime.job import Failed
 from workbench.runtime.worker import WorkerDied, WorkerTimeout
 
 _SAFE = "Your variables are kept; the next run starts a new worker."
 _FIND = f"run kernel.emulate(...) on the same arrays: it names the thread and the cell. {_SAFE}"
+_MEANING = (
+    "run the program by its meaning, which names the cell that is wrong: "
+    f"wb.emulate.evaluate(func, [...]). {_SAFE}"
+)
 # what -> (what it was, what to do); {kernel} and {device} are filled in
 _TOLD = {
     "illegal address": ("it read or wrote outside its arrays", _FIND),
@@ -51,6 +57,14 @@ _TOLD = {
         "the CUDA compiler does not accept its text",
         "this is a fault of the workbench: please report the program and this text.",
     ),
+    "no c compiler": (
+        "no C compiler answers any more",
+        "see wb.runtime.cpu() for what is missing, then restart the kernel.",
+    ),
+    "c source": (
+        "the C compiler does not accept its text",
+        "this is a fault of the workbench: please report the program and this text.",
+    ),
 }
 _OTHER = ("CUDA reports an error", f"run kernel.emulate(...) to look inside. {_SAFE}")
 
@@ -66,12 +80,14 @@ def explain(failed: Failed, kernel: str, device: str) -> DeviceError:
     return DeviceError(f"Can't run {kernel} on {device}: {fault}", detail=failed.message, hint=hint)
 
 
-def explain_death(died: WorkerDied, kernel: str, device: str) -> DeviceError:
+def explain_death(
+    died: WorkerDied, kernel: str, device: str, unit: Literal["GPU", "CPU"] = "GPU"
+) -> DeviceError:
     """The error for a worker that ended in the middle."""
     return DeviceError(
-        f"Can't run {kernel} on {device}: the GPU worker crashed",
+        f"Can't run {kernel} on {device}: the {unit} worker crashed",
         detail=f"{died.how}\n{died.said}".strip(),
-        hint=_FIND,
+        hint=_FIND if unit == "GPU" else _MEANING,
     )
 
 

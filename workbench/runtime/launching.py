@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import date
 from threading import Event
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from workbench import emulate
 from workbench.ir import Buffer, Kernel, PrimFunc
@@ -18,12 +18,13 @@ from workbench.runtime.arguments import (
     from_bits,
     to_bits,
 )
-from workbench.runtime.devices import WORKER, DeviceReport
+from workbench.runtime.devices import CPU_WORKER, WORKER, DeviceReport
 from workbench.runtime.errors import DeviceError
 from workbench.runtime.failures import explain, explain_death, explain_timeout
 from workbench.runtime.job import Failed, Launch, Ran, Reply, Request, Run, Time, Timed
 from workbench.runtime.timing import Timing
 from workbench.runtime.worker import WorkerDied, WorkerTimeout
+from workbench.target import Target
 
 
 class Launched(Protocol):
@@ -39,6 +40,9 @@ class Launched(Protocol):
     def source(self) -> str: ...
 
     @property
+    def target(self) -> Target: ...
+
+    @property
     def device(self) -> DeviceReport: ...
 
 
@@ -46,12 +50,14 @@ def run(built: Launched, arrays: Sequence[Any], seconds: float) -> None:
     """See `Built.__call__`."""
     seconds = check_seconds(seconds)
     arguments = check_arguments(built.func, arrays)
-    if built.device.is_gpu:
+    if built.device.measures:
         reply = _ask(built, _job(built, arguments), seconds)
         assert isinstance(reply, Ran)
         written = [argument for argument in arguments if argument.written]
         for argument, values in zip(written, reply.outputs, strict=True):
             argument.host[...] = from_bits(values, argument)
+    elif built.target.is_cpu:
+        emulate.evaluate(built.func, [argument.host for argument in arguments])
     else:
         hosts = [argument.host for argument in arguments]
         emulate.run(built.kernels, hosts, params=built.func.params)
@@ -68,6 +74,11 @@ def emulated(
 ) -> emulate.Run:
     """See `Built.emulate`."""
     check_watched(progress, stop)
+    if built.target.is_cpu:
+        raise DeviceError(
+            f"Can't emulate {built.func.name}: it is built for a CPU, and the emulator is a GPU's",
+            hint="call it, kernel(...), or build it for a GPU: wb.build(sch).emulate(...)",
+        )
     arguments = check_arguments(built.func, arrays)
     done = emulate.run(
         built.kernels,
@@ -87,7 +98,13 @@ def timed(built: Launched, arrays: Sequence[Any], flush: bool, seconds: float) -
     seconds = check_seconds(seconds)
     arguments = check_arguments(built.func, arrays)
     report = built.device
-    if not report.is_gpu:
+    if not report.measures and built.target.is_cpu:
+        raise DeviceError(
+            f"Can't time {built.func.name}: {report.why}",
+            detail="NumPy's seconds say nothing about compiled code",
+            hint=report.how_to_get,
+        )
+    if not report.measures:
         return _recorded(built, report)
     reply = _ask(built, Time(_job(built, arguments), flush=flush), seconds)
     assert isinstance(reply, Timed)
@@ -95,10 +112,15 @@ def timed(built: Launched, arrays: Sequence[Any], flush: bool, seconds: float) -
         samples=reply.samples,
         device=report.which,
         how=reply.how,
-        clocks=reply.clocks,
+        clocks=reply.clocks or _options(report),
         date=date.today().isoformat(),
         steady=reply.steady,
     )
+
+
+def _options(report: DeviceReport) -> str:
+    """With what a CPU's program is compiled, which its time depends on as a GPU's on clocks."""
+    return f"{report.compiler.version}, {report.compiler.options}" if report.compiler else ""
 
 
 def _recorded(built: Launched, report: DeviceReport) -> Timing:
@@ -115,15 +137,17 @@ def _recorded(built: Launched, report: DeviceReport) -> Timing:
 
 def _ask(built: Launched, request: Request, seconds: float) -> Reply:
     name = " and ".join(kernel.name for kernel in built.kernels)
-    return ask(name, built.device.which, request, seconds)
+    return ask(name, built.device.which, request, seconds, "CPU" if built.target.is_cpu else "GPU")
 
 
-def ask(name: str, where: str, request: Request, seconds: float) -> Reply:
-    """What the worker answers; DeviceError, naming what ran `where`, for a failure."""
+def ask(
+    name: str, where: str, request: Request, seconds: float, unit: Literal["GPU", "CPU"] = "GPU"
+) -> Reply:
+    """What the worker of a `unit` answers; DeviceError, naming what ran `where`, for a failure."""
     try:
-        reply = WORKER.ask(request, seconds)
+        reply = (CPU_WORKER if unit == "CPU" else WORKER).ask(request, seconds)
     except WorkerDied as died:
-        raise explain_death(died, name, where) from None
+        raise explain_death(died, name, where, unit) from None
     except WorkerTimeout as timeout:
         raise explain_timeout(timeout, name, where) from None
     if isinstance(reply, Failed):

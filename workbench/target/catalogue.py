@@ -101,6 +101,23 @@ def _opencl() -> Target:
     return _target("opencl", "any OpenCL GPU", "opencl", numbers, sources)
 
 
+def _cpu() -> Target:
+    """The machine that Python runs on, whichever it is: its compiler knows what it has."""
+    one = "C17: a program is one thread, which runs its loops; `parallel` shares a loop out"
+    facts: dict[str, object] = {
+        "kind": "c",
+        "max_threads_per_block": 1,
+        "max_block": (1, 1, 1),
+        "max_grid": (1, 1, 1),
+        "max_shared_bytes": 0,
+        "warp_size": 1,
+        "max_vector_bytes": 64,
+        "max_shuffle_bytes": 0,
+    }
+    sources = dict.fromkeys(facts, one) | {"max_vector_bytes": "AVX-512, the widest in use"}
+    return _target("c", "this machine's CPU", "native", facts, sources)
+
+
 CATALOGUE: dict[str, Target] = {
     target.name: target
     for target in (
@@ -162,10 +179,13 @@ CATALOGUE: dict[str, Target] = {
             "Apple press release, 6 June 2022: Apple unveils M2",
         ),
         _opencl(),
+        _cpu(),
     )
 }
 
-_ALIASES = {  # TVM's names for the same GPUs
+_ALIASES = {  # TVM's names for the same
+    "llvm": "c",
+    "cpu": "c",
     "nvidia/nvidia-h200": "nvidia/h200",
     "nvidia/nvidia-h100": "nvidia/h100",
     "nvidia/nvidia-a100": "nvidia/a100",

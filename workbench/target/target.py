@@ -1,4 +1,4 @@
-"""What is known of one GPU, or of every GPU of a kind."""
+"""What is known of one GPU, of every GPU of a kind, or of a CPU."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """A GPU, or what all of a kind have in common; a number that is not known is None.
+    """A GPU, or what all of a kind have in common, or a CPU; what is not known is None.
 
     Sizes are bytes, rates are per second, clocks hertz. "Block", "thread" and "warp" are CUDA's
     words: Metal's are threadgroup, thread and SIMD group, OpenCL's work-group, work-item and
@@ -39,6 +39,11 @@ class Target:
     bandwidth: float | None = None  # bytes a second, device memory
     peak_flops: float | None = None  # float32, a multiply-add counted as two, no matrix units
     sources: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+
+    @property
+    def is_cpu(self) -> bool:
+        """Whether its programs run as loops of a CPU, not as threads of a GPU."""
+        return self.kind == "c"
 
     def source_of(self, fact: str) -> str:
         """Where the number named `fact` comes from; "" where it is not known.

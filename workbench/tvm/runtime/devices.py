@@ -8,7 +8,7 @@ from workbench import runtime
 from workbench import target as targets
 from workbench.tvm.not_carried import NotCarried
 
-KINDS = (*(name for name in targets.names() if "/" not in name), "cpu")
+KINDS = (*(name for name in targets.names() if "/" not in name and name != "c"), "cpu")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,139 @@
+"""The C compiler of this machine: which one, with which options, and how its cores share loops."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+# What is stated with each time. A product and the sum it goes into are rounded at once (fma), as
+# nvcc and TVM do; errno and traps, of which no program knows, stand in the way of vectors, and of
+# addresses as ivopts writes them gcc does not see any more that arrays do not overlap.
+OPTIONS = ("-O3", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-fno-ivopts")
+_LIBRARY = ("-std=gnu17", "-fopenmp-simd", "-shared", "-fPIC", "-w")
+_NAMES = ("cc", "gcc", "clang")
+_PROBE_SECONDS = 60.0  # zig makes its C library first
+# How cores share a loop out -> what a compiler needs for it, and two lines that it has to link.
+_WAYS = {
+    "openmp": ("-fopenmp", "#include <omp.h>\nint main(void) { return omp_get_max_threads(); }\n"),
+    "threads": (
+        "-pthread",
+        "#include <pthread.h>\n#include <unistd.h>\n"
+        "int main(void) { return pthread_self() == 0 || sysconf(_SC_NPROCESSORS_ONLN) < 1; }\n",
+    ),
+}
+_SAID = {
+    "openmp": "OpenMP shares parallel loops among the cores",
+    "threads": "it has no OpenMP: a pool of threads shares parallel loops among the cores",
+    "nothing": "it links neither OpenMP nor threads: parallel loops run serially",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Compiler:
+    """A C compiler: how it is called, and what it is."""
+
+    command: tuple[str, ...]
+    version: str
+
+    @property
+    def cores_by(self) -> str:
+        """How cores share loops out: "openmp", "threads" or "nothing", tried out once."""
+        return _cores_by(self.command)
+
+    @property
+    def said(self) -> str:
+        """What compiles programs, and what becomes of their parallel loops."""
+        return f"{self.version} compiles programs; {_SAID[self.cores_by]}"
+
+    @property
+    def options(self) -> str:
+        """The options on which a time depends, as text."""
+        return " ".join((*OPTIONS, _tuned()))
+
+    def call(self, source: str, library: str) -> tuple[str, ...]:
+        """What makes the `library` of the file `source`."""
+        way = _WAYS.get(self.cores_by, ("",))[0]
+        ends = ("-o", library, source, *(() if sys.platform == "win32" else ("-lm",)))
+        return (*self.command, *OPTIONS, *_tuned().split(), *_LIBRARY, *filter(None, [way]), *ends)
+
+
+@cache
+def compiler() -> Compiler | None:
+    """The compiler that $CC names, else the machine's, else zig's of the package ziglang."""
+    given = shlex.split(os.environ.get("CC", ""))
+    ways = [given] if given else []
+    ways += [[path] for name in _NAMES if (path := shutil.which(name))]
+    if find_spec("ziglang"):
+        ways.append([sys.executable, "-m", "ziglang", "cc"])
+    for way in ways:
+        version = _version(way)
+        if version:
+            return Compiler(tuple(way), version)
+    return None
+
+
+def cpu_name() -> str:
+    """What the maker calls the CPU of this machine, and how many of its cores are ours."""
+    number = cores()
+    return f"{_model()}, {number} core{'s' if number > 1 else ''}"
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _model() -> str:
+    known = Path("/proc/cpuinfo")
+    if known.exists():
+        for line in known.read_text(errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine() or "CPU"
+
+
+def _tuned() -> str:
+    """What lets the compiler use all that this machine has."""
+    if platform.machine() in ("arm64", "aarch64"):
+        return "-mcpu=native"
+    return "-march=native -mprefer-vector-width=256"  # of masked wider ones gcc 12 makes wrong ones
+
+
+def _version(command: list[str]) -> str:
+    """The first line that the compiler says of itself; "" where it does not answer."""
+    said = _ran((*command, "--version"))
+    return said.stdout.partition("\n")[0].strip() if said is not None else ""
+
+
+@cache
+def _cores_by(command: tuple[str, ...]) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        for way, (option, text) in _WAYS.items():
+            source = Path(folder, "probe.c")
+            source.write_text(text)
+            made = ("-o", str(Path(folder, "probe.exe")))
+            if _ran((*command, option, str(source), *made)) is not None:
+                return way
+    return "nothing"
+
+
+def _ran(call: tuple[str, ...]) -> subprocess.CompletedProcess[str] | None:
+    """What ran to a good end; None for all else."""
+    try:
+        done = subprocess.run(
+            call, capture_output=True, text=True, errors="replace", timeout=_PROBE_SECONDS
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done if done.returncode == 0 else None
