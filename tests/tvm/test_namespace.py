@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from tests.support.cpu_programs import add_on_cores
 from tests.support.seeds import run_cell
 from workbench import te, tvm
 from workbench.runtime import DeviceReport, launching
@@ -215,7 +216,7 @@ def test_a_warning_names_the_line_that_builds():
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         tvm.build(sch, target="cuda")
-        tvm.compile(sch)
+        tvm.compile(sch, "cuda")
     assert [warning.filename for warning in found] == [__file__] * 2
 
 
@@ -317,13 +318,18 @@ def test_an_unknown_name_names_a_near_one():
         tvm.s_tir.xyz
 
 
-def test_a_cpu_is_refused():
-    with pytest.raises(NotCarried) as error:
-        tvm.build(scheduled(), target="llvm")
-    assert str(error.value) == (
-        "Can't build for 'llvm': kernels for a CPU are not in the workbench.\n"
-        "asked: tvm.target.Target('llvm')\n"
-        "do:    bind the outer loops, and build for 'cuda': without a GPU, the emulator runs it"
-    )
+@pytest.mark.parametrize("target", [None, "llvm", "c", "llvm -mcpu=znver4 -num-cores 2"])
+def test_without_a_target_it_is_built_for_the_cpu(target: str | None, cc: None):
+    module = tvm.build(add_on_cores(), target=target) if target else tvm.build(add_on_cores())
+    assert module.built["main"].target.name == "c"
+    a, b = tvm.nd.array(np.arange(1024, dtype="float32")), tvm.nd.array(np.ones(1024, "float32"))
+    c = tvm.nd.empty((1024,))
+    module["main"](a, b, c)
+    assert (c.numpy() == a.numpy() + 1).all()
+    taken = module.time_evaluator("main", tvm.cpu(), number=3)(a, b, c)
+    assert taken.mean > 0 and " measured on " in taken.how
+
+
+def test_targets_by_name():
     assert tvm.target.cuda().name == "cuda" and tvm.target.metal().kind == "metal"
     assert tvm.target.Target("opencl -device=mali").kind == "opencl"

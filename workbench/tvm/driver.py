@@ -28,8 +28,9 @@ def build(
 ) -> Module:
     """Build a module, a function or a schedule for `target`, which may stand second, as today.
 
-    Without a target it is "cuda". A schedule of stages takes the tensors `args` that are given and
-    computed, and the `name` of its function. Raises and warns as `wb.build` does.
+    Without a target it is this machine's CPU, as in TVM. A schedule of stages takes the tensors
+    `args` that are given and computed, and the `name` of its function. Raises and warns as
+    `wb.build` does.
     """
     if isinstance(args, str | GPU):
         args, target = None, args
@@ -69,7 +70,7 @@ def compile(mod: Any, target: str | GPU | None = None) -> Module:
 
 
 def _module(program: Any, target: str | GPU | None) -> Module:
-    gpu = Target(target or "cuda")
+    gpu = Target(target or "llvm")
     functions = program.functions if isinstance(program, IRModule) else (program,)
     made = {}
     for func in functions:  # no comprehension: it may be a frame of its own, which warnings count

@@ -1,9 +1,9 @@
-"""GPUs by name: tvm.target."""
+"""GPUs and the CPU by name: tvm.target."""
 
 from __future__ import annotations
 
 from workbench import target as targets
-from workbench.tvm.not_carried import NotCarried, refusing
+from workbench.tvm.not_carried import refusing
 
 __all__ = ["Target", "cuda", "metal"]
 
@@ -11,19 +11,13 @@ __all__ = ["Target", "cuda", "metal"]
 def Target(name: str | targets.Target, host: object = None) -> targets.Target:
     """The GPU, or every GPU of a kind, called `name`; the options behind a kind are left out.
 
-    Raises TargetError for a name that the catalogue does not have, NotCarried for a CPU. `host` is
-    TVM's: here Python is the host.
+    "llvm" and "c" are this machine's CPU, whatever `-mcpu` says. Raises TargetError for a name that
+    the catalogue does not have. `host` is TVM's: here Python is the host.
 
     >>> Target("cuda -arch=sm_80").name
     'cuda'
     """
     kind = name.split()[0] if isinstance(name, str) and name.strip() else name
-    if kind in ("llvm", "c"):
-        raise NotCarried(
-            f"Can't build for {kind!r}: kernels for a CPU are not in the workbench",
-            asked=f"tvm.target.Target({name!r})",
-            hint="bind the outer loops, and build for 'cuda': without a GPU, the emulator runs it",
-        )
     return targets.get(kind)
 
 

@@ -61,7 +61,7 @@ def device(dev: str, index: int = 0) -> Device:
 
 
 def cpu(dev_id: int = 0) -> Device:
-    """The host, where arrays lie and no kernel runs."""
+    """The host, where arrays lie, and what is built for a CPU runs."""
     return device("cpu", dev_id)
 
 

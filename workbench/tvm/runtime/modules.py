@@ -119,11 +119,12 @@ class Module:
     ) -> Callable[..., BenchmarkResult]:
         """A function that runs `func_name` on its arguments and says how long one run takes.
 
-        On a GPU it is measured, in as many runs as it takes to be sure of: `number`, `repeat` and
-        `min_repeat_ms` are TVM's. Without one the kernel runs once on the emulator, and the time is
-        the one recorded for this program, else the least that the roofline allows; what it is, is
-        printed once. `cache_flush_bytes` above 0 empties the L2 cache before every sample. Raises
-        ValueError for a `number` or a `repeat` below 1.
+        On a GPU, and on a CPU, it is measured, in as many runs as it takes to be sure of: `number`,
+        `repeat` and `min_repeat_ms` are TVM's. Without a GPU its kernel runs once on the emulator,
+        and the time is the one recorded for this program, else the least that the roofline allows;
+        what it is, is printed once. `cache_flush_bytes` above 0 empties the caches before every
+        sample. Raises ValueError for a `number` or a `repeat` below 1, DeviceError for a CPU's
+        program where there is no C compiler.
         """
         if number < 1 or repeat < 1:
             raise ValueError(f"time_evaluator runs at least once: {number=}, {repeat=}")
@@ -132,7 +133,7 @@ class Module:
         def evaluate(*args: Any) -> BenchmarkResult:
             arrays = [host_of(arg) for arg in args]
             built(*arrays)
-            if built.device.is_gpu:
+            if built.device.is_gpu or built.target.is_cpu:
                 timing = built.time(*arrays, flush=cache_flush_bytes > 0)
                 return BenchmarkResult(timing.samples, str(timing))
             result = _without_gpu(built)
