@@ -5,16 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 
 from workbench.ir import (
+    BinOp,
+    BufferStore,
+    Call,
+    Cast,
     Const,
     For,
     Kernel,
     Node,
+    Not,
+    Select,
     Stmt,
     const,
     free_vars,
     rewrite,
     seq,
     substitute,
+    walk,
 )
 from workbench.lower.drop_blocks import drop_blocks
 from workbench.lower.share_loops import Sharing
@@ -37,6 +44,8 @@ def unroll_into_vectors(kernel: Kernel, target: Target) -> Kernel:
         fits = isinstance(extent, Const) and 0 < int(extent.value) <= _MOST
         if not fits or not isinstance(vector, For) or vector.kind != "vectorized":
             return node
+        if not _is_plain(vector.body):
+            return node
         ends = {*free_vars(vector.min), *free_vars(vector.extent)}
         if node.loop_var in ends or vector.annotations or not sharing.independent(vector, node):
             return node
@@ -44,6 +53,16 @@ def unroll_into_vectors(kernel: Kernel, target: Target) -> Kernel:
 
     body = rewrite(kernel.body, visit)
     return kernel if body is kernel.body else drop_blocks(replace(kernel, body=body), target)
+
+
+def _is_plain(body: Stmt) -> bool:
+    """Whether `body` is one sum or product: of many branches a compiler makes ever more."""
+    branches = any(
+        isinstance(n, Call | Cast | Not | Select)
+        or (isinstance(n, BinOp) and n.op in ("min", "max", "and", "or"))
+        for n in walk(body)
+    )
+    return isinstance(body, BufferStore) and not branches
 
 
 def _turns(loop: For, body: Stmt) -> Stmt:

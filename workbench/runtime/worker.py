@@ -131,7 +131,7 @@ class Worker:
         """End the process, whatever it is doing; the call that it works on raises WorkerDied."""
         process = self._process
         if process is not None:
-            process.kill()
+            _end(process)
             with suppress(subprocess.TimeoutExpired):
                 process.wait(timeout=_END_SECONDS)
 
@@ -211,7 +211,7 @@ class Worker:
 
     def _kill(self) -> None:
         assert self._process is not None
-        self._process.kill()
+        _end(self._process)
         self._ending, self._deadline = True, monotonic() + _END_SECONDS
 
     def _start(self) -> subprocess.Popen[bytes]:
@@ -244,7 +244,7 @@ class Worker:
             pass  # it has gone
         except Exception as error:
             trouble = f"its answer cannot be read: {error!r}"
-            process.kill()
+            _end(process)
         process.wait()
         said = _last_words(errors) or trouble
         for file in (errors, stdin, stdout):
@@ -256,6 +256,14 @@ class Worker:
 def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
     assert process.stdin is not None and process.stdout is not None
     return process.stdin, process.stdout
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process and what it has started, a compiler that does not end among it."""
+    if hasattr(os, "killpg") and process.poll() is None:
+        with suppress(OSError):
+            os.killpg(process.pid, signal.SIGKILL)  # it leads a session of its own
+    process.kill()
 
 
 def _write(pipe: IO[bytes], data: bytes) -> None:
