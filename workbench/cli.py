@@ -164,7 +164,7 @@ def print_doctor(as_json: bool) -> int:
 
 def doctor() -> dict[str, Any]:
     """Which device would be used and why, which packages are here, what is missing: plain data."""
-    device = runtime.device()
+    device, cpu = runtime.device(), runtime.cpu()
     missing = [name for name in _PACKAGES if find_spec(name) is None]
     return {
         "workbench": workbench.__version__,
@@ -177,6 +177,7 @@ def doctor() -> dict[str, Any]:
             "missing": device.missing,
             "get it": device.how_to_get,
         },
+        "cpu": {"runs on": cpu.which, "why": cpu.why, "get it": cpu.how_to_get},
         "packages": {name: None if name in missing else _version(name) for name in _PACKAGES},
         "missing": missing,
     }
@@ -189,6 +190,9 @@ def doctor_text(report: dict[str, Any]) -> str:
         f"Python {report['python']} on {report['system']}",
         "",
         *(f"{name + ':':<8} {text}" for name, text in report["device"].items() if text),
+        "",
+        'programs for the CPU (target="c"):',
+        *(f"{name + ':':<8} {text}" for name, text in report["cpu"].items() if text),
         "",
         "packages:",
         *(f"  {name:<11} {found or 'missing'}" for name, found in report["packages"].items()),

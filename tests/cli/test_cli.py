@@ -198,6 +198,8 @@ def test_doctor_tells_device_reason_and_packages(monkeypatch, capsys):
         "pip install cupy-cuda12x",
     )
     monkeypatch.setattr(runtime, "device", lambda: report)
+    on_numpy = DeviceReport("its meaning", "there is no compiler", "one", "install gcc")
+    monkeypatch.setattr(runtime, "cpu", lambda: on_numpy)
     monkeypatch.setattr(cli, "_version", lambda name: "missing" if name == "anywidget" else "1.0")
     monkeypatch.setattr(cli, "find_spec", lambda name: None if name == "anywidget" else object())
     assert cli.main(["doctor"]) == 1
@@ -211,6 +213,11 @@ def test_doctor_tells_device_reason_and_packages(monkeypatch, capsys):
         "get it:  pip install cupy-cuda12x",
     ]
     assert lines[8:] == [
+        'programs for the CPU (target="c"):',
+        "runs on: its meaning",
+        "why:     there is no compiler",
+        "get it:  install gcc",
+        "",
         "packages:",
         "  numpy       1.0",
         "  jupyterlab  1.0",

@@ -355,7 +355,7 @@ def test_a_saved_page_holds_every_pane_of_every_node(tmp_path: Path):
     state = saved_state(file)
     pages = [made for name, made in state.items() if name.startswith("page_")]
     assert [set(page["texts"]) for page in pages] == [
-        {"tensorir", "loops", "cuda", "metal", "opencl", "code"}
+        {"tensorir", "loops", "cuda", "metal", "opencl", "c", "code"}
     ] * 4
     assert all({"who:C", "memory"} <= set(page["pictures"]) for page in pages)
     assert state["setup"]["offline"] is True

@@ -143,3 +143,9 @@ def total(A: T.Buffer((4, 3), "int32"), B: T.Buffer((4,), "int32")):
 """)
     text = plain_loops(func)
     assert "        if k == 0:\n            B[i] = 0\n        B[i] = B[i] + A[i, k]" in text
+
+
+def test_words_of_c_are_keywords():
+    line = "static void f(const float* restrict A, int64_t i)"
+    kinds = {token[1].strip(): token[0] for token in tokens(line, [], "c")}
+    assert kinds["float"] == kinds["int64_t"] == "keyword"
