@@ -20,7 +20,7 @@ from workbench.widgets import Lab, Question, Verdict
 from workbench.widgets.page.page import every_view
 from workbench.widgets.page.view import View
 
-PROGRAM = ("tensorir", "loops", "cuda", "metal", "opencl", "code")
+PROGRAM = ("tensorir", "loops", "cuda", "metal", "opencl", "c", "code")
 
 
 def added(factors: list[int]) -> Schedule:

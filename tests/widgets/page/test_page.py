@@ -70,6 +70,8 @@ def test_the_panes_hold_the_texts(tmp_path: Path):
     assert "__syncthreads" in shown["cuda"] and "threadgroup" in shown["metal"]
     assert "__local" in shown["opencl"]
     assert "for ax0_0 in range(2):" in shown["loops"]
+    refused = page(sch, View(program="c"), desk)["texts"]["c"]["refusal"]["headline"]
+    assert refused.endswith(" is bound to blockIdx.x, which only a GPU has.")
     file = tmp_path / "steps.py"  # a program is read from its source
     file.write_text(shown["code"])
     assert runpy.run_path(str(file))["sch"].func.script() == sch.func.script()
