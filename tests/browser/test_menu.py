@@ -158,6 +158,7 @@ def test_a_refusal_stands_in_the_menu_and_pushes_nothing(plain: Plain):
     shoot(plain.page, "menu-refused")
     plain.page.keyboard.press("Escape")
     expect(menu).to_be_hidden()
+    expect(lab.locator(".wb-said")).to_have_text("The program as it was written.")
     expect(lab.locator(".wb-pinned")).to_have_count(0)
     mark(lab, "i").click()
     form_of(lab, "split")

@@ -460,7 +460,8 @@ def test_what_no_form_asked_for_is_refused_beside_the_line_of_status(page: Page)
         page,
         "status.js",
         """({ statusBar }, style) => {
-          window.lab = { status: { kind: "ready", text: "Step 1." }, setup: {}, offline: false };
+          window.lab = { status: { text: "Step 1." }, setup: {}, offline: false };
+          lab.node = () => ({ said: "Step 1." });
           const { bar, draw } = statusBar(lab, () => null);
           document.body.innerHTML = `<style>${style}</style><div class="wb-lab wb-theme"></div>`;
           document.querySelector(".wb-lab").append(bar);
@@ -475,6 +476,7 @@ def test_what_no_form_asked_for_is_refused_beside_the_line_of_status(page: Page)
     why = {"headline": "Can't run: a run is under way.", "hint": "stop it first"}
     page.evaluate("error => tell({ kind: 'refused', text: '', error })", why)
     expect(error).to_contain_text("stop it first")
+    expect(page.locator(".wb-said")).to_have_text("Step 1.")  # where one stands, as before
     assert bar.bounding_box() == before
     page.evaluate("tell({ kind: 'ready', text: 'Step 2.' })")
     expect(error).to_be_hidden()

@@ -51,9 +51,9 @@ export function statusBar(lab, home) {
 
   function draw() {
     const status = lab.status;
-    const now = lab.setup.offline ? lab.node(lab.at)?.said : status.text;
-    const words = lab.gone ? GONE : late || (status.error ? "" : (now ?? "")); // the alert says it
-    say(words);
+    // what was refused the alert says: here it goes on saying where one stands
+    const now = lab.setup.offline || status.error ? lab.node(lab.at)?.said : status.text;
+    say(lab.gone ? GONE : late || (now ?? ""));
     const place = (status.error && home()) || aside;
     if (error.parentElement !== place) place.append(error);
     error.hidden = !status.error || lab.gone;
