@@ -263,9 +263,13 @@ def _foreign(
         other = next((o for o in reversed(reader.loops) if o.thread == loop.thread), None)
         if other is loop:
             continue
-        made = touched(loop.body, buffer, "write")
-        if made is None or not any(loop.loop_var in free_vars(r) for r in made):
-            continue
+        made = [one for one in accesses(loop.body) if one.writes and one.buffer is buffer]
+        # a sum that threads share is put together in each of them, whoever has a part of it
+        summed = loop.loop_var in writer.moved_by("reduce")
+        if not any(
+            loop.loop_var in (one.cell_variables() if summed else one.variables()) for one in made
+        ):
+            continue  # each thread writes the same cells, under the same conditions
         assert loop.thread is not None
         reads = other.body if other else _outside(reader, loop)
         same: dict[Var, Expr] = {other.loop_var: loop.loop_var} if other else {}
