@@ -24,7 +24,6 @@ from workbench.ir import (
     PrimFunc,
     Stmt,
     Var,
-    free_vars,
     walk,
 )
 from workbench.ir.dtypes import itemsize

@@ -25,9 +25,9 @@ from workbench.insight.turns import SIDES, Turns, loops_of, turns
 from workbench.insight.who import Cell, Group, Idle, Who, who
 
 __all__ = [
+    "At",
     "Axis",
     "BankUse",
-    "At",
     "BufferUse",
     "Cell",
     "Coalescing",
