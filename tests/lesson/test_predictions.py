@@ -53,8 +53,8 @@ def test_a_lessons_question_is_answered_by_the_program_asked_about_and_by_no_oth
         assert other == factors or question.judge(add_bound(other).func) is None
     assert question.todo == (
         f"click a loop in the program, apply split(i, {factors}), bind(i_0, blockIdx.x) and "
-        "bind(i_1, threadIdx.x), and watch C[5]. Only those steps answer it: after others, go "
-        "back to the start."
+        "bind(i_1, threadIdx.x), and watch C[5]. Only those steps answer it: after others, go back "
+        "to where it was asked."
     )
 
 

@@ -74,7 +74,7 @@ def _of(asked: Mapping[str, str] | None, judge: Judge) -> Judge:
 
 
 def _todo(steps: str, asked: Mapping[str, str] | None) -> str:
-    only = " Only those steps answer it: after others, go back to the start."
+    only = " Only those steps answer it: after others, go back to where it was asked."
     return f"{steps}.{only if asked else ''}"
 
 
