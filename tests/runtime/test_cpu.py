@@ -11,7 +11,11 @@ import workbench as wb
 from tests.support.cpu_programs import add_on_cores, packed_matmul
 from tests.support.gpu_programs import add_in_blocks, parsed
 from workbench import runtime
+from workbench.runtime import cpu_worker
+from workbench.runtime.cpu_worker import CpuBackend
 from workbench.runtime.devices import CPU_WORKER, WORKER
+from workbench.runtime.failures import explain
+from workbench.runtime.job import Failed, Run
 
 
 def text_of(program: object) -> str:
@@ -188,6 +192,53 @@ def test_a_crash_kills_its_worker_alone(cc: None):
     assert hint.endswith("Your variables are kept; the next run starts a new worker.")
     kernel(np.arange(8, dtype="i4"), b)
     assert (b == 1).all()
+
+
+ENDLESS = """
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    for i, j, k in T.grid(1000000, 1000000, 8):
+        B[k] = B[k] * A[k] + T.float32(1)
+"""
+
+
+def test_what_takes_too_long_is_stopped_with_its_worker(cc: None):
+    kernel, a, b = wb.build(parsed(ENDLESS), "c"), np.ones(8, "f4"), np.zeros(8, "f4")
+    with pytest.raises(wb.DeviceError) as error:
+        kernel(a, b, seconds=2)
+    headline, *_, hint = str(error.value).splitlines()
+    assert headline.startswith(f"Can't run main_kernel on {runtime.cpu().which}: ")
+    assert headline.endswith(", so it was stopped.")
+    assert hint.endswith("Your variables are kept; the next run starts a new worker.")
+    assert (b == 0).all()
+    add = wb.build(add_on_cores(), "c")
+    x, y, z = np.arange(1024, dtype="f4"), np.ones(1024, "f4"), np.zeros(1024, "f4")
+    add(x, y, z)
+    np.testing.assert_array_equal(z, x + y)
+
+
+def test_a_text_that_does_not_compile_is_told_in_the_compilers_words(cc: None):
+    failed = CpuBackend().run(Run("void main_kernel(", (), (), ()))
+    assert isinstance(failed, Failed)
+    told = str(explain(failed, "main_kernel", "a CPU"))
+    assert told.startswith(
+        "Can't run main_kernel on a CPU: the C compiler does not accept its text.\nfound: "
+    )
+    assert "error" in failed.message
+    assert told.endswith(
+        "do:    this is a fault of the workbench: please report the program and this text."
+    )
+
+
+def test_a_compiler_that_is_gone_is_told(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(cpu_worker, "compiler", lambda: None)
+    failed = CpuBackend().run(Run("void main_kernel(void) {}", (), (), ()))
+    assert isinstance(failed, Failed)
+    assert str(explain(failed, "main_kernel", "a CPU")) == (
+        "Can't run main_kernel on a CPU: no C compiler answers any more.\n"
+        "found: cc, gcc, clang and ziglang were looked for\n"
+        "do:    see wb.runtime.cpu() for what is missing, then restart the kernel."
+    )
 
 
 def test_without_a_compiler_it_runs_by_its_meaning_and_says_so(no_compiler: None):

@@ -26,7 +26,7 @@ _NO_DRIVER = (
 )
 
 WORKER = Worker()  # one for the process: the card is one
-CPU_WORKER = Worker((sys.executable, "-P", "-m", "workbench.runtime.cpu"))
+CPU_WORKER = Worker((sys.executable, "-P", "-m", "workbench.runtime.cpu_worker"))
 for _worker in (WORKER, CPU_WORKER):
     atexit.register(_worker.stop)  # else it would go by itself, unless it is suspended
 
