@@ -14,7 +14,7 @@ from tests.support.gpu_programs import parsed, window_steps
 from workbench import draw, insight
 from workbench.draw.colours import ROLES
 from workbench.draw.memory import lanes_of, thickness
-from workbench.draw.scene import Path, Rect, Scene
+from workbench.draw.scene import Path, Rect, Scene, Words, width_of
 from workbench.draw.svg import svg
 from workbench.insight import At, BufferUse, Flow, Level, Memory, Table
 from workbench.ir import PrimFunc
@@ -133,6 +133,9 @@ def nothing_crosses(scene: Scene) -> None:
     assert not any(meet(a, b) for a, b in combinations(bands, 2))
     assert not any(meet(a, b) for a, b in combinations(boxes, 2))
     assert not any(meet(a, b) for a in rects(scene, "label") for b in boxes)
+    for words in (s for s in scene.shapes if isinstance(s, Words) and s.anchor == "start"):
+        said = Rect(words.x, words.y - 10, width_of(words.label, words.role), 12, words.role)
+        assert not any(meet(said, label) for label in rects(scene, "label")), words.label
     assert len({(band.of, band.x) for band in bands}) == len(heads)
     for head in heads:
         (tip, *_) = head.lines[0]
@@ -210,7 +213,7 @@ def test_the_step_before_is_hatched_on_the_same_lane():
     ghosts = rects(scene, "ghost")
     assert [ghost.of.buffer for ghost in ghosts] == ["A", "A", "B", "B", "C", "C"]
     assert {round(ghost.width) for ghost in ghosts} == {round(thickness(4 << 30))}
-    assert scene.words.count("was 4 GiB") == 3
+    assert scene.words.count("(4 GiB)") == 3
     assert not rects(drawn(now, now)[0], "ghost"), "nothing changed"
 
 

@@ -24,8 +24,8 @@ from workbench.draw.scene import (
 )
 from workbench.insight import At, BufferUse, Level, Memory
 
-PLACES = 104.0  # px; what is said of a place stands left of its lanes
-LANE, INSET = 72.0, 4.0  # px of a lane; how far a place lies inside the one around it
+PLACES = 107.0  # px; what is said of a place stands left of its lanes
+LANE, INSET = 71.0, 4.0  # px of a lane; how far a place lies inside the one around it
 MOST = 3  # lanes beside each other: so many fit a phone
 CHIP, GAP, L2, LINE = 34.0, 73.0, 16.0, 15.0
 SAID = 54.0  # px; the height of what is said of a place
@@ -129,7 +129,7 @@ def _legend(lanes: Sequence[Lane]) -> Iterator[str]:
     """What is to be said of what only some pictures have."""
     bands = [band for lane in lanes for band in lane.bands]
     if any(band.before is not None for band in bands):
-        yield "Hatched bands are those of the step before."
+        yield "Hatched bands, and numbers in brackets, are those of the step before."
     places = dict.fromkeys(band.at for band in bands if band.at)
     if places:
         yield "; ".join(f"“{_at_words(at)}”: done {_done(at)}" for at in places) + "."
@@ -265,7 +265,7 @@ def _places(memory: Memory, rows: _Rows, wide: float) -> list[Shape]:
         of = f" of {size_text(level.capacity)}" if level.capacity else ""
         used = f"{size_text(level.used)}{of}" if level.used else "unused"
         said = ((owner, "strong"), (name, "words"), (used, "muted"))
-        left, room = x + 5, PLACES - x
+        left, room = x + 4, PLACES - x - 4
         shapes += [
             Words(fit(words, room, role), left, top + LINE * (j + 1), role, "start")
             for j, (words, role) in enumerate(said)
@@ -342,7 +342,7 @@ def _label(band: Band, x: float, y: float) -> list[Shape]:
     if band.at:
         lines.append((_at_words(band.at), "words"))
     if band.before is not None:
-        lines.append((f"was {size_text(band.before)}", "muted"))
+        lines.append((f"({size_text(band.before)})", "muted"))
     wide = max(width_of(words, role) for words, role in lines) + 4
     tall = LINE * len(lines) - 1
     shapes: list[Shape] = [Rect(x - wide / 2, y, wide, tall, "label", round=3)]
