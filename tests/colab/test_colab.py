@@ -31,6 +31,12 @@ def test_nothing_on_colab_needs_an_upgrade():
     assert PROJECT["dependencies"] == []  # so that the first cell's --no-deps leaves nothing out
 
 
+def test_tests_begin_where_the_workbench_is_not_yet():
+    """The first cell's, on Colab, install it."""
+    code = "import sys; sys.modules['workbench'] = None; import tests.conftest"
+    subprocess.run([sys.executable, "-c", code], cwd=run.ROOT, check=True)
+
+
 @pytest.mark.tool
 def test_the_lessons_run_under_colabs_packages():
     if not os.environ.get("CI"):

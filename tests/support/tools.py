@@ -8,8 +8,6 @@ from typing import NoReturn
 
 import pytest
 
-from workbench import runtime
-
 NAMES = {
     "chromium": ("chromium", "chromium-browser", "google-chrome", "chrome"),
     "g++": ("g++",),
@@ -48,6 +46,8 @@ def need_opencl() -> None:
 
 def need_cc() -> None:
     """What `need` is for other tools, for a C compiler."""
+    from workbench import runtime  # on Colab the first cell brings it, once tests have begun
+
     if runtime.cpu().compiler is None:
         _miss("cc", 'no C compiler is here: pip install ".[cpu]"')
 
