@@ -245,7 +245,7 @@ def test_a_stopped_run_has_no_result():
     assert result == {
         "ok": None,
         "brief": "stopped",
-        "text": "Stopped: not every block has run, so there is no result.",
+        "text": "Stopped: the run did not come to its end, so there is no result.",
     }
 
 
@@ -254,7 +254,7 @@ def test_stop_counts_from_the_click_on_run():
     bind_both(lab)
     send(lab, do="run")
     lab.jobs.wait()
-    assert lab.status["text"] == "Stopped: not every block has run, so there is no result."
+    assert lab.status["text"] == "Stopped: the run did not come to its end, so there is no result."
     assert shown(lab)["run"]["ok"] is None
 
 

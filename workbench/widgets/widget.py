@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import anywidget
 import traitlets
@@ -143,10 +143,13 @@ class Lab(anywidget.AnyWidget):
         if changed.keys() - {"status", "tree", "lines"}:
             self._renew()
 
-    def run(self) -> Mapping[str, Any]:
-        """Run the program that the lab stands at, wait for it, and return what came out."""
+    def run(self, on: Literal["gpu", "cpu"] = "gpu") -> Mapping[str, Any]:
+        """Run the program that the lab stands at, wait for it, and return what came out.
+
+        Without a GPU its kernels are emulated; on the CPU it is compiled as C.
+        """
         with self._turn() as session:
-            session.ask({"do": "run"})
+            session.ask({"do": "run", "on": on})
         self.jobs.wait()
         return self.session.page.get("run", {})
 

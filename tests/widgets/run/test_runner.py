@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
+from time import sleep
 from unittest.mock import patch
 
 import numpy as np
@@ -9,7 +12,10 @@ import pytest
 
 import workbench as wb
 from benchmarks.matmuls import blocking, blocking_with_shared, matmul
+from tests.widgets.programs import parse, send
+from workbench import runtime
 from workbench.ir import PrimFunc
+from workbench.runtime.devices import CPU_WORKER
 from workbench.widgets.run import runner as run
 from workbench.widgets.run.runner import SAMPLED, Runner
 
@@ -92,3 +98,79 @@ def test_kernels_that_feed_each_other_run_whole():
         sch.bind(sch.get_loops(one)[0], "blockIdx.x")
     with patch.object(run, "LARGE", 1):
         assert told(sch.func)["text"] == WHOLE
+
+
+SCALED = """@T.prim_func
+def scaled(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, 64), "float32")):
+    for i, j in T.grid(64, 64):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * T.float32(2)
+"""
+
+
+def scheduled() -> wb.Schedule:
+    sch = wb.Schedule(parse(SCALED))
+    i, j = sch.get_loops("B")
+    sch.parallel(i)
+    sch.vectorize(sch.split(j, factors=[None, 8])[1])
+    return sch
+
+
+@pytest.mark.usefixtures("cc")
+def test_a_program_for_the_cpu_is_compiled_run_and_timed_there():
+    lab = wb.lab(scheduled())
+    found = lab.run(on="cpu")
+    cpu = runtime.cpu()
+    assert found["text"] == f"✓ Run on {cpu.which}: every value is as {AT_START}"
+    assert found["time"].startswith(f"Measured on {cpu.which}: ")
+    assert cpu.which in found["times"] and "cuBLAS" not in found["times"]
+    assert found["device"] == f"runs on {cpu.which}: {cpu.why}"
+    assert lab.run()["brief"] == "✕ refused", "a GPU has no such loops"
+
+
+@pytest.mark.usefixtures("cc")
+def test_a_wrong_result_of_the_cpu_is_told_as_any_other():
+    def reference(a: np.ndarray, b: np.ndarray) -> None:
+        b[...] = 2 * a
+        b[3, 4] += 1
+
+    found = wb.lab(scheduled(), reference=reference).run(on="cpu")
+    assert found["ok"] is False and "B[3, 4] is" in found["text"] and not found["times"]
+
+
+def test_a_program_bound_to_threads_does_not_run_on_the_cpu(tiled: PrimFunc):
+    found = Runner().run(tiled, matmul(32), lambda *_: None, "cpu")
+    assert found["brief"] == "✕ refused" and "blockIdx" in found["text"]
+
+
+def test_without_a_compiler_the_cpu_is_refused(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys.modules["workbench.runtime.devices"], "compiler", lambda: None)
+    found = wb.lab(scheduled()).run(on="cpu")
+    assert found["text"] == "✕ Can't run scaled on this CPU: no C compiler is found here."
+    assert found["refusal"]["hint"] == (
+        'pip install "mlc-workbench[cpu]", which brings one, or install gcc or clang.'
+    )
+
+
+@pytest.mark.usefixtures("cc")
+def test_stop_ends_a_run_on_the_cpu(monkeypatch: pytest.MonkeyPatch):
+    lab = wb.lab(scheduled())
+    whole = wb.build(scheduled(), "c")
+    head, brace, body = whole.source.rpartition("scaled_kernel")[2].partition("{")
+    text = whole.source.removesuffix(head + brace + body) + head + "{ for (;;) {} " + body
+    monkeypatch.setattr(run, "build", lambda *_: replace(whole, source=text))
+    CPU_WORKER.stop()  # so that the next process is the run's
+    send(lab, do="run", on="cpu")
+    while CPU_WORKER.pid is None:
+        sleep(0.01)
+    send(lab, do="stop")
+    lab.jobs.wait()
+    assert lab.session.page["run"]["brief"] == "stopped"
+
+
+def test_a_device_that_there_is_not_is_refused():
+    lab = wb.lab(scheduled())
+    send(lab, do="run", on="tpu")
+    assert "Can't run on 'tpu': there is no such device" in lab.status["text"]
+    assert lab.session.page.get("run") is None

@@ -25,7 +25,7 @@ from workbench.widgets.page.question import decided
 from workbench.widgets.page.texts import refusal
 from workbench.widgets.page.view import View, read_view
 from workbench.widgets.run.jobs import Job, Jobs
-from workbench.widgets.run.runner import Progress, Runner
+from workbench.widgets.run.runner import TARGETS, Progress, Runner
 
 SHOWN = (
     *("setup", "tree", "lines", "at", "against", "place", "view", "status", "answers", "call"),
@@ -207,7 +207,7 @@ class Session:
             "write": lambda: self.write(message),
             "count": self.count,
             "answer": lambda: self.answer(part(message, "name", str), part(message, "choice", int)),
-            "run": self.run,
+            "run": lambda: self.run(part({"on": "gpu", **message}, "on", str)),
             "time": self.time,
             "stop": self.stop,
             "resume": self.resume,
@@ -271,8 +271,13 @@ class Session:
 
     # --- what takes long -------------------------------------------------------------------------
 
-    def run(self) -> None:
-        """Run the program that is shown."""
+    def run(self, on: str) -> None:
+        """Run the program that is shown on the GPU (or the emulator), or on the CPU."""
+        if on not in TARGETS:
+            raise Fail(
+                f"Can't run on {on[:40]!r}: there is no such device",
+                hint=f"there are: {', '.join(TARGETS)}",
+            )
         node = self.history[self.at]
         start = self.history.root.mod[node.func_name]
 
@@ -286,7 +291,7 @@ class Session:
         self._begin(
             f"Running step {node.id}",
             "blocks",
-            lambda runner, progress: runner.run(node.func, start, progress),
+            lambda runner, progress: runner.run(node.func, start, progress, on),
             done,
         )
 

@@ -21,6 +21,7 @@ from workbench.widgets.page.desk import Desk
 from workbench.widgets.page.offers import Given, asked
 from workbench.widgets.page.question import Question, Task, along, asks
 from workbench.widgets.page.view import MACHINE_PANES, PROGRAM_PANES
+from workbench.widgets.run.runner import device_text
 
 PANES = {
     "TensorIR": "tensorir",
@@ -156,7 +157,7 @@ def setup_of(
         "task": options.task if isinstance(options.task, str) else None,
         "starts": _starts(options.actions),
         "coded": node.id,  # where the steps of the notebook's code end
-        "device": device_text(),
+        "devices": devices(options.panes),
         "lecture": before_a_class(),
         "height": options.height,
         "resume": resume,
@@ -192,9 +193,14 @@ def before_a_class() -> bool:
     return os.environ.get("WORKBENCH_LECTURE") == "1"
 
 
-def device_text() -> str:
-    """Which device runs kernels, why, and how to get a better one."""
+def devices(panes: Sequence[str] | None) -> list[dict[str, str]]:
+    """What the programs can run on; a lab that shows C and no language of a GPU begins with the CPU.
+
+    What is known of the CPU's compiler is told with a run: to look for it takes a while.
+    """
     report = runtime.device()
-    return f"runs on {report.which}: {report.why}" + (
-        f" ({report.how_to_get})" if report.how_to_get else ""
-    )
+    gpu = {"key": "gpu", "label": report.which, "said": device_text(report)}
+    cpu = {"key": "cpu", "label": "this CPU", "said": "compiled as C, run on this machine, timed"}
+    languages = [language.title for language in LANGUAGES.values()]
+    shown = [pane for pane in panes or () if pane in languages]
+    return [cpu, gpu] if shown == [LANGUAGES["c"].title] else [gpu, cpu]

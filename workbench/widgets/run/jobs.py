@@ -44,7 +44,7 @@ class Jobs:
 
     def stop(self) -> None:
         """Let the job that is under way end soon, without a result."""
-        self.runner.stop.set()
+        self.runner.halt()
 
     def wait(self) -> None:
         """Return when no job is under way."""

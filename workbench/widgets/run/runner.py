@@ -1,4 +1,4 @@
-"""Running a program of a history, on the GPU or the emulator, and telling what came out."""
+"""Running a program of a history, on a GPU, the emulator or the CPU, and telling what came out."""
 
 from __future__ import annotations
 
@@ -15,15 +15,18 @@ from workbench.diag import Fail
 from workbench.emulate import Expected, Run, Wrong
 from workbench.insight import Table
 from workbench.ir import Buffer, PrimFunc
-from workbench.runtime import Built
+from workbench.runtime import Built, DeviceReport
 from workbench.runtime.arguments import written_params
+from workbench.runtime.devices import CPU_WORKER
 from workbench.widgets.page.compare import counted
-from workbench.widgets.page.memo import build
+from workbench.widgets.page.memo import FIRST, build
 from workbench.widgets.page.texts import refusal
 from workbench.widgets.run.inputs import arrays
-from workbench.widgets.run.times import time_both, times
+from workbench.widgets.run.times import SECONDS, time_both, times
 
 Progress = Callable[[int, int], None]
+# What a lab's programs can run on -> the target that they are built for.
+TARGETS = {"gpu": FIRST, "cpu": "c"}
 Array = np.ndarray[Any, Any]
 Arrays = Sequence[Array]
 
@@ -44,13 +47,24 @@ class Runner:
     inputs: Mapping[str, Any] = field(default_factory=dict)
     reference: Callable[..., object] | None = None
     stop: Event = field(default_factory=Event)
+    on_cpu: bool = False
 
-    def run(self, func: PrimFunc, start: PrimFunc, progress: Progress) -> dict[str, Any]:
+    def halt(self) -> None:
+        """Let what is under way end soon: the emulator looks at `stop`, a CPU's worker does not."""
+        self.stop.set()
+        if self.on_cpu:
+            CPU_WORKER.stop()
+
+    def run(
+        self, func: PrimFunc, start: PrimFunc, progress: Progress, on: str = "gpu"
+    ) -> dict[str, Any]:
         """Run `func`, compare with the reference, and tell what came out as plain data."""
         try:
-            built = build(func)
+            built = build(func, TARGETS[on])
+            _check_compiled(built)
+            self.on_cpu = built.target.is_cpu
             given = arrays(func, self.inputs)
-            blocks = None if built.device.is_gpu else _sampled(built)
+            blocks = None if built.device.measures else _sampled(built)
             if blocks is not None and self.reference is None:
                 sampled = self._sample(built, start, given, blocks, progress)
                 if sampled is not None:
@@ -63,6 +77,8 @@ class Runner:
         except Stopped:
             return {"ok": None, "brief": "stopped", "text": STOPPED}
         except Fail as fail:
+            if self.stop.is_set():  # which ends the worker that a run on the CPU waits for
+                return {"ok": None, "brief": "stopped", "text": STOPPED}
             headline = f"✕ {fail.headline}"
             return {"ok": False, "brief": "✕ refused", "text": headline, "refusal": refusal(fail)}
 
@@ -95,8 +111,8 @@ class Runner:
         self, built: Built, arrays: Arrays, blocks: list[int] | None, progress: Progress
     ) -> Run | None:
         """Run on the arrays, of a large program some `blocks`; what the emulator tells."""
-        if built.device.is_gpu:
-            built(*arrays)
+        if built.device.measures:
+            built(*arrays, seconds=SECONDS)
             return None
         run = emulate.run(
             built.kernels,
@@ -142,6 +158,7 @@ class Runner:
             "times": timed["table"],
             "notes": [*notes, *timed["notes"]],
             "table": draw.table_html(Table(("counted over the whole run", "times"), rows)),
+            "device": device_text(built.device),
         }
 
     def time_both(
@@ -162,7 +179,24 @@ class Runner:
             return {"text": fail.headline, "refusal": refusal(fail)}
 
 
-STOPPED = "Stopped: not every block has run, so there is no result."
+def _check_compiled(built: Built) -> None:
+    """Raise Fail where a program for the CPU could only run by what it is compared with."""
+    report = built.device
+    if built.target.is_cpu and not report.measures:
+        raise Fail(
+            f"Can't run {built.func.name} on this CPU: no C compiler is found here",
+            hint=report.how_to_get,
+        )
+
+
+def device_text(report: DeviceReport) -> str:
+    """Which device runs programs, why, and how to get a better one."""
+    return f"runs on {report.which}: {report.why}" + (
+        f" ({report.how_to_get})" if report.how_to_get else ""
+    )
+
+
+STOPPED = "Stopped: the run did not come to its end, so there is no result."
 NOT_TIMED = "It is not timed: a wrong result has no time worth knowing."
 
 

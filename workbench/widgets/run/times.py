@@ -1,4 +1,4 @@
-"""Times of programs for the lab: measured on a GPU, else recorded; never the emulator's own."""
+"""Times of programs for the lab: measured on a device, else recorded; never the emulator's own."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ Arrays = Sequence[np.ndarray[Any, Any]]
 ROUNDS = 5  # of a comparison: each round times both programs, one after the other
 # On an H200 sums of 8 and of 1,024 numbers take 0.8 to 1.1 µs alike, as recorded.
 LAUNCH = 2e-6  # seconds
+SLOW = 10e-3  # seconds: a time that takes longer is told in ms
+SECONDS = 60.0  # of one request of the worker: plain loops take seconds on a CPU
 SHORT = (
     "Times under 2 µs are mostly those of launching a kernel, however little it does: what one "
     "schedule saves over another shows in larger programs."
@@ -32,16 +34,17 @@ Row = tuple[str, str, str, str, str]
 def times(built: Built, start: PrimFunc, arrays: Arrays) -> dict[str, Any]:
     """How long `built` takes, beside the vendor's library and the roof, as plain data.
 
-    On a GPU it is measured now, beside what was recorded. `table` is "" where no time is known:
+    On a GPU or a CPU it is measured now, beside what was recorded of GPUs. `table` is "" where no
+    time is known:
     then `notes` says so; `brief` is the first time in a sentence. `start` is the program of the
     history's beginning, which says what job is done: the vendor's library stands there where it
     does the same one.
     """
     known = list(recorded.times(built.func))
     notes: list[str] = []
-    if built.device.is_gpu:
+    if built.device.measures:
         try:
-            known.insert(0, built.time(*arrays))
+            known.insert(0, built.time(*arrays, seconds=SECONDS))
         except Fail as fail:
             notes.append(fail.headline)
     if not known:
@@ -61,7 +64,7 @@ def times(built: Built, start: PrimFunc, arrays: Arrays) -> dict[str, Any]:
     ]
     first = known[0]
     brief = f"{first.kind.capitalize()} on {first.device}: {micro(first.median)}"
-    if first.median < LAUNCH:
+    if first.median < LAUNCH and not built.target.is_cpu:
         brief += ", mostly launch"
         notes.append(SHORT)
     table = draw.table_html(Table(COLUMNS, tuple(rows)))
@@ -111,6 +114,8 @@ def roof(built: Built, device: str) -> float | None:
 
 def micro(seconds: float) -> str:
     """Seconds as one reads a kernel's time: 12.3 µs; no clock tells what is under a nanosecond."""
+    if seconds >= SLOW:
+        return f"{seconds * 1e3:,.4g} ms" if seconds < 10 else f"{seconds:,.4g} s"
     return f"{seconds * 1e6:,.4g} µs" if seconds >= 1e-9 else "under 0.001 µs"
 
 

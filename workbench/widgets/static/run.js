@@ -5,7 +5,17 @@ import { h, markup, oneStop, prose, spoken } from "./dom.js";
 import { popup } from "./popup.js";
 
 export function runPane(lab) {
-  const run = h("button.wb-go", { onclick: () => lab.send({ do: "run" }) }, "▶ run");
+  const { devices } = lab.setup;
+  const on = h(
+    "select",
+    { "aria-label": "what it runs on", onchange: draw },
+    devices.map(({ key, label }) => h("option", { value: key }, label)),
+  );
+  const run = h(
+    "button.wb-go",
+    { onclick: () => lab.send({ do: "run", on: on.value }) },
+    "▶ run",
+  );
   const stop = h("button", { onclick: () => lab.send({ do: "stop" }) }, "■ stop");
   const bar = h("progress", { max: 1, "aria-label": "progress of the run" });
   const result = h("button.wb-result", {
@@ -22,6 +32,7 @@ export function runPane(lab) {
     stop,
     bar,
     result,
+    on,
     run, // where it is, whatever stands beside it
     out,
   );
@@ -30,9 +41,9 @@ export function runPane(lab) {
 
   function draw() {
     const running = lab.status.kind === "running";
-    run.disabled = running;
-    run.hidden = lab.offline;
-    run.title = spoken(lab.setup.device);
+    run.disabled = on.disabled = running;
+    run.hidden = on.hidden = lab.offline;
+    run.title = on.title = spoken(devices.find(({ key }) => key === on.value).said);
     stop.hidden = bar.hidden = !running;
     if (running && lab.status.of) bar.value = lab.status.done / lab.status.of;
     else bar.removeAttribute("value");
@@ -51,11 +62,11 @@ export function runPane(lab) {
     return [
       h(`p.wb-verdict${came.ok === false ? ".wb-bad" : ""}`, {}, verdict, ` ${came.time ?? ""}`),
       came.times
-        ? folded("how long it takes on a GPU", timesTable(came.times, "how long it takes"))
+        ? folded("how long it takes", timesTable(came.times, "how long it takes"))
         : null,
       ...(came.notes ?? []).map((note) => h("p.wb-note", {}, ...prose(note))),
       came.table ? folded("what the run counted", table) : null,
-      h("p.wb-device", {}, ...prose(lab.setup.device)),
+      came.device ? h("p.wb-device", {}, ...prose(came.device)) : null,
     ].filter(Boolean);
   }
 
