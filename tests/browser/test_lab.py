@@ -14,8 +14,10 @@ from playwright.sync_api import Browser, Locator, Page, expect
 import workbench as wb
 from tests.browser.jupyter import PANEL, RESTART, Server, run_cells
 from tests.browser.plain import Plain
+from tests.support.cpu_programs import add_on_cores
 from tests.support.every import some
 from tests.widgets.programs import ADD, bind_both, parse
+from workbench import runtime
 from workbench.schedule import Schedule
 
 WIDTHS = (360, 950, 1400)
@@ -580,3 +582,17 @@ def test_a_saved_page_reads_without_its_script(browser: Browser, tmp_path: Path)
     expect(page.locator("svg").first).to_be_visible()
     shoot(page, "saved-page-without-script")
     context.close()
+
+
+@pytest.mark.usefixtures("cc")
+def test_what_a_program_runs_on_is_chosen_beside_run(plain: Plain):
+    lab = plain.open([wb.lab(add_on_cores(), panes=["C", "memory"])]).locator(".wb-lab")
+    device = lab.get_by_role("button", name=re.compile("^runs on"))
+    expect(device).to_have_text("on this CPU")
+    lab.locator(".wb-run .wb-go").click()
+    ran = f"Run on {runtime.cpu().which}: every value is as the start makes it."
+    expect(lab.locator(".wb-status")).to_contain_text(ran, timeout=30_000)
+    device.press("Enter")
+    expect(device).to_have_text(f"on {wb.device().which}")
+    lab.locator(".wb-run .wb-go").click()
+    expect(lab.locator(".wb-result")).to_contain_text("refused")

@@ -448,3 +448,12 @@ def test_a_saved_page_has_its_title_once_above(tmp_path: Path):
     shown = (tmp_path / "lab.html").read_text(encoding="utf-8").partition("<body>")[2]
     assert shown.count(">Lab: add</") == 1
     assert "<p><b>Lab: add</b></p>" in last_page(lab.session), "in a notebook nothing stands above"
+
+
+@pytest.mark.parametrize(
+    ("panes", "first"), [(None, "gpu"), (["C", "memory"], "cpu"), (["C", "CUDA"], "gpu")]
+)
+def test_a_lab_that_shows_c_alone_begins_with_the_cpu(panes: list[str] | None, first: str):
+    devices = add_lab(panes=panes).setup["devices"]
+    assert [device["key"] for device in devices] == [first, {"gpu": "cpu", "cpu": "gpu"}[first]]
+    assert {device["label"] for device in devices} == {wb.device().which, "this CPU"}

@@ -194,7 +194,7 @@ def before_a_class() -> bool:
 
 
 def devices(panes: Sequence[str] | None) -> list[dict[str, str]]:
-    """What the programs can run on; a lab that shows C and no language of a GPU begins with the CPU.
+    """What the programs can run on; the CPU first where a lab shows C and no language of a GPU.
 
     What is known of the CPU's compiler is told with a run: to look for it takes a while.
     """

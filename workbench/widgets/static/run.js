@@ -5,15 +5,17 @@ import { h, markup, oneStop, prose, spoken } from "./dom.js";
 import { popup } from "./popup.js";
 
 export function runPane(lab) {
-  const { devices } = lab.setup;
-  const on = h(
-    "select",
-    { "aria-label": "what it runs on", onchange: draw },
-    devices.map(({ key, label }) => h("option", { value: key }, label)),
-  );
+  let [chosen, other] = lab.setup.devices;
+  const on = h("button", {
+    "data-f": "device",
+    onclick: () => {
+      [chosen, other] = [other, chosen];
+      draw();
+    },
+  });
   const run = h(
     "button.wb-go",
-    { onclick: () => lab.send({ do: "run", on: on.value }) },
+    { onclick: () => lab.send({ do: "run", on: chosen.key }) },
     "▶ run",
   );
   const stop = h("button", { onclick: () => lab.send({ do: "stop" }) }, "■ stop");
@@ -43,7 +45,9 @@ export function runPane(lab) {
     const running = lab.status.kind === "running";
     run.disabled = on.disabled = running;
     run.hidden = on.hidden = lab.offline;
-    run.title = on.title = spoken(devices.find(({ key }) => key === on.value).said);
+    run.title = on.title = spoken(chosen.said);
+    on.textContent = `on ${chosen.label}`;
+    on.ariaLabel = `runs on ${chosen.label}: change to ${other.label}`;
     stop.hidden = bar.hidden = !running;
     if (running && lab.status.of) bar.value = lab.status.done / lab.status.of;
     else bar.removeAttribute("value");
