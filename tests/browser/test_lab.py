@@ -145,7 +145,7 @@ def test_lesson_1_by_mouse(lab_page: Page):
     expect(lab.locator(".wb-told")).to_contain_text("C[1 * 4 + 1]")
     expect(lab.locator(".wb-told")).to_contain_text("the program says “block 1, thread 1”")
 
-    lab.get_by_role("button", name="run").click()
+    lab.get_by_role("button", name="▶ run").click()
     expect(lab.locator(".wb-result")).to_have_text("✓ right result: details ▴")
     expect(lab.locator(".wb-said")).to_contain_text("the start makes it. Recorded on")
     expect(lab.locator(".wb-verdict")).to_contain_text("every value is as the start")
