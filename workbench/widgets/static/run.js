@@ -34,8 +34,8 @@ export function runPane(lab) {
     stop,
     bar,
     result,
+    run, // where it is, whatever stands before it
     on,
-    run, // where it is, whatever stands beside it
     out,
   );
   const whole = popup(out);
