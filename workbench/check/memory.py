@@ -10,8 +10,10 @@ from math import prod
 from workbench import arith
 from workbench.access.accesses import Around, accesses
 from workbench.access.boxes import touched
+from workbench.access.cells import of_unit
 from workbench.access.cover import made_there, missed
 from workbench.access.iterations import apart, never_meet
+from workbench.access.meet import Never, Question, meet
 from workbench.access.units import Unit, opened, units
 from workbench.check.conflict import in_any_turn
 from workbench.check.finding import Finding
@@ -61,6 +63,8 @@ def private_errors(func: PrimFunc, nest: Nest) -> Iterator[Finding]:
         readers = [u for u in nest.units if buffer in u.reads]
         for writer, reader in product(writers, readers):
             axis, verb = _foreign(nest, writer, reader, buffer, kinds)
+            if axis and _each_its_own(nest, writer, reader, buffer, kinds):
+                continue
             if axis.startswith("threadIdx"):
                 yield _fetch_error(buffer, writer, reader, axis, verb)
                 return
@@ -260,15 +264,8 @@ def _foreign(
     """
     for loop in (loop for kind in kinds for loop in nest.doers(writer, kind)[0]):
         other = next((o for o in reversed(reader.loops) if o.thread == loop.thread), None)
-        if other is loop:
+        if other is loop or not _spreads(loop, writer, buffer):
             continue
-        made = [one for one in accesses(loop.body) if one.writes and one.buffer is buffer]
-        # a sum that threads share is put together in each of them, whoever has a part of it
-        summed = loop.loop_var in writer.moved_by("reduce")
-        if not any(
-            loop.loop_var in (one.cell_variables() if summed else one.variables()) for one in made
-        ):
-            continue  # each thread writes the same cells, under the same conditions
         assert loop.thread is not None
         reads = other.body if other else _outside(reader, loop)
         same: dict[Var, Expr] = {other.loop_var: loop.loop_var} if other else {}
@@ -276,6 +273,53 @@ def _foreign(
             sure = missed(loop, accesses(reads, Around(values=same)), buffer, nest.dom)
             return loop.thread, "reads" if sure else "may read"
     return "", ""
+
+
+def _spreads(loop: For, writer: Unit, buffer: Buffer) -> bool:
+    """Whether the threads of `loop` write different cells of `buffer`, or not all of them do."""
+    made = [one for one in accesses(loop.body) if one.writes and one.buffer is buffer]
+    # a sum that threads share is put together in each of them, whoever has a part of it
+    summed = loop.loop_var in writer.moved_by("reduce")
+    return any(
+        loop.loop_var in (one.cell_variables() if summed else one.variables()) for one in made
+    )
+
+
+def _each_its_own(
+    nest: Nest, writer: Unit, reader: Unit, buffer: Buffer, kinds: Sequence[str]
+) -> bool:
+    """Whether no thread ever reads a cell that `writer` writes in another one, all axes at once.
+
+    `_foreign` asks of one axis, and that each turn of what is around makes what it reads: nests
+    whose axes stand in another order, or under loops of their own, it can't compare. Here all
+    loops run, and two that are bound to one axis are one thread. If a cell has one thread for good,
+    what that thread finds there is what was written last, in the order of the program.
+    """
+    mine, its = (
+        {loop.thread: loop for kind in kinds for loop in nest.doers(unit, kind)[0]}
+        for unit in (writer, reader)
+    )
+    spread = {axis: loop for axis, loop in mine.items() if _spreads(loop, writer, buffer)}
+    loops = (*writer.loops, *reader.loops)
+    if any(loop.virtual for loop in loops) or not all(
+        axis in its and _count_alike(loop, its[axis]) for axis, loop in spread.items()
+    ):
+        return False
+    same: dict[Var, Expr] = {
+        its[axis].loop_var: loop.loop_var for axis, loop in spread.items() if its[axis] is not loop
+    }
+    question = Question(
+        arith.Simplifier(nest.dom),
+        {loop.loop_var for loop in loops},
+        (tuple(loop.loop_var for loop in spread.values()),),
+        nest.written,
+    )
+    sides = product(of_unit(writer, buffer, "write", {}), of_unit(reader, buffer, "read", same))
+    return isinstance(meet(sides, question), Never)
+
+
+def _count_alike(one: For, other: For) -> bool:
+    return arith.equal(one.min, other.min) and arith.equal(one.extent, other.extent)
 
 
 def _outside(reader: Unit, loop: For) -> Stmt:
