@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -164,3 +165,42 @@ def main(A: T.Buffer((4, 4)), B: T.Buffer((4, 4)), C: T.Buffer((5, 5))):
     for i, j in T.grid(4, 4):{body}""")
     with pytest.raises(wb.ScheduleError, match=why):
         wb.Schedule(func).reorder("j", "i")
+
+
+TILES = """
+@T.prim_func
+def main(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8))):
+    for i, j, k in T.grid(8, 8, 8):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = {update}
+"""
+OF_TILES = (
+    ("C[vi, vj] + A[vi, vk] * B[vk, vj]", True),
+    ("T.max(C[vi, vj], A[vi, vk] - B[vk, vj])", True),
+    ("C[vi, vj] * T.float32(2) + A[vi, vk]", False),
+)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("update", "commutes"), OF_TILES)
+def test_tiles_that_start_their_cells_in_loops(update: str, commutes: bool, seed: int):
+    """Of a sum they may come in any order; else it is refused, or the order of a cell's stays."""
+    rng = random.Random(seed)
+    sch = wb.Schedule(script.parse(TILES.format(update=update)))
+    tiles = [sch.split(loop, factors=[None, rng.choice((2, 4))]) for loop in sch.get_loops("C")]
+    sch.reorder(*(outer for outer, _ in tiles), *(inner for _, inner in tiles))
+    before = sch.func
+    block = sch.blockize(tiles[0][1])
+    first, second, third = sch.get_loops(block)
+    loops = [*sch.split(first, factors=[None, 1]), second, third]
+    rng.shuffle(loops)
+    if commutes:
+        sch.reorder(*loops)
+    else:
+        with suppress(wb.ScheduleError):
+            sch.reorder(*loops)
+    data = random_data(before, seed=seed)
+    assert difference(before, sch.func, data) == ""

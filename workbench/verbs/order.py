@@ -23,6 +23,7 @@ from workbench.ir import (
     Var,
     const,
     free_vars,
+    stores,
     walk,
 )
 from workbench.verbs.scope import last_counts, starts_first
@@ -136,11 +137,13 @@ def _refuse_own(
 
 def _refuse_own_reads(site: Site[For], unit: Unit, block: Block) -> None:
     """Refuse a block that reads, of what it writes, another cell than it writes."""
-    written = {s.buffer: s.indices for s in walk(block) if isinstance(s, BufferStore)}
+    written: dict[Buffer, list[BufferStore]] = {}
+    for store in stores(block):
+        written.setdefault(store.buffer, []).append(store)
     for load in walk(block):
         if not isinstance(load, BufferLoad) or load.buffer not in written:
             continue
-        if not same_cell(load.indices, written[load.buffer]):
+        if not any(same_cell(load.indices, one.indices) for one in written[load.buffer]):
             raise site.refuse(
                 f"`{unit.name}` reads cells of {load.buffer.name} that other iterations of it "
                 "write",
