@@ -149,6 +149,10 @@ SAVED = "pass a file that sch.save(path) wrote"
             "it has version 9, this workbench reads 1",
         ),
         (
+            '{"format": "workbench-schedule", "version": ' + "[" * 900 + "]" * 900 + "}",
+            "it has a version that is no number, this workbench reads 1",
+        ),
+        (
             '{"format": "workbench-schedule", "version": 1}',
             "part of it is missing or damaged ('program')",
         ),

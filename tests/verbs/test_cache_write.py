@@ -9,6 +9,7 @@ from tests.access.corpus import FAMILIES, program
 from tests.support.block_programs import FORK, OBLONG_MATMUL, SPREAD
 from tests.support.cases import seeds
 from tests.support.steps import after, walk_at_random
+from workbench import script
 from workbench.access import difference, random_data
 
 
@@ -189,3 +190,48 @@ def test_the_copy_stays_in_the_loop_over_time(family: str, name: str, loop: str)
     assert loop in [one.name for one in sch.get_loops(copy)]
     data = random_data(program(family, name), seed=0)
     assert difference(program(family, name), sch.func, data) == ""
+
+
+AROUND = """
+@T.prim_func
+def main(B: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
+    A = T.alloc_buffer((8,))
+    for i0 in range(2):
+        with T.block("scope"):
+            i = T.axis.spatial(2, i0)
+            for x in range(4):
+                with T.block("A"):
+                    vi = T.axis.spatial(8, i * 4 + x)
+                    A[vi] = T.cast(vi, "float32")
+            for x in range(4):
+                with T.block("B"):
+                    vi = T.axis.spatial(8, i * 4 + x)
+                    B[vi] = A[{read}] + T.float32(1)
+    for i in range(8):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            C[vi] = A[vi]
+"""
+
+
+@pytest.mark.parametrize("read", ["vi", "i * 8 + 3 - vi", "i * 4"])
+@pytest.mark.parametrize("before", [False, True])
+def test_a_block_around_others_that_reads_what_it_made(read: str, before: bool):
+    sch = wb.Schedule(script.parse(AROUND.format(read=read)))
+    start = sch.func
+    if before:
+        sch.cache_write("A", 0, "local")
+    sch.cache_write("scope", 0, "shared")
+    assert "A_shared[" in sch.func.script()
+    assert difference(start, sch.func, random_data(start, seed=0)) == ""
+
+
+def test_a_program_that_counts_in_int64_is_copied_so():
+    text = AROUND.format(read="vi").replace("range(8)", "range(T.int64(8))")
+    sch = wb.Schedule(script.parse(text.replace("spatial(8, i)", "spatial(T.int64(8), i)")))
+    start = sch.func
+    copy = sch.cache_read("C", 0, "local")
+    sch.compute_at(copy, "i")
+    write = sch.cache_write("C", 0, "local")
+    sch.reverse_compute_at(write, "i")
+    assert difference(start, sch.func, random_data(start, seed=0)) == ""

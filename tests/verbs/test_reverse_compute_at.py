@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import workbench as wb
@@ -236,3 +237,37 @@ def test_windows_and_tiles_of_any_size(step: int, more: int):
 def test_random_programs_keep_their_meaning():
     taken = sum(walk_at_random(seed, "reverse_compute_at") for seed in seeds())
     assert taken > 0, "no step was taken: the walk is blind"
+
+
+CROSS = """
+@T.prim_func
+def main(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4,), "float32")):
+    L = T.alloc_buffer((4, 8), scope="local")
+    for j in T.thread_binding(4, thread="blockIdx.x"):
+        for t in T.thread_binding(8, thread="{axis}"):
+            with T.block("L"):
+                vj, vt = T.axis.remap("SS", [j, t])
+                L[vj, vt] = A[vj, vt]
+    for j, k in T.grid(4, 8):
+        with T.block("B"):
+            vj, vk = T.axis.remap("SR", [j, k])
+            with T.init():
+                B[vj] = T.float32(0)
+            B[vj] = B[vj] + L[vj, vk]
+"""
+
+
+def test_threads_share_out_the_sum_that_comes_to_them():
+    sch = wb.Schedule(script.parse(CROSS.format(axis="threadIdx.x")))
+    start = sch.func
+    sch.reverse_compute_at("B", "t")
+    assert difference(start, sch.func, random_data(start, seed=0)) == ""
+    a, b = np.arange(32, dtype="float32").reshape(4, 8), np.zeros(4, "float32")
+    wb.build(sch).emulate(a, b)
+    np.testing.assert_array_equal(b, a.sum(axis=1))
+
+
+def test_blocks_share_out_no_sum():
+    sch = wb.Schedule(script.parse(CROSS.format(axis="blockIdx.y")))
+    with pytest.raises(wb.ScheduleError, match="which come in any order, would share cells"):
+        sch.reverse_compute_at("B", "t")

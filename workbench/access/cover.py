@@ -40,7 +40,14 @@ from workbench.access.accesses import Access, accesses
 from workbench.access.boxes import Filled, box_around, filled, inside, merged
 from workbench.access.cells import all_made, loads_of, of_unit
 from workbench.access.facts import fact, facts, follows, positive, scales
-from workbench.access.units import Unit, buffers_read, buffers_written, runs_fixed, units
+from workbench.access.units import (
+    Unit,
+    buffers_read,
+    buffers_written,
+    iterator_bounds,
+    runs_fixed,
+    units,
+)
 from workbench.access.updates import reads
 from workbench.arith import Bounds, Box, Simplifier
 from workbench.ir import (
@@ -383,15 +390,18 @@ def _relative(access: Access[For], region: Box, dom: Bounds) -> Access[For]:
 def starts_all(block: Block, buffer: Buffer) -> bool:
     """Whether the init of `block` is proved to store to each cell of `buffer` that its body reads.
 
-    And to read none of them itself: then nothing counts that was in `buffer` before.
+    And to read none of them itself: then nothing counts that was in `buffer` before. It runs where
+    the reduce iterators are at their least.
     """
     if buffer not in buffers_read(block.body):
         return block.init is None or buffer not in buffers_read(block.init)
     if block.init is None or buffer in buffers_read(block.init):
         return False
     every = [unit for part in (block.init, block.body) for unit in units(part)]
-    dom = arith.loop_bounds(loop for unit in every for loop in unit.loops)
-    return made_there(block.init, block.body, buffer, dom)
+    known = iterator_bounds(block)
+    dom = {**known, **arith.loop_bounds((one for unit in every for one in unit.loops), known)}
+    first: dict[Var, Expr] = {it.var: it.dom.min for it in block.iter_vars if it.kind == "reduce"}
+    return made_there(substitute(block.init, first), block.body, buffer, dom)
 
 
 # --- what is surely not made ---------------------------------------------------------------------

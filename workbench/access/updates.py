@@ -181,7 +181,7 @@ def _names(buffers: Iterable[Buffer]) -> str:
 def starts_of(block: Block, results: Sequence[BufferStore]) -> tuple[Expr, ...] | None:
     """What the init of `block` puts into the cells of `results`.
 
-    None where it is other than this, or not always the same.
+    None where it is other than this, or not always the same, or the sum goes on to other cells.
     """
     stmts = _stmts(block.init)
     starts = {s.buffer: s for s in stmts if isinstance(s, BufferStore)}
@@ -193,7 +193,7 @@ def starts_of(block: Block, results: Sequence[BufferStore]) -> tuple[Expr, ...] 
         start = starts[one.buffer]
         if not same_cell(start.indices, one.indices) or reads(start.value, buffers):
             return None
-        if not moving.isdisjoint(free_vars(start.value)):
+        if not moving.isdisjoint(free_vars(start)):
             return None
     return tuple(starts[buffer].value for buffer in buffers)
 

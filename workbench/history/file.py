@@ -120,8 +120,10 @@ def checked(data: object) -> dict[str, Any]:
     """`data` if it is what `to_data` tells; raises ScheduleError for all else."""
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise bad_file("it is not a saved schedule")
-    if data.get("version") != VERSION:
-        raise bad_file(f"it has version {data.get('version')!r}, this workbench reads {VERSION}")
+    version = data.get("version")
+    if version != VERSION:
+        said = f"version {version}" if isinstance(version, int) else "a version that is no number"
+        raise bad_file(f"it has {said}, this workbench reads {VERSION}")
     try:
         histories = [data, *data.get("others", ())]
         for history in histories:

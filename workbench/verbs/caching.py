@@ -17,6 +17,7 @@ from workbench.ir import (
     BufferLoad,
     BufferRegion,
     BufferStore,
+    Const,
     For,
     IterVar,
     Node,
@@ -172,6 +173,7 @@ def insert_copy(
     The blocks `through` touch `new` in the place of `old`. `ends` are the cells of each dimension
     that exist.
     """
+    box = _counted_alike(box, old, through[0].block, out)
     axes = tuple(Var(f"v{k}", r.min.dtype) for k, r in enumerate(box))
     iterators = [iter_var(v, size) for v, size in zip(axes, old.shape, strict=True)]
     source, target = (new, old) if out else (old, new)
@@ -187,6 +189,16 @@ def insert_copy(
     func = places(func).replace_each(changed)
     buffers = (*site.scope.block.alloc_buffers, new)
     return Edit(reallocate(places(func), site.scope, buffers), block.id)
+
+
+def _counted_alike(box: Box, buffer: Buffer, user: Block, writes: bool) -> Box:
+    """`box` with the numbers of what `user` reads, or writes, of `buffer`: int32, or int64."""
+    region = region_of(user.writes if writes else user.reads, buffer)
+    types = [r.min.dtype for r in region.region] if region else []
+    return tuple(
+        replace(r, min=const(r.min.value, dtype)) if isinstance(r.min, Const) else r
+        for r, dtype in zip(box, types or [r.min.dtype for r in box], strict=True)
+    )
 
 
 def cached(buffer: Buffer, scope: str) -> Buffer:

@@ -185,14 +185,7 @@ def _check_kinds(site: Site[Block]) -> None:
             "it has a reduce iterator but no T.init()",
             hint="give the block a T.init(); without it what is summed depends on what was there",
         )
-    for store in stores(block):
-        used = [v for i in store.indices for v in walk(i) if isinstance(v, Var) and v in reduced]
-        if used:
-            raise site.refuse(
-                f"its reduce iterator {used[0].name} says which cell of {store.buffer.name} is "
-                "written",
-                hint=f"make {used[0].name} a spatial iterator (T.axis.spatial)",
-            )
+    check_sums_stay(site)
     if not reduced and block.init is None:
         return
     spatial = [it.var for it in block.iter_vars if it.kind == "spatial"]
@@ -203,6 +196,19 @@ def _check_kinds(site: Site[Block]) -> None:
             raise site.refuse(
                 f"{missing[0].name} does not say which cell of {store.buffer.name} is written",
                 hint=f"make {missing[0].name} a reduce iterator (T.axis.reduce)",
+            )
+
+
+def check_sums_stay(site: Site[Block]) -> None:
+    """Refuse a sum that goes on to other cells as it sums: its init starts the first of them."""
+    reduced = {it.var for it in site.node.iter_vars if it.kind == "reduce"}
+    for store in stores(site.node):
+        used = [v for i in store.indices for v in walk(i) if isinstance(v, Var) and v in reduced]
+        if used:
+            raise site.refuse(
+                f"its reduce iterator {used[0].name} says which cell of {store.buffer.name} is "
+                "written",
+                hint=f"make {used[0].name} a spatial iterator (T.axis.spatial)",
             )
 
 

@@ -46,7 +46,7 @@ from workbench.verbs.scope import (
     check_started,
     check_starts_first,
 )
-from workbench.verbs.site import Site, site_of
+from workbench.verbs.site import Site, declared_reads, declared_writes, site_of
 
 
 def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
@@ -140,7 +140,12 @@ def _check_writer(site: Site[Block], buffer: Buffer) -> None:
     block = site.node
     hint = "cache the result of a block that alone writes it; do this before decompose_reduction"
     check_sole_writer(site, buffer, hint)
-    loads = [n for n in walk(block.body) if isinstance(n, BufferLoad) and n.buffer is buffer]
+    fed = {id(n) for reader in _fed_inside(site, buffer) for n in walk(reader)}
+    loads = [
+        n
+        for n in walk(block.body)
+        if isinstance(n, BufferLoad) and n.buffer is buffer and id(n) not in fed
+    ]
     done = [s.indices for s in stores(block.body) if s.buffer is buffer]
     elsewhere = [n for n in loads if any(not same_cell(n.indices, cell) for cell in done)]
     if elsewhere:
@@ -165,6 +170,18 @@ def _check_writer(site: Site[Block], buffer: Buffer) -> None:
             detail="the new memory would begin empty",
             hint="give the block a T.init()",
         )
+
+
+def _fed_inside(site: Site[Block], buffer: Buffer) -> Iterator[BlockRealize]:
+    """The blocks in it that read of `buffer` only what another block in it made before."""
+    where = site.places
+    for reader in where.blocks_under(site.realize):
+        if buffer not in declared_reads(reader.block) or buffer in declared_writes(reader.block):
+            continue
+        makers = where.writers_under(site.realize, buffer)
+        before = [one for one in makers if where.position[one] < where.position[reader]]
+        if before and makes_all(where, site.node.body, before, reader, buffer):
+            yield reader
 
 
 def _direct(

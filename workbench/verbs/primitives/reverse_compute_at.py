@@ -11,6 +11,8 @@ from workbench.access.counters import variables
 from workbench.access.iterations import apart
 from workbench.access.units import writes_apart
 from workbench.arith import Bounds
+from workbench.check import doers_on, refuse_conflict
+from workbench.diag import Refusal
 from workbench.ir import (
     Block,
     BlockRealize,
@@ -318,6 +320,17 @@ def _check_together(
         )
 
 
+def _is_shared_out(there: Site[Block], loop: For) -> bool:
+    """Whether `loop` is bound, and its threads may do what it holds after the step all at once."""
+    if loop.thread is None:
+        return False
+    try:
+        refuse_conflict(there.func, loop, "", doers_on(loop.thread))
+    except Refusal:
+        return False
+    return True
+
+
 def _check_turns_agree(site: Site[Block], there: Site[Block]) -> None:
     """Refuse a sum of which a term would be added twice, or that would begin with another term.
 
@@ -330,7 +343,9 @@ def _check_turns_agree(site: Site[Block], there: Site[Block]) -> None:
     mixed = [
         one
         for one in there.places.all_loops_above(realize)
-        if one.loop_var in sharing and one.kind not in ("serial", "unrolled")
+        if one.loop_var in sharing
+        and one.kind not in ("serial", "unrolled")
+        and not _is_shared_out(there, one)
     ]
     if mixed:
         name = mixed[0].loop_var.name

@@ -41,7 +41,7 @@ from workbench.verbs.feeding import check_fed
 from workbench.verbs.inlining import with_regions
 from workbench.verbs.nest import fresh_nest
 from workbench.verbs.primitive import Edit, primitive
-from workbench.verbs.scope import check_starts_first, reallocate
+from workbench.verbs.scope import check_starts_first, check_sums_stay, reallocate
 from workbench.verbs.site import Site
 
 
@@ -102,6 +102,7 @@ def rfactor(func: PrimFunc, loop: For, factor_axis: int) -> Edit[BlockId]:
         )
     block = inside[0].block
     site = Site(places(func), block, task)
+    check_sums_stay(site)
     loops = sum_loops(site, loop)
     total, starts = total_of(site)
     check_order(site, loop, total)
