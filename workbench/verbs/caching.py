@@ -192,12 +192,14 @@ def insert_copy(
 
 
 def _counted_alike(box: Box, buffer: Buffer, user: Block, writes: bool) -> Box:
-    """`box` with the numbers of what `user` reads, or writes, of `buffer`: int32, or int64."""
+    """`box` in int64 where `user` counts so what it reads, or writes, of `buffer`."""
     region = region_of(user.writes if writes else user.reads, buffer)
-    types = [r.min.dtype for r in region.region] if region else []
+    assert region is not None
     return tuple(
-        replace(r, min=const(r.min.value, dtype)) if isinstance(r.min, Const) else r
-        for r, dtype in zip(box, types or [r.min.dtype for r in box], strict=True)
+        replace(r, min=const(r.min.value, "int64"))
+        if isinstance(r.min, Const) and its.min.dtype == "int64"
+        else r
+        for r, its in zip(box, region.region, strict=True)
     )
 
 

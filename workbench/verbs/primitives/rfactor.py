@@ -102,8 +102,8 @@ def rfactor(func: PrimFunc, loop: For, factor_axis: int) -> Edit[BlockId]:
         )
     block = inside[0].block
     site = Site(places(func), block, task)
-    check_sums_stay(site)
     loops = sum_loops(site, loop)
+    check_sums_stay(site)
     total, starts = total_of(site)
     check_order(site, loop, total)
     check_starts_first(site)
