@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+import workbench as wb
 from tests.support.block_programs import FORK, SPREAD, STAGED_WINDOW, TWO_STAGES
 from tests.support.cases import seeds
 from tests.support.steps import after, walk_at_random
+from workbench import script
+from workbench.access import difference, random_data
+from workbench.ir import verify
 
 
 def test_the_whole_of_an_input():
@@ -197,3 +201,26 @@ for j in range(16):
 def test_random_programs_keep_their_meaning():
     taken = sum(walk_at_random(seed, "cache_read") for seed in seeds())
     assert taken > 0, "no step was taken: the walk is blind"
+
+
+WIDE = """\
+@T.prim_func
+def main(A: T.Buffer((8, 4), "float32"), B: T.Buffer((8, 4), "float32")):
+    for i in range(T.int64(8)):
+        for j in range(T.int64(4)):
+            with T.block("B"):
+                vi = T.axis.spatial(T.int64(8), i)
+                vj = T.axis.spatial(T.int64(4), j)
+                B[vi, vj] = A[{cell}] + T.float32(1)
+"""
+
+
+@pytest.mark.parametrize("cell", ["vi, vj", "T.int64(7) - vi, vj", "vi, vj // T.int64(2)"])
+@pytest.mark.parametrize("loop", ["i", "j"])
+def test_the_copy_counts_as_the_program_does(cell: str, loop: str):
+    func = script.parse(WIDE.format(cell=cell))
+    sch = wb.Schedule(func)
+    copy = sch.cache_read("B", 0, "global")
+    sch.compute_at(copy, loop)
+    verify(sch.func)
+    assert difference(func, sch.func, random_data(func, seed=0)) == ""

@@ -17,7 +17,6 @@ from workbench.ir import (
     BufferLoad,
     BufferRegion,
     BufferStore,
-    Const,
     For,
     IterVar,
     Node,
@@ -173,7 +172,6 @@ def insert_copy(
     The blocks `through` touch `new` in the place of `old`. `ends` are the cells of each dimension
     that exist.
     """
-    box = _counted_alike(box, old, through[0].block, out)
     axes = tuple(Var(f"v{k}", r.min.dtype) for k, r in enumerate(box))
     iterators = [iter_var(v, size) for v, size in zip(axes, old.shape, strict=True)]
     source, target = (new, old) if out else (old, new)
@@ -189,18 +187,6 @@ def insert_copy(
     func = places(func).replace_each(changed)
     buffers = (*site.scope.block.alloc_buffers, new)
     return Edit(reallocate(places(func), site.scope, buffers), block.id)
-
-
-def _counted_alike(box: Box, buffer: Buffer, user: Block, writes: bool) -> Box:
-    """`box` in int64 where `user` counts so what it reads, or writes, of `buffer`."""
-    region = region_of(user.writes if writes else user.reads, buffer)
-    assert region is not None
-    return tuple(
-        replace(r, min=const(r.min.value, "int64"))
-        if isinstance(r.min, Const) and its.min.dtype == "int64"
-        else r
-        for r, its in zip(box, region.region, strict=True)
-    )
 
 
 def cached(buffer: Buffer, scope: str) -> Buffer:

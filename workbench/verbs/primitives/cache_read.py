@@ -155,8 +155,11 @@ def _given(site: Site[Block], buffer: Buffer) -> Box:
     """What there is to copy of a buffer that nobody in the block around writes."""
     scope = site.scope.block
     region = region_of((*scope.reads, *scope.writes), buffer)
-    if region is None:
-        return tuple(Range(const(0, "int32"), const(size, "int32")) for size in buffer.shape)
+    if region is None:  # all of it, in the type of number by which the block reads it
+        read = region_of(site.node.reads, buffer)
+        assert read is not None
+        pairs = zip((axis.min.dtype for axis in read.region), buffer.shape, strict=True)
+        return tuple(Range(const(0, dtype), const(size, dtype)) for dtype, size in pairs)
     if not all(isinstance(axis.extent, Const) for axis in region.region):
         raise site.refuse(
             f"how much of it `{scope.name}` reads varies",
