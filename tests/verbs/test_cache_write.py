@@ -224,14 +224,3 @@ def test_a_block_around_others_that_reads_what_it_made(read: str, before: bool):
     sch.cache_write("scope", 0, "shared")
     assert "A_shared[" in sch.func.script()
     assert difference(start, sch.func, random_data(start, seed=0)) == ""
-
-
-def test_a_program_that_counts_in_int64_is_copied_so():
-    text = AROUND.format(read="vi").replace("range(8)", "range(T.int64(8))")
-    sch = wb.Schedule(script.parse(text.replace("spatial(8, i)", "spatial(T.int64(8), i)")))
-    start = sch.func
-    copy = sch.cache_read("C", 0, "local")
-    sch.compute_at(copy, "i")
-    write = sch.cache_write("C", 0, "local")
-    sch.reverse_compute_at(write, "i")
-    assert difference(start, sch.func, random_data(start, seed=0)) == ""
