@@ -20,6 +20,7 @@ from workbench.ir import (
 )
 from workbench.ir.places import Places, inner
 from workbench.ir.visit import children, free_vars, path_to
+from workbench.script.writer import string
 
 OWN_AXIS = "vthread"  # TVM's name; each loop that is bound to it is an axis of its own
 
@@ -84,11 +85,15 @@ def _bound_inside(loop: For, nest: Nest) -> Iterator[Finding]:
     for outer in nest.known.above(loop):
         is_own = outer is nest.stmt or nest.stmt in nest.known.above(outer)
         if is_own and isinstance(outer, BlockRealize):
+            name = outer.block.name
+            ahead = (
+                f"make its T.init() a block of its own: sch.decompose_reduction({string(name)}, …)"
+            )
+            around = "bind a loop around that block, and keep the loops in it serial"
             yield Finding(
-                f"`{loop.loop_var.name}` is bound to {loop.thread} inside the block "
-                f"`{outer.block.name}`",
+                f"`{loop.loop_var.name}` is bound to {loop.thread} inside the block `{name}`",
                 (loop, outer),
-                hint="bind a loop around that block, and keep the loops in it serial",
+                hint=ahead if outer.block.init is not None else around,
             )
             return
 

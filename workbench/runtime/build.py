@@ -10,8 +10,8 @@ from workbench import check, codegen, script
 from workbench import target as targets
 from workbench.check import Finding
 from workbench.diag import Fail, Refusal
-from workbench.ir import For, IRModule, Kernel, Node, PrimFunc, SymbolicFunc, walk
-from workbench.lower import findings, lower
+from workbench.ir import BlockRealize, For, IRModule, Kernel, Node, PrimFunc, SymbolicFunc, walk
+from workbench.lower import findings, lower, open_blocks
 from workbench.runtime.built import Built
 from workbench.runtime.compiler import compiler
 from workbench.schedule import ScheduleError, ScheduleWarning
@@ -41,23 +41,24 @@ def build(program: Scheduled | PrimFunc | IRModule, target: str | Target = "cuda
     ((2, 1, 1), (4, 1, 1))
     """
     gpu = targets.get(target)
-    func = function_of(program)
+    whole = function_of(program)
+    func = open_blocks(whole)
     try:
         passed = _passed(check.check_program(func, gpu))
         lowered = lower(func, gpu)
         passed += _passed(findings(lowered, gpu))
         source = _source(lowered.kernels, gpu)
     except Refusal as refusal:
-        raise _refused(refusal, func, f"wb.build({func.name}, target={gpu.name!r})") from None
+        raise _refused(refusal, whole, f"wb.build({func.name}, target={gpu.name!r})") from None
     for finding in passed:
         warning = Fail(
             finding.headline,
-            where=_marked(func, finding.nodes),
+            where=_marked(whole, finding.nodes),
             detail=finding.detail,
             hint=finding.hint,
         )
         warnings.warn(ScheduleWarning(str(warning)), stacklevel=2)
-    return Built(func, gpu, lowered, source)
+    return Built(whole, gpu, lowered, source)
 
 
 def rebuild(built: Built, target: str | Target) -> Built:
@@ -69,10 +70,10 @@ def rebuild(built: Built, target: str | Target) -> Built:
     if gpu.is_cpu or built.target.is_cpu:
         return build(func, gpu)  # of which warnings come, that are another device's
     same_vectors = gpu.max_vector_bytes == built.target.max_vector_bytes
-    if not (same_vectors and check.exchanged_alike(func, gpu, built.target)):
+    if not (same_vectors and check.exchanged_alike(built.lowered.func, gpu, built.target)):
         return build(func, gpu)  # lowering asks a target nothing else
     try:
-        _passed(check.check_limits(func, gpu))
+        _passed(check.check_limits(built.lowered.func, gpu))
         source = codegen.source(built.kernels, gpu)
     except Refusal as refusal:
         raise _refused(refusal, func, f"wb.build({func.name}, target={gpu.name!r})") from None
@@ -136,5 +137,16 @@ def function_of(
 
 
 def _marked(func: PrimFunc, places: tuple[object, ...]) -> str:
-    nodes = [place for place in places if isinstance(place, Node)]
+    """The text of `func` with `places` marked; those of opened blocks, see `open_blocks`, too."""
+    own = {_kept(n): n for n in walk(func.body) if isinstance(n, (For, BlockRealize))}
+    nodes = [
+        own.get(_kept(place), place) if isinstance(place, (For, BlockRealize)) else place
+        for place in places
+        if isinstance(place, Node)
+    ]
     return script.mark_nodes(func, nodes) if nodes else ""
+
+
+def _kept(stmt: For | BlockRealize) -> Node:
+    """What a loop or a block keeps in a program that is made of the one it stands in."""
+    return stmt.loop_var if isinstance(stmt, For) else stmt.block.id

@@ -133,7 +133,7 @@ def notes(func: PrimFunc) -> list[str]:
 
 
 def _findings(func: PrimFunc) -> Iterator[check.Finding]:
-    yield from check.check_program(func, target.get("cuda"))
+    yield from check.check_program(lower.open_blocks(func), target.get("cuda"))
     if not any(isinstance(node, For) and node.kind == "vectorized" for node in walk(func.body)):
         return  # only of vectors does it take the kernels to know
     with suppress(Fail):  # where there is no kernel, its pane tells why
