@@ -54,7 +54,8 @@ def open_blocks(func: PrimFunc) -> PrimFunc:
     body = visit(root.body)
     if body is root.body:
         return func
-    block = replace(root, body=body, alloc_buffers=(*root.alloc_buffers, *moved))  # type: ignore[arg-type]
+    assert isinstance(body, Stmt)
+    block = replace(root, body=body, alloc_buffers=(*root.alloc_buffers, *moved))
     return replace(func, body=replace(func.body, block=block))
 
 
@@ -79,7 +80,9 @@ def _one_for_each(block: Block) -> tuple[tuple[Buffer, ...], Stmt]:
                 return BufferRegion(larger[buffer], (*cell, *box))
         return rebuilt
 
-    return tuple(larger.values()), visit(block.body) if larger else block.body  # type: ignore[return-value]
+    body = visit(block.body) if larger else block.body
+    assert isinstance(body, Stmt)
+    return tuple(larger.values()), body
 
 
 def _told_again(body: Stmt, opened: Block) -> Stmt:
@@ -104,7 +107,9 @@ def _told_again(body: Stmt, opened: Block) -> Stmt:
             block=replace(block, iter_vars=(*own, *block.iter_vars)),
         )
 
-    return visit(body)  # type: ignore[return-value]
+    told = visit(body)
+    assert isinstance(told, Stmt)
+    return told
 
 
 def _holds_bound(block: Block) -> bool:
