@@ -109,7 +109,7 @@ def test_a_class_is_collected(handed_in: str, worked: Path, tmp_path_factory, ca
     lines = [line.format(f"{who}/first") for who in ("ada", "grace") for line in LINES[1:]]
     said = capsys.readouterr()
     assert said.out.splitlines() == [LINES[0], *lines]
-    halves = [f"left out {folder}/{who}/first/02_window_sum.ipynb: " for who in ("ada", "grace")]
+    halves = [f"left out of {folder}/{who}/first/02_window_sum.ipynb: " for who in ("ada", "grace")]
     assert all(map(str.startswith, said.err.splitlines(), halves)) and said.err.count("\n") == 2
 
 
@@ -127,11 +127,13 @@ def test_one_damaged_record_costs_nobody_else_a_line(tmp_path: Path, capsys):
     hand_in("anna", kept("odd_vector", 4))
     wrong = [hand_in(f"b{k}", kept("odd_vector", n)) for k, n in enumerate((None, "4", 9, -3))]
     wrong.append(hand_in("cut", kept("odd_vector", 4)[:-20]))
-    hand_in("=1+2", kept("=HYPERLINK()", 4))
+    hand_in("=1+2", kept("odd_vector 2", 4))
+    wrong.append(hand_in("forged", kept("=HYPERLINK()", 4)))
+    wrong.append(hand_in("large", kept("odd_vector", 4).replace('"of": 4', '"of": 1000')))
     assert collect.main([str(tmp_path)]) == 1
     said = capsys.readouterr()
     assert said.out.splitlines()[1:] == [
-        "'=1+2,01_vector_add,exercise,'=HYPERLINK(),,,4,4",
+        "'=1+2,01_vector_add,exercise,odd_vector 2,,,4,4",
         "anna,01_vector_add,exercise,odd_vector,,,4,4",
     ]
     told = said.err.splitlines()

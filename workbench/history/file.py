@@ -86,16 +86,26 @@ def as_text(data: Mapping[str, Any]) -> str:
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
+LARGEST = 64 << 20  # bytes; a history of 10,000 steps has some 2 MB
+
+
+def stays_in_folder(path: Path) -> bool:
+    """Whether `path` is no link that leads out of its folder."""
+    return os.path.dirname(os.path.realpath(path)) == os.path.realpath(path.parent)
+
+
 def contents(path: str | Path) -> bytes:
     """The bytes of the file `path`.
 
-    Raises OSError where it cannot be read, also for what can be no path and for a device, which
-    may have no end.
+    Raises OSError where it cannot be read, also for what can be no path, for a device, which may
+    have no end, and for a file that is larger than any of ours.
     """
     try:
-        kind = os.stat(path).st_mode
-        if not stat.S_ISREG(kind) and not stat.S_ISDIR(kind):
+        found = os.stat(path)
+        if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
             raise OSError(errno.EINVAL, "it is a device, no file", str(path))
+        if found.st_size > LARGEST:
+            raise OSError(errno.EFBIG, f"it has {found.st_size:,} bytes", str(path))
         return Path(path).read_bytes()
     except (TypeError, ValueError) as error:
         raise OSError(errno.EINVAL, f"it is no path: {error}") from None

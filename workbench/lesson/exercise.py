@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from textwrap import fill
+from typing import Any
 
 from workbench.diag import Fail
 from workbench.history.step import value_text
@@ -139,8 +140,9 @@ class Exercise:
         file = record.file_of(self.lesson)
         with suppress(OSError, Fail):  # a grader's folder may be closed
             if file.parent.is_dir():
-                before = record.read(file)["points"].get(self.key, {}).get("points", 0)
-                kept = {"points": max(int(report), before), "of": self.points}
+                before: Any = record.read(file)["points"].get(self.key)
+                most = before["points"] if record.is_score(before) else 0
+                kept = {"points": max(int(report), most), "of": self.points}
                 record.note(file, "points", self.key, kept)
 
     def _checked(self, work: object) -> Report:
@@ -238,6 +240,11 @@ def exercise(name: str, variant: int = 1) -> Exercise:
     made = variants[variant - 1](name if variant == 1 else f"{name} {variant}")
     assert isinstance(made, Exercise)
     return made
+
+
+def variants(name: str) -> int:
+    """How many variants the exercise of that name has."""
+    return len(import_module(f"workbench.lesson.exercises.{name}").EXERCISES)
 
 
 NAMES: Sequence[str] = (

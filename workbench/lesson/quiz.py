@@ -67,15 +67,15 @@ class Quiz:
         answer = asked.choices[choice]
         kept = {"text": asked.text, "answer": answer, "right": answer == asked.verdict.truth}
         try:
-            record.note(self.file, "quiz", self._key(item), kept, first=True)
-        except OSError as error:
-            given = self.given
-            now = self._given(item, kept)
-            if given[item] is None and now is not None:
-                lost = f"{now['why']} (The answer could not be kept: {error.strerror or error}.)"
-                given[item] = {**now, "why": lost}
-            return given
-        return self.given
+            told = record.note(self.file, "quiz", self._key(item), kept, first=True)
+        except (OSError, Fail) as error:
+            why = getattr(error, "strerror", "") or str(error)
+            told = f"The answer could not be kept: {why}."
+        given = self.given
+        now = given[item] or self._given(item, kept)
+        if told and now is not None:
+            given[item] = {**now, "why": f"{now['why']} ({told})"}
+        return given
 
     def __repr__(self) -> str:
         lines = [self.heading]
@@ -90,7 +90,7 @@ class Quiz:
 
 
 @cache
-def _items(name: str) -> Sequence[Item]:
+def items(name: str) -> Sequence[Item]:
     """The questions of a quiz, made once: kernels are built for them, and a cell may run again."""
     return QUIZZES[name].made()
 
@@ -105,7 +105,7 @@ def quiz(name: str) -> Any:
     """
     if name not in tuple(QUIZZES):
         raise Fail(f"Can't find the quiz {name!r}", hint=f"there are: {', '.join(QUIZZES)}")
-    asked = Quiz(name, _items(name), record.file_of(QUIZZES[name].lesson))
+    asked = Quiz(name, items(name), record.file_of(QUIZZES[name].lesson))
     try:
         view = import_module("workbench.widgets.small.quiz")  # loads anywidget: heavy
     except ModuleNotFoundError as missing:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from workbench.history.file import contents, stays_in_folder
 from workbench.history.write_whole import replacing
 
 FORMAT = "workbench record 1"
 WORK = "my-work"  # the folder that labs keep their steps in, too
+PARTS = ("quiz", "points")
+_MOST = 9  # files beside one that is left as it is
 
 
 def file_of(lesson: str, folder: Path | None = None) -> Path:
@@ -20,18 +23,12 @@ def file_of(lesson: str, folder: Path | None = None) -> Path:
 
 
 def read(file: Path) -> dict[str, dict[str, Any]]:
-    """The record in `file`: its "quiz" and its "points". Empty where there is none to read.
+    """The record in `file`, or beside it: its "quiz" and its "points", which may hold anything.
 
-    Points that there cannot be are left out.
+    Empty where there is none.
     """
-    made: dict[str, dict[str, Any]] = {"quiz": {}, "points": {}}
-    with suppress(OSError, ValueError):
-        data = json.loads(file.read_text(encoding="utf-8"))
-        if isinstance(data, dict) and data.get("format") == FORMAT:
-            parts = {name: data.get(name) for name in made}
-            made |= {k: v for k, v in parts.items() if isinstance(v, dict)}
-    made["points"] = {key: part for key, part in made["points"].items() if is_score(part)}
-    return made
+    data, _ = _load(in_use(file))
+    return {name: data.get(name, {}) for name in PARTS}
 
 
 def is_score(part: object) -> bool:
@@ -42,27 +39,62 @@ def is_score(part: object) -> bool:
 
 
 def fault(file: Path) -> str:
-    """Why the record in `file`, or a part of it, cannot be read; "" where it can."""
-    try:
-        data = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return ""
-    except (OSError, ValueError) as error:
-        return f"it cannot be read: {error}"
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        return f"it is no {FORMAT!r}"
-    points = data.get("points")
-    wrong = [k for k, v in points.items() if not is_score(v)] if isinstance(points, dict) else []
-    return f"there cannot be such points of {wrong[0]!r}" if wrong else ""
+    """Why the record in `file` cannot be read; "" where it can, or where there is none."""
+    return _load(file)[1]
 
 
-def note(file: Path, part: str, key: str, value: Mapping[str, Any], *, first: bool = False) -> None:
+def in_use(file: Path) -> Path:
+    """The first of `file` and those beside it that can be read, or that there is not yet.
+
+    What cannot be read stays as it is: it may be a learner's own, or a newer workbench's.
+    """
+    beside = [file.with_stem(f"{file.stem}.kept-{k}") for k in range(2, _MOST + 1)]
+    return next((one for one in (file, *beside) if not fault(one)), file)
+
+
+def note(file: Path, part: str, key: str, value: Mapping[str, Any], *, first: bool = False) -> str:
     """Keep `value` under `key` of a part, in place of what is there; not so where `first`.
 
-    Raises OSError where the file cannot be written.
+    Returns what is to be told: where `file` can't be read, what is kept lies beside it. Raises
+    OSError where the file cannot be written.
     """
-    with replacing(file) as replace:
-        kept = read(file)
+    chosen = in_use(file)
+    why = fault(file)
+    with replacing(chosen) as replace:
+        data, wrong = _load(chosen)
+        if wrong:
+            raise OSError(errno.EEXIST, f"{chosen.name} is left as it is ({wrong})", str(chosen))
+        kept = {"format": FORMAT, **{name: {} for name in PARTS}, **data}
         if not (first and key in kept[part]):
-            kept[part][key] = dict(value)
-        replace(json.dumps({"format": FORMAT, **kept}, indent=1, ensure_ascii=False) + "\n")
+            kept[part] = {**kept[part], key: dict(value)}
+        replace(_text(kept) + "\n")
+    return f"{file.name} is left as it is ({why}); this is kept in {chosen.name}." if why else ""
+
+
+def _text(kept: Mapping[str, Any]) -> str:
+    """As JSON, in letters that people read; in escapes where it holds half a letter."""
+    text = json.dumps(kept, indent=1, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(kept, indent=1)
+    return text
+
+
+def _load(file: Path) -> tuple[dict[str, Any], str]:
+    """All that the record in `file` holds, with what is not ours, and why it can't be read."""
+    try:
+        if not stays_in_folder(file):
+            return {}, "it is a link that leads out of the folder"
+        data = json.loads(contents(file).decode("utf-8-sig"))  # some editors put a mark in front
+        json.dumps(data).encode()  # nested no deeper than it can be written again
+    except FileNotFoundError:
+        return {}, ""
+    except OSError as error:
+        return {}, f"it cannot be read: {error.strerror or error}"
+    except (ValueError, RecursionError):
+        return {}, "it is not JSON text"
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        return {}, f"it is no {FORMAT!r}"
+    wrong = [name for name in PARTS if not isinstance(data.get(name, {}), dict)]
+    return ({}, f"{wrong[0]!r} in it is no table") if wrong else (data, "")

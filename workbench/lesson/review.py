@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from workbench.diag import Fail, prose
-from workbench.history.file import contents, parsed
+from workbench.history.file import contents, parsed, stays_in_folder
 from workbench.lesson import record
-from workbench.lesson.exercise import NAMES, exercise
+from workbench.lesson.exercise import NAMES, exercise, variants
 from workbench.lesson.questions import LESSONS
+from workbench.lesson.quiz import items
 from workbench.lesson.quizzes import QUIZZES
 from workbench.lesson.report import arriving
 from workbench.schedule import Schedule
@@ -95,34 +96,79 @@ def review(lesson: str, folder: Path | None = None) -> Review:
     """
     if lesson not in tuple(LESSONS):
         raise Fail(f"Can't find the lesson {lesson!r}", hint=f"there are: {', '.join(LESSONS)}")
-    kept = record.read(record.file_of(lesson, folder))
-    quiz = [
-        Answer(f"quiz {key}", str(part["text"]), str(part["answer"]), bool(part["right"]))
-        for key, part in kept["quiz"].items()
-        if isinstance(part, dict) and part.keys() >= {"text", "answer", "right"}
-    ]
-    points = {key: (part["points"], part["of"]) for key, part in kept["points"].items()}
-    return Review(lesson, (*_in_labs(lesson, folder or Path.cwd()), *quiz), points)
+    return reviewed(lesson, folder or Path.cwd(), [])
 
 
-def _in_labs(lesson: str, folder: Path) -> Iterator[Answer]:
+def reviewed(lesson: str, folder: Path, faults: list[str]) -> Review:
+    """As `review`; what cannot be read, or cannot be, is left out, and told in `faults`."""
+    file = record.file_of(lesson, folder)
+    if why := record.fault(file):
+        faults.append(f"{file}: {why}")
+    kept = record.read(file)
+    quiz, points = [], {}
+    for key, part in kept["quiz"].items():
+        found = answered(lesson, key, part)
+        if found is not None:
+            quiz.append(found)
+        else:
+            faults.append(f"{file}: there is no such answer to {key!r}")
+    for key, part in kept["points"].items():
+        if is_score_of(lesson, key, part):
+            points[key] = (part["points"], part["of"])
+        else:
+            faults.append(f"{file}: there cannot be such points of {key!r}")
+    return Review(lesson, (*_in_labs(lesson, folder, faults), *quiz), points)
+
+
+def answered(lesson: str, key: str, part: object) -> Answer | None:
+    """The answer to question `key`, such as "01_end 2"; None where there can be none like it."""
+    name, _, number = key.rpartition(" ")
+    if name not in QUIZZES or QUIZZES[name].lesson != lesson or not isinstance(part, dict):
+        return None
+    if not number.isdecimal() or not 1 <= int(number) <= QUIZZES[name].count:
+        return None
+    item, answer = items(name)[int(number) - 1], part.get("answer")
+    if answer not in item.choices:
+        return None
+    return Answer(f"quiz {key}", item.text, answer, answer == item.verdict.truth)
+
+
+def is_score_of(lesson: str, key: str, part: object) -> bool:
+    """Whether `part` tells points that an exercise of the lesson, or a variant of it, can have."""
+    name, _, variant = key.partition(" ")
+    if name not in NAMES or not record.is_score(part):
+        return False
+    asked = exercise(name)
+    alike = key == name or (variant.isdecimal() and 2 <= int(variant) <= variants(name))
+    return alike and asked.lesson == lesson and part["of"] == asked.points  # type: ignore[index]
+
+
+def _in_labs(lesson: str, folder: Path, faults: list[str]) -> Iterator[Answer]:
     """The predictions that the labs of a lesson have kept, judged by the steps kept with them."""
     asked = {question.name: question for question in LESSONS[lesson].values()}
+    own = record.file_of(lesson, folder).stem
     for file in sorted((folder / record.WORK).glob(f"{lesson}*.json")):
-        for answers, schedule in _histories(file):
-            for name, answer in answers.items():
-                if name in asked:
-                    yield Answer("lab", name, answer, _right(asked[name], answer, schedule))
+        if file.name.startswith(own):
+            continue
+        try:
+            for answers, schedule in _histories(file):
+                for name, answer in answers.items():
+                    if name in asked:
+                        yield Answer("lab", name, answer, _right(asked[name], answer, schedule))
+        except (OSError, Fail, RecursionError) as error:
+            why = error.headline if isinstance(error, Fail) else getattr(error, "strerror", "")
+            faults.append(f"{file}: {why or error}")
 
 
 def _histories(file: Path) -> Iterator[tuple[Mapping[str, str], Schedule]]:
-    """The histories in a file that labs have kept, with their answers; none where it is no such."""
-    with suppress(OSError, Fail):
-        data = parsed(contents(file))
-        if data is None or "nodes" not in data:
-            return
-        for part in (data, *data.get("others", ())):
-            yield part["answers"], from_data({**data, **part, "others": []})
+    """The histories in a file that labs have kept, with their answers."""
+    if not stays_in_folder(file):
+        raise OSError(errno.EINVAL, "it is a link that leads out of the folder")
+    data = parsed(contents(file))
+    if data is None:
+        return
+    for part in (data, *data.get("others", ())):
+        yield part["answers"], from_data({**data, **part, "others": []})
 
 
 def _right(question: Question, answer: str, schedule: Schedule) -> bool | None:
