@@ -174,12 +174,12 @@ def test_integers_of_numpy_are_integers():
 @pytest.mark.parametrize(
     ("make", "told"),
     [
-        (lambda A: te.placeholder((8.0,)), "a shape takes whole numbers, not 8.0"),
-        (lambda A: te.placeholder((np.float64(8),)), "a shape takes whole numbers, not np.float64"),
+        (lambda A: te.placeholder((8.5,)), "a shape takes whole numbers, not 8.5"),
+        (lambda A: te.placeholder((np.float64(8.5),)), "a shape takes whole numbers, not np.float64"),
         (lambda A: te.placeholder((True,)), "a shape takes whole numbers, not True"),
         (lambda A: te.placeholder("88"), "a shape takes whole numbers, not '8'"),
         (lambda A: te.placeholder((0,)), "a shape takes whole numbers from 1, not 0"),
-        (lambda A: te.reduce_axis((0, 8.0)), "an axis takes whole numbers, not 8.0"),
+        (lambda A: te.reduce_axis((0, 8.5)), "an axis takes whole numbers, not 8.5"),
         (lambda A: A[2.0], "A is indexed by integers, not by float32"),
         (lambda A: A[np.float64(2)], "A is indexed by integers, not by float32"),
         (lambda A: A[True], "A is indexed by integers, not by bool"),

@@ -333,3 +333,36 @@ def test_without_a_target_it_is_built_for_the_cpu(target: str | None, cc: None):
 def test_targets_by_name():
     assert tvm.target.cuda().name == "cuda" and tvm.target.metal().kind == "metal"
     assert tvm.target.Target("opencl -device=mali").kind == "opencl"
+
+
+def test_names_that_lessons_use_of_functions_and_modules(capsys: pytest.CaptureFixture[str]):
+    func = add_on_cores()
+    named = func.with_attr("global_symbol", "plus").with_attr({"note": 1, "tir.noalias": True})
+    assert named.name == "plus" and dict(named.attrs) == {"note": 1, "tir.noalias": True}
+    assert dict(named.with_attr("note", 2).attrs)["note"] == 2 and func.name == "main"
+    mod = tvm.IRModule.from_expr(named)
+    assert mod[mod.get_global_var("plus")] is named
+    with pytest.raises(KeyError, match="no function 'times'"):
+        mod.get_global_var("times")
+    mod.show(black_format=False)
+    named.show(black_format=False)
+    sch = tvm.tir.Schedule(func)
+    sch.split("i_0", factors=[None, 2])
+    sch.trace.show()
+    shown = capsys.readouterr().out
+    assert shown.count("def plus(") == 2 and shown.endswith(f"{sch.trace}\n")
+
+
+def test_builds_by_todays_names(cc: None):
+    built = tvm.tirx.build(tvm.IRModule({"main": add_on_cores()}), target="llvm")
+    assert built["main"] is not None and tvm.tir.build is tvm.tirx.build
+    assert tvm.target.Target({"kind": "cuda", "arch": "sm_80"}).name == "cuda"
+    assert tvm.target.Target({"tag": "nvidia/nvidia-a100"}).name == "nvidia/a100"
+
+
+def test_a_shape_may_be_a_whole_quotient():
+    a = te.placeholder((64,), name="A")
+    made = te.compute((64 / 16, 16), lambda i, j: a[i * 16 + j] * 2.0, name="B")
+    assert made.shape == (4, 16)
+    with pytest.raises(TypeError, match=r"a shape takes whole numbers, not 4\.5"):
+        te.compute((4.5,), lambda i: a[i], name="B")

@@ -32,6 +32,10 @@ class Trace:
     def __repr__(self) -> str:
         return "\n".join(f"{n}. {step.text}" for n, step in enumerate(self.steps, 1)) or "no steps"
 
+    def show(self) -> None:
+        """Print the steps."""
+        print(self)
+
     def as_python(self, program: str = "program") -> str:
         """Python that makes the same schedule of the variable named `program`.
 

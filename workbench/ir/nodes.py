@@ -653,8 +653,20 @@ class PrimFunc(Node):
         """
         return writer().show(self, dialect=dialect)
 
-    def show(self) -> None:
+    def with_attr(self, key: str | Mapping[str, Data], value: Data | None = None) -> PrimFunc:
+        """The function with an attribute more, or those of a mapping; "global_symbol" names it.
+
+        >>> add.with_attr("global_symbol", "plus").name
+        'plus'
+        """
+        given: dict[str, Any] = dict(key) if isinstance(key, Mapping) else {key: value}
+        name = str(given.pop("global_symbol", self.name))
+        return replace(self, name=name, attrs=tuple({**dict(self.attrs), **given}.items()))
+
+    def show(self, *, black_format: bool = True) -> None:
         """Print the program, coloured where the output can show colour.
+
+        `black_format` is TVM's, and changes nothing: the text is laid out already.
 
         >>> add.show()
         @T.prim_func
@@ -751,8 +763,20 @@ class IRModule(Node):
         """The module as TVMScript text."""
         return writer().show(self, dialect=dialect)
 
-    def show(self) -> None:
-        """Print the module, coloured where the output can show colour."""
+    @classmethod
+    def from_expr(cls, func: PrimFunc) -> IRModule:
+        """The module of that one function."""
+        return cls((func,))
+
+    def get_global_var(self, name: str) -> str:
+        """The name that the module knows a function by, which `mod[name]` takes.
+
+        Raises KeyError where there is none.
+        """
+        return self[name].name
+
+    def show(self, *, black_format: bool = True) -> None:
+        """Print the module, coloured where the output can show colour; see `PrimFunc.show`."""
         writer().print_highlighted(self)
 
 

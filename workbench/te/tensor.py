@@ -370,7 +370,9 @@ def _shape(shape: Shape) -> tuple[int, ...]:
 
 
 def _whole(value: object, what: str, least: int | None = None) -> int:
-    """`value`, which may be an integer of NumPy's, as Python's."""
+    """`value` as Python's; it may be an integer of NumPy's, or a quotient such as 64 / 16."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{what} takes whole numbers, not {value!r}")
     if least is not None and value < least:

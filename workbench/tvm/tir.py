@@ -47,6 +47,7 @@ from workbench.te import (
     trunc,
 )
 from workbench.te import select as Select
+from workbench.tvm.driver import build
 from workbench.tvm.not_carried import refusing
 
 __all__ = [
@@ -65,6 +66,7 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
+    "build",
     "ceil",
     "const",
     "copysign",
