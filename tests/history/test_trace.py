@@ -9,6 +9,7 @@ import workbench as wb
 from tests.schedule import programs
 from workbench import ir, script
 from workbench.schedule import Trace, trace_from_data, trace_to_data
+from workbench.widgets.page.texts import as_code
 
 
 def scheduled() -> wb.Schedule:
@@ -233,3 +234,23 @@ def test_what_is_no_trace_is_not_taken() -> None:
         "asked: sch.take(5)\n"
         "do:    pass the trace of a schedule: sch.take(other.trace)"
     )
+
+
+def test_loops_may_have_the_names_that_code_of_a_lab_uses():
+    text = """
+@T.prim_func
+def main(A: T.Buffer((8, 8, 8), "float32"), B: T.Buffer((8, 8, 8), "float32")):
+    for mine, exercise, lesson in T.grid(8, 8, 8):
+        with T.block("B"):
+            v0, v1, v2 = T.axis.remap("SSS", [mine, exercise, lesson])
+            B[v0, v1, v2] = A[v0, v1, v2]
+"""
+    program = script.parse(text)
+    sch = wb.Schedule(program)
+    for name in ("mine", "exercise", "lesson"):
+        outer, _ = sch.split(name, factors=[None, 4])
+        sch.unroll(outer)
+    space = {"mine": wb.Schedule(program), "exercise": None, "lesson": None}
+    exec(as_code(sch.trace), space)
+    assert script.show(space["mine"].func) == script.show(sch.func)
+    assert space["exercise"] is None and space["lesson"] is None

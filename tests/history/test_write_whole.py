@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import subprocess
@@ -78,13 +79,30 @@ def test_what_a_crash_left_is_put_away(file: Path):
     assert file.read_text() == "after" and alone(file)
 
 
-def test_a_part_that_is_a_link_names_no_other_file(file: Path):
+@pytest.mark.parametrize("kind", ["a link", "a folder", "another user's"])
+def test_a_part_that_is_not_ours_is_left_alone_and_stops_nobody(
+    kind: str, file: Path, monkeypatch: pytest.MonkeyPatch
+):
     mine = file.with_name("mine.txt")
     mine.write_text("mine")
-    file.with_name(".lesson.json.part").symlink_to(mine)
-    with pytest.raises(NotWritten):
-        write_whole(file, "after")
-    assert mine.read_text() == "mine" and file.read_text() == "before"
+    part = file.with_name(".lesson.json.part")
+    if kind == "a link":
+        part.symlink_to(mine)
+    elif kind == "a folder":
+        part.mkdir()
+    else:
+        part.write_text("theirs")
+        opened = os.open
+
+        def refuse(path: object, *how: int) -> int:
+            if path == part:
+                raise PermissionError(errno.EACCES, "Permission denied", str(path))
+            return opened(path, *how)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(module.os, "open", refuse)
+    write_whole(file, "after")
+    assert file.read_text() == "after" and mine.read_text() == "mine"
+    assert {path.name for path in file.parent.iterdir()} == {file.name, mine.name, part.name}
 
 
 @pytest.mark.skipif(module.fcntl is None, reason="nothing can be locked here")

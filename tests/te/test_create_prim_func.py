@@ -175,7 +175,10 @@ def test_integers_of_numpy_are_integers():
     ("make", "told"),
     [
         (lambda A: te.placeholder((8.5,)), "a shape takes whole numbers, not 8.5"),
-        (lambda A: te.placeholder((np.float64(8.5),)), "a shape takes whole numbers, not np.float64"),
+        (
+            lambda A: te.placeholder((np.float64(8.5),)),
+            "a shape takes whole numbers, not np.float64",
+        ),
         (lambda A: te.placeholder((True,)), "a shape takes whole numbers, not True"),
         (lambda A: te.placeholder("88"), "a shape takes whole numbers, not '8'"),
         (lambda A: te.placeholder((0,)), "a shape takes whole numbers from 1, not 0"),

@@ -157,7 +157,9 @@ class PythonLines:
         self.program = program
         self.used = [(step.func, ref) for step in trace.steps for ref in step.refs()]
         self.names: dict[tuple[str, Ref], str] = {}  # of what steps on that function use
-        self.taken = {"sch", "wb", "te", "np", *re.findall(r"\w+", program)}
+        # `as_code` writes for a cell in which the last three mean something
+        own = ("sch", "wb", "te", "np", "mine", "exercise", "lesson")
+        self.taken = {*own, *re.findall(r"\w+", program)}
         self.lines: list[str] = []
         self.func = ""  # the one that names are looked up in, where there are several
 

@@ -121,7 +121,10 @@ class _Part:
         """The part that all writers of the file share, once it is nobody else's, and empty."""
         give_up = time.monotonic() + PATIENCE
         while True:
-            number = _open(self.path)
+            try:
+                number = _open(self.path)
+            except OSError:  # another user's, a link, a folder: left alone, it stops nobody
+                return self._own()
             try:
                 fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if _has_name(number, self.path):
