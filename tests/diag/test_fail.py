@@ -41,10 +41,10 @@ def test_the_html_escapes_and_folds():
         '<div class="wb-fail" role="alert">'
         '<p class="wb-headline" style="color:#b3261e"><b>a &lt; b.</b></p>'
         '<p class="wb-hint">&lt;h&gt;</p>'
-        '<pre class="wb-where">1 &lt; 2</pre>'
+        '<pre class="wb-where" style="font-family: monospace">1 &lt; 2</pre>'
         "<details><summary>details</summary><dl>"
-        "<dt>asked</dt><dd><pre>f(&lt;x&gt;)</pre></dd>"
-        "<dt>found</dt><dd><pre>&lt;d&gt;</pre></dd>"
+        '<dt>asked</dt><dd><pre style="font-family: monospace">f(&lt;x&gt;)</pre></dd>'
+        '<dt>found</dt><dd><pre style="font-family: monospace">&lt;d&gt;</pre></dd>'
         "</dl></details></div>"
     )
 

@@ -25,7 +25,9 @@ def test_sizes_have_a_digit_behind_the_point_where_it_says_something():
 def test_a_refusal_marks_its_code():
     html = Fail("Can't split `i`", hint="split `j`", detail="`k`")._repr_html_()
     assert "<code>i</code>" in html and "split <code>j</code>" in html
-    assert "<pre>`k`</pre>" in html, "what was found is code as it stands"
+    assert '<pre style="font-family: monospace">`k`</pre>' in html, (
+        "what was found is code as it stands"
+    )
 
 
 def test_a_noun_stands_as_its_number_asks():

@@ -1,7 +1,7 @@
 """How a refusal is told and a place in a text is marked; knows nothing of programs."""
 
 from workbench.diag.fail import Fail, Refusal, shortened
-from workbench.diag.prose import count_text, plural, prose, size_text, visible
+from workbench.diag.prose import count_text, plural, preformatted, prose, size_text, visible
 from workbench.diag.span import Span, mark
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "count_text",
     "mark",
     "plural",
+    "preformatted",
     "prose",
     "shortened",
     "size_text",

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from html import escape
 from pathlib import PurePath
 from traceback import extract_tb
 
-from workbench.diag.prose import prose, visible
+from workbench.diag.prose import preformatted, prose, visible
 
 _PACKAGE = PurePath(__file__).parents[1]
 LONGEST = 120  # characters of a headline: a line of a terminal, or of a notebook's cell
@@ -73,14 +72,12 @@ class Fail(Exception):
         if self.hint:
             parts.append(f'<p class="wb-hint">{prose(self.hint)}</p>')
         if self.where:
-            parts.append(f'<pre class="wb-where">{escape(self.where)}</pre>')
+            parts.append(preformatted(self.where, "wb-where"))
         folded = [
             (name, text) for name, text in (("asked", self.asked), ("found", self.detail)) if text
         ]
         if folded:
-            rows = "".join(
-                f"<dt>{name}</dt><dd><pre>{escape(text)}</pre></dd>" for name, text in folded
-            )
+            rows = "".join(f"<dt>{name}</dt><dd>{preformatted(text)}</dd>" for name, text in folded)
             parts.append(f"<details><summary>details</summary><dl>{rows}</dl></details>")
         return f'<div class="wb-fail" role="alert">{"".join(parts)}</div>'
 

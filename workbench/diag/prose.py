@@ -29,6 +29,16 @@ def visible(text: str, but: str = "") -> str:
     return "".join(c if c.isprintable() or c in but else repr(c)[1:-1] for c in text)
 
 
+def preformatted(text: str, role: str = "") -> str:
+    """`text` as HTML that keeps its columns; pages such as nbconvert's give it no font of its own.
+
+    >>> preformatted("1 < 2")
+    '<pre style="font-family: monospace">1 &lt; 2</pre>'
+    """
+    named = f' class="{role}"' if role else ""
+    return f'<pre{named} style="font-family: monospace">{escape(text)}</pre>'
+
+
 def size_text(count: int) -> str:
     """Bytes as one says them.
 

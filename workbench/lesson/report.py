@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
-from workbench.diag import prose
+from workbench.diag import preformatted, prose
 from workbench.widgets import static
 
 
@@ -74,7 +73,7 @@ class Report(float):
     def _repr_html_(self) -> str:
         rows = "".join(f"<li>{_html(row)}</li>" for row in self.rows)
         below = f"<p>{prose(self.graded)}</p>" if self.graded else ""
-        below += f"<pre>{escape(self.steps)}</pre>" if self.steps else ""
+        below += preformatted(self.steps) if self.steps else ""
         below += "".join(f"<p>{prose(note)}</p>" for note in self.notes)
         head = f"<p><b>{prose(self.headline)}</b></p>"
         body = f'{head}<ul style="list-style:none">{rows}</ul>{below}'

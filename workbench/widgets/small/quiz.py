@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from html import escape
 from typing import Any
 
 import traitlets
 
-from workbench.diag import Fail, prose
+from workbench.diag import Fail, preformatted, prose
 from workbench.widgets.ask.asked import part
 from workbench.widgets.small import Small, script, style
 
@@ -63,7 +62,7 @@ class QuizView(Small):
     def inner(self) -> str:
         """The questions with their choices."""
         items = "".join(
-            f"<p><b>{number}.</b> {item['text']}</p><pre>{escape(item['code'])}</pre>"
+            f"<p><b>{number}.</b> {item['text']}</p>{preformatted(item['code'])}"
             f"<ul>{''.join(f'<li>○ {choice}</li>' for choice in item['choices'])}</ul>"
             for number, item in enumerate(self.asked, 1)
         )

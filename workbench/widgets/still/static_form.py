@@ -10,7 +10,7 @@ from html import escape
 from typing import Any
 
 from workbench import draw
-from workbench.diag import prose, visible
+from workbench.diag import preformatted, prose, visible
 from workbench.history.history import HistoryNode
 from workbench.script.writer import string
 from workbench.widgets import static
@@ -87,7 +87,7 @@ def _task(task: str | None, goals: Sequence[Mapping[str, Any]]) -> Iterator[str]
 def _program(node: HistoryNode, opened: bool) -> str:
     return (
         f"<details{' open' if opened else ''}><summary>{prose(f'{node.id} {node.label}')}</summary>"
-        f"<pre>{escape(node.func.script())}</pre></details>"
+        f"{preformatted(node.func.script())}</details>"
     )
 
 
@@ -100,7 +100,7 @@ def _text(name: str, page: Mapping[str, Any], lines: Sequence[Sequence[Token]]) 
         yield _refused(pane["refusal"])
     else:
         text = "\n".join("".join(token[1] for token in lines[k]) for k in pane["lines"])
-        yield f"<p>{prose(pane['label'])}:</p><pre>{escape(text)}</pre>"
+        yield f"<p>{prose(pane['label'])}:</p>{preformatted(text)}"
 
 
 def _picture(pane: Mapping[str, Any] | None) -> Iterator[str]:
