@@ -13,6 +13,7 @@ import pytest
 import workbench as wb
 from tests.support.saved_page import saved_state
 from tests.widgets.programs import ADD, WINDOW, apply, bind_both, key, parse, send, window_steps
+from workbench import lesson
 from workbench.diag import Fail
 from workbench.lesson import who_computes
 from workbench.schedule import Schedule
@@ -457,3 +458,11 @@ def test_a_lab_that_shows_c_alone_begins_with_the_cpu(panes: list[str] | None, f
     devices = add_lab(panes=panes).setup["devices"]
     assert [device["key"] for device in devices] == [first, {"gpu": "cpu", "cpu": "gpu"}[first]]
     assert {device["label"] for device in devices} == {wb.device().which, "this CPU"}
+
+
+def test_programs_keep_their_columns_on_pages_of_no_font():
+    """In nbconvert's, a program without a style is set as prose is."""
+    pages = [last_page(wb.lab(Schedule(parse(ADD))).session), lesson.quiz("01_end").inner()]
+    for page in pages:
+        found = re.findall(r"<pre\b[^>]*>", page)
+        assert found and all("monospace" in tag for tag in found), found

@@ -98,11 +98,3 @@ def test_the_module_is_javascript(tmp_path: Path):
     for name, text in (("lab.mjs", static.script()), ("page.mjs", static.offline_script())):
         (tmp_path / name).write_text(text)
         subprocess.run([node, "--check", tmp_path / name], check=True)
-
-
-def test_programs_keep_their_columns_on_pages_of_no_font(tmp_path: Path):
-    """In nbconvert's, a program without a style is set as prose is."""
-    pages = [last_page(wb.lab(Schedule(parse(ADD))).session), lesson.quiz("01_end").inner()]
-    for page in pages:
-        found = re.findall(r"<pre\b[^>]*>", page)
-        assert found and all("monospace" in tag for tag in found), found
