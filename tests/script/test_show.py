@@ -255,7 +255,7 @@ def test_tvms_dialect():
         "class Module:",
         "    @T.prim_func(s_tir=True)",
         '    def window(A: T.Buffer((1027,), "float32"), B: T.Buffer((1024,), "float32")):',
-        '        T.func_attr({"tir.noalias": True})',
+        '        T.func_attr({"tirx.noalias": True})',
         '        # with T.sblock("root"):',
     ]
     assert "T.block" not in text and "T.alloc_buffer" not in text

@@ -45,7 +45,7 @@ REFUSED: list[tuple[Any, str]] = [
     ),
     (
         lambda: PAIRS(A[0, k], k),
-        "pairs reduces a tuple of two values or more",
+        "pairs does not combine single values: 'Var' object is not subscriptable",
     ),
     (
         lambda: PAIRS((A[0, k], 1.0, 2.0), k),

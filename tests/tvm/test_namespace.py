@@ -342,7 +342,7 @@ def test_names_that_lessons_use_of_functions_and_modules(capsys: pytest.CaptureF
     assert dict(named.with_attr("note", 2).attrs)["note"] == 2 and func.name == "main"
     mod = tvm.IRModule.from_expr(named)
     assert mod[mod.get_global_var("plus")] is named
-    with pytest.raises(KeyError, match="no function 'times'"):
+    with pytest.raises(ValueError, match="no function 'times'"):
         mod.get_global_var("times")
     mod.show(black_format=False)
     named.show(black_format=False)

@@ -32,8 +32,8 @@ class Trace:
     def __repr__(self) -> str:
         return "\n".join(f"{n}. {step.text}" for n, step in enumerate(self.steps, 1)) or "no steps"
 
-    def show(self) -> None:
-        """Print the steps."""
+    def show(self, style: str | None = None, black_format: bool | None = None) -> None:
+        """Print the steps; `style` and `black_format` are TVM's and change nothing."""
         print(self)
 
     def as_python(self, program: str = "program") -> str:

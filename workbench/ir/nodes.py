@@ -2,7 +2,8 @@
 
 Every node is frozen and equal only to itself, so that it can be shared between programs and be
 the key of a cache; `structural_equal` compares by content. Nothing here is ever changed: a step of
-a schedule builds a new program around the subtrees that it keeps.
+a schedule builds a new program around the subtrees that it keeps. One thing is, for TVM's sake: a
+module that a lesson puts together, by ``mod["main"] = func``.
 """
 
 from __future__ import annotations
@@ -67,6 +68,13 @@ def is_data(value: object) -> bool:
     if isinstance(value, int):
         return -(2**63) <= value < 2**64
     return isinstance(value, float) and math.isfinite(value)
+
+
+def _as_data(value: Any) -> Any:
+    """Lists as tuples and dictionaries as entries, all the way down."""
+    if isinstance(value, Mapping) and all(map(is_text, value)):
+        return Entries.of({key: _as_data(item) for key, item in value.items()})
+    return tuple(map(_as_data, value)) if isinstance(value, (list, tuple)) else value
 
 
 def is_text(value: object) -> bool:
@@ -645,6 +653,31 @@ class PrimFunc(Node):
     def _repr_html_(self) -> str | None:
         return writer().repr_html(self.script())
 
+    def with_attr(self, attr: str | Mapping[str, Any], value: Any = None) -> PrimFunc:
+        """The program with this attribute, or all of a dictionary; "global_symbol" is its name.
+
+        Raises TypeError for a value that is no plain data.
+
+        >>> add.with_attr("global_symbol", "main").name
+        'main'
+        """
+        attrs, name = dict(self.attrs), self.name
+        for key, given in (attr if isinstance(attr, Mapping) else {attr: value}).items():
+            held = _as_data(given)
+            if not is_text(key) or not is_data(held):
+                raise TypeError(f"an attribute holds plain data, not {given!r}")
+            if key != "global_symbol":
+                attrs[key] = held
+            elif not isinstance(held, str):
+                raise TypeError(f"a function is called by a text, not {given!r}")
+            else:
+                name = held
+        return replace(self, name=name, attrs=tuple(attrs.items()))
+
+    def without_attr(self, attr_key: str) -> PrimFunc:
+        """The program without the attribute of that name."""
+        return replace(self, attrs=tuple(pair for pair in self.attrs if pair[0] != attr_key))
+
     def script(self, dialect: str = "workbench") -> str:
         """The program as TVMScript text; for `dialect` "tvm" as apache-tvm 0.27 reads it.
 
@@ -653,20 +686,10 @@ class PrimFunc(Node):
         """
         return writer().show(self, dialect=dialect)
 
-    def with_attr(self, key: str | Mapping[str, Data], value: Data | None = None) -> PrimFunc:
-        """The function with an attribute more, or those of a mapping; "global_symbol" names it.
-
-        >>> add.with_attr("global_symbol", "plus").name
-        'plus'
-        """
-        given: dict[str, Any] = dict(key) if isinstance(key, Mapping) else {key: value}
-        name = str(given.pop("global_symbol", self.name))
-        return replace(self, name=name, attrs=tuple({**dict(self.attrs), **given}.items()))
-
-    def show(self, *, black_format: bool = True) -> None:
+    def show(self, style: str | None = None, black_format: bool | None = None) -> None:
         """Print the program, coloured where the output can show colour.
 
-        `black_format` is TVM's, and changes nothing: the text is laid out already.
+        `style` and `black_format` are TVM's: here the text is always laid out alike.
 
         >>> add.show()
         @T.prim_func
@@ -732,26 +755,99 @@ class SymbolicFunc(Node):
             raise AttributeError(name)
 
 
+class GlobalVar(str):
+    """The name of a function in its module."""
+
+    __slots__ = ()
+
+    @property
+    def name_hint(self) -> str:
+        """The name."""
+        return str(self)
+
+
+class Functions(tuple["PrimFunc", ...]):
+    """The functions of a module in their order; TVM asks them by name, as a dictionary."""
+
+    __slots__ = ()
+
+    def keys(self) -> list[GlobalVar]:
+        """Their names."""
+        return [GlobalVar(func.name) for func in self]
+
+    def values(self) -> list[PrimFunc]:
+        """The functions."""
+        return list(self)
+
+    def items(self) -> list[tuple[GlobalVar, PrimFunc]]:
+        """Each name with its function."""
+        return list(zip(self.keys(), self, strict=True))
+
+
 @node
 class IRModule(Node):
     """Functions by name; what a schedule works on.
 
-    It takes TVM's form, too, ``IRModule({"main": func})``, which names them anew.
+    It takes TVM's form, too, ``IRModule({"main": func})``, which names them anew. As in TVM,
+    ``mod["main"]`` is also the only function that there is.
+
+    >>> mod = IRModule.from_expr(add)
+    >>> [name for name, func in mod.functions.items()], mod["main"] is mod["add"]
+    (['add'], True)
     """
 
     functions: tuple[PrimFunc, ...]
 
     def __post_init__(self) -> None:
-        if isinstance(self.functions, Mapping):
-            named = tuple(replace(func, name=name) for name, func in self.functions.items())
-            object.__setattr__(self, "functions", named)
+        given: Any = self.functions
+        if isinstance(given, Mapping):
+            given = (replace(func, name=str(name)) for name, func in given.items())
+        object.__setattr__(self, "functions", Functions(given))
+
+    @staticmethod
+    def from_expr(expr: PrimFunc) -> IRModule:
+        """The module of one function, by its own name."""
+        return IRModule(Functions((expr,)))
 
     def __getitem__(self, name: str) -> PrimFunc:
         for func in self.functions:
-            if func.name == name:
+            if func.name == name or (name == "main" and len(self.functions) == 1):
                 return func
         names = ", ".join(func.name for func in self.functions)
         raise KeyError(f"the module has no function {name!r}; it has: {names}")
+
+    def __setitem__(self, name: str, func: PrimFunc) -> None:
+        """Let `name` be `func`: for a module that is put together, and has no step yet.
+
+        The programs of a history keep theirs: `sch.mod` gives a module of its own at each call.
+        """
+        named = {str(key): value for key, value in Functions(self.functions).items()} | {
+            str(name): func
+        }
+        made = (replace(value, name=key) for key, value in named.items())
+        object.__setattr__(self, "functions", Functions(made))
+        for known in ("_below", "_remembered"):
+            if hasattr(self, known):
+                object.__delattr__(self, known)
+
+    def get_global_vars(self) -> list[GlobalVar]:
+        """The names of its functions."""
+        return Functions(self.functions).keys()
+
+    def get_global_var(self, name: str) -> GlobalVar:
+        """The name of the function `name`. Raises ValueError where there is none."""
+        if name in Functions(self.functions).keys():  # noqa: SIM118 - not the functions themselves
+            return GlobalVar(name)
+        names = ", ".join(Functions(self.functions).keys())
+        raise ValueError(f"the module has no function {name!r}; it has: {names}")
+
+    def functions_items(self) -> list[tuple[GlobalVar, PrimFunc]]:
+        """Each name with its function."""
+        return Functions(self.functions).items()
+
+    def update_func(self, var: GlobalVar, func: PrimFunc) -> None:
+        """``mod[var] = func``."""
+        self[var] = func
 
     def __repr__(self) -> str:
         return self.script()
@@ -763,20 +859,11 @@ class IRModule(Node):
         """The module as TVMScript text."""
         return writer().show(self, dialect=dialect)
 
-    @classmethod
-    def from_expr(cls, func: PrimFunc) -> IRModule:
-        """The module of that one function."""
-        return cls((func,))
+    def show(self, style: str | None = None, black_format: bool | None = None) -> None:
+        """Print the module, coloured where the output can show colour.
 
-    def get_global_var(self, name: str) -> str:
-        """The name that the module knows a function by, which `mod[name]` takes.
-
-        Raises KeyError where there is none.
+        `style` and `black_format` are TVM's: here the text is always laid out alike.
         """
-        return self[name].name
-
-    def show(self, *, black_format: bool = True) -> None:
-        """Print the module, coloured where the output can show colour; see `PrimFunc.show`."""
         writer().print_highlighted(self)
 
 

@@ -35,6 +35,9 @@ def bind(prim: Primitive, finder: Finder, args: tuple[Any, ...], kwargs: dict[st
 
     Raises Refusal for an argument that is missing, unknown, of the wrong type, or no longer there.
     """
+    for older, name in prim.older.items():
+        if older in kwargs and name not in kwargs:
+            kwargs = {name if key == older else key: value for key, value in kwargs.items()}
     _check_names(prim, finder, args, kwargs)
     given = prim.signature.bind(*args, **kwargs).arguments
     func, values = finder.func, {}

@@ -71,6 +71,7 @@ class Schedule(Verbs):
             headline, hint = program.refusal("schedule")
             raise ScheduleError(headline, hint=hint)
         mod = IRModule((program,)) if isinstance(program, PrimFunc) else program
+        mod = IRModule(mod.functions) if isinstance(mod, IRModule) else mod
         if not isinstance(mod, IRModule) or not mod.functions:
             raise ScheduleError(
                 f"Can't schedule {type(program).__name__}: it is no program",
@@ -114,7 +115,7 @@ class Schedule(Verbs):
         >>> [func.name for func in sch.mod.functions]
         ['add']
         """
-        return self._node.mod
+        return IRModule(self._node.mod.functions)  # its own: a module's functions may be set
 
     @property
     def func(self) -> PrimFunc:

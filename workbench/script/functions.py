@@ -30,7 +30,7 @@ from workbench.script.namespace import AXES, WORDS
 from workbench.script.reader import Reader
 from workbench.script.symbolic import as_symbolic, define_symbols, find_symbols
 from workbench.script.trees import nodes
-from workbench.script.writer import Writer, data, identifier
+from workbench.script.writer import DIALECTS, Writer, data, identifier
 
 # --- writing -------------------------------------------------------------------------------------
 
@@ -55,7 +55,8 @@ def _print_func(w: Writer, f: PrimFunc) -> None:
     w.indent += 1
     attrs = f.attrs if name == f.name else (("global_symbol", f.name), *f.attrs)
     if attrs:
-        w.row(f"T.func_attr({data(dict(attrs))})", f, "attr")
+        named = {w.dialect.attributes.get(key, key): value for key, value in attrs}
+        w.row(f"T.func_attr({data(named)})", f, "attr")
     if _is_plain_root(f.body):
         first = w.line
         w.begin()
@@ -153,7 +154,8 @@ def read_function(r: Reader, tree: ast.FunctionDef) -> PrimFunc | SymbolicFunc:
         if isinstance(stmt, ast.Expr) and r.is_function(stmt.value, "func_attr"):
             assert isinstance(stmt.value, ast.Call)
             (given,) = r.arguments(stmt.value, "attrs")
-            attrs.update(read_attributes(r, given))
+            for key, value in read_attributes(r, given):
+                attrs[_OURS.get(key, key)] = value
         elif isinstance(stmt, ast.Assign) and r.is_function(stmt.value, "match_buffer"):
             _read_match_buffer(r, stmt, params)
         else:
@@ -163,6 +165,9 @@ def read_function(r: Reader, tree: ast.FunctionDef) -> PrimFunc | SymbolicFunc:
     whole = read_block_body(r, _unwrapped(r, body), head, tree)
     name = str(attrs.pop("global_symbol", tree.name))
     return PrimFunc(name, tuple(buffers), _root(r, tree, head, whole), tuple(attrs.items()))
+
+
+_OURS = {theirs: ours for ours, theirs in DIALECTS["tvm"].attributes.items()}
 
 
 def _check_words(r: Reader, tree: ast.FunctionDef) -> None:

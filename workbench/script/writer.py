@@ -5,7 +5,7 @@ from __future__ import annotations
 import keyword
 import re
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -65,6 +65,7 @@ class Dialect:
     block: str
     block_attr: str
     alloc_buffer: str
+    attributes: Mapping[str, str]  # of functions, where it calls them otherwise
 
 
 DIALECTS = {
@@ -75,6 +76,7 @@ DIALECTS = {
         block="T.block",
         block_attr="T.block_attr",
         alloc_buffer="T.alloc_buffer",
+        attributes={},
     ),
     "tvm": Dialect(  # apache-tvm 0.27: tirx is its name for tir, sblock for block
         header=("# from tvm.script import ir as I", "# from tvm.script import tirx as T", ""),
@@ -83,6 +85,7 @@ DIALECTS = {
         block="T.sblock",
         block_attr="T.sblock_attr",
         alloc_buffer="T.sblock_alloc_buffer",
+        attributes={"tir.noalias": "tirx.noalias"},
     ),
 }
 

@@ -91,10 +91,10 @@ def _axes(name: str, axis: Sequence[Axis]) -> tuple[Axis, ...]:
 def comm_reducer(
     fcombine: Callable[[Any, Any], Any], fidentity: Callable[..., Any], name: str = "reduce"
 ) -> Callable[..., Any]:
-    """A function that reduces several values at once over axes. As TVM's ``te.comm_reducer``.
+    """A function that reduces a value, or several at once, over axes. As TVM's ``te.comm_reducer``.
 
-    `fcombine` makes of two tuples of values a third one, and `fidentity` of their types the tuple
-    to start from. The function made takes values and axes, and gives what ``compute`` makes a
+    `fcombine` makes of two values, or tuples of them, a third one, and `fidentity` of their types
+    what to start from. The function made takes values and axes, and gives what ``compute`` makes a
     tensor each of. Whether the order counts is seen by the verbs, which TVM takes on trust.
 
     Raises ValueError or TypeError for what is no tuple of as many values.
@@ -110,22 +110,25 @@ def comm_reducer(
     """
 
     def reducer(
-        expr: Sequence[ExprLike],
+        expr: ExprLike | Sequence[ExprLike],
         axis: Axis | Sequence[Axis],
         where: ExprLike | None = None,
         init: ExprLike | None = None,
-    ) -> tuple[Expr, ...]:
+    ) -> Expr | tuple[Expr, ...]:
         if where is not None or init is not None:
             raise ValueError(f"{name} takes no where= or init=: choose by select inside")
-        if not isinstance(expr, Sequence) or len(expr) < 2:
-            raise TypeError(f"{name} reduces a tuple of two values or more")
-        values = tuple(as_expr(value) for value in expr)
+        alone = not isinstance(expr, Sequence)
+        if isinstance(expr, Sequence) and len(expr) < 2:
+            raise TypeError(f"{name} reduces one value, or a tuple of two or more")
+        given_values = expr if isinstance(expr, Sequence) else (expr,)
+        values = tuple(as_expr(value) for value in given_values)
         axes = _axes(name, (axis,) if isinstance(axis, Axis) else axis)
         types = [value.dtype for value in values]
         lhs, rhs = (
             tuple(Var(f"{side}{k}", dtype) for k, dtype in enumerate(types)) for side in "xy"
         )
-        made, started = fcombine(lhs, rhs), fidentity(*types)
+        made = _single(name, fcombine, *lhs, *rhs) if alone else fcombine(lhs, rhs)
+        started = (fidentity(*types),) if alone else fidentity(*types)
         for given in (made, started):
             if not isinstance(given, Sequence) or len(given) != len(values):
                 raise ValueError(f"{name} combines {len(values)} values, and starts from as many")
@@ -137,9 +140,18 @@ def comm_reducer(
             tuple(cast(dtype, as_expr(v)) for dtype, v in zip(types, made, strict=True)),
             tuple(v if isinstance(v, Expr) else const(v, dtype) for dtype, v in starts),
         )
-        return tuple(TupleReduction(values, axes, combiner, k) for k in range(len(values)))
+        parts = tuple(TupleReduction(values, axes, combiner, k) for k in range(len(values)))
+        return parts[0] if alone else parts
 
     return reducer
+
+
+def _single(name: str, fcombine: Callable[[Any, Any], Any], lhs: Var, rhs: Var) -> tuple[Any]:
+    """What `fcombine` makes of two values, refused where it takes tuples of them."""
+    try:
+        return (fcombine(lhs, rhs),)
+    except TypeError as error:
+        raise TypeError(f"{name} does not combine single values: {error}") from error
 
 
 def identity(op: str, dtype: str) -> Const:

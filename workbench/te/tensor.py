@@ -275,7 +275,7 @@ def compute(
     >>> te.compute((8,), lambda i: X[i, 0] + 1.0, name="B")
     Tensor('B', (8,), 'float32')
     """
-    sizes = _shape(shape)
+    sizes = _shape(_divided(shape))
     axes = tuple(
         Axis(axis, dom=_range(0, size), kind="spatial")
         for axis, size in zip(_axis_names(fcompute, len(sizes), varargs_names), sizes, strict=True)
@@ -367,6 +367,16 @@ def _range(first: int, extent: int) -> Range:
 def _shape(shape: Shape) -> tuple[int, ...]:
     sizes = tuple(shape) if isinstance(shape, Iterable) else (shape,)
     return tuple(_whole(size, "a shape", least=1) for size in sizes)
+
+
+def _divided(shape: Any) -> Any:
+    """`shape` with whole floats as integers: lessons write ``(N / bn, K, bn)``.
+
+    TVM cuts off what is no whole number, here it is refused.
+    """
+    if isinstance(shape, Iterable):
+        return tuple(map(_divided, shape)) if not isinstance(shape, str) else shape
+    return int(shape) if isinstance(shape, float) and shape.is_integer() else shape
 
 
 def _whole(value: object, what: str, least: int | None = None) -> int:

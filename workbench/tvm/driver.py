@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench import runtime
+from workbench import target as targets
 from workbench.ir import IRModule
 from workbench.ir.places import places
 from workbench.runtime import Built
@@ -15,7 +16,7 @@ from workbench.target import Target as GPU
 from workbench.te import Tensor
 from workbench.tvm.not_carried import refusing
 from workbench.tvm.runtime import Module
-from workbench.tvm.target import Target
+from workbench.tvm.target import Target, TargetLike
 from workbench.tvm.te import Schedule as Stages
 from workbench.tvm.te.applied import unroll_small
 from workbench.tvm.transform import PassContext
@@ -24,15 +25,15 @@ __all__ = ["build", "compile", "lower"]
 
 
 def build(
-    inputs: Any, args: Any = None, target: str | GPU | None = None, name: str = "main"
+    inputs: Any, args: Any = None, target: TargetLike | None = None, name: str = "main"
 ) -> Module:
     """Build a module, a function or a schedule for `target`, which may stand second, as today.
 
-    Without a target it is this machine's CPU, as in TVM. A schedule of stages takes the tensors
-    `args` that are given and computed, and the `name` of its function. Raises and warns as
-    `wb.build` does.
+    Without a target it is that of the ``with`` around, else this machine's CPU, as in TVM. A
+    schedule of stages takes the tensors `args` that are given and computed, and the `name` of its
+    function. Raises and warns as `wb.build` does.
     """
-    if isinstance(args, str | GPU):
+    if isinstance(args, str | GPU | Mapping):
         args, target = None, args
     return _module(lower(inputs, args, name), target)
 
@@ -64,13 +65,13 @@ def lower(
     return made.mod
 
 
-def compile(mod: Any, target: str | GPU | None = None) -> Module:
+def compile(mod: Any, target: TargetLike | None = None) -> Module:
     """`build`, as today's TVM calls it."""
     return _module(mod, target)
 
 
-def _module(program: Any, target: str | GPU | None) -> Module:
-    gpu = Target(target or "llvm")
+def _module(program: Any, target: TargetLike | None) -> Module:
+    gpu = targets.get(Target(target or Target.current() or "llvm").name)
     functions = program.functions if isinstance(program, IRModule) else (program,)
     made = {}
     for func in functions:  # no comprehension: it may be a frame of its own, which warnings count

@@ -111,6 +111,7 @@ class Primitive:
     signature: inspect.Signature  # of the method of a schedule, with the types that it is called by
     doc: str
     instead: Instead
+    older: Mapping[str, str]  # names that arguments had in older lessons
 
     def take(self, func: PrimFunc, *args: Any, **kwargs: Any) -> Edit:
         """What the step makes of `func`. Raises Refusal."""
@@ -159,12 +160,14 @@ def primitive(
     check: Callable[..., object] | None = None,
     choices: Choices | None = None,
     instead: Instead = types.MappingProxyType({}),
+    older: Mapping[str, str] = types.MappingProxyType({}),
 ) -> Callable[[Callable[..., Edit]], Callable[..., Edit]]:
     """Register the decorated function `(func, place, …) -> Edit` as a verb of the schedule.
 
     `check` takes the same arguments and raises Refusal where the verb is not possible; a verb
     without one is itself run to find out. `choices` lists the arguments that `actions` tries, and
-    `instead` what to write for arguments that there are elsewhere.
+    `instead` what to write for arguments that there are elsewhere; `older` are names that arguments
+    had in older lessons.
     """
 
     def register(function: Callable[..., Edit]) -> Callable[..., Edit]:
@@ -172,7 +175,9 @@ def primitive(
         own = signature(function)
         doc = inspect.getdoc(function) or ""
         params = _params(function, own)
-        REGISTRY[name] = Primitive(name, group, function, check, choices, params, own, doc, instead)
+        REGISTRY[name] = Primitive(
+            name, group, function, check, choices, params, own, doc, instead, older
+        )
         return function
 
     return register

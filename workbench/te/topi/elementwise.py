@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from workbench import ir
 from workbench.ir import Expr, binary
@@ -18,6 +18,19 @@ def elementwise(x: Tensor, function: Callable[[TensorLoad], Expr]) -> Tensor:
 def identity(x: Tensor) -> Tensor:
     """A copy of `x`."""
     return elementwise(x, lambda e: e)
+
+
+def elemwise_sum(xs: Sequence[Tensor]) -> Tensor:
+    """The sum of tensors of one shape, element by element."""
+
+    def total(*at: Expr) -> Expr:
+        value: Expr = xs[0][at]
+        for x in xs[1:]:
+            value = value + x[at]
+        return value
+
+    axes = [f"ax{k}" for k in range(len(xs[0].shape))]
+    return compute(xs[0].shape, total, name="T_elemwise_sum", tag="elemwise", varargs_names=axes)
 
 
 def negative(x: Tensor) -> Tensor:

@@ -10,6 +10,8 @@ from workbench.tvm.not_carried import NotCarried
 
 KINDS = (*(name for name in targets.names() if "/" not in name and name != "c"), "cpu")
 
+_ALSO = {"gpu": "cuda", "llvm": "cpu", "c": "cpu"}
+
 
 @dataclass(frozen=True, slots=True)
 class Device:
@@ -49,7 +51,7 @@ class Device:
 def device(dev: str, index: int = 0) -> Device:
     """The device called `dev`, "cuda" or "cuda:0". Raises NotCarried for one that is not used."""
     kind, _, number = str(dev).partition(":")
-    kind, asked = ("cuda" if kind == "gpu" else kind), number or index
+    kind, asked = _ALSO.get(kind, kind), number or index
     if kind in KINDS and str(asked) == "0":
         return Device(kind)
     *most, last = (f"tvm.{known}(0)" for known in KINDS)

@@ -40,7 +40,7 @@ from workbench.verbs.together import together
 from workbench.verbs.turns import Part, inner_realize, inside_of, part_of, predicates
 
 
-@primitive(group="blocks")
+@primitive(group="blocks", older={"loop": "target"})
 def blockize(
     func: PrimFunc, target: For | list[Block], preserve_unit_iters: bool = True
 ) -> Edit[BlockId]:
