@@ -197,3 +197,21 @@ def plain(func: PrimFunc) -> PrimFunc:
         return replace(node, kind="serial", thread=None) if isinstance(node, For) else node
 
     return rewrite(func, visit)
+
+
+def test_bits_of_floats():
+    jobs = []
+    for dtype in ("float16", "float32", "float64"):
+        bits = f"uint{np.dtype(dtype).itemsize * 8}"
+        raw = np.arange(64).astype(bits) << (np.dtype(bits).itemsize * 8 - 8)
+        for given, made in ((dtype, bits), (bits, dtype)):
+            func = parsed(f"""
+@T.prim_func
+def main(A: T.Buffer((64,), "{given}"), B: T.Buffer((64,), "{made}")):
+    for i in T.vectorized(64):
+        with T.block("B"):
+            vi = T.axis.spatial(64, i)
+            B[vi] = T.reinterpret("{made}", A[vi])
+""")
+            jobs.append((func, [raw.view(given), np.zeros(64, made)]))
+    agree(jobs, rtol=0)

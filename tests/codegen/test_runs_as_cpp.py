@@ -264,6 +264,24 @@ def test_another_language_says_the_same(other: str):
         np.testing.assert_array_equal(a[-1], b[-1], dtype)
 
 
+@pytest.mark.parametrize("language", ["cuda", *OTHERS])
+def test_bits_of_floats(language: str):
+    floats = {"float16": "uint16", "float32": "uint32"}
+    floats |= {"float64": "uint64"} if language != "metal" else {}
+    floats |= {"bfloat16": "uint16"} if language != "opencl" else {}
+    gpu, funcs, jobs, wanted = target.get(language), [], [], []
+    for dtype, bits in floats.items():
+        raw = np.arange(64).astype(bits) << (8 * np.dtype(bits).itemsize - 8)
+        for given, made in ((dtype, bits), (bits, dtype)):
+            funcs.append(elementwise(given, f'T.reinterpret("{made}", A[vi])', made))
+            arrays = [raw.copy(), raw.copy(), np.zeros(64, bits)]
+            jobs.append((len(jobs), arrays))
+            wanted.append(raw)
+    compile_cpp([lower(func, gpu) for func in funcs], language).run(jobs)
+    for (_, arrays), raw in zip(jobs, wanted, strict=True):
+        np.testing.assert_array_equal(arrays[2], raw)
+
+
 @pytest.mark.parametrize("language", OTHERS)
 def test_another_language_runs_the_matmul(language: str):
     a, b = np.random.default_rng(0).integers(-4, 5, (2, 64, 64)).astype("f4")

@@ -13,6 +13,13 @@ typedef __nv_bfloat16 bfloat;
 VECTOR(bool) VECTOR(long) VECTOR(ulong) VECTOR(half) VECTOR(bfloat)
 #undef VECTOR
 
+template <typename T, typename From> T as_type(From value) {
+  static_assert(sizeof(T) == sizeof(From), "as many bits");
+  T made;
+  memcpy((void*)&made, &value, sizeof made);
+  return made;
+}
+
 using std::abs;
 inline float min(float a, float b) { return fminf(a, b); }
 inline float max(float a, float b) { return fmaxf(a, b); }

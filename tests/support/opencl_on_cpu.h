@@ -26,6 +26,16 @@ VECTOR(char) VECTOR(uchar) VECTOR(short) VECTOR(ushort) VECTOR(int) VECTOR(uint)
 VECTOR(ulong) VECTOR(half) VECTOR(float) VECTOR(double)
 #undef VECTOR
 
+#define AS(type)                                                \
+  template <typename From> type as_##type(From value) {         \
+    static_assert(sizeof(type) == sizeof(From), "as many bits"); \
+    type made;                                                  \
+    memcpy((void*)&made, &value, sizeof made);                  \
+    return made;                                                \
+  }
+AS(ushort) AS(uint) AS(ulong) AS(half) AS(float) AS(double)
+#undef AS
+
 inline long min(long a, long b) { return b < a ? b : a; }
 inline long max(long a, long b) { return a < b ? b : a; }
 inline ulong min(ulong a, ulong b) { return b < a ? b : a; }

@@ -30,6 +30,7 @@ import itertools
 import math
 import operator
 import random
+import struct
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -40,6 +41,7 @@ from workbench.access.cross_thread import Reduction, reduction_in
 from workbench.arith import loop_bounds
 from workbench.ir import (
     MATHS,
+    REINTERPRET,
     SHIFTS,
     BinOp,
     BlockRealize,
@@ -503,6 +505,10 @@ class _Run:
                 return self.terms.apply("not", [self.value(a, env)], lambda x: not x)
             case Cast(dtype, value):
                 return self.cast(dtype, self.value(value, env))
+            case Call(op, (bits,), dtype) if op == REINTERPRET:
+                name, source = f"{op} {bits.dtype} {dtype}", bits.dtype
+                values = [self.value(bits, env)]
+                return self.terms.apply(name, values, lambda x: _reinterpreted(x, source, dtype))
             case Call(op, args, dtype):
                 values = [self.value(arg, env) for arg in args]
                 return self.terms.apply(op, values, lambda *x: _rounded(_maths(op, *x), dtype))
@@ -558,6 +564,20 @@ def _rounded(value: Number, dtype: str) -> Number:
         return float(value)
     low, high = dtypes.limits(dtype)
     return (int(value) - low) % (high - low + 1) + low
+
+
+_FORMATS = {"float16": "<e", "float32": "<f", "bfloat16": "<f", "float64": "<d"}
+
+
+def _reinterpreted(value: Number, source: str, target: str) -> Number:
+    """The bits of a float as an integer, or back; a bfloat16 is the upper half of a float32."""
+    if source in _FORMATS:
+        packed = struct.pack(_FORMATS[source], value)
+        return int.from_bytes(packed[-dtypes.BITS[source] // 8 :], "little")
+    packed = int(value).to_bytes(dtypes.BITS[target] // 8, "little")
+    size = struct.calcsize(_FORMATS[target])
+    (made,) = struct.unpack(_FORMATS[target], packed.rjust(size, b"\0"))
+    return float(made)
 
 
 def _divided(a: float, b: float) -> float:

@@ -1,7 +1,7 @@
 """C as a table, for a CPU: C17 with OpenMP's `simd` and `parallel`, which a compiler may ignore."""
 
 from workbench.codegen.c_helpers import BFLOAT16, C_HEADERS, C_HELPERS, FLOAT16
-from workbench.codegen.language import FUNCTIONS, Language, functions
+from workbench.codegen.language import FUNCTIONS, Language, bit_helpers, functions
 from workbench.codegen.reserved import C_MACROS, C_WORDS
 
 _NAMES = tuple(name for name in (*FUNCTIONS, "log1p", "erf") if name not in ("exp10", "rsqrt"))
@@ -61,7 +61,7 @@ C = Language(
         "bfloat16": ("of_bfloat16", "bfloat16_of", "bfloat16_of"),
     },
     function="static inline ",
-    helpers=C_HELPERS,
+    helpers=C_HELPERS | bit_helpers(_TYPES),
     helper="{name}_{type}",  # C does not overload
     reserved=C_WORDS,
     macros=C_MACROS,

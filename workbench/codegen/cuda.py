@@ -1,6 +1,6 @@
 """CUDA C++ as a table."""
 
-from workbench.codegen.language import FUNCTIONS, HELPERS, Language, functions, vectors
+from workbench.codegen.language import FUNCTIONS, HELPERS, Language, bit_helpers, functions, vectors
 from workbench.codegen.reserved import CUDA_MACROS, CUDA_WORDS
 
 _NAMES = (*FUNCTIONS, "log1p", "erf", "nearbyint")
@@ -10,23 +10,25 @@ _LANE_MASK = """{function}{type} {name}({type} width) {{
   return ((1u << width) - 1u) << (thread % 32u / width * width);
 }}"""
 
+_TYPES = {
+    "bool": "bool",
+    "int8": "signed char",
+    "int16": "short",
+    "int32": "int",
+    "int64": "long long",
+    "uint8": "unsigned char",
+    "uint16": "unsigned short",
+    "uint32": "unsigned int",
+    "uint64": "unsigned long long",
+    "float16": "half",
+    "bfloat16": "__nv_bfloat16",
+    "float32": "float",
+    "float64": "double",
+}
+
 CUDA = Language(
     title="CUDA",
-    types={
-        "bool": "bool",
-        "int8": "signed char",
-        "int16": "short",
-        "int32": "int",
-        "int64": "long long",
-        "uint8": "unsigned char",
-        "uint16": "unsigned short",
-        "uint32": "unsigned int",
-        "uint64": "unsigned long long",
-        "float16": "half",
-        "bfloat16": "__nv_bfloat16",
-        "float32": "float",
-        "float64": "double",
-    },
+    types=_TYPES,
     vectors={
         **vectors("char", "int8", 2, 4) | vectors("uchar", "uint8", 2, 4),
         **vectors("short", "int16", 2, 4) | vectors("ushort", "uint16", 2, 4),
@@ -72,7 +74,7 @@ CUDA = Language(
     headers={"float16": "#include <cuda_fp16.h>", "bfloat16": "#include <cuda_bf16.h>"},
     through={"float16": "float32", "bfloat16": "float32"},
     function="static __device__ __forceinline__ ",
-    helpers=HELPERS | {"lane_mask": _LANE_MASK},
+    helpers=HELPERS | bit_helpers(_TYPES) | {"lane_mask": _LANE_MASK},
     reserved=CUDA_WORDS,
     macros=CUDA_MACROS,
 )

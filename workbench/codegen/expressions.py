@@ -14,6 +14,7 @@ from workbench.ir import (
     BITWISE,
     COMPARISONS,
     LOGICAL,
+    REINTERPRET,
     SHUFFLE,
     BinOp,
     Broadcast,
@@ -96,6 +97,8 @@ class Expressions:
                 return "{} ? {} : {}".format(*parts), _TERNARY
             case Call(op, (value, Const(value=bit), Const(value=width))) if op == SHUFFLE:
                 return self._shuffle(value, int(bit), int(width)), _ATOM
+            case Call(op, (value,)) if op == REINTERPRET:
+                return self._reinterpret(e.dtype, value), _ATOM
             case Call(op, args):
                 return self._function(e, op, args)
             case BufferLoad():
@@ -243,6 +246,14 @@ class Expressions:
         if helper in self.language.helpers:
             self._helper(helper, "uint32")
         return shuffle.format(mask=mask, value=self.text(value), bit=bit)
+
+    def _reinterpret(self, dtype: str, value: Expr) -> str:
+        """The bits of `value` as a `dtype`, by the language's own word or by a function."""
+        self.type(value.dtype)
+        if own := self.language.maths.get(REINTERPRET):
+            return own.format(self._argument(value), type=self.type(dtype))
+        name = f"bits_as_{dtype}" if dtypes.is_float(dtype) else f"{value.dtype}_as_bits"
+        return f"{self._helper(name, dtype)}({self._argument(value)})"
 
     def _argument(self, e: Expr) -> str:
         """`e` as an argument: in its own type also where C would compute it in int."""

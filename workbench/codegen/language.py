@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from workbench.ir import dtypes
+
 FUNCTIONS = (  # of one float, in every language, under these names
     *("exp", "exp2", "exp10", "log", "log2", "log10", "sqrt", "rsqrt"),
     *("sin", "cos", "tan", "asin", "acos", "atan"),
@@ -23,6 +25,22 @@ HELPERS = {
   return (rest != 0 && (rest < 0) != (b < 0)) ? rest + b : rest;
 }}""",
 }
+_COPIED = """{{{{
+  {{type}} made;
+  memcpy(&made, &value, sizeof made);
+  return made;
+}}}}"""
+
+
+def bit_helpers(types: Mapping[str, str], body: str = _COPIED) -> dict[str, str]:
+    """The functions that give each float of `types` as bits, and bits as it."""
+    made = {}
+    for dtype in filter(dtypes.is_float, types):
+        bits = f"uint{dtypes.BITS[dtype]}"
+        for name, own in ((f"{dtype}_as_bits", dtype), (f"bits_as_{dtype}", bits)):
+            head = "{function}{type} {name}(" + types[own] + " value) "
+            made[name] = head + body.format(own=types[own])
+    return made
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,6 +38,7 @@ METAL = Language(
         "sigmoid": "(1.0f / (1.0f + exp(-({0}))))",
         **functions(("pow", "atan2", "fmod", "copysign"), "{name}({{0}}, {{1}})"),
         "nearbyint": "rint({0})",
+        "reinterpret": "as_type<{type}>({0})",
         "min": "min({0}, {1})",
         "max": "max({0}, {1})",
     },

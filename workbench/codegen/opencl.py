@@ -42,6 +42,7 @@ OPENCL = Language(
     maths={
         **functions((*FUNCTIONS, "log1p", "erf"), "{name}({{0}})"),
         "nearbyint": "rint({0})",
+        "reinterpret": "as_{type}({0})",
         "sigmoid": "(1.0f / (1.0f + exp(-({0}))))",
         "sigmoid:float64": "(1.0 / (1.0 + exp(-({0}))))",
         **functions(("pow", "atan2", "fmod", "hypot", "copysign"), "{name}({{0}}, {{1}})"),

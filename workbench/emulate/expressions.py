@@ -19,6 +19,7 @@ from workbench.emulate.numbers import Value, numpy_type
 from workbench.ir import (
     COMPARISONS,
     LOGICAL,
+    REINTERPRET,
     SHIFTS,
     SHUFFLE,
     BinOp,
@@ -139,6 +140,9 @@ class Expressions:
     def _call(self, expr: Call, env: Env, mask: Mask) -> Value:
         if expr.op == SHUFFLE:
             return self.shuffle(expr, self.value(expr.args[0], env, mask), mask)
+        if expr.op == REINTERPRET:
+            (bits,) = expr.args
+            return numbers.reinterpret(self.value(bits, env, mask), bits.dtype, expr.type)
         if expr.op != "if_then_else":
             args = [self.value(arg, env, mask) for arg in expr.args]
             return numbers.maths(expr.op, args, expr.type)

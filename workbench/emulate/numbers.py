@@ -95,6 +95,16 @@ def _float_to_int(value: np.ndarray, target: str) -> np.ndarray:
     return np.where(wide <= limits.min, limits.min, result).astype(target)
 
 
+def reinterpret(value: Value, source: str, target: str) -> Value:
+    """The bits of `value` of type `source` as a `target`."""
+    bits = np.asarray(value)
+    if source == "bfloat16":
+        bits = (bits.view(np.uint32) >> np.uint32(16)).astype(np.uint16)
+    if target == "bfloat16":
+        return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
+    return bits.view(numpy_type(target))
+
+
 def maths(name: str, args: list[Value], dtype: str) -> Value:
     """The function `name` of `workbench.ir.MATHS` of values of type `dtype`."""
     return round_to(np.asarray(_MATHS[name](*args), dtype=numpy_type(dtype)), dtype)

@@ -92,6 +92,13 @@ _OF_SOME_TYPES = LOGICAL | BITWISE | {"/", "//", "%"}
 SCOPES = ("global", "shared", "local")  # the memories in which a kernel can have buffers
 _WMMA = ("matrix_a", "matrix_b", "accumulator")
 MEMORIES = (*SCOPES, "shared.dyn", "warp", *(f"wmma.{part}" for part in _WMMA))  # and TVM's
+
+
+def memory_of(scope: str) -> str:
+    """The memory that `scope` names: TVM's ``global.A_reg`` is a part of global memory."""
+    return "global" if scope.startswith("global.") else scope
+
+
 LOOP_KINDS = ("serial", "parallel", "vectorized", "unrolled", "thread_binding")
 THREAD_AXES = tuple(f"{unit}Idx.{axis}" for unit in ("block", "thread") for axis in "xyz")
 # Virtual threads: copies inside one thread. Each loop on plain "vthread" is an axis of its own.
@@ -398,7 +405,7 @@ class Select(Expr):
 class Call(Expr):
     """A function of scalars: ``if_then_else`` (which evaluates one branch) or a name in MATHS.
 
-    In a kernel also SHUFFLE: the value that another thread has.
+    Or REINTERPRET; in a kernel also SHUFFLE: the value that another thread has.
     """
 
     op: str
@@ -416,6 +423,9 @@ SHUFFLE = "shuffle_xor"
 Threads are numbered x first. `width` neighbours, a power of two larger than `bit` and at most a
 warp, run it together; made by lowering only.
 """
+
+REINTERPRET = "reinterpret"
+"""The name of ``(value,)`` with its bits as they are: a float as an unsigned integer, or back."""
 
 MATHS = {  # name -> number of arguments; names are TVM's
     **dict.fromkeys(("exp", "exp2", "exp10", "log", "log2", "log10", "log1p"), 1),
@@ -1077,6 +1087,17 @@ def always_has_value(e: BinOp) -> bool:
     if e.op in ("//", "%"):
         return isinstance(e.b, Const) and e.b.value != 0
     return e.op not in SHIFTS or (isinstance(e.b, Const) and in_width(e.b.value, e.b.type))
+
+
+def reinterpret(dtype: str, value: Expr) -> Expr:
+    """The bits of `value` as a `dtype`, which has as many."""
+    if value.dtype == dtype:
+        return value
+    bits = f"uint{BITS[dtype]}"
+    if is_float(value.dtype):
+        value = Call(REINTERPRET, (value,), bits)
+    value = cast(bits, value)
+    return Call(REINTERPRET, (value,), dtype) if is_float(dtype) else cast(dtype, value)
 
 
 def cast(dtype: str, value: Expr) -> Expr:

@@ -14,6 +14,7 @@ from workbench.ir.nodes import (
     LOOP_KINDS,
     MATHS,
     MEMORIES,
+    REINTERPRET,
     BinOp,
     BlockId,
     BlockRealize,
@@ -277,6 +278,12 @@ class _Verifier:
                 self.require(len(e.args) == 3, f"if_then_else of {len(e.args)} arguments")
                 self.choice(*e.args)
                 self.require(e.type == e.args[1].dtype, f"if_then_else of type {e.type}")
+            case Call(op=op, args=(value,)) if op == REINTERPRET:
+                self.expr(value)
+                ends = value.dtype, e.type
+                same = len({dtypes.BITS.get(end) for end in ends}) == 1
+                right = same and sorted(map(dtypes.is_float, ends)) == [False, True]
+                self.require(right, f"bits of {value.dtype} as {e.type}")
             case Call():
                 self.require(MATHS.get(e.op) == len(e.args), f"a call {e.op}/{len(e.args)}")
                 for arg in e.args:

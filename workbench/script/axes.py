@@ -157,4 +157,5 @@ def _define(r: Reader, target: ast.expr, kind: str, dom: Range, value: Expr) -> 
         raise r.error(target, "Can't name an iterator this", hint=hint)
     var = Var(target.id, value.dtype)
     r.define(target, target.id, var)
+    r.iterators[var] = dom.min, dom.extent
     return IterVar(var, dom, kind), value

@@ -8,6 +8,8 @@ import sys
 
 from workbench.ir import (
     MATHS,
+    REINTERPRET,
+    BinOp,
     Broadcast,
     Call,
     Cast,
@@ -20,6 +22,7 @@ from workbench.ir import (
     const,
     dtypes,
     meet,
+    reinterpret,
 )
 from workbench.script.grammar import (
     FUNCTIONS,
@@ -31,6 +34,7 @@ from workbench.script.grammar import (
     prints,
     read_dtype,
     read_expr,
+    read_plain,
     read_value,
     reads,
     refuse_opaque,
@@ -53,7 +57,8 @@ def _print_call(w: Writer, name: str, *args: Expr | str) -> None:
 
 @prints(Call)
 def _print_function(w: Writer, e: Call, tightness: int) -> None:
-    _print_call(w, "T." + e.op, *e.args)
+    kind = (string(e.type),) if e.op == REINTERPRET else ()
+    _print_call(w, "T." + e.op, *kind, *e.args)
 
 
 # The functions that TVM also takes with the type of their result: T.exp(x, dtype="float32").
@@ -96,15 +101,6 @@ def _read_typed_call(r: Reader, tree: ast.Call, name: str) -> Value:
     return value
 
 
-REFUSED.update(
-    {
-        "truncdiv": "write a // b, which rounds towards minus infinity",
-        "truncmod": "write a % b, whose sign is that of b",
-        "Mod": "write a % b, whose sign is that of b",
-    }
-)
-
-
 @function(*MATHS, "fabs", "power")
 def _read_maths(r: Reader, tree: ast.Call) -> Expr:
     """``T.exp(x)``; TVM's names fabs and power are abs and pow here."""
@@ -136,6 +132,37 @@ def _together(r: Reader, tree: ast.Call, a: ExprLike, b: ExprLike) -> tuple[Expr
     except TypeError as error:
         found, _, advice = str(error).partition("; ")
         raise r.error(tree, f"Can't choose one type: {found}", hint=advice) from None
+
+
+@function("reinterpret")
+def _read_reinterpret(r: Reader, tree: ast.Call) -> Expr:
+    kind, argument = r.arguments(tree, "dtype", "value")
+    dtype, value = read_dtype(r, kind), as_expr(_read_number(r, argument))
+    if "bool" in (dtype, value.dtype) or dtypes.BITS[dtype] != dtypes.BITS[value.dtype]:
+        hint = f'write T.Cast("{dtype}", x) for the same number; bits need a type of as many'
+        raise r.error(tree, f"Can't take the bits of {value.dtype} as {dtype}", hint=hint)
+    return reinterpret(dtype, value)
+
+
+@function("isnan", "isinf", "isfinite")
+def _read_kind_of_float(r: Reader, tree: ast.Call) -> Expr:
+    """As comparisons: NaN differs from itself, and is smaller than nothing."""
+    name = r.function(tree.func)
+    (argument,) = r.arguments(tree, "x")
+    x = as_expr(_read_number(r, argument))
+    if not dtypes.is_float(x.dtype):
+        return const(name == "isfinite", "bool")
+    if name == "isnan":
+        return BinOp("!=", x, x)
+    infinity = const(math.inf, x.dtype)
+    return BinOp("==" if name == "isinf" else "<", Call("abs", (x,), x.dtype), infinity)
+
+
+@function("target")
+def _read_target(r: Reader, tree: ast.Call) -> Value:
+    """What TVM builds a function for, as plain data: an attribute, which is kept as it is."""
+    (argument,) = r.arguments(tree, "target_config")
+    return read_plain(r, argument)  # type: ignore[return-value] # data, which no program computes
 
 
 @function("if_then_else")
@@ -267,9 +294,6 @@ REFUSED.update(
     {
         "attr": "this is what lowering made: write the program of loops and blocks before it",
         "Assert": "leave it out: arguments are checked at every call",
-        "isnan": "write x != x, which holds for no number",
-        "isinf": 'write T.abs(x) == T.infinity("float32")',
-        "isfinite": 'write T.abs(x) < T.infinity("float32")',
         "fma": "write a * b + c: the compiler makes one operation of it",
         "ldexp": "write x * T.exp2(e)",
         "nextafter": "neighbours among the floats are not worked out here",

@@ -56,7 +56,8 @@ def _print_func(w: Writer, f: PrimFunc) -> None:
     attrs = f.attrs if name == f.name else (("global_symbol", f.name), *f.attrs)
     if attrs:
         named = {w.dialect.attributes.get(key, key): value for key, value in attrs}
-        w.row(f"T.func_attr({data(named)})", f, "attr")
+        notes = ", ".join(f"{data(key)}: {_attribute(key, named[key])}" for key in named)
+        w.row(f"T.func_attr({{{notes}}})", f, "attr")
     if _is_plain_root(f.body):
         first = w.line
         w.begin()
@@ -137,6 +138,11 @@ def _size(sizes: tuple[int, int, int]) -> str:
     return " × ".join(map(str, used))
 
 
+def _attribute(key: str, value: Data) -> str:
+    """An attribute of a function; what it is built for is a word of its own in TVM."""
+    return f"T.target({data(value)})" if key == "target" else data(value)
+
+
 # --- reading -------------------------------------------------------------------------------------
 
 
@@ -161,8 +167,10 @@ def read_function(r: Reader, tree: ast.FunctionDef) -> PrimFunc | SymbolicFunc:
         else:
             body.append(stmt)
     buffers = [_matched(r, tree, name, buffer) for name, buffer in params.items()]
-    head = Head()
-    whole = read_block_body(r, _unwrapped(r, body), head, tree)
+    head, inside = Head(), _unwrapped(r, body)
+    whole = read_block_body(r, inside, head, tree)
+    if inside is not body:  # TVM's root block may say what it touches: all that the program does
+        head.reads = head.writes = None
     name = str(attrs.pop("global_symbol", tree.name))
     return PrimFunc(name, tuple(buffers), _root(r, tree, head, whole), tuple(attrs.items()))
 

@@ -29,6 +29,7 @@ from workbench.ir import (
     dtypes,
     lie_apart,
     meet,
+    memory_of,
     number_like,
 )
 from workbench.script.grammar import (
@@ -330,8 +331,6 @@ BUFFER_PARAMETERS = (
 _UNSAID = {
     "data": (None,),
     "elem_offset": (None, 0),
-    "align": (None, -1, 64),
-    "offset_factor": (None, 0, 1),
 }
 
 
@@ -385,7 +384,7 @@ def _is_open(r: Reader, tree: ast.expr) -> bool:
 
 def _read_scope(r: Reader, tree: ast.expr) -> str:
     """The memory of a buffer; TVM also writes "" for global memory."""
-    scope = read_word(r, tree, "a scope") or "global"
+    scope = memory_of(read_word(r, tree, "a scope") or "global")
     if scope not in MEMORIES:
         hint = "the memories: " + ", ".join(MEMORIES)
         raise r.error(tree, f'There is no memory "{scope}" here', hint=hint)

@@ -7,15 +7,18 @@ import math
 import operator
 from collections.abc import Callable
 
+from workbench import arith
 from workbench.ir import (
     BITWISE,
     COMPARISONS,
     OF_CONDITIONS,
     SHIFTS,
     BinOp,
+    Call,
     Const,
     Expr,
     Not,
+    Select,
     Var,
     always_has_value,
     binary,
@@ -24,6 +27,7 @@ from workbench.ir import (
     dtypes,
     in_width,
     is_text,
+    meet,
 )
 from workbench.script.grammar import function, not_a_number, print_expr, prints, read_value, reads
 from workbench.script.reader import Reader, Value
@@ -259,6 +263,33 @@ def _read_named(r: Reader, tree: ast.Call) -> Value:
     return operate(r, tree, sign, a, b)
 
 
+@function("truncdiv", "truncmod", "Mod")
+def _read_truncating(r: Reader, tree: ast.Call) -> Value:
+    """Division towards zero, by the one that rounds down; ``T.Mod`` is TVM's name for the rest."""
+    a, b = (_as_operand(r, argument) for argument in r.arguments(tree, "a", "b"))
+    try:
+        a, b = meet(a, b)
+        if dtypes.is_float(a.dtype) and r.function(tree.func) == "truncmod":
+            return Call("fmod", (a, b), a.dtype)
+        binary("//", a, b)
+    except (TypeError, ZeroDivisionError) as error:
+        name, hint = r.function(tree.func), "it takes two integers, the second not 0"
+        raise r.error(tree, f"Can't compute T.{name}: {error}", hint=hint) from None
+    return truncated(r, a, b, "//" if r.function(tree.func) in ("truncdiv", "Div") else "%")
+
+
+def truncated(r: Reader, a: Expr, b: Expr, op: str) -> Expr:
+    """``a // b`` or ``a % b`` of integers as C has them: they round towards zero."""
+    down, zero = BinOp(op, a, b), const(0, a.dtype)
+    if all(arith.prove(x >= 0, r.domains()) for x in (a, b)):
+        return down
+    apart = binary("or", *(binary("and", x < 0, y > 0) for x, y in ((a, b), (b, a))))
+    if op == "%":
+        return Select(binary("and", apart, BinOp("!=", down, zero)), down - b, down)
+    rest = BinOp("%", a, b)
+    return Select(binary("and", apart, BinOp("!=", rest, zero)), down + const(1, a.dtype), down)
+
+
 @function(*_BIT_NAMES)
 def _read_bits(r: Reader, tree: ast.Call) -> Value:
     """``T.bitwise_and(a, b)`` is ``a & b``."""
@@ -280,6 +311,8 @@ def _read_exact(r: Reader, tree: ast.Call) -> Value:
     if a.dtype != b.dtype:
         hint = "write both sides in one type"
         raise r.error(tree, f"Can't compute T.{name} of {a.dtype} and {b.dtype}", hint=hint)
+    if sign == "/" and dtypes.is_int(a.dtype):  # C's division, as TVM prints it
+        return _read_truncating(r, tree)
     try:
         binary(sign, a, b)
     except TypeError as error:

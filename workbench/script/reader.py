@@ -116,6 +116,7 @@ class Reader:
     env: Mapping[str, object]
     scopes: list[dict[str, Var | Buffer | Let | View]] = field(default_factory=lambda: [{}])
     extents: dict[Var, tuple[Expr, Expr]] = field(default_factory=dict)  # of loops: min, extent
+    iterators: dict[Var, tuple[Expr, Expr]] = field(default_factory=dict)  # likewise, of blocks
     hidden: Mapping[Var, tuple[str, str]] = field(default_factory=dict)  # see `hiding`
     turns: list[int] = field(default_factory=list)  # the loops that are open, by number
     block: int = 0  # the number of the block that is being read
@@ -131,6 +132,14 @@ class Reader:
     def text(self, tree: ast.AST) -> str:
         """The author's own text of `tree`, on one line."""
         return " ".join((ast.get_source_segment(self.source.text, tree) or "").split())
+
+    def domains(self) -> dict[Var, tuple[int, int]]:
+        """The first and the last value of each loop and iterator so far whose ends are numbers."""
+        return {
+            var: (int(low.value), int(low.value) + int(extent.value) - 1)
+            for var, (low, extent) in (self.extents | self.iterators).items()
+            if isinstance(low, Const) and isinstance(extent, Const)
+        }
 
     # --- names ---
 

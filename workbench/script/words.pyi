@@ -42,6 +42,13 @@ class WordsOfT:
     evaluate: Word
     floordiv: Word
     floormod: Word
+    truncdiv: Word
+    truncmod: Word
+    reinterpret: Word
+    target: Word
+    isnan: Word
+    isinf: Word
+    isfinite: Word
     fabs: Word
     power: Word
     min_value: Word

@@ -23,6 +23,7 @@ from workbench.ir import (
     Range,
     Var,
     const,
+    memory_of,
     substitute_buffers,
 )
 from workbench.ir.places import Places, places
@@ -45,7 +46,7 @@ class Spot(NamedTuple):
 
 def check_scope(site: Site[Block], scope: str) -> None:
     """Refuse a memory that no GPU has."""
-    if scope not in SCOPES:
+    if memory_of(scope) not in SCOPES:
         raise replace(site, task=f"{site.task} in {scope!r}").refuse(
             "there is no memory of that name", hint=f"the memories: {', '.join(SCOPES)}"
         )
@@ -191,7 +192,8 @@ def insert_copy(
 
 def cached(buffer: Buffer, scope: str) -> Buffer:
     """A buffer of the same shape as `buffer` in the memory `scope`."""
-    return Buffer(f"{buffer.name}_{scope}", buffer.shape, buffer.type, scope)
+    name = f"{buffer.name}_{scope.replace('.', '_')}"
+    return Buffer(name, buffer.shape, buffer.type, memory_of(scope))
 
 
 def scope_choices(which: str, regions: Sequence[BufferRegion]) -> Iterator[Mapping[str, Any]]:

@@ -27,6 +27,7 @@ from workbench.ir import (
     SeqStmt,
     Stmt,
     Var,
+    memory_of,
     rewrite,
     seq,
     substitute,
@@ -156,9 +157,9 @@ def _mapped(site: Site[Block], target: Buffer, index_map: maps.MapLike, scope: s
             value.name if isinstance(value := values[it.var], Var) else f"ax{k}"
             for k, it in enumerate(used)
         ]
-        name = f"{target.name}_{scope}"
+        name = f"{target.name}_{scope.replace('.', '_')}"
         fresh = [Var(it.var.name, it.var.type) for it in used]
-        return Copied(scope, name, name, tuple(cell), fresh, loops)
+        return Copied(memory_of(scope), name, name, tuple(cell), fresh, loops)
 
     return made
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from workbench.ir import SCOPES, Block, PrimFunc, substitute_buffers
+from workbench.ir import SCOPES, Block, PrimFunc, memory_of, substitute_buffers
 from workbench.verbs.caching import by_name, check_scope, nth_buffer
 from workbench.verbs.primitive import Edit, primitive
 from workbench.verbs.primitives.cache_write import copy_instead
@@ -16,7 +16,7 @@ def _check(func: PrimFunc, block: Block, buffer_index: int | str, storage_scope:
     site = site_of(func, block, "set_scope")
     check_scope(site, storage_scope)
     buffer = nth_buffer(site, buffer_index, "writes")
-    if buffer in func.params and storage_scope != buffer.scope:
+    if buffer in func.params and memory_of(storage_scope) != buffer.scope:
         raise replace(site, task=f"put `{buffer.name}` in {storage_scope} memory").refuse(
             f"it is an argument of {func.name}, in global memory",
             hint=copy_instead(site, buffer, storage_scope),
@@ -74,7 +74,7 @@ def set_scope(
     """
     site = site_of(func, block, "set_scope")
     buffer = nth_buffer(site, buffer_index, "writes")
-    if storage_scope == buffer.scope:
+    if memory_of(storage_scope) == buffer.scope:
         return Edit(func)
     moved = replace(buffer, name=f"{buffer.name}_{storage_scope}", scope=storage_scope)
     owner = next(r for r in site.places.blocks.values() if buffer in r.block.alloc_buffers)

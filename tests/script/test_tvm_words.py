@@ -1,0 +1,158 @@
+"""Words of TVM that its own programs print: what each means here."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from workbench import emulate
+from workbench.ir import PrimFunc, verify
+from workbench.script import ParseError, parse
+
+TYPES = {"float16": "uint16", "bfloat16": "uint16", "float32": "uint32", "float64": "uint64"}
+
+
+def elementwise(expression: str, given: str, made: str) -> PrimFunc:
+    func = parse(f"""
+@T.prim_func
+def main(A: T.Buffer((64,), "{given}"), C: T.Buffer((64,), "{given}"),
+         B: T.Buffer((64,), "{made}")):
+    for i in range(64):
+        with T.block("B"):
+            vi = T.axis.spatial(64, i)
+            B[vi] = {expression}
+""")
+    assert isinstance(func, PrimFunc)
+    verify(func)
+    again = parse(func.script())
+    assert again.script() == func.script()
+    return func
+
+
+def result(expression: str, a: np.ndarray, c: np.ndarray, made: str) -> np.ndarray:
+    """What the program means, which its kernel makes, too."""
+    func, b = elementwise(expression, str(a.dtype), made), np.zeros(64, made)
+    emulate.evaluate(func, [a.copy(), c.copy(), b])
+    sch = wb.Schedule(func)
+    for loop, thread in zip(sch.split("i", [None, 32]), ("blockIdx.x", "threadIdx.x"), strict=True):
+        sch.bind(loop, thread)
+    again = np.zeros_like(b)
+    wb.build(sch).emulate(a.copy(), c.copy(), again)
+    np.testing.assert_array_equal(again, b)
+    return b
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint8"])
+def test_division_towards_zero(dtype: str):
+    rng, limits = np.random.default_rng(0), np.iinfo(dtype)
+    a = rng.integers(max(limits.min, -99), 99, 64).astype(dtype)
+    c = rng.integers(max(limits.min, -9), 9, 64).astype(dtype)
+    a[:2], c[c == 0] = (limits.min, limits.max), 3
+    c[0] = 3
+    pairs = [(int(x), int(y)) for x, y in zip(a, c, strict=True)]
+    whole = [abs(x) // abs(y) * (-1 if (x < 0) != (y < 0) else 1) for x, y in pairs]
+    rest = [x - y * q for (x, y), q in zip(pairs, whole, strict=True)]
+    np.testing.assert_array_equal(result("T.truncdiv(A[vi], C[vi])", a, c, dtype), whole)
+    np.testing.assert_array_equal(result("T.Div(A[vi], C[vi])", a, c, dtype), whole)
+    np.testing.assert_array_equal(result("T.truncmod(A[vi], C[vi])", a, c, dtype), rest)
+    np.testing.assert_array_equal(result("T.Mod(A[vi], C[vi])", a, c, dtype), rest)
+
+
+def test_what_is_never_negative_is_divided_as_ever():
+    func = elementwise(
+        "T.Div(vi, 2) + T.truncmod(vi * 3, 4) + T.truncdiv(vi - 1, 2)", "int32", "int32"
+    )
+    assert "B[vi] = vi // 2 + vi * 3 % 4 + T.Select(" in func.script()
+
+
+def test_the_rest_of_floats():
+    a, c = np.linspace(-9, 9, 64).astype("f4"), np.full(64, -2.5, "f4")
+    np.testing.assert_array_equal(
+        result("T.truncmod(A[vi], C[vi])", a, c, "float32"), np.fmod(a, c)
+    )
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_kinds_of_floats(dtype: str):
+    a = np.linspace(-3, 3, 64).astype(dtype)
+    a[:5] = np.nan, np.inf, -np.inf, np.finfo(dtype).max, np.finfo(dtype).tiny
+    for name in ("isnan", "isinf", "isfinite"):
+        made = result(f"T.{name}(A[vi])", a, a, "bool")
+        np.testing.assert_array_equal(made, getattr(np, name)(a), name)
+    assert result("T.isfinite(vi) and not T.isnan(vi)", a, a, "bool").all()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_bits(dtype: str):
+    a = np.random.default_rng(1).standard_normal(64).astype(dtype)
+    a[:2] = np.inf, -0.0
+    bits, signed = TYPES[dtype], TYPES[dtype].removeprefix("u")
+    np.testing.assert_array_equal(
+        result(f'T.reinterpret("{bits}", A[vi])', a, a, bits), a.view(bits)
+    )
+    np.testing.assert_array_equal(
+        result(f'T.reinterpret("{signed}", A[vi])', a, a, signed), a.view(signed)
+    )
+    for own in (bits, signed):
+        back = result(f'T.reinterpret("{dtype}", A[vi])', a.view(own), a.view(own), dtype)
+        np.testing.assert_array_equal(back, a)
+
+
+def test_bits_of_a_bfloat16_as_weights_are_packed():
+    """Two of them in a word, and signed numbers of four bits beside them, as in dlight."""
+    bits = (np.arange(1, 65, dtype="f4").view("u4") & 0xFFFF0000) + 0x3FC0
+    two = 'T.Cast("uint16", A[vi] >> T.uint32(16))'
+    made = result(f'T.Cast("float32", T.reinterpret("bfloat16", {two}))', bits, bits, "float32")
+    np.testing.assert_array_equal(made, np.arange(1, 65))
+    low = 'T.Cast("uint16", A[vi] & T.uint32(65535))'
+    half = result(f'T.Cast("float32", T.reinterpret("bfloat16", {low}))', bits, bits, "float32")
+    assert (half == 1.5).all()
+    nibble = 'T.Cast("int32", (A[vi] >> T.uint32(4)) & T.uint32(15))'
+    signed = f"T.shift_right(T.shift_left({nibble}, 28), 28)"
+    assert (result(signed, bits, bits, "int32") == -4).all()
+
+
+@pytest.mark.parametrize(
+    ("expression", "said"),
+    [
+        ('T.reinterpret("float64", A[vi])', "Can't take the bits of float32 as float64"),
+        ('T.reinterpret("int32", vi < 3)', "Can't take the bits of bool as int32"),
+        ("T.truncdiv(vi, 0)", "Can't compute T.truncdiv: "),
+        ("T.truncdiv(A[vi], A[vi])", "Can't compute T.truncdiv: '//' takes integers"),
+    ],
+)
+def test_refusals(expression: str, said: str):
+    with pytest.raises(ParseError, match=re.escape(said)):
+        elementwise(expression, "float32", "float32")
+
+
+def test_declarations_as_tvm_prints_them():
+    func = parse("""
+@T.prim_func
+def main(A: T.Buffer((8,), "float32", align=16, offset_factor=4),
+         B: T.Buffer((8,), "float32", scope="global.vtcm")):
+    T.func_attr({"target": T.target({"kind": "llvm", "keys": ["cpu"]}), "note": 1})
+    with T.block("root"):
+        T.reads(A[0:8])
+        T.writes(B[0:8])
+        for i in range(8):
+            with T.block("B"):
+                v = T.axis.spatial(8, i)
+                B[v] = A[v]
+""")
+    assert isinstance(func, PrimFunc)
+    assert func.params[1].scope == "global" and not func.root.reads
+    text = 'T.func_attr({"target": T.target({"keys": ["cpu"], "kind": "llvm"}), "note": 1})'
+    assert text in func.script() and parse(func.script()).script() == func.script()
+
+
+def test_a_named_part_of_global_memory():
+    func = elementwise("A[vi] + C[vi]", "float32", "float32")
+    sch = wb.Schedule(func)
+    copy = sch.cache_read("B", 0, "global.A_reg")
+    back = sch.cache_write("B", 0, "global.accumulator")
+    assert [block.name for block in (copy, back)] == ["A_global_A_reg", "B_global_accumulator"]
+    assert {buffer.scope for buffer in sch.func.root.alloc_buffers} == {"global"}
