@@ -192,7 +192,33 @@ NCHW, NHWC, HWCN = ("NCHW", "OIHW"), ("NHWC", "HWIO"), ("HWCN", "HWIO")
 W = (4, 3, 3, 2)
 _STEPS: Any = {"stride": (2, 2), "pad": (1, 1, 1, 1)}
 _UNEVEN: Any = {"stride": (1, 2), "pad": (0, 1, 2, 1), "gap": (2, 1)}
+
+
+def _conv1d_case(name: str, shapes: Any, args: tuple[Any, ...], pad: Any, **how: Any) -> Case:
+    """A convolution over width is one over height and width of height 1."""
+    layouts, axis = (NCHW, 2) if name.endswith("ncw") else (NHWC, 1)
+    rows = 0 if layouts is NHWC else axis
+    return Case(
+        f"nn.{name}{args}",
+        shapes,
+        lambda topi, a, b: getattr(topi.nn, name)(a, b, *args),
+        lambda a, b: conv(
+            *layouts, np.expand_dims(a, axis), np.expand_dims(b, rows), pad=pad, **how
+        ).squeeze(axis),
+    )
+
+
 CONVOLUTIONS = [
+    _conv1d_case("conv1d_ncw", ((2, 3, 11), (4, 3, 3)), (1, 0, 1), (0, 0, 0, 0)),
+    _conv1d_case(
+        "conv1d_ncw",
+        ((2, 3, 11), (4, 3, 3)),
+        (2, (2, 1), 2),
+        (0, 2, 0, 1),
+        stride=(1, 2),
+        gap=(1, 2),
+    ),
+    _conv1d_case("conv1d_nwc", ((2, 11, 3), (3, 3, 4)), (1, "SAME", 1), (0, 1, 0, 1)),
     _conv_case("conv2d_nchw", (IMAGE, W), (1, 0, 1), layouts=NCHW),
     _conv_case("conv2d_nchw", (IMAGE, W), (2, 1, 1), layouts=NCHW, **_STEPS),
     _conv_case("conv2d_nchw", (IMAGE, W), ([1, 2], [0, 1, 2, 1], [2, 1]), layouts=NCHW, **_UNEVEN),

@@ -366,3 +366,31 @@ def test_a_shape_may_be_a_whole_quotient():
     assert made.shape == (4, 16)
     with pytest.raises(TypeError, match=r"a shape takes whole numbers, not 4\.5"):
         te.compute((4.5,), lambda i: a[i], name="B")
+
+
+def test_of_a_large_program_four_blocks_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    func = te.create_prim_func(_doubled())
+    sch = tvm.tir.Schedule(func)
+    block, thread = sch.split("i", [None, 32])
+    sch.bind(block, "blockIdx.x")
+    sch.bind(thread, "threadIdx.x")
+    built = tvm.build(sch.mod, target="cuda")
+    monkeypatch.setattr("workbench.tvm.runtime.modules.PATIENCE", 1)
+    a, b = np.arange(1024, dtype="float32"), np.full(1024, -1, "float32")
+    for _ in range(2):
+        built["main"](a, b)
+    ran = (b == 2 * a).reshape(-1, 32).all(axis=1)
+    assert ran.sum() == 4 and ran[0] and ran[-1] and (b.reshape(-1, 32)[~ran] == -1).all()
+    assert capsys.readouterr().out == (
+        "main is large for the emulator: 4 of its 32 blocks ran, and what the others write is as "
+        'it was. For all of them: rt_mod.built["main"].emulate(…), with an array for each '
+        "parameter.\n"
+    )
+    assert built.time_evaluator("main", tvm.cuda(0))(a, b).mean > 0
+
+
+def _doubled() -> list[te.Tensor]:
+    a = te.placeholder((1024,), name="A")
+    return [a, te.compute((1024,), lambda i: a[i] * 2.0, name="B")]

@@ -224,3 +224,18 @@ def test_a_block_around_others_that_reads_what_it_made(read: str, before: bool):
     sch.cache_write("scope", 0, "shared")
     assert "A_shared[" in sch.func.script()
     assert difference(start, sch.func, random_data(start, seed=0)) == ""
+
+
+@pytest.mark.parametrize("at", range(1, 6))
+def test_tiles_of_a_sum_that_starts_them_in_loops(at: int):
+    """The course's chapter on accelerators: what ``blockize`` leaves is summed elsewhere."""
+    sch = wb.Schedule(script.parse(OBLONG_MATMUL))
+    loops = [part for loop in sch.get_loops("C") for part in sch.split(loop, [None, 2])]
+    order = loops[::2] + loops[1::2]
+    sch.reorder(*order)
+    start = sch.func
+    tile = sch.blockize(order[at])
+    copy = sch.cache_write(tile, 0, "global.accumulator")
+    if at > 1:
+        sch.reverse_compute_at(copy, order[1])
+    assert difference(start, sch.func, random_data(start, 0)) == ""

@@ -9,6 +9,7 @@ from workbench.insight.occupancy import Limit, Occupancy, occupancy
 from workbench.insight.page import KIND_WORDS, Kind, Point, Region, Table
 from workbench.insight.redundancy import Redundancy, Reuse, redundancy
 from workbench.insight.roofline import Roofline, roofline
+from workbench.insight.samples import sampled
 from workbench.insight.tiles import (
     Axis,
     Digit,
@@ -69,6 +70,7 @@ __all__ = [
     "occupancy",
     "redundancy",
     "roofline",
+    "sampled",
     "tiles",
     "times_text",
     "turns",

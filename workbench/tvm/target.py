@@ -18,6 +18,17 @@ __all__ = ["Target", "cuda", "metal"]
 TargetLike: TypeAlias = "str | targets.Target | Mapping[str, Any]"
 
 
+class Kind(str):
+    """The kind of a target, which lessons ask for its name: ``target.kind.name``."""
+
+    __slots__ = ()
+
+    @property
+    def name(self) -> str:
+        """As TVM calls it: of a CPU "llvm", which "c" means here."""
+        return "llvm" if self == "c" else str(self)
+
+
 class Target(targets.Target):
     """The GPU, or every GPU of a kind, called `target`; the options behind a kind are left out.
 
@@ -41,6 +52,7 @@ class Target(targets.Target):
         known = targets.get(called)
         for fact in fields(targets.Target):
             object.__setattr__(self, fact.name, getattr(known, fact.name))
+        object.__setattr__(self, "kind", Kind(known.kind))
         object.__setattr__(self, "_before", [])
 
     @staticmethod

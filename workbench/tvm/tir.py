@@ -46,6 +46,8 @@ from workbench.te import (
     tanh,
     trunc,
 )
+from workbench.te import floordiv as indexdiv
+from workbench.te import floormod as indexmod
 from workbench.te import select as Select
 from workbench.tvm.driver import build
 from workbench.tvm.not_carried import refusing
@@ -82,6 +84,8 @@ __all__ = [
     "fmod",
     "hypot",
     "if_then_else",
+    "indexdiv",
+    "indexmod",
     "log",
     "log10",
     "log1p",

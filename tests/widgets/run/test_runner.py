@@ -14,6 +14,7 @@ import workbench as wb
 from benchmarks.matmuls import blocking, blocking_with_shared, matmul
 from tests.widgets.programs import parse, send
 from workbench import runtime
+from workbench.insight import samples
 from workbench.ir import PrimFunc
 from workbench.runtime.devices import CPU_WORKER
 from workbench.widgets.run import runner as run
@@ -80,7 +81,7 @@ def test_only_what_ran_is_compared(tiled: PrimFunc, cell: tuple[int, int], says:
         c[...] = a @ b
         c[cell] += 1000
 
-    with patch.object(run, "LARGE", 1), patch.object(run.emulate, "draw_blocks", _blocks):
+    with patch.object(samples, "LARGE", 1), patch.object(samples.emulate, "draw_blocks", _blocks):
         found = told(tiled, reference=reference)
     text = BY_REFERENCE if says == WHOLE else says
     assert str(found["text"]).startswith(text) and found["ok"] is (says == WHOLE)
@@ -96,7 +97,7 @@ def test_kernels_that_feed_each_other_run_whole():
     init = sch.decompose_reduction(block, sch.get_loops(block)[0])
     for one in (init, block):
         sch.bind(sch.get_loops(one)[0], "blockIdx.x")
-    with patch.object(run, "LARGE", 1):
+    with patch.object(samples, "LARGE", 1):
         assert told(sch.func)["text"] == WHOLE
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from statistics import mean, median, pstdev
 from typing import Any
 
@@ -14,6 +15,7 @@ from workbench.tvm.not_carried import LEFT_OUT, NotCarried, not_carried, unknown
 from workbench.tvm.runtime.arrays import host_of
 from workbench.tvm.runtime.devices import Device
 
+PATIENCE = 1 << 34  # operations, which the emulator does in some ten seconds
 # Whose roof a time without a GPU is told by, where a program is built for all GPUs of a kind.
 _ROOF_OF = {"metal": "apple/m2-gpu"}  # else an H200's, which runs the others
 
@@ -101,7 +103,7 @@ class Module:
 
     def __getitem__(self, name: str) -> Callable[..., None]:
         built = self._built(name)
-        return lambda *args: built(*map(host_of, args))
+        return lambda *args: self._call(built, [host_of(arg) for arg in args])
 
     get_function = __getitem__
 
@@ -121,10 +123,10 @@ class Module:
 
         On a GPU, and on a CPU, it is measured, in as many runs as it takes to be sure of: `number`,
         `repeat` and `min_repeat_ms` are TVM's. Without a GPU its kernel runs once on the emulator,
-        and the time is the one recorded for this program, else the least that the roofline allows;
-        what it is, is printed once. `cache_flush_bytes` above 0 empties the caches before every
-        sample. Raises ValueError for a `number` or a `repeat` below 1, DeviceError for a CPU's
-        program where there is no C compiler.
+        a large one in part, and the time is the one recorded for this program, else the least that
+        the roofline allows; what it is, is printed once. `cache_flush_bytes` above 0 empties the
+        caches before every sample. Raises ValueError for a `number` or a `repeat` below 1,
+        DeviceError for a CPU's program where there is no C compiler.
         """
         if number < 1 or repeat < 1:
             raise ValueError(f"time_evaluator runs at least once: {number=}, {repeat=}")
@@ -132,7 +134,7 @@ class Module:
 
         def evaluate(*args: Any) -> BenchmarkResult:
             arrays = [host_of(arg) for arg in args]
-            built(*arrays)
+            self._call(built, arrays)
             if built.device.is_gpu or built.target.is_cpu:
                 timing = built.time(*arrays, flush=cache_flush_bytes > 0)
                 return BenchmarkResult(timing.samples, str(timing))
@@ -143,6 +145,23 @@ class Module:
             return result
 
         return evaluate
+
+    def _call(self, built: Built, arrays: Sequence[Any]) -> None:
+        """Run on `arrays`; without a GPU, of a program that would take minutes, four blocks."""
+        here = built.device.measures or built.target.is_cpu
+        blocks = None if here else insight.sampled(built.kernels, PATIENCE)
+        if blocks is None:
+            built(*arrays)
+            return
+        name, every = built.func.name, prod(built.kernels[0].grid)
+        built.emulate(*arrays, blocks=blocks)
+        if f"{name} blocks" not in self._announced:
+            self._announced.add(f"{name} blocks")
+            print(
+                f"{name} is large for the emulator: {len(blocks)} of its {every:,} blocks ran, and "
+                f"what the others write is as it was. For all of them: "
+                f'rt_mod.built["{name}"].emulate(…), with an array for each parameter.'
+            )
 
     def _built(self, name: str) -> Built:
         if name in self.built:

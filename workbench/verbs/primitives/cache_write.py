@@ -17,7 +17,6 @@ from workbench.ir import (
     BufferLoad,
     For,
     PrimFunc,
-    SeqStmt,
     stores,
     walk,
 )
@@ -155,13 +154,6 @@ def _check_writer(site: Site[Block], buffer: Buffer) -> None:
             elsewhere[0],
             detail="the new memory would not hold them",
             hint="read them from another buffer",
-        )
-    started = [s.indices for s in stores(block.init or SeqStmt(())) if s.buffer is buffer]
-    if any(not same_cell(n.indices, cell) for n in loads for cell in started):
-        raise site.refuse(
-            f"its T.init() starts cells of {buffer.name} in loops of its own",
-            detail="the new memory may begin without a cell that is summed in",
-            hint="take this step before blockize",
         )
     check_started(site, [buffer])
     if loads and block.init is None:

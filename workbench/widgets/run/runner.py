@@ -64,7 +64,7 @@ class Runner:
             _check_compiled(built)
             self.on_cpu = built.target.is_cpu
             given = arrays(func, self.inputs)
-            blocks = None if built.device.measures else _sampled(built)
+            blocks = None if built.device.measures else insight.sampled(built.kernels)
             if blocks is not None and self.reference is None:
                 sampled = self._sample(built, start, given, blocks, progress)
                 if sampled is not None:
@@ -204,19 +204,6 @@ SAMPLED = (
     "So large a program is run in part: the first block, the last and two between. "
     "To run all of them: wb.build(sch).emulate(…), with an array for each parameter."
 )
-LARGE = 1 << 30  # operations; fewer are done in about a second
-
-
-def _sampled(built: Built) -> list[int] | None:
-    """The blocks that stand for all of a large program; None where all run.
-
-    A later kernel needs all that an earlier one writes.
-    """
-    kernels = built.kernels
-    if len(kernels) > 1 or insight.counts(kernels).work < LARGE:
-        return None
-    chosen = emulate.draw_blocks(kernels[0])
-    return chosen if len(chosen) < prod(kernels[0].grid) else None
 
 
 def _where(built: Built, ran: Run | None) -> tuple[str, Mapping[str, Array] | None]:

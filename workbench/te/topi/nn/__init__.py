@@ -1,5 +1,6 @@
 """Operators of neural networks, as in TVM's ``topi.nn``."""
 
+from workbench.te.topi.nn.conv1d import conv1d, conv1d_ncw, conv1d_nwc
 from workbench.te.topi.nn.conv2d import (
     conv2d,
     conv2d_hwcn,
@@ -18,6 +19,9 @@ from workbench.te.topi.nn.softmax import log_softmax, softmax
 
 __all__ = [
     "batch_matmul",
+    "conv1d",
+    "conv1d_ncw",
+    "conv1d_nwc",
     "conv2d",
     "conv2d_NCHWc",
     "conv2d_hwcn",

@@ -9,10 +9,8 @@ from workbench.te.tensor import Axis, Tensor, compute, reduce_axis
 from workbench.te.topi.nn.windows import Pair, windows
 
 # By the layout of the data: the filter's, and the order of the sum's axes; names as TVM's.
-_FILTERS = {"NCHW": "OIHW", "NHWC": "HWIO", "HWCN": "HWIO"}
-_AXES = {"N": "nn", "C": "ff", "H": "yy", "W": "xx"}
-_TAPS = {"C": "rc", "H": "ry", "W": "rx"}
-_SUMS = {"NCHW": "CHW", "NHWC": "HWC", "HWCN": "WHC"}
+_FILTERS = {"NCHW": "OIHW", "NHWC": "HWIO", "HWCN": "HWIO", "NCW": "OIW", "NWC": "WIO"}
+_SUMS = {"NCHW": "CHW", "NHWC": "HWC", "HWCN": "WHC", "NCW": "CW", "NWC": "WC"}
 
 
 def conv2d(
@@ -33,10 +31,11 @@ def conv2d(
 
     Raises ValueError for another layout and for shapes that do not fit.
     """
-    if data_layout not in _FILTERS:
-        known = ", ".join(_FILTERS)
+    layouts = [layout for layout in _FILTERS if "H" in layout]
+    if data_layout not in layouts:
+        known = ", ".join(layouts)
         raise ValueError(f"conv2d knows the layouts {known}, not {data_layout!r}")
-    return _conv(
+    return conv(
         f"conv2d_{data_layout.lower()}",
         input,
         filter,
@@ -47,7 +46,7 @@ def conv2d(
     )
 
 
-def _conv(
+def conv(
     name: str,
     data: Tensor,
     weight: Tensor,
@@ -60,16 +59,20 @@ def _conv(
 ) -> Tensor:
     """A convolution whose dimensions stand as `layout` and `kernel_layout` say."""
     kernel_layout = kernel_layout or _FILTERS[layout]
-    if sorted(kernel_layout) != sorted("OIHW"):
-        raise ValueError(
-            f"{name}: the filter's layout is made of O, I, H, W, not {kernel_layout!r}"
-        )
-    _check_ranks(name, data, 4, weight, 4)
+    dims = [d for d in layout if d in "HW"]
+    if sorted(kernel_layout) != sorted(["O", "I", *dims]):
+        letters = ", ".join(["O", "I", *dims])
+        raise ValueError(f"{name}: the filter's layout is made of {letters}, not {kernel_layout!r}")
+    _check_ranks(name, data, len(layout), weight, len(layout))
     size = dict(zip(layout, data.shape, strict=True))
     filters = dict(zip(kernel_layout, weight.shape, strict=True))
     _check_channels(name, size["C"], filters["I"], filters["O"], groups)
-    axes = {"C": filters["I"], "H": filters["H"], "W": filters["W"]}
-    taps = {d: reduce_axis((0, axes[d]), _TAPS[d]) for d in "CHW"}
+    named = dict(zip(["N", "C", *dims], ("nn", "ff", "yy", "xx"), strict=False))
+    axes = {"C": filters["I"]} | {d: filters[d] for d in dims}
+    taps = {
+        d: reduce_axis((0, size), tap)
+        for (d, size), tap in zip(axes.items(), ("rc", "ry", "rx"), strict=False)
+    }
     over = windows(name, data, layout, taps, how, "pad_temp")
     out = {"N": size["N"], "C": filters["O"], **over.out}
     dtype = out_dtype or data.dtype
@@ -78,7 +81,7 @@ def _conv(
         at = dict(zip(layout, indices, strict=True))
         group = at["C"] // (filters["O"] // groups) * filters["I"] if groups > 1 else 0
         read = {"N": at["N"], "C": group + taps["C"], **over.cells(at, taps)}
-        own = {"O": at["C"], "I": taps["C"], "H": taps["H"], "W": taps["W"]}
+        own = {**taps, "O": at["C"], "I": taps["C"]}
         value = over.padded[tuple(read[d] for d in layout)]
         factor = weight[tuple(own[d] for d in kernel_layout)]
         product = ir.cast(dtype, value) * ir.cast(dtype, factor)
@@ -90,7 +93,7 @@ def _conv(
         name=name,
         tag=name,
         attrs={"layout_free_placeholders": [weight]} if layout_free else None,
-        varargs_names=[_AXES[d] for d in layout],
+        varargs_names=[named[d] for d in layout],
     )
 
 
@@ -131,7 +134,7 @@ def conv2d_nhwc(
 ) -> Tensor:
     """`conv2d` of data (batch, height, width, channel) and a filter HWIO."""
     how = (stride, padding, dilation)
-    return _conv("conv2d_nhwc", Input, Filter, how, "NHWC", "", out_dtype, layout_free=True)
+    return conv("conv2d_nhwc", Input, Filter, how, "NHWC", "", out_dtype, layout_free=True)
 
 
 def conv2d_hwcn(
@@ -160,7 +163,7 @@ def group_conv2d_nchw(
     Raises ValueError for channels that do not divide into the groups.
     """
     how = (stride, padding, dilation)
-    return _conv("group_conv2d_nchw", Input, Filter, how, "NCHW", "", out_dtype, groups)
+    return conv("group_conv2d_nchw", Input, Filter, how, "NCHW", "", out_dtype, groups)
 
 
 def conv2d_NCHWc(

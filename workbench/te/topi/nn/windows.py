@@ -1,4 +1,4 @@
-"""Windows that move over height and width: what convolutions and pools share."""
+"""Windows that move over height and width, or width alone: what convolutions and pools share."""
 
 from __future__ import annotations
 
@@ -12,35 +12,37 @@ from workbench.te.topi.nn.pad import pad
 Pair = int | Sequence[int]
 
 
-def pair(what: str, value: Pair) -> tuple[int, int]:
-    """A size for height and one for width; one number stands for both.
+def pair(what: str, value: Pair, count: int = 2) -> tuple[int, ...]:
+    """A size for each of `count` dimensions; one number stands for all.
 
     Raises ValueError for another count and for a size below 1.
     """
-    both = (value, value) if isinstance(value, int) else tuple(value)
-    if len(both) != 2 or min(both) < 1:
-        raise ValueError(f"{what} takes one or two numbers from 1, not {value}")
-    return both
+    each = (value,) * count if isinstance(value, int) else tuple(value)
+    if len(each) != count or min(each) < 1:
+        numbers = "one or two numbers" if count == 2 else "one number"
+        raise ValueError(f"{what} takes {numbers} from 1, not {value}")
+    return each
 
 
-def pad_sizes(padding: Pair | str, kernel: tuple[int, int]) -> tuple[int, int, int, int]:
-    """Top, left, bottom and right of `padding`: one number, two, four, "VALID" or "SAME".
+def pad_sizes(padding: Pair | str, kernel: tuple[int, ...]) -> tuple[int, ...]:
+    """The sizes of `padding` ahead of each dimension, then behind each.
 
-    `kernel` are the sizes of the window with its gaps. Raises ValueError for anything else.
+    It is one number, one for each dimension, one for each end, "VALID" or "SAME". `kernel` are the
+    sizes of the window with its gaps. Raises ValueError for anything else.
     """
+    count = len(kernel)
     if padding == "VALID":
         padding = 0
     if padding == "SAME":  # an odd cell goes to the top and to the left, as in TVM
-        height, width = (size - 1 for size in kernel)
-        return (height + 1) // 2, (width + 1) // 2, height // 2, width // 2
+        return tuple(n // 2 for n in kernel) + tuple((n - 1) // 2 for n in kernel)
     if isinstance(padding, str):
         raise ValueError(f"padding takes numbers, VALID or SAME, not {padding!r}")
-    sizes = (padding,) * 2 if isinstance(padding, int) else tuple(padding)
-    sizes = sizes * 2 if len(sizes) == 2 else sizes
-    if len(sizes) != 4 or min(sizes) < 0:
-        raise ValueError(f"padding takes 1, 2 or 4 numbers from 0, not {padding}")
-    top, left, bottom, right = sizes
-    return top, left, bottom, right
+    sizes = (padding,) * count if isinstance(padding, int) else tuple(padding)
+    sizes = sizes * 2 if len(sizes) == count else sizes
+    if len(sizes) != 2 * count or min(sizes) < 0:
+        counts = " or ".join(map(str, [1, 2, 4][: count + 1])).replace(" or ", ", ", count - 1)
+        raise ValueError(f"padding takes {counts} numbers from 0, not {padding}")
+    return sizes
 
 
 def positions(what: str, size: int, window: int, stride: int) -> int:
@@ -55,7 +57,7 @@ def positions(what: str, size: int, window: int, stride: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """Windows over the dimensions H and W of `padded`; `out` counts them in each."""
+    """Windows over some dimensions of `padded`; `out` counts them in each."""
 
     padded: Tensor
     out: dict[str, int]
@@ -64,7 +66,7 @@ class Windows:
 
     def cells(self, at: Mapping[str, Expr], taps: Mapping[str, Expr]) -> dict[str, Expr]:
         """The cell of each dimension under the taps of the window that `at` names."""
-        return {d: cell(at[d], self.strides[d], taps[d], self.dilations[d]) for d in "HW"}
+        return {d: cell(at[d], self.strides[d], taps[d], self.dilations[d]) for d in self.out}
 
 
 def windows(
@@ -79,19 +81,22 @@ def windows(
 
     Raises ValueError where those are none, or where no window fits.
     """
-    strides, dilations = pair("stride", how[0]), pair("dilation", how[2])
-    counts = [range_of(taps[d]) for d in "HW"]
-    sizes = [(n - 1) * gap + 1 for n, gap in zip(counts, dilations, strict=True)]
-    top, left, bottom, right = pad_sizes(how[1], (sizes[0], sizes[1]))
-    before, after = {"H": top, "W": left}, {"H": bottom, "W": right}
+    dims = [d for d in layout if d in "HW"]
+    strides = pair("stride", how[0], len(dims))
+    dilations = pair("dilation", how[2], len(dims))
+    counts = [range_of(taps[d]) for d in dims]
+    sizes = tuple((n - 1) * gap + 1 for n, gap in zip(counts, dilations, strict=True))
+    ends = pad_sizes(how[1], sizes)
+    before = dict(zip(dims, ends, strict=False))
+    after = dict(zip(dims, ends[len(dims) :], strict=True))
     padded = pad(
         data, [before.get(d, 0) for d in layout], [after.get(d, 0) for d in layout], name=pad_name
     )
     out = {
         d: positions(name, padded.shape[layout.index(d)], size, stride)
-        for d, size, stride in zip("HW", sizes, strides, strict=True)
+        for d, size, stride in zip(dims, sizes, strides, strict=True)
     }
-    steps = [dict(zip("HW", both, strict=True)) for both in (strides, dilations)]
+    steps = [dict(zip(dims, each, strict=True)) for each in (strides, dilations)]
     return Windows(padded, out, steps[0], steps[1])
 
 
