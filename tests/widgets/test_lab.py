@@ -466,3 +466,33 @@ def test_programs_keep_their_columns_on_pages_of_no_font():
     for page in pages:
         found = re.findall(r"<pre\b[^>]*>", page)
         assert found and all("monospace" in tag for tag in found), found
+
+
+AGAIN = (
+    "<p><b>Run this cell again: it {where}.</b>{newer} While Python is busy, wait: the lab comes "
+    "back by itself. If Python was restarted, run the cells above first.</p>"
+    "<p><b>Lab: add</b></p>"
+)
+NEWER = " Steps taken since the notebook was saved are there, too."
+
+
+@pytest.mark.parametrize("autosave", [False, True])
+def test_the_page_of_a_lab_begins_with_how_it_comes_back(tmp_path: Path, autosave: bool):
+    sch = Schedule(parse(ADD))
+    lab = wb.lab(sch, autosave=tmp_path / "add.json" if autosave else None)
+    start = AGAIN.format(where="begins at the start", newer=NEWER)
+    assert f"</style>{start}" in last_page(lab.session)
+    bind_both(lab)
+    there = AGAIN.format(where="goes on at step 3", newer=NEWER)
+    assert f"</style>{there}" in last_page(lab.session)
+    again = wb.lab(sch, autosave=tmp_path / "add.json" if autosave else None)
+    assert again.setup["resume"]["go"] == "go on from step 3"
+
+
+def test_a_page_promises_no_steps_that_only_its_lab_has(tmp_path: Path):
+    lab = wb.lab(parse(ADD))
+    bind_both(lab)
+    assert AGAIN.format(where="begins at the start", newer="") in last_page(lab.session)
+    kept = wb.lab(parse(ADD), autosave=tmp_path / "add.json")
+    bind_both(kept)
+    assert AGAIN.format(where="goes on at step 3", newer=NEWER) in last_page(kept.session)

@@ -58,7 +58,7 @@ class Session:
         self.desk = desk_of(self.history, options)
         asked, task = options.question, options.task
         cell = f"{asked and asked.name} {task} {options.actions} {options.panes}"
-        self.keeping = Keeping(self.cursor, options.autosave, cell)
+        self.keeping = Keeping(schedule, self.cursor, options.autosave, cell)
         self.state, self._changed, self._jobs = {}, {}, jobs
         setup = setup_of(options, schedule.node, self.keeping.offer())
         self._put(

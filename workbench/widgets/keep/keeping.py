@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 from workbench.diag import Fail
 from workbench.history.history import History, HistoryNode
@@ -18,12 +18,16 @@ _left: WeakKeyDictionary[History, dict[tuple[int, str], int]] = WeakKeyDictionar
 class Keeping:
     """The file of the steps that `cursor` takes: `path`, else the history's own, else none.
 
-    And the place of the cursor, for a lab that begins where this one does, of the same `cell`,
-    whose text tells it from others: one that runs again makes another lab on the same history.
+    And the place of the cursor, a fork of `schedule`, for a lab that begins where this one does, of
+    the same `cell`, whose text tells it from others: one that runs again makes another lab on the
+    same history.
     """
 
-    def __init__(self, cursor: Schedule, path: str | Path | None, cell: str) -> None:
+    def __init__(
+        self, schedule: Schedule, cursor: Schedule, path: str | Path | None, cell: str
+    ) -> None:
         file = path or cursor.history.kept_in
+        self._schedule = ref(schedule)
         self._cursor = cursor
         self._kept = saved.kept(file, cursor.history) if file else None
         self._places = _left.setdefault(cursor.history, {})
@@ -51,6 +55,14 @@ class Keeping:
         number = self._places.get(self._cell)
         node = None if number is None else self._cursor.history[number]
         return None if node in self._cursor.node.path() else node
+
+    @property
+    def lasts(self) -> bool:
+        """Whether a cell that runs again finds the steps: in a file, or in a schedule that lives.
+
+        One that nobody but the lab had is gone once the lab is made.
+        """
+        return self._kept is not None or self._schedule() is not None
 
     def take_up(self) -> None:
         """Take up the work of an earlier session or lab: the cursor goes where it stood."""

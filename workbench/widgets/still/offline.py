@@ -10,13 +10,14 @@ from pathlib import Path
 from workbench.history.write_whole import write_whole
 from workbench.widgets.ask.session import SHOWN, Session
 from workbench.widgets.page.history import tree
-from workbench.widgets.still.static_form import LAST_PAGE, WITHOUT_SCRIPT, offline_page, still
+from workbench.widgets.still.static_form import WITHOUT_SCRIPT, offline_page, run_again, still
 from workbench.widgets.still.whole import whole
 
 
 def last_page(session: Session) -> str:
     """What is shown as HTML that needs no script."""
-    return still(session.cursor.node, session.view, session.state, LAST_PAGE)
+    todo = run_again(session.cursor.node.id, session.keeping.lasts)
+    return still(session.cursor.node, session.view, session.state, todo)
 
 
 @contextmanager

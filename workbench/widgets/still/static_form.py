@@ -33,8 +33,9 @@ def summary(node: HistoryNode, desk: Desk) -> str:
     return "\n".join(lines)
 
 
-def still(node: HistoryNode, view: View, state: Mapping[str, Any], note: str) -> str:
-    """The page of `node` as HTML without a script, for where no Python answers, as `note` says.
+def still(node: HistoryNode, view: View, state: Mapping[str, Any], todo: str) -> str:
+    """The page of `node` as HTML without a script, for where no Python answers; `todo`, which
+    stands first, brings the lab back.
 
     `state` are the traits of a lab. Where that lab is shown, this hides itself; each program of
     the path is folded, that of `node` open.
@@ -43,6 +44,7 @@ def still(node: HistoryNode, view: View, state: Mapping[str, Any], note: str) ->
     hides = f'body:has(.wb-lab[data-own="{own}"]) .wb-still[data-own="{own}"]{{display:none}}'
     parts = [
         f"<style>{static.still_style()}{hides}</style>",
+        f"<p>{todo}</p>",
         *_title(state["setup"]),
         *_asked(state["setup"]["question"], state["answers"]),
         *_task(state["setup"]["task"], page["goals"]),
@@ -52,12 +54,21 @@ def still(node: HistoryNode, view: View, state: Mapping[str, Any], note: str) ->
         *_picture(page["pictures"].get(picture_name(node.func, view))),
         *_costs(page["costs"]),
         *_run(page.get("run")),
-        f"<p>{note}</p>",
     ]
     return f'<div class="wb-still wb-theme" data-own="{own}">{"".join(parts)}</div>'
 
 
-LAST_PAGE = "This is the lab's last page. To take steps, run the notebook's cells down to this one."
+def run_again(at: int, kept: bool) -> str:
+    """What brings a lab back in a notebook: its cell goes on at the node `at`, as steps are `kept`.
+
+    A page without a script can't tell why the lab is not there, so that it says each case.
+    """
+    where = f"goes on at step {at}" if kept and at else "begins at the start"
+    newer = " Steps taken since the notebook was saved are there, too." if kept else ""
+    return (
+        f"<b>Run this cell again: it {where}.</b>{newer} While Python is busy, wait: the lab comes "
+        "back by itself. If Python was restarted, run the cells above first."
+    )
 
 
 def _title(setup: Mapping[str, Any]) -> Iterator[str]:
