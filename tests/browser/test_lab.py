@@ -289,6 +289,28 @@ def test_hovering_marks_a_loop_everywhere_and_asks_python_nothing(plain: Plain):
     expect(lab.locator(".wb-place", has_text="loop i_1")).to_have_class(re.compile("wb-lit"))
 
 
+SCALES = """pane => [...pane.querySelectorAll(".wb-beside .wb-strips > svg")]
+  .filter(svg => svg.clientWidth)
+  .map(svg => svg.getBoundingClientRect().width / svg.viewBox.baseVal.width)"""
+
+
+def test_a_comparison_has_the_programs_left_and_both_pictures_right(plain: Plain):
+    plain.page.set_viewport_size({"width": 1280, "height": 720})
+    lab = plain.run_cells("04_shared_blocking.ipynb", 6).locator(".wb-lab").last
+    answer(lab)  # until then the pictures are covered
+    lab.get_by_role("button", name="compare with the step before").click()
+    pane = lab.locator(".wb-compare")
+    left, right = pane.locator(".wb-columns > div").all()
+    expect(left.locator(".wb-listing")).to_be_in_viewport()
+    pictures = right.locator(".wb-beside svg").filter(visible=True)
+    expect(pictures).to_have_count(2)
+    assert all(inside(pane, picture) for picture in pictures.all())
+    one, other = pane.evaluate(SCALES)
+    assert abs(one - other) < 0.01
+    for side in (".wb-program", ".wb-machine"):  # their tabs alone are no box
+        expect(lab.locator(side)).to_have_css("border-top-color", "rgba(0, 0, 0, 0)")
+
+
 def test_branches_compare_and_more(plain: Plain):
     lab = plain.first_lab()
     answer(lab)

@@ -29,6 +29,10 @@ export function comparePane(lab) {
     ];
   }
 
+  function beside({ title, picture }) {
+    return h("div", {}, h("h4", {}, title), ...pictureView(picture, title));
+  }
+
   function draw() {
     const compared = lab.comparison();
     pane.hidden = lab.against === null;
@@ -59,10 +63,14 @@ export function comparePane(lab) {
       h(
         "div.wb-columns",
         {},
-        h("div", {}, h("h4", {}, "What differs"), table, ...times(compared).filter(Boolean)),
         h("div", {}, h("h4", {}, "The programs"), ...codeView(compared.text, page, lab.lines)),
-        ...compared.pictures.map(({ title: name, picture }) =>
-          h("div", {}, h("h4", {}, name), ...pictureView(picture, name)),
+        h(
+          "div",
+          {},
+          h("div.wb-beside", {}, compared.pictures.map(beside)),
+          h("h4", {}, "What differs"),
+          table,
+          ...times(compared).filter(Boolean),
         ),
       ),
     );
