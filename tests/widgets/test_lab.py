@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -15,9 +16,12 @@ from tests.support.saved_page import saved_state
 from tests.widgets.programs import ADD, WINDOW, apply, bind_both, key, parse, send, window_steps
 from workbench import lesson
 from workbench.diag import Fail
+from workbench.history.write_whole import NotWritten
 from workbench.lesson import who_computes
 from workbench.schedule import Schedule
-from workbench.widgets import Lab
+from workbench.widgets import Lab, widget
+from workbench.widgets.page.question import along
+from workbench.widgets.still import offline
 from workbench.widgets.still.offline import last_page
 
 CHOICES = ("block 0, thread 5", "block 1, thread 1", "time step 5")
@@ -362,6 +366,59 @@ def test_a_saved_page_holds_every_pane_of_every_node(tmp_path: Path):
     assert state["setup"]["offline"] is True
     compared = {name for name in state if name.startswith("compare_")}
     assert compared == {"compare_0_1", "compare_1_2", "compare_2_3"}, "each step with the last"
+
+
+def test_a_page_that_would_be_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    lab, file = wb.lab(Schedule(parse(ADD))), tmp_path / "lab.html"
+    bind_both(lab)
+    file.write_text("before")
+    monkeypatch.setattr(offline, "LARGEST", 3)
+    with pytest.raises(NotWritten) as error:
+        lab.to_html(file)
+    assert str(error.value) == (
+        "Can't write a page of this history: its 4 programs hold 15 loops and blocks, and a page "
+        "has room for 3.\ndo:    lab.save(path) writes any history, which wb.load reads; for a "
+        "page, take the steps that matter on a new schedule"
+    )
+    assert file.read_text() == "before"
+
+
+def test_a_page_says_how_far_it_is_and_stops(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    lab, file = wb.lab(Schedule(parse(ADD))), tmp_path / "lab.html"
+    bind_both(lab)
+    times = iter(range(100))
+    monkeypatch.setattr(widget, "monotonic", lambda: next(times))
+    lab.to_html(file)
+    told = capsys.readouterr().out
+    assert "\r1 of 4 programs; interrupt to stop\r2 of 4" in told
+    assert told.splitlines()[-1].startswith("The lab is written to ")
+    before = file.read_text()
+
+    def interrupted(*_: object) -> float:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("workbench.widgets.still.whole.comparison", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        lab.to_html(file)
+    assert file.read_text() == before and list(tmp_path.iterdir()) == [file]
+
+
+def test_an_open_question_is_asked_once_of_each_program():
+    asked: list[object] = []
+    open_question = question()
+    judge = open_question.judge
+    sch = Schedule(parse(ADD))
+    counting = along(
+        replace(open_question, judge=lambda func: asked.append(func) or judge(func)), sch.history
+    )
+    assert counting is not None
+    for number in range(20):
+        sch.annotate("i", "note", number)
+        assert counting.judge(sch.func) is None
+    assert [counting.judge(node.func) for node in sch.history] == [None] * 21
+    assert len(asked) == 21
 
 
 def test_text_of_the_program_cannot_break_out_of_a_saved_page(tmp_path: Path):

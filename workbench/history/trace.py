@@ -155,7 +155,13 @@ class PythonLines:
     def __init__(self, trace: Trace, program: str) -> None:
         self.trace = trace
         self.program = program
-        self.used = [(step.func, ref) for step in trace.steps for ref in step.refs()]
+        # what steps use, by the step that returned it or that it is looked up after
+        self.returned: dict[int, list[tuple[str, Ref]]] = {}
+        self.looked_up: dict[int, list[tuple[str, Ref]]] = {}
+        for step in trace.steps:
+            for ref in step.refs():
+                by_step = self.looked_up if ref.out is None else self.returned
+                by_step.setdefault(ref.step, []).append((step.func, ref))
         self.names: dict[tuple[str, Ref], str] = {}  # of what steps on that function use
         # `as_code` writes for a cell in which the last three mean something
         own = ("sch", "wb", "te", "np", "mine", "exercise", "lesson")
@@ -200,7 +206,7 @@ class PythonLines:
         named = {name: map_refs(value, variable) for name, value in kwargs.items()}
         call = f"sch.{step.verb}({call_text(map_refs(args, variable), named)})"
         targets = [self.new_name(name) for name in step.made]
-        used = [key for key in self.used if key[1].step == number and key[1].out is not None]
+        used = self.returned.get(number, [])
         self.names |= {key: targets[key[1].out or 0] for key in used}
         if not used:
             self.lines.append(call)
@@ -216,7 +222,7 @@ class PythonLines:
 
     def look_up(self, number: int) -> None:
         """Lines that get what later steps use and step `number` did not return."""
-        wanted = [key for key in self.used if key[1].step == number and key[1].out is None]
+        wanted = self.looked_up.get(number, [])
         for func in dict.fromkeys(func for func, _ in wanted):
             refs = dict.fromkeys(ref for of, ref in wanted if of == func)
             missing = [ref for ref in refs if (func, ref) not in self.names]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic
 from typing import Any, Literal
 
 import anywidget
@@ -163,11 +164,22 @@ class Lab(anywidget.AnyWidget):
     def to_html(self, path: str | Path) -> None:
         """Write one offline page that still steps through every program of the history.
 
-        Prints where the page is, and how large. Raises NotWritten, an OSError, where that fails;
-        what was at `path` is then as it was.
+        Prints how far it is, if it takes longer than a second, then where the page is, and how
+        large. Raises NotWritten, an OSError, where that fails, and for a history whose page would
+        take minutes; then, and after an interrupt, what was at `path` is as it was.
         """
-        offline.write_html(self.session, path)
+        begun, told = monotonic(), False
+
+        def progress(done: int, every: int) -> None:
+            nonlocal told
+            if monotonic() - begun > 1:
+                told = True
+                print(f"\r{done:,} of {every:,} programs; interrupt to stop", end="", flush=True)
+
+        offline.write_html(self.session, path, progress)
         written = Path(path).resolve()
+        if told:
+            print("\r", end="")
         print(f"The lab is written to {written} ({size_text(written.stat().st_size)}).")
 
     # --- the cell's outputs ----------------------------------------------------------------------

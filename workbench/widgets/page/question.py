@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any, Literal, Protocol
 
-from workbench.history.history import History
+from workbench.history.history import History, HistoryNode
 from workbench.ir import For, PrimFunc, walk
 from workbench.widgets.page.memo import memo
 
@@ -104,10 +105,15 @@ def along(question: Question | None, history: History) -> Question | None:
     if question is None:
         return None
     judge = question.judge
+    by_node: dict[HistoryNode, Verdict | None] = {}
+    by_program: dict[PrimFunc, Verdict | None] = {}
 
     def first(func: PrimFunc) -> Verdict | None:
-        path = next((node.path() for node in history if node.func is func), [])
-        return next((v for node in path if (v := judge(node.func)) is not None), None)
+        for node in islice(history, len(by_node), None):  # it grows only: parents come first
+            before = None if node.parent is None else by_node[node.parent]
+            by_node[node] = judge(node.func) if before is None else before
+            by_program.setdefault(node.func, by_node[node])
+        return by_program.get(func)
 
     return replace(question, judge=first)
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from workbench.history.write_whole import write_whole
+from workbench.history.history import History
+from workbench.history.write_whole import NotWritten, write_whole
+from workbench.ir.places import places
 from workbench.widgets.ask.session import SHOWN, Session
 from workbench.widgets.page.history import tree
 from workbench.widgets.still.static_form import WITHOUT_SCRIPT, offline_page, run_again, still
 from workbench.widgets.still.whole import whole
+
+Progress = Callable[[int, int], None]
+LARGEST = 20_000  # loops and blocks of all programs: a page of half a minute
 
 
 def last_page(session: Session) -> str:
@@ -37,20 +42,36 @@ def _collecting_later() -> Iterator[None]:
             gc.enable()
 
 
-def write_html(session: Session, path: str | Path) -> None:
+def write_html(session: Session, path: str | Path, progress: Progress) -> None:
     """Write one offline page that still steps through every program of the history.
 
-    Raises NotWritten, an OSError, where that fails; what was at `path` is then as it was.
+    `progress` hears after each program how many of how many are done. Raises NotWritten, an
+    OSError, where that fails, and where the page would be too large; what was at `path` is then as
+    it was.
     """
+    _check_size(session.history)
     with _collecting_later():
-        write_whole(path, _written(session))
+        write_whole(path, _written(session, progress))
 
 
-def _written(session: Session) -> str:
+def _check_size(history: History) -> None:
+    """Refuse a history of which a page would take minutes, and gigabytes."""
+    known = [places(func) for node in history for func in node.mod.functions]
+    parts = sum(len(one.loops) + len(one.blocks) for one in known)
+    if parts > LARGEST:
+        raise NotWritten(
+            f"Can't write a page of this history: its {len(history):,} programs hold {parts:,} "
+            f"loops and blocks, and a page has room for {LARGEST:,}",
+            hint="lab.save(path) writes any history, which wb.load reads; for a page, take the "
+            "steps that matter on a new schedule",
+        )
+
+
+def _written(session: Session, progress: Progress) -> str:
     """The page as text."""
     state = {name: session.state[name] for name in SHOWN}
     setup, view, desk = state["setup"], session.view, session.desk
-    state |= whole(session.cursor.fork(), view, desk, setup["panes"], session.state)
+    state |= whole(session.cursor.fork(), view, desk, setup["panes"], session.state, progress)
     state |= {"lines": desk.lines.all, "tree": tree(session.history)}
     state["view"] = {"program": view.program, "machine": view.machine}  # the pages say the rest
     state["setup"] = {**setup, "offline": True, "own": "page"}  # the only lab on it

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -19,7 +19,12 @@ from workbench.widgets.page.view import View
 
 
 def whole(
-    cursor: Schedule, view: View, desk: Desk, panes: Mapping[str, Any], known: Mapping[str, Any]
+    cursor: Schedule,
+    view: View,
+    desk: Desk,
+    panes: Mapping[str, Any],
+    known: Mapping[str, Any],
+    progress: Callable[[int, int], None],
 ) -> dict[str, Any]:
     """Traits: every page of the history of `cursor`, and what each step changed.
 
@@ -32,7 +37,8 @@ def whole(
         if name.startswith(compare_trait("")) and made["open"] == desk.open
     }
     pages = {}
-    for node in cursor.history:
+    for done, node in enumerate(cursor.history):
+        progress(done, len(cursor.history))
         stand(cursor, node)
         if not desk.hides("counts", node.func, node.before):
             with suppress(Fail):  # the strip tells why
