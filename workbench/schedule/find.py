@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from workbench.diag import Refusal
 from workbench.history.handles import BlockHandle, Handle, LoopHandle
@@ -121,11 +122,14 @@ class Finder:
     ) -> Refusal:
         """The refusal of a name that is none of the `names` of all loops, or blocks, `at`."""
         self._tell_if_gone(name)
+        known = list(names)
+        close = get_close_matches(name, known, n=1)
+        pass_one = f"pass the name of one of its {kind}s, or a handle from {source}"
         return Refusal(
             f"Can't {self.task} `{name}`: {self.func.name} has no {kind} of that name",
             *at,
-            detail=f"its {kind}s: {', '.join(names) or 'none'}",
-            hint=f"pass the name of one of its {kind}s, or a handle from {source}",
+            detail=f"its {kind}s: {', '.join(known) or 'none'}",
+            hint=f"is it `{close[0]}`? Else {pass_one}" if close else pass_one,
         )
 
     def _holder(self, handle: Handle) -> Places:

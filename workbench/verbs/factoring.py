@@ -159,7 +159,7 @@ def sum_loops(site: Site[Block], loop: For) -> list[For]:
             f"`{site.name}` does not sum over it",
             loop,
             site.node,
-            hint=f"the loops of the sum: {named(summed) or 'none'}",
+            hint=f"the loops of the sum: {named(summed)}" if summed else "no loop is summed over",
         )
     _check_nest(site, loops, summed[0])
     return loops

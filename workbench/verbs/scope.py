@@ -67,7 +67,12 @@ def loops_from(site: Site[Block], loop: For) -> list[For]:
     """`loop` and the loops between it and the block; refused where it is not around the block."""
     loops = site.loops
     if loop not in loops:
-        hint = f"the loops around it: {named(loops) or 'none'}"
+        around = named(loops)
+        hint = (
+            f"the loops around it: {around}"
+            if around
+            else "no loop is around it: choose another block"
+        )
         raise site.refuse("that loop is not around it", loop, site.node, hint=hint)
     return loops[loops.index(loop) :]
 

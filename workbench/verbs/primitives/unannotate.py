@@ -15,8 +15,8 @@ def _check(func: PrimFunc, block_or_loop: Block | For, ann_key: str) -> None:
     keys = [key for key, _ in block_or_loop.annotations]
     if ann_key not in keys:
         raise site_of(func, block_or_loop, "unannotate").refuse(
-            f"it has no note {string(ann_key)}",
-            hint=f"its notes: {', '.join(keys) or 'none'}",
+            f"it has no note {string(ann_key)}" if ann_key or keys else "it has no notes",
+            hint=f"its notes: {', '.join(keys)}" if keys else "annotate puts one on it first",
         )
 
 
