@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from itertools import combinations, pairwise
+from typing import TypeGuard
 
 import pytest
 
@@ -108,6 +109,17 @@ def rects(scene: Scene, *roles: str) -> list[Rect]:
     return [s for s in scene.shapes if isinstance(s, Rect) and s.role in roles]
 
 
+def is_label(shape: object) -> TypeGuard[Words]:
+    return isinstance(shape, Words) and shape.role.startswith("on")
+
+
+def said(words: Words) -> Rect:
+    """The box of words."""
+    wide = width_of(words.label, words.role)
+    left = words.x - (wide / 2 if words.anchor == "middle" else 0)
+    return Rect(left, words.y - 10, wide, 12, words.role)
+
+
 def meet(a: Rect, b: Rect) -> bool:
     apart = a.x + a.width <= b.x or b.x + b.width <= a.x
     return not (apart or a.y + a.height <= b.y or b.y + b.height <= a.y)
@@ -132,10 +144,11 @@ def nothing_crosses(scene: Scene) -> None:
     assert not any(meet(a, b) for a in (*bands, *rects(scene, "ghost")) for b in boxes)
     assert not any(meet(a, b) for a, b in combinations(bands, 2))
     assert not any(meet(a, b) for a, b in combinations(boxes, 2))
-    assert not any(meet(a, b) for a in rects(scene, "label") for b in boxes)
+    labels = [said(words) for words in scene.shapes if is_label(words)]
+    assert bool(labels) == bool(bands)
+    assert not any(meet(label, box) for label in labels for box in boxes)
     for words in (s for s in scene.shapes if isinstance(s, Words) and s.anchor == "start"):
-        said = Rect(words.x, words.y - 10, width_of(words.label, words.role), 12, words.role)
-        assert not any(meet(said, label) for label in rects(scene, "label")), words.label
+        assert not any(meet(said(words), label) for label in labels), words.label
     assert len({(band.of, band.x) for band in bands}) == len(heads)
     for head in heads:
         (tip, *_) = head.lines[0]

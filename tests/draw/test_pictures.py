@@ -192,7 +192,9 @@ def test_a_drawing_in_text_has_the_colour_of_its_words():
     assert "--ink:currentColor" in tree.get("style", "") and "url(" not in made
     sheet = tree.find("{http://www.w3.org/2000/svg}style")
     rules = re.findall(r"^(\S+) (\S+) \{", sheet.text, re.MULTILINE)
-    assert rules == [(".wb-in-text", of) for of in ("text", ".wb-strong", ".wb-time")]
+    assert rules == [
+        (".wb-in-text", of) for of in ("text", ".wb-strong", ".wb-on-strong", ".wb-time")
+    ]
 
 
 def test_tables_align_numbers():

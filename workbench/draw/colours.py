@@ -74,13 +74,16 @@ WORDS: dict[str, Look] = {
     "name": Look(INK),
     "code": Look(INK),
     "muted": Look(QUIET),
+    # on what is drawn, which goes on beside the letters: with an edge of paper
+    "on": Look(INK, PAPER, 3.0),
+    "on-strong": Look(INK, PAPER, 3.0),
+    "on-muted": Look(QUIET, PAPER, 3.0),
 }
 ROLES: dict[str, Look] = {
     "ground": Look(PAPER),
     "box": Look(PAPER, QUIET),
     "chip": Look(PAPER, QUIET),
     "room": Look(Mix("ink", 3), EDGE),
-    "label": Look(PAPER),
     "stored": Look(Mix("ink", 14)),
     "corridor": Look(Mix("ink", 10)),
     "soft": Look(Mix("ink", 6), EDGE),
@@ -139,6 +142,8 @@ def style_sheet(theme: Theme | None = None, within: str = "", roles: Iterable[st
             "stroke": _said(look.stroke, theme) if look.stroke else "",
             "stroke-width": f"{look.wide:g}" if look.wide != 1 else "",
             "stroke-dasharray": " ".join(f"{part:g}" for part in look.dash),
+            "stroke-linejoin": "round" if role in WORDS and look.stroke else "",
+            "paint-order": "stroke" if role in WORDS and look.stroke else "",
         }
         body = "".join(f"  {key}: {value};\n" for key, value in said.items() if value)
         rules.append(f"{within}.wb-{role} {{\n{body}}}\n")

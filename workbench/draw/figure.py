@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.draw.colours import LIGHT, ROLES, WORDS, Look, Mix
 from workbench.draw.hatch import hatch
 from workbench.draw.picture import MARGIN, Picture, heads
-from workbench.draw.scene import FONT, MONO, Path, Rect, Scene, Words
+from workbench.draw.scene import BOLD, FONT, MONO, Path, Rect, Scene, Words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -98,7 +98,12 @@ def _hex(mix: Mix | None) -> str:
 
 
 def _write(axes: Axes, words: Words, x: float, y: float, order: int) -> None:
+    from matplotlib.patheffects import withStroke
+
     anchors = {"middle": "center", "start": "left", "end": "right"}
+    look = WORDS[words.role]
+    stroke = {"linewidth": look.wide * POINT, "foreground": _hex(look.stroke)}
+    edge = [withStroke(**stroke)] if look.stroke else None
     axes.text(
         x + words.x,
         y + words.y,
@@ -106,8 +111,9 @@ def _write(axes: Axes, words: Words, x: float, y: float, order: int) -> None:
         fontsize=FONT * POINT,
         ha=anchors[words.anchor],
         family="monospace" if words.role in MONO else "sans-serif",
-        weight="bold" if words.role in (*MONO, "strong") else "normal",
-        color=_hex(WORDS[words.role].fill),
+        weight="bold" if words.role in (*MONO, *BOLD) else "normal",
+        color=_hex(look.fill),
+        path_effects=edge,
         zorder=order,
         **_PLAIN_TEXT,
     )

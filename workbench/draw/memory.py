@@ -20,7 +20,6 @@ from workbench.draw.scene import (
     longest,
     path,
     standing,
-    width_of,
 )
 from workbench.insight import At, BufferUse, Level, Memory
 
@@ -336,17 +335,14 @@ def _band(band: Band, middle: float, low: float, high: float, rows: _Rows) -> li
 
 def _label(band: Band, x: float, y: float) -> list[Shape]:
     """Its bytes on it, how often each cell is loaded, what it was."""
-    lines = [(f"{'↓' if band.load else '↑'} {size_text(band.bytes)}", "words")]
+    lines = [(f"{'↓' if band.load else '↑'} {size_text(band.bytes)}", "on")]
     if band.load:
-        lines.append((times_each(band.reuse), "strong"))
+        lines.append((times_each(band.reuse), "on-strong"))
     if band.at:
-        lines.append((_at_words(band.at), "words"))
+        lines.append((_at_words(band.at), "on"))
     if band.before is not None:
-        lines.append((f"({size_text(band.before)})", "muted"))
-    wide = max(width_of(words, role) for words, role in lines) + 4
-    tall = LINE * len(lines) - 1
-    shapes: list[Shape] = [Rect(x - wide / 2, y, wide, tall, "label", round=3)]
-    shapes += [
+        lines.append((f"({size_text(band.before)})", "on-muted"))
+    shapes = [
         Words(words, x, y + LINE * (k + 1) - 4, role) for k, (words, role) in enumerate(lines)
     ]
     return standing(Stands(band.buffer, statement=band.stages), shapes)

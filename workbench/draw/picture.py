@@ -269,7 +269,7 @@ def heads(picture: Picture) -> list[Words]:
 STYLE = (
     f"text {{ font: {FONT}px system-ui, sans-serif }}\n"
     ".wb-name, .wb-code { font-family: ui-monospace, monospace }\n"
-    ".wb-name, .wb-code, .wb-strong { font-weight: 600 }\n"
+    ".wb-name, .wb-code, .wb-strong, .wb-on-strong { font-weight: 600 }\n"
 )
 
 

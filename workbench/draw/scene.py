@@ -33,6 +33,7 @@ _LETTERS = {
 _WIDTHS = {letter: wide for letters, wide in _LETTERS.items() for letter in letters}
 _OTHER, _MONO, _BOLD = 20, 0.605, 1.12
 MONO = ("name", "code")
+BOLD = ("strong", "on-strong")
 
 Spot: TypeAlias = tuple[float, float]
 
@@ -225,7 +226,7 @@ def width_of(label: str, role: str = "words") -> float:
     if role in MONO:
         return len(label) * _MONO * FONT
     wide = sum(_WIDTHS.get(letter, _OTHER) for letter in label) * FONT / _EM
-    return wide * _BOLD if role == "strong" else wide
+    return wide * _BOLD if role in BOLD else wide
 
 
 def fit(label: str, width: float, role: str = "words") -> str:

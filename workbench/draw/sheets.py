@@ -248,7 +248,7 @@ class Sheet(NamedTuple):
 
     def label(self, words: str, found: Regions) -> list[Shape]:
         """`words` on the first box of what is touched, else beside it, if there is room."""
-        wide, high = width_of(words, "strong") + 4, 15.0
+        wide, high = width_of(words, "on-strong") + 4, 15.0
         if not found or wide > self.width or self.height < high:
             return []
         _, touch, region = found[-1]
@@ -262,10 +262,9 @@ class Sheet(NamedTuple):
             below = bottom.base + 3
         x = _clipped(left, beside, self.x, self.x + self.width - wide)
         down = _clipped(top, below, self.y, self.y + self.height - high)
-        edges = (x, down, _plus(x, wide), _plus(down, high))
         slide = (_plus(x, wide / 2), _plus(down, 12)) if x.terms or down.terms else None
         at = x.at(self.at) + wide / 2, down.at(self.at) + 12
-        return [sliding(edges, self.at, "label"), Words(words, *at, "strong", slide=slide)]
+        return [Words(words, *at, "on-strong", slide=slide)]
 
     def _boxes(
         self, region: Region, moves: tuple[Steps, Steps]

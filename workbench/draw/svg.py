@@ -9,6 +9,7 @@ from workbench.diag import visible
 from workbench.draw.colours import ROLES, style_sheet
 from workbench.draw.hatch import hatch
 from workbench.draw.scene import (
+    BOLD,
     FONT,
     NOTHING,
     Path,
@@ -36,7 +37,8 @@ def svg_in_text(scene: Scene, label: str | None = None) -> str:
     size = f"max-width:none;width:{about['width']}px;height:{about['height']}px"
     style = {"class": "wb-in-text", "style": f"{size};--ink:currentColor;--paper:transparent"}
     within = ".wb-in-text "
-    sheet = f"{within}text {{ font-size: {FONT}px }}\n{within}.wb-strong {{ font-weight: 600 }}\n"
+    sheet = f"{within}text {{ font-size: {FONT}px }}\n"
+    sheet += "".join(f"{within}.wb-{role} {{ font-weight: 600 }}\n" for role in BOLD)
     sheet += style_sheet(None, within, dict.fromkeys(shape.role for shape in scene.shapes))
     return tag("svg", {**about, **style}, tag("style", None, sheet), drawn(scene))
 

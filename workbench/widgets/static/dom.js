@@ -171,17 +171,20 @@ export function neighbour(all, from, key) {
 
 /** Keep in `box.dataset.more` towards which ends it can be scrolled; returns how to look again. */
 export function tellMore(box) {
-  const look = () => {
-    const ends = {
-      left: box.scrollLeft > 1,
-      right: box.scrollLeft + box.clientWidth < box.scrollWidth - 1,
-      below: box.scrollTop + box.clientHeight < box.scrollHeight - 1,
-    };
-    box.dataset.more = Object.keys(ends)
-      .filter((end) => ends[end])
-      .join(" ");
-  };
+  const look = () => moreOf(box);
   box.addEventListener("scroll", look);
   new ResizeObserver(look).observe(box);
   return look;
+}
+
+/** Say in `box.dataset.more` towards which ends it can be scrolled. */
+export function moreOf(box) {
+  const ends = {
+    left: box.scrollLeft > 1,
+    right: box.scrollLeft + box.clientWidth < box.scrollWidth - 1,
+    below: box.scrollTop + box.clientHeight < box.scrollHeight - 1,
+  };
+  box.dataset.more = Object.keys(ends)
+    .filter((end) => ends[end])
+    .join(" ");
 }

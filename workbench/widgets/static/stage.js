@@ -1,7 +1,7 @@
 // The stage: the program beside its picture, one of the two where the lab is narrow, or what a
 // comparison shows in their place.
 
-import { h } from "./dom.js";
+import { h, moreOf } from "./dom.js";
 
 const SIDES = [
   ["program", "Program"],
@@ -26,7 +26,10 @@ export function stagePane(program, machine, compare) {
 const BOXES =
   ".wb-top, .wb-told, .wb-body, .wb-notes, .wb-compare, .wb-compare > div > div, .wb-table";
 
-/** What scrolls can be reached by the keyboard, which then scrolls it; what does not is no stop. */
+/**
+ * What scrolls can be reached by the keyboard, which then scrolls it; what does not is no stop.
+ * Panes and lines say where they go on out of sight.
+ */
 export function reachable(root) {
   const watched = new WeakSet();
   const sizes = new ResizeObserver(() => look());
@@ -42,9 +45,27 @@ export function reachable(root) {
         box.tabIndex = 0;
       else box.removeAttribute("tabindex");
     }
+    ends();
+  };
+  const ends = () => {
+    for (const box of root.querySelectorAll(".wb-body")) moreOf(box);
+    for (const listing of root.querySelectorAll(".wb-listing")) lineEnds(listing);
   };
   const soon = () => requestAnimationFrame(look);
   sizes.observe(root);
   root.addEventListener("click", soon); // which may open what is folded
+  root.addEventListener("scroll", () => requestAnimationFrame(ends), true);
   return soon;
+}
+
+/** Each line of a program whose end is out of sight has a mark there. */
+function lineEnds(listing) {
+  const edge = listing.parentElement.getBoundingClientRect().right;
+  const lines = [...listing.querySelectorAll(".wb-line")];
+  const words = document.createRange();
+  const cut = lines.map((line) => {
+    words.selectNodeContents(line.lastElementChild);
+    return words.getBoundingClientRect().right > edge + 1;
+  });
+  lines.forEach((line, k) => line.toggleAttribute("data-more", cut[k]));
 }
