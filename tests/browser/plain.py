@@ -149,7 +149,8 @@ def plain_page(browser: Browser, folder: Path) -> Iterator[Plain]:
 
     def serve(route: Route) -> None:
         if route.request.url == ADDRESS:
-            head = f"<!doctype html><title>labs</title><style>{static.style()}</style>"
+            themes = '<meta name="color-scheme" content="light dark">'
+            head = f"<!doctype html><title>labs</title>{themes}<style>{static.style()}</style>"
             route.fulfill(body=head + PANEL, content_type="text/html; charset=utf-8")
         elif route.request.url == f"{ADDRESS}widget.js":
             route.fulfill(body=static.script(), content_type="text/javascript; charset=utf-8")

@@ -157,7 +157,7 @@ def inside(found: dict[str, float]) -> bool:
 
 
 # What of a lab is out of sight or covered: its question, its first changed line with the changed
-# words, the picture from its corner on, the next steps.
+# words, the picture (of more than two kernels, the first's), the next steps.
 UNSEEN = """lab => {
   const look = (name, el, [width, height] = []) => {
     if (!el) return `no ${name}`;
@@ -177,7 +177,15 @@ UNSEEN = """lab => {
   const words = changed?.querySelector('.wb-changed');
   const asked = lab.querySelector('.wb-question:not([hidden]) .wb-ask');
   const costs = lab.querySelector('.wb-costs:not([hidden])'); // hidden where a lesson names none
+  const pane = lab.querySelector('.wb-machine .wb-body')?.getBoundingClientRect();
+  const strips = [...lab.querySelectorAll('.wb-machine .wb-strips > svg')]
+    .map((strip) => strip.getBoundingClientRect())
+    .filter((box) => box.height);
+  const cut = strips
+    .slice(0, strips.length > 2 ? 1 : 2)
+    .find((box) => box.bottom > pane.bottom + 1 || box.right > pane.right + 1);
   return [
+    cut && `a picture that ends at ${[cut.right, cut.bottom]}, out of its pane`,
     asked && look('question', asked),
     changed && look('changed line', changed.querySelector('.wb-sign')),
     words && look('changed words', words, [20, 10]),
@@ -254,6 +262,7 @@ def test_labs_are_whole_in_view_and_so_is_what_belongs_together(
     labs = []
     for lab in run_to_the_end(page):
         whole(lab)
+        seen_together(lab, f"lab {len(labs)} as it comes")
         labs.append(lab)
     assert bool(labs) == ("wb.lab(" in lesson.read_text(encoding="utf-8"))
     longest = max(labs, key=lambda lab: lab.locator(".wb-link").count(), default=None)
@@ -401,6 +410,44 @@ def test_run_all_a_page_loaded_again_and_a_second_view_are_left_where_they_are(
     lab.locator(".wb-link").nth(2).click()
     expect(view.locator(".wb-link").nth(2)).to_have_attribute("aria-current", "step")
     shoot(page, "frame-two-views")
+
+
+@pytest.mark.parametrize(
+    ("saved", "busy"), some((False, True), (False, False), (True, True), (True, False))
+)
+def test_a_page_loaded_again_has_its_labs(
+    page: Page, usual: Server, tmp_path: Path, saved: bool, busy: bool
+):
+    """Whether its outputs were saved or not; while Python is busy, as soon as it is not."""
+    open_notebook(page, usual, notebook(tmp_path, "again", SET_UP, LAB, LAB))
+    first, _ = run_to_the_end(page)
+    page.evaluate("window.jupyterapp.shell.currentWidget.content.activeCellIndex = 1")
+    shift_enter(page)  # the lab that its first run made is not put back as well
+    first.locator(".wb-link").nth(1).click()
+    expect(first.locator(".wb-link").nth(1)).to_have_attribute("aria-current", "step")
+    if saved:
+        page.evaluate("window.jupyterapp.shell.currentWidget.context.save()")
+    if busy:
+        page.evaluate(BUSY)
+    open_lab(page, usual)
+    page.evaluate(AS_IT_OPENS, "again.ipynb")
+    if saved and busy:
+        still = page.locator(f"{PANEL} .wb-still").first
+        expect(still.locator("p").first).to_contain_text("the lab comes back by itself")
+    cells = page.locator(f"{PANEL} .jp-Cell")
+    for cell, step in ((cells.nth(1), 1), (cells.nth(2), 3)):
+        lab = cell.locator(".wb-lab")
+        expect(lab).to_have_count(1, timeout=30_000)
+        expect(lab.locator(".wb-link").nth(step)).to_have_attribute("aria-current", "step")
+        expect(cell.locator(".wb-still")).to_be_hidden()
+    first.locator(".wb-link").nth(2).click()  # and Python answers
+    expect(first.locator(".wb-link").nth(2)).to_have_attribute("aria-current", "step")
+
+
+BUSY = """() => {
+  const { kernel } = window.jupyterapp.shell.currentWidget.sessionContext.session;
+  kernel.requestExecute({ code: 'import time; time.sleep(6)' });
+}"""
 
 
 def test_the_wheel_goes_on_at_the_end_of_a_pane(page: Page, usual: Server, tmp_path: Path):

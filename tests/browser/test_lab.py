@@ -311,6 +311,34 @@ def test_a_comparison_has_the_programs_left_and_both_pictures_right(plain: Plain
         expect(lab.locator(side)).to_have_css("border-top-color", "rgba(0, 0, 0, 0)")
 
 
+# The lines whose last letter is not seen, and those that say so.
+ENDS = """pane => {
+  const edge = pane.getBoundingClientRect().right + 1;
+  const words = document.createRange();
+  const right = (line) => {
+    words.selectNodeContents(line.querySelector('.wb-text'));
+    return words.getBoundingClientRect().right;
+  };
+  const lines = [...pane.querySelectorAll('.wb-line')];
+  return [lines.map(line => right(line) > edge), lines.map(line => line.matches('[data-more]'))];
+}"""
+
+
+def test_a_line_and_a_pane_that_go_on_say_so(plain: Plain):
+    plain.page.set_viewport_size({"width": 850, "height": 590})  # JupyterLab's panel at 1280 x 720
+    labs = plain.run_cells("03_local_blocking.ipynb", 99).locator(".wb-lab")
+    lab = labs.filter(has=plain.page.locator(".wb-fold")).first
+    lab.evaluate("lab => lab.scrollIntoView({ block: 'center' })")
+    body = lab.locator(".wb-program .wb-body")
+    expect(body).to_have_attribute("data-more", "right below")
+    ends, told = body.evaluate(ENDS)
+    assert ends == told
+    assert 0 < sum(told) < len(told)
+    body.evaluate("body => body.scrollTo(9999, 9999)")
+    expect(body).to_have_attribute("data-more", "left")
+    expect(body.locator(".wb-line[data-more]")).to_have_count(0)
+
+
 def test_branches_compare_and_more(plain: Plain):
     lab = plain.first_lab()
     answer(lab)

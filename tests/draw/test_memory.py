@@ -13,7 +13,7 @@ from benchmarks.matmuls import blocking, blocking_with_shared, matmul
 from tests.support.cases import seeds
 from tests.support.gpu_programs import parsed, window_steps
 from workbench import draw, insight
-from workbench.draw.colours import ROLES
+from workbench.draw.colours import ROLES, Mix
 from workbench.draw.memory import lanes_of, thickness
 from workbench.draw.scene import Path, Rect, Scene, Words, width_of
 from workbench.draw.svg import svg
@@ -143,6 +143,8 @@ def nothing_crosses(scene: Scene) -> None:
     boxes = rects(scene, "chip", "box", "soft")
     assert not any(meet(a, b) for a in (*bands, *rects(scene, "ghost")) for b in boxes)
     assert not any(meet(a, b) for a, b in combinations(bands, 2))
+    opaque = [s for s in scene.shapes if isinstance(s, Rect) and ROLES[s.role].fill == Mix("paper")]
+    assert not any(meet(patch, band) for patch in opaque for band in bands)
     assert not any(meet(a, b) for a, b in combinations(boxes, 2))
     labels = [said(words) for words in scene.shapes if is_label(words)]
     assert bool(labels) == bool(bands)

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 from threading import Thread
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -333,6 +334,21 @@ def test_beside_the_view_stands_a_page_without_a_script(outputs: list):
     html = still["text/html"]
     assert html.count("<details") == 5 and "<script" not in html and "block 1" in html
     assert how["transient"]["display_id"] in html and not how["update"]
+
+
+def test_a_lab_knows_its_cell_until_that_runs_again(outputs: list, monkeypatch: pytest.MonkeyPatch):
+    """A page that is loaded again puts it back there, once."""
+    labs = [add_lab() for _ in range(4)]
+    for lab, cell, run in zip(labs, ("c", "c", "d", "c"), ("m1", "m1", "m2", "m3"), strict=True):
+        parent = {"metadata": {"cellId": cell}, "header": {"msg_id": run}}
+        kernel = SimpleNamespace(get_parent=lambda parent=parent: parent)
+        monkeypatch.setattr("IPython.get_ipython", lambda k=kernel: SimpleNamespace(kernel=k))
+        lab._ipython_display_()
+    assert [lab.cell for lab in labs] == ["", "", "d", "c"]
+    sent: list[Any] = []
+    monkeypatch.setattr(labs[3], "send", sent.append)
+    send(labs[3], do="again")
+    assert sent == [{"still": outputs[-2][0]["text/html"], "id": labs[3].model_id}]
 
 
 def test_the_page_without_a_script_follows_the_lab(outputs: list):

@@ -75,9 +75,9 @@ WORDS: dict[str, Look] = {
     "code": Look(INK),
     "muted": Look(QUIET),
     # on what is drawn, which goes on beside the letters: with an edge of paper
-    "on": Look(INK, PAPER, 3.0),
-    "on-strong": Look(INK, PAPER, 3.0),
-    "on-muted": Look(QUIET, PAPER, 3.0),
+    "on": Look(INK, PAPER, 4.0),
+    "on-strong": Look(INK, PAPER, 4.0),
+    "on-muted": Look(QUIET, PAPER, 4.0),
 }
 ROLES: dict[str, Look] = {
     "ground": Look(PAPER),

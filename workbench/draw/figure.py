@@ -102,7 +102,7 @@ def _write(axes: Axes, words: Words, x: float, y: float, order: int) -> None:
 
     anchors = {"middle": "center", "start": "left", "end": "right"}
     look = WORDS[words.role]
-    stroke = {"linewidth": look.wide * POINT, "foreground": _hex(look.stroke)}
+    stroke: Any = {"linewidth": look.wide * POINT, "foreground": _hex(look.stroke)}
     edge = [withStroke(**stroke)] if look.stroke else None
     axes.text(
         x + words.x,

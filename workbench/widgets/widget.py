@@ -24,7 +24,7 @@ from workbench.widgets.page.view import read_view
 from workbench.widgets.run.inputs import check_inputs
 from workbench.widgets.run.jobs import Jobs
 from workbench.widgets.run.runner import Runner
-from workbench.widgets.still import offline, static_form
+from workbench.widgets.still import cells, offline, static_form
 
 
 def _nothing() -> None:
@@ -54,6 +54,7 @@ class Lab(anywidget.AnyWidget):
     status = traitlets.Dict().tag(sync=True)
     answers = traitlets.Dict().tag(sync=True)
     call = traitlets.Dict().tag(sync=True)
+    cell = traitlets.Unicode().tag(sync=True)
 
     def __init__(
         self,
@@ -108,6 +109,11 @@ class Lab(anywidget.AnyWidget):
                     session.follow({name: getattr(self, name) for name in CHOSEN})
 
     def _on_message(self, _: object, message: Mapping[str, Any], __: object) -> None:
+        if (
+            message.get("do") == "again"
+        ):  # its page was loaded anew, without the outputs of its cell
+            self.send({"still": self._still, "id": self.model_id})
+            return
         with self._turn() as session:
             session.ask(message)
         self._answer()
@@ -193,6 +199,7 @@ class Lab(anywidget.AnyWidget):
         from IPython.display import publish_display_data
 
         self._still = offline.last_page(self.session)
+        cells.show(self)
         self._publish(update=False)
         bundle = self._repr_mimebundle_()
         data, meta = bundle if isinstance(bundle, tuple) else (bundle or {}, {})

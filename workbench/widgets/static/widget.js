@@ -1,5 +1,6 @@
 // What a notebook loads.
 
+import { comeBack } from "./again.js";
 import { openLab } from "./lab.js";
 
-export default { render: openLab };
+export default { initialize: comeBack, render: openLab };
