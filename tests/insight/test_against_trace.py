@@ -20,8 +20,10 @@ from tests.support.random_programs import random_program
 from tests.support.random_steps import Chooser
 from tests.support.told import take_ours
 from tests.support.tracer import Event, trace
-from workbench import insight, script, te
+from workbench import draw, insight, script, te
+from workbench.draw.colours import times_each
 from workbench.draw.memory import Band, lanes_of
+from workbench.draw.scene import Words
 from workbench.insight.accesses import Access, accesses
 from workbench.insight.page import Region
 from workbench.insight.tiles import _keys
@@ -77,6 +79,7 @@ def test_who(seed: int):
         for cell in found.cells:
             check_cell(cell, owned(found.scope, cell, by_cell[cell.index]), script.show(func))
         check_groups(found, set(by_cell), script.show(func))
+        check_drawn(found, by_cell)
 
 
 def owned(scope: str, cell: insight.Cell, events: list[Event]) -> list[Event]:
@@ -107,6 +110,50 @@ def check_groups(found: insight.Who, cells: set[tuple[int, ...]], text: str) -> 
     assert covered >= cells, text
     if all(group.exact for group in found.groups):
         assert covered == cells, text
+
+
+SAID = re.compile(
+    r"(?:block (?P<block>[^,:]+|\([^)]*\)))?(?:, )?(?:thread (?P<thread>[^,:]+|\([^)]*\)))?(?:, )?"
+    r"(?:time steps? (?P<first>\d+)(?: to (?P<last>\d+))?)?"
+)
+
+
+def check_drawn(found: insight.Who, by_cell: dict[tuple[int, ...], list[Event]]) -> None:
+    """Each cell that is drawn stands with who computes it, and when; so do the words on it."""
+    for strip in draw.who_picture(found).strips:
+        for shape in strip.shapes:
+            cell, _, told = shape.of.told.partition("]: ")
+            sides = [side for _, *side in shape.of.cells]
+            if not told or sides != [[1, 1]] * len(sides):
+                continue
+            index = tuple(start for start, *_ in shape.of.cells)
+            assert cell == f"{found.buffer}[{', '.join(map(str, index))}"
+            said = SAID.fullmatch(told)
+            assert said, told
+            place = {"block": shape.of.block, "thread": shape.of.thread}
+            own = [
+                event.time
+                for event in by_cell[index]
+                if all(at is None or getattr(event, of) == at for of, at in place.items())
+            ]
+            for of, at in place.items():
+                assert said[of] is None or at in (point(said[of]), None), (told, at)
+            if said["first"]:
+                assert (min(own), max(own)) == (
+                    int(said["first"]),
+                    int(said["last"] or said["first"]),
+                )
+            assert own, told
+            if isinstance(shape, Words) and re.match("block|thread|time", shape.label):
+                assert shape.label in told
+
+
+def point(words: str) -> tuple[int, ...]:
+    """(1, 0, 2) of "(x=1, z=2)", and of "1" (1, 0, 0)."""
+    if words.isdigit():
+        return (int(words), 0, 0)
+    found = dict(re.findall(r"(\w)=(\d+)", words))
+    return tuple(int(found.get(axis, 0)) for axis in "xyz")
 
 
 @pytest.mark.parametrize("seed", seeds())
@@ -261,6 +308,36 @@ def test_tiles(seed: int):
         assert points(touch.region) >= set(indices)
         assert not touch.exact or points(touch.region) == set(indices)
     check_totals(found, wanted)
+    check_words(found, wanted)
+
+
+TIMES = re.compile(r"(\w+) is (read|written) (once|[\d,]+ times|\S+ times on average) by")
+
+
+def check_words(
+    found: insight.Tiles, wanted: dict[tuple[str, str, str], list[tuple[int, ...]]]
+) -> None:
+    """How often a cell is touched, as the picture has it on the sheets and below them."""
+    means: dict[tuple[str, str], list[float]] = defaultdict(list)  # of a stage, and of all at last
+    every: dict[tuple[str, str], list[tuple[int, ...]]] = defaultdict(list)
+    for (buffer, _, access), indices in wanted.items():
+        means[buffer, access].append(len(indices) / len(set(indices)))
+        every[buffer, access] += indices
+    for of, indices in every.items():
+        means[of].append(len(indices) / len(set(indices)))
+    shapes = [shape for strip in draw.tiles_picture(found).strips for shape in strip.shapes]
+    words = [shape for shape in shapes if isinstance(shape, Words)]
+    text = " ".join(" ".join(shape.label for shape in words).split())
+    for buffer, done, times in TIMES.findall(text):
+        *_, mean = means[buffer, {"read": "read", "written": "write"}[done]]
+        number = times.split()[0].replace(",", "")
+        exact = "once" if mean == 1 else f"{mean:g}"
+        assert number == (f"{mean:.3g}" if "average" in times else exact), (text, mean)
+    for label in (shape for shape in words if shape.role == "on-strong"):
+        arrow, times = label.label.split(" ", 1)
+        kinds = {"↗": ["read"], "↘": ["write"]}.get(arrow, ["read", "write"])
+        known = [mean for kind in kinds for mean in means[label.of.buffer, kind]]
+        assert times in map(times_each, known), label
 
 
 def check_totals(
