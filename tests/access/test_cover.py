@@ -13,9 +13,10 @@ import workbench as wb
 from tests.support.cases import CASES, seeds
 from workbench import arith, te
 from workbench.access import difference, random_data
+from workbench.access.accesses import accesses
 from workbench.access.boxes import merged
-from workbench.access.cover import made_there
-from workbench.ir import Buffer, For, PrimFunc, Range, const, walk
+from workbench.access.cover import Made, covers, made_there, missed, starts_all, writes_all
+from workbench.ir import Block, Buffer, For, PrimFunc, Range, const, walk
 from workbench.ir.places import inner
 from workbench.script import parse
 
@@ -189,6 +190,15 @@ def covered(func: PrimFunc, dom: dict | None = None, changing: Set[Buffer] = fro
     return made_there(maker, user, buffer, dom, changing=changing)
 
 
+def block(turns: int, body: str) -> str:
+    """A nest that uses X in a block, of `v` in so many turns and `w` for that of `o`."""
+    return (
+        f" in range({turns}):\n            with T.block('B'):\n"
+        "                w, v = T.axis.remap('SS', [o, j])\n"
+        f"                B[w, v] = {body}"
+    )
+
+
 BY_PROOF = {
     "all of it": (" in range(8): X[a] = A[a]", " in range(8): B[o, j] = X[j]"),
     "loops that begin elsewhere": (
@@ -224,12 +234,55 @@ BY_PROOF = {
         " in range(32): X[a] = A[a]",
         " in range(8): B[o, j] = X[n[j]]",
     ),
-}
-BY_CELLS = {
     "no turn reads where none makes": (
         " in range(3 - o): X[a] = A[a]",
         " in range(3 - o): B[o, j] = X[j]",
     ),
+    "pairs of cells with gaps between": (
+        " in range(8):\n            with T.block('X'):\n"
+        "                v = T.axis.spatial(8, a)\n"
+        "                X[v * 3] = A[v]\n                X[v * 3 + 1] = A[v]",
+        block(8, "X[v * 3] + X[v * 3 + 1]"),
+    ),
+    "again and again, cells with gaps": (
+        ", b in T.grid(8, 3): X[a * 3] = A[a]",
+        " in range(8): B[o, j] = X[j * 3]",
+    ),
+    "a guard leaves out what no pair reads": (
+        " in range(8):\n            if 7 > a:\n                X[a] = A[a]",
+        block(3, "X[v * 2] + X[v * 2 + 1]"),
+    ),
+    "a guard that holds in the first turn of a loop that moves no cell": (
+        ", b in T.grid(8, 3):\n            if 1 > b:\n                X[a] = A[a]",
+        " in range(8): B[o, j] = X[j]",
+    ),
+    "as before, and the cells in another order": (
+        ", b in T.grid(8, 3):\n            if 1 > b:\n                X[a] = A[a]",
+        " in range(8): B[o, j] = X[7 - j]",
+    ),
+    "what is left of a division, on both sides": (
+        " in range(8):\n            if a % 4 >= 1:\n                X[a] = A[a]",
+        " in range(8): B[o, j] = T.if_then_else(j % 4 >= 1, X[j], 0.0)",
+    ),
+    "what is left of the division of a sum, on both sides": (
+        ", b in T.grid(4, 4):\n            if (a * 4 + b) % 3 >= 1:\n"
+        "                X[a * 4 + b] = A[a]",
+        " in range(16): B[o, j] = T.if_then_else(j % 3 >= 1, X[j], 0.0)",
+    ),
+    "a guard of the first of two digits": (
+        ", b in T.grid(4, 2):\n            if a >= 1:\n                X[a * 2 + b] = A[a]",
+        " in range(8): B[o, j] = T.if_then_else(j >= 2, X[j], 0.0)",
+    ),
+    "a guard that stops the first of two digits": (
+        ", b in T.grid(4, 2):\n            if 3 > a:\n                X[a * 2 + b] = A[a]",
+        " in range(8): B[o, j] = T.if_then_else(j < 6, X[j], 0.0)",
+    ),
+    "what is outside of the buffer is no cell": (
+        " in range(40):\n            if 32 > a:\n                X[a] = A[a]",
+        " in range(40): B[o, j % 32] = T.Select(j < 32, X[j], 0.0)",
+    ),
+}
+BY_CELLS = {
     "a swap of two digits": (
         " in range(6): X[a % 2 * 3 + a // 2] = A[a]",
         " in range(6): B[o, j] = X[j]",
@@ -292,6 +345,32 @@ NOT = {
         " in range(4): X[a + o] = A[a]",
         " in range(5): B[o, j] = X[o + j]",
     ),
+    "a turn reads more than is made in that of its number": (
+        " in range(8): X[a * 3] = A[a]",
+        block(8, "X[v * 3] + X[v * 3 + 1]"),
+    ),
+    "fewer turns make than read, with gaps": (
+        " in range(3 - o): X[a * 3] = A[a]",
+        " in range(3): B[o, j] = X[j * 3]",
+    ),
+    "a guard leaves out the first pair": (
+        " in range(8):\n            with T.block('X'):\n"
+        "                v = T.axis.spatial(8, a)\n                T.where(a * 2 >= 1)\n"
+        "                X[v * 2] = A[v]\n                X[v * 2 + 1] = A[v]",
+        " in range(16): B[o, j] = T.if_then_else(j >= 1, X[j], 0.0)",
+    ),
+    "a guard leaves out the second cell of a pair": (
+        " in range(8):\n            if 7 > a:\n                X[a] = A[a]",
+        block(4, "X[v * 2] + X[v * 2 + 1]"),
+    ),
+    "a guard holds in the first turn alone": (
+        " in range(8):\n            if 1 > a:\n                X[a] = A[a]",
+        " in range(8): B[o, j] = X[j]",
+    ),
+    "a guard of the first of two digits, one cell too many": (
+        ", b in T.grid(4, 2):\n            if a >= 1:\n                X[a * 2 + b] = A[a]",
+        " in range(8): B[o, j] = T.if_then_else(j >= 1, X[j], 0.0)",
+    ),
 }
 
 
@@ -334,6 +413,72 @@ def main(A: T.Buffer((4, 4)), B: T.Buffer((4, 4))):
     assert not covered(func)
 
 
+PLANE = """
+@T.prim_func
+def main(A: T.Buffer((8, 4)), B: T.Buffer((8, 4))):
+    X = T.alloc_buffer((8, 4))
+    for o in range(1):
+        for a in range(32):
+            if 18 > a:
+                X[a // 4, a % 4] = A[a // 4, a % 4]
+        for i, j in T.grid(8, 4):
+            B[i, j] = T.if_then_else(i * 4 + j < {stop}, X[i, j], T.float32(0))
+"""
+
+
+@pytest.mark.parametrize("stop, made", [(18, True), (19, False)])
+def test_a_guard_of_a_sum_is_told_by_its_two_digits(stop, made, monkeypatch):
+    monkeypatch.setattr(arith, "POINTS", 0)
+    assert covered(parse(PLANE.format(stop=stop))) is made
+
+
+@pytest.mark.parametrize(
+    "condition, cell, made",
+    [
+        ("t >= 1", "14 - t * 2 + b", False),
+        ("t < 7", "t * 2 + 2 + b", True),
+        ("t < 7", "t * 2 + b", False),
+    ],
+)
+def test_two_accesses_in_one_loop_are_in_turns_of_their_own(condition, cell, made, monkeypatch):
+    """As two threads are, where one may read what another one stores."""
+    monkeypatch.setattr(arith, "POINTS", 0)
+    func = parse(f"""
+@T.prim_func
+def main(A: T.Buffer((16,)), B: T.Buffer((16,))):
+    X = T.alloc_buffer((16,))
+    for t, b in T.grid(8, 2):
+        if t >= 1:
+            X[t * 2 + b] = A[t * 2 + b]
+        B[t * 2 + b] = T.if_then_else({condition}, X[{cell}], T.float32(0))
+""")
+    loops = [node for node in walk(func) if isinstance(node, For)]
+    (buffer,) = func.body.block.alloc_buffers
+    assert made_there(loops[0], loops[0], buffer, arith.loop_bounds(loops)) is made
+
+
+def test_equal_conditions_on_memory_need_not_hold_alike() -> None:
+    """The memory may be written between: who asks `covers` has not said that it is not."""
+    func = parse("""
+@T.prim_func
+def main(A: T.Buffer((8,)), B: T.Buffer((8,))):
+    X = T.alloc_buffer((24,))
+    n = T.alloc_buffer((8,), "int32")
+    for a in range(8):
+        if n[a] > 0:
+            X[a * 3] = A[a]
+    for q in range(8):
+        n[q] = 1
+    for j in range(8):
+        if n[j] > 0:
+            B[j] = X[j * 3]
+""")
+    every = [one for one in accesses(func.body) if one.buffer.name == "X"]
+    store, load = every
+    dom = arith.loop_bounds([*store.loops, *load.loops])
+    assert not covers([Made(store, dom)], [load], store.buffer.shape, dom)
+
+
 def test_what_memory_told_is_elsewhere_once_that_was_written() -> None:
     func = pair(" in range(8): X[a + n[0]] = A[a]", " in range(8): B[o, j] = X[j + n[0]]")
     assert covered(func)
@@ -350,6 +495,90 @@ def test_boxes_side_by_side_are_one_in_whichever_order_they_come() -> None:
         (one,) = merged(order)
         assert [(r.min.value, r.extent.value) for r in one] == [(0, 4), (0, 3)]
     assert len(merged(boxes[1:])) == 2
+
+
+# --- what a block surely writes, and what its init starts -----------------------------------------
+
+
+def whole(body: str) -> tuple[Block, Buffer]:
+    """A block of `v` and the reduce iterator `k`, and the buffer C that it writes."""
+    func = parse(f"""
+@T.prim_func
+def main(A: T.Buffer((8, 8)), n: T.Buffer((8,), "int32"), C: T.Buffer((16,))):
+    for i, j in T.grid(8, 8):
+        with T.block("C"):
+            v, k = T.axis.remap("SR", [i, j])
+            {body}
+""")
+    (block,) = (node for node in walk(func) if isinstance(node, Block) and node.name == "C")
+    return block, func.params[2]
+
+
+@pytest.mark.parametrize(
+    "body, every",
+    [
+        ("C[v] = A[v, k]", True),
+        ("if n[v] > 0:\n                C[v] = A[v, k]", False),
+        (
+            "if n[v] > 0:\n                C[v] = A[v, k]\n            else:\n"
+            "                C[v] = A[v, 0]",
+            True,
+        ),
+        ("T.writes(C[v:v + 2])\n            C[v] = A[v, k]", False),
+        (
+            "T.writes(C[0:v + 1])\n            for x in range(v + 1):\n                C[x] = 0.0",
+            False,
+        ),
+    ],
+)
+def test_a_block_stores_all_that_it_declares(body, every):
+    assert writes_all(*whole(body)) is every
+
+
+@pytest.mark.parametrize(
+    "init, body, every",
+    [
+        ("C[v] = 0.0", "C[v] = C[v] + A[v, k]", True),
+        ("C[v + k] = 0.0", "C[v] = C[v] + A[v, k]", True),  # it runs where k is 0
+        ("C[v + k] = 0.0", "C[v + k] = C[v + k] + A[v, k]", False),
+        ("C[v] = C[v] + 1.0", "C[v] = C[v] + A[v, k]", False),
+        ("C[v] = C[v] + 1.0", "C[v] = A[v, k]", False),
+        ("C[v] = 0.0", "C[v] = A[v, k]", True),
+    ],
+)
+def test_a_sum_starts_all_that_it_reads(init, body, every):
+    text = f"with T.init():\n                {init}\n            {body}"
+    assert starts_all(*whole(text)) is every
+
+
+def test_what_has_no_init_starts_nothing() -> None:
+    assert not starts_all(*whole("C[v] = C[v] + A[v, k]"))
+    assert starts_all(*whole("C[v] = A[v, k]"))
+
+
+# --- what is surely not made ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "made, used, sure",
+    [
+        (" in range(4): X[a] = A[a]", " in range(4): B[o, j] = X[j]", False),
+        (" in range(4): X[a] = A[a]", " in range(5): B[o, j] = X[j]", True),
+        (  # if data let every store happen, one is missing still
+            " in range(4):\n            if n[a] > 0:\n                X[a] = A[a]",
+            " in range(5): B[o, j] = X[j]",
+            True,
+        ),
+        (" in range(4): X[a] = A[a]", " in range(5): B[o, j] = X[n[j]]", False),
+        (" in range(4 - o): X[a] = A[a]", " in range(4 - o): B[o, j] = X[j]", False),
+        (" in range(2): X[a] = A[a]", " in range(4 - o): B[o, j] = X[j]", False),  # not looked at
+    ],
+)
+def test_what_is_surely_missed(made, used, sure):
+    func = pair(made, used)
+    loops = [node for node in walk(func) if isinstance(node, For)]
+    (buffer,) = func.body.block.alloc_buffers
+    assert missed(loops[0], accesses(loops[0].body), buffer, arith.loop_bounds(loops)) is sure
 
 
 # --- padding that is inlined before what it pads is cached ---------------------------------------

@@ -224,13 +224,13 @@ def alongside(made: Access[For], use: Access[For], dom: Bounds) -> bool:
     """Whether the loops of both count alike, and each turn of `use` is at the cell of `made` there.
 
     So they may go through cells that are no box. A loop of `made` that moves no index is taken to
-    be at its start: one iteration is enough.
+    be at its start: one iteration is enough. How often a loop runs whose ends vary, guards say.
     """
     same: dict[Var, Expr] = {}
     theirs, moving = [loop.loop_var for loop in use.loops], made.cell_variables()
     for loop in made.loops:
         var, ends = loop.loop_var, dom.get(loop.loop_var)
-        if ends is None or not runs_fixed(loop):
+        if ends is None:
             return False
         if ends[0] == ends[1] or var not in moving:
             same[var] = const(ends[0], var.type)
@@ -247,7 +247,8 @@ def alongside(made: Access[For], use: Access[For], dom: Bounds) -> bool:
             asked.append(binary("==", substitute(index, same), at))
     except ZeroDivisionError:  # a loop that something is divided by is not at 0
         return False
-    return {*made.sizes, *use.sizes} <= {1} and all(
+    smaller = all(n <= m for m, n in zip(made.sizes, use.sizes, strict=True))
+    return smaller and all(
         not arith.reads_memory(one) and (arith.prove(one, dom) or number(one) in known)
         for one in (arith.simplify(goal, dom) for goal in asked)
     )
@@ -337,7 +338,7 @@ def _told_by_cell(
     for index, gap in zip(made.indices, gaps, strict=True):
         factors = arith.linear(index, own)
         for var, factor in factors[0].items() if factors else ():
-            if abs(factor) == 1 and var not in solved and var not in start:
+            if abs(factor) == 1:
                 solved[var] = var + gap * factor
                 break
     sizes = {
