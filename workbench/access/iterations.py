@@ -227,11 +227,10 @@ def _meets_another(
     if not pairs:
         return False
     parts = _branches(loop.body, writer, user)
-    if parts and apart(loop, writer, dom):
+    if parts and apart(loop, writer, dom):  # in each turn at cells of its own, whatever n[0] is
         ends = parts[0], parts[-1]
         maker, use = ends if _holds(parts[0], writer.stmt) else ends[::-1]
-        changing = _written_in(parts[1:-1])
-        if made_there(maker, use, buffer, dom, kind=kind, changing=changing):
+        if made_there(maker, use, buffer, dom, kind=kind):
             return False
     return not isinstance(look(pairs), Never)
 

@@ -21,6 +21,7 @@ from workbench.check.kernels import Nest, touching
 from workbench.ir import (
     BlockRealize,
     Buffer,
+    Const,
     Expr,
     For,
     PrimFunc,
@@ -161,13 +162,18 @@ def turn_errors(nest: Nest) -> Iterator[Finding]:
 
 
 def _written_again(part: Unit) -> For | None:
-    """A loop in whose turns the statement may write one cell with different values."""
+    """A loop in whose turns the statement may write one cell with different values.
+
+    Whichever threads do: those of another block may be in another turn.
+    """
     loops = [loop for loop in part.loops if loop.thread is None]
+    threads = [loop for loop in in_any_turn(part).loops if loop.thread is not None]
     dom, used = arith.loop_bounds(part.loops), part.used
     for k, loop in enumerate(loops):
         changed = {buffer for unit in units(loop.body) for buffer in unit.writes}
         alike = loop.loop_var not in used and part.reads.isdisjoint(changed)
-        if not alike and not apart(loop, replace(part, loops=tuple(loops[k + 1 :])), dom):
+        inside = replace(part, loops=(*threads, *loops[k + 1 :]))
+        if not alike and not apart(loop, inside, dom):
             return loop
     return None
 
@@ -212,7 +218,7 @@ def _out_of_step(nest: Nest, one: Unit, other: Unit, buffer: Buffer) -> str:
                 part.body,
                 buffer,
                 nest.dom,
-                {part.loop_var: loop.loop_var},
+                _same_thread(loop, part),
                 "write",
                 changing=nest.written,
             )
@@ -268,7 +274,7 @@ def _foreign(
             continue
         assert loop.thread is not None
         reads = other.body if other else _outside(reader, loop)
-        same: dict[Var, Expr] = {other.loop_var: loop.loop_var} if other else {}
+        same = _same_thread(loop, other) if other else {}
         if not made_there(loop.body, reads, buffer, nest.dom, same, changing=nest.written):
             sure = missed(loop, accesses(reads, Around(values=same)), buffer, nest.dom)
             return loop.thread, "reads" if sure else "may read"
@@ -302,12 +308,13 @@ def _each_its_own(
     spread = {axis: loop for axis, loop in mine.items() if _spreads(loop, writer, buffer)}
     loops = (*writer.loops, *reader.loops)
     if any(loop.virtual for loop in loops) or not all(
-        axis in its and _count_alike(loop, its[axis]) for axis, loop in spread.items()
+        axis in its and isinstance(loop.min, Const) and isinstance(its[axis].min, Const)
+        for axis, loop in spread.items()
     ):
         return False
-    same: dict[Var, Expr] = {
-        its[axis].loop_var: loop.loop_var for axis, loop in spread.items() if its[axis] is not loop
-    }
+    same: dict[Var, Expr] = {}
+    for axis, loop in spread.items():
+        same |= _same_thread(loop, its[axis])
     question = Question(
         arith.Simplifier(nest.dom),
         {loop.loop_var for loop in loops},
@@ -318,8 +325,12 @@ def _each_its_own(
     return isinstance(meet(sides, question), Never)
 
 
-def _count_alike(one: For, other: For) -> bool:
-    return arith.equal(one.min, other.min) and arith.equal(one.extent, other.extent)
+def _same_thread(loop: For, other: For) -> dict[Var, Expr]:
+    """What the variable of `other` is in the thread that is in a turn of `loop`, on one axis.
+
+    Threads count from 0, wherever a loop begins.
+    """
+    return {} if other is loop else {other.loop_var: loop.loop_var + (other.min - loop.min)}
 
 
 def _outside(reader: Unit, loop: For) -> Stmt:
