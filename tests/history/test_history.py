@@ -43,6 +43,15 @@ def test_redo_follows_the_branch_that_was_left(sch: wb.Schedule) -> None:
     assert sch.node.label == "unroll(k)"
 
 
+def test_every_program_on_the_way_is_found(sch: wb.Schedule) -> None:
+    for k in range(40):
+        sch.annotate("i", "note", k)
+        if k % 17 == 16:
+            sch.goto(k // 2)
+    for node in sch.history:
+        assert [node.after(k) for k in range(node.depth + 1)] == node.path()
+
+
 def test_an_equal_step_enters_the_same_program(sch: wb.Schedule) -> None:
     first = sch.split("i", factors=[None, 4])
     sch.undo()

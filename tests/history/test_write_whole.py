@@ -79,15 +79,23 @@ def test_what_a_crash_left_is_put_away(file: Path):
     assert file.read_text() == "after" and alone(file)
 
 
-@pytest.mark.parametrize("kind", ["a link", "a folder", "another user's"])
+KINDS = ["a link", "a second name", "a pipe", "a folder", "another user's"]
+
+
+@pytest.mark.parametrize("kind", KINDS if hasattr(os, "mkfifo") else KINDS[:1])
 def test_a_part_that_is_not_ours_is_left_alone_and_stops_nobody(
     kind: str, file: Path, monkeypatch: pytest.MonkeyPatch
 ):
     mine = file.with_name("mine.txt")
-    mine.write_text("mine")
+    mine.write_text("" if kind == "a second name" else "mine")
+    before = mine.read_text()
     part = file.with_name(".lesson.json.part")
     if kind == "a link":
         part.symlink_to(mine)
+    elif kind == "a second name":
+        part.hardlink_to(mine)
+    elif kind == "a pipe":
+        os.mkfifo(part)
     elif kind == "a folder":
         part.mkdir()
     else:
@@ -101,7 +109,7 @@ def test_a_part_that_is_not_ours_is_left_alone_and_stops_nobody(
 
         monkeypatch.setattr(module.os, "open", refuse)
     write_whole(file, "after")
-    assert file.read_text() == "after" and mine.read_text() == "mine"
+    assert file.read_text() == "after" and mine.read_text() == before
     assert {path.name for path in file.parent.iterdir()} == {file.name, mine.name, part.name}
 
 

@@ -72,7 +72,10 @@ def test_nothing_done_and_files_that_are_none_of_ours(tmp_path: Path, monkeypatc
     for name in ("01_vector_add.json", "01_vector_add_record.json"):
         for text in ("", "[]", "{}", '{"nodes": 3}', "\0"):
             (tmp_path / "my-work" / name).write_text(text)
-            assert repr(lesson.review("01_vector_add")) == nothing
+            said, *told = repr(lesson.review("01_vector_add")).splitlines()
+            assert said == nothing
+            assert all(line.startswith(f"left out of {tmp_path}") for line in told)
+    assert len(told) == 2 and told == repr(lesson.progress()).splitlines()[-2:]
     with pytest.raises(Fail) as refused:
         lesson.review("05")
     assert str(refused.value).splitlines()[0] == "Can't find the lesson '05'."
@@ -139,7 +142,8 @@ def test_one_damaged_record_costs_nobody_else_a_line(tmp_path: Path, capsys):
     told = said.err.splitlines()
     assert [line.split(": ")[0] for line in told] == [f"left out of {file}" for file in wrong]
     assert told[0].endswith(": there cannot be such points of 'odd_vector'")
-    assert repr(lesson.review("01_vector_add", tmp_path / "b0")).endswith("nothing checked yet.")
+    said = repr(lesson.review("01_vector_add", tmp_path / "b0"))
+    assert said.splitlines()[0].endswith("nothing checked yet.") and said.endswith(told[0])
 
 
 def test_there_must_be_a_folder(tmp_path: Path, capsys):

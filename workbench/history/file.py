@@ -21,6 +21,7 @@ from workbench.ir import Entries, is_data, is_text
 
 FORMAT = "workbench-schedule"
 VERSION = 1
+OF_A_HISTORY = ("program", "mark", "also", "nodes", "at", "answers")
 
 # What reading damaged data raises.
 DAMAGE = (AttributeError, IndexError, KeyError, MemoryError, RecursionError, TypeError, ValueError)
@@ -86,7 +87,7 @@ def as_text(data: Mapping[str, Any]) -> str:
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
-LARGEST = 64 << 20  # bytes; a history of 10,000 steps has some 2 MB
+LARGEST = 16 << 20  # bytes, read in a second; a history of 10,000 steps has some 2 MB
 
 
 def stays_in_folder(path: Path) -> bool:
@@ -94,17 +95,17 @@ def stays_in_folder(path: Path) -> bool:
     return os.path.dirname(os.path.realpath(path)) == os.path.realpath(path.parent)
 
 
-def contents(path: str | Path) -> bytes:
+def contents(path: str | Path, most: int = LARGEST) -> bytes:
     """The bytes of the file `path`.
 
     Raises OSError where it cannot be read, also for what can be no path, for a device, which may
-    have no end, and for a file that is larger than any of ours.
+    have no end, and for a file of more than `most` bytes.
     """
     try:
         found = os.stat(path)
         if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
             raise OSError(errno.EINVAL, "it is a device, no file", str(path))
-        if found.st_size > LARGEST:
+        if found.st_size > most:
             raise OSError(errno.EFBIG, f"it has {found.st_size:,} bytes", str(path))
         return Path(path).read_bytes()
     except (TypeError, ValueError) as error:
@@ -140,9 +141,16 @@ def checked(data: object) -> dict[str, Any]:
             _check_history(history)
         if len({history["program"] for history in histories}) < len(histories):
             raise ValueError("a program is in it twice")
+        as_text(not_ours(data))  # nested no deeper than it can be written again
     except DAMAGE as error:
         raise damaged(error) from None
     return data
+
+
+def not_ours(data: Mapping[str, Any]) -> dict[str, Any]:
+    """What the data of a file holds besides histories: it stays there."""
+    ours = ("format", "version", "others", *OF_A_HISTORY)
+    return {name: value for name, value in data.items() if name not in ours}
 
 
 def _check_history(data: Mapping[str, Any]) -> None:

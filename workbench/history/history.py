@@ -48,6 +48,7 @@ class HistoryNode:
         self.became: Mapping[Key, tuple[Key, ...]] = edit.became if edit else {}
         self.marks: tuple[str, ...] = ()
         self.depth: int = parent.depth + 1 if parent else 0  # how many steps lead here
+        self._far = self._far_ancestor()
         self.children: list[HistoryNode] = []
         self._by_step: dict[Any, HistoryNode] = {}  # its children, to be found at once
         self._alike: dict[Any, list[HistoryNode]] = {}
@@ -91,6 +92,26 @@ class HistoryNode:
         while path[-1].parent is not None:
             path.append(path[-1].parent)
         return path[::-1]
+
+    def _far_ancestor(self) -> HistoryNode:
+        """One so chosen that `after` passes as many nodes as the depth has binary digits, or twice.
+
+        Myers, "An applicative random-access stack", 1983: where the last two leaps of the parent
+        are equally far, one over both, else a step of one.
+        """
+        if self.parent is None:
+            return self
+        near, far = self.parent._far, self.parent._far._far
+        alike = self.parent.depth - near.depth == near.depth - far.depth
+        return far if alike else self.parent
+
+    def after(self, steps: int) -> HistoryNode:
+        """The node after the first `steps` steps on the way here, at most `depth`."""
+        here = self
+        while here.depth > steps:
+            assert here.parent is not None
+            here = here._far if here._far.depth >= steps else here.parent
+        return here
 
     def holds(self, key: Key) -> bool:
         """Whether the program has the loop or block."""

@@ -117,11 +117,11 @@ def _nth(known: Places, block: BlockRealize) -> int | None:
     return same.index(block) if len(same) > 1 else None
 
 
-def locate(ref: Ref, path: Sequence[HistoryNode], func_name: str) -> Key | None:
-    """The loop or block that `ref` tells, where `path` holds the program after each step."""
-    if ref.step >= len(path):
+def locate(ref: Ref, here: HistoryNode, func_name: str) -> Key | None:
+    """The loop or block that `ref` tells, on the way to the program `here`."""
+    if ref.step > here.depth:
         return None
-    node = path[ref.step]
+    node = here.after(ref.step)
     if ref.out is not None:
         return node.keys[ref.out] if ref.out < len(node.keys) else None
     known = node.places[func_name]
@@ -131,7 +131,7 @@ def locate(ref: Ref, path: Sequence[HistoryNode], func_name: str) -> Key | None:
         return None if unclear or (ref.nth or 0) >= len(blocks) else blocks[ref.nth or 0]
     loops = list(known.loops)
     if ref.of is not None:
-        block = locate(ref.of, path, func_name)
+        block = locate(ref.of, here, func_name)
         if not isinstance(block, BlockId) or block not in known.blocks:
             return None
         loops = [loop.loop_var for loop in known.loops_above(known.blocks[block])]

@@ -162,7 +162,7 @@ class _TvmLines(PythonLines):
 
     def site(self, number: int, step: Step) -> Site[Block]:
         """The block that a step is taken on, in the program that it is taken on."""
-        key = locate(step.refs()[0], self.path[:number], step.func)
+        key = locate(step.refs()[0], self.path[number - 1], step.func)
         assert isinstance(key, BlockId)
         known = self.path[number - 1].places[step.func]
         return Site(known, known.blocks[key].block, step.verb)

@@ -123,6 +123,7 @@ class _Part:
         while True:
             try:
                 number = _open(self.path)
+                _check_part(number)
             except OSError:  # another user's, a link, a folder: left alone, it stops nobody
                 return self._own()
             try:
@@ -182,6 +183,15 @@ def _open(path: Path, more: int = 0) -> int:
     # no link is followed: it could name any file
     flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     return os.open(path, flags, 0o666)
+
+
+def _check_part(number: int) -> None:
+    """Close the open file, and raise OSError, if it is not a file of this user's with one name."""
+    found = os.fstat(number)
+    ours = stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid() and found.st_nlink < 2
+    if not ours:  # a pipe would take the file's place, and another name's file be written
+        os.close(number)
+        raise OSError(errno.EINVAL, "it is nothing that was left by a crash")
 
 
 def _has_name(number: int, path: Path) -> bool:

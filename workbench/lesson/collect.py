@@ -22,8 +22,17 @@ from workbench.history.file import contents, stays_in_folder
 from workbench.lesson.questions import LESSONS
 from workbench.lesson.quizzes import QUIZZES
 from workbench.lesson.record import WORK
-from workbench.lesson.review import MIME, Answer, Review, answered, is_score_of, reviewed
+from workbench.lesson.review import (
+    MIME,
+    Answer,
+    Review,
+    answered,
+    is_score_of,
+    printable,
+    reviewed,
+)
 
+_NOTEBOOK = 64 << 20  # bytes: one may hold pictures, and labs as they were saved
 HEAD = ("learner", "lesson", "where", "question", "answer", "right", "points", "of")
 
 
@@ -63,11 +72,6 @@ def _cell(text: str) -> str:
     return f"'{text}" if text[:1] in tuple("=+-@") else text
 
 
-def printable(text: str) -> str:
-    """`text` with escapes for what a terminal would obey, and for what UTF-8 has no bytes for."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
-
-
 def reviews(folder: Path, faults: list[str]) -> Iterator[tuple[str, Review]]:
     """What was done in each lesson, by learner: the path of the folder of the notebooks.
 
@@ -76,7 +80,8 @@ def reviews(folder: Path, faults: list[str]) -> Iterator[tuple[str, Review]]:
     for place in sorted(_places(folder, faults)):
         for lesson in LESSONS:
             try:
-                found = reviewed(lesson, place, faults)
+                found = reviewed(lesson, place)
+                faults += found.left_out
                 if not found.rows:
                     found = _in_notebook(place / f"{lesson}.ipynb", lesson, faults)
             except Exception as error:  # whatever one learner's files do, the others' are read
@@ -108,7 +113,7 @@ def _in_notebook(path: Path, lesson: str, faults: list[str]) -> Review:
     try:
         if not stays_in_folder(path):
             raise OSError(errno.EINVAL, "it is a link that leads out of the folder")
-        for cell in json.loads(contents(path).decode("utf-8-sig"))["cells"]:
+        for cell in json.loads(contents(path, _NOTEBOOK).decode("utf-8-sig"))["cells"]:
             for output in cell.get("outputs", ()):
                 found = output.get("data", {}).get(MIME)
                 if found and found["lesson"] == lesson:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from textwrap import fill
@@ -133,17 +132,22 @@ class Exercise:
         warns of nothing: what is wrong stands in the report.
         """
         report = self._checked(work)
-        self._keep(report)
-        return report
+        told = self._keep(report)
+        return replace(report, notes=(*report.notes, told)) if told else report
 
-    def _keep(self, report: Report) -> None:
+    def _keep(self, report: Report) -> str:
+        """Keep the points where the lesson has its folder; what is to be told of that."""
         file = record.file_of(self.lesson)
-        with suppress(OSError, Fail):  # a grader's folder may be closed
-            if file.parent.is_dir():
-                before: Any = record.read(file)["points"].get(self.key)
-                most = before["points"] if record.is_score(before) else 0
-                kept = {"points": max(int(report), most), "of": self.points}
-                record.note(file, "points", self.key, kept)
+        try:
+            if not file.parent.is_dir():
+                return ""
+            before: Any = record.read(file)["points"].get(self.key)
+            most = before["points"] if record.is_score(before) else 0
+            kept = {"points": max(int(report), most), "of": self.points}
+            return record.note(file, "points", self.key, kept)
+        except (OSError, Fail) as error:  # a grader's folder may be closed
+            why = getattr(error, "strerror", "") or str(error)
+            return f"The points could not be kept: {why}."
 
     def _checked(self, work: object) -> Report:
         try:

@@ -27,8 +27,13 @@ def read(file: Path) -> dict[str, dict[str, Any]]:
 
     Empty where there is none.
     """
-    data, _ = _load(in_use(file))
-    return {name: data.get(name, {}) for name in PARTS}
+    return look(file)[0]
+
+
+def look(file: Path) -> tuple[dict[str, dict[str, Any]], str]:
+    """The record, as `read`, and why that in `file` cannot be read; "" where it can."""
+    _, data, why = _in_use(file)
+    return {name: data.get(name, {}) for name in PARTS}, why
 
 
 def is_score(part: object) -> bool:
@@ -38,28 +43,13 @@ def is_score(part: object) -> bool:
     return bool(0 <= part["points"] <= part["of"])
 
 
-def fault(file: Path) -> str:
-    """Why the record in `file` cannot be read; "" where it can, or where there is none."""
-    return _load(file)[1]
-
-
-def in_use(file: Path) -> Path:
-    """The first of `file` and those beside it that can be read, or that there is not yet.
-
-    What cannot be read stays as it is: it may be a learner's own, or a newer workbench's.
-    """
-    beside = [file.with_stem(f"{file.stem}.kept-{k}") for k in range(2, _MOST + 1)]
-    return next((one for one in (file, *beside) if not fault(one)), file)
-
-
 def note(file: Path, part: str, key: str, value: Mapping[str, Any], *, first: bool = False) -> str:
     """Keep `value` under `key` of a part, in place of what is there; not so where `first`.
 
     Returns what is to be told: where `file` can't be read, what is kept lies beside it. Raises
     OSError where the file cannot be written.
     """
-    chosen = in_use(file)
-    why = fault(file)
+    chosen, _, why = _in_use(file)
     with replacing(chosen) as replace:
         data, wrong = _load(chosen)
         if wrong:
@@ -69,6 +59,22 @@ def note(file: Path, part: str, key: str, value: Mapping[str, Any], *, first: bo
             kept[part] = {**kept[part], key: dict(value)}
         replace(_text(kept) + "\n")
     return f"{file.name} is left as it is ({why}); this is kept in {chosen.name}." if why else ""
+
+
+def _in_use(file: Path) -> tuple[Path, dict[str, Any], str]:
+    """The first of `file` and those beside it that can be read, or that there is not yet.
+
+    With what it holds, and why `file` can't be read. What cannot be read stays as it is: it may be
+    a learner's own, or a newer workbench's.
+    """
+    data, why = _load(file)
+    chosen, wrong = file, why
+    for k in range(2, _MOST + 1):
+        if not wrong:
+            break
+        chosen = file.with_stem(f"{file.stem}.kept-{k}")
+        data, wrong = _load(chosen)
+    return (file, {}, why) if wrong else (chosen, data, why)
 
 
 def _text(kept: Mapping[str, Any]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -39,17 +40,20 @@ class Answer:
 class Review:
     """What was answered in a lesson, and the most points of its exercises with what there are.
 
-    In a notebook it is a table, and what a teacher's script reads.
+    `left_out` tells what could not be read, or cannot be. In a notebook it is a table, and what a
+    teacher's script reads.
     """
 
     lesson: str
     answers: tuple[Answer, ...] = ()
     points: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
 
     @property
     def data(self) -> dict[str, Any]:
-        """It as plain data."""
-        return asdict(self)
+        """What was answered and reached, as plain data."""
+        answers = [asdict(answer) for answer in self.answers]
+        return {"lesson": self.lesson, "answers": answers, "points": dict(self.points)}
 
     @property
     def rows(self) -> list[tuple[str, str, str]]:
@@ -63,14 +67,32 @@ class Review:
         return answers + scores
 
     def __repr__(self) -> str:
+        return "\n".join([self._said, *_told(self.left_out)])
+
+    @property
+    def _said(self) -> str:
         if not self.rows:
             return f"{self.lesson}: nothing answered and nothing checked yet."
         return "\n".join(f"{sign} {what}: {said}" for what, said, sign in self.rows)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         head = ("question", "your answer", "")
-        html = table(head, self.rows) if self.rows else f"<p>{escape(repr(self))}</p>"
+        html = table(head, self.rows) if self.rows else f"<p>{escape(self._said)}</p>"
+        html += _told_in_html(self.left_out)
         return {"text/plain": repr(self), "text/html": arriving(html), MIME: self.data}
+
+
+def _told(left_out: Sequence[str]) -> list[str]:
+    return [f"left out of {printable(why)}" for why in left_out]
+
+
+def _told_in_html(left_out: Sequence[str]) -> str:
+    return "".join(f"<p>{escape(line)}</p>" for line in _told(left_out))
+
+
+def printable(text: str) -> str:
+    """`text` with escapes for what a terminal would obey, and for what UTF-8 has no bytes for."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -89,22 +111,21 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def review(lesson: str, folder: Path | None = None) -> Review:
     """What was answered and reached in the lesson whose notebook lies in `folder` (default: here).
 
-    Raises Fail for a lesson that there is not.
+    What cannot be read is left out, and told. Raises Fail for a lesson that there is not.
 
     >>> lesson.review("01_vector_add").points
     {}
     """
     if lesson not in tuple(LESSONS):
         raise Fail(f"Can't find the lesson {lesson!r}", hint=f"there are: {', '.join(LESSONS)}")
-    return reviewed(lesson, folder or Path.cwd(), [])
+    return reviewed(lesson, folder or Path.cwd())
 
 
-def reviewed(lesson: str, folder: Path, faults: list[str]) -> Review:
-    """As `review`; what cannot be read, or cannot be, is left out, and told in `faults`."""
+def reviewed(lesson: str, folder: Path) -> Review:
+    """As `review`, of a lesson that there is."""
     file = record.file_of(lesson, folder)
-    if why := record.fault(file):
-        faults.append(f"{file}: {why}")
-    kept = record.read(file)
+    kept, why = record.look(file)
+    faults = [f"{file}: {why}"] if why else []
     quiz, points = [], {}
     for key, part in kept["quiz"].items():
         found = answered(lesson, key, part)
@@ -117,7 +138,8 @@ def reviewed(lesson: str, folder: Path, faults: list[str]) -> Review:
             points[key] = (part["points"], part["of"])
         else:
             faults.append(f"{file}: there cannot be such points of {key!r}")
-    return Review(lesson, (*_in_labs(lesson, folder, faults), *quiz), points)
+    answers = (*_in_labs(lesson, folder, faults), *quiz)
+    return Review(lesson, answers, points, tuple(faults))
 
 
 def answered(lesson: str, key: str, part: object) -> Answer | None:
@@ -151,24 +173,35 @@ def _in_labs(lesson: str, folder: Path, faults: list[str]) -> Iterator[Answer]:
         if file.name.startswith(own):
             continue
         try:
-            for answers, schedule in _histories(file):
-                for name, answer in answers.items():
-                    if name in asked:
+            steps = 0
+            for part in _histories(file):
+                given = {name: answer for name, answer in part["answers"].items() if name in asked}
+                steps += (1 + len(part["nodes"])) if given else 0
+                if steps > _MOST:
+                    faults.append(f"{file}: {_LONG}")
+                    yield from (Answer("lab", *pair, None) for pair in given.items())
+                elif given:
+                    schedule = from_data(part)
+                    for name, answer in given.items():
                         yield Answer("lab", name, answer, _right(asked[name], answer, schedule))
         except (OSError, Fail, RecursionError) as error:
             why = error.headline if isinstance(error, Fail) else getattr(error, "strerror", "")
             faults.append(f"{file}: {why or error}")
 
 
-def _histories(file: Path) -> Iterator[tuple[Mapping[str, str], Schedule]]:
-    """The histories in a file that labs have kept, with their answers."""
+_MOST = 1_000  # programs that are made of one file: some seconds for the largest of a lesson
+_LONG = f"of more than {_MOST:,} programs it is not told which answers are right"
+
+
+def _histories(file: Path) -> Iterator[Mapping[str, Any]]:
+    """The histories in a file that labs have kept, each as the data of a file of its own."""
     if not stays_in_folder(file):
         raise OSError(errno.EINVAL, "it is a link that leads out of the folder")
     data = parsed(contents(file))
     if data is None:
         return
     for part in (data, *data.get("others", ())):
-        yield part["answers"], from_data({**data, **part, "others": []})
+        yield {**data, **part, "others": []}
 
 
 def _right(question: Question, answer: str, schedule: Schedule) -> bool | None:
@@ -197,16 +230,22 @@ class Progress:
             for r in self.reviews
         ]
 
+    @property
+    def left_out(self) -> list[str]:
+        """What could not be read, or cannot be, in any of the lessons."""
+        return [why for found in self.reviews for why in found.left_out]
+
     def __repr__(self) -> str:
         lines = [HEAD, *self.rows]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        return "\n".join(
+        table = (
             "  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip()
             for line in lines
         )
+        return "\n".join([*table, *_told(self.left_out)])
 
     def _repr_html_(self) -> str:
-        return table(HEAD, self.rows)
+        return table(HEAD, self.rows) + _told_in_html(self.left_out)
 
 
 HEAD = ("lesson", "predictions made", "questions answered", "exercise")
@@ -222,12 +261,18 @@ def _asked(lesson: str) -> int:
 
 
 def _points(found: Review) -> str:
-    made = map(exercise, NAMES)
-    asked = next((one for one in made if one.lesson == found.lesson), None)
-    if asked is None:
+    if found.lesson not in _exercises():
         return "none"
-    most, of = found.points.get(asked.key, (0, asked.points))
+    key, points = _exercises()[found.lesson]
+    most, of = found.points.get(key, (0, points))
     return f"{most} of {of} points"
+
+
+@cache
+def _exercises() -> dict[str, tuple[str, int]]:
+    """The first exercise of each lesson that has one: its key and its points."""
+    made = map(exercise, reversed(NAMES))
+    return {one.lesson: (one.key, one.points) for one in made}
 
 
 def progress() -> Progress:

@@ -418,11 +418,11 @@ class Schedule(Verbs):
         <Schedule of add at node 1: unroll(i)>
         """
         known_primitive(number, step)
-        path = self._node.path()
+        here = self._node
         func_name = self._function_of(number, step)
 
         def handle(ref: Ref) -> Handle:
-            key = locate(ref, path, func_name)
+            key = locate(ref, here, func_name)
             if key is None:
                 raise ScheduleError(
                     f"Can't take step {number}, {step.verb}: the program has no {ref.kind} "

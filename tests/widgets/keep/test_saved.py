@@ -437,6 +437,15 @@ def test_a_file_that_others_put_there_meanwhile_stays(tmp_path: Path):
     )
 
 
+def test_what_else_is_in_a_file_stays(tmp_path: Path):
+    file = tmp_path / "lesson.json"
+    bind_both(add_lab(autosave=file))
+    file.write_text(json.dumps({**json.loads(file.read_text()), "notes": [{"mine": 1}]}))
+    apply(add_lab(autosave=file), "split", "i", factors="[4, 2]")
+    data = json.loads(file.read_text())
+    assert data["notes"] == [{"mine": 1}] and len(data["nodes"]) == 4
+
+
 def test_steps_that_cannot_be_saved_are_taken_all_the_same(tmp_path: Path):
     (tmp_path / "file").write_text("")
     file = tmp_path / "file" / "lesson.json"

@@ -70,7 +70,7 @@ class Session:
             answers=dict(self.history.answers),
             call={},
         )
-        self._say(self.keeping.with_moved(said(self.cursor.node)))
+        self._say(self.keeping.begin(said(self.cursor.node)))
         self._show()
 
     # --- what is shown ---------------------------------------------------------------------------

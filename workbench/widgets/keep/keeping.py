@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from weakref import WeakKeyDictionary, ref
@@ -86,7 +87,7 @@ class Keeping:
 
         Raises NotWritten, an OSError, where that fails; ScheduleError for a file of something else.
         """
-        if self._kept is not None and Path(path).resolve() == self._kept.path:
+        if self._kept is not None and Path(os.path.realpath(path)) == self._kept.path:
             self._kept.write(self._cursor)  # beside what it holds
         else:
             self._cursor.save(path)
@@ -102,6 +103,11 @@ class Keeping:
         except Fail as fail:
             return f"{text} {fail.headline} Your steps are in memory only."
         return text if self._kept.moved == moved else self.with_moved(text)
+
+    def begin(self, text: str) -> str:
+        """`text`, and what is to be said of the file before any step is taken."""
+        lost = self._kept.lost(self._cursor.history) if self._kept is not None else ""
+        return " ".join(filter(None, (self.with_moved(text), lost)))
 
     def with_moved(self, text: str) -> str:
         """`text`, and where steps are kept if not in the file that was asked for."""

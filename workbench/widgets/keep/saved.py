@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from itertools import count
@@ -12,7 +13,17 @@ from weakref import WeakKeyDictionary, WeakMethod
 
 from workbench.diag import Fail, count_text
 from workbench.history.errors import ScheduleError
-from workbench.history.file import as_text, contents, marks_of, marks_to_data, parsed, to_data
+from workbench.history.file import (
+    OF_A_HISTORY,
+    as_text,
+    contents,
+    marks_of,
+    marks_to_data,
+    not_ours,
+    parsed,
+    stays_in_folder,
+    to_data,
+)
 from workbench.history.history import History, HistoryNode
 from workbench.history.write_whole import replacing
 from workbench.schedule import Schedule
@@ -29,11 +40,12 @@ def kept(path: str | Path, history: History) -> Kept:
     """
     of_history = _kept.setdefault(history, {})
     try:
-        path = Path(path).resolve()
+        given = Path(path)
+        path = Path(os.path.realpath(given)) if stays_in_folder(given) else given.absolute()
     except (OSError, RuntimeError, TypeError, ValueError) as error:
-        given = repr(str(path) if isinstance(path, Path) else path)
+        said = repr(str(path) if isinstance(path, Path) else path)
         raise Fail(
-            f"Can't keep steps in {given}: {error}", hint='give a path: "my-work/lab.json"'
+            f"Can't keep steps in {said}: {error}", hint='give a path: "my-work/lab.json"'
         ) from None
     if path not in of_history:
         of_history[path] = Kept(path, history)
@@ -58,12 +70,13 @@ class Kept:
         self._ours: Mapping[str, str] = {}  # of the answers in the file: what this history gave
         self._marked: Mapping[str, int] = {}  # of its marks: the nodes that it gave
         self._observers: list[WeakMethod[Callable[[], None]]] = []
-        self._before = self._earlier(history)
+        self._work = self._found(history.text)
+        self._before: _Earlier | None = None  # it, taken again once somebody asks
 
     # --- the work of an earlier session ----------------------------------------------------------
 
-    def _earlier(self, history: History) -> _Earlier | None:
-        """What there is of the program of `history`; and from now on that file is used."""
+    def _found(self, program: str) -> Mapping[str, Any] | None:
+        """What there is of `program`; and from now on that file is used."""
         try:
             ours = [
                 (path, data) for path in self._files() if (data := self._read(path)) is not None
@@ -72,21 +85,34 @@ class Kept:
             return None  # the first write will say so
         path, data = next((pair for pair in ours if pair[1]), (ours or [(self.path, _NOTHING)])[0])
         self._use(path)
-        work = section(data, history.text)
-        return _Earlier(history, work) if work else None
+        return section(data, program)
+
+    def _earlier(self, history: History) -> _Earlier | None:
+        if self._work and self._before is None:
+            self._before = _Earlier(history, self._work)
+        return self._before
 
     def offer(self, history: History) -> str | None:
         """One sentence of what there is beyond `history`; None where there is nothing."""
-        if self._before is None:
+        before = self._earlier(history)
+        if before is None:
             return None
-        steps, answers = self._before.steps_more(history), self._before.answers_more(history)
+        steps, answers = before.steps_more(history), before.answers_more(history)
         counts = ((steps, "step"), (answers, "answer"))
         what = " and ".join(count_text(n, noun) for n, noun in counts if n)
         if not what:
             return None
-        lost = self._before.skipped
+        lost = before.skipped
         rest = f" {count_text(lost, 'step')} of it can no longer be taken." if lost else ""
         return f"You were here before: {self.path.name} has {what} more than this lab.{rest}"
+
+    def lost(self, history: History) -> str:
+        """One sentence of steps that cannot be taken, where no offer tells of them; else ""."""
+        before = self._earlier(history)
+        if before is None or not before.skipped or self.offer(history):
+            return ""
+        steps = count_text(before.skipped, "step")
+        return f"{steps} in {self.path.name} can no longer be taken; the file keeps what it has."
 
     def observe(self, observer: Callable[[], None]) -> None:
         """Call the method `observer`, while its object lives, when it is said what becomes."""
@@ -94,7 +120,8 @@ class Kept:
 
     def take_up(self, cursor: Schedule) -> None:
         """Take the earlier work up in the history of `cursor`, which goes where it stood."""
-        before, self._before = self._before, None
+        before = self._earlier(cursor.history)
+        self._work = self._before = None
         try:
             if before is not None:
                 first = before.data["answers"]
@@ -107,7 +134,7 @@ class Kept:
 
     def forget(self) -> None:
         """Offer the earlier work no more; it stays in the file, for another session."""
-        self._before = None
+        self._work = self._before = None
         self._tell()
 
     def _tell(self) -> None:
@@ -124,7 +151,7 @@ class Kept:
         Raises NotWritten, an OSError, where that fails; the file is then as it was.
         """
         own = to_data(cursor.history, cursor.node)
-        waiting = self._before is not None and not own["at"]  # who only came has left no place
+        waiting = self._work is not None and not own["at"]  # who only came has left no place
         for path in self._files():
             with replacing(path) as replace:
                 there = self._read(path)
@@ -164,6 +191,8 @@ class Kept:
     def _read(self, path: Path) -> Mapping[str, Any] | None:
         """What `path` holds; None where that is nothing of ours, or may not be read."""
         try:
+            if not stays_in_folder(path):
+                raise ScheduleError("It isn't read: it is a link that leads out of the folder")
             raw = contents(path)
             if raw != self._raw:
                 self._data, self._raw = parsed(raw) or _NOTHING, raw
@@ -242,15 +271,13 @@ def _together(
     program = own["program"]
     before = section(found, program)
     others = [
-        {name: part[name] for name in _OF_A_HISTORY if name in part}
+        {name: part[name] for name in OF_A_HISTORY if name in part}
         for part in _sections(found)
         if part["program"] != program
     ]
     whole = _beside(own, before, waiting, marked) if before else dict(own)
+    whole |= not_ours(found)
     return {**whole, "others": others} if others else whole
-
-
-_OF_A_HISTORY = ("program", "mark", "also", "nodes", "at", "answers")
 
 
 def _beside(
