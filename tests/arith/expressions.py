@@ -44,7 +44,10 @@ def integers(draw: st.DrawFn, depth: int = 4) -> Expr:
     if kind == "select":
         return Select(draw(conditions(depth - 1)), a, draw(below))
     if kind == "cast":
-        return Cast("int32", Cast("int64", a))
+        op = draw(st.sampled_from(["+", "-", "*", "//", "%"]))
+        other = Const(draw(st.sampled_from([1, 2, 3, 4, 8, -2, 1 << 30, 1 << 33])), "int64")
+        wide = BinOp(op, Cast("int64", a), other)
+        return Cast("int32", draw(st.sampled_from([wide, BinOp("+", wide, Cast("int64", a))])))
     if kind in ("<<", ">>"):
         return BinOp(kind, a, Const(draw(st.sampled_from([0, 1, 2, 3])), "int32"))
     if kind == "mask":

@@ -36,6 +36,7 @@ from workbench.ir import (
     Select,
     Var,
     binary,
+    cast,
     const,
     dtypes,
     free_vars,
@@ -129,6 +130,9 @@ class Normal:
                 found = self._bitwise(e, op, a, number)
                 if found is not None:
                     return found
+            case Cast(type=kind, value=value) if value.dtype in REASONED:
+                if self._cast_keeps(kind, value):
+                    return self.sum_of(value)
         simple = self.with_simple_parts(e)
         if isinstance(simple, (Const, Var)) or (simple is not e and isinstance(simple, BinOp)):
             return self.sum_of(simple)
@@ -360,23 +364,30 @@ class Normal:
     def _cast_interval(self, kind: str, value: Expr) -> Interval:
         if dtypes.is_float(value.dtype):
             return None, None
-        inner = self.expr_interval(value)
-        limits = dtypes.limits(kind)
-        low, high = inner
-        fits = low is not None and high is not None and limits[0] <= low and high <= limits[1]
-        return inner if fits else limits
+        return self.expr_interval(value) if self._cast_keeps(kind, value) else dtypes.limits(kind)
+
+    def _cast_keeps(self, kind: str, value: Expr) -> bool:
+        """Whether the type `kind` holds the integer `value`, whatever it is."""
+        low, high = self.expr_interval(value)
+        least, most = dtypes.limits(kind)
+        return low is not None and high is not None and least <= low and high <= most
 
     # --- back to expressions ----------------------------------------------------------------
 
     def expr_of(self, s: Sum, dtype: str) -> Expr:
-        """`s` written out: what is added first, in the order it came, then what is taken off."""
+        """`s` written out: what is added first, in the order it came, then what is taken off.
+
+        Where parts have another type than `dtype`, it is reckoned in int64, which holds each.
+        """
+        if any(self._parts[digit.base].dtype != dtype for digit in s.digits) and dtype != "int64":
+            return cast(dtype, self.expr_of(s, "int64"))
         make = partial(const, dtype=dtype)
         plus = [(d, f) for d, f in s.digits.items() if f > 0]
         minus = [(d, f) for d, f in s.digits.items() if f < 0]
         constant = s.const
         result: Expr | None = None
         for digit, factor in plus:
-            term = self.part(digit)
+            term = cast(dtype, self.part(digit))
             if factor != 1:
                 term = binary("*", term, make(factor))
             result = term if result is None else binary("+", result, term)
@@ -384,9 +395,10 @@ class Normal:
             result, constant = make(constant), 0
         for digit, factor in minus:
             if result is None:
-                result = binary("*", self.part(digit), make(factor))
+                result = binary("*", cast(dtype, self.part(digit)), make(factor))
             else:
-                result = binary("-", result, binary("*", self.part(digit), make(-factor)))
+                term = cast(dtype, self.part(digit))
+                result = binary("-", result, binary("*", term, make(-factor)))
         assert result is not None
         if constant < 0:
             return binary("-", result, make(-constant))

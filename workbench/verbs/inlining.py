@@ -22,6 +22,7 @@ from workbench.ir import (
     Range,
     Var,
     binary,
+    cast,
     const,
     rebuild,
     rewrite,
@@ -131,7 +132,9 @@ def _digits(
         if digit.upper is not None and (not above or -(-above // size) > count):
             asked.extend((binary("<=", 0, at), at < count))
         mine = high - at if factor < 0 else at + low if low else at
-        yield known.base(digit), mine * digit.lower if digit.lower > 1 else mine
+        base = known.base(digit)
+        mine = cast(base.dtype, mine)
+        yield base, mine * digit.lower if digit.lower > 1 else mine
         rest = left if above % size else rest  # what is left of both is the same where it divides
         above = size
     if above > 1:
