@@ -161,14 +161,15 @@ class Schedule(Verbs):
         return self._node.places[func.name]
 
     def _function(self, name: str, method: str) -> PrimFunc:
-        for func in self.mod.functions:
-            if func.name == name:
-                return func
-        raise ScheduleError(
-            f"Can't {method}: the module has no function {name!r}",
-            asked=f"sch.{method}({name!r})",
-            hint=f"its functions: {', '.join(func.name for func in self.mod.functions)}",
-        )
+        mod = self.mod
+        try:
+            return mod[name]
+        except KeyError:
+            raise ScheduleError(
+                f"Can't {method}: the module has no function {name!r}",
+                asked=f"sch.{method}({name!r})",
+                hint=f"its functions: {', '.join(func.name for func in mod.functions)}",
+            ) from None
 
     def show(self) -> None:
         """Print the program, coloured where the output can show colour.

@@ -48,11 +48,22 @@ from workbench.te.functions import (
     trunc,
 )
 from workbench.te.reduce import comm_reducer, max, max_value, min, min_value, sum
-from workbench.te.tensor import Axis, Operation, Tensor, compute, placeholder, reduce_axis
+from workbench.te.tensor import (
+    Axis,
+    ComputeOp,
+    Operation,
+    PlaceholderOp,
+    Tensor,
+    compute,
+    placeholder,
+    reduce_axis,
+)
 
 __all__ = [
     "Axis",
+    "ComputeOp",
     "Operation",
+    "PlaceholderOp",
     "Tensor",
     "abs",
     "acos",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from workbench.ir import Const, Expr, ExprLike, Var, as_expr, binary, cast, const, dtypes
+from workbench.te.functions import if_then_else
 from workbench.te.tensor import Axis, Combiner, Reduction, TupleReduction
 
 # The largest finite value of each type (IEEE 754; bfloat16: float32's exponent, 7 bits of fraction)
@@ -25,7 +26,8 @@ def sum(
 ) -> Expr:
     """The sum of `expr` over `axis`; with an expression in the place of axes, of the two.
 
-    Raises ValueError for `where` and `init`, which TVM 0.27 drops without a word.
+    Only what meets the condition `where` is added. Raises ValueError for `init`, which TVM 0.27
+    drops without a word, as it drops `where`.
 
     >>> te.compute((8,), lambda i: te.sum(X[i, k], axis=k))
     Tensor('compute', (8,), 'float32')
@@ -64,18 +66,18 @@ def reduced(
 ) -> Expr:
     """`expr` combined by `op` over `axis`, or with `axis` where that is a value."""
     name = "sum" if op == "+" else op
-    if where is not None:
-        raise ValueError(
-            f"{name} takes no where=: write if_then_else(condition, value, "
-            f"{'0' if op == '+' else 'what loses'}) inside"
-        )
     if init is not None:
         raise ValueError(f"{name} takes no init=: combine it in a tensor that reads this one")
     if isinstance(axis, Axis) and axis.kind == "reduce":
         axis = (axis,)
     if not isinstance(axis, Sequence):
+        if where is not None:
+            raise ValueError(f"{name} of two values takes no where=: it goes with axes")
         return binary(op, expr, axis)
-    return Reduction(op, as_expr(expr), _axes(name, axis))
+    value = as_expr(expr)
+    if where is not None:  # what changes nothing is combined in the place of what is left out
+        value = if_then_else(where, value, identity(op, value.dtype))
+    return Reduction(op, value, _axes(name, axis))
 
 
 def _axes(name: str, axis: Sequence[Axis]) -> tuple[Axis, ...]:

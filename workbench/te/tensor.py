@@ -42,6 +42,11 @@ class Axis(Var):
     dom: Range = field(kw_only=True)
     kind: str = field(kw_only=True, default="reduce")
 
+    @property
+    def var(self) -> Axis:
+        """Itself: in TVM an axis has a variable."""
+        return self
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Operation:
@@ -96,6 +101,26 @@ class Operation:
         for value in self.body:
             rewrite(value, note)
         return tuple(dict.fromkeys(tensors))
+
+
+class PlaceholderOp(Operation):
+    """What gives a tensor from outside.
+
+    >>> isinstance(X.op, te.PlaceholderOp)
+    True
+    """
+
+    __slots__ = ()
+
+
+class ComputeOp(Operation):
+    """What computes tensors, element by element.
+
+    >>> isinstance(te.compute((8,), lambda i: X[i, i]).op, te.ComputeOp)
+    True
+    """
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +278,7 @@ def placeholder(shape: Shape, dtype: str = "float32", name: str = "placeholder")
     """
     if dtype not in BITS:
         raise ValueError(f"{dtype!r} is no type of numbers; these are: {', '.join(BITS)}")
-    return Tensor(Operation(name, _shape(shape), (dtype,)))
+    return Tensor(PlaceholderOp(name, _shape(shape), (dtype,)))
 
 
 def compute(
@@ -286,7 +311,7 @@ def compute(
     layout_free = tuple(given.pop("layout_free_placeholders", ()))
     _check(name, axes, body)
     dtypes = tuple(value.dtype for value in body)
-    op = Operation(name, sizes, dtypes, axes, body, tag, _attributes(given), layout_free)
+    op = ComputeOp(name, sizes, dtypes, axes, body, tag, _attributes(given), layout_free)
     return op.output(0) if op.num_outputs == 1 else op.outputs
 
 

@@ -1,11 +1,13 @@
 """TVM's names for what the workbench has: a TVM lesson runs here by changing its imports.
 
 ``import tvm`` becomes ``import workbench.tvm as tvm``, and ``from tvm…`` ``from workbench.tvm…``,
-in the course's spelling (``tvm.tir``, ``tvm.nd``) or in today's (``tvm.s_tir``, ``tvm.tirx``). What
-is not carried says so, and names what to use instead.
+in the course's spelling (``tvm.tir``, ``tvm.nd``), in today's (``tvm.s_tir``, ``tvm.tirx``) or in
+that of 0.6 and before, where what is now in ``tvm.te`` stood in ``tvm``. What is not carried says
+so, and names what to use instead.
 """
 
 from workbench import __version__
+from workbench.diag import Fail as TVMError
 from workbench.tvm import (
     contrib,
     ir,
@@ -23,19 +25,24 @@ from workbench.tvm import (
 )
 from workbench.tvm.driver import build, compile, lower
 from workbench.tvm.ir import IRModule
-from workbench.tvm.not_carried import NotCarried, refusing
+from workbench.tvm.not_carried import LEFT_OUT, NotCarried, refusing
 from workbench.tvm.runtime import cpu, cuda, device, metal, opencl
+from workbench.tvm.runtime import cuda as gpu
+from workbench.tvm.runtime import device as context
 
 __all__ = [
     "IRModule",
     "NotCarried",
+    "TVMError",
     "__version__",
     "build",
     "compile",
+    "context",
     "contrib",
     "cpu",
     "cuda",
     "device",
+    "gpu",
     "ir",
     "lower",
     "metal",
@@ -53,4 +60,11 @@ __all__ = [
     "transform",
 ]
 
-__getattr__ = refusing(__name__)
+_refuse = refusing(__name__)
+
+
+def __getattr__(name: str) -> object:
+    """A name of `te`, which TVM 0.6 and before had here; others are refused."""
+    if name in te.__all__ or f"tvm.te.{name}" in LEFT_OUT:
+        return getattr(te, name)
+    return _refuse(name)

@@ -35,7 +35,7 @@ def build(
     """
     if isinstance(args, str | GPU | Mapping):
         args, target = None, args
-    return _module(lower(inputs, args, name), target)
+    return _module(_program(inputs, args, name), target)
 
 
 def lower(
@@ -47,9 +47,18 @@ def lower(
 ) -> Any:
     """The program that a schedule of stages makes of the tensors `args`, as a module.
 
-    Anything else is a program already, and is returned as it is. TVM's passes go on from there;
-    here they are part of `build`, and `simple_mode` changes nothing. Raises ScheduleError.
+    Outputs that `args` leaves out come last. Anything else than a schedule of stages is a program
+    already, and is returned as it is. TVM's passes go on from there; here they are part of `build`,
+    and `simple_mode` changes nothing. Raises ScheduleError.
     """
+    if isinstance(inp, Stages) and args is not None:
+        named = {tensor.op for tensor in args}
+        args = [*args, *(op.output(0) for op in inp.outputs if op not in named)]
+    return _program(inp, args, name)
+
+
+def _program(inp: Any, args: Sequence[Tensor] | None, name: str) -> Any:
+    """See `lower`; all outputs are among `args`."""
     if not isinstance(inp, Stages):
         return inp
     if args is None:

@@ -12,7 +12,7 @@ from workbench.tvm.not_carried import refusing
 from workbench.tvm.runtime.devices import Device
 from workbench.tvm.runtime.devices import device as make_device
 
-__all__ = ["Target", "cuda", "metal"]
+__all__ = ["Target", "create", "cuda", "current_target", "metal"]
 
 
 TargetLike: TypeAlias = "str | targets.Target | Mapping[str, Any]"
@@ -69,13 +69,23 @@ class Target(targets.Target):
         return Target(targets.of_device(dev.device_name) if dev.device_name else dev.kind)
 
     @property
+    def max_num_threads(self) -> int:
+        """The most threads of one block, as TVM calls it."""
+        return self.max_threads_per_block
+
+    @property
+    def thread_warp_size(self) -> int:
+        """The threads of a warp, as TVM calls it."""
+        return self.warp_size
+
+    @property
     def attrs(self) -> dict[str, str | int]:
         """What is known of it, by TVM's names."""
         return {
             "arch": self.arch,
-            "max_num_threads": self.max_threads_per_block,
+            "max_num_threads": self.max_num_threads,
             "max_shared_memory_per_block": self.max_shared_bytes,
-            "thread_warp_size": self.warp_size,
+            "thread_warp_size": self.thread_warp_size,
         }
 
     def __enter__(self) -> Target:
@@ -87,6 +97,10 @@ class Target(targets.Target):
 
 
 _CURRENT: ContextVar[Target | None] = ContextVar("Target", default=None)
+
+
+create = Target  # as TVM 0.7 and before spell both
+current_target = Target.current
 
 
 def cuda(model: str = "") -> targets.Target:

@@ -5,13 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from workbench import arith
+from workbench.access.accesses import Access, accesses
 from workbench.access.cover import made_by
 from workbench.access.iterations import feeds
 from workbench.access.units import buffers_written
 from workbench.diag import Refusal
-from workbench.ir import Block, BlockRealize, Buffer, For, Stmt
+from workbench.ir import (
+    BinOp,
+    Block,
+    BlockRealize,
+    Buffer,
+    BufferLoad,
+    Const,
+    Expr,
+    For,
+    Stmt,
+    walk,
+)
+from workbench.ir.dtypes import is_int
 from workbench.ir.places import Places
-from workbench.verbs.domains import moved_by, units_in
+from workbench.verbs.domains import domain, moved_by, units_in
 from workbench.verbs.scope import (
     common_loops,
     counted_from,
@@ -49,6 +62,37 @@ def check_fed(
             if finished or not starts_first(maker, counted_from(where.loops_above(maker))):
                 flow.check_finished()
             flow.check_made()
+
+
+def needs_finished(block: Block) -> bool:
+    """Whether a run of `block` on unfinished sums may do harm that its last run does not undo.
+
+    It is where what it reads says which cells it reads or writes, whether it does, or by how much
+    it divides or shifts: an early value may point outside of a buffer, or be 0.
+    """
+    touched = [one for one in accesses(block.body) if _harmed_at(block, one)]
+    chosen = any(_has_load(guard) for one in accesses(block.body) for guard in one.guards)
+    parts = (node for node in walk(block.body) if isinstance(node, BinOp) and is_int(node.dtype))
+    divided = [node.b for node in parts if node.op in ("//", "%", "<<", ">>")]
+    return bool(touched) or any(
+        _has_load(by) or (chosen and not isinstance(by, Const)) for by in divided
+    )
+
+
+def _harmed_at(block: Block, access: Access[For]) -> bool:
+    """Whether an early value may make an access that there should not be, or one elsewhere."""
+    if any(map(_has_load, access.indices)):
+        return True
+    if not any(map(_has_load, access.guards)):
+        return False
+    dom = {**domain(block), **arith.loop_bounds(access.loops)}
+    ends = [arith.bounds(index, dom) for index in access.indices]
+    sizes = zip(ends, access.buffer.shape, strict=True)
+    return access.writes or not all(e and e[0] >= 0 and e[1] < n for e, n in sizes)
+
+
+def _has_load(expr: Expr) -> bool:
+    return any(isinstance(node, BufferLoad) for node in walk(expr))
 
 
 def makes_all(

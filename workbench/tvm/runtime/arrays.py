@@ -59,16 +59,19 @@ class Tensor:
         return f"<Tensor shape={self.shape}, {self.device}>\n{self.host!r}"
 
 
-def tensor(arr: Any, device: Device | None = None) -> Tensor:
-    """A copy of `arr`, for `device`."""
-    return Tensor(np.array(host_of(arr), order="C"), device or cpu())
+def tensor(arr: Any, device: Device | None = None, ctx: Device | None = None) -> Tensor:
+    """A copy of `arr`, for `device`, which TVM 0.7 and before called `ctx`."""
+    return Tensor(np.array(host_of(arr), order="C"), device or ctx or cpu())
 
 
 def empty(
-    shape: int | Sequence[int], dtype: str = "float32", device: Device | None = None
+    shape: int | Sequence[int],
+    dtype: str = "float32",
+    device: Device | None = None,
+    ctx: Device | None = None,
 ) -> Tensor:
-    """An array of `shape` whose elements nobody has set."""
-    return Tensor(np.empty(shape, numpy_type(dtype)), device or cpu())
+    """An array of `shape` whose elements nobody has set, for `device`, or `ctx`."""
+    return Tensor(np.empty(shape, numpy_type(dtype)), device or ctx or cpu())
 
 
 def host_of(value: Any) -> Any:

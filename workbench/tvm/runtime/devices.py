@@ -39,6 +39,38 @@ class Device:
         digits = gpu.arch.removeprefix("sm_")
         return f"{digits[:-1]}.{digits[-1]}"
 
+    @property
+    def max_threads_per_block(self) -> int | None:
+        """The most threads of one block; None of a CPU."""
+        return self._known.max_threads_per_block if self._known else None
+
+    @property
+    def max_thread_dimensions(self) -> list[int] | None:
+        """The most threads of one block along x, y and z; None of a CPU."""
+        return list(self._known.max_block) if self._known else None
+
+    @property
+    def max_shared_memory_per_block(self) -> int | None:
+        """The bytes of shared memory that one block may use; None of a CPU."""
+        return self._known.max_shared_bytes if self._known else None
+
+    @property
+    def warp_size(self) -> int | None:
+        """The threads of a warp; None of a CPU."""
+        return self._known.warp_size if self._known else None
+
+    @property
+    def multi_processor_count(self) -> int | None:
+        """The multiprocessors of the GPU; None where it is not known which one."""
+        return self._known.sm_count if self._known else None
+
+    @property
+    def _known(self) -> targets.Target | None:
+        """What is known of the GPU: without one, of every GPU of its kind."""
+        if self.kind == "cpu":
+            return None
+        return runtime.device().target if self.kind == "cuda" else targets.get(self.kind)
+
     def sync(self, stream: object = None) -> None:
         """Wait for what runs on it: a call of a kernel has done so already."""
 
@@ -49,8 +81,11 @@ class Device:
 
 
 def device(dev: str, index: int = 0) -> Device:
-    """The device called `dev`, "cuda" or "cuda:0". Raises NotCarried for one that is not used."""
-    kind, _, number = str(dev).partition(":")
+    """The device called `dev`, "cuda" or "cuda:0"; of a target its first word is read.
+
+    Raises NotCarried for one that is not used.
+    """
+    kind, _, number = (str(dev).split() or [""])[0].partition(":")
     kind, asked = _ALSO.get(kind, kind), number or index
     if kind in KINDS and str(asked) == "0":
         return Device(kind)

@@ -101,6 +101,17 @@ class Module:
 
     imports = imported_modules
 
+    def get_source(self, fmt: str = "") -> str:
+        """The text of what was built for a CPU, in C.
+
+        Raises NotCarried for a GPU's: there TVM gives the code of the host.
+        """
+        if not all(built.target.is_cpu for built in self.built.values()):
+            raise not_carried("tvm.runtime.Module.get_source")
+        return self.imported_modules[0].text
+
+    inspect_source = get_source
+
     def __getitem__(self, name: str) -> Callable[..., None]:
         built = self._built(name)
         return lambda *args: self._call(built, [host_of(arg) for arg in args])
@@ -113,20 +124,22 @@ class Module:
     def time_evaluator(
         self,
         func_name: str,
-        dev: Device,
+        dev: Device | None = None,
         number: int = 10,
         repeat: int = 1,
         min_repeat_ms: int = 0,
         cache_flush_bytes: int = 0,
+        ctx: Device | None = None,
     ) -> Callable[..., BenchmarkResult]:
         """A function that runs `func_name` on its arguments and says how long one run takes.
 
         On a GPU, and on a CPU, it is measured, in as many runs as it takes to be sure of: `number`,
-        `repeat` and `min_repeat_ms` are TVM's. Without a GPU its kernel runs once on the emulator,
-        a large one in part, and the time is the one recorded for this program, else the least that
-        the roofline allows; what it is, is printed once. `cache_flush_bytes` above 0 empties the
-        caches before every sample. Raises ValueError for a `number` or a `repeat` below 1,
-        DeviceError for a CPU's program where there is no C compiler.
+        `repeat` and `min_repeat_ms` are TVM's, and so is `dev`, once called `ctx`. Without a GPU
+        its kernel runs once on the emulator, a large one in part, and the time is the one recorded
+        for this program, else the least that the roofline allows; what it is, is printed once.
+        `cache_flush_bytes` above 0 empties the caches before every sample. Raises ValueError for a
+        `number` or a `repeat` below 1, DeviceError for a CPU's program where there is no C
+        compiler.
         """
         if number < 1 or repeat < 1:
             raise ValueError(f"time_evaluator runs at least once: {number=}, {repeat=}")

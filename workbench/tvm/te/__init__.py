@@ -3,6 +3,7 @@
 from workbench import te as _expressions
 from workbench.te import *  # noqa: F403
 from workbench.tvm.not_carried import refusing
+from workbench.tvm.te import schedule
 from workbench.tvm.te.axes import IterVar, thread_axis
 from workbench.tvm.te.stages import Schedule, Stage, create_schedule
 
@@ -12,6 +13,7 @@ __all__ = [  # noqa: PLE0604
     "Schedule",
     "Stage",
     "create_schedule",
+    "schedule",
     "thread_axis",
 ]
 

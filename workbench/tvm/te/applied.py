@@ -250,7 +250,7 @@ class _Applied:
 
     def _arrange(self, stage: Stage) -> None:
         bound = _bound(stage)
-        for call in stage.calls:
+        for call in _heeded(stage):
             with _asked(call.text):
                 self._take(call, stage, bound)
 
@@ -340,6 +340,22 @@ def unroll_small(schedule: Schedule, loop: For, most: int) -> None:
     """Unroll the loops from `loop` on whose stores, written out, are at most `most`."""
     for small in _small(loop, most):
         schedule.unroll(LoopHandle(schedule.history, small.loop_var))
+
+
+def _heeded(stage: Stage) -> list[Call]:
+    """The calls on a stage that its program shows; as in TVM, these do not.
+
+    What was noted of a loop that was split or fused later, and that a loop is parallel, unrolled or
+    vectorized which threads or blocks run; of several axes that a loop was bound to the last holds.
+    """
+    marks = ("bind", "parallel", "unroll", "vectorize")
+    threads = {call.loops[0]: call for call in stage.calls if call.verb == "bind"}
+    return [
+        call
+        for call in stage.calls
+        if call.verb not in marks
+        or (call.loops[0] in stage.leaf_iter_vars and threads.get(call.loops[0], call) is call)
+    ]
 
 
 def _bound(stage: Stage) -> set[Loop]:

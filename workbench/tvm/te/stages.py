@@ -338,7 +338,8 @@ class Schedule:
         """Compute `tensor` in `scope`, and copy it from there; returns what is computed there."""
         text = f"s.cache_write({tensor.name}, {scope!r})"
         stage = self._single(tensor, text)
-        if stage.body is None or stage.calls or stage.body.parts:
+        moved = any(call.verb in ("split", "fuse", "reorder") for call in stage.calls)
+        if stage.body is None or moved or stage.body.parts:
             raise ScheduleError(
                 f"Can't cache what {stage.name} writes: "
                 + ("it is given" if stage.body is None else "its loops are split already"),
@@ -358,6 +359,7 @@ class Schedule:
         stage.body.copies_out.append((out, scope))
         stage.op, stage.body = copy, out
         stage.leaf_iter_vars = list(copy.axis)
+        stage.calls = [call for call in stage.calls if {*call.loops} <= {*copy.axis}]
         self._stages |= {inner: made, copy: stage}
         return inner.output(0)
 

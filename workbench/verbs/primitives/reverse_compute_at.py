@@ -19,16 +19,14 @@ from workbench.ir import (
     BufferLoad,
     BufferRegion,
     For,
-    IfThenElse,
     PrimFunc,
     Var,
-    stores,
     substitute,
     walk,
 )
 from workbench.verbs.crossing import check_leaves, stores_the_same
 from workbench.verbs.domains import bounds_at, domain, moved_by, units_in
-from workbench.verbs.feeding import check_fed, makes_all
+from workbench.verbs.feeding import check_fed, makes_all, needs_finished
 from workbench.verbs.following import following
 from workbench.verbs.moving import (
     Need,
@@ -138,7 +136,7 @@ def reverse_compute_at(
     _check_turns_agree(site, there)
     refuse_other_updates(site, there, kept_values(there, fixed_values(site, loop)))
     check_leaves(site, there)
-    check_fed(site, there, finished=_places_by_data(block))
+    check_fed(site, there, finished=needs_finished(block))
     for reader in there.consumers:
         check_fed(site, site.after(edit.places, reader.block.id))
     return edit
@@ -191,13 +189,6 @@ def _check_made_in_turn(site: Site[Block], loop: For, makers: list[BlockRealize]
                 "any more",
                 hint=f"leave `{site.name}` behind that nest, or read only what is made in it",
             )
-
-
-def _places_by_data(block: Block) -> bool:
-    """Whether what `block` reads says which cells it stores: then too early a value does harm."""
-    where = [i for s in stores(block) for i in s.indices]
-    where += [n.condition for n in walk(block.body) if isinstance(n, IfThenElse)]
-    return any(isinstance(node, BufferLoad) for e in where for node in walk(e))
 
 
 def _check_read_before(site: Site[Block], loop: For) -> None:

@@ -29,7 +29,7 @@ from workbench.ir import (
 from workbench.verbs.copies import reads_always
 from workbench.verbs.crossing import check_enters, check_leaves
 from workbench.verbs.domains import domain
-from workbench.verbs.feeding import check_fed, makes_all
+from workbench.verbs.feeding import check_fed, makes_all, needs_finished
 from workbench.verbs.inlining import (
     domain_conditions,
     inverse,
@@ -106,7 +106,7 @@ def reverse_compute_inline(func: PrimFunc, block: Block) -> Edit[None]:
     _check_turn(site, feeder, there)
     check_leaves(site, there)
     check_enters(site, there)
-    check_fed(site, there)
+    check_fed(site, there, finished=needs_finished(there.node))
     for reader in there.consumers:
         check_fed(site, site.after(edit.places, reader.block.id))
     return edit

@@ -51,6 +51,7 @@ from workbench.te import floormod as indexmod
 from workbench.te import select as Select
 from workbench.tvm.driver import build
 from workbench.tvm.not_carried import refusing
+from workbench.tvm.tir import schedule
 
 __all__ = [
     "PrimFunc",
@@ -96,6 +97,7 @@ __all__ = [
     "power",
     "round",
     "rsqrt",
+    "schedule",
     "sigmoid",
     "sin",
     "sinh",

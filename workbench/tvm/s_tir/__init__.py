@@ -2,7 +2,8 @@
 
 from workbench.schedule import Schedule, ScheduleError
 from workbench.tvm.not_carried import refusing
+from workbench.tvm.s_tir import schedule
 
-__all__ = ["Schedule", "ScheduleError"]
+__all__ = ["Schedule", "ScheduleError", "schedule"]
 
 __getattr__ = refusing(__name__)
