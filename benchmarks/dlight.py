@@ -1,7 +1,7 @@
 """Kernels of language models as TVM's dlight prints them: read, built, run: ``python -m
 benchmarks.dlight``.
 
-    python -m benchmarks.dlight [--programs ../shared/courses/dlight.json] [--only NUMBER] [--seconds 60]
+    python -m benchmarks.dlight [--programs FILE] [--only NUMBER] [--seconds 60]
 
 The file holds programs of TVM 0.27's dlight tests, before and after its schedules: a list of
 ``{"test", "name", "text"}``. Those that describe tensor intrinsics are left out. Of the others each
@@ -113,9 +113,7 @@ def sizes(listed: Listed, func: PrimFunc | SymbolicFunc) -> Iterator[Mapping[str
     if isinstance(func, PrimFunc):
         yield {}
     else:
-        yield from SIZES.get(
-            listed.short, [dict.fromkeys(func.symbols, size) for size in ORDINARY]
-        )
+        yield from SIZES.get(listed.short, [dict.fromkeys(func.symbols, size) for size in ORDINARY])
 
 
 def sized(func: PrimFunc | SymbolicFunc, numbers: Mapping[str, int]) -> PrimFunc:
@@ -203,7 +201,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--programs", type=Path, default=PROGRAMS)
     parser.add_argument("--only", type=int, help="the number of one program")
-    parser.add_argument("--seconds", type=int, default=60, help="of the processor, at most, for each size")
+    parser.add_argument(
+        "--seconds", type=int, default=60, help="of the processor, at most, for each size"
+    )
     options = parser.parse_args()
     warnings.simplefilter("ignore", wb.ScheduleWarning)
     signal.signal(signal.SIGPROF, over)

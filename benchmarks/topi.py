@@ -131,7 +131,7 @@ def same_terms(func: PrimFunc, sch: wb.Schedule, given: Arrays) -> str:
 
 
 def one(folder: Path, name: str) -> tuple[str, str]:
-    """What became of a program in a word, and why. """
+    """What became of a program in a word, and why."""
     text = json.loads((folder / f"{name}.json").read_text())["text"]
     try:
         func = read(text)
