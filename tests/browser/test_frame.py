@@ -15,7 +15,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
 
 from tests.browser.conftest import LESSONS
-from tests.browser.jupyter import OPEN, PANEL, Server, dark, jupyterlab, open_lab
+from tests.browser.jupyter import FORGET, OPEN, PANEL, Server, dark, jupyterlab, open_lab
 from tests.browser.test_lab import AXE, answer, shoot
 from tests.support.every import EVERY, some
 
@@ -36,32 +36,44 @@ def usual(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield running
 
 
-@pytest.fixture
-def page(browser: Browser, usual: Server) -> Iterator[Page]:
-    """JupyterLab as it opens, file browser and all, at 1280 x 720."""
+@pytest.fixture(scope="module")
+def opened(browser: Browser, usual: Server) -> Iterator[Page]:
+    """JupyterLab, loaded once: that costs more than most tests do in it."""
     context = browser.new_context(viewport=SMALL)
     context.set_default_timeout(15_000)
-    opened = context.new_page()
-    open_lab(opened, usual)
-    yield opened
-    dark(opened, False)
-    opened.evaluate(CLOSE_ALL)
+    page = context.new_page()
+    open_lab(page, usual)
+    yield page
     context.close()
 
 
-CLOSE_ALL = """async () => {
-  for (const panel of window.jupyterapp.shell.widgets('main')) {
-    await panel.sessionContext?.shutdown();
-    await panel.context?.save();
+@pytest.fixture
+def page(opened: Page) -> Iterator[Page]:
+    """JupyterLab as it opens, file browser and all, at 1280 x 720."""
+    yield opened
+    opened.set_viewport_size(SMALL)
+    dark(opened, False)
+    opened.evaluate(CLOSE_ALL, FORGET)
+
+
+# The kernel stays, as new, and is the next notebook's, which lies at the same path.
+CLOSE_ALL = """async (code) => {
+  for (const panel of [...window.jupyterapp.shell.widgets('main')]) {
+    const { context, sessionContext } = panel;
+    await sessionContext?.session?.kernel.requestExecute({ code, store_history: false }).done;
+    await context?.save();
     panel.close();
   }
 }"""
+NAME = "lesson.ipynb"
+
+END_KERNELS = "window.jupyterapp.serviceManager.sessions.shutdownAll()"
 
 
 def open_notebook(page: Page, server: Server, path: Path) -> None:
     """Open a copy of a notebook, its first cell active, as it is in a lesson's folder."""
-    shutil.copy(path, server.root)
-    page.evaluate(AS_IT_OPENS, path.name)
+    shutil.copy(path, server.root / NAME)
+    page.evaluate(AS_IT_OPENS, NAME)
     page.evaluate(
         "() => { const panel = window.jupyterapp.shell.currentWidget;"
         "panel.content.activeCellIndex = 0; panel.content.mode = 'command'; panel.activate(); }"
@@ -107,18 +119,45 @@ def shift_enter(page: Page) -> int:
     return at
 
 
-TO_CODE = """() => { const { content } = window.jupyterapp.shell.currentWidget;
-  const code = content.widgets.findIndex(
-    (cell, at) => at >= content.activeCellIndex && cell.model.type === 'code');
-  if (code >= 0) content.activeCellIndex = code;
-  return code >= 0; }"""
+# Goes to the first of `shown` from the active cell on; cells before it run out of sight, as they
+# do where nobody has the notebook open.
+TO_NEXT = """async (shown) => {
+  const { content, sessionContext } = window.jupyterapp.shell.currentWidget;
+  for (let at = content.activeCellIndex; at < content.widgets.length; at++) {
+    if (shown.includes(at)) {
+      content.activeCellIndex = at;
+      return true;
+    }
+    const { model } = content.widgets[at];
+    if (model.type !== 'code') continue;
+    await sessionContext.ready;
+    const code = model.sharedModel.source;
+    const { content: reply } = await sessionContext.session.kernel.requestExecute({ code }).done;
+    if (reply.status !== 'ok') throw new Error(code);
+  }
+  return false;
+}"""
 
 
-def run_to_the_end(page: Page) -> Iterator[Locator]:
-    """Shift+Enter on each cell of the notebook, shortly on each with code; each lab as it comes."""
+def shown_shortly(notebook: Path) -> list[int]:
+    """The cells that open something: of quizzes and players the first, of labs each third.
+
+    The last lab, which has most steps, is among them.
+    """
+    cells = nbformat.read(notebook, as_version=4).cells
+    opening = [
+        [k for k, cell in enumerate(cells) if cell.cell_type == "code" and word in cell.source]
+        for word in ("lesson.quiz(", "lesson.gpu(", "lesson.progress(", "wb.lab(")
+    ]
+    *others, labs = opening
+    return sorted({k for one in others for k in one[:1]} | {*labs[::-3]})
+
+
+def run_to_the_end(page: Page, shown: list[int] | None = None) -> Iterator[Locator]:
+    """Shift+Enter on each cell, or on those `shown`; each lab as it comes."""
     last = page.evaluate(STATE)["cells"] - 1
     at = -1
-    while at < last and (EVERY or page.evaluate(TO_CODE)):
+    while at < last and (shown is None or page.evaluate(TO_NEXT, shown)):
         at = shift_enter(page)
         cell = page.locator(f"{PANEL} .jp-Cell").nth(at)
         if not page.evaluate(HAS_VIEW, at):
@@ -255,12 +294,13 @@ def test_labs_are_whole_in_view_and_so_is_what_belongs_together(
 ):
     """Every lab as it comes, then at its steps; all that a lesson shows is accessible.
 
-    Looked at shortly, the steps are the first and the last of the lab that has most, and what is
-    accessible is that lab, a quiz and a player.
+    Looked at shortly, it is each third lab, the steps are the first and the last of the one that
+    has most, and what is accessible is that lab, a quiz and a player. On a plain page
+    test_text.py opens every lab.
     """
     open_notebook(page, usual, lesson)
     labs = []
-    for lab in run_to_the_end(page):
+    for lab in run_to_the_end(page, None if EVERY else shown_shortly(lesson)):
         whole(lab)
         seen_together(lab, f"lab {len(labs)} as it comes")
         labs.append(lab)
@@ -330,6 +370,7 @@ def test_a_lab_that_is_run_by_hand_comes_into_view(
     """Cold, with a long cell next; again; and as the last cell, where a new one is made."""
     page.set_viewport_size(size)
     cells = (LONG, SET_UP, LAB, LONG, LAB)
+    page.evaluate(END_KERNELS)
     open_notebook(page, usual, notebook(tmp_path, "hand", *cells))
     labs = list(run_to_the_end(page))
     assert len(labs) == 2
@@ -377,6 +418,7 @@ def test_a_verdict_and_a_quiz_are_seen_from_their_first_line(
 def test_run_all_a_page_loaded_again_and_a_second_view_are_left_where_they_are(
     page: Page, usual: Server, tmp_path: Path
 ):
+    page.evaluate(END_KERNELS)
     open_notebook(page, usual, notebook(tmp_path, "all", LONG, SET_UP, LAB, LONG))
     page.keyboard.press("ArrowDown")  # a page that is used
     page.evaluate("window.jupyterapp.commands.execute('notebook:run-all-cells')")
@@ -390,7 +432,7 @@ def test_run_all_a_page_loaded_again_and_a_second_view_are_left_where_they_are(
     page.evaluate("window.jupyterapp.shell.currentWidget.context.save()")
     open_lab(page, usual)  # with the kernel that made it
     page.keyboard.press("Escape")
-    page.evaluate(AS_IT_OPENS, "all.ipynb")
+    page.evaluate(AS_IT_OPENS, NAME)
     lab.wait_for(state="attached")
     page.wait_for_timeout(SETTLED)
     assert scrolled(page) == 0
