@@ -67,9 +67,19 @@ def step(lab: Locator, verb: str, place: str, **fields: str) -> None:
             control.select_option(label=value)
         else:
             control.fill(value)
-    lab.locator("button[type=submit]").click()
+    apply = lab.locator("button[type=submit]")
+    assert level_with(apply, lab.locator(".wb-field :is(input, select)").first), verb
+    apply.click()
     expect(lab.locator(".wb-step")).to_have_count(count + 1)
     expect(lab.locator(".wb-menu")).to_be_hidden()
+
+
+def level_with(button: Locator, control: Locator) -> bool:
+    """Whether the button stands in the middle of the control beside it, or in a row of its own."""
+    one, other = button.bounding_box(), control.bounding_box()
+    assert one and other
+    apart = one["y"] + one["height"] / 2 - other["y"] - other["height"] / 2
+    return abs(apart) < 2 or one["y"] > other["y"] + other["height"]
 
 
 def form_of(lab: Locator, verb: str) -> None:
@@ -309,6 +319,8 @@ def test_a_comparison_has_the_programs_left_and_both_pictures_right(plain: Plain
     assert abs(one - other) < 0.01
     for side in (".wb-program", ".wb-machine"):  # their tabs alone are no box
         expect(lab.locator(side)).to_have_css("border-top-color", "rgba(0, 0, 0, 0)")
+    expect(lab.locator(".wb-program .wb-tabs")).to_be_hidden()  # the programs stay TensorIR
+    expect(lab.get_by_role("tab", name="memory")).to_be_visible()
 
 
 # The lines whose last letter is not seen, and those that say so.

@@ -3,6 +3,7 @@
 // whole or loaded again, and a second view of an output, stay where they are.
 
 const SETTLES = 500; // ms in which what stands above the lab may still change its height
+const FRAMES = 30; // that are drawn by then; a busy machine takes longer for them
 const HANDS = ["wheel", "keydown", "pointerdown", "touchstart"];
 
 /**
@@ -12,6 +13,7 @@ const HANDS = ["wheel", "keydown", "pointerdown", "touchstart"];
 export function reveal(root, panel) {
   if (!ranByHand(root)) return;
   const end = performance.now() + SETTLES;
+  let frames = 0;
   let free = false; // the learner goes elsewhere
   const leave = () => {
     free = true;
@@ -19,7 +21,9 @@ export function reveal(root, panel) {
   };
   for (const kind of HANDS) window.addEventListener(kind, leave, { capture: true, passive: true });
   const put = () => {
-    if (free || !root.isConnected || performance.now() > end) return leave();
+    frames += 1;
+    const over = performance.now() > end && frames > FRAMES;
+    if (free || !root.isConnected || over) return leave();
     const [lab, around] = [root.getBoundingClientRect(), panel.getBoundingClientRect()];
     const top = around.top + panel.clientTop;
     if (lab.top < top || lab.bottom > top + panel.clientHeight)

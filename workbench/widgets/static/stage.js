@@ -48,7 +48,7 @@ export function reachable(root) {
     ends();
   };
   const ends = () => {
-    for (const box of root.querySelectorAll(".wb-body")) moreOf(box);
+    for (const box of root.querySelectorAll(".wb-body, .wb-compare")) moreOf(box);
     for (const listing of root.querySelectorAll(".wb-listing")) lineEnds(listing);
   };
   const soon = () => requestAnimationFrame(look);
