@@ -15,11 +15,11 @@ from workbench.ir import (
     BufferStore,
     Expr,
     Node,
-    SeqStmt,
     Stmt,
     binary,
     free_vars,
     seq,
+    stmts_of,
     stores,
     walk,
 )
@@ -199,9 +199,7 @@ def starts_of(block: Block, results: Sequence[BufferStore]) -> tuple[Expr, ...] 
 
 
 def _stmts(stmt: Stmt | None) -> Sequence[Stmt]:
-    if stmt is None:
-        return ()
-    return stmt.stmts if isinstance(stmt, SeqStmt) else (stmt,)
+    return () if stmt is None else stmts_of(stmt)
 
 
 def reads(e: Node, buffers: Collection[Buffer]) -> bool:

@@ -10,7 +10,7 @@ from math import prod
 from workbench import arith
 from workbench.access.units import Unit, buffers_written, units
 from workbench.arith import Bounds
-from workbench.ir import Buffer, Const, For, PrimFunc, SeqStmt, Stmt, once
+from workbench.ir import Buffer, Const, For, PrimFunc, SeqStmt, Stmt, once, stmts_of
 from workbench.ir.places import Places, places, within
 
 
@@ -79,9 +79,7 @@ def extent_of(loop: For) -> int:
 @once
 def nests(func: PrimFunc) -> list[Nest]:
     """The kernels of `func`, in the order of their launches; remembered with what they know."""
-    body = func.root.body
-    stmts = body.stmts if isinstance(body, SeqStmt) else (body,)
-    return [Nest(stmt, places(func)) for stmt in stmts]
+    return [Nest(stmt, places(func)) for stmt in stmts_of(func.root.body)]
 
 
 def nest_of(func: PrimFunc, loop: For) -> Nest:

@@ -15,13 +15,13 @@ from workbench.ir import (
     For,
     Kernel,
     PrimFunc,
-    SeqStmt,
     Stmt,
     Var,
     binary,
     const,
     free_vars,
     remembered,
+    stmts_of,
     walk,
 )
 from workbench.ir.places import places
@@ -73,10 +73,9 @@ def _of_kernel(kernel: Kernel) -> Iterator[Access]:
 
 
 def _of_func(func: PrimFunc) -> Iterator[Access]:
-    body = func.root.body
     values = (e for block in places(func).blocks.values() for e in Unit(block, ()).bound("reduce"))
     reduced = {v for e in values for v in free_vars(e)}  # loops that drive a reduction
-    for nest in body.stmts if isinstance(body, SeqStmt) else (body,):
+    for nest in stmts_of(func.root.body):
         axes: dict[str, Loop] = {}
         for loop in (n for n in walk(nest) if isinstance(n, For)):
             if loop.thread in THREAD_AXES:

@@ -59,6 +59,7 @@ from workbench.ir.nodes import (
     binary,
     cast,
     const,
+    flat_index,
     in_width,
     is_data,
     is_text,
@@ -71,6 +72,7 @@ from workbench.ir.nodes import (
     reinterpret,
     remembered,
     seq,
+    stmts_of,
 )
 from workbench.ir.verify import VerifyError, verify
 from workbench.ir.visit import (
@@ -156,7 +158,9 @@ __all__ = [
     "once",
     "plain_number",
     "remembered",
+    "flat_index",
     "seq",
+    "stmts_of",
     "verify",
     "VerifyError",
     "children",

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from numbers import Number
@@ -1113,10 +1113,23 @@ def seq(*stmts: Stmt) -> Stmt:
     """The statements in order, flat: one alone stands for itself."""
     flat: list[Stmt] = []
     for stmt in stmts:
-        flat.extend(stmt.stmts if isinstance(stmt, SeqStmt) else (stmt,))
+        flat.extend(stmts_of(stmt))
     if not flat:
         raise ValueError("seq() needs at least one statement")
     return flat[0] if len(flat) == 1 else SeqStmt(tuple(flat))
+
+
+def stmts_of(stmt: Stmt) -> tuple[Stmt, ...]:
+    """What `seq` puts together: the statements of a sequence, or the one that stands for itself."""
+    return stmt.stmts if isinstance(stmt, SeqStmt) else (stmt,)
+
+
+def flat_index(indices: Iterable[Expr], sizes: Iterable[ExprLike], dtype: str) -> Expr:
+    """The number of the turn `indices` of loops of so many turns, the last one counting fastest."""
+    total: Expr = const(0, dtype)
+    for index, size in zip(indices, sizes, strict=True):
+        total = total * size + index
+    return total
 
 
 def attrs_dict(pairs: tuple[tuple[str, Data], ...]) -> Mapping[str, Data]:

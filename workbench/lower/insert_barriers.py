@@ -40,6 +40,7 @@ from workbench.ir import (
     Stmt,
     free_vars,
     seq,
+    stmts_of,
 )
 from workbench.lower.conflicts import Conflicts
 from workbench.target import Target
@@ -120,7 +121,7 @@ class _Planner:
     def _loop(self, loop: For, around: Around) -> _Planned:
         inside = around.inside(loop)
         body = self.plan(loop.body, inside)
-        stmts = loop.body.stmts if isinstance(loop.body, SeqStmt) else (loop.body,)
+        stmts = stmts_of(loop.body)
         carried = body.last
         turn = self._turn(loop, body)
         while self.conflicts.any(carried, body.first, len(around.loops), turn):

@@ -14,11 +14,11 @@ from workbench.ir import (
     Kernel,
     Node,
     PrimFunc,
-    SeqStmt,
     Stmt,
     Var,
     cast,
     rebuild,
+    stmts_of,
     substitute,
     walk,
 )
@@ -27,11 +27,9 @@ from workbench.lower.c_name import c_name
 
 def split_kernels(func: PrimFunc) -> tuple[Kernel, ...]:
     """Make each nest under the root a kernel, in which the bound loops are the thread's place."""
-    body = func.root.body
-    nests = body.stmts if isinstance(body, SeqStmt) else (body,)
     return tuple(
         _kernel(func, nest, c_name(f"{func.name}_kernel") + (f"_{k}" if k else ""))
-        for k, nest in enumerate(nests)
+        for k, nest in enumerate(stmts_of(func.root.body))
     )
 
 

@@ -23,7 +23,6 @@ from workbench.ir import (
     IterVar,
     PrimFunc,
     Range,
-    SeqStmt,
     Stmt,
     Var,
     const,
@@ -32,6 +31,7 @@ from workbench.ir import (
     free_vars,
     remembered,
     seq,
+    stmts_of,
 )
 from workbench.ir.places import Places, inner, places
 from workbench.script.writer import string
@@ -117,8 +117,7 @@ def iter_var(var: Var, size: int, kind: str = "spatial") -> IterVar:
 
 def statements(holder: For | BlockRealize) -> tuple[Stmt, ...]:
     """The statements of the body of a loop or a block."""
-    body = holder.body if isinstance(holder, For) else holder.block.body
-    return body.stmts if isinstance(body, SeqStmt) else (body,)
+    return stmts_of(holder.body if isinstance(holder, For) else holder.block.body)
 
 
 def inserted(where: Places, holder: For | BlockRealize, at: int, stmt: Stmt) -> PrimFunc:

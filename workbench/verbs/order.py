@@ -17,11 +17,10 @@ from workbench.ir import (
     BufferLoad,
     BufferStore,
     Const,
-    Expr,
     For,
     IterVar,
     Var,
-    const,
+    flat_index,
     free_vars,
     stores,
     walk,
@@ -73,16 +72,14 @@ def refuse_other_updates(site: Site[Block], there: Site[Block], kept: frozenset[
 
 
 def counts_up(realize: BlockRealize, loops: list[For], counting: list[IterVar]) -> bool:
-    """Whether the iterators `told`, the first one slowest, are proved to count up in `loops`."""
+    """Whether the iterators `counting`, the first one slowest, are proved to count up."""
     dom, values = arith.loop_bounds(loops), realize.bindings
     if len({it.var.dtype for it in counting}) != 1:
         return not counting
-    total: Expr = const(0, counting[0].var.dtype)
-    for it in counting:
-        ends = arith.bounds(it.dom.extent, {})
-        if ends is None:
-            return False
-        total = total * ends[1] + values[it.var]
+    sizes = [ends[1] for it in counting if (ends := arith.bounds(it.dom.extent, {})) is not None]
+    if len(sizes) < len(counting):
+        return False
+    total = flat_index([values[it.var] for it in counting], sizes, counting[0].var.dtype)
     slope = arith.linear(arith.simplify(total, dom), dom)
     if slope is None or not isinstance(slope[1], Const):
         return False

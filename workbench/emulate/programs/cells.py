@@ -44,9 +44,9 @@ from workbench.ir import (
     Expr,
     For,
     PrimFunc,
-    SeqStmt,
     Stmt,
     Var,
+    stmts_of,
     structural_equal,
     walk,
 )
@@ -136,11 +136,10 @@ class _Stage:
 
 def _list_stages(func: PrimFunc) -> dict[Buffer, _Stage] | None:
     """The stage of each buffer that `func` writes; None where they do not tell each cell."""
-    body = func.root.body
     stages: dict[Buffer, _Stage] = {}
     turns: dict[Buffer, int] = {}
     read: set[Buffer] = set()
-    for nest in body.stmts if isinstance(body, SeqStmt) else (body,):
+    for nest in stmts_of(func.root.body):
         stage = _stage(nest)
         if stage is None or stage.buffer in stages or stage.buffer in read:
             return None

@@ -25,9 +25,9 @@ from workbench.ir import (
     Kernel,
     Node,
     PrimFunc,
-    SeqStmt,
     Stmt,
     rewrite,
+    stmts_of,
     substitute_buffers,
     walk,
 )
@@ -54,10 +54,8 @@ def as_launches(func: PrimFunc) -> tuple[Kernel, ...] | None:
     if order.count_lanes(func.root.body) <= MOST_LANES:
         return None
     inlined = inline_iterators(_make_global(func))
-    body = inlined.root.body
-    nests = body.stmts if isinstance(body, SeqStmt) else (body,)
     buffers = (*func.params, *inlined.root.alloc_buffers)
-    launches = [_launch(func.name, nest, buffers) for nest in nests]
+    launches = [_launch(func.name, nest, buffers) for nest in stmts_of(inlined.root.body)]
     return None if None in launches else tuple(k for k in launches if k is not None)
 
 

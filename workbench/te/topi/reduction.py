@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from workbench.ir import Expr, Select, binary, const
+from workbench.ir import Expr, Select, binary, flat_index
 from workbench.te.reduce import comm_reducer, identity, reduced
 from workbench.te.tensor import Axis, Tensor, compute, reduce_axis
 
@@ -133,9 +133,7 @@ def _place(
     def element(*at: Axis) -> object:
         own = {**dict(zip(kept, at, strict=True)), **axes}
         value = data[tuple(own[d] for d in range(data.ndim))]
-        place: Expr = const(0, "int32")
-        for d, one in axes.items():
-            place = place * data.shape[d] + one
+        place = flat_index(axes.values(), [data.shape[d] for d in axes], "int32")
         return reduced((place, value), tuple(axes.values()))
 
     shape = tuple(1 if d in axes else data.shape[d] for d in kept)

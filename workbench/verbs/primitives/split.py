@@ -11,12 +11,12 @@ from workbench.arith import simplify
 from workbench.ir import (
     BufferLoad,
     Const,
-    Expr,
     For,
     PrimFunc,
     Var,
     cast,
     const,
+    flat_index,
     free_vars,
     walk,
 )
@@ -145,9 +145,7 @@ def split(
     missing = simplify((extent + (given - 1)) // given)
     sizes = [missing if f is None else const(f, dtype) for f in factors]
     parts = tuple(Var(f"{var.name}_{k}", dtype) for k in range(len(sizes)))
-    index: Expr = const(0, dtype)
-    for part, size in zip(parts, sizes, strict=True):
-        index = index * size + part
+    index = flat_index(parts, sizes, dtype)
     units = frozenset(p for p, s in zip(parts, sizes, strict=True) if is_one(s))
     dropped = frozenset() if preserve_unit_iters else units
     body = loop.body

@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench import arith
 from workbench.access.counters import variables
-from workbench.ir import Block, Expr, For, PrimFunc, Var, const, substitute
+from workbench.ir import Block, Expr, For, PrimFunc, Var, flat_index, substitute
 from workbench.verbs import index_map as maps
 from workbench.verbs.domains import domain
 from workbench.verbs.factoring import check_starts_alike
@@ -130,13 +130,7 @@ def _keeps_order(
     own = {value: var for var, value in site.realize.bindings.items()}
     ends = domain(block)
     olds = [own[loop.loop_var] for loop in loops]
-    before = _flat([v - ends[v][0] for v in olds], [ends[v][1] - ends[v][0] + 1 for v in olds])
-    return arith.equal(before, _flat(new, sizes), ends)
-
-
-def _flat(indices: Sequence[Expr], sizes: Sequence[int]) -> Expr:
-    """The number of the iteration `indices`, the last of which counts fastest."""
-    total: Expr = const(0, "int32")
-    for index, size in zip(indices, sizes, strict=True):
-        total = total * size + index
-    return total
+    before = flat_index(
+        [v - ends[v][0] for v in olds], [ends[v][1] - ends[v][0] + 1 for v in olds], "int32"
+    )
+    return arith.equal(before, flat_index(new, sizes, "int32"), ends)
