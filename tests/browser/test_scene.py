@@ -103,7 +103,7 @@ def test_what_is_pointed_at_is_told_alike(scene_page: Page):
                     "(args) => scene.pointAt(...args)", [told["fields"], number, select, x, y]
                 )
                 now = pointed(field, select, (x, y))
-                assert got["told"] == worded(field.told, now)
+                assert got["words"] == worded(field.words, now)
                 assert got["turns"] == {name: form.at(now) for name, form in field.axes}
                 for a, b in zip(field.marks, got["marks"], strict=True):
                     assert [edge.at(now) for edge in a] == pytest.approx(b)

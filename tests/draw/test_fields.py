@@ -42,7 +42,7 @@ def test_a_cell_of_a_product_marks_its_row_and_its_column():
     row, column, _ = ([edge.at(now) for edge in edges] for edges in c.marks)
     assert (row[0], row[2]) == (a.edges[0], a.edges[2]), "all of a row of A"
     assert (column[1], column[3]) == (b.edges[1], b.edges[3]), "all of a column of B"
-    assert worded(c.told, now) == "C[70, 9] · block (0, 2) · thread 10"
+    assert worded(c.words, now) == "C[70, 9] · block (0, 2) · thread 10"
     assert {name: form.at(now) for name, form in c.axes}["threadIdx.x"] == 10
     assert (c.of.statement, c.of.loops[0]) == ("C_local", "j_0")
 

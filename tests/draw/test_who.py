@@ -44,7 +44,7 @@ def cells(picture: Picture) -> dict[str, tuple[str, list[str]]]:
             texts = [s for s in shapes if isinstance(s, Words)]
             assert all(width_of(s.label, s.role) <= box.width for s in texts)
             assert all("…" not in s.label for s in texts), "words are never cut"
-            found[of.told.split(":")[0]] = (box.role, [s.label for s in texts])
+            found[of.title.split(":")[0]] = (box.role, [s.label for s in texts])
     return found
 
 
@@ -218,7 +218,7 @@ def test_groups_all_use_words_of_one_length():
     words = [s.label for strip in picture.strips for s in strip.shapes if s.role == "strong"]
     assert words[:2] == ["t 0–1919", "t 1920–3839"]
     assert picture.caption.endswith("“t 0–1919” stands for time steps 0 to 1919.")
-    told = [s.of.told for s in picture.strips[0].shapes if s.role == "time"]
+    told = [s.of.title for s in picture.strips[0].shapes if s.role == "time"]
     assert told[1] == "time steps 1920 to 3839: C[1, 0:48]", "told to who points at it"
 
 
@@ -268,4 +268,4 @@ def test_what_fits_in_no_way_is_left_out():
     picture = draw.who_picture(who)
     ((_, words),) = cells(picture).values()
     assert words == ["[0]", "block 1"]
-    assert long in picture.strips[0].shapes[0].of.told, "told to who points at the cell"
+    assert long in picture.strips[0].shapes[0].of.title, "told to who points at the cell"

@@ -141,7 +141,7 @@ def test_memory_names_registers_by_both_names():
 def test_labels_come_with_shorter_words():
     who = insight.who(parsed(MATMUL.replace("64", "8")))
     assert who.cells[5].forms == (("time steps 40 to 47", "t 40–47"),)
-    assert who.told(who.cells[0]) == "C[0, 0] is computed in time steps 0 to 7."
+    assert who.sentence(who.cells[0]) == "C[0, 0] is computed in time steps 0 to 7."
     blocks = insight.who(blocked_matmul())
     assert blocks.groups[1].forms == ("block (x=1, y=0)", "block 1,0", "b 1,0")
 

@@ -169,8 +169,8 @@ def matrix_scene(matrix: Matrix, changed: set[Point], asked: Point | None) -> Sc
 def frames(cell: Rect, new: bool, asked: bool) -> Iterator[Rect]:
     """What is drawn around a cell, inside its own edge, so that nothing beside it covers a part."""
     inset = 1.6
-    for role, told in (("new", new), ("asked", asked)):
-        if told:
+    for role, drawn in (("new", new), ("asked", asked)):
+        if drawn:
             size = cell.width - 2 * inset, cell.height - 2 * inset
             yield Rect(cell.x + inset, cell.y + inset, *size, role, round=3)
             inset += 2.6
@@ -232,7 +232,7 @@ def _cell(matrix: Matrix, cell: Cell, x: float, y: float) -> list[Shape]:
     ]
 
 
-def stands_for(who: Who, cell: Cell, turns: Turns | None, told: str) -> Stands:
+def stands_for(who: Who, cell: Cell, turns: Turns | None, title: str) -> Stands:
     """What a cell stands for, the statement and loops that write it among that."""
     region = tuple((start, 1, 1) for start in cell.index)
     return Stands(
@@ -240,7 +240,7 @@ def stands_for(who: Who, cell: Cell, turns: Turns | None, told: str) -> Stands:
         region,
         block=cell.block,
         thread=cell.thread,
-        told=told,
+        title=title,
         loops=turns.loops if turns else (),
         statement=turns.stage if turns else "",
     )

@@ -330,7 +330,7 @@ def _band(band: Band, middle: float, low: float, high: float, rows: _Rows) -> li
     ]
     way = f"{band.buffer}: {band.bytes:,} bytes {'loaded' if band.load else 'stored'}"
     way += f", {_done(band.at)}" if band.at else ""
-    return standing(Stands(band.buffer, statement=band.stages, told=way), shapes)
+    return standing(Stands(band.buffer, statement=band.stages, title=way), shapes)
 
 
 def _label(band: Band, x: float, y: float) -> list[Shape]:

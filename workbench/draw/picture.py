@@ -215,7 +215,7 @@ def _field(field: Field, numbers: _Numbers) -> dict[str, Any]:
         "column": numbers.form(field.column),
         "axes": [[name, numbers.form(form)] for name, form in field.axes],
         "marks": [[numbers.form(edge) for edge in edges] for edges in field.marks],
-        "told": numbers.parts(field.told),
+        "words": numbers.parts(field.words),
         "name": field.of.buffer,
         "statement": field.of.statement,
         "loops": list(field.of.loops),

@@ -61,8 +61,8 @@ class Stands(NamedTuple):
     """What a shape stands for: as much of this as it has.
 
     `cells` are a region of `buffer`, which begins at `starts` for other selections; `block` and
-    `thread` are (x, y, z); `loops` names loops of the program and `statement` a block of it; `told`
-    says it in words.
+    `thread` are (x, y, z); `loops` names loops of the program and `statement` a block of it;
+    `title` says it in words.
     """
 
     buffer: str = ""
@@ -72,7 +72,7 @@ class Stands(NamedTuple):
     thread: Point | None = None
     loops: tuple[str, ...] = ()
     statement: str = ""
-    told: str = ""
+    title: str = ""
 
 
 NOTHING = Stands()
@@ -127,7 +127,7 @@ class Field:
 
     Forms say all else: `row` and `column` of the cell at digits of the spot ("x", "y"); of these
     ("row", "column") the `axes` in whose turn `statement` touches it, the boxes to `mark` in the
-    drawing, and what is `told` in words. `loops` are those that the statement is in.
+    drawing, and the `words` that say it. `loops` are those that the statement is in.
     """
 
     edges: tuple[float, float, float, float]
@@ -135,7 +135,7 @@ class Field:
     column: Form
     axes: tuple[tuple[str, Form], ...]
     marks: tuple[tuple[Form, Form, Form, Form], ...]
-    told: tuple[str | Form, ...]
+    words: tuple[str | Form, ...]
     of: Stands
 
 

@@ -101,7 +101,7 @@ def _about(of: Stands) -> tuple[str, str]:
         ("loops", _escaped(" ".join(of.loops))),
         ("statement", _escaped(of.statement)),
     )
-    title = f"<title>{_escaped(of.told)}</title>" if of.told else ""
+    title = f"<title>{_escaped(of.title)}</title>" if of.title else ""
     return "".join([f' data-{key}="{value}"' for key, value in about if value]), title
 
 

@@ -177,7 +177,7 @@ def _caption(
     cell = next((c for c in who.cells if c.index == asked), usual)
     if changed and cell.index not in changed and cell.index != asked:
         cell = next(c for c in who.cells if c.index in changed)
-    caption = who.told(cell)
+    caption = who.sentence(cell)
     if cell.index in changed and before:
         caption += f" It was “{before[cell.index]}”."
     short = [
@@ -269,7 +269,7 @@ def _idle(who: Who) -> Iterator[Scene]:
             Words(line, x + wide / 2, GAP + ROW * (row + 1) + 1, "muted")
             for row, line in enumerate(lines)
         ]
-        of = Stands(block=idle.block, thread=idle.thread, told=f"{idle.label}: idle")
+        of = Stands(block=idle.block, thread=idle.thread, title=f"{idle.label}: idle")
         shapes += standing(of, box)
     yield Scene(min(len(parts), across) * wide, GAP + high, tuple(shapes))
     hidden = max(len(parts) - across, 0) + who.idle_left_out
@@ -372,7 +372,7 @@ def _group(
         shapes += clock(middle - width_of(label, "strong") / 2, y + 12)
     words = f"{group.label}: {region_text(who.buffer, group)}"
     of = Stands(
-        who.buffer, group.region, block=group.block, thread=group.thread, loops=loops, told=words
+        who.buffer, group.region, block=group.block, thread=group.thread, loops=loops, title=words
     )
     return standing(of, shapes)
 

@@ -120,7 +120,7 @@ class Who:
     idle_left_out: int = 0
     in_parts: bool = False
 
-    def told(self, cell: Cell) -> str:
+    def sentence(self, cell: Cell) -> str:
         """One sentence on who computes `cell`."""
         return _sentence(self.buffer, cell, self.labels, self.in_parts)
 

@@ -64,8 +64,8 @@ export function slideTo(strips, slides, select) {
 export function saidAt(slides, select) {
   const form = formsAt(slides, select);
   return {
-    caption: told(slides.caption, form),
-    table: slides.table.map(([row, column, parts]) => [row, column, told(parts, form)]),
+    caption: worded(slides.caption, form),
+    table: slides.table.map(([row, column, parts]) => [row, column, worded(parts, form)]),
   };
 }
 
@@ -91,7 +91,7 @@ export function pointAt(fields, number, select, x, y) {
     field,
     turns: Object.fromEntries(field.axes.map(([name, number]) => [name, form(number)])),
     marks: field.marks.map((edges) => edges.map(form)),
-    told: told(field.told, form),
+    words: worded(field.words, form),
   };
 }
 
@@ -99,8 +99,8 @@ function placeShape(shape, { forms, parts, cells }, form) {
   const at = (forms ?? []).map(form);
   if (at.length === 4) putNumbers(shape, boxOf(at));
   else if (at.length === 2) putNumbers(shape, { x: at[0], y: at[1] });
-  if (parts) shape.textContent = told(parts, form);
-  if (cells) shape.closest("[data-cells]").dataset.cells = told(cells, form);
+  if (parts) shape.textContent = worded(parts, form);
+  if (cells) shape.closest("[data-cells]").dataset.cells = worded(cells, form);
 }
 
 /** A rectangle's attributes, of its edges. */
@@ -108,7 +108,7 @@ export function boxOf([left, top, right, bottom]) {
   return { x: left, y: top, width: right - left, height: bottom - top };
 }
 
-function told(parts, form) {
+function worded(parts, form) {
   return parts
     .map((part) => (typeof part === "string" ? part : String(Math.round(form(part)))))
     .join("");

@@ -227,7 +227,7 @@ export function pictureStage(lab, pane, body) {
       const { strip, number, field } = found;
       markStrip(strip, found.marks, around(found, strip, number));
       lightWords(pane.parentElement, lab.page.names, field);
-      line.textContent = found.told;
+      line.textContent = found.words;
       return;
     }
     forget();
