@@ -54,3 +54,8 @@ def test_operators_of_tensors_are_topis():
         a + te.placeholder((3,))
     with pytest.raises(TypeError):  # as in TVM
         te.const(2) // a
+
+
+def test_a_sum_of_no_tensors_is_refused():
+    with pytest.raises(ValueError, match=r"^topi.elemwise_sum: there is no tensor to add up$"):
+        topi.elemwise_sum([])

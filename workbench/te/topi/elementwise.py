@@ -21,7 +21,12 @@ def identity(x: Tensor) -> Tensor:
 
 
 def elemwise_sum(xs: Sequence[Tensor]) -> Tensor:
-    """The sum of tensors of one shape, element by element."""
+    """The sum of tensors of one shape, element by element.
+
+    Raises ValueError where there is none.
+    """
+    if not xs:
+        raise ValueError("topi.elemwise_sum: there is no tensor to add up")
 
     def total(*at: Expr) -> Expr:
         value: Expr = xs[0][at]
