@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
+import workbench as wb
 from tests.support.block_programs import FLAT, OBLONG_MATMUL, TWO_STAGES
 from tests.support.steps import after
+from workbench import script
+from workbench.access import difference, random_data
 
 FLAT2 = """\
 @T.prim_func
@@ -275,3 +280,40 @@ def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
 
 def test_of_an_argument_more_may_be_copied_than_is_read():
     assert "B[vi] = A_reindex[vi]" in after(PART, lambda sch: sch.reindex("B", ("read", 0)))
+
+
+ROWS = """\
+@T.prim_func
+def main(A: T.Buffer((8, 6), "float32"), F: T.Buffer((8,), "int32"),
+         C: T.Buffer((8, 6), "float32")):
+    B = T.alloc_buffer((8, 6))
+    for i, j in T.grid({made}, 6):
+        with T.block("B"):
+            v, w = T.axis.remap("SS", [i, j])
+            {where}
+            B[v, w] = A[v, w] + T.float32(1)
+    for i, j in T.grid(8, 6):
+        with T.block("C"):
+            v, w = T.axis.remap("SS", [i, j])
+            T.where(F[i] > 0)
+            C[v, w] = B[v, w] * T.float32(2)
+"""
+
+
+@pytest.mark.parametrize("verb", ["reindex", "reindex_cache_read"])
+def test_what_data_let_run_reads_a_copy_of_all_that_was_made(verb: str):
+    def step(sch: wb.Schedule) -> None:
+        if verb == "reindex":
+            sch.reindex("C", ("read", 0))
+        else:
+            sch.reindex_cache_read("C", 0, "shared", "lambda i, j: (j, i)")
+
+    func = script.parse(ROWS.format(made=8, where="T.where(True)"))
+    sch = wb.Schedule(func)
+    step(sch)
+    for seed in range(3):
+        assert difference(func, sch.func, random_data(func, seed)) == ""
+    for made, where in ((7, "T.where(True)"), (8, "T.where(F[i] > 0)")):
+        sch = wb.Schedule(script.parse(ROWS.format(made=made, where=where)))
+        with pytest.raises(wb.ScheduleError, match="a copy may take cells of B that nobody wrote"):
+            step(sch)

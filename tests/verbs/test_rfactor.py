@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
+import workbench as wb
 from tests.support.block_programs import OBLONG_MATMUL, SUM
 from tests.support.steps import after
+from workbench import script
+from workbench.access import difference, random_data
+from workbench.ir import PrimFunc
 
 LARGEST = """\
 @T.prim_func
@@ -255,3 +261,52 @@ for i in range(3):
                 C[vi] = T.float32(0)
             C[vi] = C[vi] + C_rf[vk, vi]"""
     )
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+@pytest.mark.parametrize("factors", [[None, 3], [4, None]])
+def test_a_loop_of_one_turn_makes_one_part(place: int, factors: list[int | None]):
+    """As add_unit_loop leaves it, wherever it stands: its part is the whole sum."""
+    func = script.parse(LARGEST)
+    sch = wb.Schedule(func)
+    sch.split("k", factors)
+    at = [*sch.get_loops("C")[:2], sch.get_block("C")][place]
+    sch.rfactor(sch.add_unit_loop(at), factor_axis=0)
+    assert sch.func.root.alloc_buffers[0].shape == (1, 6)
+    for seed in (0, 1):
+        assert difference(func, sch.func, random_data(func, seed)) == ""
+
+
+def test_a_loop_of_one_turn_that_moves_a_cell_is_none_of_the_sum():
+    sch = wb.Schedule(script.parse(LARGEST))
+    outer, _ = sch.split("i", [1, 6])
+    with pytest.raises(wb.ScheduleError, match="`C` does not sum over it"):
+        sch.rfactor(outer, 0)
+
+
+def test_one_turn_keeps_the_order_of_what_has_one():
+    func = first_of_the_largest()
+    sch = wb.Schedule(func)
+    sch.rfactor(sch.add_unit_loop("B"), 0)
+    assert difference(func, sch.func, random_data(func, seed=0)) == ""
+
+
+def first_of_the_largest() -> PrimFunc:
+    """Where the largest value stands, the first one of equal ones: which one stays goes by the order of the updates."""
+    func = script.parse("""
+@T.prim_func
+def main(A: T.Buffer((6, 12), "float32"), B: T.Buffer((6,), "float32"),
+         C: T.Buffer((6,), "int32")):
+    for i, j in T.grid(6, 12):
+        with T.block("B"):
+            v, k = T.axis.remap("SR", [i, j])
+            with T.init():
+                B[v] = T.float32(-10000)
+                C[v] = -1
+            at: T.let[T.int32] = T.Select(B[v] >= A[v, k], C[v], k)
+            best: T.let[T.float32] = T.Select(B[v] >= A[v, k], B[v], A[v, k])
+            C[v] = at
+            B[v] = best
+""")
+    assert isinstance(func, PrimFunc)
+    return func

@@ -97,6 +97,7 @@ class Fixed:
         news = True
         while news:
             news = True in [self._learn(*one) for one in list(self._equal)]
+            news = True in [self._fills(base) for base in list(self._digits)] or news
 
     def _learn(self, x: Sum, y: Sum, m: int, n: int) -> bool:
         """Whether this tells something that was not known before."""
@@ -109,9 +110,30 @@ class Fixed:
         groups = fixed_terms(terms, _spread(one, other, m, n))
         return True in [self._is_new({d: both[d] for d in group}) for group in groups]
 
+    def _fills(self, base: int) -> bool:
+        """Whether the terms of a sum tell its last digits, as ``b`` those of ``a * 128 + b``.
+
+        What is found of its other digits starts there: ``(a * 128 + b) % 2`` is ``b % 2``.
+        """
+        inner, digits = self.known.inner_sum(base), self._digits[base]
+        if inner is None:
+            return False
+        dtype = self.known.base(Digit(base, 1, None)).dtype
+        for low in sorted({digit.lower for digit in digits} - {1}):
+            last = Digit(base, 1, low)
+            if last not in digits:
+                told = self.known.mod(inner, low, dtype)
+                if not any(map(self.moves, told.digits)):
+                    return self._is_new({last: 1})
+        return False
+
     def moves(self, digit: Digit) -> bool:
         """Whether it may differ."""
-        if digit in self._digits.get(digit.base, ()):
+        found = self._digits.get(digit.base, ())
+        if digit in found:
+            return False
+        reached = _reached(found, digit.lower)
+        if reached is None or (digit.upper is not None and reached % digit.upper == 0):
             return False
         return not self.moving.isdisjoint(self.known.variables(digit.base))
 
@@ -142,16 +164,23 @@ class Fixed:
 
 def covers(digits: Iterable[Digit], ends: Interval) -> bool:
     """Whether these digits of a number between `ends` give the number."""
-    reached = 1
+    reached, (low, high) = _reached(digits, 1), ends
+    if reached is None:
+        return True
+    return low is not None and high is not None and low // reached == high // reached
+
+
+def _reached(digits: Iterable[Digit], start: int) -> int | None:
+    """Up to where these digits of `x` give ``x % … // start``; None where they give all of it."""
+    reached = start
     for digit in sorted(digits, key=lambda digit: digit.lower):
         if reached % digit.lower:
             continue
         if digit.upper is None:
-            return True
+            return None
         if digit.upper % reached == 0:
             reached = digit.upper
-    low, high = ends
-    return low is not None and high is not None and low // reached == high // reached
+    return reached
 
 
 def _width(ends: Interval) -> float:

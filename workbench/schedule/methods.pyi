@@ -239,11 +239,13 @@ class Verbs:
         loop: LoopHandle | str,
         factors: Sequence[int | None],
         preserve_unit_iters: bool = True,
+        disable_predication: bool = False,
     ) -> list[LoopHandle]:
         """Cut `loop` into one loop per factor, outermost first; one factor may be None.
 
-        Where the factors do not divide the extent, a predicate guards what is too much. Loops that run
-        once stay in the bindings unless `preserve_unit_iters` is False.
+        Where the factors do not divide the extent, a predicate guards what is too much; with
+        `disable_predication` they are refused then. Loops that run once stay in the bindings unless
+        `preserve_unit_iters` is False.
         """
 
     def storage_align(

@@ -120,7 +120,7 @@ def check_order(site: Site[Block], loop: For, total: Total) -> None:
     terms = moved_by(site.realize, "reduce")
     outer = (one for one in site.loops[: site.loops.index(loop)] if one.loop_var in terms)
     around = next((one for one in outer if not is_one(one.extent)), None)
-    if total.ordered and around is not None:
+    if total.ordered and around is not None and not is_one(loop.extent):
         name = around.loop_var.name
         raise site.refuse(
             f"the updates of `{site.name}` depend on their order",
@@ -142,7 +142,10 @@ def sum_of(block: Block) -> Update | None:
 
 
 def sum_loops(site: Site[Block], loop: For) -> list[For]:
-    """The loops around a sum; refused unless `loop` runs over terms and no term comes twice."""
+    """The loops around a sum; refused unless `loop` runs over terms and no term comes twice.
+
+    A loop of one turn that moves no cell has them all in its one part.
+    """
     loops, terms = site.loops, moved_by(site.realize, "reduce")
     both = moved_by(site.realize, "spatial") & terms
     for one in loops:
@@ -153,7 +156,9 @@ def sum_loops(site: Site[Block], loop: For) -> list[For]:
                 site.node,
                 hint="split the loops so that each moves the cell or the term alone",
             )
-    summed = [one for one in loops if one.loop_var in terms]
+    whole = is_one(loop.extent) and loop.loop_var not in moved_by(site.realize, "spatial")
+    whole = whole and any(it.kind == "reduce" for it in site.node.iter_vars)
+    summed = [one for one in loops if one.loop_var in terms or (whole and one is loop)]
     if loop not in summed:
         raise site.refuse(
             f"`{site.name}` does not sum over it",

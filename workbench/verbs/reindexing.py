@@ -47,6 +47,7 @@ from workbench.verbs.domains import bounds_at, domain
 from workbench.verbs.moving import check_whole
 from workbench.verbs.nest import nest
 from workbench.verbs.primitive import Edit
+from workbench.verbs.regions import covers_domain
 from workbench.verbs.scope import (
     check_no_bare_statement,
     check_stage,
@@ -94,8 +95,8 @@ def reindexed(site: Site[Block], target: Buffer, reading: bool, made: CopiedBy) 
             f"it writes {target.name} too",
             hint=f"reindex what it writes: {_of_what_is_written(site, target)}",
         )
-    if not (reading and target in func.params and site.scope.block is func.root):
-        check_whole(site)  # else the copy may hold what no iteration reads
+    if not reading:
+        check_whole(site)  # else the copy back may hold what no iteration writes
     _check_alone(site, target, reading)
     ends = {**bounds_at(site.places, site.scope), **domain(site.scope.block), **domain(block)}
     indices = _indices(site, target, ends)
@@ -110,7 +111,8 @@ def reindexed(site: Site[Block], target: Buffer, reading: bool, made: CopiedBy) 
     func = now.places.replace(stmt, seq(stage, stmt) if reading else seq(stmt, stage))
     buffers = (*site.scope.block.alloc_buffers, copy)
     edit = Edit(reallocate(places(func), site.scope, buffers), new)
-    if reading and not reads_always(site, target):
+    whole = covers_domain(site.realize, site.bounds.of(site.loops))
+    if reading and not (whole and reads_always(site, target)):
         check_copied(site, site.after(edit.places, new), target)
     return edit
 

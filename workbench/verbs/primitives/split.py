@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial, reduce
 from math import prod
 
 from workbench import script
-from workbench.arith import simplify
+from workbench.arith import equal, simplify
 from workbench.ir import (
     BufferLoad,
     Const,
     For,
     PrimFunc,
     Var,
+    binary,
     cast,
     const,
     flat_index,
@@ -38,7 +40,11 @@ from workbench.verbs.site import Site, site_of
 
 
 def _check(
-    func: PrimFunc, loop: For, factors: list[int | None], preserve_unit_iters: bool = True
+    func: PrimFunc,
+    loop: For,
+    factors: list[int | None],
+    preserve_unit_iters: bool = True,
+    disable_predication: bool = False,
 ) -> None:
     site = site_of(func, loop, "split")
     refuse_if_taken(site)
@@ -62,7 +68,30 @@ def _check(
                 detail=f"{' * '.join(map(str, given))} = {prod(given)}, and it runs {extent} times",
                 hint="write None for the factor that should be worked out",
             )
-    _type(site, factors)
+    dtype = _type(site, factors)
+    if disable_predication:
+        _check_fills(site, factors, dtype)
+
+
+def _check_fills(site: Site[For], factors: list[int | None], dtype: str) -> None:
+    """Refuse factors that make more iterations than there are, where no predicate is to be made."""
+    extent = cast(dtype, site.node.extent)
+    made = reduce(partial(binary, "*"), _sizes(extent, factors))
+    if equal(made, extent):
+        return
+    many, wanted = script.expr_text(made), script.expr_text(extent)
+    raise site.refuse(
+        f"without a predicate it would run {many} times, not {wanted}",
+        detail="nothing would keep back what is too much",
+        hint="leave disable_predication out, or choose factors that divide how often it runs",
+    )
+
+
+def _sizes(extent: Expr, factors: list[int | None]) -> list[Expr]:
+    """How often each of the new loops runs."""
+    given = prod(f for f in factors if f is not None)
+    missing = simplify((extent + (given - 1)) // given)
+    return [missing if f is None else const(f, extent.dtype) for f in factors]
 
 
 def _type(site: Site[For], factors: list[int | None]) -> str:
@@ -111,12 +140,17 @@ def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, list[int | None]]]
     },
 )
 def split(
-    func: PrimFunc, loop: For, factors: list[int | None], preserve_unit_iters: bool = True
+    func: PrimFunc,
+    loop: For,
+    factors: list[int | None],
+    preserve_unit_iters: bool = True,
+    disable_predication: bool = False,
 ) -> Edit[tuple[Var, ...]]:
     """Cut `loop` into one loop per factor, outermost first; one factor may be None.
 
-    Where the factors do not divide the extent, a predicate guards what is too much. Loops that run
-    once stay in the bindings unless `preserve_unit_iters` is False.
+    Where the factors do not divide the extent, a predicate guards what is too much; with
+    `disable_predication` they are refused then. Loops that run once stay in the bindings unless
+    `preserve_unit_iters` is False.
 
     >>> sch.split("i", factors=[None, 4])
     @T.prim_func
@@ -140,10 +174,8 @@ def split(
     """
     site, var = site_of(func, loop, "split"), loop.loop_var
     dtype = _type(site, factors)
-    given = prod(f for f in factors if f is not None)
     extent = cast(dtype, loop.extent)
-    missing = simplify((extent + (given - 1)) // given)
-    sizes = [missing if f is None else const(f, dtype) for f in factors]
+    sizes = _sizes(extent, factors)
     parts = tuple(Var(f"{var.name}_{k}", dtype) for k in range(len(sizes)))
     index = flat_index(parts, sizes, dtype)
     units = frozenset(p for p, s in zip(parts, sizes, strict=True) if is_one(s))
@@ -151,7 +183,8 @@ def split(
     body = loop.body
     turns = constant_extent(loop)
     exact = turns is not None and all(isinstance(s, Const) for s in sizes)
-    if not exact or prod(s.value for s in sizes if isinstance(s, Const)) != turns:
+    fills = exact and prod(s.value for s in sizes if isinstance(s, Const)) == turns
+    if not fills and not disable_predication:
         _check_guard(site)
         body = guarded(body, index < extent)
     body = replace_loops(body, {var: loop.min + cast(var.type, index)}, units=dropped)
