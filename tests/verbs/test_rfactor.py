@@ -292,7 +292,7 @@ def test_one_turn_keeps_the_order_of_what_has_one():
 
 
 def first_of_the_largest() -> PrimFunc:
-    """Where the largest value stands, the first one of equal ones: which one stays goes by the order of the updates."""
+    """Where the largest value stands, the first of equal ones: the order of updates decides."""
     func = script.parse("""
 @T.prim_func
 def main(A: T.Buffer((6, 12), "float32"), B: T.Buffer((6,), "float32"),
