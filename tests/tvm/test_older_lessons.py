@@ -147,3 +147,26 @@ def test_what_a_schedule_hands_out_has_a_type():
     assert sch.get_block(name="B", func_name="main") == sch.get_block("B", "half")
     with pytest.raises(ScheduleError, match="the module has no function 'other'"):
         sch.get_block("B", func_name="other")
+
+
+def test_what_a_left_out_name_holds_can_be_imported():
+    from workbench.tvm.meta_schedule.space_generator import ScheduleFn
+    from workbench.tvm.relax.frontend import nn
+
+    from workbench.tvm.ir.transform import PassContext
+
+    assert PassContext is tvm.transform.PassContext
+    with pytest.raises(NotCarried, match=r"Can't use tvm\.meta_schedule\.space_generator\.Sched"):
+        ScheduleFn(sch_fn=print)
+    with pytest.raises(NotCarried, match=r"Can't use tvm\.relax\.frontend\.nn\.Module"):
+
+        class Model(nn.Module):
+            """A model, which is out of scope."""
+
+    with pytest.raises(ImportError):
+        from workbench.tvm.te import no_such_name  # noqa: F401
+
+
+def test_what_programs_can_be_built_for():
+    assert all(map(tvm.runtime.enabled, ("cuda", "llvm -mcpu=core-avx2", "opencl", "metal", "c")))
+    assert not tvm.runtime.enabled("vulkan") and not tvm.runtime.enabled("")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 from workbench.diag import Fail
@@ -51,6 +53,19 @@ _BUILDER = (
     "write it with T.prim_func; T.match_buffer and T.let are read",
 )
 
+_READY = (
+    "it holds schedules that are made already, which is what one learns to make here",
+    "schedule the operator step by step, as lesson 1 does; topi.nn has its computation",
+)
+_CODE = (
+    "what it calls is code that is not in the program, and its meaning is taken on trust",
+    "write the expression: te.exp and its kind are in every language that code is written in",
+)
+_NODES = (
+    "it is a part of programs as TVM's compiler sees them",
+    "programs are written with T.prim_func or te; te.const makes a number of a type",
+)
+
 # By name, why it is not here and what to do instead; what a name holds goes with it.
 LEFT_OUT = {
     "tvm.arith": (
@@ -59,14 +74,42 @@ LEFT_OUT = {
     ),
     "tvm.auto_scheduler": _SEARCH,
     "tvm.autotvm": _SEARCH,
+    "tvm.build_config": (
+        "it sets options of TVM's passes",
+        'with tvm.transform.PassContext(config={"tir.UnrollLoop": {"auto_max_step": 16}}): unrolls',
+    ),
+    "tvm.contrib.cblas": _DEVICES,
     "tvm.contrib.cc": _DEVICES,
     "tvm.contrib.clang": _DEVICES,
     "tvm.contrib.cublas": _DEVICES,
     "tvm.contrib.cudnn": _DEVICES,
+    "tvm.contrib.debugger": _MODELS,
+    "tvm.contrib.download": _DEVICES,
     "tvm.contrib.graph_executor": _MODELS,
+    "tvm.contrib.graph_runtime": _MODELS,
+    "tvm.contrib.mkl": _DEVICES,
+    "tvm.contrib.ndk": _DEVICES,
+    "tvm.contrib.random": _DEVICES,
+    "tvm.contrib.rocm": _DEVICES,
+    "tvm.contrib.sparse": _DEVICES,
+    "tvm.contrib.tar": _DEVICES,
+    "tvm.contrib.tedd": (
+        "it draws TVM's stages",
+        "wb.lab(s.applied([A, B])) draws the program that they make, and its steps",
+    ),
+    "tvm.contrib.util": _DEVICES,
     "tvm.contrib.utils": _DEVICES,
+    "tvm.contrib.xcode": _DEVICES,
     "tvm.dlight": _SEARCH,
+    "tvm.driver.tvmc": _MODELS,
+    "tvm.get_global_func": _MODELS,
     "tvm.instrument": _PASSES,
+    "tvm.ir.Op": _NODES,
+    "tvm.ir.instrument": _PASSES,
+    "tvm.ir.register_intrin_lowering": _CODE,
+    "tvm.ir.register_op_attr": _CODE,
+    "tvm.ir.transform.Sequential": _PASSES,
+    "tvm.ir.transform.module_pass": _PASSES,
     "tvm.meta_schedule": _SEARCH,
     "tvm.micro": _DEVICES,
     "tvm.module": _DEVICES,
@@ -94,6 +137,10 @@ LEFT_OUT = {
     "tvm.te.Stage.rolling_buffer": _STAGES,
     "tvm.te.Stage.tensorize": _TENSORIZE,
     "tvm.te.decl_tensor_intrin": _TENSORIZE,
+    "tvm.te.gradient": (
+        "it derives what computes gradients",
+        "write the gradient's expression with te.compute",
+    ),
     "tvm.te.hybrid": _STAGES,
     "tvm.te.scan": _STAGES,
     "tvm.te.schedule.InferBound": _PASSES,
@@ -102,16 +149,29 @@ LEFT_OUT = {
     "tvm.te.extern": _STAGES,
     "tvm.te.size_var": _SIZES,
     "tvm.te.var": _SIZES,
+    "tvm.tir.Call": _NODES,
+    "tvm.tir.CallEffectKind": _CODE,
+    "tvm.tir.Cast": _NODES,
+    "tvm.tir.FloatImm": _NODES,
+    "tvm.tir.IntImm": _NODES,
+    "tvm.tir.IterVar": _NODES,
     "tvm.tir.TensorIntrin": _TENSORIZE,
-    "tvm.tir.call_intrin": _TENSORIZE,
+    "tvm.tir.analysis": _PASSES,
+    "tvm.tir.call_extern": _CODE,
+    "tvm.tir.call_intrin": _CODE,
+    "tvm.tir.call_packed": _CODE,
+    "tvm.tir.call_pure_extern": _CODE,
     "tvm.tir.decl_buffer": _BUILDER,
+    "tvm.tir.expr": _NODES,
+    "tvm.tir.function": _NODES,
     "tvm.tir.ir_builder": _BUILDER,
+    "tvm.tir.stmt_functor": _PASSES,
+    "tvm.tir.tensor_intrin": _TENSORIZE,
     "tvm.tir.transform": _PASSES,
     "tvm.tirx.transform": _PASSES,
-    "tvm.topi.cuda": (
-        "it holds schedules that are made already, which is what one learns to make here",
-        "schedule the operator step by step, as lesson 1 does; topi.nn has its computation",
-    ),
+    "tvm.topi.cuda": _READY,
+    "tvm.topi.generic": _READY,
+    "tvm.topi.x86": _READY,
     "tvm.transform.PassInstrument": _PASSES,
     "tvm.transform.Sequential": _PASSES,
     "tvm.transform.module_pass": _PASSES,
@@ -119,25 +179,57 @@ LEFT_OUT = {
 
 
 class Missing(ModuleType):
-    """A name of TVM's that can be imported and not used: so that a lesson's imports run."""
+    """A name of TVM's that can be imported and not used: so that a lesson's imports run.
+
+    What it holds can be imported, too, at any depth.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.__path__: list[str] = []
 
     def __getattr__(self, name: str) -> object:
         if name.startswith("_"):  # Python and IPython ask for many of these
             raise AttributeError(name)
-        raise not_carried(f"{self.__name__}.{name}")
+        raise not_carried(f"{_called(self)}.{name}")
 
     def __call__(self, *args: object, **kwargs: object) -> object:
-        raise not_carried(self.__name__)
+        raise not_carried(_called(self))
 
     def __getitem__(self, item: object) -> object:
-        raise not_carried(self.__name__)
+        raise not_carried(_called(self))
+
+    def __mro_entries__(self, bases: object) -> tuple[type, ...]:
+        raise not_carried(_called(self))
 
     def __repr__(self) -> str:
-        return f"<{self.__name__}, which is not in the workbench>"
+        return f"<{_called(self)}, which is not in the workbench>"
+
+
+def _called(missing: Missing) -> str:
+    """TVM's name for it."""
+    return missing.__name__.removeprefix("workbench.")
+
+
+class _Inside(MetaPathFinder, Loader):
+    """Finds what names that are left out hold: ``from workbench.tvm.relax.frontend import nn``."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        parent = sys.modules.get(fullname.rpartition(".")[0])
+        return ModuleSpec(fullname, self) if isinstance(parent, Missing) else None
+
+    def create_module(self, spec: ModuleSpec) -> Missing:
+        return Missing(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing is in it."""
 
 
 for _name in LEFT_OUT:  # so that `import workbench.tvm.relax` finds it, too
-    sys.modules[f"workbench.{_name}"] = Missing(_name)
+    sys.modules[f"workbench.{_name}"] = Missing(f"workbench.{_name}")
+sys.meta_path.append(_Inside())
 
 
 def not_carried(name: str) -> NotCarried:

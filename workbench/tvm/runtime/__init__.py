@@ -2,7 +2,7 @@
 
 from workbench.tvm.not_carried import refusing
 from workbench.tvm.runtime.arrays import Tensor, empty, tensor
-from workbench.tvm.runtime.devices import Device, cpu, cuda, device, metal, opencl
+from workbench.tvm.runtime.devices import Device, cpu, cuda, device, enabled, metal, opencl
 from workbench.tvm.runtime.modules import BenchmarkResult, Module
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "cuda",
     "device",
     "empty",
+    "enabled",
     "metal",
     "opencl",
     "tensor",

@@ -97,6 +97,12 @@ def device(dev: str, index: int = 0) -> Device:
     )
 
 
+def enabled(target: str) -> bool:
+    """Whether programs can be built for `target`: for every kind of device here they can."""
+    kind = (target.split() or [""])[0]
+    return _ALSO.get(kind, kind) in KINDS
+
+
 def cpu(dev_id: int = 0) -> Device:
     """The host, where arrays lie, and what is built for a CPU runs."""
     return device("cpu", dev_id)

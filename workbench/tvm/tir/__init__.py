@@ -1,6 +1,6 @@
 """Programs of loops and blocks, their schedule, and scalar expressions: tvm.tir."""
 
-from workbench.ir import PrimFunc, Var
+from workbench.ir import Buffer, PrimFunc, Var
 from workbench.schedule import Schedule, ScheduleError
 from workbench.te import (
     abs,
@@ -54,6 +54,7 @@ from workbench.tvm.not_carried import refusing
 from workbench.tvm.tir import schedule
 
 __all__ = [
+    "Buffer",
     "PrimFunc",
     "Schedule",
     "ScheduleError",
