@@ -17,7 +17,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Lock
 
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
@@ -32,6 +34,7 @@ test ARGUMENTS   just pytest, with these
 """
 KINDS = ("--quick", "--budget")  # of runs of the tests
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "chrome")
+ONE_APT = Lock()  # of two at once, one ends: `update` does not wait for the other's lock
 
 
 def main() -> int:
@@ -76,24 +79,42 @@ def test(rest: Sequence[str]) -> int:
     """Run every check, a part of them, or with arguments just pytest with these."""
     # TVM, which many tests ask for the same, is large, and so is what runs OpenCL: where they are
     # not installed, these tests are skipped.
-    install("test,tvm,opencl" if os.environ.get("CI") else "test")
+    extra = "test,tvm,opencl" if os.environ.get("CI") else "test"
     kind, rest = (rest[0], rest[1:]) if rest and rest[0] in KINDS else ("", rest)
-    environment = os.environ | (tools() if kind != "--quick" else {})
+    with ThreadPoolExecutor(
+        1
+    ) as beside:  # pip leaves the machine idle for a while, as apt-get does
+        fetching = beside.submit(fetch) if kind != "--quick" else None
+        install(extra)
+        if fetching:
+            fetching.result()
+    environment = os.environ | (tools() if fetching else {})
     if rest and not kind:
         return _call("pytest", *rest, environment=environment)
     checks = {
         "ruff check": ("ruff", "check", "."),
         "ruff format": ("ruff", "format", "--check", "."),
-        "mypy": ("mypy",),
     }
-    cores = ("pytest", "-n", "auto", "--dist", "worksteal")
+    # One process more than there are processors: some tests wait, for a browser or a notebook.
+    cores = ("pytest", "-n", str((os.cpu_count() or 1) + 1), "--dist", "worksteal")
     if kind == "--quick":
-        checks["pytest"] = (*cores, "-m", " and ".join(f"not {mark}" for mark in marks()), *rest)
+        cores = (*cores, "-m", " and ".join(f"not {mark}" for mark in marks()))
     elif kind == "--budget":
-        checks = {"pytest": (*cores, "-p", "tests.support.budget", *rest)}
-    else:
-        checks["pytest"] = cores
-    failed = [name for name, call in checks.items() if _call(*call, environment=environment)]
+        return _end(_failed({"pytest": (*cores, "-p", "tests.support.budget", *rest)}, environment))
+    failed = _failed(checks, environment)
+    with ThreadPoolExecutor(1) as beside:  # mypy takes one processor for ten seconds
+        types = beside.submit(_failed, {"mypy": ("mypy",)}, environment)
+        failed += _failed({"pytest": (*cores, *rest)}, environment)
+    return _end(failed + types.result())
+
+
+def _failed(checks: dict[str, tuple[str, ...]], environment: dict[str, str]) -> list[str]:
+    """Run the checks, one after the other; which of them failed."""
+    return [name for name, call in checks.items() if _call(*call, environment=environment)]
+
+
+def _end(failed: list[str]) -> int:
+    """Say how it ended; the exit status for that."""
     print(f"failed: {', '.join(failed)}" if failed else "everything passed", flush=True)
     return 1 if failed else 0
 
@@ -253,8 +274,16 @@ def phase(line: str) -> str:
 # --- programs for tests ---------------------------------------------------------------------------
 
 
+def fetch() -> None:
+    """Install Debian's C++ compiler and browser for the tests, where there are none."""
+    if not os.environ.get("WORKBENCH_GPP") and not shutil.which("g++"):
+        debian("g++")
+    if not os.environ.get("WORKBENCH_CHROMIUM") and not find_chromium():
+        debian("chromium", "fonts-dejavu-core")
+
+
 def tools() -> dict[str, str]:
-    """A C++ compiler and a browser for the tests, installed where that is possible.
+    """The C++ compiler and the browser for the tests: those that are here, else Playwright's.
 
     Where one is missing, its tests are skipped; with CI set, they fail.
     """
@@ -262,13 +291,10 @@ def tools() -> dict[str, str]:
     if os.environ.get("CI"):
         found["WORKBENCH_REQUIRE"] = "chromium,g++"
     required = (os.environ | found).get("WORKBENCH_REQUIRE", "").split(",")
-    if not os.environ.get("WORKBENCH_GPP") and not shutil.which("g++") and not debian("g++"):
+    if not os.environ.get("WORKBENCH_GPP") and not shutil.which("g++"):
         then = "fail" if "g++" in required else "be skipped"
         print(f"no g++: the tests that compile kernels as C++ will {then}", flush=True)
-    chromium = os.environ.get("WORKBENCH_CHROMIUM") or find_chromium()
-    if not chromium and debian("chromium", "fonts-dejavu-core"):
-        chromium = find_chromium()
-    chromium = chromium or playwright_chromium()
+    chromium = os.environ.get("WORKBENCH_CHROMIUM") or find_chromium() or playwright_chromium()
     if chromium:
         found["WORKBENCH_CHROMIUM"] = chromium
     else:
@@ -286,15 +312,16 @@ def debian(*packages: str) -> bool:
     """Whether Debian's `packages` could be installed: only as root, and where there is apt-get."""
     if not hasattr(os, "geteuid") or os.geteuid() != 0 or not shutil.which("apt-get"):
         return False
-    print(f"installing {', '.join(packages)} …", flush=True)
     apt = ["apt-get", "-qq", "-o", "DPkg::Lock::Timeout=300"]
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-    for call in (["update"], ["install", "--yes", "--no-install-recommends", *packages]):
-        done = subprocess.run(
-            [*apt, *call], env=environment, stdout=subprocess.DEVNULL, check=False
-        )
-        if done.returncode != 0:
-            return False
+    with ONE_APT:
+        print(f"installing {', '.join(packages)} …", flush=True)
+        for call in (["update"], ["install", "--yes", "--no-install-recommends", *packages]):
+            done = subprocess.run(
+                [*apt, *call], env=environment, stdout=subprocess.DEVNULL, check=False
+            )
+            if done.returncode != 0:
+                return False
     return True
 
 

@@ -50,6 +50,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         for fixture in KINDS.keys() & set(getattr(item, "fixturenames", ())):
             item.add_marker(KINDS[fixture])
+    # One process begins with these, and the others take the rest off its end: were they among the
+    # last, each would start a browser and a JupyterLab for a few of them.
+    items.sort(key=lambda item: item.get_closest_marker("browser") is None)
 
 
 def pytest_collection_finish() -> None:
