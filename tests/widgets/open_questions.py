@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 from benchmarks.convolutions import lesson_small
 from benchmarks.matmuls import blocking, blocking_with_shared, matmul
+from tests.support.every import EVERY
 from tests.widgets.programs import ADD, WINDOW, parse, send, window_steps
 from workbench.ir import PrimFunc
 from workbench.lesson import loads_of
@@ -113,9 +114,15 @@ def every_choice(made: Mapping[str, Any]) -> Iterator[View]:
             yield View(machine="tiles", select=level["select"])
 
 
-def look_everywhere(lab: Lab) -> None:
-    """Open each pane of each program, beside the one before it, counted."""
+def look_everywhere(lab: Lab, asked: int) -> None:
+    """Open each pane of each program, beside the one before it, counted.
+
+    Looked at shortly, it is the first program, the last, and those around the one `asked` about.
+    """
+    last = len(lab.history) - 1
     for node in lab.history:
+        if not EVERY and node.id not in (0, asked - 1, asked, asked + 1, last):
+            continue
         lab.at = node.id
         lab.against = node.parent.id if node.parent else -1
         send(lab, do="count")

@@ -45,7 +45,7 @@ def test_the_answer_is_nowhere_before_it_is_given_and_there_after(name: str, tmp
     lab = opened(name)
     lab.run()
     answer = answers_of(QUESTIONS[name], sch.history[node].func, verdict.truth)
-    look_everywhere(lab)
+    look_everywhere(lab, node)
     lab.at = node
     found = answer.search(told(lab.session.state))
     assert not found, (found, told(lab.session.state)[found.start() - 200 : found.end() + 99])
@@ -55,7 +55,7 @@ def test_the_answer_is_nowhere_before_it_is_given_and_there_after(name: str, tmp
 
     send(lab, do="answer", name=QUESTIONS[name].name, choice=0)
     assert lab.session.page["verdict"]["text"] == verdict.truth
-    look_everywhere(lab)
+    look_everywhere(lab, node)
     assert answer.search(told({**lab.session.state, "answers": {}}))
     shown = "".join(map(str, lab.session.state.values()))
     assert UNTIL not in shown
