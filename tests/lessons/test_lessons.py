@@ -8,7 +8,9 @@ import json
 import linecache
 import re
 import sys
+from functools import cache
 from pathlib import Path
+from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
 import nbformat
@@ -187,23 +189,40 @@ def test_the_graded_cell_is_worth_what_the_check_can_give(path: Path):
     assert exercise.lesson == path.stem
 
 
+class Opened(NamedTuple):
+    """A lab of a lesson, where its cell opens it."""
+
+    sch: wb.Schedule
+    at: int  # the number of its program
+    kept_in: Path | None
+    options: dict[str, Any]
+
+
+@cache
+def labs_of(path: Path) -> list[Opened]:
+    """The labs that a lesson's cells open, none of which is made."""
+    opened: list[Opened] = []
+
+    def lab(sch: wb.Schedule, **options: Any) -> None:
+        opened.append(Opened(sch, sch.node.id, sch.history.kept_in, options))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys.modules["workbench.lesson.begin"], "_begun", WeakValueDictionary())
+        patch.setattr(wb, "lab", lab)
+        run_cells(path)
+    return opened
+
+
 @pytest.mark.lesson
 @pytest.mark.parametrize("path", LESSONS, ids=name)
-def test_every_lab_saves_and_no_cell_tells_the_answer_with_the_question(path: Path, monkeypatch):
+def test_every_lab_saves_and_no_cell_tells_the_answer_with_the_question(path: Path):
     """One file for each history: all labs of it save the same; an exercise's need not be told."""
-    monkeypatch.setattr(sys.modules["workbench.lesson.begin"], "_begun", WeakValueDictionary())
     files: dict[wb.Schedule, set[object]] = {}
-
-    def lab(sch: wb.Schedule, *, autosave: str | None = None, **_: object) -> None:
-        assert (autosave is None) == (sch.history.kept_in is not None)
-        files.setdefault(sch, set()).add(autosave or told(sch))
-
-    def told(sch: wb.Schedule) -> str:
-        assert sch.history.kept_in is not None
-        return sch.history.kept_in.relative_to(Path.cwd()).as_posix()
-
-    monkeypatch.setattr(wb, "lab", lab)
-    run_cells(path)
+    for sch, _, kept_in, options in labs_of(path):
+        autosave = options.get("autosave")
+        assert (autosave is None) == (kept_in is not None)
+        told = autosave or kept_in.relative_to(Path.cwd()).as_posix()
+        files.setdefault(sch, set()).add(told)
     saved = [file for of_one in files.values() for file in of_one]
     assert len(saved) == len(files), files
     names = {f"my-work/{path.stem}{part}.json" for part in ("", "_1024", "_256", "_exercise")}
@@ -244,22 +263,16 @@ ANSWERS = {
 
 @pytest.mark.lesson
 @pytest.mark.parametrize("path", LESSONS, ids=name)
-def test_each_question_is_decided_by_the_steps_it_asks_for(path: Path, monkeypatch):
+def test_each_question_is_decided_by_the_steps_it_asks_for(path: Path):
     """Not where its lab opens (unless it only asks to look), and as the lesson's text says.
 
     Lesson 1 leaves the steps of its second question to the learner.
     """
-    asked: list[tuple[Question, wb.Schedule, int]] = []
-    monkeypatch.setattr(sys.modules["workbench.lesson.begin"], "_begun", WeakValueDictionary())
-
-    def lab(sch: wb.Schedule, *, question: Question | None = None, **_: object) -> None:
-        if question:
-            asked.append((question, sch, sch.node.id))
-
-    monkeypatch.setattr(wb, "lab", lab)
-    run_cells(path)
     found = []
-    for question, sch, opened in asked:
+    for sch, opened, _, options in labs_of(path):
+        question: Question | None = options.get("question")
+        if question is None:
+            continue
         start = sch.history[opened]
         below = [node for node in sch.history if start in node.path()]
         verdicts = [v for node in below if (v := question.judge(node.func)) is not None]
