@@ -12,6 +12,7 @@ from workbench.arith import equal, simplify
 from workbench.ir import (
     BufferLoad,
     Const,
+    Expr,
     For,
     PrimFunc,
     Var,
