@@ -75,7 +75,8 @@ def test_the_types_that_a_caller_sees():
     sch = wb.Schedule
     assert str(sch.split.__signature__) == (
         "(self, loop: 'LoopHandle | str', factors: 'Sequence[int | None]', "
-        "preserve_unit_iters: 'bool' = True) -> 'list[LoopHandle]'"
+        "preserve_unit_iters: 'bool' = True, disable_predication: 'bool' = False) "
+        "-> 'list[LoopHandle]'"
     )
     assert str(sch.fuse.__signature__).startswith("(self, *loops: 'LoopHandle | str', ")
     assert str(sch.add_unit_loop.__signature__) == (
