@@ -218,7 +218,8 @@ def _check_cells(
     """Refuse where the iterators `used` do not say, each time, which one cell of `target` it is."""
     if not used:
         raise site.refuse(
-            "every iteration touches the same cell", hint="there is nothing to lay out by iterators"
+            f"no iterator says which cell of {target.name} it touches",
+            hint="there is nothing to lay out by iterators",
         )
     for index, size in zip(indices, target.shape, strict=True):
         if not (arith.prove(index >= 0, ends) and arith.prove(index < size, ends)):
