@@ -6,11 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from runpy import run_path
 
-import workbench
 from workbench.diag import Fail
 from workbench.schedule import Schedule
 
-FOLDER = Path(workbench.__file__).parents[1] / "solutions"
+FOLDER = Path(__file__).parents[2] / "solutions"
 HOME = "https://github.com/mlc-workbench/workbench/tree/main/solutions"
 
 
