@@ -185,7 +185,10 @@ def _with_first_turn(loops: Set[For]) -> list[For]:
 
 
 def _first_turns(store: Access[For], loops: Iterable[For]) -> Access[For]:
-    """`store` in the first iteration of those of `loops` that do not tell its cell."""
+    """`store` in the first iteration of those of `loops` that do not tell its cell.
+
+    None of them begins where another one says, so that all are put in at once.
+    """
     moving = store.cell_variables()
     first = {one.loop_var: one.min for one in loops if one.loop_var not in moving}
     return replace(store, guards=tuple(substitute(guard, first) for guard in store.guards))
