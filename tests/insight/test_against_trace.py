@@ -122,7 +122,7 @@ def check_drawn(found: insight.Who, by_cell: dict[tuple[int, ...], list[Event]])
     """Each cell that is drawn stands with who computes it, and when; so do the words on it."""
     for strip in draw.who_picture(found).strips:
         for shape in strip.shapes:
-            cell, _, told = shape.of.told.partition("]: ")
+            cell, _, told = shape.of.title.partition("]: ")
             sides = [side for _, *side in shape.of.cells]
             if not told or sides != [[1, 1]] * len(sides):
                 continue
