@@ -170,3 +170,12 @@ def test_what_a_left_out_name_holds_can_be_imported():
 def test_what_programs_can_be_built_for():
     assert all(map(tvm.runtime.enabled, ("cuda", "llvm -mcpu=core-avx2", "opencl", "metal", "c")))
     assert not tvm.runtime.enabled("vulkan") and not tvm.runtime.enabled("")
+
+
+def test_small_loops_are_unrolled_as_build_config_asks():
+    a, b = halved(64)
+    s = te.create_schedule(b.op)
+    s[b].split(b.op.axis[0], factor=4)
+    with tvm.build_config(auto_unroll_max_step=4, unroll_explicit=False):
+        assert "for i_1 in T.unroll(4)" in tvm.lower(s, [a, b]).script()
+    assert "T.unroll" not in tvm.lower(s, [a, b]).script()

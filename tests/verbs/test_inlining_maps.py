@@ -193,3 +193,32 @@ def test_sums_that_leave_cells_out_and_whose_steps_do_not_divide():
 def test_maps_that_tell_no_iteration(cell: str):
     told = refusal(TEXT.format(n=4, m=6, cell=cell), lambda s: s.reverse_compute_inline("C"))
     assert "from a cell of B one cannot tell which iteration reads it" in told
+
+
+ONE_ROW = """
+@T.prim_func
+def f(A: T.Buffer((1, 8), "float32"), D: T.Buffer((1, 8), "float32")):
+    B = T.alloc_buffer((1, 8))
+    for i, j in T.grid(1, 8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] + T.float32(1)
+    for i, j in T.grid(1, 8):
+        with T.block("D"):
+            wi, wj = T.axis.remap("SS", [i, j])
+            D[wi, wj] = B[wi, wj] * T.float32(2)
+"""
+
+
+@pytest.mark.parametrize(
+    ("verb", "block", "row"),
+    [("compute_inline", "B", "wi, wj"), ("reverse_compute_inline", "D", "vi, vj")],
+)
+def test_an_axis_of_one_value_keeps_its_name(verb: str, block: str, row: str) -> None:
+    """As TVM 0.27 prints both; before, the row was `A[0, wj]`."""
+    sch = wb.Schedule(script.parse(ONE_ROW))
+    before = sch.func
+    getattr(sch, verb)(block)
+    line = f"D[{row}] = (A[{row}] + T.float32(1)) * T.float32(2)"
+    assert line in sch.func.script()
+    assert not difference(before, sch.func, random_data(before, seed=0))

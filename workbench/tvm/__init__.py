@@ -29,6 +29,7 @@ from workbench.tvm.not_carried import LEFT_OUT, NotCarried, refusing
 from workbench.tvm.runtime import cpu, cuda, device, metal, opencl
 from workbench.tvm.runtime import cuda as gpu
 from workbench.tvm.runtime import device as context
+from workbench.tvm.transform import build_config
 
 __all__ = [
     "IRModule",
@@ -36,6 +37,7 @@ __all__ = [
     "TVMError",
     "__version__",
     "build",
+    "build_config",
     "compile",
     "context",
     "contrib",

@@ -74,10 +74,6 @@ LEFT_OUT = {
     ),
     "tvm.auto_scheduler": _SEARCH,
     "tvm.autotvm": _SEARCH,
-    "tvm.build_config": (
-        "it sets options of TVM's passes",
-        'with tvm.transform.PassContext(config={"tir.UnrollLoop": {"auto_max_step": 16}}): unrolls',
-    ),
     "tvm.contrib.cblas": _DEVICES,
     "tvm.contrib.cc": _DEVICES,
     "tvm.contrib.clang": _DEVICES,

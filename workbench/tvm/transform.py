@@ -55,6 +55,11 @@ class PassContext:
         _CURRENT.reset(self._before.pop())
 
 
+def build_config(auto_unroll_max_step: int = 0, unroll_explicit: bool = True) -> PassContext:
+    """Options as TVM 0.6 and before spell them, to be used in a ``with``."""
+    return PassContext(config={_UNROLL: {"auto_max_step": auto_unroll_max_step}})
+
+
 _CURRENT: ContextVar[PassContext | None] = ContextVar("PassContext", default=None)
 
 __getattr__ = refusing(__name__)

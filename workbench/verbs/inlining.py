@@ -63,7 +63,8 @@ def inverse(
     """The iterators for which `indices` are `cell`; None where they are not decided by it.
 
     Also what must hold, beside that they are in their domains `ends`, so that the cell is one of
-    those. `dom` bounds the variables of `cell`.
+    those. `dom` bounds the variables of `cell`. Where an index is an iterator and the cell names a
+    variable there it is that variable, also where it has a single value, as in TVM.
     """
     slots = [Var(f"c{k}", index.dtype) for k, index in enumerate(indices)]
     asked: list[Expr] = []
@@ -75,8 +76,12 @@ def inverse(
         return None
     at = dict(zip(slots, cell, strict=True))
     conditions = [substitute(condition, at) for condition in asked]
+    named = {i: v for i, v in zip(indices, cell, strict=True) if isinstance(v, Var)}
     return (
-        {var: arith.simplify(substitute(value, at), dom) for var, value in solved.items()},
+        {
+            var: named[var] if var in named else arith.simplify(substitute(value, at), dom)
+            for var, value in solved.items()
+        },
         [arith.simplify(c, dom) for c in conditions if not arith.prove(c, dom)],
     )
 
@@ -172,14 +177,20 @@ def inlined(
 
 
 def tidied(tree: T, dom: Bounds) -> T:
-    """`tree` with its indices and ranges simplified; `dom` bounds the variables in them."""
+    """`tree` with its indices and ranges simplified; `dom` bounds the variables in them.
+
+    A variable stays, also one that has a single value, as in TVM.
+    """
+
+    def short(index: Expr) -> Expr:
+        return index if isinstance(index, Var) else arith.simplify(index, dom)
 
     def change(node: Node) -> Node:
         match node:
             case BufferLoad(indices=indices) | BufferStore(indices=indices):
-                return replace(node, indices=tuple(arith.simplify(i, dom) for i in indices))
+                return replace(node, indices=tuple(map(short, indices)))
             case Range(low, extent):
-                return Range(arith.simplify(low, dom), arith.simplify(extent, dom))
+                return Range(short(low), short(extent))
         return node
 
     return rewrite(tree, change)
