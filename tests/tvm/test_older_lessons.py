@@ -9,7 +9,7 @@ import pytest
 
 import workbench as wb
 from workbench import tvm
-from workbench.runtime import DeviceReport
+from workbench.runtime import Built, DeviceReport, Timing
 from workbench.schedule import BlockHandle, LoopHandle, ScheduleError
 from workbench.tvm import NotCarried, te
 from workbench.tvm.s_tir.schedule import SBlockRV
@@ -179,3 +179,26 @@ def test_small_loops_are_unrolled_as_build_config_asks():
     with tvm.build_config(auto_unroll_max_step=4, unroll_explicit=False):
         assert "for i_1 in T.unroll(4)" in tvm.lower(s, [a, b]).script()
     assert "T.unroll" not in tvm.lower(s, [a, b]).script()
+
+
+def test_a_cpu_has_the_time_that_a_lesson_cannot_ask_for(cc: None, monkeypatch: pytest.MonkeyPatch):
+    """A product of 2048 in its naive order takes more than the 20 s of a kernel's call."""
+    a, b = halved()
+    mod = tvm.build(te.create_schedule(b.op), [a, b], "llvm")
+    x, y = np.ones(8, "float32"), np.zeros(8, "float32")
+    asked = []
+    once, timed = Built.__call__, Built.time
+
+    def call(self: Built, *arrays: Any, seconds: float = 0) -> None:
+        asked.append(seconds)
+        once(self, *arrays, seconds=seconds)
+
+    def time(self: Built, *arrays: Any, flush: bool = False, seconds: float = 0) -> Timing:
+        asked.append(seconds)
+        return timed(self, *arrays, flush=flush, seconds=seconds)
+
+    monkeypatch.setattr(Built, "__call__", call)
+    monkeypatch.setattr(Built, "time", time)
+    assert mod.time_evaluator("main", tvm.cpu())(x, y).mean > 0
+    assert asked == [600, 600]
+    assert (y == 0.5).all()

@@ -11,11 +11,13 @@ from typing import Any
 from workbench import insight
 from workbench import target as targets
 from workbench.runtime import Built, Timing, recorded
+from workbench.runtime.built import RUN_SECONDS
 from workbench.tvm.not_carried import LEFT_OUT, NotCarried, not_carried, unknown
 from workbench.tvm.runtime.arrays import host_of
 from workbench.tvm.runtime.devices import Device
 
 PATIENCE = 1 << 34  # operations, which the emulator does in some ten seconds
+CPU_SECONDS = 600.0  # a naive product of 2048 takes half a minute, and lessons pass no limit
 # Whose roof a time without a GPU is told by, where a program is built for all GPUs of a kind.
 _ROOF_OF = {"metal": "apple/m2-gpu"}  # else an H200's, which runs the others
 
@@ -149,7 +151,7 @@ class Module:
             arrays = [host_of(arg) for arg in args]
             self._call(built, arrays)
             if built.device.is_gpu or built.target.is_cpu:
-                timing = built.time(*arrays, flush=cache_flush_bytes > 0)
+                timing = built.time(*arrays, flush=cache_flush_bytes > 0, seconds=_patience(built))
                 return BenchmarkResult(timing.samples, str(timing))
             result = _without_gpu(built)
             if func_name not in self._announced:
@@ -164,7 +166,7 @@ class Module:
         here = built.device.measures or built.target.is_cpu
         blocks = None if here else insight.sampled(built.kernels, PATIENCE)
         if blocks is None:
-            built(*arrays)
+            built(*arrays, seconds=_patience(built))
             return
         name, every = built.func.name, prod(built.kernels[0].grid)
         built.emulate(*arrays, blocks=blocks)
@@ -195,6 +197,10 @@ class Module:
 
     def __repr__(self) -> str:
         return f"<Module of {', '.join(map(repr, self.built.values()))}>"
+
+
+def _patience(built: Built) -> float:
+    return CPU_SECONDS if built.target.is_cpu else RUN_SECONDS
 
 
 def _without_gpu(built: Built) -> BenchmarkResult:
