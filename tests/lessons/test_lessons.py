@@ -38,7 +38,8 @@ MINUTES = {
     "07_own_operator.ipynb": 45,
 }
 
-# Every warning is an error, but for what old releases of others (Colab has some) say of themselves.
+# Every warning is an error, but for what releases of others (Colab has old ones) say of themselves:
+# ipykernel of its own way to shut down, which then would wait until it is killed.
 STRICT = """
 import sys, warnings
 sys.path.insert(0, {root!r})
@@ -46,7 +47,8 @@ warnings.simplefilter("error")
 for package in (
     "anywidget", "ipykernel", "ipywidgets", "jupyter_client", "matplotlib", "traitlets"
 ):
-    warnings.filterwarnings("ignore", category=DeprecationWarning, module=package)
+    for category in (DeprecationWarning, PendingDeprecationWarning):
+        warnings.filterwarnings("ignore", category=category, module=package)
 """
 
 
