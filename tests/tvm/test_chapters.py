@@ -64,6 +64,7 @@ def ours(code: str) -> str:
     return code
 
 
+@pytest.mark.lesson
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("chapter", DATA["chapters"])
 def test_a_chapter_runs_but_for_the_cells_that_are_listed(
