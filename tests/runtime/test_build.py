@@ -29,6 +29,7 @@ from workbench.runtime import (
 )
 from workbench.runtime.arguments import check_arguments
 from workbench.runtime.job import Gpu, Run
+from workbench.runtime.sized import at_sizes
 from workbench.runtime.worker import Worker
 
 FAKE = str(Path(__file__).with_name("fake_gpu.py"))
@@ -230,7 +231,8 @@ def test_a_call_on_the_gpu_goes_through_the_worker(fake_gpu: Worker):
 def test_a_job_numbers_parameters_in_order():
     a, b = arrays()
     kernel = wb.build(bound())
-    job = launching._job(kernel, check_arguments(kernel.func, [a, b]))
+    at = at_sizes(kernel.func, kernel.kernels, kernel.target, [a, b])
+    job = launching._job(kernel, at, check_arguments(at.func, [a, b]))
     assert isinstance(job, Run)
     assert (job.source, job.outputs, job.scratch) == (kernel.source, (1,), ())
     (launch,) = job.launches

@@ -63,6 +63,7 @@ from workbench.ir import (
     Var,
     dtypes,
     in_width,
+    refuse_sizes,
     stores,
     walk,
 )
@@ -211,6 +212,7 @@ def shuffled(seed: int) -> Order:
 
 def random_data(func: PrimFunc, seed: int) -> Data:
     """Small whole numbers for every parameter; those of integers may serve as indices."""
+    refuse_sizes(func, "draw data for")
     draw = random.Random(seed)
     data: list[dict[Cell, Number]] = []
     for buffer in func.params:
@@ -247,6 +249,7 @@ def meaning(
     iterations must mean the same in every order. `numbers` are the parameters that hold plain
     numbers. Raises Invalid.
     """
+    refuse_sizes(func, "run")
     run = _Run(terms, order, func)
     for k, (buffer, cells) in enumerate(zip(func.params, data, strict=True)):
         run.memory[buffer] = {

@@ -253,7 +253,9 @@ def _ends(it: IterVar) -> tuple[int, int] | None:
     known: dict[Any, tuple[int, int] | None] = remembered(it)
     if "ends" not in known:
         first, last = arith.bounds(it.dom.min, {}), arith.bounds(it.dom.min + it.dom.extent - 1, {})
-        known["ends"] = (first[0], last[1]) if first is not None and last is not None else None
+        known["ends"] = None
+        if first is not None and last is not None:
+            known["ends"] = arith.ends_of(it.dom.min, it.dom.extent, first[0], last[1])
     return known["ends"]
 
 

@@ -1,12 +1,14 @@
 """Integer index expressions: simplify, bounds, proofs, affine maps, regions."""
 
-from workbench.arith.canonical import Bounds
+from workbench.arith.canonical import Bounds, SizedEnds
 from workbench.arith.evaluate import evaluate
 from workbench.arith.injective import Counterexample, is_injective
 from workbench.arith.points import POINTS, Table, count_points, points, ranges_of
 from workbench.arith.prove import (
     bounds,
+    by_sizes,
     conjuncts,
+    ends_of,
     equal,
     joined,
     linear,
@@ -25,12 +27,15 @@ __all__ = [
     "Bounds",
     "Box",
     "Counterexample",
+    "SizedEnds",
     "Simplifier",
     "Table",
     "access_regions",
     "bounds",
+    "by_sizes",
     "conjuncts",
     "count_points",
+    "ends_of",
     "equal",
     "evaluate",
     "is_injective",

@@ -8,16 +8,47 @@ int64 are reasoned about, since narrower and unsigned ones wrap around.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import gcd
 from typing import NamedTuple
 
-from workbench.ir import Var
+from workbench.arith.content import content
+from workbench.ir import Expr, Node, Var
 
 Bounds = Mapping[Var, tuple[int, int]]
-"""The inclusive lowest and highest value of each variable."""
+"""The inclusive lowest and highest value of each variable; `SizedEnds` where sizes tell it."""
+
+
+class SizedEnds(tuple[int, int]):
+    """The lowest and highest value of a variable that goes on up to `last`, told by sizes.
+
+    As numbers they hold for all sizes, so that in most the highest is not reached. Different ends
+    are equal only where the same sizes tell them alike.
+    """
+
+    last: Expr
+    _key: Hashable
+
+    def __new__(cls, low: int, high: int, last: Expr) -> SizedEnds:
+        made = super().__new__(cls, (low, high))
+        made.last, made._key = last, (low, high, _content(last))
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SizedEnds) and self._key == other._key
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
+def _content(e: Node) -> Hashable:
+    return content(e, _content)
+
 
 REASONED = frozenset({"int32", "int64"})
 

@@ -8,6 +8,7 @@ from workbench.arith.canonical import (
     REASONED,
     Bounds,
     Digit,
+    SizedEnds,
     Sum,
     divisor_candidates,
     join_digits,
@@ -34,6 +35,7 @@ from workbench.ir import (
     Expr,
     Node,
     Select,
+    SizeVar,
     Var,
     binary,
     cast,
@@ -43,6 +45,7 @@ from workbench.ir import (
     in_width,
 )
 
+MOST = 2**30  # of a size, also where it is an int64: a tile behind the last fits in 32 bits
 _EXTREMES_SPLIT = 3  # how many nested min/max an interval looks through; each doubles the work
 
 
@@ -58,6 +61,7 @@ class Normal:
         self._part_sums: dict[int, Sum] = {}  # for parts that are sums themselves
         self._intervals: dict[int, Interval] = {}
         self._variables: dict[int, frozenset[Var]] = {}
+        self.sized = False  # whether a size has been met, or a variable whose last value sizes tell
 
     def with_simple_parts(self, e: Expr) -> Expr:
         """`e` with its operands simplified, and what that decides decided."""
@@ -283,6 +287,8 @@ class Normal:
             result = add(result, scale(self._digit_interval(digit), factor))
         if None in result or result[0] != result[1]:
             result = meet(result, self._quotients_interval(s))
+            if self.sized:
+                result = meet(result, self._interval_by_sizes(s))
         for digit, factor in s.digits.items() if depth else ():
             part = self._parts[digit.base]
             plain = digit.lower == 1 and digit.upper is None
@@ -319,6 +325,55 @@ class Normal:
             return None, None
         return add(result, self.interval(rest, 0))
 
+    def _interval_by_sizes(self, s: Sum) -> Interval:
+        """As `interval`, with variables at their ends told by sizes, which may cancel.
+
+        So is ``i - n`` at most -1 where `i` goes on up to ``n - 1``.
+        """
+        ends = []
+        for highest in (False, True):
+            told = self.tidy(self._at_ends(s, highest))
+            whole = self.tidy(self._undivided(told, highest))
+            found = [self._plain_interval(one)[highest] for one in (told, whole)]
+            known = [end for end in found if end is not None]
+            ends.append((min if highest else max)(known, default=None))
+        return ends[0], ends[1]
+
+    def _plain_interval(self, s: Sum) -> Interval:
+        """The interval of a sum, each digit by itself."""
+        result: Interval = (s.const, s.const)
+        for digit, factor in s.digits.items():
+            result = add(result, scale(self._digit_interval(digit), factor))
+        return result
+
+    def _at_ends(self, s: Sum, highest: bool) -> Sum:
+        """`s`, or more where its `highest` value is asked for, else less, told by sizes."""
+        result = Sum({}, s.const)
+        for digit, factor in s.digits.items():
+            var = self._parts[digit.base]
+            ends = self.dom.get(var) if isinstance(var, Var) else None
+            if not isinstance(ends, SizedEnds) or digit.upper is not None:
+                result = result.plus(Sum({digit: factor}))
+            elif highest == (factor > 0):
+                last = self.div(self.sum_of(ends.last), digit.lower, var.dtype)
+                result = result.plus(last, factor)
+            else:
+                result = result.shifted(ends[0] // digit.lower * factor)
+        return result
+
+    def _undivided(self, s: Sum, highest: bool) -> Sum:
+        """`s`, or more or less, with ``x // 4 * 4`` as between ``x - 3`` and ``x``."""
+        result = Sum({}, s.const)
+        for digit, factor in s.digits.items():
+            if digit.upper is not None or digit.lower == 1 or factor % digit.lower:
+                result = result.plus(Sum({digit: factor}))
+                continue
+            times = factor // digit.lower
+            result = result.plus(self._base_sum(digit), times)
+            if highest != (times > 0):
+                result = result.shifted(-times * (digit.lower - 1))
+        return result
+
     def _base_sum(self, digit: Digit) -> Sum:
         """What a digit is a digit of, as a sum."""
         return self._part_sums.get(digit.base) or Sum({Digit(digit.base, 1, None): 1})
@@ -344,7 +399,11 @@ class Normal:
             case Const(value=value) if not dtypes.is_float(e.type):
                 return int(value), int(value)
             case Var() if e in self.dom:
+                self.sized = self.sized or isinstance(self.dom[e], SizedEnds)
                 return self.dom[e]
+            case SizeVar():
+                self.sized = True
+                return 0, MOST
             case BinOp("min" | "max" as op, a, b):
                 return either(self.expr_interval(a), self.expr_interval(b), op == "min")
             case BinOp("*", a, b) if e.dtype in REASONED:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from workbench.arith.canonical import REASONED, Bounds, Sum
+from workbench.arith.canonical import REASONED, Bounds, SizedEnds, Sum
 from workbench.arith.simplify import Simplifier
 from workbench.ir import (
     COMPARISONS,
@@ -15,6 +15,7 @@ from workbench.ir import (
     Expr,
     For,
     Not,
+    SizeVar,
     Var,
     binary,
     free_vars,
@@ -95,8 +96,23 @@ def loop_bounds(loops: Iterable[For], dom: Bounds | None = None) -> dict[Var, tu
             continue
         first, last = bounds(loop.min, known), bounds(loop.min + loop.extent - 1, known)
         if first is not None and last is not None:
-            found[loop.loop_var] = known[loop.loop_var] = (first[0], last[1])
+            ends = ends_of(loop.min, loop.extent, first[0], last[1])
+            found[loop.loop_var] = known[loop.loop_var] = ends
     return found
+
+
+def ends_of(first: Expr, extent: Expr, low: int, high: int) -> tuple[int, int]:
+    """The values `low … high` of a range, with its last one where sizes alone tell it."""
+    if by_sizes(first) or by_sizes(extent):
+        last = first + extent - 1
+        return SizedEnds(low, high, last) if by_sizes(last) else (low, high)
+    return low, high
+
+
+def by_sizes(e: Expr) -> bool:
+    """Whether sizes, and they alone, tell the value of `e`."""
+    told = free_vars(e)
+    return bool(told) and all(isinstance(v, SizeVar) for v in told) and not reads_memory(e)
 
 
 def reads_memory(e: Expr) -> bool:

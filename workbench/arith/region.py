@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workbench.arith.canonical import Bounds, Digit, Sum
+from workbench.arith.canonical import Bounds, Digit, SizedEnds, Sum
 from workbench.arith.cost import cost
 from workbench.arith.prove import equal, loop_bounds, reads_memory
 from workbench.arith.simplify import Simplifier
@@ -21,12 +21,15 @@ from workbench.ir import (
     For,
     Node,
     Range,
+    Size,
+    SizeVar,
     Stmt,
     Var,
     binary,
     children,
     const,
     free_vars,
+    size_expr,
     stores,
     substitute,
     walk,
@@ -39,7 +42,7 @@ Ends = tuple[Expr, Expr]  # inclusive, over variables that are not relaxed
 def region_of(
     indices: Sequence[Expr],
     inner: Bounds,
-    shape: Sequence[int] | None = None,
+    shape: Sequence[Size] | None = None,
     outer: Bounds | None = None,
 ) -> Box:
     """The smallest box around `indices` while the variables of `inner` take all their values.
@@ -57,13 +60,13 @@ def region_of(
         if ends is None:
             if shape is None:
                 raise ValueError("this index has no bounds and no shape limits it")
-            ends = const(0, index.dtype), const(shape[axis] - 1, index.dtype)
+            ends = const(0, index.dtype), size_expr(shape[axis] - 1, index.dtype)
         box.append(_range(*ends, relaxer.known))
     return tuple(box)
 
 
 def relax(
-    box: Box, inner: Bounds, shape: Sequence[int] | None = None, outer: Bounds | None = None
+    box: Box, inner: Bounds, shape: Sequence[Size] | None = None, outer: Bounds | None = None
 ) -> Box:
     """The smallest box around `box` while the variables of `inner` take all their values.
 
@@ -144,6 +147,10 @@ class _Relaxer:
         part = self.known.part(digit)
         if not self._moves(part):
             return Sum({digit: 1}), Sum({digit: 1})
+        if self.known.sized or any(
+            isinstance(self.inner.get(v), SizedEnds) for v in free_vars(part)
+        ):
+            return self._ends_by_sizes(digit, dtype)
         numbers = self.known.interval(Sum({digit: 1}))
         fixed = tuple(None if end is None else Sum({}, end) for end in numbers)
         if all(var in self.inner for var in free_vars(part)) or digit.upper is not None:
@@ -154,6 +161,25 @@ class _Relaxer:
             known if end is None else self.known.div(end, digit.lower, dtype)
             for end, known in zip((low, high), fixed, strict=True)
         )
+
+    def _ends_by_sizes(self, digit: Digit, dtype: str) -> tuple[Sum | None, Sum | None]:
+        """As `_digit_ends`, where a number that holds for all sizes is no end of its own."""
+        numbers = self.known.interval(Sum({digit: 1}))
+        used = self.known.variables(digit.base)
+        if digit.upper is not None or not any(
+            isinstance(v, SizeVar) or isinstance(self.known.dom.get(v), SizedEnds) for v in used
+        ):
+            return tuple(None if end is None else Sum({}, end) for end in numbers)  # type: ignore[return-value]
+        base = self.known.base(digit)
+        ends = self.known.dom.get(base) if isinstance(base, Var) else None
+        if isinstance(ends, SizedEnds):
+            low, high = Sum({}, ends[0]), self.known.sum_of(ends.last)
+        else:
+            found = self._part_ends(base, digit.base)
+            if found[0] is None or found[1] is None:
+                return None, None
+            low, high = found[0], found[1]
+        return tuple(self.known.div(end, digit.lower, dtype) for end in (low, high))  # type: ignore[return-value]
 
     def _part_ends(self, base: Expr, number: int) -> tuple[Sum | None, Sum | None]:
         inner = self.known.inner_sum(number)
@@ -233,8 +259,8 @@ def _in_sight(box: Box, buffer: Buffer, hidden: set[Buffer]) -> Box:
     )
 
 
-def _whole(r: Range, size: int) -> Range:
-    return Range(const(0, r.min.dtype), const(size, r.min.dtype))
+def _whole(r: Range, size: Size) -> Range:
+    return Range(const(0, r.min.dtype), size_expr(size, r.min.dtype))
 
 
 class _Accesses:

@@ -10,6 +10,7 @@ from math import prod
 from workbench import arith
 from workbench.access.units import Unit, buffers_written, units
 from workbench.arith import Bounds
+from workbench.arith.normal import MOST
 from workbench.ir import Buffer, Const, For, PrimFunc, SeqStmt, Stmt, once, stmts_of
 from workbench.ir.places import Places, places, within
 
@@ -72,7 +73,10 @@ class Nest:
 
 
 def extent_of(loop: For) -> int:
-    """How often `loop` runs; 1 where that varies."""
+    """How often `loop` runs, at most where sizes tell it; 1 where it varies."""
+    if arith.by_sizes(loop.extent):
+        ends = arith.bounds(loop.extent, {})
+        return ends[1] if ends else MOST
     return int(loop.extent.value) if isinstance(loop.extent, Const) else 1
 
 

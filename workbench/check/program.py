@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from workbench import arith
 from workbench.access.iterations import apart, feeds
 from workbench.access.units import Unit, units
 from workbench.check.conflict import Doers, doers_on, refuse_conflict
@@ -92,7 +93,12 @@ def _limits(nest: Nest, target: Target) -> Iterator[Finding]:
     for unit, fact in (("threadIdx", "max_block"), ("blockIdx", "max_grid")):
         for axis, limit in zip("xyz", getattr(target, fact), strict=True):
             size = nest.size(f"{unit}.{axis}")
-            if size > limit:
+            told = any(
+                arith.by_sizes(loop.extent)  # seen to when it is launched
+                for loop in nest.bound
+                if loop.thread == f"{unit}.{axis}"
+            )
+            if size > limit and not told:
                 name = f"{unit}.{axis}"
                 yield Finding(
                     f"`{nest.name}` has {size} along {name}, and {target.title} takes {limit}",

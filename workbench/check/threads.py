@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from workbench import arith, script
+from workbench.arith import by_sizes
 from workbench.check.finding import Finding
 from workbench.check.kernels import Nest
 from workbench.ir import (
@@ -40,8 +42,10 @@ def _extents_differ(loops: list[For]) -> Iterator[Finding]:
         if loop.thread == OWN_AXIS:
             continue
         other = first.setdefault(loop.thread, loop)
+        if by_sizes(loop.extent) and arith.equal(other.extent, loop.extent):
+            continue
         a, b = _extent(other), _extent(loop)
-        if a == b:
+        if a == b and not by_sizes(loop.extent):
             continue
         yield Finding(
             f"{loop.thread} cannot be both {a} (`{other.loop_var.name}`) and {b} "
@@ -63,6 +67,8 @@ def one_size(axis: str) -> str:
 
 
 def _extent(loop: For) -> object:
+    if by_sizes(loop.extent):
+        return script.expr_text(loop.extent)
     return loop.extent.value if isinstance(loop.extent, Const) else "a varying number"
 
 

@@ -24,7 +24,7 @@ C = Language(
     param="{const}{type}* restrict {name}",
     launch="",
     scopes=dict.fromkeys(("global", "shared", "local"), "{align}{type} {name}[{cells}];"),
-    heap=("{type}* restrict {name} = scratch(sizeof({type}) * {cells}ull);", "give_back({name});"),
+    heap=("{type}* restrict {name} = scratch(sizeof({type}) * {cells});", "give_back({name});"),
     aligned="_Alignas({bytes}) ",
     pointers=dict.fromkeys(("global", "shared", "local"), ""),
     loops={

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 from workbench.arith import Simplifier
 from workbench.codegen.language import Language
@@ -48,8 +48,11 @@ Text = tuple[str, int]  # an expression's text and how tightly its outermost ope
 class Expressions:
     """Writes the expressions of one kernel; collects the types and helpers that they need."""
 
-    def __init__(self, language: Language, names: Names, known: Simplifier) -> None:
+    def __init__(
+        self, language: Language, names: Names, known: Simplifier, fitting: Container[Node] = ()
+    ) -> None:
         self.language = language
+        self.fitting = fitting  # expressions that their types hold, as a launch sees to
         self.names = names
         self.known = known
         self.types: set[str] = set()
@@ -154,10 +157,12 @@ class Expressions:
         low, _ = self.known.expr_interval(a)
         divisor, _ = self.known.expr_interval(b)
         positive = low is not None and low >= 0 and self._fits(a)  # else it may wrap around
-        return positive and divisor is not None and divisor > 0
+        return positive and divisor is not None and divisor >= 0  # by 0 nothing is divided
 
     def _fits(self, e: Expr) -> bool:
         """Whether the type of `e` is sure to hold its value."""
+        if e in self.fitting:
+            return True
         low, high = self.known.expr_interval(e)
         half = 2 ** (dtypes.BITS[e.dtype] - 1)
         return low is not None and high is not None and -half <= low and high < half

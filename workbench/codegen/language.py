@@ -62,6 +62,7 @@ class Language:
     struct: str = "struct {align}{name} {{\n  {type} lane[{lanes}];\n}};"  # any other vector type
     kernel: str  # the head of a kernel: {name} {params} {threads}, of them {x} {y} {z}
     param: str  # a parameter: {const} {type} {name} {number}
+    size: str = "{type} {name}"  # a parameter that is a number of cells: {type} {name} {number}
     scopes: Mapping[str, str]  # an array in a scope: {align} {type} {name} {cells}
     aligned: str  # {bytes}
     pointers: Mapping[str, str]  # what stands before the type of a pointer into a scope
@@ -92,7 +93,14 @@ class Language:
 
     def words(self) -> set[str]:
         """Every word of the texts of the table, which a variable of that name would hide."""
-        texts = [self.kernel, self.param, self.aligned, self.barrier, self.barrier_global]
+        texts = [
+            self.kernel,
+            self.param,
+            self.size,
+            self.aligned,
+            self.barrier,
+            self.barrier_global,
+        ]
         texts += [self.function, self.shuffle, *self.heap]
         for more in (
             *(self.types, self.stored, self.vectors, self.scopes, self.pointers),
@@ -106,7 +114,7 @@ class Language:
 
     def keywords(self) -> set[str]:
         """The words of its types and memories, which a page shows as those of a language."""
-        texts = [self.kernel, self.param]
+        texts = [self.kernel, self.param, self.size]
         for more in (self.types, self.vectors, self.scopes, self.pointers, self.place_params):
             texts += more.values()
         return _words(texts) - self.place_params.keys()

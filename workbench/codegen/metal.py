@@ -24,6 +24,7 @@ METAL = Language(
     vectors={key: v for t, n in _TYPES.items() for key, v in vectors(n, t, 2, 4).items()},
     kernel="kernel void {name}({params})",
     param="device {const}{type}* {name} [[buffer({number})]]",
+    size="constant {type}& {name} [[buffer({number})]]",
     scopes={
         "shared": "{align}threadgroup {type} {name}[{cells}];",
         "local": "{align}{type} {name}[{cells}];",

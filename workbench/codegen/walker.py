@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from math import prod
 
-from workbench.arith import Simplifier
+from workbench.arith import Simplifier, SizedEnds
 from workbench.codegen.expressions import Expressions
 from workbench.codegen.language import Language
 from workbench.codegen.names import Names
@@ -30,8 +30,10 @@ from workbench.ir import (
     stores,
     walk,
 )
+from workbench.lower.flatten_buffers import counts
 from workbench.lower.known_bounds import known_bounds
 from workbench.lower.share_loops import own_arrays
+from workbench.script import expr_text
 
 Lines = Iterator[str]
 _WIDTH = 100  # columns of a page
@@ -47,7 +49,11 @@ class Walker:
         structs = (f"{dtype}x{lanes}" for dtype in dtypes.BITS for lanes in range(2, 17))
         reserved = {*language.reserved, *language.words(), *structs, kernel.name}
         self.names = Names(reserved, language.macros)
-        self.expressions = Expressions(language, self.names, Simplifier(known_bounds(kernel)))
+        known = Simplifier(known_bounds(kernel))
+        shapes = (n for b in kernel.allocs for n in b.shape if isinstance(n, Expr))
+        told = (*counts(kernel), *shapes) if kernel.sized else ()
+        fitting = {part for e in told for part in walk(e)}
+        self.expressions = Expressions(language, self.names, known, fitting)
         self.vector_types: dict[str, None] = {}  # definitions that the text needs, in order
         self.views = dict(kernel.views)
         self.written = {store.buffer for store in stores(kernel.body)}
@@ -65,7 +71,8 @@ class Walker:
         kernel = self.kernel
         head = self._head()
         body = list(self._with_arrays(self._common(), self._body))
-        grid, block = ("({}, {}, {})".format(*size) for size in (kernel.grid, kernel.block))
+        told = [expr_text(n) if isinstance(n, Expr) else n for n in kernel.grid]
+        grid, block = ("({}, {}, {})".format(*size) for size in (told, kernel.block))
         lines = [self.language.launch.format(grid=grid, block=block), f"{head} {{"]
         lines += [part for line in body for part in _broken(f"  {line}")]
         return "".join(self.functions) + "\n".join([*filter(None, lines), "}"])
@@ -89,6 +96,12 @@ class Walker:
                 number=number,
             )
             for number, buffer in enumerate(self.kernel.params)
+        ]
+        params += [
+            self.language.size.format(
+                type=self.expressions.type(size.type), name=self.names.enter(size), number=number
+            )
+            for number, size in enumerate(self.kernel.sizes, len(params))
         ]
         used = {axis.split(".")[0] for axis, _ in self.kernel.axes}
         params += [text for unit, text in self.language.place_params.items() if unit in used]
@@ -126,8 +139,14 @@ class Walker:
             align=self.language.aligned.format(bytes=width) if width else "",
             type=self._type_of(buffer),
             name=self.names.enter(buffer),
-            cells=buffer.shape[0],
+            cells=self._cells(buffer),
         )
+
+    def _cells(self, buffer: Buffer) -> str:
+        (cells,) = buffer.shape
+        if isinstance(cells, Expr):
+            return f"(size_t)({self.expressions.text(cells)})"
+        return f"{cells}ull" if buffer in self.large else str(cells)
 
     def _type_of(self, buffer: Buffer) -> str:
         self.expressions.place = self.views[buffer]
@@ -140,7 +159,9 @@ class Walker:
         for axis, var in self.kernel.axes:
             ctype = self.expressions.type(var.type)
             place = self.language.places.get(axis, axis)
-            yield f"{ctype} {self.names.enter(var)} = {place};  // 0 .. {known[var][1]}"
+            ends = known[var]
+            last = expr_text(ends.last) if isinstance(ends, SizedEnds) else ends[1]
+            yield f"{ctype} {self.names.enter(var)} = {place};  // 0 .. {last}"
 
     # --- statements -------------------------------------------------------------------------
 
@@ -340,11 +361,12 @@ def _contiguous(load: BufferLoad) -> bool:
 def _large(kernel: Kernel) -> set[Buffer]:
     """The arrays that a thread's stack may have no room for; small ones stay there."""
     room, large = _STACK, set[Buffer]()
-    for buffer in sorted(kernel.allocs, key=_bytes_of):
+    sized = {buffer for buffer in kernel.allocs if any(isinstance(n, Expr) for n in buffer.shape)}
+    for buffer in sorted((b for b in kernel.allocs if b not in sized), key=_bytes_of):
         room -= _bytes_of(buffer)
         if room < 0:
             large.add(buffer)
-    return large
+    return large | sized
 
 
 def _bytes_of(buffer: Buffer) -> int:

@@ -20,6 +20,7 @@ from workbench.ir import (
     binary,
     const,
     free_vars,
+    refuse_sizes,
     remembered,
     stmts_of,
     walk,
@@ -49,6 +50,7 @@ def accesses(program: PrimFunc | Kernel) -> tuple[Access, ...]:
 
     All threads of a launch run each statement of its nest, whether or not it uses their index.
     """
+    refuse_sizes(program, "count or draw")
     known: dict[Any, tuple[Access, ...]] = remembered(program)
     if "accesses" not in known:
         walked = _of_kernel(program) if isinstance(program, Kernel) else _of_func(program)

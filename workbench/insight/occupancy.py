@@ -7,7 +7,7 @@ from math import prod
 
 from workbench.diag import count_text
 from workbench.insight.page import Kind, Table
-from workbench.ir import Kernel, dtypes
+from workbench.ir import Kernel, dtypes, refuse_sizes
 from workbench.target import Target
 
 
@@ -49,6 +49,7 @@ def occupancy(kernel: Kernel, target: Target) -> Occupancy | None:
 
     Apple's GPUs, for one, do not say how many threads a core holds.
     """
+    refuse_sizes(kernel, "count or draw")
     if target.max_threads_per_sm is None or target.max_blocks_per_sm is None:
         return None
     warps = -(-prod(kernel.block) // target.warp_size)

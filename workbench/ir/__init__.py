@@ -49,6 +49,8 @@ from workbench.ir.nodes import (
     Range,
     Select,
     SeqStmt,
+    Size,
+    SizeVar,
     Stmt,
     SymbolicFunc,
     Var,
@@ -72,8 +74,11 @@ from workbench.ir.nodes import (
     reinterpret,
     remembered,
     seq,
+    size_expr,
+    sizes_in,
     stmts_of,
 )
+from workbench.ir.specialize import Sized, refuse_sizes
 from workbench.ir.verify import VerifyError, verify
 from workbench.ir.visit import (
     children,
@@ -141,6 +146,9 @@ __all__ = [
     "Range",
     "Select",
     "SeqStmt",
+    "Size",
+    "SizeVar",
+    "Sized",
     "Stmt",
     "SymbolicFunc",
     "Var",
@@ -161,6 +169,8 @@ __all__ = [
     "flat_index",
     "seq",
     "stmts_of",
+    "size_expr",
+    "sizes_in",
     "verify",
     "VerifyError",
     "children",
@@ -172,6 +182,7 @@ __all__ = [
     "loops_and_blocks",
     "path_to",
     "rebuild",
+    "refuse_sizes",
     "reinterpret",
     "replace_node",
     "rewrite",

@@ -98,6 +98,10 @@ class _Comparison:
             return None if self.left.get(a) is b else (path, a, b)
         if _kind(a) != _kind(b):
             return path, a, b
+        if isinstance(a, Buffer) and isinstance(b, Buffer):  # sizes are defined by shapes
+            found = self.compare((a.shape, a.strides), (b.shape, b.strides), f"{path}.shape")
+            if found is not None:
+                return path, a, b
         self.left[a], self.right[b] = b, a
         return None
 
@@ -105,7 +109,7 @@ class _Comparison:
 def _kind(leaf: Var | Buffer) -> tuple[object, ...]:
     """All of a variable or buffer that counts: not its name."""
     if isinstance(leaf, Buffer):
-        return leaf.type, leaf.shape, leaf.scope, leaf.strides, leaf.scalar
+        return leaf.type, len(leaf.shape), leaf.scope, leaf.scalar
     return (leaf.type,)
 
 

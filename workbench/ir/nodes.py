@@ -331,6 +331,17 @@ class Var(Expr):
 
 
 @node
+class SizeVar(Var):
+    """A size that is known when a program is called: the same 0 or more in all of it.
+
+    Dimensions of arrays are told by it, and loops run so often; see `PrimFunc.sizes`.
+    """
+
+
+Size: TypeAlias = Any  # an int, or an expression of size variables
+
+
+@node
 class Const(Expr):
     """A number of a known type; `value` is a bool, an int or a float, as the type says."""
 
@@ -469,6 +480,7 @@ class Broadcast(Expr):
 class Buffer(Node):
     """A multi-dimensional array in a memory `scope`; equal only to itself, names are for people.
 
+    A dimension is a number of cells, or an expression of size variables.
     `scope` is one of MEMORIES: "global", "shared", "local" (registers of one thread) or TVM's own.
     `strides`, in elements, are () for a compact row-major array; `storage_align` lowers to them.
     `scalar` is a parameter that is one number, ``n: T.int32``: of no dimensions, and never stored
@@ -476,7 +488,7 @@ class Buffer(Node):
     """
 
     name: str
-    shape: tuple[int, ...]
+    shape: tuple[Size, ...]
     type: str = "float32"
     scope: str = "global"
     strides: tuple[int, ...] = ()
@@ -657,6 +669,18 @@ class PrimFunc(Node):
         """The block around the whole body, which allocates the intermediate buffers."""
         return self.body.block
 
+    @property
+    def sizes(self) -> tuple[SizeVar, ...]:
+        """The sizes that the shapes of its parameters are told by, in order; () for numbers."""
+        return sizes_in(self.params)
+
+    def specialize(self, values: Mapping[str, int]) -> PrimFunc:
+        """The program in which each of its `sizes` is the number that `values` gives.
+
+        Raises Fail for a size without a positive number, and for a number without a size.
+        """
+        return writer().specialize(self, values)
+
     def __repr__(self) -> str:
         return self.script()
 
@@ -715,11 +739,44 @@ class PrimFunc(Node):
         writer().print_highlighted(self)
 
 
+@once
+def _sizes_of(e: Node) -> tuple[SizeVar, ...]:
+    """The size variables in an expression, in order."""
+    if isinstance(e, SizeVar):
+        return (e,)
+    parts = (getattr(e, name) for name in e.__dataclass_fields__)
+    inside = (n for part in parts for n in (part if isinstance(part, tuple) else (part,)))
+    return tuple(dict.fromkeys(v for n in inside if isinstance(n, Node) for v in _sizes_of(n)))
+
+
+@once
+def _sizes_used(kernel: Kernel) -> tuple[SizeVar, ...]:
+    """The size variables that a kernel's own arrays and its body are told by, in order."""
+    found: dict[SizeVar, None] = {}
+    waiting: list[object] = [tuple(b.shape for b in kernel.allocs), kernel.body]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, SizeVar):
+            found[part] = None
+        elif isinstance(part, Node) and not isinstance(part, (Var, Buffer)):
+            waiting += [getattr(part, name) for name in part.__dataclass_fields__][::-1]
+        elif isinstance(part, tuple):
+            waiting += part[::-1]
+    return tuple(found)
+
+
+def sizes_in(buffers: Sequence[Buffer]) -> tuple[SizeVar, ...]:
+    """The size variables that the shapes of `buffers` are told by, in order."""
+    told = (n for buffer in buffers for n in buffer.shape if isinstance(n, Expr))
+    return tuple(dict.fromkeys(size for n in told for size in _sizes_of(n)))
+
+
 @node
 class SymbolicFunc(Node):
-    """A function whose shapes are told by `symbols`, numbers that are not known yet.
+    """A function of which only the text is kept, since its `symbols` are numbers not known yet.
 
-    It is its `text`, which is read as a program once `specialize` says what they are.
+    Where they are sizes of its arguments it is read as a PrimFunc, see `PrimFunc.sizes`. Any other,
+    as of an array inside alone, is read as a program once `specialize` says what they are.
     """
 
     name: str
@@ -883,7 +940,8 @@ class Kernel(Node):
 
     `params` and `allocs` are flat (one dimension); `views` pairs each with the buffer of the
     program that it holds a part of. `axes` pairs each thread axis in use with the variable that
-    stands for it in `body`. `grid` and `block` count blocks and threads along x, y, z.
+    stands for it in `body`. `grid` and `block` count blocks and threads along x, y, z;
+    how many blocks there are, sizes may tell.
     """
 
     name: str
@@ -891,9 +949,20 @@ class Kernel(Node):
     allocs: tuple[Buffer, ...]
     views: tuple[tuple[Buffer, Buffer], ...]
     axes: tuple[tuple[str, Var], ...]
-    grid: tuple[int, int, int]
+    grid: tuple[Size, Size, Size]
     block: tuple[int, int, int]
     body: Stmt
+
+    @property
+    def sizes(self) -> tuple[SizeVar, ...]:
+        """The sizes that what it runs is told by, in order: a launch brings them."""
+        return _sizes_used(self)
+
+    @property
+    def sized(self) -> bool:
+        """Whether sizes tell what it runs, or on how many blocks."""
+        told = (n for buffer in (*self.params, *self.allocs) for n in buffer.shape)
+        return bool(self.sizes) or any(isinstance(n, Expr) for n in (*self.grid, *told))
 
 
 # --- making nodes --------------------------------------------------------------------------------
@@ -1107,6 +1176,11 @@ def cast(dtype: str, value: Expr) -> Expr:
     if isinstance(value, Const) and not is_float(value.type):
         return const(value.value, dtype)
     return Cast(dtype, value)
+
+
+def size_expr(size: Size, dtype: str) -> Expr:
+    """A dimension of a buffer as an expression of type `dtype`."""
+    return cast(dtype, size) if isinstance(size, Expr) else const(size, dtype)
 
 
 def seq(*stmts: Stmt) -> Stmt:

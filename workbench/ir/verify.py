@@ -35,12 +35,14 @@ from workbench.ir.nodes import (
     PrimFunc,
     Select,
     SeqStmt,
+    SizeVar,
     Stmt,
     Var,
     is_data,
     is_text,
     lie_apart,
 )
+from workbench.ir.visit import walk
 
 
 class VerifyError(AssertionError):
@@ -102,6 +104,8 @@ class _Verifier:
 
     def func(self, f: PrimFunc) -> None:
         self.path.append(f)
+        for size in f.sizes:
+            self.define(size, f"size {size.name}")
         for buffer in f.params:
             self.buffer(buffer)
             whole = buffer.scope == "global" and not buffer.strides
@@ -118,15 +122,26 @@ class _Verifier:
     def buffer(self, buffer: Buffer) -> None:
         self.define(buffer, f"buffer {buffer.name}")
         sizes = buffer.shape
-        whole = all(type(n) is int and n > 0 for n in sizes)
-        self.require(whole, f"buffer {buffer.name} has shape {sizes}")
+        for n in sizes:
+            whole = isinstance(n, Expr) or (type(n) is int and n > 0)
+            self.require(whole, f"buffer {buffer.name} has shape {sizes}")
+            if isinstance(n, Expr):
+                self.size(n, buffer)
         self.require(buffer.type in dtypes.BITS, f"buffer {buffer.name} has type {buffer.type}")
         self.require(buffer.scope in MEMORIES, f"buffer {buffer.name} is in {buffer.scope!r}")
         one = not buffer.scalar or (not sizes and buffer.scope == "global")
         self.require(one, f"scalar {buffer.name} has shape {sizes}, in {buffer.scope} memory")
         strides = buffer.strides
-        apart = len(strides) == len(sizes) and lie_apart(sizes, strides)
+        counted = not any(isinstance(n, Expr) for n in sizes)
+        apart = len(strides) == len(sizes) and counted and lie_apart(sizes, strides)
         self.require(not strides or apart, f"buffer {buffer.name} has strides {strides}")
+
+    def size(self, n: Expr, buffer: Buffer) -> None:
+        """A dimension that sizes tell."""
+        self.index(n)
+        told = [node for node in walk(n) if isinstance(node, (Var, BufferLoad))]
+        sizes = bool(told) and all(isinstance(node, SizeVar) for node in told)
+        self.require(sizes, f"a dimension of {buffer.name} that its sizes do not tell")
 
     # --- statements ---
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from math import prod
 
@@ -17,9 +18,11 @@ from workbench.ir import (
     For,
     Kernel,
     Node,
+    Size,
     Var,
     binary,
     cast,
+    const,
     dtypes,
     rebuild,
     rewrite,
@@ -42,7 +45,28 @@ def flatten_buffers(kernel: Kernel, target: Target) -> Kernel:
     return with_buffers(kernel, flatter.flat, rewrite(kernel.body, flatter.visit))
 
 
-def strides(buffer: Buffer) -> tuple[int, ...]:
+def counts_in_32_bits(kernel: Kernel) -> bool:
+    """Whether indices, conditions and loops of a flat kernel, of known sizes, stay in 32 bits."""
+    flatter = _Flatter(kernel)
+    short = (e for e in counts(kernel) if e.dtype == "int32")
+    return not any(map(flatter.overflows, short)) and all(
+        b.shape[0] <= INT32_MAX for b in (*kernel.params, *kernel.allocs)
+    )
+
+
+def counts(kernel: Kernel) -> Iterator[Expr]:
+    """The numbers that say where a kernel goes: indices, sides of comparisons, ends of loops."""
+    for node in walk(kernel.body):
+        match node:
+            case BufferLoad(indices=indices) | BufferStore(indices=indices):
+                yield from indices
+            case BinOp(a=a, b=b) if node.dtype == "bool":
+                yield from (a, b)
+            case For(min=low, extent=extent):
+                yield from (low, extent, low + extent)
+
+
+def strides(buffer: Buffer) -> tuple[Size, ...]:
     """How many cells apart neighbours along each dimension of `buffer` lie."""
     if buffer.strides:
         return buffer.strides
@@ -51,6 +75,7 @@ def strides(buffer: Buffer) -> tuple[int, ...]:
 
 class _Flatter:
     def __init__(self, kernel: Kernel) -> None:
+        self.sized = kernel.sized  # then a launch refuses what 32 bits do not count
         self.simplifier = Simplifier(known_bounds(kernel))
         self.flat = {b: _flat(b) for b in (*kernel.params, *kernel.allocs)}
 
@@ -68,11 +93,13 @@ class _Flatter:
 
     def may_pass(self, e: Expr) -> bool:
         """Whether `e`, where a loop ends, may be more than 32 bits hold."""
-        high = self.simplifier.expr_interval(e)[1]
+        high = None if self.sized else self.simplifier.expr_interval(e)[1]
         return high is not None and high > INT32_MAX
 
     def offset(self, buffer: Buffer, indices: tuple[Expr, ...]) -> Expr:
         """The cell of the flat buffer at `indices`."""
+        if self.sized:
+            return self._sized_offset(indices, strides(buffer))
         wide = self.flat[buffer].shape[0] > INT32_MAX or any(map(self.may_overflow, indices))
         known = self.simplifier
         total = Sum()
@@ -80,8 +107,19 @@ class _Flatter:
             total = total.plus(known.sum_of(self.widened(index) if wide else index), stride)
         return known.expr_of(known.tidy(total), "int64" if wide else "int32")
 
+    def _sized_offset(self, indices: tuple[Expr, ...], steps: tuple[Size, ...]) -> Expr:
+        """As `offset`, where sizes may be factors."""
+        total: Expr = const(0, "int32")
+        for index, stride in zip(indices, steps, strict=True):
+            total = total + (index * stride)
+        return self.simplifier.simplify(total)
+
     def may_overflow(self, e: Expr) -> bool:
         """Whether 32 bits may not hold a sum or product in `e`, loads aside."""
+        return not self.sized and self.overflows(e)
+
+    def overflows(self, e: Expr) -> bool:
+        """As `may_overflow`, whether or not a launch sees to it."""
         for part in walk(e):
             if isinstance(part, BinOp) and part.dtype == "int32":
                 low, high = self.simplifier.expr_interval(part)
@@ -126,6 +164,8 @@ class _Flatter:
 
 
 def _flat(buffer: Buffer) -> Buffer:
+    if any(isinstance(n, Expr) for n in buffer.shape):
+        return Buffer(buffer.name, (prod(buffer.shape),), buffer.type, buffer.scope)
     steps = zip(buffer.shape, strides(buffer), strict=True)
     cells = 1 + sum((extent - 1) * stride for extent, stride in steps)
     return Buffer(buffer.name, (cells,), buffer.type, buffer.scope)

@@ -20,6 +20,7 @@ from workbench.access.units import buffers_written
 from workbench.arith import reads_memory
 from workbench.ir import (
     Buffer,
+    Expr,
     For,
     Kernel,
     Node,
@@ -132,6 +133,8 @@ class Sharing:
         if buffer not in self.kernel.allocs or loop.loop_var not in variables:
             return False
         size = prod(buffer.shape) * dtypes.itemsize(buffer.type)
+        if loop.kind == "vectorized" and isinstance(size, Expr):
+            return False
         if loop.kind == "vectorized" and size > _MOST_OF_A_LANE:
             return False
         still: set[Var] = set(variables[: variables.index(loop.loop_var) + 1])

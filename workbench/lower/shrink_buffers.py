@@ -13,6 +13,7 @@ from workbench.access.units import buffers_written, limits
 from workbench.access.updates import reads
 from workbench.arith import Box, Simplifier, reads_memory, union_regions
 from workbench.check.alignment import alignments
+from workbench.diag import Refusal
 from workbench.ir import (
     Block,
     Buffer,
@@ -102,6 +103,15 @@ class WindowFinder:
         start, shape = [], []
         for r, size in zip(box, buffer.shape, strict=True):
             most = self.simplifier.expr_interval(r.extent)[1]
+            if isinstance(size, Expr) and buffer.scope == "global":  # memory that a CPU asks for
+                start.append(const(0, r.min.dtype))
+                shape.append(size)
+                continue
+            if isinstance(size, Expr):
+                most = _fixed(buffer, most)
+                start.append(r.min)
+                shape.append(most)
+                continue
             whole = most is None or most >= size
             start.append(const(0, r.min.dtype) if whole else r.min)
             shape.append(size if most is None or whole else most)
@@ -113,6 +123,9 @@ class WindowFinder:
         return any(reads(index, self.written) for access in found for index in access.indices)
 
     def _whole(self, buffer: Buffer, padding: Padding) -> _Window:
+        for size in buffer.shape:
+            if isinstance(size, Expr) and buffer.scope != "global":
+                _fixed(buffer, None)
         strides = _padded_strides(buffer.shape, padding) if padding else ()
         start = tuple(const(0, "int32") for _ in buffer.shape)
         return _Window(replace(buffer, strides=strides), start)
@@ -172,6 +185,21 @@ class WindowFinder:
             if not covers(every, [use], read.buffer.shape, self.known):
                 return False
         return bool(stores)
+
+
+def _fixed(buffer: Buffer, most: int | None) -> int:
+    """The cells of a dimension that are kept at a time. Raises Refusal where sizes tell them."""
+    if most is None or most > _MOST_CELLS:
+        owner = "thread" if buffer.scope == "local" else "block"
+        raise Refusal(
+            f"{buffer.name} has no fixed size: sizes tell how much of it one {owner} uses",
+            buffer,
+            hint="compute what it holds inside the loop of a tile; or give sizes: func.specialize",
+        )
+    return most
+
+
+_MOST_CELLS = 1 << 24  # far more than any memory of a block, and less than a size may be
 
 
 def _with_first_turn(loops: Set[For]) -> list[For]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from workbench.access.units import buffers_read, buffers_written
-from workbench.arith import bounds
+from workbench.arith import bounds, by_sizes, equal
 from workbench.diag import Refusal
 from workbench.ir import (
     THREAD_AXES,
@@ -14,6 +14,7 @@ from workbench.ir import (
     Kernel,
     Node,
     PrimFunc,
+    Size,
     Stmt,
     Var,
     cast,
@@ -23,6 +24,7 @@ from workbench.ir import (
     walk,
 )
 from workbench.lower.c_name import c_name
+from workbench.script import expr_text
 
 
 def split_kernels(func: PrimFunc) -> tuple[Kernel, ...]:
@@ -50,23 +52,24 @@ def _kernel(func: PrimFunc, nest: Stmt, name: str) -> Kernel:
     )
 
 
-def _axes(bound: Iterable[For]) -> tuple[dict[str, int], dict[str, Var]]:
+def _axes(bound: Iterable[For]) -> tuple[dict[str, Size], dict[str, Var]]:
     """How far each thread axis goes, and a variable for it, named by the first loop bound to it."""
-    sizes: dict[str, int] = {}
+    sizes: dict[str, Size] = {}
     axes: dict[str, Var] = {}
     for loop in bound:
         assert loop.thread is not None
-        extent = bounds(loop.extent, {})
-        if extent is None or extent[0] != extent[1]:
+        extent = _extent(loop)
+        if extent is None:
             raise Refusal(
                 f"Can't launch the kernel: `{loop.loop_var.name}` on {loop.thread} varies in size",
                 loop.loop_var,
                 hint="bind a loop whose extent is a number",
             )
-        size = sizes.setdefault(loop.thread, extent[0])
-        if size != extent[0]:
+        size = sizes.setdefault(loop.thread, extent)
+        if not _same(size, extent):
             raise Refusal(
-                f"Can't launch the kernel: {loop.thread} has loops of {size} and of {extent[0]}",
+                f"Can't launch the kernel: {loop.thread} has loops of {_text(size)} and of "
+                f"{_text(extent)}",
                 *(other.loop_var for other in bound if other.thread == loop.thread),
                 hint=f"split the loops so that each one bound to {loop.thread} has the same extent",
             )
@@ -74,7 +77,25 @@ def _axes(bound: Iterable[For]) -> tuple[dict[str, int], dict[str, Var]]:
     return sizes, axes
 
 
-def _triple(sizes: dict[str, int], unit: str) -> tuple[int, int, int]:
+def _extent(loop: For) -> Size | None:
+    """How often a bound loop runs: a number, or for blocks what sizes tell; None for any other."""
+    if by_sizes(loop.extent) and (loop.thread or "").startswith("blockIdx"):
+        return loop.extent
+    ends = bounds(loop.extent, {})
+    return ends[0] if ends is not None and ends[0] == ends[1] else None
+
+
+def _same(one: Size, other: Size) -> bool:
+    if isinstance(one, Expr) and isinstance(other, Expr):
+        return equal(one, other)
+    return type(one) is type(other) and one == other
+
+
+def _text(size: Size) -> str:
+    return expr_text(size) if isinstance(size, Expr) else str(size)
+
+
+def _triple(sizes: dict[str, Size], unit: str) -> tuple[Size, Size, Size]:
     x, y, z = (sizes.get(f"{unit}.{axis}", 1) for axis in "xyz")
     return x, y, z
 

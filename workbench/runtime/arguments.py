@@ -15,6 +15,7 @@ from workbench.emulate.arrays import from_number
 from workbench.emulate.numbers import numpy_type, round_bfloat16
 from workbench.ir import Buffer, BufferLoad, PrimFunc, stores, walk
 from workbench.runtime.errors import ArgumentError
+from workbench.script.memory import size_text
 
 _KEPT = ", made before the call, so that you can read the result."
 _DLPACK_CPU = (1, 3)  # DLDeviceType: kDLCPU and kDLCUDAHost
@@ -76,7 +77,7 @@ def check_arguments(func: PrimFunc, arrays: Sequence[Any]) -> list[Argument]:
         raise ArgumentError(
             f"Can't call {func.name} with {count_text(len(arrays), 'array')}: "
             f"it takes {len(func.params)}",
-            asked=_signature(func),
+            asked=signature(func),
             hint="pass " + ", ".join(b.name for b in func.params) + ", outputs included.",
         )
     written = written_params(func)
@@ -178,12 +179,15 @@ def _check_apart(func: PrimFunc, arguments: list[Argument]) -> None:
 
 def _unfit(func: PrimFunc, found: str, hint: str, detail: str = "") -> ArgumentError:
     return ArgumentError(
-        f"Can't call {func.name}: {found}", asked=_signature(func), detail=detail, hint=hint
+        f"Can't call {func.name}: {found}", asked=signature(func), detail=detail, hint=hint
     )
 
 
-def _signature(func: PrimFunc) -> str:
-    params = ", ".join(f"{b.name}: {b.dtype}[{', '.join(map(str, b.shape))}]" for b in func.params)
+def signature(func: PrimFunc) -> str:
+    """What `func` takes, in a line."""
+    params = ", ".join(
+        f"{b.name}: {b.dtype}[{', '.join(map(size_text, b.shape))}]" for b in func.params
+    )
     return f"{func.name}({params})"
 
 

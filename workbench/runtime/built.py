@@ -9,10 +9,11 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from workbench import script
-from workbench.ir import Kernel, PrimFunc
+from workbench.ir import Expr, Kernel, PrimFunc, Size
 from workbench.lower import Lowered
 from workbench.runtime.devices import DeviceReport, cpu, device
 from workbench.runtime.timing import Timing
+from workbench.script.memory import shape_text
 from workbench.target import Target
 
 if TYPE_CHECKING:
@@ -47,8 +48,10 @@ class Built:
         return self.lowered.kernels
 
     @property
-    def grid(self) -> tuple[int, int, int]:
+    def grid(self) -> tuple[Size, Size, Size]:
         """Blocks along x, y, z of the only kernel; ValueError where there are several.
+
+        Expressions where sizes tell them, which the arrays of a call do.
 
         >>> kernel.grid
         (2, 1, 1)
@@ -138,8 +141,13 @@ class Built:
     def __repr__(self) -> str:
         if self.target.is_cpu:
             return f"<{self.func.name} for {self.target.name}: {self._only.name}>"
-        launches = ", ".join(f"{k.name}<<<{k.grid}, {k.block}>>>" for k in self.kernels)
+        launches = ", ".join(f"{k.name}<<<{_text(k.grid)}, {k.block}>>>" for k in self.kernels)
         return f"<{self.func.name} for {self.target.name}: {launches}>"
+
+
+def _text(grid: tuple[Size, Size, Size]) -> tuple[Size, Size, Size] | str:
+    """A grid as people read it, also where sizes tell it."""
+    return shape_text(grid) if any(isinstance(n, Expr) for n in grid) else grid
 
 
 def _launching() -> Any:

@@ -20,6 +20,7 @@ from workbench.runtime.job import Failed, Gpu, Ran, Run, Time, Timed, TimeMatmul
 from workbench.runtime.sampling import sample_until_steady
 from workbench.runtime.serve import serve
 
+_SIZES = {"int32": ctypes.c_int32, "int64": ctypes.c_int64}
 _LINE = 64  # bytes of a cache line, and of the widest vector
 _LEAST_SECONDS = 1e-3  # of one sample: a clock tells it, and a turn of another program is longer
 _MOST_RUNS = 10_000
@@ -80,7 +81,8 @@ class CpuBackend:
             return library
         arrays = [_aligned(array) for array in job.arrays]
         (launch,) = job.launches
-        pointers = [ctypes.c_void_p(arrays[k].ctypes.data) for k in launch.arguments]
+        pointers: list[Any] = [ctypes.c_void_p(arrays[k].ctypes.data) for k in launch.arguments]
+        pointers += [_SIZES[dtype](value) for value, dtype in launch.sizes]
         function = library[launch.kernel]
         function.restype = None
         return lambda: function(*pointers), arrays

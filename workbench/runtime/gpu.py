@@ -113,10 +113,13 @@ class CupyBackend:
         return Timed(tuple(samples), count, how, clocks(), steady)
 
     def _launcher(self, job: Run, arrays: list[Any]) -> Callable[[], None]:
+        import numpy
+
         calls = []
         for launch in job.launches:
             function = self._compiled(job.source, launch.kernel)
-            arguments = tuple(arrays[k] for k in launch.arguments)
+            sizes = (numpy.dtype(dtype).type(value) for value, dtype in launch.sizes)
+            arguments = (*(arrays[k] for k in launch.arguments), *sizes)
             calls.append((function, launch.grid, launch.block, arguments))
 
         def run() -> None:

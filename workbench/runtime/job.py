@@ -11,12 +11,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """One kernel of a job: `arguments` are indices into the job's arrays."""
+    """One kernel of a job: `arguments` are indices into the job's arrays, `sizes` follow them.
+
+    A size is the number and its type, "int32" or "int64".
+    """
 
     kernel: str
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     arguments: tuple[int, ...]
+    sizes: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

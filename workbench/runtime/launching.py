@@ -22,6 +22,7 @@ from workbench.runtime.devices import CPU_WORKER, WORKER, DeviceReport
 from workbench.runtime.errors import DeviceError
 from workbench.runtime.failures import explain, explain_death, explain_timeout
 from workbench.runtime.job import Failed, Launch, Ran, Reply, Request, Run, Time, Timed
+from workbench.runtime.sized import AtSizes, at_sizes
 from workbench.runtime.timing import Timing
 from workbench.runtime.worker import WorkerDied, WorkerTimeout
 from workbench.target import Target
@@ -49,18 +50,19 @@ class Launched(Protocol):
 def run(built: Launched, arrays: Sequence[Any], seconds: float) -> None:
     """See `Built.__call__`."""
     seconds = check_seconds(seconds)
-    arguments = check_arguments(built.func, arrays)
+    at = at_sizes(built.func, built.kernels, built.target, arrays)
+    arguments = check_arguments(at.func, arrays)
     if built.device.measures:
-        reply = _ask(built, _job(built, arguments), seconds)
+        reply = _ask(built, _job(built, at, arguments), seconds)
         assert isinstance(reply, Ran)
         written = [argument for argument in arguments if argument.written]
         for argument, values in zip(written, reply.outputs, strict=True):
             argument.host[...] = from_bits(values, argument)
     elif built.target.is_cpu:
-        emulate.evaluate(built.func, [argument.host for argument in arguments])
+        emulate.evaluate(at.func, [argument.host for argument in arguments])
     else:
         hosts = [argument.host for argument in arguments]
-        emulate.run(built.kernels, hosts, params=built.func.params)
+        emulate.run(at.kernels, hosts, params=at.func.params)
     for argument in arguments:
         argument.write_back()
 
@@ -79,11 +81,12 @@ def emulated(
             f"Can't emulate {built.func.name}: it is built for a CPU, and the emulator is a GPU's",
             hint="call it, kernel(...), or build it for a GPU: wb.build(sch).emulate(...)",
         )
-    arguments = check_arguments(built.func, arrays)
+    at = at_sizes(built.func, built.kernels, built.target, arrays)
+    arguments = check_arguments(at.func, arrays)
     done = emulate.run(
-        built.kernels,
+        at.kernels,
         [argument.host for argument in arguments],
-        params=built.func.params,
+        params=at.func.params,
         blocks=blocks,
         progress=progress,
         stop=stop,
@@ -96,7 +99,8 @@ def emulated(
 def timed(built: Launched, arrays: Sequence[Any], flush: bool, seconds: float) -> Timing:
     """See `Built.time`."""
     seconds = check_seconds(seconds)
-    arguments = check_arguments(built.func, arrays)
+    at = at_sizes(built.func, built.kernels, built.target, arrays)
+    arguments = check_arguments(at.func, arrays)
     report = built.device
     if not report.measures and built.target.is_cpu:
         raise DeviceError(
@@ -106,7 +110,7 @@ def timed(built: Launched, arrays: Sequence[Any], flush: bool, seconds: float) -
         )
     if not report.measures:
         return _recorded(built, report)
-    reply = _ask(built, Time(_job(built, arguments), flush=flush), seconds)
+    reply = _ask(built, Time(_job(built, at, arguments), flush=flush), seconds)
     assert isinstance(reply, Timed)
     return Timing(
         samples=reply.samples,
@@ -155,19 +159,19 @@ def ask(
     return reply
 
 
-def _job(built: Launched, arguments: list[Argument]) -> Run:
+def _job(built: Launched, at: AtSizes, arguments: list[Argument]) -> Run:
     """The launches with every array numbered: the parameters, then buffers between kernels."""
-    number = {buffer: k for k, buffer in enumerate(built.func.params)}
+    number = {buffer: k for k, buffer in enumerate(at.func.params)}
     scratch: list[tuple[int, str]] = []
     launches = []
-    for kernel in built.kernels:
+    for kernel, sizes in zip(at.kernels, at.given, strict=True):
         views = dict(kernel.views)
         for flat in kernel.params:
             if views[flat] not in number:
                 number[views[flat]] = len(number)
                 scratch.append((flat.shape[0], _bits_type(flat)))
         order = tuple(number[views[flat]] for flat in kernel.params)
-        launches.append(Launch(kernel.name, kernel.grid, kernel.block, order))
+        launches.append(Launch(kernel.name, kernel.grid, kernel.block, order, sizes))
     return Run(
         source=built.source,
         launches=tuple(launches),

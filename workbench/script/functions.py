@@ -11,11 +11,17 @@ from workbench.ir import (
     BlockRealize,
     Buffer,
     Data,
+    Expr,
     IRModule,
     Kernel,
     PrimFunc,
+    Size,
+    SizeVar,
     Stmt,
     SymbolicFunc,
+    Var,
+    as_index,
+    sizes_in,
 )
 from workbench.script.blocks import BLOCK, Head, block_name, print_block_body, read_block_body
 from workbench.script.grammar import FUNCTIONS, REFUSED, print_stmt, prints, read_attributes
@@ -25,10 +31,11 @@ from workbench.script.memory import (
     print_alloc,
     print_buffer_type,
     read_buffer_type,
+    size_text,
 )
 from workbench.script.namespace import AXES, WORDS
-from workbench.script.reader import Reader
-from workbench.script.symbolic import as_symbolic, define_symbols, find_symbols
+from workbench.script.reader import ParseError, Reader
+from workbench.script.symbolic import as_symbolic, define_symbols, find_symbols, refuse_unknown
 from workbench.script.trees import nodes
 from workbench.script.writer import DIALECTS, Writer, data, identifier
 
@@ -51,8 +58,13 @@ def _print_module(w: Writer, m: IRModule) -> None:
 def _print_func(w: Writer, f: PrimFunc) -> None:
     w.row(w.dialect.prim_func, f, "decorator")
     name = def_name(f)
+    for size in f.sizes:
+        w.kinds[size] = "size"
+        w.names.define(size, size.name)
     _print_signature(w, f, name, f.params)
     w.indent += 1
+    if f.sizes:
+        _print_sizes(w, f)
     attrs = f.attrs if name == f.name else (("global_symbol", f.name), *f.attrs)
     if attrs:
         named = {w.dialect.attributes.get(key, key): value for key, value in attrs}
@@ -73,7 +85,17 @@ def _print_func(w: Writer, f: PrimFunc) -> None:
     else:
         print_stmt(w, f.body)
     w.indent -= 1
-    w.names.release(f.params)
+    w.names.release([*f.params, *f.sizes])
+
+
+def _print_sizes(w: Writer, f: PrimFunc) -> None:
+    """``n, m = T.int32(), T.int32()``: what the arrays of a caller tell, as TVM declares it."""
+    w.begin()
+    for k, size in enumerate(f.sizes):
+        w.put(", " if k else "")
+        w.name(size)
+    w.put(" = " + ", ".join(f"T.{size.type}()" for size in f.sizes))
+    w.end(f, "sizes")
 
 
 def def_name(f: PrimFunc) -> str:
@@ -88,6 +110,7 @@ def _print_signature(
     w.begin()
     start = w.col
     w.put(f"def {name}(")
+    told: set[SizeVar] = set()
     for k, buffer in enumerate(params):
         if k:
             w.put(", ")
@@ -95,7 +118,7 @@ def _print_signature(
         here = w.col
         w.name(buffer)
         w.put(": ")
-        print_buffer_type(w, buffer)
+        print_buffer_type(w, buffer, told)
         w.spanned(buffer, here)
     w.put("):")
     w.spanned(owner, start)
@@ -112,6 +135,10 @@ def _is_plain_root(s: BlockRealize) -> bool:
 @prints(Kernel)
 def _print_kernel(w: Writer, k: Kernel) -> None:
     """A launch: its size, its buffers, then what each thread runs. It is shown, never read."""
+    told = sizes_in([*k.params, *k.allocs])
+    for size in dict.fromkeys((*told, *k.sizes)):
+        w.kinds[size] = "size"
+        w.names.define(size, size.name)
     w.row(f"# one launch: {_size(k.grid)} blocks of {_size(k.block)} threads", k, "launch")
     _print_signature(w, k, identifier(k.name), k.params)
     w.indent += 1
@@ -123,19 +150,19 @@ def _print_kernel(w: Writer, k: Kernel) -> None:
         w.names.define(var, var.name)
         w.name(var)
         extent = of_grid if axis.startswith("blockIdx") else of_block
-        w.put(f' = T.launch_thread("{axis}", {extent})')
+        w.put(f' = T.launch_thread("{axis}", {size_text(extent)})')
         w.end(k, "axis")
     for buffer in k.allocs:
         w.names.define(buffer, buffer.name)
         print_alloc(w, buffer, k)
     print_stmt(w, k.body)
     w.indent -= 1
-    w.names.release([*k.params, *k.allocs, *(var for _, var in k.axes)])
+    w.names.release([*k.params, *k.allocs, *(var for _, var in k.axes), *told])
 
 
-def _size(sizes: tuple[int, int, int]) -> str:
-    used = sizes[: max((k + 1 for k, n in enumerate(sizes) if n > 1), default=1)]
-    return " × ".join(map(str, used))
+def _size(sizes: tuple[Size, Size, Size]) -> str:
+    many = (k + 1 for k, n in enumerate(sizes) if isinstance(n, Expr) or n > 1)
+    return " × ".join(map(size_text, sizes[: max(many, default=1)]))
 
 
 def _attribute(key: str, value: Data) -> str:
@@ -150,7 +177,7 @@ def read_function(r: Reader, tree: ast.FunctionDef) -> PrimFunc | SymbolicFunc:
     """The function that `tree` defines; its text where shapes in it are not known yet."""
     symbols = find_symbols(r, tree)
     if not symbols.keys() <= r.symbols.keys():
-        return as_symbolic(r, tree, symbols)
+        return _read_sized(r, tree, symbols)
     define_symbols(r, symbols)
     _check_words(r, tree)
     params = _read_params(r, tree)
@@ -173,6 +200,22 @@ def read_function(r: Reader, tree: ast.FunctionDef) -> PrimFunc | SymbolicFunc:
         head.reads = head.writes = None
     name = str(attrs.pop("global_symbol", tree.name))
     return PrimFunc(name, tuple(buffers), _root(r, tree, head, whole), tuple(attrs.items()))
+
+
+def _read_sized(
+    r: Reader, tree: ast.FunctionDef, symbols: dict[str, str]
+) -> PrimFunc | SymbolicFunc:
+    """The function with its symbols as sizes, if each is one of an argument; else its text."""
+    refuse_unknown(r, tree, symbols)
+    sizes = {
+        name: SizeVar(name, as_index(Var(name, dtype)).dtype) for name, dtype in symbols.items()
+    }
+    try:
+        func = read_function(Reader(r.source, r.env, symbols=sizes), tree)
+    except ParseError:
+        return as_symbolic(r, tree, symbols)
+    assert isinstance(func, PrimFunc)
+    return func if set(func.sizes) == {*sizes.values()} else as_symbolic(r, tree, symbols)
 
 
 _OURS = {theirs: ours for ours, theirs in DIALECTS["tvm"].attributes.items()}

@@ -20,6 +20,8 @@ from workbench.ir import (
     Node,
     Ramp,
     Range,
+    Size,
+    SizeVar,
     Var,
     as_expr,
     as_index,
@@ -27,10 +29,13 @@ from workbench.ir import (
     cast,
     const,
     dtypes,
+    free_vars,
     lie_apart,
     meet,
     memory_of,
     number_like,
+    size_expr,
+    walk,
 )
 from workbench.script.grammar import (
     REFUSED,
@@ -131,7 +136,8 @@ def _check_count(r: Reader, tree: ast.Subscript, buffer: Buffer | View, count: i
         raise r.error(
             tree,
             f"`{buffer.name}` takes {wanted}, {given} given",
-            hint=f"`{buffer.name}` has shape {shape(buffer.shape)}: one index for each dimension",
+            hint=f"`{buffer.name}` has shape {shape_text(buffer.shape)}: "
+            "one index for each dimension",
         )
 
 
@@ -176,7 +182,7 @@ def read_region(r: Reader, tree: ast.expr) -> BufferRegion:
         _check_count(r, tree, buffer, len(trees))
         box = [_read_range(r, *pair) for pair in zip(trees, buffer.shape, strict=True)]
     else:
-        box = [Range(as_expr(0), as_expr(n)) for n in buffer.shape]
+        box = [Range(*meet(as_expr(0), as_expr(n))) for n in buffer.shape]
     if isinstance(buffer, Buffer):
         return BufferRegion(buffer, tuple(box))
     firsts = tuple(map(fresh, buffer.firsts))
@@ -192,7 +198,7 @@ def _moved(first: Expr, inside: Range) -> Range:
     return Range(low, cast(low.dtype, inside.extent))
 
 
-def _read_range(r: Reader, tree: ast.expr, size: int) -> Range:
+def _read_range(r: Reader, tree: ast.expr, size: Size) -> Range:
     """``vi``, ``0:4``, or ``2:`` and ``:`` up to the end, which is at `size`."""
     if not isinstance(tree, ast.Slice):
         index = read_index(r, tree)
@@ -200,7 +206,7 @@ def _read_range(r: Reader, tree: ast.expr, size: int) -> Range:
     if tree.step is not None:
         raise r.error(tree, "Can't read this range", hint="write it without a step: A[0:4]")
     low = as_expr(0) if tree.lower is None else read_index(r, tree.lower)
-    high = const(size, low.dtype) if tree.upper is None else read_index(r, tree.upper)
+    high = size_expr(size, low.dtype) if tree.upper is None else read_index(r, tree.upper)
     return range_between(*meet(low, high))
 
 
@@ -271,13 +277,62 @@ def _store(r: Reader, target: ast.Subscript, tree: ast.expr) -> BufferStore:
 # --- declarations --------------------------------------------------------------------------------
 
 
-def print_buffer_type(w: Writer, buffer: Buffer) -> None:
-    """``T.Buffer((8,), "float32")``, after a parameter's name; ``T.int32`` of a number."""
+def print_buffer_type(w: Writer, buffer: Buffer, told: set[SizeVar]) -> None:
+    """``T.Buffer((8,), "float32")``, after a parameter's name; ``T.int32`` of a number.
+
+    The sizes that are `told` by parameters before need no quotes, as in TVM; those here join them.
+    """
     if buffer.scalar:
         w.put(f"T.{buffer.type}")
         return
-    w.put(f"T.Buffer({shape(buffer.shape)}, {string(buffer.type)}")
+    w.put("T.Buffer(")
+    _print_shape(w, buffer, told)
+    w.put(f", {string(buffer.type)}")
     _print_placement(w, buffer)
+
+
+def _print_shape(w: Writer, buffer: Buffer, told: set[SizeVar] | None = None) -> None:
+    """``(8,)``, and of sizes ``("n", m)``: in quotes where a size is not among those `told` yet."""
+    if not any(isinstance(n, Expr) for n in buffer.shape):
+        w.put(shape(buffer.shape))
+        return
+    w.put("(")
+    for k, n in enumerate(buffer.shape):
+        w.put(", " if k else "")
+        if not isinstance(n, Expr):
+            w.put(str(n))
+            continue
+        used = {v for v in free_vars(n) if isinstance(v, SizeVar)}
+        if told is None or used <= told:
+            print_expr(w, n)
+            continue
+        told |= used
+        if isinstance(n, SizeVar):
+            w.put('"')
+            print_expr(w, n)
+            w.put('"')
+        else:
+            w.put(string(expr_words(w, n)))
+    w.put(",)" if len(buffer.shape) == 1 else ")")
+
+
+def shape_text(sizes: tuple[Size, ...]) -> str:
+    """A shape as people read it: ``(n, 4)``."""
+    words = tuple(map(size_text, sizes))
+    return f"({words[0]},)" if len(words) == 1 else f"({', '.join(words)})"
+
+
+def size_text(size: Size) -> str:
+    """A dimension as people read it."""
+    return expr_words(Writer(), size) if isinstance(size, Expr) else str(size)
+
+
+def expr_words(w: Writer, e: Expr) -> str:
+    """The text of `e` as it stands in what `w` writes."""
+    own = Writer(w.dialect, w.names)
+    own.begin()
+    print_expr(own, e)
+    return own.text
 
 
 def print_alloc(w: Writer, buffer: Buffer, owner: Node) -> None:
@@ -285,7 +340,8 @@ def print_alloc(w: Writer, buffer: Buffer, owner: Node) -> None:
     w.begin()
     start = w.col
     w.name(buffer)
-    w.put(f" = {w.dialect.alloc_buffer}({shape(buffer.shape)}")
+    w.put(f" = {w.dialect.alloc_buffer}(")
+    _print_shape(w, buffer)
     if buffer.type != "float32":
         w.put(f", {string(buffer.type)}")
     _print_placement(w, buffer)
@@ -352,6 +408,9 @@ def declared(r: Reader, given: dict[str, ast.expr], name: str, tree: ast.expr) -
     if steps and len(steps) != len(sizes):
         hint = "write one stride for each dimension, or none"
         raise r.error(strides, f"`{name}` has {len(sizes)} dimensions", hint=hint)
+    if steps and any(isinstance(n, Expr) for n in (*sizes, *steps)):
+        hint = "leave strides out: an array of unknown size lies one row after the other"
+        raise r.error(strides, f"Can't set `strides` of `{name}`, whose sizes vary", hint=hint)
     if steps and not lie_apart(sizes, steps):
         hint = "the last dimension has the smallest stride, each other at least the cells inside it"
         raise r.error(strides, f"With these strides, cells of `{name}` share a place", hint=hint)
@@ -391,18 +450,27 @@ def _read_scope(r: Reader, tree: ast.expr) -> str:
     return scope
 
 
-def read_shape(r: Reader, tree: ast.expr) -> tuple[int, ...]:
-    """A shape: positive integers."""
+def read_shape(r: Reader, tree: ast.expr) -> tuple[Size, ...]:
+    """A shape: positive integers, or what sizes of the program tell."""
     if r.symbols and isinstance(tree, (ast.Tuple, ast.List)):
         sizes: tuple[object, ...] = tuple(_read_size(r, item) for item in tree.elts)
+    elif r.symbols:
+        sizes = (_read_size(r, tree),)
     else:
         value = read_plain(r, tree)
         sizes = value if isinstance(value, tuple) else (value,)
     for size in sizes:
+        if isinstance(size, Expr) and _is_told_by_sizes(size):
+            continue
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
             hint = "a shape is a tuple of positive integers, known when the program is read: (8, 4)"
             raise r.error(tree, f"Can't use {r.text(tree)} as a shape", hint=hint)
-    return sizes  # type: ignore[return-value]
+    return sizes
+
+
+def _is_told_by_sizes(size: Expr) -> bool:
+    told = [node for node in walk(size) if isinstance(node, (Var, BufferLoad))]
+    return dtypes.is_int(size.dtype) and all(isinstance(node, SizeVar) for node in told)
 
 
 def _read_size(r: Reader, tree: ast.expr) -> object:
@@ -417,5 +485,6 @@ def _read_size(r: Reader, tree: ast.expr) -> object:
             ast.copy_location(part, tree)
         tree = size
     value = read_value(r, tree)
-    value = arith.simplify(value) if isinstance(value, Expr) else value
+    if isinstance(value, Expr):
+        value = arith.simplify(as_index(value)) if dtypes.is_int(value.dtype) else value
     return value.value if isinstance(value, Const) else value

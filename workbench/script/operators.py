@@ -19,6 +19,7 @@ from workbench.ir import (
     Expr,
     Not,
     Select,
+    SizeVar,
     Var,
     always_has_value,
     binary,
@@ -106,7 +107,7 @@ _SIGNS: dict[type[ast.AST], str] = {
 # --- variables and numbers -----------------------------------------------------------------------
 
 
-@prints(Var)
+@prints(Var, SizeVar)
 def _print_var(w: Writer, e: Var, tightness: int) -> None:
     w.name(e)
 

@@ -12,11 +12,23 @@ from types import CellType, FrameType, FunctionType
 from typing import Any, TypeVar, overload
 
 from workbench.diag import Span
-from workbench.ir import DEEPEST, IRModule, PrimFunc, SymbolicFunc, is_text, plain_number
+from workbench.ir import (
+    DEEPEST,
+    IRModule,
+    PrimFunc,
+    Sized,
+    SymbolicFunc,
+    VerifyError,
+    const,
+    dtypes,
+    is_text,
+    plain_number,
+    verify,
+)
 from workbench.script.functions import read_function
 from workbench.script.namespace import Namespace
 from workbench.script.reader import ParseError, Reader, Source
-from workbench.script.symbolic import check_values
+from workbench.script.symbolic import check_values, find_symbols
 from workbench.script.trees import children
 
 _SETTINGS = ("private", "s_tir", "check_well_formed")  # TVM's; they change nothing here
@@ -63,16 +75,38 @@ def _read_symbol(tree: ast.stmt) -> str:
     return ""
 
 
-def specialize(func: SymbolicFunc, values: Mapping[str, int]) -> PrimFunc:
-    """See `SymbolicFunc.specialize`."""
+def specialize(func: SymbolicFunc | PrimFunc, values: Mapping[str, int]) -> PrimFunc:
+    """See `PrimFunc.specialize` and `SymbolicFunc.specialize`."""
     check_values(func, values)
+    numbers = {name: int(plain_number(value)) for name, value in values.items()}
+    if isinstance(func, PrimFunc):
+        return _with_numbers(func, numbers)
     source = Source(func.text)
     *before, tree = _parsed(source)
     assert isinstance(tree, ast.FunctionDef)
     symbols = {name: TypeVar(name) for name in map(_read_symbol, before)}
-    numbers = {name: int(plain_number(value)) for name, value in values.items()}
-    made = read_function(Reader(source, {**dict(func.env), **symbols}, symbols=numbers), tree)
+    env = {**dict(func.env), **symbols}
+    types = find_symbols(Reader(source, env), tree)
+    consts = {name: const(value, types[name]) for name, value in numbers.items()}
+    made = read_function(Reader(source, env, symbols=consts), tree)
     assert isinstance(made, PrimFunc)
+    return made
+
+
+def _with_numbers(func: PrimFunc, numbers: Mapping[str, int]) -> PrimFunc:
+    """`func` with these numbers for its sizes, refused where it is no program then."""
+    asked = f"{func.name}.specialize({dict(numbers)!r})"
+    headline = f"Can't specialize {func.name}: it is no program of this size"
+    for size in func.sizes:
+        if not dtypes.fits(numbers[size.name], size.type):
+            hint = f"`{size.name}` is of type {size.type}"
+            raise ParseError(f"{headline}", asked=asked, hint=hint)
+    try:
+        made = Sized({size: numbers[size.name] for size in func.sizes}).of(func)
+        verify(made)
+    except (VerifyError, ZeroDivisionError, TypeError) as error:
+        fault = error.problem if isinstance(error, VerifyError) else str(error)
+        raise ParseError(headline, asked=asked, detail=fault, hint="give other numbers") from None
     return made
 
 

@@ -15,6 +15,7 @@ from workbench.ir import (
     BufferLoad,
     Const,
     Expr,
+    Size,
     Var,
     as_expr,
     free_vars,
@@ -100,7 +101,7 @@ class View:
     name: str
     buffer: Buffer
     firsts: tuple[Expr, ...]
-    shape: tuple[int, ...]
+    shape: tuple[Size, ...]
 
     @property
     def dtype(self) -> str:
@@ -120,7 +121,7 @@ class Reader:
     hidden: Mapping[Var, tuple[str, str]] = field(default_factory=dict)  # see `hiding`
     turns: list[int] = field(default_factory=list)  # the loops that are open, by number
     block: int = 0  # the number of the block that is being read
-    symbols: Mapping[str, int] = field(default_factory=dict)  # the numbers that shapes are told by
+    symbols: Mapping[str, Expr] = field(default_factory=dict)  # what shapes are told by
     _opened: int = 0  # loops and blocks so far
 
     def error(

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
-from workbench.ir import SymbolicFunc, const, dtypes, is_data, plain_number
+from workbench.ir import PrimFunc, SymbolicFunc, dtypes, is_data, plain_number
 from workbench.script.grammar import prints
 from workbench.script.lets import declared_later
 from workbench.script.reader import Let, ParseError, Reader
@@ -36,11 +36,12 @@ def find_symbols(r: Reader, tree: ast.FunctionDef) -> dict[str, str]:
             known |= {one.id: kind} if (kind := _kind(r, call.func)) else {}
     symbols: dict[str, str] = {}
     for shape in _shapes(r, tree):
+        items = shape.elts if isinstance(shape, (ast.Tuple, ast.List)) else []
         for node in nodes(shape):
             if isinstance(node, ast.Name) and node.id in known:
                 symbols[node.id] = known[node.id]
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                names = _names_in(node.value) if node is not shape else []
+                names = _names_in(node.value) if node in items else []
                 symbols |= {name: known.get(name, "int32") for name in names}
     return symbols
 
@@ -75,7 +76,6 @@ def _names_in(text: str) -> list[str]:
 
 def as_symbolic(r: Reader, tree: ast.FunctionDef, symbols: dict[str, str]) -> SymbolicFunc:
     """The function as its text, with the plain values that it takes from around it."""
-    _refuse_unknown(r, tree, symbols)
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} & set(r.env)
     values = {name: plain_number(r.env[name]) for name in sorted(names)}
     env = tuple((name, value) for name, value in values.items() if is_data(value))
@@ -84,7 +84,7 @@ def as_symbolic(r: Reader, tree: ast.FunctionDef, symbols: dict[str, str]) -> Sy
     return SymbolicFunc(tree.name, "\n".join([*lines, ast.unparse(tree)]), tuple(symbols), env)
 
 
-def _refuse_unknown(r: Reader, tree: ast.FunctionDef, symbols: Mapping[str, str]) -> None:
+def refuse_unknown(r: Reader, tree: ast.FunctionDef, symbols: Mapping[str, str]) -> None:
     """Refuse a name that stands for nothing, wherever it is used."""
     names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
     known = {"T", "range", *r.env, *symbols, *(arg.arg for arg in tree.args.args)}
@@ -95,26 +95,31 @@ def _refuse_unknown(r: Reader, tree: ast.FunctionDef, symbols: Mapping[str, str]
             raise r.error(name, f"There is no `{name.id}` here", hint=hint)
 
 
-def check_values(func: SymbolicFunc, values: Mapping[str, int]) -> None:
+def check_values(func: SymbolicFunc | PrimFunc, values: Mapping[str, int]) -> None:
     """Refuse numbers that are not one positive one for each symbol."""
-    every = ", ".join(f'"{name}": 1024' for name in func.symbols)
-    hint = f"give a positive number for each: specialize({{{every}}})"
+    is_text = isinstance(func, SymbolicFunc)
+    symbols = func.symbols if is_text else tuple(size.name for size in func.sizes)  # type: ignore[union-attr]
     asked = f"{func.name}.specialize({values!r})"
+    every = ", ".join(f'"{name}": 1024' for name in symbols)
+    hint = f"give a positive number for each: specialize({{{every}}})"
+    if not symbols:
+        headline = f"Can't specialize {func.name}: its sizes are numbers"
+        raise ParseError(headline, asked=asked, hint="use it as it is")
     if not isinstance(values, Mapping):
         headline = f"Can't specialize {func.name}: {values!r} is no dictionary of numbers"
         raise ParseError(headline, asked=asked, hint=hint)
-    for name in func.symbols:
+    for name in symbols:
         value = plain_number(values.get(name))
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
             fault = f"`{name}` is {value!r}" if name in values else f"`{name}` is not given"
             raise ParseError(f"Can't specialize {func.name}: {fault}", asked=asked, hint=hint)
     for name in values:
-        if name not in func.symbols:
+        if name not in symbols:
             headline = f"Can't specialize {func.name}: no shape is told by `{name}`"
             raise ParseError(headline, asked=asked, hint=hint)
 
 
 def define_symbols(r: Reader, symbols: dict[str, str]) -> None:
-    """Let each symbol stand for its number."""
+    """Let each symbol stand for its number, or for a size of the program."""
     for name, dtype in symbols.items():
-        r.scopes[0][name] = Let(const(r.symbols[name], dtype), dtype)
+        r.scopes[0][name] = Let(r.symbols[name], dtype)

@@ -15,17 +15,24 @@ from workbench.ir import (
     BufferRegion,
     Const,
     Expr,
+    Size,
     as_expr,
     binary,
     cast,
     const,
     dtypes,
+    size_expr,
     walk,
 )
 from workbench.script.grammar import read_dtype, read_word
-from workbench.script.memory import BUFFER_PARAMETERS, read_index, read_region, read_shape
+from workbench.script.memory import (
+    BUFFER_PARAMETERS,
+    read_index,
+    read_region,
+    read_shape,
+    shape_text,
+)
 from workbench.script.reader import Let, Reader, View
-from workbench.script.writer import shape
 
 
 def read_view(r: Reader, target: ast.expr, call: ast.Call) -> None:
@@ -66,29 +73,31 @@ def _check_kind(r: Reader, given: dict[str, ast.expr], buffer: Buffer, call: ast
             raise r.error(call, f"Can't view {wanted} as {found}", hint=hint)
 
 
-def _check_sizes(r: Reader, tree: ast.expr, source: BufferRegion, sizes: tuple[int, ...]) -> None:
+def _check_sizes(r: Reader, tree: ast.expr, source: BufferRegion, sizes: tuple[Size, ...]) -> None:
     """Refuse a shape that is not that of the region, whose first dimensions may be one cell."""
     extents = [part.extent for part in source.region]
     more = len(extents) - len(sizes)
     wanted = [*[1] * more, *sizes]
     if more < 0 or not all(
-        arith.equal(extent, const(size, extent.dtype))
+        arith.equal(extent, size_expr(size, extent.dtype))
         for extent, size in zip(extents, wanted, strict=True)
     ):
         hint = "a view has the shape of its region; first dimensions of one cell may be left out"
-        raise r.error(tree, f"A view of this region has not the shape {shape(sizes)}", hint=hint)
+        raise r.error(
+            tree, f"A view of this region has not the shape {shape_text(sizes)}", hint=hint
+        )
 
 
-def _steps(buffer: Buffer) -> tuple[int, ...]:
+def _steps(buffer: Buffer) -> tuple[Size, ...]:
     """How many cells apart neighbours along each dimension of `buffer` lie."""
-    steps = [1]
+    steps: list[Size] = [1]
     for size in reversed(buffer.shape[1:]):
         steps.insert(0, steps[0] * size)
     return buffer.strides or tuple(steps[: len(buffer.shape)])
 
 
 def _agree_strides(
-    r: Reader, tree: ast.expr, steps: tuple[int, ...], sizes: tuple[int, ...]
+    r: Reader, tree: ast.expr, steps: tuple[Size, ...], sizes: tuple[Size, ...]
 ) -> None:
     trees = tree.elts if isinstance(tree, (ast.Tuple, ast.List)) else []
     if len(trees) != len(steps):
@@ -97,7 +106,7 @@ def _agree_strides(
         hint = "write one stride for each dimension of the view, or none"
         raise r.error(tree, "Can't read these strides", hint=hint)
     for stride, step, size in zip(trees, steps, sizes, strict=True):
-        if size > 1 or isinstance(stride, ast.Name):
+        if not isinstance(size, int) or size > 1 or isinstance(stride, ast.Name):
             _agree(r, stride, as_expr(step), "stride")
 
 

@@ -8,7 +8,7 @@ from math import isqrt
 from typing import Any
 
 from workbench import script
-from workbench.arith import bounds, loop_bounds
+from workbench.arith import bounds, by_sizes, equal, loop_bounds
 from workbench.check import doers_on
 from workbench.diag import Refusal
 from workbench.ir import (
@@ -133,8 +133,17 @@ def constant_extent(loop: For) -> int | None:
     return extent.value if isinstance(extent, Const) and isinstance(extent.value, int) else None
 
 
+def same_turns(one: For, other: For) -> bool:
+    """Whether both loops run equally often, a fixed number of times or one that sizes tell."""
+    if by_sizes(one.extent):
+        return equal(one.extent, other.extent)
+    return constant_extent(one) == constant_extent(other)
+
+
 def most_turns(where: Places, loop: For) -> int | None:
     """The largest number of times that `loop` may run, None where that is not known."""
+    if by_sizes(loop.extent):  # a kernel is launched where its loops' type counts so far
+        return None
     ends = bounds(loop.extent, loop_bounds(where.loops.values()))
     return None if ends is None else ends[1]
 

@@ -21,7 +21,7 @@ from workbench.emulate.kernels.need import of_launches
 from workbench.emulate.kernels.plan import Plan, cut_chunks, source_of, written_by
 from workbench.emulate.kernels.record import Log, Record
 from workbench.emulate.memory import check_fits
-from workbench.ir import Buffer, BufferStore, Kernel
+from workbench.ir import Buffer, BufferStore, Kernel, refuse_sizes
 
 ROOM = 1 << 18  # lanes of one statement at a time: arrays of 1 MiB of float32 stay in the cache
 
@@ -85,6 +85,8 @@ def run(
     >>> run.blocks
     2
     """
+    for kernel in kernels:
+        refuse_sizes(kernel, "run")
     if params is None:
         viewed = (source_of(kernel, p) for kernel in kernels for p in kernel.params)
         params = tuple(dict.fromkeys(viewed))

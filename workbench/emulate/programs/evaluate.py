@@ -47,6 +47,7 @@ from workbench.emulate.memory import check_fits
 from workbench.emulate.numbers import Value, numpy_type
 from workbench.emulate.programs.large import as_launches
 from workbench.emulate.programs.order import Order, buffers_read
+from workbench.emulate.sizes import sizes_of
 from workbench.ir import (
     TRUE,
     BinOp,
@@ -61,6 +62,7 @@ from workbench.ir import (
     Node,
     PrimFunc,
     SeqStmt,
+    Sized,
     Stmt,
     Var,
     free_vars,
@@ -81,7 +83,8 @@ def evaluate(func: PrimFunc, args: Sequence[np.ndarray[Any, Any]]) -> None:
     Scopes are labels and thread bindings loops: the result is that of running the loops one after
     the other, in exactly that order where floats make it matter. Raises EmulationError where an
     index leaves its buffer, an intermediate cell is read before it is written, an integer is
-    divided by zero, or the arrays do not fit the parameters; NotEnoughMemory, before anything
+    divided by zero, or the arrays do not fit the parameters, whose sizes they may tell;
+    NotEnoughMemory, before anything
     runs, where that would need more memory than is free.
 
     >>> emulate.evaluate(add, [A, B])
@@ -89,6 +92,7 @@ def evaluate(func: PrimFunc, args: Sequence[np.ndarray[Any, Any]]) -> None:
     array([1., 2., 3., 4., 5., 6., 7., 8.], dtype=float32)
     """
     try:
+        func = Sized(sizes_of(func, args)).of(func) if func.sizes else func
         written = {store.buffer for store in stores(func)}
         arguments = Arguments(func.params, args, written)
         if _run_large(func, args, written):

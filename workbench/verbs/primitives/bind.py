@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from workbench import script
+from workbench.arith import by_sizes
 from workbench.check import doers_on, refuse_conflict
 from workbench.check.kernels import nest_of
 from workbench.check.threads import OWN_AXIS, mixing, name_of, one_size, why_not_mixed
 from workbench.diag import plural
 from workbench.ir import AXES, VIRTUAL_AXES, For, PrimFunc
 from workbench.ir.places import places
-from workbench.verbs.nest import constant_extent, refuse_if_extent_varies
+from workbench.verbs.nest import constant_extent, refuse_if_extent_varies, same_turns
 from workbench.verbs.primitive import Edit, primitive
 from workbench.verbs.site import Site
 
@@ -26,7 +28,8 @@ def _check(func: PrimFunc, loop: For, thread_axis: str) -> None:
         raise site.refuse("there is no such axis", hint=f"did you mean {near}?" if near else axes)
     if loop.kind == "thread_binding":
         raise site.refuse(f"it is bound to {loop.thread} already", hint="undo that bind first")
-    refuse_if_extent_varies(site)
+    if not (thread_axis.startswith("block") and by_sizes(loop.extent)):
+        refuse_if_extent_varies(site)
     # before what this axis does not allow: where iterations conflict, no other axis helps
     refuse_conflict(func, loop, f"Can't {site.task}", doers_on(thread_axis))
     _refuse_axis(site, thread_axis)
@@ -39,8 +42,8 @@ def _refuse_axis(site: Site[For], axis: str) -> None:
     for other in nest.bound:
         if other.thread != axis or axis == OWN_AXIS:
             continue
-        mine, its = constant_extent(loop), constant_extent(other)
-        if mine != its:
+        if not same_turns(loop, other):
+            mine, its = map(_turns_text, (loop, other))
             raise site.refuse(
                 f"it runs {mine} times, but `{other.loop_var.name}`, bound to it in this "
                 f"kernel, {its} times",
@@ -61,15 +64,19 @@ def _refuse_axis(site: Site[For], axis: str) -> None:
                 detail=why_not_mixed(outer, inner, axis),
             )
     if axis[0] == "t":
-        mine = constant_extent(loop) or 1
-        count = nest.threads * (1 if nest.size(axis) == mine else mine)
+        turns = constant_extent(loop) or 1
+        count = nest.threads * (1 if nest.size(axis) == turns else turns)
         if count > MOST_THREADS:
             raise site.refuse(
                 f"a block would have {count} threads, and no GPU takes more than {MOST_THREADS}",
-                detail=f"`{site.name}` runs {mine} times; so far a block has "
+                detail=f"`{site.name}` runs {turns} times; so far a block has "
                 f"{nest.threads} {plural(nest.threads, 'thread')}",
                 hint=f"split `{site.name}` first, and bind the outer part to a block axis",
             )
+
+
+def _turns_text(loop: For) -> str:
+    return str(constant_extent(loop) or script.expr_text(loop.extent))
 
 
 def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, str]]:

@@ -11,6 +11,7 @@ from workbench.codegen import LANGUAGES
 from workbench.ir import BlockId, BlockRealize, Buffer, Const, For, PrimFunc, Var, walk
 from workbench.ir.places import Places, places
 from workbench.schedule.find import has_own_name, loop_name
+from workbench.script.memory import size_text
 from workbench.script.writer import string
 
 Thing: TypeAlias = "Var | Buffer | BlockId"
@@ -60,7 +61,7 @@ def names_of(func: PrimFunc, keys: Keys) -> Names:
             words.setdefault(word, []).append(key)
 
     for buffer in buffers_of(func):
-        shape = " × ".join(map(str, buffer.shape))
+        shape = " × ".join(map(size_text, buffer.shape))
         note(buffer, "buffer", buffer.name, f"buffer {buffer.name} ({buffer.scope}, {shape})")
     for node in walk(func.root.body):
         if isinstance(node, For):

@@ -14,7 +14,7 @@ from workbench import draw, emulate, insight
 from workbench.diag import Fail
 from workbench.emulate import Expected, Run, Wrong
 from workbench.insight import Table
-from workbench.ir import Buffer, PrimFunc
+from workbench.ir import Buffer, PrimFunc, refuse_sizes
 from workbench.runtime import Built, DeviceReport
 from workbench.runtime.arguments import written_params
 from workbench.runtime.devices import CPU_WORKER
@@ -60,6 +60,7 @@ class Runner:
     ) -> dict[str, Any]:
         """Run `func`, compare with the reference, and tell what came out as plain data."""
         try:
+            refuse_sizes(func, "choose arrays for")
             built = build(func, TARGETS[on])
             _check_compiled(built)
             self.on_cpu = built.target.is_cpu

@@ -1,0 +1,142 @@
+"""One kernel for any size: sizes come from the arrays of a call, and are held equal among them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from workbench import emulate, insight, script
+from workbench.diag import Fail
+from workbench.ir import PrimFunc
+from workbench.runtime.errors import ArgumentError
+from workbench.runtime.sized import at_sizes
+
+ADD = """
+@T.prim_func
+def main(a: T.handle, b: T.handle, c: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "float32")
+    B = T.match_buffer(b, (n,), "float32")
+    C = T.match_buffer(c, (n,), "float32")
+    for i in range(n):
+        with T.block("C"):
+            vi = T.axis.spatial(n, i)
+            C[vi] = A[vi] + B[vi]
+"""
+SIZES = (0, 1, 63, 64, 65, 127)
+
+
+def read(text: str) -> PrimFunc:
+    func = script.parse(text)
+    assert isinstance(func, PrimFunc)
+    return func
+
+
+def tiled(text: str, target: str = "cuda") -> wb.runtime.Built:
+    sch = wb.Schedule(read(text))
+    outer, inner = sch.split("i", factors=[None, 64])
+    sch.bind(outer, "blockIdx.x")
+    sch.bind(inner, "threadIdx.x")
+    return wb.build(sch, target)
+
+
+def test_one_kernel_adds_vectors_of_any_size():
+    kernel = tiled(ADD)
+    assert repr(kernel) == "<main for cuda: main_kernel<<<((n + 63) // 64, 1, 1), (64, 1, 1)>>>>"
+    assert "    int n) {" in kernel.source
+    assert "if (i_0 * 64 + i_1 < n) {" in kernel.source
+    for n in SIZES:
+        a, b = np.arange(n, dtype="float32"), np.full(n, 2, "float32")
+        c = np.zeros(n, "float32")
+        done = kernel.emulate(a, b, c)
+        assert (c == a + b).all()
+        assert done.blocks == -(-n // 64)
+
+
+@pytest.mark.parametrize("target", ["cuda", "metal", "opencl"])
+def test_the_size_is_a_parameter_in_every_language(target):
+    size = {"metal": "constant int& n [[buffer(3)]]"}.get(target, "int n")
+    assert size in tiled(ADD, target).source
+
+
+def test_c_takes_the_size_too():
+    kernel = wb.build(read(ADD), "c")
+    assert "int n)" in kernel.source
+    for n in SIZES:
+        a, c = np.arange(n, dtype="float32"), np.zeros(n, "float32")
+        kernel(a, a.copy(), c)
+        assert (c == a + a).all()
+
+
+def test_an_empty_grid_launches_nothing():
+    kernel = tiled(ADD)
+    empty = [np.zeros(0, "float32") for _ in range(3)]
+    assert at_sizes(kernel.func, kernel.kernels, kernel.target, empty).kernels == ()
+    full = [np.zeros(65, "float32") for _ in range(3)]
+    (launched,) = at_sizes(kernel.func, kernel.kernels, kernel.target, full).kernels
+    assert launched.grid == (2, 1, 1)
+
+
+def test_arrays_that_disagree_are_refused():
+    with pytest.raises(ArgumentError) as error:
+        tiled(ADD)(*(np.zeros(n, "float32") for n in (4, 5, 4)))
+    assert str(error.value) == (
+        "Can't call main: `n` is 4 by A.shape[0], and 5 by B.shape[0].\n"
+        "asked: main(A: float32[n], B: float32[n], C: float32[n])\n"
+        "do:    pass arrays whose sizes agree"
+    )
+
+
+SOLVED = ADD.replace("a, (n,)", "a, (n * 2 + 1,)").replace("b, (n,)", "b, ((n + 3) // 4,)")
+SOLVED = SOLVED.replace("c, (n,)", "c, (n,)").replace("B[vi]", "B[vi // 4]")
+
+
+def test_sizes_are_solved_for_and_what_follows_from_them_is_checked():
+    kernel = tiled(SOLVED)
+    for n in SIZES:
+        a, b = np.arange(2 * n + 1, dtype="float32"), np.arange((n + 3) // 4, dtype="float32")
+        c = np.zeros(n, "float32")
+        kernel.emulate(a, b, c)
+        assert (c == a[:n] + b.repeat(4)[:n]).all()
+    with pytest.raises(ArgumentError, match=r"`\(n \+ 3\) // 4` is 2, and 3 by B.shape\[0\]"):
+        kernel.emulate(*(np.zeros(n, "float32") for n in (11, 3, 5)))
+
+
+def test_a_size_that_no_array_tells_is_asked_for():
+    text = ADD.replace("(n,)", "((n + 3) // 4,)").replace("range(n)", "range((n + 3) // 4)")
+    kernel = tiled(text.replace("spatial(n, i)", "spatial((n + 3) // 4, i)"))
+    with pytest.raises(ArgumentError, match="no array tells the size `n`"):
+        kernel(*(np.zeros(2, "float32") for _ in range(3)))
+
+
+def test_what_32_bits_do_not_count_is_refused_at_the_call():
+    func = read(ADD.replace("(n,)", "(n, 4)").replace("[vi]", "[vi, 3]"))
+    sch = wb.Schedule(func)
+    sch.bind(sch.split("i", factors=[None, 64])[0], "blockIdx.x")
+    kernel = wb.build(sch)
+    shape = (2**29, 4)
+    large = np.lib.stride_tricks.as_strided(np.zeros(1, "float32"), shape, (0, 0))
+    with pytest.raises(ArgumentError, match="its indices pass 2\\^31, and it counts in 32 bits"):
+        kernel(large, large, large)
+
+
+def test_a_program_runs_by_its_meaning_at_the_sizes_of_its_arrays():
+    for n in SIZES[1:]:
+        a, c = np.arange(n, dtype="float32"), np.zeros(n, "float32")
+        emulate.evaluate(read(ADD), [a, a.copy(), c])
+        assert (c == a + a).all()
+
+
+def test_costs_and_pictures_ask_for_a_size():
+    kernel = tiled(ADD)
+    for act in (
+        lambda: insight.counts(kernel.kernels),
+        lambda: insight.occupancy(kernel.kernels[0], kernel.target),
+        lambda: insight.who(kernel.func),
+        lambda: insight.memory(kernel.func),
+        lambda: insight.tiles(kernel.func),
+    ):
+        with pytest.raises(Fail) as error:
+            act()
+        assert error.value.hint == 'give it a size: func.specialize({"n": 1024})'

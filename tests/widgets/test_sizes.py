@@ -1,0 +1,18 @@
+"""A lab of a program for any size: its texts are there, pictures and costs ask for a size."""
+
+from __future__ import annotations
+
+import pytest
+
+import workbench as wb
+from tests.runtime.test_sizes import ADD, read
+
+
+@pytest.mark.parametrize("pane", ["TensorIR", "CUDA", "C", "Code", "who", "memory", "tiles"])
+def test_every_pane_opens(pane, tmp_path):
+    sch = wb.Schedule(read(ADD))
+    outer, inner = sch.split("i", factors=[None, 64])
+    sch.bind(outer, "blockIdx.x")
+    sch.bind(inner, "threadIdx.x")
+    wb.lab(sch, panes=[pane]).to_html(tmp_path / "lab.html")
+    assert "its sizes are not known" in (tmp_path / "lab.html").read_text()

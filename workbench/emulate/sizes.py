@@ -1,0 +1,125 @@
+"""The sizes of a program as the shapes of arrays tell them, held equal among them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from workbench.arith import linear, simplify
+from workbench.arith.normal import MOST
+from workbench.diag import Refusal
+from workbench.ir import (
+    Block,
+    Const,
+    Expr,
+    IterVar,
+    PrimFunc,
+    Sized,
+    SizeVar,
+    Var,
+    const,
+    free_vars,
+    substitute,
+    walk,
+)
+from workbench.script.memory import size_text
+
+Told = tuple[Expr, int, str]  # a dimension, how long it is, and of which array
+
+
+def sizes_of(func: PrimFunc, arrays: Sequence[Any]) -> dict[SizeVar, int]:
+    """The number of each size of `func`, as the shapes of `arrays` tell it.
+
+    What is no array, or has another number of dimensions, tells nothing. Raises Refusal where two
+    arrays tell different numbers, where none tells one, and where a reduction has nothing to do.
+    """
+    told = [
+        (n, int(count), f"{buffer.name}.shape[{axis}]")
+        for buffer, given in zip(func.params, arrays, strict=False)
+        if len(shape := _shape_of(given)) == len(buffer.shape)
+        for axis, (n, count) in enumerate(zip(buffer.shape, shape, strict=True))
+        if isinstance(n, Expr)
+    ]
+    found = _solve_all(told)
+    for size in func.sizes:
+        if size not in found:
+            numbers = ", ".join(f'"{other.name}": 1024' for other in func.sizes)
+            hint = f"give a number: func.specialize({{{numbers}}})"
+            raise Refusal(f"no array tells the size `{size.name}`", hint=hint)
+    values = {size: found[size][0] for size in func.sizes}
+    for size, value in values.items():
+        if not 0 <= value <= MOST:
+            hint = f"pass arrays whose sizes are 0 to {MOST}"
+            raise Refusal(f"the size `{size.name}` is {value}", hint=hint)
+    _check_equal(told, found, values)
+    _check_reductions(func, values)
+    return values
+
+
+def _shape_of(given: Any) -> tuple[int, ...]:
+    shape = getattr(given, "shape", None)
+    return tuple(shape) if isinstance(shape, (tuple, list)) else ()
+
+
+def _solve_all(told: Sequence[Told]) -> dict[SizeVar, tuple[int, str]]:
+    """Each size with its number and which array told it; those first that stand alone."""
+    found: dict[SizeVar, tuple[int, str]] = {}
+    news = True
+    while news:
+        news = False
+        for n, count, place in sorted(told, key=lambda one: not isinstance(one[0], SizeVar)):
+            known: dict[Var, Expr] = {v: const(value, v.type) for v, (value, _) in found.items()}
+            solved = _solved(substitute(n, known), count)
+            if solved is not None:
+                found[solved[0]] = solved[1], place
+                news = True
+    return found
+
+
+def _solved(n: Expr, count: int) -> tuple[SizeVar, int] | None:
+    """The size that ``n = count`` tells, where `n` has one alone, as ``n * 2 + 1``."""
+    unknown = [v for v in free_vars(n) if isinstance(v, SizeVar)]
+    factors = linear(n, unknown) if len(unknown) == 1 else None
+    if factors is None or not isinstance(factors[1], Const):
+        return None
+    factor = factors[0].get(unknown[0], 0)
+    rest = count - int(factors[1].value)
+    return (unknown[0], rest // factor) if factor and rest % factor == 0 else None
+
+
+def _check_equal(
+    told: Iterable[Told], found: dict[SizeVar, tuple[int, str]], values: dict[SizeVar, int]
+) -> None:
+    at = Sized(values)
+    for n, count, place in told:
+        try:
+            wanted: int | None = at.number(n)
+        except ZeroDivisionError:
+            wanted = None
+        if wanted == count:
+            continue
+        by = [f"{v.name} = {found[v][0]} by {found[v][1]}" for v in found if v in free_vars(n)]
+        own = f" by {found[n][1]}" if isinstance(n, SizeVar) else ""
+        raise Refusal(
+            f"`{size_text(n)}` is {wanted}{own}, and {count} by {place}",
+            detail="" if own else ", ".join(by),
+            hint="pass arrays whose sizes agree",
+        )
+
+
+def _check_reductions(func: PrimFunc, values: dict[SizeVar, int]) -> None:
+    """Refuse a reduction over nothing: it has no first turn, in which T.init would run."""
+    at = Sized(values)
+    for block in (node for node in walk(func.body) if isinstance(node, Block)):
+        for it in block.iter_vars if block.init is not None else ():
+            if it.kind == "reduce" and _is_empty(at.of(it)):
+                told = ", ".join(f"{size.name} = {value}" for size, value in values.items())
+                raise Refusal(
+                    f"with {told}, `{block.name}` has nothing to reduce",
+                    hint="pass arrays in which there is something to reduce",
+                )
+
+
+def _is_empty(it: IterVar) -> bool:
+    extent = simplify(it.dom.extent)
+    return isinstance(extent, Const) and extent.value < 1

@@ -1,0 +1,76 @@
+"""What is built for any size, as it is launched at the sizes of one call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from workbench.diag import Refusal
+from workbench.emulate.sizes import sizes_of
+from workbench.ir import Kernel, PrimFunc, Sized
+from workbench.lower.flatten_buffers import counts_in_32_bits
+from workbench.runtime.arguments import signature
+from workbench.runtime.errors import ArgumentError
+from workbench.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class AtSizes:
+    """A program and its kernels with numbers for sizes.
+
+    `given` has, for each kernel, the numbers that it is launched with behind its arrays, each with
+    its type.
+    """
+
+    func: PrimFunc
+    kernels: tuple[Kernel, ...]
+    given: tuple[tuple[tuple[int, str], ...], ...]
+
+
+def at_sizes(
+    func: PrimFunc, kernels: Sequence[Kernel], target: Target, arrays: Sequence[Any]
+) -> AtSizes:
+    """`func` and its `kernels` at the sizes of `arrays`; kernels of empty grids are left out.
+
+    The kernels are those that were built: nothing is lowered anew. Raises ArgumentError where
+    arrays do not agree, a reduction has nothing to reduce, a grid is larger than the target takes,
+    or 32 bits do not count so far.
+    """
+    if not func.sizes:
+        return AtSizes(func, tuple(kernels), tuple(() for _ in kernels))
+    try:
+        values = sizes_of(func, arrays)
+        at = Sized(values)
+        told = ", ".join(f"{size.name} = {value}" for size, value in values.items())
+        made = [(kernel, at.of(kernel)) for kernel in kernels]
+        launched = [(kernel, numbers) for kernel, numbers in made if prod(numbers.grid)]
+        for _, numbers in launched:
+            _check(numbers, target, told)
+    except Refusal as refusal:
+        raise ArgumentError(
+            f"Can't call {func.name}: {refusal.headline}",
+            asked=signature(func),
+            detail=refusal.detail,
+            hint=refusal.hint,
+        ) from None
+    return AtSizes(
+        at.of(func),
+        tuple(numbers for _, numbers in launched),
+        tuple(tuple((values[n], n.type) for n in kernel.sizes) for kernel, _ in launched),
+    )
+
+
+def _check(kernel: Kernel, target: Target, told: str) -> None:
+    for axis, blocks, most in zip("xyz", kernel.grid, target.max_grid, strict=True):
+        if blocks > most:
+            raise Refusal(
+                f"with {told}, it has {blocks} blocks along {axis}; {target.title} takes {most}",
+                hint="pass smaller arrays, or let each block do more",
+            )
+    if not counts_in_32_bits(kernel):
+        raise Refusal(
+            f"with {told}, its indices pass 2^31, and it counts in 32 bits",
+            hint="build func.specialize(...) for sizes so large: its offsets have 64 bits",
+        )
