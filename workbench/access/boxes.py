@@ -22,8 +22,20 @@ from workbench.access.cells import of_unit
 from workbench.access.counters import limited, one_to_one, stopped, untangled, variables
 from workbench.access.facts import positive
 from workbench.access.units import runs_fixed, units
-from workbench.arith import Bounds, Box
-from workbench.ir import Buffer, Const, Expr, For, Range, Stmt, const, free_vars, once, remembered
+from workbench.arith import Bounds, Box, SizedEnds
+from workbench.ir import (
+    Buffer,
+    Const,
+    Expr,
+    For,
+    Range,
+    Size,
+    Stmt,
+    const,
+    free_vars,
+    once,
+    remembered,
+)
 
 # --- around what is touched ----------------------------------------------------------------------
 
@@ -106,14 +118,21 @@ def filled(access: Access[For], dom: Bounds) -> Filled | None:
     None, too, where it varies how often they run, or where data say which cells it touches.
     """
     own = _own_bounds(access, dom)
-    if len(own) < len(access.loops) or not all(map(runs_fixed, access.loops)):
+    if len(own) < len(access.loops) or not all(_is_exact(loop, own) for loop in access.loops):
         return None
     return None if any(map(arith.reads_memory, access.indices)) else filled_as(access, own, dom)
+
+
+def _is_exact(loop: For, own: Bounds) -> bool:
+    """Whether `loop` takes all values that `own` says, and no others."""
+    return runs_fixed(loop) or isinstance(own[loop.loop_var], SizedEnds)
 
 
 def filled_as(access: Access[For], own: Bounds, dom: Bounds) -> Filled | None:
     """As `filled`, as the variables of `own` take all their values; data stay as they are."""
     conditions = [one for guard in access.guards for one in positive(guard)]
+    if any(isinstance(ends, SizedEnds) for ends in own.values()):
+        conditions = [one for one in conditions if not arith.prove(one, {**dom, **own})]
     corner, own, left, _ = stopped(access.indices, conditions, own)
     box = whole_box(corner, access.sizes, own, dom)
     if box is None:
@@ -132,7 +151,12 @@ def whole_box(corner: Sequence[Expr], sizes: Sequence[int], own: Bounds, dom: Bo
     except ValueError:  # no ends are known
         return None
     used = {v for low in corner for v in variables(low)}
-    moving = {v: ends for v, ends in digits.items() if v in used and ends[0] < ends[1]}
+    moving = {v: ends for v, ends in digits.items() if v in used and _turns(ends)}
+    sized = [ends for ends in digits.values() if isinstance(ends, SizedEnds)]
+    if sized:
+        others = [ends for v, ends in digits.items() if v not in moving]
+        runs = all(_runs(ends) for ends in others if isinstance(ends, SizedEnds))
+        return box if runs and _goes_through(corner, sizes, moving) else None
     extents = [int(r.extent.value) for r in box if isinstance(r.extent, Const)]
     if len(extents) < len(box):
         return None
@@ -144,22 +168,41 @@ def whole_box(corner: Sequence[Expr], sizes: Sequence[int], own: Bounds, dom: Bo
     return box if single and one_to_one(corner, moving, dom) else None
 
 
+def _turns(ends: tuple[int, int]) -> bool:
+    """Whether a variable may have more than one value."""
+    return ends[0] < ends[1] or isinstance(ends, SizedEnds)
+
+
+def _runs(ends: SizedEnds) -> bool:
+    """Whether a loop up to there has a turn, whatever its sizes."""
+    return arith.prove(ends.last >= ends[0], {})
+
+
 def _goes_through(corner: Sequence[Expr], sizes: Sequence[int], moving: Bounds) -> bool:
     """Whether each dimension goes through all numbers between its ends, whatever the others do.
 
     A sum does where no step is longer than what the smaller ones fill together, which may overlap;
-    a dimension does so on its own where what moves it moves no other.
+    a dimension does so on its own where what moves it moves no other. A loop that may have no turn
+    is the slowest of its dimension, and its steps do not overlap: without a turn it fills nothing,
+    and its box is empty, too.
     """
     seen = set[Expr]()
-    for low, size in zip(corner, sizes, strict=True):
+    for low, count in zip(corner, sizes, strict=True):
+        size: Size = count
         affine = arith.linear(low, moving)
         if affine is None or not seen.isdisjoint(affine[0]):
             return False
         seen |= affine[0].keys()
         for var, factor in sorted(affine[0].items(), key=lambda item: abs(item[1])):
-            if abs(factor) > size:
+            ends = moving[var]
+            if not isinstance(size, int) or abs(factor) > size:
                 return False
-            size += abs(factor) * (moving[var][1] - moving[var][0])
+            if isinstance(ends, SizedEnds):
+                if abs(factor) != size and not _runs(ends):
+                    return False
+                size = (ends.last - ends[0]) * abs(factor) + size
+            else:
+                size += abs(factor) * (ends[1] - ends[0])
     return True
 
 

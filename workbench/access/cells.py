@@ -11,12 +11,14 @@ from workbench import arith
 from workbench.access.accesses import Access, Around, accesses
 from workbench.access.facts import positive
 from workbench.access.units import Unit, limits
-from workbench.arith import Bounds
+from workbench.arith import Bounds, SizedEnds
 from workbench.arith.evaluate import Env
+from workbench.arith.normal import MOST
 from workbench.ir import (
     Buffer,
     Expr,
     For,
+    Size,
     Var,
     const,
     substitute,
@@ -31,8 +33,16 @@ def of_unit(unit: Unit, buffer: Buffer, kind: str, same: dict[Var, Expr]) -> Ite
             substitute(e, same) if size > 0 else const(0, e.dtype)
             for e, size in zip(cell, sizes, strict=True)
         )
-        whole = tuple(n if n > 0 else most for n, most in zip(sizes, buffer.shape, strict=True))
+        whole = tuple(
+            n if n > 0 else _most(size) for n, size in zip(sizes, buffer.shape, strict=True)
+        )
         yield Access(unit.stmt, buffer, kind == "write", corner, whole, at.guards, unit.loops)
+
+
+def _most(size: Size) -> int:
+    """How long a dimension is, at most where sizes tell it."""
+    ends = arith.bounds(size, {}) if isinstance(size, Expr) else (size, size)
+    return ends[1] if ends is not None else MOST
 
 
 def loads_of(unit: Unit, buffer: Buffer, same: dict[Var, Expr]) -> list[Access[For]]:
@@ -72,6 +82,10 @@ def all_made(
     that they ever touch in that turn, so the answer is exact, and holds for every turn.
     None where there are too many, or where a cell is told by what is in memory.
     """
+    if any(isinstance(dom.get(v), SizedEnds) for one in (*needed, *made) for v in one.variables()):
+        return None  # in most sizes the last ones do not run
+    if any(isinstance(n, Expr) for n in shape):
+        return None
     try:
         around = _around([*needed, *made], dom)
         if around is None:

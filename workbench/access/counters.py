@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from workbench import arith
-from workbench.arith import Bounds, conjuncts, joined
+from workbench.arith import Bounds, SizedEnds, conjuncts, joined
 from workbench.ir import (
     TRUE,
     BinOp,
@@ -21,6 +21,7 @@ from workbench.ir import (
     Const,
     Expr,
     Node,
+    Size,
     Var,
     const,
     free_vars,
@@ -60,7 +61,7 @@ def stopped(
             now = {v for e in changed for v in variables(e)}
             if counter in now and not variables(expr) & now:
                 inner = {v: ends for v, ends in inner.items() if v not in variables(expr)}
-                inner[counter] = 0, stop - 1
+                inner[counter] = _ends_before(stop, counter)
                 counters[counter] = substitute(expr, counters)
                 values, left = changed[: len(values)], []
                 waiting = changed[len(values) :]  # with those before: they may count the counter
@@ -79,12 +80,13 @@ def limited(
     """
     values = list(values)
     for condition in conditions:
-        if not set(free_vars(condition)) <= own.keys():
-            continue
-        narrowed = arith.narrow(own, condition)
-        own = narrowed if all(low <= high for low, high in narrowed.values()) else own
+        if set(free_vars(condition)) <= own.keys():
+            narrowed = arith.narrow(own, condition)
+            own = narrowed if all(low <= high for low, high in narrowed.values()) else own
         match condition:
-            case BinOp("<" | "<=" as op, total, Const(value=int(limit))):
+            case BinOp("<" | "<=" as op, total, limit) if set(free_vars(total)) <= own.keys():
+                if not isinstance(limit, Const) and not arith.by_sizes(limit):
+                    continue
                 affine = arith.linear(total, own)
                 ends = arith.bounds(total, own)
             case _:
@@ -95,7 +97,11 @@ def limited(
             whole = Var("n", unit.type)
             value = whole - substitute(total, {unit: const(0, unit.type)})
             values = [substitute(one, {unit: value}) for one in values]
-            own = {**own, whole: (ends[0], max(ends[0], limit - (op == "<")))}
+            last = limit - (op == "<")
+            if isinstance(last, Const):
+                own = {**own, whole: (ends[0], max(ends[0], int(last.value)))}
+            else:
+                own = {**own, whole: SizedEnds(ends[0], ends[1], last)}
     return values, own
 
 
@@ -112,28 +118,47 @@ def one_to_one(values: Sequence[Expr], inner: Bounds, dom: Bounds, predicate: Ex
     return arith.is_injective([*outer, *values], known, held) is True
 
 
-def _counter(condition: Expr, inner: Bounds) -> tuple[Expr, int] | None:
+def _ends_before(stop: Expr, counter: Var) -> tuple[int, int]:
+    """The values of a counter that stops ahead of `stop`."""
+    if isinstance(stop, Const):
+        return 0, int(stop.value) - 1
+    most = arith.bounds(stop, {})
+    assert most is not None, "sizes have bounds"
+    return arith.ends_of(const(0, counter.type), stop, 0, most[1] - 1)
+
+
+def _counter(condition: Expr, inner: Bounds) -> tuple[Expr, Expr] | None:
     """`e` and `n` of a condition ``e < n`` whose `e` counts through loops of `inner`."""
     match condition:
-        case BinOp("<", expr, Const(value=stop)):
+        case BinOp("<", expr, stop) if isinstance(stop, Const) or arith.by_sizes(stop):
             size = count_of(expr, inner)
-            return (expr, int(stop)) if size is not None and 0 < int(stop) <= size else None
+            if isinstance(size, int) and isinstance(stop, Const):
+                return (expr, stop) if 0 < int(stop.value) <= size else None
+            far = size is not None and arith.prove(stop <= size, {})
+            return (expr, stop) if far and arith.prove(stop >= 0, {}) else None
     return None
 
 
-def count_of(expr: Expr, inner: Bounds) -> int | None:
-    """How far `expr` counts, 0, 1, 2, …, as the loops of `inner` run; None where it does not."""
+def count_of(expr: Expr, inner: Bounds) -> Size | None:
+    """How far `expr` counts, 0, 1, 2, …, as the loops of `inner` run; None where it does not.
+
+    Sizes tell it where they tell how often the slowest of the loops runs.
+    """
     used = variables(expr)
     found = arith.linear(expr, used) if used and used <= set(inner) else None
     if found is None or not isinstance(found[1], Const) or found[1].value != 0:
         return None
-    step = 1
+    step: Size = 1
     for var, factor in sorted(found[0].items(), key=lambda item: item[1]):
-        if inner[var] == (0, 0):
+        ends = inner[var]
+        if ends == (0, 0):
             continue
-        if factor != step or inner[var][0] != 0:
+        if not isinstance(step, int) or factor != step or ends[0] != 0:
             return None
-        step *= inner[var][1] + 1
+        if isinstance(ends, SizedEnds):
+            step = arith.simplify((ends.last + 1) * step)
+        else:
+            step *= ends[1] + 1
     return step
 
 
@@ -146,7 +171,9 @@ def untangled(values: Sequence[Expr], inner: Bounds) -> tuple[list[Expr], Bounds
     for source, steps in _tangles(result).items():
         size = count_of(source, inner)
         cuts = [1, *sorted(steps)]
-        if size is None or any(b % a for a, b in zip(cuts, [*cuts[1:], size], strict=True)):
+        if not isinstance(size, int) or any(
+            b % a for a, b in zip(cuts, [*cuts[1:], size], strict=True)
+        ):
             continue
         counter = Var("n", source.dtype)
         changed = [put(v, source, counter) for v in result]

@@ -11,6 +11,7 @@ from workbench.arith.prove import (
     ends_of,
     equal,
     joined,
+    last_of,
     linear,
     loop_bounds,
     narrow,
@@ -18,6 +19,7 @@ from workbench.arith.prove import (
     proved,
     reads_memory,
     same,
+    up_to,
 )
 from workbench.arith.region import Box, access_regions, region_of, relax, union_regions
 from workbench.arith.simplify import Simplifier, simplify
@@ -40,6 +42,7 @@ __all__ = [
     "evaluate",
     "is_injective",
     "joined",
+    "last_of",
     "linear",
     "loop_bounds",
     "narrow",
@@ -53,4 +56,5 @@ __all__ = [
     "same",
     "simplify",
     "union_regions",
+    "up_to",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from workbench.arith.canonical import REASONED, Bounds, SizedEnds, Sum
+from workbench.arith.normal import MOST
 from workbench.arith.simplify import Simplifier
 from workbench.ir import (
     COMPARISONS,
@@ -15,9 +16,12 @@ from workbench.ir import (
     Expr,
     For,
     Not,
+    Size,
     SizeVar,
     Var,
     binary,
+    cast,
+    const,
     free_vars,
     walk,
 )
@@ -102,11 +106,26 @@ def loop_bounds(loops: Iterable[For], dom: Bounds | None = None) -> dict[Var, tu
 
 
 def ends_of(first: Expr, extent: Expr, low: int, high: int) -> tuple[int, int]:
-    """The values `low … high` of a range, with its last one where sizes alone tell it."""
-    if by_sizes(first) or by_sizes(extent):
-        last = first + extent - 1
-        return SizedEnds(low, high, last) if by_sizes(last) else (low, high)
+    """The values `low … high` of a range, with its last one where sizes alone tell it.
+
+    Then `low` is its first one.
+    """
+    if isinstance(first, Const) and by_sizes(extent):
+        return SizedEnds(low, high, first + extent - 1)
     return low, high
+
+
+def up_to(size: Size, dtype: str = "int32") -> tuple[int, int]:
+    """The values of an index into a dimension of that `size`."""
+    if not isinstance(size, Expr):
+        return 0, size - 1
+    most = bounds(size, {})
+    return ends_of(const(0, dtype), cast(dtype, size), 0, most[1] - 1 if most else MOST)
+
+
+def last_of(ends: tuple[int, int]) -> Size:
+    """The highest value between `ends`: a number, or what sizes tell."""
+    return ends.last if isinstance(ends, SizedEnds) else ends[1]
 
 
 def by_sizes(e: Expr) -> bool:

@@ -147,9 +147,7 @@ class _Relaxer:
         part = self.known.part(digit)
         if not self._moves(part):
             return Sum({digit: 1}), Sum({digit: 1})
-        if self.known.sized or any(
-            isinstance(self.inner.get(v), SizedEnds) for v in free_vars(part)
-        ):
+        if digit.upper is None and any(map(self._is_sized, free_vars(part))):
             return self._ends_by_sizes(digit, dtype)
         numbers = self.known.interval(Sum({digit: 1}))
         fixed = tuple(None if end is None else Sum({}, end) for end in numbers)
@@ -164,22 +162,19 @@ class _Relaxer:
 
     def _ends_by_sizes(self, digit: Digit, dtype: str) -> tuple[Sum | None, Sum | None]:
         """As `_digit_ends`, where a number that holds for all sizes is no end of its own."""
-        numbers = self.known.interval(Sum({digit: 1}))
-        used = self.known.variables(digit.base)
-        if digit.upper is not None or not any(
-            isinstance(v, SizeVar) or isinstance(self.known.dom.get(v), SizedEnds) for v in used
-        ):
-            return tuple(None if end is None else Sum({}, end) for end in numbers)  # type: ignore[return-value]
         base = self.known.base(digit)
         ends = self.known.dom.get(base) if isinstance(base, Var) else None
         if isinstance(ends, SizedEnds):
             low, high = Sum({}, ends[0]), self.known.sum_of(ends.last)
         else:
-            found = self._part_ends(base, digit.base)
-            if found[0] is None or found[1] is None:
+            first, last = self._part_ends(base, digit.base)
+            if first is None or last is None:
                 return None, None
-            low, high = found[0], found[1]
-        return tuple(self.known.div(end, digit.lower, dtype) for end in (low, high))  # type: ignore[return-value]
+            low, high = first, last
+        return self.known.div(low, digit.lower, dtype), self.known.div(high, digit.lower, dtype)
+
+    def _is_sized(self, var: Var) -> bool:
+        return isinstance(var, SizeVar) or isinstance(self.known.dom.get(var), SizedEnds)
 
     def _part_ends(self, base: Expr, number: int) -> tuple[Sum | None, Sum | None]:
         inner = self.known.inner_sum(number)

@@ -15,6 +15,7 @@ from workbench.access.cover import made_there, missed
 from workbench.access.iterations import apart, never_meet
 from workbench.access.meet import Never, Question, meet
 from workbench.access.units import Unit, opened, units
+from workbench.arith.normal import MOST
 from workbench.check.conflict import in_any_turn
 from workbench.check.finding import Finding
 from workbench.check.kernels import Nest, touching
@@ -376,5 +377,8 @@ def _read_at_once(buffer: Buffer, users: list[Unit], nest: Nest) -> int:
         last = axis.min + axis.extent - 1
         first, end = arith.region_of([axis.min, last], threads, (size, size), nest.dom)
         whole = arith.bounds(end.min + end.extent - first.min, nest.dom)
-        cells *= min(size, whole[1]) if whole else size
+        if isinstance(size, Expr):  # what has no fixed size is refused by lowering
+            cells *= whole[1] if whole and whole[1] < MOST // 2 else 1
+        else:
+            cells *= min(size, whole[1]) if whole else size
     return cells

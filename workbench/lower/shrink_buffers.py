@@ -25,6 +25,7 @@ from workbench.ir import (
     Kernel,
     Node,
     Range,
+    Size,
     Stmt,
     Var,
     const,
@@ -100,7 +101,8 @@ class WindowFinder:
             if not moving or self.written_first(found, still):
                 break
             still -= moving  # an iteration may read what an earlier one wrote: keep both
-        start, shape = [], []
+        start: list[Expr] = []
+        shape: list[Size] = []
         for r, size in zip(box, buffer.shape, strict=True):
             most = self.simplifier.expr_interval(r.extent)[1]
             if isinstance(size, Expr) and buffer.scope == "global":  # memory that a CPU asks for

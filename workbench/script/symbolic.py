@@ -97,8 +97,8 @@ def refuse_unknown(r: Reader, tree: ast.FunctionDef, symbols: Mapping[str, str])
 
 def check_values(func: SymbolicFunc | PrimFunc, values: Mapping[str, int]) -> None:
     """Refuse numbers that are not one positive one for each symbol."""
-    is_text = isinstance(func, SymbolicFunc)
-    symbols = func.symbols if is_text else tuple(size.name for size in func.sizes)  # type: ignore[union-attr]
+    sizes = func.sizes if isinstance(func, PrimFunc) else ()
+    symbols = func.symbols if isinstance(func, SymbolicFunc) else tuple(v.name for v in sizes)
     asked = f"{func.name}.specialize({values!r})"
     every = ", ".join(f'"{name}": 1024' for name in symbols)
     hint = f"give a positive number for each: specialize({{{every}}})"

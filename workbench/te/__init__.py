@@ -57,6 +57,8 @@ from workbench.te.tensor import (
     compute,
     placeholder,
     reduce_axis,
+    size_var,
+    var,
 )
 
 __all__ = [
@@ -114,9 +116,11 @@ __all__ = [
     "sigmoid",
     "sin",
     "sinh",
+    "size_var",
     "sqrt",
     "sum",
     "tan",
     "tanh",
     "trunc",
+    "var",
 ]

@@ -21,6 +21,7 @@ from workbench.ir import (
     Node,
     PrimFunc,
     Range,
+    SizeVar,
     Stmt,
     Var,
     binary,
@@ -29,6 +30,7 @@ from workbench.ir import (
     rewrite,
     seq,
     substitute,
+    walk,
 )
 from workbench.script.writer import identifier
 from workbench.te.reduce import identity
@@ -39,7 +41,8 @@ def create_prim_func(args: Sequence[Tensor]) -> PrimFunc:
     """The program that computes `args`, one loop nest and block for each computed tensor.
 
     `args` become the parameters; other tensors are allocated inside. Text and names are those of
-    TVM 0.27's ``te.create_prim_func``. Raises ValueError where nothing is computed.
+    TVM 0.27's ``te.create_prim_func``. Raises ValueError where nothing is computed, and for a
+    size that no argument has.
 
     >>> A = te.placeholder((8,), name="A")
     >>> B = te.compute((8,), lambda i: A[i] + 1.0, name="B")
@@ -68,7 +71,20 @@ def create_prim_func(args: Sequence[Tensor]) -> PrimFunc:
     allocated = tuple(buffers[t] for t in computed if t not in args)
     root = Block("root", (), (), (), body, alloc_buffers=allocated)
     params = tuple(buffers[t] for t in args)
-    return PrimFunc("main", params, BlockRealize((), TRUE, root), _attributes(args, stages))
+    func = PrimFunc("main", params, BlockRealize((), TRUE, root), _attributes(args, stages))
+    _check_sizes(func)
+    return func
+
+
+def _check_sizes(func: PrimFunc) -> None:
+    """Refuse sizes that no argument has, and two of one name, of which nobody knows which is."""
+    for size in (v for v in walk(func.body) if isinstance(v, SizeVar)):
+        if size not in func.sizes:
+            raise ValueError(f"{size.name} is the size of no argument; pass an array that has it")
+    names = [size.name for size in func.sizes]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"two sizes are called {name}; name each apart: te.var('m')")
 
 
 def operations(args: Sequence[Tensor]) -> list[Operation]:
@@ -125,7 +141,7 @@ def _block_names(stages: Sequence[Tensor]) -> dict[Tensor, str]:
 def _stage(op: Operation, names: dict[Tensor, str], buffers: dict[Tensor, Buffer]) -> Stmt:
     """The loops that compute the outputs of `op`, with a block for each."""
     axes = (*op.axis, *op.reduce_axis)
-    loops = [Var(identifier(axis.name)) for axis in axes]
+    loops = [Var(identifier(axis.name), axis.type) for axis in axes]
     values: tuple[Expr, ...] = tuple(loops) or (const(0, "int32"),)
     result: Stmt = seq(
         *(BlockRealize(values, TRUE, _block(names[t], t, axes, buffers)) for t in in_blocks(op))
@@ -138,7 +154,7 @@ def _stage(op: Operation, names: dict[Tensor, str], buffers: dict[Tensor, Buffer
 def _block(name: str, tensor: Tensor, axes: Sequence[Axis], buffers: dict[Tensor, Buffer]) -> Block:
     """The block that stores an element of `tensor`, and of those that are made with it."""
     iterators = tuple(
-        IterVar(Var(identifier(f"v_{axis.name}")), axis.dom, axis.kind) for axis in axes
+        IterVar(Var(identifier(f"v_{axis.name}"), axis.type), axis.dom, axis.kind) for axis in axes
     )
     own: dict[Var, Expr] = {axis: it.var for axis, it in zip(axes, iterators, strict=True)}
     at = tuple(it.var for it in iterators[: len(tensor.shape)])

@@ -9,24 +9,30 @@ from numbers import Integral
 from types import ModuleType
 from typing import Any, ClassVar, Literal
 
+from workbench.arith import by_sizes, simplify
 from workbench.ir import (
+    Const,
     Data,
     Expr,
     ExprLike,
     Node,
     Range,
+    Size,
+    SizeVar,
     Var,
     as_expr,
     as_index,
-    const,
     is_data,
     rewrite,
+    size_expr,
     walk,
 )
 from workbench.ir.dtypes import BITS, is_int
 from workbench.ir.nodes import node
+from workbench.script.memory import shape_text
+from workbench.script.writer import identifier
 
-Shape = int | Sequence[int]
+Shape = Size | Sequence[Size]
 
 
 @node
@@ -60,7 +66,7 @@ class Operation:
     """
 
     name: str
-    shape: tuple[int, ...]
+    shape: tuple[Size, ...]
     dtypes: tuple[str, ...]
     axis: tuple[Axis, ...] = ()
     body: tuple[Expr, ...] = ()
@@ -146,7 +152,7 @@ class Tensor:
         return f"{self.op.name}.v{self.value_index}" if several else self.op.name
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> tuple[Size, ...]:
         """The size of each dimension."""
         return self.op.shape
 
@@ -207,7 +213,7 @@ class Tensor:
         return self * -1
 
     def __repr__(self) -> str:
-        return f"Tensor({self.name!r}, {self.shape}, {self.dtype!r})"
+        return f"Tensor({self.name!r}, {shape_text(self.shape)}, {self.dtype!r})"
 
 
 def _topi() -> ModuleType:
@@ -267,6 +273,29 @@ class TupleReduction(Expr):
         return self.values[self.index].dtype
 
 
+def var(name: str = "tindex", dtype: str = "int32") -> SizeVar:
+    """A size that is told by the arrays of a call. As TVM's ``te.var``, which also has others.
+
+    Raises ValueError for a type that counts nothing.
+
+    >>> n = te.var("n")
+    >>> te.placeholder((n, n * 2), name="A")
+    Tensor('A', (n, n * 2), 'float32')
+    """
+    if dtype not in ("int32", "int64"):
+        raise ValueError(f"{name} is a size: it is of type int32 or int64, not {dtype}")
+    return SizeVar(identifier(name), dtype)
+
+
+def size_var(name: str = "size", dtype: str = "int32") -> SizeVar:
+    """As `var`: here every size is 0 or more.
+
+    >>> te.size_var("n").name
+    'n'
+    """
+    return var(name, dtype)
+
+
 def placeholder(shape: Shape, dtype: str = "float32", name: str = "placeholder") -> Tensor:
     """A tensor that the caller gives. As TVM's ``te.placeholder``.
 
@@ -302,7 +331,7 @@ def compute(
     """
     sizes = _shape(_divided(shape))
     axes = tuple(
-        Axis(axis, dom=_range(0, size), kind="spatial")
+        Axis(axis, type=_type_of(size), dom=_range(0, size), kind="spatial")
         for axis, size in zip(_axis_names(fcompute, len(sizes), varargs_names), sizes, strict=True)
     )
     value = fcompute(*axes)
@@ -333,7 +362,7 @@ def _check(name: str, axes: tuple[Axis, ...], body: tuple[Expr, ...]) -> None:
                     f"{name}: a reduction must be the whole value of a tensor; "
                     "compute it as a tensor of its own, and read that"
                 )
-            if isinstance(part, Var) and part not in known:
+            if isinstance(part, Var) and part not in known and not isinstance(part, SizeVar):
                 raise ValueError(f"{name}: {_unknown(part)}")
 
 
@@ -370,7 +399,7 @@ def _attributes(given: Mapping[str, Any]) -> tuple[tuple[str, Data], ...]:
     return tuple(attributes)
 
 
-def reduce_axis(dom: tuple[int, int], name: str = "rv") -> Axis:
+def reduce_axis(dom: tuple[Size, Size], name: str = "rv") -> Axis:
     """An axis to reduce over, from `dom[0]` up to, not including, `dom[1]`.
 
     Raises ValueError for one that runs no times.
@@ -379,19 +408,32 @@ def reduce_axis(dom: tuple[int, int], name: str = "rv") -> Axis:
     >>> te.compute((8,), lambda i: te.sum(X[i, k], axis=k))
     Tensor('compute', (8,), 'float32')
     """
-    first, end = (_whole(value, "an axis") for value in dom)
-    if end <= first:
+    first, end = (_size(value, "an axis") for value in dom)
+    extent = simplify(end - first) if isinstance(end - first, Expr) else end - first
+    if not isinstance(extent, Expr) and extent < 1:
         raise ValueError(f"{name} runs over nothing: from {first} up to {end}")
-    return Axis(name, dom=_range(first, end - first))
+    return Axis(name, type=_type_of(extent), dom=_range(first, extent))
 
 
-def _range(first: int, extent: int) -> Range:
-    return Range(const(first, "int32"), const(extent, "int32"))
+def _range(first: Size, extent: Size) -> Range:
+    dtype = _type_of(extent)
+    return Range(size_expr(first, dtype), size_expr(extent, dtype))
 
 
-def _shape(shape: Shape) -> tuple[int, ...]:
+def _type_of(size: Size) -> str:
+    return size.dtype if isinstance(size, Expr) else "int32"
+
+
+def _shape(shape: Shape) -> tuple[Size, ...]:
     sizes = tuple(shape) if isinstance(shape, Iterable) else (shape,)
-    return tuple(_whole(size, "a shape", least=1) for size in sizes)
+    return tuple(_size(size, "a shape", least=1) for size in sizes)
+
+
+def _size(value: object, what: str, least: int | None = None) -> Size:
+    """A whole number, or what sizes tell."""
+    if isinstance(value, Expr) and by_sizes(value):
+        return simplify(value)
+    return _whole(value.value if isinstance(value, Const) else value, what, least)
 
 
 def _divided(shape: Any) -> Any:

@@ -44,10 +44,6 @@ _STAGES = (
     "it has no verb of ours that it could become",
     "schedule the program's loops: sch = wb.Schedule(te.create_prim_func([A, B])), sch.show()",
 )
-_SIZES = (
-    "the sizes of tensors are numbers here",
-    "write n = 1024; a T.prim_func may have symbols, which func.specialize({'n': 1024}) tells",
-)
 _BUILDER = (
     "programs are written as text here, with buffers as parameters or T.alloc_buffer",
     "write it with T.prim_func; T.match_buffer and T.let are read",
@@ -143,8 +139,6 @@ LEFT_OUT = {
     "tvm.te.schedule.SchedulePostProcRewriteForTensorCore": _TENSORIZE,
     "tvm.te.schedule.ScheduleOps": _PASSES,
     "tvm.te.extern": _STAGES,
-    "tvm.te.size_var": _SIZES,
-    "tvm.te.var": _SIZES,
     "tvm.tir.Call": _NODES,
     "tvm.tir.CallEffectKind": _CODE,
     "tvm.tir.Cast": _NODES,

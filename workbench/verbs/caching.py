@@ -17,6 +17,8 @@ from workbench.ir import (
     BufferLoad,
     BufferRegion,
     BufferStore,
+    Const,
+    Expr,
     For,
     IterVar,
     Node,
@@ -209,12 +211,26 @@ def by_name(regions: Sequence[BufferRegion]) -> list[str | int]:
     return [name if names.count(name) == 1 else k for k, name in enumerate(names)]
 
 
+def _sized_ends(box: Range, size: Expr) -> tuple[int, int]:
+    """The first and last index of `box` in a dimension of that size, where sizes tell them."""
+    inside = isinstance(box.min, Const) and arith.prove(box.min + box.extent <= size, {})
+    if not inside or not arith.by_sizes(box.extent):
+        return arith.up_to(size)
+    ends = arith.bounds(box.min + box.extent - 1, {})
+    first = int(box.min.value)  # type: ignore[attr-defined]
+    return arith.ends_of(box.min, box.extent, first, ends[1] if ends else first)
+
+
 def written_ends(block: Block, buffer: Buffer) -> list[tuple[int, int]]:
     """The first and last cell that the block writes along each dimension, over its whole domain."""
     region = region_of(block.writes, buffer)
     assert region is not None
     ends_written = []
-    for axis, size in zip(region.region, buffer.shape, strict=True):
+    every = arith.relax(region.region, domain(block), buffer.shape)
+    for axis, size, box in zip(region.region, buffer.shape, every, strict=True):
+        if isinstance(size, Expr):
+            ends_written.append(_sized_ends(box, size))
+            continue
         ends = arith.bounds(axis.min, domain(block))
         last = arith.bounds(axis.min + axis.extent - 1, domain(block))
         low, high = ends[0] if ends else 0, last[1] if last else size - 1

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from workbench import arith
 from workbench.access.units import Unit, iterator_bounds, runs_fixed, units
-from workbench.arith import Bounds
+from workbench.arith import Bounds, SizedEnds
 from workbench.diag import Refusal
 from workbench.ir import Block, BlockRealize, Const, For, Stmt, Var
 from workbench.ir.places import Places
@@ -21,7 +21,9 @@ def domain(block: Block) -> Bounds:
     """The lowest and highest value of each iterator of `block`; refused where they vary."""
     found = iterator_bounds(block)
     for iterator in block.iter_vars:
-        fixed = isinstance(iterator.dom.min, Const) and isinstance(iterator.dom.extent, Const)
+        fixed = isinstance(iterator.dom.min, Const) and (
+            isinstance(iterator.dom.extent, Const) or arith.by_sizes(iterator.dom.extent)
+        )
         if not fixed or iterator.var not in found:
             raise Refusal(
                 f"Can't work with `{block.name}`: the domain of `{iterator.var.name}` varies",
@@ -48,9 +50,12 @@ class InScope(dict[Var, tuple[int, int]]):
     def of(self, loops: Iterable[For]) -> Bounds:
         """The bounds of the variables of `loops` alone, each of which takes every value there."""
         return {
-            (var := loop.loop_var): self[var] if runs_fixed(loop) else self.__missing__(var)
+            (var := loop.loop_var): self[var] if self._is_exact(loop) else self.__missing__(var)
             for loop in loops
         }
+
+    def _is_exact(self, loop: For) -> bool:
+        return runs_fixed(loop) or isinstance(self.get(loop.loop_var), SizedEnds)
 
 
 def bounds_at(where: Places, stmt: Stmt) -> InScope:

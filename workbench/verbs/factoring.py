@@ -19,12 +19,14 @@ from workbench.ir import (
     BinOp,
     Block,
     BufferRegion,
+    Call,
     Const,
     Data,
     Expr,
     For,
     IterVar,
     Range,
+    SizeVar,
     Var,
     const,
     free_vars,
@@ -359,15 +361,46 @@ def without_init(block: Block) -> Block:
     return replace(block, init=None, reads=(*again, *reads), alloc_buffers=kept)
 
 
-def check_partial(site: Site[Block], loop: For) -> None:
-    """Refuse where the T.where of a sum would leave a part of it without even its start."""
+def left_out(site: Site[Block], loop: For, total: Total) -> list[Expr]:
+    """What of the T.where of a sum would leave a part of it without even its start.
+
+    Where parts start from what adds nothing, such a term can be that; refused where they do not.
+    """
     summed, dom = moved_by(site.realize, "reduce"), site.bounds
     first = {v: const(dom[v][0], v.type) for v in summed - {loop.loop_var}}
-    for condition in conjuncts(site.realize.predicate):
-        if variables(condition) & summed and not arith.prove(substitute(condition, first), dom):
+    found = [
+        condition
+        for condition in conjuncts(site.realize.predicate)
+        if variables(condition) & summed and not arith.prove(substitute(condition, first), dom)
+    ]
+    if not isinstance(total, Sums) or any(not _of_one_term(site, c, loop) for c in found):
+        for _ in found:
             name = loop.loop_var.name
             raise site.refuse(
                 "its T.where leaves out whole parts",
                 detail=f"for some `{name}` no term at all is summed",
                 hint=f"split by a factor that divides, or rfactor a loop inside `{name}`",
             )
+    return found
+
+
+def _of_one_term(site: Site[Block], condition: Expr, loop: For) -> bool:
+    """Whether sizes stop the loops of `condition`, all those of iterators that move with `loop`.
+
+    With numbers for sizes, a factor that divides leaves no part out.
+    """
+    told = [v for v in site.realize.iter_values if loop.loop_var in variables(v)]
+    sizes = {v for v in variables(condition) if isinstance(v, SizeVar)}
+    return bool(sizes) and variables(condition) - sizes <= {v for e in told for v in variables(e)}
+
+
+def only_where(total: Sums, condition: Expr, starts: Sequence[Expr]) -> Sums:
+    """`total` with each term only where `condition` holds, and elsewhere what it starts from."""
+    pairs = zip(total.updates, starts, strict=True)
+    return replace(
+        total,
+        updates=tuple(
+            replace(one, term=Call("if_then_else", (condition, one.term, start), one.term.dtype))
+            for one, start in pairs
+        ),
+    )

@@ -222,7 +222,8 @@ def without_block(
 def domain_conditions(ends: Bounds, values: dict[Var, Expr], dom: Bounds) -> list[Expr]:
     """What must hold beside `dom` so that `values` are between the `ends` of their iterators."""
     asked = []
-    for var, (low, high) in ends.items():
+    for var, each in ends.items():
+        low, high = each[0], arith.last_of(each)
         for condition in (binary("<=", low, values[var]), values[var] < high + 1):
             if not arith.prove(condition, dom):
                 asked.append(arith.simplify(condition, dom))

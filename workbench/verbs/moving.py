@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from workbench import arith
 from workbench.access.counters import counted, variables
 from workbench.access.units import runs_fixed, writes_apart
-from workbench.arith import Bounds
+from workbench.arith import Bounds, SizedEnds
 from workbench.diag import Refusal
 from workbench.ir import (
     TRUE,
@@ -21,11 +21,13 @@ from workbench.ir import (
     For,
     PrimFunc,
     Range,
+    Size,
     Stmt,
     Var,
     binary,
     const,
     in_width,
+    size_expr,
     substitute,
     walk,
 )
@@ -62,9 +64,9 @@ class Need:
     """
 
     low: Expr
-    size: int
+    size: Size
     at_least: int | None = None
-    below: int | None = None
+    below: Size | None = None
 
 
 # --- where it fits -------------------------------------------------------------------------------
@@ -281,7 +283,8 @@ def fixed_by_refilling(site: Site[Block], loop: For) -> dict[Var, Expr]:
         hint = f"move it inside the loops that fill {block.writes[0].buffer.name} anew"
         raise last_counts(site, block.name, hint=f"{hint}, or give that an axis more")
     inner = loops_between(site.places, loop, realize)
-    if not all(map(runs_fixed, inner)) or not covers_domain(
+    fixed_turns = (runs_fixed(one) or arith.by_sizes(one.extent) for one in inner)
+    if not all(fixed_turns) or not covers_domain(
         realize, arith.loop_bounds(inner), [var for var in domain(block) if var not in fixed]
     ):
         raise _not_whole(site)
@@ -302,7 +305,10 @@ def needs(
     ]
     result = {}
     for var in ends:
-        full: tuple[Expr, Expr] = (const(ends[var][0], var.dtype), const(ends[var][1], var.dtype))
+        full: tuple[Expr, Expr] = (
+            const(ends[var][0], var.dtype),
+            size_expr(arith.last_of(ends[var]), var.dtype),
+        )
         if var in fixed:
             full = (fixed[var], fixed[var])
         each = [solved.get(var, full) for solved in limited] or [full]
@@ -373,6 +379,8 @@ def _solve_axis(
     )
     if len(factors) > 1 and (factors[-1][1] < 0 or any(ends[v][0] < 0 for v, _ in factors)):
         return []
+    if any(isinstance(ends[v], SizedEnds) for v, _ in factors[1:]):
+        return []  # a digit of which the base is not known
     first, last = first - affine[1], last - affine[1]
     solved: list[tuple[Var, Expr, Expr]] = []
     for k, (var, factor) in enumerate(factors):
@@ -391,20 +399,28 @@ def _ceil(value: Expr, step: int) -> Expr:
     return value if step == 1 else (value + (step - 1)) // step
 
 
+_MOST_TURNS = 1 << 24  # more come of sizes alone: all of the domain is asked for then
+
+
 def within(low: Expr, high: Expr, ends: tuple[int, int], dom: Bounds) -> Need:
     """The values from `low` to `high` that are in the domain `ends` of the iterator."""
-    first, last = ends
+    first, last = ends[0], arith.last_of(ends)
     inside = arith.prove(low >= first, dom), arith.prove(high <= last, dom)
     if not all(inside):
         if arith.prove(low <= first, dom) and arith.prove(high >= last, dom):
             return Need(const(first, low.dtype), last - first + 1)
-        if isinstance(low, Const) and isinstance(high, Const):
+        if isinstance(low, Const) and isinstance(high, Const) and isinstance(last, int):
             start, stop = max(int(low.value), first), min(int(high.value), last)
             if start > stop:  # none of them, behind a choice: a loop runs at least once
                 start = stop = min(max(stop, first), last)
             return Need(const(start, low.dtype), stop - start + 1)
-    width_there = arith.bounds(arith.simplify(high - low + 1, dom), dom)
-    size = last - first + 1 if width_there is None else width_there[1]
+    wide = arith.simplify(high - low + 1, dom)
+    width_there = arith.bounds(wide, dom)
+    size: Size = last - first + 1 if width_there is None else width_there[1]
+    if arith.by_sizes(wide):
+        size = wide
+    elif isinstance(last, Expr) and not isinstance(size, Expr) and size > _MOST_TURNS:
+        return Need(const(first, low.dtype), arith.simplify(last - first + 1))
     return Need(
         low,
         size,
@@ -461,17 +477,17 @@ def nest_needed(
 
     `guard`, on the block's iterators, holds there too.
     """
-    loops: dict[Var, int] = {}
+    loops: dict[Var, Size] = {}
     values: dict[Var, Expr] = {}
     for var in (iterator.var for iterator in block.iter_vars):
         need = needed[var]
         _check_divides(block, need.low, dom)
         values[var] = need.low
-        if keep_unit_loops or need.size != 1:
+        if keep_unit_loops or isinstance(need.size, Expr) or need.size != 1:
             axis = Var(f"ax{len(loops)}", var.dtype)
             loops[axis] = need.size
             values[var] = need.low + axis
-    dom = {**dom, **{axis: (0, size - 1) for axis, size in loops.items()}}
+    dom = {**dom, **{axis: arith.up_to(size, axis.type) for axis, size in loops.items()}}
     asked: list[Expr] = []
     for var, value in values.items():
         need = needed[var]

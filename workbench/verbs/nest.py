@@ -23,6 +23,7 @@ from workbench.ir import (
     IterVar,
     PrimFunc,
     Range,
+    Size,
     Stmt,
     Var,
     const,
@@ -31,6 +32,7 @@ from workbench.ir import (
     free_vars,
     remembered,
     seq,
+    size_expr,
     stmts_of,
 )
 from workbench.ir.places import Places, inner, places
@@ -94,10 +96,10 @@ def resized(loops: Sequence[For], sizes: Mapping[Var, int]) -> list[For]:
     ]
 
 
-def serial_nest(loops: dict[Var, int], body: Stmt) -> Stmt:
+def serial_nest(loops: dict[Var, Size], body: Stmt) -> Stmt:
     """A loop from 0 for each of the variables `loops`, that many turns each, around `body`."""
     for var, size in reversed(loops.items()):
-        body = For(var, const(0, var.type), const(size, var.type), "serial", body)
+        body = For(var, const(0, var.type), size_expr(size, var.type), "serial", body)
     return body
 
 
@@ -110,9 +112,9 @@ def nest_over(block: Block, names: Iterable[str]) -> tuple[Stmt, list[Var]]:
     return stmt, loops
 
 
-def iter_var(var: Var, size: int, kind: str = "spatial") -> IterVar:
+def iter_var(var: Var, size: Size, kind: str = "spatial") -> IterVar:
     """An iterator that runs from 0 and takes `size` values."""
-    return IterVar(var, Range(const(0, var.type), const(size, var.type)), kind)
+    return IterVar(var, Range(const(0, var.type), size_expr(size, var.type)), kind)
 
 
 def statements(holder: For | BlockRealize) -> tuple[Stmt, ...]:
@@ -228,7 +230,7 @@ def refuse_if_bound(site: Site[For]) -> None:
 
 def refuse_if_one_varies(site: Site[Block | For], loops: Sequence[For], hint: str) -> None:
     """Raise Refusal where one of `loops` does not always run equally often."""
-    varying = [one for one in loops if constant_extent(one) is None]
+    varying = [one for one in loops if constant_extent(one) is None and not by_sizes(one.extent)]
     if varying:
         why = f"how often `{varying[0].loop_var.name}` runs varies"
         raise site.refuse(why, varying[0], hint=hint)

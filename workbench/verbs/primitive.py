@@ -14,6 +14,7 @@ from functools import cache, cached_property
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from workbench.check import refuse_torn_sum, shares_sums
+from workbench.diag import Refusal
 from workbench.ir import Block, BlockId, For, PrimFunc, Var
 from workbench.ir.places import Places, places
 from workbench.verbs.called import members, signature
@@ -112,9 +113,11 @@ class Primitive:
     doc: str
     instead: Instead
     older: Mapping[str, str]  # names that arguments had in older lessons
+    sizes: bool  # whether it is proved of programs for any size, too
 
     def take(self, func: PrimFunc, *args: Any, **kwargs: Any) -> Edit:
         """What the step makes of `func`. Raises Refusal."""
+        self._check_sizes(func)
         if self.check is not None:
             self.check(func, *args, **kwargs)
         edit = self.apply(func, *args, **kwargs)
@@ -123,10 +126,20 @@ class Primitive:
 
     def refuse(self, func: PrimFunc, *args: Any, **kwargs: Any) -> None:
         """Raise Refusal where `take` would, with as little work as tells it."""
+        self._check_sizes(func)
         if self.check is None or shares_sums(func):
             self.take(func, *args, **kwargs)
         else:
             self.check(func, *args, **kwargs)
+
+    def _check_sizes(self, func: PrimFunc) -> None:
+        if func.sizes and not self.sizes:
+            names = ", ".join(f"`{size.name}`" for size in func.sizes)
+            numbers = ", ".join(f'"{size.name}": 1024' for size in func.sizes)
+            raise Refusal(
+                f"Can't {self.name}: it is not proved for every {names}",
+                hint=f"give it a size: func.specialize({{{numbers}}})",
+            )
 
     @property
     def summary(self) -> str:
@@ -161,13 +174,15 @@ def primitive(
     choices: Choices | None = None,
     instead: Instead = types.MappingProxyType({}),
     older: Mapping[str, str] = types.MappingProxyType({}),
+    sizes: bool = False,
 ) -> Callable[[Callable[..., Edit]], Callable[..., Edit]]:
     """Register the decorated function `(func, place, …) -> Edit` as a verb of the schedule.
 
     `check` takes the same arguments and raises Refusal where the verb is not possible; a verb
     without one is itself run to find out. `choices` lists the arguments that `actions` tries, and
     `instead` what to write for arguments that there are elsewhere; `older` are names that arguments
-    had in older lessons.
+    had in older lessons. `sizes` says that it takes programs for any size, since what it asks is
+    proved of all of them; else these are refused.
     """
 
     def register(function: Callable[..., Edit]) -> Callable[..., Edit]:
@@ -176,7 +191,7 @@ def primitive(
         doc = inspect.getdoc(function) or ""
         params = _params(function, own)
         REGISTRY[name] = Primitive(
-            name, group, function, check, choices, params, own, doc, instead, older
+            name, group, function, check, choices, params, own, doc, instead, older, sizes
         )
         return function
 

@@ -10,7 +10,7 @@ from workbench.access.accesses import Access
 from workbench.access.boxes import filled_as
 from workbench.access.counters import counted, put, variables
 from workbench.access.cover import misses_none, writes_all
-from workbench.arith import Bounds, Box
+from workbench.arith import Bounds, Box, SizedEnds
 from workbench.ir import (
     Block,
     BlockRealize,
@@ -65,6 +65,8 @@ def exact(realize: BlockRealize, region: BufferRegion, inner: Bounds, dom: Bound
     }
     plain, inner = counted(_with_variables(realize, data), inner)
     box = substitute(region, plain.bindings).region
+    if any(arith.by_sizes(r.extent) for r in box):
+        return None
     corner, sizes = tuple(r.min for r in box), tuple(width(r, {}) for r in box)
     stored: Access[For] = Access(
         realize, region.buffer, True, corner, sizes, (plain.predicate,), ()
@@ -120,11 +122,23 @@ def runs_over(realize: BlockRealize, loops: Bounds) -> Bounds | None:
         return None
     found: dict[Var, tuple[int, int]] = {}
     for (var, (low, high)), r in zip(ends.items(), one.box, strict=True):
+        if isinstance(ends[var], SizedEnds):
+            if not _covers(r, ends[var]):
+                return None
+            found[var] = ends[var]
+            continue
         first, last = arith.bounds(r.min, {}), arith.bounds(r.min + r.extent - 1, {})
         if first is None or last is None:
             return None
         found[var] = max(low, first[1]), min(high, last[0])
     return found
+
+
+def _covers(r: Range, ends: tuple[int, int]) -> bool:
+    """Whether a range is proved to have all values up to where sizes tell the last."""
+    assert isinstance(ends, SizedEnds)
+    last = r.min + r.extent - 1
+    return arith.prove(r.min <= ends[0], {}) and arith.prove(last >= ends.last, {})
 
 
 def stays_in_domain(condition: Expr, realize: BlockRealize, dom: Bounds) -> bool:
@@ -141,7 +155,10 @@ def stays_in_domain(condition: Expr, realize: BlockRealize, dom: Bounds) -> bool
 
 def _instance(realize: BlockRealize, condition: Expr) -> Access[For]:
     """An instance of a block as a cell: its iterators are the indices, its domain is the buffer."""
-    extents = [high + 1 for _, high in domain(realize.block).values()]
+    extents = [
+        ends.last + 1 if isinstance(ends, SizedEnds) else ends[1] + 1
+        for ends in domain(realize.block).values()
+    ]
     whole = Buffer("instances", tuple(extents), "int32")
     ones = (1,) * len(extents)
     return Access(realize, whole, True, realize.iter_values, ones, (condition,), ())

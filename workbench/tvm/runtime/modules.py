@@ -10,8 +10,10 @@ from typing import Any
 
 from workbench import insight
 from workbench import target as targets
+from workbench.ir import Kernel
 from workbench.runtime import Built, Timing, recorded
 from workbench.runtime.built import RUN_SECONDS
+from workbench.runtime.sized import at_sizes
 from workbench.tvm.not_carried import LEFT_OUT, NotCarried, not_carried, unknown
 from workbench.tvm.runtime.arrays import host_of
 from workbench.tvm.runtime.devices import Device
@@ -153,7 +155,7 @@ class Module:
             if built.device.is_gpu or built.target.is_cpu:
                 timing = built.time(*arrays, flush=cache_flush_bytes > 0, seconds=_patience(built))
                 return BenchmarkResult(timing.samples, str(timing))
-            result = _without_gpu(built)
+            result = _without_gpu(built, arrays)
             if func_name not in self._announced:
                 print(result.how)
                 self._announced.add(func_name)
@@ -164,11 +166,12 @@ class Module:
     def _call(self, built: Built, arrays: Sequence[Any]) -> None:
         """Run on `arrays`; without a GPU, of a program that would take minutes, four blocks."""
         here = built.device.measures or built.target.is_cpu
-        blocks = None if here else insight.sampled(built.kernels, PATIENCE)
+        kernels = () if here else _at_sizes(built, arrays)
+        blocks = insight.sampled(kernels, PATIENCE) if kernels else None
         if blocks is None:
             built(*arrays, seconds=_patience(built))
             return
-        name, every = built.func.name, prod(built.kernels[0].grid)
+        name, every = built.func.name, prod(kernels[0].grid)
         built.emulate(*arrays, blocks=blocks)
         if f"{name} blocks" not in self._announced:
             self._announced.add(f"{name} blocks")
@@ -203,17 +206,22 @@ def _patience(built: Built) -> float:
     return CPU_SECONDS if built.target.is_cpu else RUN_SECONDS
 
 
-def _without_gpu(built: Built) -> BenchmarkResult:
+def _at_sizes(built: Built, arrays: Sequence[Any]) -> tuple[Kernel, ...]:
+    """The kernels as they are launched on `arrays`."""
+    return at_sizes(built.func, built.kernels, built.target, arrays).kernels
+
+
+def _without_gpu(built: Built, arrays: Sequence[Any]) -> BenchmarkResult:
     """The time of a program that the emulator ran: recorded, else modelled; never its own."""
     name, why = built.func.name, built.device.why
     known = recorded.times(built.func)
     if known:
         return BenchmarkResult(known[0].samples, _recorded(name, why, known[0]))
-    gpu = built.target
-    roof = insight.roofline(built.kernels, gpu)
+    gpu, kernels = built.target, _at_sizes(built, arrays)
+    roof = insight.roofline(kernels, gpu)
     if roof is None:
         gpu = targets.get(_ROOF_OF.get(gpu.kind, "nvidia/h200"))
-        roof = insight.roofline(built.kernels, gpu)
+        roof = insight.roofline(kernels, gpu)
     assert roof is not None
     return BenchmarkResult(
         (roof.least_seconds,),

@@ -13,7 +13,7 @@ from math import prod
 from typing import Any
 
 from workbench import schedule
-from workbench.ir import Const, Expr, Range, Var, const, substitute
+from workbench.ir import Const, Expr, Range, Size, Var, const, size_expr, substitute
 from workbench.schedule import ScheduleError
 from workbench.te import Axis, Operation, Tensor, compute
 from workbench.te.create_prim_func import operations
@@ -460,7 +460,7 @@ def _parts(stage: Stage, factor: Loop, factor_axis: int, text: str) -> Parts:
     became: dict[Loop, Axis] = {
         loop: replace(loop)
         if isinstance(loop, Axis)
-        else Axis(loop.name, dom=Range(const(0, "int32"), const(turns[loop], "int32")))
+        else Axis(loop.name, dom=Range(const(0, "int32"), size_expr(turns[loop], "int32")))
         for loop in stage.leaf_iter_vars
     }
     became[factor] = replace(became[factor], kind="spatial")
@@ -482,24 +482,24 @@ def _parts(stage: Stage, factor: Loop, factor_axis: int, text: str) -> Parts:
     return Parts(text, made, factor, factor_axis, before, tuple(stage.calls), became, left)
 
 
-def _turns(stage: Stage) -> dict[Loop, int]:
+def _turns(stage: Stage) -> dict[Loop, Size]:
     """How often the loops of a stage's sum run, whoever reads it."""
-    turns: dict[Loop, int] = {axis: _size(axis) for axis in stage.op.reduce_axis}
+    turns: dict[Loop, Size] = {axis: _size(axis) for axis in stage.op.reduce_axis}
     for call in stage.calls:
         whole = prod(turns[loop] for loop in call.loops)
         if call.verb == "fuse":
             turns[call.made[0]] = whole
         else:
             size = next(factor for factor in call.data["factors"] if factor is not None)
-            rest = -(-whole // max(size, 1))
+            rest = (whole + (size - 1)) // max(size, 1)
             outer_is_told = call.data["factors"][0] is not None
             turns |= zip(call.made, (size, rest) if outer_is_told else (rest, size), strict=True)
     return turns
 
 
-def _size(axis: Axis) -> int:
-    assert isinstance(axis.dom.extent, Const)
-    return int(axis.dom.extent.value)
+def _size(axis: Axis) -> Size:
+    extent = axis.dom.extent
+    return int(extent.value) if isinstance(extent, Const) else extent
 
 
 def _name(of: Any) -> str:

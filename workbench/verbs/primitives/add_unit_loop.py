@@ -9,7 +9,7 @@ from workbench.verbs.primitive import Edit, primitive
 from workbench.verbs.site import Site
 
 
-@primitive(group="loops")
+@primitive(group="loops", sizes=True)
 def add_unit_loop(func: PrimFunc, block_or_loop: Block | For) -> Edit[Var]:
     """Put a loop that runs once around a block or a loop, to be bound to a thread axis.
 

@@ -11,7 +11,7 @@ from workbench.verbs.primitive import Edit, primitive
 Scalar: TypeAlias = bool | int | float | str
 
 
-@primitive(group="notes")
+@primitive(group="notes", sizes=True)
 def annotate(
     func: PrimFunc,
     block_or_loop: Block | For,

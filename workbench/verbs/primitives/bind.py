@@ -91,7 +91,7 @@ def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, str]]:
     yield from ({"thread_axis": axis} for axis in sorted(AXES, key=unlikely))
 
 
-@primitive(group="threads", check=_check, choices=_choices)
+@primitive(group="threads", sizes=True, check=_check, choices=_choices)
 def bind(func: PrimFunc, loop: For, thread_axis: str) -> Edit[None]:
     """Turn `loop` from time into blocks or threads, all at once: each does one iteration.
 

@@ -6,7 +6,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from workbench.ir import Block, BlockId, BlockRealize, Buffer, Const, PrimFunc, Range, const, walk
+from workbench import arith
+from workbench.ir import (
+    Block,
+    BlockId,
+    BlockRealize,
+    Buffer,
+    Const,
+    PrimFunc,
+    Range,
+    const,
+    size_expr,
+    walk,
+)
 from workbench.verbs.caching import (
     Spot,
     box_written,
@@ -32,7 +44,7 @@ def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
     yield from scope_choices("read_buffer_index", block.reads)
 
 
-@primitive(group="memory", choices=_choices)
+@primitive(group="memory", sizes=True, choices=_choices)
 def cache_read(
     func: PrimFunc,
     block: Block,
@@ -86,7 +98,7 @@ def cache_read(
             hint="cache what one block alone writes; do this before decompose_reduction",
         )
     targets = _targets(site, buffer, makers, consumer_blocks)
-    ends = [(0, size - 1) for size in buffer.shape]
+    ends = [arith.up_to(size) for size in buffer.shape]
     if makers:
         maker = replace(site, node=makers[0].block)
         check_no_choice(maker)
@@ -159,7 +171,7 @@ def _given(site: Site[Block], buffer: Buffer) -> Box:
         read = region_of(site.node.reads, buffer)
         assert read is not None
         pairs = zip((axis.min.dtype for axis in read.region), buffer.shape, strict=True)
-        return tuple(Range(const(0, dtype), const(size, dtype)) for dtype, size in pairs)
+        return tuple(Range(const(0, dtype), size_expr(size, dtype)) for dtype, size in pairs)
     if not all(isinstance(axis.extent, Const) for axis in region.region):
         raise site.refuse(
             f"how much of it `{scope.name}` reads varies",

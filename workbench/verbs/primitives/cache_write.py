@@ -52,7 +52,7 @@ def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
     yield from scope_choices("write_buffer_index", block.writes)
 
 
-@primitive(group="memory", choices=_choices)
+@primitive(group="memory", sizes=True, choices=_choices)
 def cache_write(
     func: PrimFunc,
     block: Block,

@@ -45,7 +45,7 @@ def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
     yield from ({"loop": loop} for loop in common_loops(site.places, _readers(site)))
 
 
-@primitive(group="blocks", choices=_choices)
+@primitive(group="blocks", sizes=True, choices=_choices)
 def compute_at(
     func: PrimFunc,
     block: Block,
@@ -134,8 +134,7 @@ def _check_looked_up(site: Site[Block], there: Site[Block]) -> None:
         if not isinstance(load, BufferLoad):
             continue
         for index, size in zip(load.indices, load.buffer.shape, strict=True):
-            ends = arith.bounds(index, dom)
-            if ends is None or ends[0] < 0 or ends[1] >= size:
+            if not (arith.prove(index >= 0, dom) and arith.prove(index < size, dom)):
                 raise site.refuse(
                     f"what is in {load.buffer.name} says where it runs, and there it may be read "
                     "beyond its cells",
@@ -164,7 +163,7 @@ def _check_partial(site: Site[Block], there: Site[Block], realize: BlockRealize)
     """
     hint = "make the domains of its iterators (T.axis) no larger than what its loops run"
     loops, block = arith.loop_bounds(site.loops), site.node
-    fixed = all(map(runs_fixed, site.loops))
+    fixed = all(runs_fixed(one) or arith.by_sizes(one.extent) for one in site.loops)
     if fixed and covers_domain(realize, loops):
         return
     terms = [it.var for it in block.iter_vars if it.kind == "reduce"]

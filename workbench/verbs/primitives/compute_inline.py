@@ -17,6 +17,7 @@ from workbench.ir import (
     Expr,
     Node,
     PrimFunc,
+    Size,
     Var,
     always_has_value,
     cast,
@@ -41,7 +42,7 @@ from workbench.verbs.scope import check_stage
 from workbench.verbs.site import Site, site_of
 
 
-@primitive(group="blocks")
+@primitive(group="blocks", sizes=True)
 def compute_inline(func: PrimFunc, block: Block) -> Edit[None]:
     """Put what `block` computes into every block that reads it, and drop it and its buffer.
 
@@ -84,7 +85,8 @@ def compute_inline(func: PrimFunc, block: Block) -> Edit[None]:
         check_not_overwritten(site, readers[-1])
     _check_runs_everywhere(site)
     slots = tuple(Var(f"x{k}", index.dtype) for k, index in enumerate(store.indices))
-    ends = {slot: (0, size - 1) for slot, size in zip(slots, buffer.shape, strict=True)}
+    sides = zip(slots, buffer.shape, strict=True)
+    ends = {slot: arith.up_to(size, slot.type) for slot, size in sides}
     inverted = inverse(store.indices, slots, domain(block), ends)
     if inverted is None:
         raise site.refuse(
@@ -147,7 +149,8 @@ def _check_inside(
         dom = {**around, **arith.loop_bounds(use.loops, around)}
         own = domain_conditions(domain(reader.block), reader.bindings, dom)
         guards = (*use.guards, *own)  # where the reader runs, its iterators are in their domains
-        ends = [(at[var], *low_high) for var, low_high in domain(site.node).items()]
+        own_ends = domain(site.node).items()
+        ends = [(at[var], each[0], arith.last_of(each)) for var, each in own_ends]
         runs = whole and _between(ends, guards, dom)
         if not runs and not _inside(store.value, at, guards, dom):
             raise site.refuse(
@@ -170,13 +173,15 @@ def _inside(value: Expr, at: dict[Var, Expr], guards: tuple[Expr, ...], dom: Bou
         return False
     for load in accesses(value):
         sides = zip(load.indices, load.buffer.shape, strict=True)
-        ends = [(substitute(index, at), 0, size - 1) for index, size in sides]
+        ends: list[tuple[Expr, int, Size]] = [
+            (substitute(index, at), 0, size - 1) for index, size in sides
+        ]
         if not _between(ends, [*guards, *(substitute(g, at) for g in load.guards)], dom):
             return False
     return True
 
 
-def _between(ends: list[tuple[Expr, int, int]], guards: Collection[Expr], dom: Bounds) -> bool:
+def _between(ends: list[tuple[Expr, int, Size]], guards: Collection[Expr], dom: Bounds) -> bool:
     """Whether each value is proved to be from its low to its high end where `guards` hold."""
     held, known = facts(guards), arith.Simplifier(dom)
     return all(

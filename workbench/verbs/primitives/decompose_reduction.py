@@ -39,7 +39,7 @@ from workbench.verbs.scope import check_stage, loop_choices, loops_from
 from workbench.verbs.site import Site, declared_writes, named, site_of, with_block
 
 
-@primitive(group="blocks", choices=loop_choices)
+@primitive(group="blocks", sizes=True, choices=loop_choices)
 def decompose_reduction(func: PrimFunc, block: Block, loop: For) -> Edit[BlockId]:
     """Take the T.init() of `block` out into a block of its own, run ahead of `loop`.
 

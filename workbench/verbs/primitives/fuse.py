@@ -75,7 +75,7 @@ def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, list[For]]]:
     yield from ({"loops": below[1:count]} for count in range(2, len(below) + 1))
 
 
-@primitive(group="loops", check=_check, choices=_choices)
+@primitive(group="loops", sizes=True, check=_check, choices=_choices)
 def fuse(func: PrimFunc, *loops: For, preserve_unit_iters: bool = True) -> Edit[Var]:
     """Make one loop of `loops`, nested directly in each other, given from outside to inside.
 

@@ -18,7 +18,7 @@ def _check(func: PrimFunc, loop: For) -> None:
     refuse_conflict(func, loop, f"Can't {site.task}", "iterations")
 
 
-@primitive(group="loops", check=_check)
+@primitive(group="loops", sizes=True, check=_check)
 def parallel(func: PrimFunc, loop: For) -> Edit[None]:
     """Let the cores of a CPU share the iterations of `loop`; on a GPU, use bind.
 

@@ -99,7 +99,7 @@ def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, list[For]]]:
         yield from ({"ordered_loops": [other]} for other in outer)
 
 
-@primitive(group="loops", check=_check, choices=_choices)
+@primitive(group="loops", sizes=True, check=_check, choices=_choices)
 def reorder(func: PrimFunc, *ordered_loops: For) -> Edit[None]:
     """Put nested loops into the order given, outermost first; other loops keep their places.
 

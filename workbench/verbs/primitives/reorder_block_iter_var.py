@@ -29,7 +29,7 @@ def _choices(func: PrimFunc, block: Block) -> Iterator[dict[str, list[int]]]:
 
 
 # The iterators of a block are told by their variables: nothing that runs goes by their order.
-@primitive(group="blocks", check=_check, choices=_choices)
+@primitive(group="blocks", sizes=True, check=_check, choices=_choices)
 def reorder_block_iter_var(func: PrimFunc, block: Block, new_order: list[int]) -> Edit[None]:
     """Put the iterators of a block into the order `new_order`, of their numbers; loops stay.
 

@@ -18,8 +18,10 @@ from workbench.ir import (
     BlockRealize,
     BufferLoad,
     BufferRegion,
+    Expr,
     For,
     PrimFunc,
+    Size,
     Var,
     substitute,
     walk,
@@ -59,7 +61,7 @@ def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
     yield from ({"loop": loop} for loop in common_loops(site.places, _makers(site)))
 
 
-@primitive(group="blocks", choices=_choices)
+@primitive(group="blocks", sizes=True, choices=_choices)
 def reverse_compute_at(
     func: PrimFunc,
     block: Block,
@@ -163,12 +165,19 @@ def _check_reads_inside(site: Site[Block], makers: list[BlockRealize]) -> None:
         if not isinstance(load, BufferLoad) or load.buffer not in made:
             continue
         for index, size in zip(load.indices, load.buffer.shape, strict=True):
-            ends = arith.bounds(index, domain(site.node))
-            if ends is not None and (ends[0] < 0 or ends[1] >= size):
+            if _may_be_outside(index, size, domain(site.node)):
                 raise site.refuse(
                     f"it stores more cells than {load.buffer.name} has",
                     hint="put what feeds it into it with compute_inline instead",
                 )
+
+
+def _may_be_outside(index: Expr, size: Size, dom: Bounds) -> bool:
+    """Whether it is known how far `index` goes, and that is beyond a dimension."""
+    if isinstance(size, Expr):
+        return not (arith.prove(index >= 0, dom) and arith.prove(index < size, dom))
+    ends = arith.bounds(index, dom)
+    return ends is not None and (ends[0] < 0 or ends[1] >= size)
 
 
 def _check_made_in_turn(site: Site[Block], loop: For, makers: list[BlockRealize]) -> None:
@@ -299,7 +308,7 @@ def _check_together(
     several = [r for r in read.region if not is_one(r.extent) and variables(r.min)]
     if not several:
         return
-    inner = {Var("n", v.dtype): (0, need.size - 1) for v, need in needed.items()}
+    inner = {Var("n", v.dtype): arith.up_to(need.size, v.dtype) for v, need in needed.items()}
     values = {v: need.low + n for (v, need), n in zip(needed.items(), inner, strict=True)}
     wanted = arith.relax(substitute(read, values).region, inner, read.buffer.shape, dom)
     if not inside(wanted, made, read.buffer.shape, {**dom, **inner}):

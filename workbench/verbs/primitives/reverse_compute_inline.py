@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from workbench.access.cover import made_there
 from workbench.access.units import same_cell, writes_apart
-from workbench.arith import bounds, conjuncts, equal, joined, simplify
+from workbench.arith import bounds, conjuncts, equal, joined, prove, simplify
 from workbench.diag import Refusal
 from workbench.ir import (
     TRUE,
@@ -44,7 +44,7 @@ from workbench.verbs.scope import check_stage, common_loops
 from workbench.verbs.site import Site, declared_writes, site_of
 
 
-@primitive(group="blocks")
+@primitive(group="blocks", sizes=True)
 def reverse_compute_inline(func: PrimFunc, block: Block) -> Edit[None]:
     """Put what `block` does into the one block that feeds it, and drop the buffer between them.
 
@@ -227,8 +227,15 @@ def _check_reached(
     lost, since the feeding block has no iteration for it.
     """
     buffer = made.buffer
-    ends = [bounds(index, domain(site.node)) for index in cell]
-    inside = all(e and e[0] >= 0 and e[1] < n for e, n in zip(ends, buffer.shape, strict=True))
+    dom = domain(site.node)
+    ends = [bounds(index, dom) for index in cell]
+    sides = zip(cell, ends, buffer.shape, strict=True)
+    inside = all(
+        prove(index >= 0, dom) and prove(index < n, dom)
+        if isinstance(n, Expr)
+        else e and e[0] >= 0 and e[1] < n
+        for index, e, n in sides
+    )
     holder = site.scope.block.body
     if reads_always(site, buffer) or (
         inside and makes_all(site.places, holder, [feeder], site.realize, buffer, chosen=False)

@@ -8,6 +8,7 @@ from typing import Any
 
 from workbench import arith
 from workbench.access.counters import variables
+from workbench.access.updates import Sums
 from workbench.ir import (
     Block,
     BlockId,
@@ -20,6 +21,7 @@ from workbench.ir import (
     IterVar,
     PrimFunc,
     Range,
+    Size,
     Stmt,
     Var,
     const,
@@ -33,13 +35,14 @@ from workbench.verbs.domains import moved_by
 from workbench.verbs.factoring import (
     Total,
     check_order,
-    check_partial,
+    left_out,
+    only_where,
     sum_loops,
     total_of,
 )
 from workbench.verbs.feeding import check_fed
 from workbench.verbs.inlining import with_regions
-from workbench.verbs.nest import fresh_nest
+from workbench.verbs.nest import constant_extent, fresh_nest
 from workbench.verbs.primitive import Edit, primitive
 from workbench.verbs.scope import check_starts_first, check_sums_stay, reallocate
 from workbench.verbs.site import Site
@@ -49,7 +52,7 @@ def _choices(func: PrimFunc, loop: For) -> Iterator[Mapping[str, Any]]:
     yield {"factor_axis": 0}
 
 
-@primitive(group="blocks", choices=_choices)
+@primitive(group="blocks", sizes=True, choices=_choices)
 def rfactor(func: PrimFunc, loop: For, factor_axis: int) -> Edit[BlockId]:
     """Give each iteration of `loop`, one that a sum runs over, a sum of its own; then sum those.
 
@@ -119,8 +122,10 @@ def rfactor(func: PrimFunc, loop: For, factor_axis: int) -> Edit[BlockId]:
         )
     at = factor_axis % (size + 1)
     parts = [_parts_buffer(store.buffer, at, loop) for store in total.stores]
-    check_partial(site, loop)
-    first, new = _partial(site.realize, loop, loops, total, starts, parts, at)
+    outside = left_out(site, loop, total)
+    rest = arith.joined(c for c in conjuncts(site.realize.predicate) if c not in outside)
+    kept = replace(site.realize, predicate=rest)
+    first, new = _partial(kept, loop, loops, total, starts, parts, at, outside)
     last = _outer(site, loop, loops, _final(site.realize, loop, total, parts, at))
     changed = site.places.replace(loops[0], seq(first, last))
     buffers = (*site.scope.block.alloc_buffers, *parts)
@@ -131,7 +136,8 @@ def rfactor(func: PrimFunc, loop: For, factor_axis: int) -> Edit[BlockId]:
 
 
 def _parts_buffer(buffer: Buffer, at: int, loop: For) -> Buffer:
-    extent = int(loop.extent.value)  # type: ignore[attr-defined]  # checked to be constant
+    turns = constant_extent(loop)
+    extent: Size = loop.extent if turns is None else turns  # checked to be fixed, or of sizes
     shape = (*buffer.shape[:at], extent, *buffer.shape[at:])
     return Buffer(f"{buffer.name}_rf", shape, buffer.type, buffer.scope)
 
@@ -165,8 +171,12 @@ def _partial(
     starts: Sequence[Expr],
     parts: list[Buffer],
     at: int,
+    outside: Sequence[Expr],
 ) -> tuple[Stmt, BlockId]:
-    """The block that makes the parts, under loops of its own, and its identity."""
+    """The block that makes the parts, under loops of its own, and its identity.
+
+    Where one of `outside` does not hold, there is no term: what a part starts from is added.
+    """
     mine = _iterator(loop, "spatial")
     iterators: list[IterVar] = [mine]
     values: list[Expr] = [loop.loop_var - loop.min]
@@ -185,6 +195,8 @@ def _partial(
                 iterators.append(extra)
                 values.append(var - known[var].min)
         meaning[old.var] = substitute(value, by_loop)
+    if outside and isinstance(total, Sums):
+        total = only_where(total, substitute(arith.joined(outside), by_loop), starts)
     cells = _cells(total, parts, at, mine.var)
     summed = any(it.kind == "reduce" for it in iterators)
     body = substitute(total.add(cells), meaning) if summed else _set(cells, total.terms, meaning)

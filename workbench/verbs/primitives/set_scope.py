@@ -30,7 +30,7 @@ def _choices(func: PrimFunc, block: Block) -> Iterator[dict[str, int | str]]:
             yield {"buffer_index": which, "storage_scope": scope}
 
 
-@primitive(group="memory", check=_check, choices=_choices)
+@primitive(group="memory", sizes=True, check=_check, choices=_choices)
 def set_scope(
     func: PrimFunc, block: Block, buffer_index: int | str, storage_scope: str
 ) -> Edit[None]:

@@ -133,6 +133,7 @@ def _choices(func: PrimFunc, loop: For) -> Iterator[dict[str, list[int | None]]]
 
 @primitive(
     group="loops",
+    sizes=True,
     check=_check,
     choices=_choices,
     instead={  # TVM's te.schedule

@@ -21,7 +21,7 @@ def _choices(func: PrimFunc, block: Block) -> Iterator[Mapping[str, Any]]:
             yield {"buffer_index": k, "axis": axis, "factor": 32, "offset": 1}
 
 
-@primitive(group="memory", choices=_choices)
+@primitive(group="memory", sizes=True, choices=_choices)
 def storage_align(
     func: PrimFunc, block: Block, buffer_index: int | str, axis: int, factor: int, offset: int
 ) -> Edit[None]:

@@ -24,7 +24,7 @@ def _choices(func: PrimFunc, block_or_loop: Block | For) -> Iterator[dict[str, s
     yield from ({"ann_key": key} for key, _ in block_or_loop.annotations or (("", 0),))
 
 
-@primitive(group="notes", check=_check, choices=_choices)
+@primitive(group="notes", sizes=True, check=_check, choices=_choices)
 def unannotate(func: PrimFunc, block_or_loop: Block | For, ann_key: str) -> Edit[None]:
     """Take the note `ann_key` off a loop or a block.
 

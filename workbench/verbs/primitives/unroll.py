@@ -17,7 +17,7 @@ def _check(func: PrimFunc, loop: For) -> None:
     refuse_if_extent_varies(site)
 
 
-@primitive(group="loops", check=_check)
+@primitive(group="loops", sizes=True, check=_check)
 def unroll(func: PrimFunc, loop: For) -> Edit[None]:
     """Write the iterations of `loop` out one after the other, so that no time goes into counting.
 

@@ -19,7 +19,7 @@ def _check(func: PrimFunc, loop: For) -> None:
     refuse_conflict(func, loop, f"Can't {site.task}", "lanes")
 
 
-@primitive(group="loops", check=_check)
+@primitive(group="loops", sizes=True, check=_check)
 def vectorize(func: PrimFunc, loop: For) -> Edit[None]:
     """Do all iterations of `loop` with one instruction: one load of 4 floats, not 4 loads.
 

@@ -1,0 +1,82 @@
+"""Steps on programs for any size: specialized after the steps, a program means what it meant."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import workbench as wb
+from tests.support.cases import CASES, seeds
+from tests.support.sized_programs import (
+    FAMILIES,
+    VERBS,
+    Meanings,
+    bind_rest,
+    read,
+    run_kernels,
+    walk_at_random,
+)
+from workbench.diag import Refusal
+from workbench.verbs.primitive import REGISTRY, discover
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("seed", seeds(1))
+def test_every_step_keeps_the_meaning_at_every_size(seed):
+    walk_at_random(seed)
+
+
+@pytest.mark.fuzz
+def test_kernels_compute_it_at_every_size():
+    built = 0
+    for seed in range(9_000, 9_000 + CASES):
+        _, _, sch = walk_at_random(seed)
+        built += run_kernels(sch, sch.history.root.func, random.Random(seed))
+    assert built > CASES // 3  # else the schedules do not reach kernels any more
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_each_family_builds_for_a_gpu_and_a_cpu(family):
+    sch = wb.Schedule(read(family))
+    assert run_kernels(wb.Schedule(sch.func), sch.func, random.Random(0), "c")
+    bind_rest(sch)
+    assert run_kernels(sch, sch.func, random.Random(0))
+
+
+def test_a_product_with_tiles_in_shared_memory():
+    sch = wb.Schedule(read("product"))
+    meaning = Meanings(sch.func, random.Random(0))
+    i, j, r = sch.get_loops("C")
+    i_0, i_1 = sch.split(i, factors=[None, 4])
+    j_0, j_1 = sch.split(j, factors=[None, 4])
+    r_0, r_1 = sch.split(r, factors=[None, 2])
+    sch.reorder(i_0, j_0, i_1, j_1, r_0, r_1)
+    meaning.check(sch.func)
+    sch.bind(i_0, "blockIdx.y")
+    sch.bind(j_0, "blockIdx.x")
+    sch.bind(i_1, "threadIdx.y")
+    sch.bind(j_1, "threadIdx.x")
+    for buffer in ("A", "B"):
+        copy = sch.cache_read("C", buffer, "shared")
+        sch.compute_at(copy, r_0)
+        meaning.check(sch.func)
+        a, b = sch.get_loops(copy)[-2:]
+        _, y = sch.split(sch.fuse(a, b), factors=[None, 16])
+        ty, tx = sch.split(y, factors=[4, 4])
+        sch.bind(ty, "threadIdx.y")
+        sch.bind(tx, "threadIdx.x")
+        meaning.check(sch.func)
+    sch.decompose_reduction("C", r_0)
+    meaning.check(sch.func)
+    assert run_kernels(sch, sch.history.root.func, random.Random(0))
+
+
+@pytest.mark.parametrize("verb", sorted(set(discover()) - set(VERBS)))
+def test_a_verb_that_is_not_proved_for_every_size_asks_for_one(verb):
+    if REGISTRY[verb].sizes:
+        return  # a note changes nothing
+    with pytest.raises(Refusal) as refused:
+        REGISTRY[verb].take(read("two stages"))
+    assert refused.value.headline == f"Can't {verb}: it is not proved for every `n`"
+    assert refused.value.hint == 'give it a size: func.specialize({"n": 1024})'
