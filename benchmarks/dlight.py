@@ -6,8 +6,9 @@ benchmarks.dlight``.
 The file holds programs of TVM 0.27's dlight tests, before and after its schedules: a list of
 ``{"test", "name", "text"}``. Those that describe tensor intrinsics are left out. Of the others each
 is read, printed and read again, in both dialects; those bound to the GPU that hold no tensor
-intrinsic are built and emulated, symbolic ones at three sizes each, and held against what the
-program before the schedule means, else against their own meaning; of a large one a few blocks run.
+intrinsic are built and emulated, symbolic ones at three sizes each, as one kernel for all of them
+where that is proved, else specialized, and held against what the program before the schedule means,
+else against their own meaning; of a large one a few blocks run.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ from workbench.diag import Fail  # noqa: E402
 from workbench.emulate.compare import rounding  # noqa: E402
 from workbench.ir import PrimFunc, SymbolicFunc, structural_equal  # noqa: E402
 from workbench.ir.dtypes import is_float  # noqa: E402
+from workbench.runtime import Built  # noqa: E402
 from workbench.runtime.arguments import written_params  # noqa: E402
+from workbench.runtime.sized import at_sizes  # noqa: E402
 from workbench.script import parse, show  # noqa: E402
 
 PROGRAMS = ROOT.parent / "shared" / "courses" / "dlight.json"
@@ -110,15 +113,35 @@ def read(text: str) -> PrimFunc | SymbolicFunc:
 
 def sizes(listed: Listed, func: PrimFunc | SymbolicFunc) -> Iterator[Mapping[str, int]]:
     """The sizes at which `func` is tried."""
-    if isinstance(func, PrimFunc):
-        yield {}
-    else:
-        yield from SIZES.get(listed.short, [dict.fromkeys(func.symbols, size) for size in ORDINARY])
+    names = symbols(func)
+    ordinary = [dict.fromkeys(names, size) for size in ORDINARY]
+    yield from SIZES.get(listed.short, ordinary) if names else ({},)
+
+
+def symbols(func: PrimFunc | SymbolicFunc) -> Sequence[str]:
+    """The names of what tells its shapes."""
+    if isinstance(func, SymbolicFunc):
+        return func.symbols
+    return [size.name for size in func.sizes]
 
 
 def sized(func: PrimFunc | SymbolicFunc, numbers: Mapping[str, int]) -> PrimFunc:
     """`func` at a size."""
-    return func.specialize(numbers) if isinstance(func, SymbolicFunc) else func
+    names = symbols(func)
+    if not names:
+        assert isinstance(func, PrimFunc)
+        return func
+    return func.specialize({name: numbers[name] for name in names})
+
+
+def for_any_size(func: PrimFunc | SymbolicFunc) -> Built | str:
+    """One kernel for all sizes, else why there is none."""
+    if isinstance(func, SymbolicFunc):
+        return "some of its symbols are sizes of no argument"
+    try:
+        return wb.build(func)
+    except Fail as refusal:
+        return refusal.headline
 
 
 def inputs(func: PrimFunc) -> list[np.ndarray[Any, Any]]:
@@ -148,14 +171,18 @@ def wanted(
     return arrays
 
 
-def run(func: PrimFunc, before: PrimFunc | None) -> str:
-    """Build and emulate `func`; "whole" or how many blocks ran. Raises Fail, AssertionError."""
-    built = wb.build(func)
+def run(func: PrimFunc, before: PrimFunc | None, any_size: Built | None) -> str:
+    """Build and emulate `func`, or what was built for any size; "whole" or how many blocks ran.
+
+    Raises Fail, AssertionError.
+    """
+    built = any_size or wb.build(func)
     given = inputs(func)
     written = written_params(func)
     pairs = zip(func.params, given, strict=True)
     arrays = [array.copy() if param in written else array for param, array in pairs]
-    blocks = insight.sampled(built.kernels, SMALL)
+    kernels = at_sizes(built.func, built.kernels, built.target, arrays).kernels
+    blocks = insight.sampled(kernels, SMALL) if kernels else None
     ran = built.emulate(*arrays, blocks=blocks)
     right = wanted(func, before, given, ran.written)
     for param, got, want in zip(func.params, arrays, right, strict=True):
@@ -175,11 +202,16 @@ def tried(listed: Listed, seconds: int) -> list[tuple[Mapping[str, int], str, bo
     func = parse(listed.text)
     before = parse(listed.before) if listed.before else None
     assert isinstance(func, PrimFunc | SymbolicFunc)
+    found = for_any_size(func) if symbols(func) else None
+    if isinstance(found, str):
+        print(f"{listed.number:3} {listed.short}: specialized first: {found}")
+    any_size = found if isinstance(found, Built) else None
     for numbers in sizes(listed, func):
         signal.setitimer(signal.ITIMER_PROF, seconds)
         try:
             start = before and sized(before, numbers)  # type: ignore[arg-type]
-            rows.append((numbers, run(sized(func, numbers), start), True))
+            told = run(sized(func, numbers), start, any_size)
+            rows.append((numbers, told + (", for any size" if any_size else ""), True))
         except Slow:
             rows.append((numbers, f"not in {seconds} s", False))
         except Fail as refusal:
@@ -217,13 +249,14 @@ def main() -> int:
         except Fail as refusal:
             print(f"{one.number:3} {one.short}: not read: {refusal.headline}")
     bound = [one for one in chosen if BOUND.search(one.text) and not INTRINSIC.search(one.text)]
-    well, symbolic, wrong = 0, 0, 0
+    well, symbolic, any_size, wrong = 0, 0, 0, 0
     for one in bound:
         start = time.process_time()
         rows = tried(one, options.seconds)
         took = time.process_time() - start
         well += all(right for *_, right in rows)
         symbolic += len(rows) > 1
+        any_size += all(said.endswith("for any size") for _, said, _ in rows)
         for numbers, said, _ in rows:
             wrong += said.startswith("WRONG")
             told = ", ".join(f"{name}={size}" for name, size in numbers.items())
@@ -231,7 +264,8 @@ def main() -> int:
         print(f"      {took:.1f} s")
     print(
         f"{same} of {len(chosen)} read, printed and read again equal; of {len(bound)} bound to the "
-        f"GPU {well} run equal to their meaning, at three sizes each of {symbolic}; wrong: {wrong}"
+        f"GPU {well} run equal to their meaning, at three sizes each of {symbolic}, {any_size} of "
+        f"them as one kernel for any size; wrong: {wrong}"
     )
     return bool(wrong)
 

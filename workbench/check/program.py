@@ -238,20 +238,24 @@ def _repeated_updates(func: PrimFunc, nest: Nest) -> Iterator[Finding]:
                 for loop in idle:
                     repeats *= nest.size(loop.thread or "")
                 if repeats > 1:
-                    yield _repeated(func, unit, buffer, kind, repeats, idle)
+                    told = any(arith.by_sizes(loop.extent) for loop in nest.bound)
+                    yield _repeated(func, unit, buffer, kind, 0 if told else repeats, idle)
 
 
 def _repeated(
     func: PrimFunc, unit: Unit, buffer: Buffer, kind: str, repeats: int, idle: list[For]
 ) -> Finding:
+    """The finding; `repeats` is 0 where sizes tell how many do the same."""
     who = "threads" if kind == "threadIdx" else "blocks"
     axis = idle[0].thread if idle else f"{kind}.x"
     return Finding(
-        f"all {repeats} {who} would do the same updates of {buffer.name} at the same time",
+        f"all {f'{repeats} {who}' if repeats else who} would do the same updates of {buffer.name} at the same time",
         (*idle, unit.stmt),
         hint=_shared_out(func, unit, buffer, axis or "", idle),
         detail=f"{buffer.name} is in {buffer.scope} memory, which the {who} share: each update "
-        f"would be made up to {repeats} times",
+        f"would be made up to {repeats} times"
+        if repeats
+        else "",
     )
 
 

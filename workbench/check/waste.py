@@ -11,7 +11,8 @@ from workbench.arith.evaluate import compiled
 from workbench.check.finding import Finding
 from workbench.check.kernels import Nest, extent_of
 from workbench.diag import plural
-from workbench.ir import TRUE, Buffer, For
+from workbench.ir import TRUE, Buffer, For, SizeVar, as_expr, free_vars
+from workbench.script import expr_text
 from workbench.script.writer import string
 
 
@@ -39,18 +40,25 @@ def _repeated_work(nest: Nest, unit: Unit) -> Iterator[Finding]:
     runs = _runs(unit, [*inner, *shares])
     does = "load" if buffer.scope == "shared" and unit.reads else "write"
     into = "into" if does == "load" else "of"
-    elements = f"{runs} {plural(runs, 'element')}"
+    elements = "elements" if runs is None else f"{runs} {plural(runs, 'element')}"
+    cost = "" if runs is None else f"{repeats * runs} {does}s a block where {runs} would do"
     yield Finding(
         f"{repeats} threads each {does} the same {elements} {into} {buffer.name}",
         (unit.stmt,),
         hint=_how_to_share(nest, inner, shares),
-        detail=f"{repeats * runs} {does}s a block where {runs} would do",
+        detail=cost,
         kind="warning",
     )
 
 
-def _runs(unit: Unit, loops: list[For]) -> int:
-    """How often the block runs in `loops`, at the first iteration of those around."""
+def _runs(unit: Unit, loops: list[For]) -> int | None:
+    """How often the block runs in `loops`, at the first iteration of those around.
+
+    None where sizes tell it.
+    """
+    told = [unit.predicate, *(loop.extent for loop in loops)]
+    if any(isinstance(v, SizeVar) for e in told for v in free_vars(e)):
+        return None
     most = prod(extent_of(loop) for loop in loops)
     if unit.predicate is TRUE or arith.reads_memory(unit.predicate) or most > arith.POINTS:
         return most
@@ -59,6 +67,14 @@ def _runs(unit: Unit, loops: list[For]) -> int:
     first = {var: low for var, (low, _) in dom.items()}
     turns = arith.points(arith.ranges_of([loop.loop_var for loop in loops], dom))
     return sum(bool(holds({**first, **turn})) for turn in turns)
+
+
+def _turns_text(loops: list[For]) -> str:
+    """How often `loops` in each other run, as a number or as sizes tell it."""
+    if any(arith.by_sizes(loop.extent) for loop in loops):
+        whole = arith.simplify(prod((loop.extent for loop in loops), start=as_expr(1)))
+        return expr_text(whole)
+    return str(prod(extent_of(loop) for loop in loops))
 
 
 def _how_to_share(nest: Nest, inner: list[For], shares: list[For]) -> str:
@@ -91,9 +107,9 @@ def _early_copy(nest: Nest, unit: Unit) -> Iterator[Finding]:
             continue
         steps = [loop for loop in _reduce_loops(source) if loop in unit.loops]
         idle = [loop for loop in steps if loop.loop_var not in unit.used]
-        times = prod(extent_of(loop) for loop in idle)
-        if times == 1:
+        if prod(extent_of(loop) for loop in idle) == 1:
             continue
+        times = _turns_text(idle)
         outer = idle[0].loop_var.name
         target = next(iter(unit.writes)).name
         yield Finding(
@@ -118,10 +134,9 @@ def _init_inside(unit: Unit) -> Iterator[Finding]:
     if unit.block is None or unit.block.init is None:
         return
     loops = _reduce_loops(unit)
-    steps = prod(extent_of(loop) for loop in loops)
-    if steps == 1 or any(loop.thread for loop in loops):
+    if prod(extent_of(loop) for loop in loops) == 1 or any(loop.thread for loop in loops):
         return  # threads that share a sum out start their parts once
-    outer = loops[0].loop_var.name
+    outer, steps = loops[0].loop_var.name, _turns_text(loops)
     yield Finding(
         f"`{unit.name}` asks in each of {steps} steps whether it is the first, to set its init",
         (loops[0], unit.stmt),
