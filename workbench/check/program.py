@@ -248,8 +248,9 @@ def _repeated(
     """The finding; `repeats` is 0 where sizes tell how many do the same."""
     who = "threads" if kind == "threadIdx" else "blocks"
     axis = idle[0].thread if idle else f"{kind}.x"
+    every = f"{repeats} {who}" if repeats else who
     return Finding(
-        f"all {f'{repeats} {who}' if repeats else who} would do the same updates of {buffer.name} at the same time",
+        f"all {every} would do the same updates of {buffer.name} at the same time",
         (*idle, unit.stmt),
         hint=_shared_out(func, unit, buffer, axis or "", idle),
         detail=f"{buffer.name} is in {buffer.scope} memory, which the {who} share: each update "

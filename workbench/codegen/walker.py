@@ -27,6 +27,8 @@ from workbench.ir import (
     Var,
     dtypes,
     free_vars,
+    is_sized,
+    sizes_used,
     stores,
     walk,
 )
@@ -51,7 +53,7 @@ class Walker:
         self.names = Names(reserved, language.macros)
         known = Simplifier(known_bounds(kernel))
         shapes = (n for b in kernel.allocs for n in b.shape if isinstance(n, Expr))
-        told = (*counts(kernel), *shapes) if kernel.sized else ()
+        told = (*counts(kernel), *shapes) if is_sized(kernel) else ()
         fitting = {part for e in told for part in walk(e)}
         self.expressions = Expressions(language, self.names, known, fitting)
         self.vector_types: dict[str, None] = {}  # definitions that the text needs, in order
@@ -101,7 +103,7 @@ class Walker:
             self.language.size.format(
                 type=self.expressions.type(size.type), name=self.names.enter(size), number=number
             )
-            for number, size in enumerate(self.kernel.sizes, len(params))
+            for number, size in enumerate(sizes_used(self.kernel), len(params))
         ]
         used = {axis.split(".")[0] for axis, _ in self.kernel.axes}
         params += [text for unit, text in self.language.place_params.items() if unit in used]

@@ -78,7 +78,7 @@ from workbench.ir.nodes import (
     sizes_in,
     stmts_of,
 )
-from workbench.ir.specialize import Sized, refuse_sizes
+from workbench.ir.specialize import Sized, is_sized, refuse_sizes, sizes_used
 from workbench.ir.verify import VerifyError, verify
 from workbench.ir.visit import (
     children,
@@ -182,7 +182,9 @@ __all__ = [
     "loops_and_blocks",
     "path_to",
     "rebuild",
+    "is_sized",
     "refuse_sizes",
+    "sizes_used",
     "reinterpret",
     "replace_node",
     "rewrite",

@@ -749,22 +749,6 @@ def _sizes_of(e: Node) -> tuple[SizeVar, ...]:
     return tuple(dict.fromkeys(v for n in inside if isinstance(n, Node) for v in _sizes_of(n)))
 
 
-@once
-def _sizes_used(kernel: Kernel) -> tuple[SizeVar, ...]:
-    """The size variables that a kernel's own arrays and its body are told by, in order."""
-    found: dict[SizeVar, None] = {}
-    waiting: list[object] = [tuple(b.shape for b in kernel.allocs), kernel.body]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, SizeVar):
-            found[part] = None
-        elif isinstance(part, Node) and not isinstance(part, (Var, Buffer)):
-            waiting += [getattr(part, name) for name in part.__dataclass_fields__][::-1]
-        elif isinstance(part, tuple):
-            waiting += part[::-1]
-    return tuple(found)
-
-
 def sizes_in(buffers: Sequence[Buffer]) -> tuple[SizeVar, ...]:
     """The size variables that the shapes of `buffers` are told by, in order."""
     told = (n for buffer in buffers for n in buffer.shape if isinstance(n, Expr))
@@ -952,17 +936,6 @@ class Kernel(Node):
     grid: tuple[Size, Size, Size]
     block: tuple[int, int, int]
     body: Stmt
-
-    @property
-    def sizes(self) -> tuple[SizeVar, ...]:
-        """The sizes that what it runs is told by, in order: a launch brings them."""
-        return _sizes_used(self)
-
-    @property
-    def sized(self) -> bool:
-        """Whether sizes tell what it runs, or on how many blocks."""
-        told = (n for buffer in (*self.params, *self.allocs) for n in buffer.shape)
-        return bool(self.sizes) or any(isinstance(n, Expr) for n in (*self.grid, *told))
 
 
 # --- making nodes --------------------------------------------------------------------------------

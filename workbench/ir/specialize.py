@@ -21,9 +21,10 @@ from workbench.ir.nodes import (
     binary,
     cast,
     const,
+    once,
     sizes_in,
 )
-from workbench.ir.visit import rebuild
+from workbench.ir.visit import rebuild, walk
 
 N = TypeVar("N", bound=Node)
 
@@ -86,12 +87,25 @@ class Sized:
         return cast(new.type, new.value) if isinstance(new, Cast) else new
 
 
+@once
+def sizes_used(kernel: Kernel) -> tuple[SizeVar, ...]:
+    """The sizes that a kernel's own arrays and what it runs are told by: a launch brings them."""
+    inside = (node for node in walk(kernel.body) if isinstance(node, SizeVar))
+    return tuple(dict.fromkeys((*sizes_in(kernel.allocs), *inside)))
+
+
+def is_sized(kernel: Kernel) -> bool:
+    """Whether sizes tell what a kernel runs, or on how many blocks."""
+    told = (n for buffer in (*kernel.params, *kernel.allocs) for n in buffer.shape)
+    return any(isinstance(n, Expr) for n in (*kernel.grid, *told)) or bool(sizes_used(kernel))
+
+
 def refuse_sizes(program: PrimFunc | Kernel, act: str) -> None:
     """Raise Fail, which names `act`, where sizes that are not known tell what `program` does."""
     if isinstance(program, PrimFunc):
         sizes = program.sizes
     else:
-        sizes = (*sizes_in((*program.params, *program.allocs)), *program.sizes)
+        sizes = (*sizes_in((*program.params, *program.allocs)), *sizes_used(program))
     if not sizes:
         return
     names = dict.fromkeys(size.name for size in sizes)

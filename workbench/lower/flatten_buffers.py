@@ -24,6 +24,7 @@ from workbench.ir import (
     cast,
     const,
     dtypes,
+    is_sized,
     rebuild,
     rewrite,
     substitute,
@@ -75,7 +76,7 @@ def strides(buffer: Buffer) -> tuple[Size, ...]:
 
 class _Flatter:
     def __init__(self, kernel: Kernel) -> None:
-        self.sized = kernel.sized  # then a launch refuses what 32 bits do not count
+        self.sized = is_sized(kernel)  # then a launch refuses what 32 bits do not count
         self.simplifier = Simplifier(known_bounds(kernel))
         self.flat = {b: _flat(b) for b in (*kernel.params, *kernel.allocs)}
 

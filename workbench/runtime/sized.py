@@ -9,7 +9,12 @@ from typing import Any
 
 from workbench.diag import Refusal
 from workbench.emulate.sizes import sizes_of
-from workbench.ir import Kernel, PrimFunc, Sized
+from workbench.ir import (
+    Kernel,
+    PrimFunc,
+    Sized,
+    sizes_used,
+)
 from workbench.lower.flatten_buffers import counts_in_32_bits
 from workbench.runtime.arguments import signature
 from workbench.runtime.errors import ArgumentError
@@ -58,7 +63,7 @@ def at_sizes(
     return AtSizes(
         at.of(func),
         tuple(numbers for _, numbers in launched),
-        tuple(tuple((values[n], n.type) for n in kernel.sizes) for kernel, _ in launched),
+        tuple(tuple((values[n], n.type) for n in sizes_used(kernel)) for kernel, _ in launched),
     )
 
 

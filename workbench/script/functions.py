@@ -22,6 +22,7 @@ from workbench.ir import (
     Var,
     as_index,
     sizes_in,
+    sizes_used,
 )
 from workbench.script.blocks import BLOCK, Head, block_name, print_block_body, read_block_body
 from workbench.script.grammar import FUNCTIONS, REFUSED, print_stmt, prints, read_attributes
@@ -136,7 +137,7 @@ def _is_plain_root(s: BlockRealize) -> bool:
 def _print_kernel(w: Writer, k: Kernel) -> None:
     """A launch: its size, its buffers, then what each thread runs. It is shown, never read."""
     told = sizes_in([*k.params, *k.allocs])
-    for size in dict.fromkeys((*told, *k.sizes)):
+    for size in dict.fromkeys((*told, *sizes_used(k))):
         w.kinds[size] = "size"
         w.names.define(size, size.name)
     w.row(f"# one launch: {_size(k.grid)} blocks of {_size(k.block)} threads", k, "launch")

@@ -226,9 +226,9 @@ def written_ends(block: Block, buffer: Buffer) -> list[tuple[int, int]]:
     region = region_of(block.writes, buffer)
     assert region is not None
     ends_written = []
-    every = arith.relax(region.region, domain(block), buffer.shape)
-    for axis, size, box in zip(region.region, buffer.shape, every, strict=True):
+    for axis, size in zip(region.region, buffer.shape, strict=True):
         if isinstance(size, Expr):
+            (box,) = arith.relax((axis,), domain(block), (size,))
             ends_written.append(_sized_ends(box, size))
             continue
         ends = arith.bounds(axis.min, domain(block))
