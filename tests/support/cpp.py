@@ -19,6 +19,7 @@ from workbench import target
 from workbench.codegen import LANGUAGES, source
 from workbench.ir import SHUFFLE, Barrier, Buffer, Call, Kernel, dtypes, walk
 from workbench.lower import Lowered
+from workbench.runtime.sized import AtSizes
 
 HERE = Path(__file__).parent
 CACHE = Path(tempfile.gettempdir()) / f"workbench-cpp-{os.getuid()}"
@@ -102,9 +103,22 @@ def run_cpp(lowered: Lowered, args: Sequence[np.ndarray]) -> None:
 def compile_cpp(programs: Sequence[Lowered], language: str = "cuda") -> Executable:
     """One executable for all `programs`; the same text is not compiled again."""
     texts = tuple(source(program.kernels, target.get(language)) for program in programs)
+    return _executable(programs, texts, language)
+
+
+def compile_sized(text: str, launched: Sequence[AtSizes]) -> Executable:
+    """One executable of a CUDA text for any size: a program for each launch of it."""
+    return _executable(launched, (text,) * len(launched), "cuda")
+
+
+def _executable(
+    programs: Sequence[Lowered | AtSizes], texts: tuple[str, ...], language: str
+) -> Executable:
     arrays = tuple(memory_of(program) for program in programs)
+    given = [one.given if isinstance(one, AtSizes) else [()] * len(one.kernels) for one in programs]
     parts = [
-        _program_text(k, program.kernels, texts[k], arrays[k]) for k, program in enumerate(programs)
+        _program_text(k, program.kernels, texts[k], arrays[k], given[k])
+        for k, program in enumerate(programs)
     ]
     table = ",\n".join(
         f"  {{{len(a)}, {len(p.kernels)}, program_{k}::launches}}"
@@ -120,7 +134,7 @@ def compile_cpp(programs: Sequence[Lowered], language: str = "cuda") -> Executab
     return Executable(_built(text), arrays, texts)
 
 
-def memory_of(program: Lowered) -> tuple[Buffer, ...]:
+def memory_of(program: Lowered | AtSizes) -> tuple[Buffer, ...]:
     """The parameters of the program, then what its kernels hand to each other in global memory."""
     found = dict.fromkeys(program.func.params)
     for kernel in program.kernels:
@@ -130,7 +144,11 @@ def memory_of(program: Lowered) -> tuple[Buffer, ...]:
 
 
 def _program_text(
-    number: int, kernels: Sequence[Kernel], text: str, arrays: Sequence[Buffer]
+    number: int,
+    kernels: Sequence[Kernel],
+    text: str,
+    arrays: Sequence[Buffer],
+    given: Sequence[Sequence[tuple[int, str]]],
 ) -> str:
     text = _as_cpp(text)
     rows, calls = [], []
@@ -140,6 +158,7 @@ def _program_text(
             f"(decltype(argument<{n}>({kernel.name})))a[{arrays.index(views[flat])}]"
             for n, flat in enumerate(kernel.params)
         ]
+        args += [str(value) for value, _ in given[k]]
         head = text.split(f"{kernel.name}(")[1].split("{")[0]
         args += re.findall(r"uint3 (blockIdx|threadIdx)", head)
         call = f"{kernel.name}({', '.join(args)});"

@@ -6,7 +6,6 @@ from workbench.arith.injective import Counterexample, is_injective
 from workbench.arith.points import POINTS, Table, count_points, points, ranges_of
 from workbench.arith.prove import (
     bounds,
-    by_sizes,
     conjuncts,
     ends_of,
     equal,
@@ -21,6 +20,7 @@ from workbench.arith.prove import (
     same,
     up_to,
 )
+from workbench.arith.radix import by_sizes
 from workbench.arith.region import Box, access_regions, region_of, relax, union_regions
 from workbench.arith.simplify import Simplifier, simplify
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 
 from workbench.arith.canonical import REASONED, Bounds, SizedEnds, Sum
 from workbench.arith.normal import MOST
+from workbench.arith.radix import by_sizes
 from workbench.arith.simplify import Simplifier
 from workbench.ir import (
     COMPARISONS,
@@ -17,7 +18,6 @@ from workbench.ir import (
     For,
     Not,
     Size,
-    SizeVar,
     Var,
     binary,
     cast,
@@ -126,12 +126,6 @@ def up_to(size: Size, dtype: str = "int32") -> tuple[int, int]:
 def last_of(ends: tuple[int, int]) -> Size:
     """The highest value between `ends`: a number, or what sizes tell."""
     return ends.last if isinstance(ends, SizedEnds) else ends[1]
-
-
-def by_sizes(e: Expr) -> bool:
-    """Whether sizes, and they alone, tell the value of `e`."""
-    told = free_vars(e)
-    return bool(told) and all(isinstance(v, SizeVar) for v in told) and not reads_memory(e)
 
 
 def reads_memory(e: Expr) -> bool:

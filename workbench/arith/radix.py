@@ -25,7 +25,7 @@ from typing import TypeVar
 from workbench.arith.canonical import Digit, Sum
 from workbench.arith.interval import Interval
 from workbench.arith.simplify import Simplifier
-from workbench.ir import Expr, Var
+from workbench.ir import BinOp, BufferLoad, Expr, SizeVar, Var, free_vars, walk
 
 T = TypeVar("T")
 Terms = Mapping[T, tuple[int, float]]  # its factor, and by how much what it multiplies may differ
@@ -153,13 +153,34 @@ class Fixed:
             inner = self.known.inner_sum(digit.base)
             if inner is not None:
                 self._equal.append((inner, inner, 1, 1))
+            self._join(self.known.base(whole))
         return True
+
+    def _join(self, part: Expr) -> None:
+        """Of ``a // n`` and ``a % n`` that are the same at both points, with one `n`, `a` is, too.
+
+        For a number `n` that is what digits are for; here sizes tell it.
+        """
+        match part:
+            case BinOp("//" | "%" as op, a, b) if by_sizes(b):
+                other = BinOp("%" if op == "//" else "//", a, b)
+                number = self.known.number(other)
+                if Digit(number, 1, None) in self._digits.get(number, ()):
+                    whole = self.known.sum_of(a)
+                    self._equal.append((whole, whole, 1, 1))
 
     def parts(self) -> list[Expr]:
         """What moves and is the same at both points all the same."""
         digits = [digit for found in self._digits.values() for digit in found]
         together = [self.known.expr_of(one, "int32") for one in self._sums]
         return [*map(self.known.part, digits), *together]
+
+
+def by_sizes(e: Expr) -> bool:
+    """Whether sizes, and they alone, tell the value of `e`."""
+    told = free_vars(e)
+    loads = any(isinstance(node, BufferLoad) for node in walk(e))
+    return bool(told) and not loads and all(isinstance(v, SizeVar) for v in told)
 
 
 def covers(digits: Iterable[Digit], ends: Interval) -> bool:

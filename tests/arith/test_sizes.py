@@ -1,0 +1,92 @@
+"""What is proved of sizes holds at each of them: all turns of the loops that they tell count."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from itertools import product
+
+import pytest
+
+from tests.support.cases import seeds
+from workbench.arith import Bounds, SizedEnds, is_injective, prove, relax, simplify, up_to
+from workbench.arith.evaluate import evaluate
+from workbench.ir import Expr, Range, SizeVar, Var, as_expr
+
+N, M = SizeVar("n"), SizeVar("m")
+I, J, K, T = Var("i"), Var("j"), Var("k"), Var("t")
+LIMITS = {I: N, J: M, K: (N + 3) // 4, T: as_expr(4)}
+DOM: Bounds = {var: up_to(limit) for var, limit in LIMITS.items() if var is not T} | {T: (0, 3)}
+LEAVES = (I, J, K, T, N, M)
+
+
+def points(most: int = 5) -> Iterator[dict[Var, int]]:
+    """Every turn at every small size; a loop of no turns has none."""
+    for n, m in product(range(most + 1), repeat=2):
+        sizes: dict[Var, int] = {N: n, M: m}
+        each = [range(int(evaluate(limit, sizes))) for limit in LIMITS.values()]
+        for turn in product(*each):
+            yield {**sizes, **dict(zip(LIMITS, turn, strict=True))}
+
+
+POINTS = list(points())
+
+
+def drawn(rng: random.Random, depth: int = 2) -> Expr:
+    """A random sum, product by a number, quotient or remainder."""
+    if not depth or rng.random() < 0.3:
+        return rng.choice(LEAVES) if rng.random() < 0.8 else as_expr(rng.randint(-3, 5))
+    a, b = drawn(rng, depth - 1), drawn(rng, depth - 1)
+    number = rng.choice((2, 3, 4))
+    return rng.choice((a + b, a - b, a * number, a // number, a % number, a * b))
+
+
+@pytest.mark.parametrize("seed", seeds(1))
+def test_what_is_proved_holds_at_every_size(seed):
+    rng = random.Random(seed)
+    for _ in range(60):
+        a, b = drawn(rng), drawn(rng)
+        for condition in (a < b, a <= b, a >= b - 1):
+            if prove(condition, DOM):
+                assert all(evaluate(condition, point) for point in POINTS), condition
+        short = simplify(a, DOM)
+        assert all(evaluate(short, point) == evaluate(a, point) for point in POINTS), (a, short)
+
+
+@pytest.mark.parametrize(
+    "holds",
+    [
+        I < N,
+        N - 1 - I >= 0,
+        I + J < N + M,
+        K * 4 < N,
+        K * 4 + T < N + 3,
+        (N + 3) // 4 * 4 >= N,
+        N // 4 * 4 <= N,
+        I // 4 < (N + 3) // 4,
+    ],
+)
+def test_ends_told_by_sizes_cancel(holds):
+    assert prove(holds, DOM)
+    assert all(evaluate(holds, point) for point in POINTS)
+
+
+@pytest.mark.parametrize("open_", [K * 4 + T < N, I < M, N > 0, N // 4 * 4 >= N, I >= 1])
+def test_what_does_not_hold_at_every_size_is_not_proved(open_):
+    assert not prove(open_, DOM)
+
+
+def test_a_quotient_and_a_remainder_by_a_size_tell_the_number():
+    fused = Var("f")
+    dom = {fused: up_to(N * M)}
+    assert is_injective([fused // N, fused % N], dom) is True
+    assert is_injective([fused // N, fused % M], dom) is not True
+    assert is_injective([fused // N], dom) is not True
+
+
+def test_a_box_ends_where_sizes_say():
+    (box,) = relax((Range(I + 1, as_expr(2)),), {I: DOM[I]}, (N + 2,))
+    assert evaluate(box.min, {}) == 1
+    assert isinstance(DOM[I], SizedEnds)
+    for n in range(1, 6):
+        assert evaluate(box.extent, {N: n}) == n + 1
