@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2] / "workbench/emulate"
 ROOM = "workbench.emulate."
 ORDER = (
-    "errors", "numbers", "arrays", "expressions", "memory", "compare",
+    "errors", "numbers", "arrays", "sizes", "expressions", "memory", "compare",
     "kernels.affine", "kernels.loops", "kernels.plan", "kernels.maps", "kernels.shadow",
     "kernels.report", "kernels.record", "kernels.launch", "kernels.races", "kernels.lanes",
     "kernels.machine", "kernels.need", "kernels.run",
