@@ -78,7 +78,7 @@ class Listed:
 
     @property
     def short(self) -> str:
-        return self.test.split("::")[-1]
+        return short(self.test)
 
 
 class Slow(Exception):
@@ -88,11 +88,22 @@ class Slow(Exception):
 def programs(path: Path) -> list[Listed]:
     """Those that are programs of their own."""
     entries = [e for e in json.loads(path.read_text()) if not PIECE.search(e["name"])]
-    plain = {parameters(e["text"]): e["text"] for e in entries if not BOUND.search(e["text"])}
-    return [
-        Listed(number, e["test"], e["name"], e["text"], plain.get(parameters(e["text"])))
-        for number, e in enumerate(entries)
-    ]
+    plain: dict[tuple[str, str], str] = {}
+    for entry in entries:
+        if not BOUND.search(entry["text"]):
+            for test in ("", short(entry["test"])):
+                plain[test, parameters(entry["text"])] = entry["text"]
+    found: list[Listed] = []
+    for number, entry in enumerate(entries):
+        keys = ((test, parameters(entry["text"])) for test in (short(entry["test"]), ""))
+        before = next((plain[key] for key in keys if key in plain), None)
+        found.append(Listed(number, entry["test"], entry["name"], entry["text"], before))
+    return found
+
+
+def short(test: str) -> str:
+    """The name of the function that tests it: its file tells the target."""
+    return test.split("::")[-1]
 
 
 def parameters(text: str) -> str:

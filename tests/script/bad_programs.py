@@ -341,5 +341,6 @@ BAD = {
     "thread axis without its name": body(
         'for i in T.thread_binding(8, "threadIdx.x"):', "    A[i] = 1.0"
     ),
+    "variable that is stored to": block("x: T.int32", "x = vi + 1", "A[x] = 1.0"),
     "note of a type": block("vi: T.int32 = T.axis.spatial(8, i)", "A[vi] = 1.0"),
 }

@@ -156,3 +156,32 @@ def test_a_named_part_of_global_memory():
     back = sch.cache_write("B", 0, "global.accumulator")
     assert [block.name for block in (copy, back)] == ["A_global_A_reg", "B_global_accumulator"]
     assert {buffer.scope for buffer in sch.func.root.alloc_buffers} == {"global"}
+
+
+@pytest.mark.parametrize(
+    "loops", ["for i, j in T.grid(8, 0)", "for i in T.unroll(4, 4)", "for i in range(T.int64(0))"]
+)
+def test_loops_of_no_turns_are_left_out(loops: str):
+    """Not even a sum's T.init() runs in them."""
+    text = """
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    for i in range(8):
+        with T.block("B"):
+            v = T.axis.spatial(8, i)
+            B[v] = A[v]
+"""
+    left_out = f"""
+    {loops}:
+        with T.block("C"):
+            v = T.axis.spatial(8, i)
+            k = T.axis.reduce(1, 0)
+            with T.init():
+                B[v] = T.float32(0)
+            B[v] = B[v] + A[v]
+"""
+    func, without = parse(text + left_out), parse(text)
+    assert isinstance(func, PrimFunc) and isinstance(without, PrimFunc)
+    assert wb.structural_equal(func, without)
+    with pytest.raises(ParseError, match="There is nothing done here"):
+        parse(text.partition("    for")[0] + left_out)

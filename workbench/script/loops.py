@@ -129,6 +129,10 @@ def _print_header(w: Writer, s: For) -> None:
     w.put(")")
 
 
+# A loop of no turns, whatever is in it: it does nothing, and is left out.
+_NOTHING: Stmt = SeqStmt(())
+
+
 @reads(ast.For)
 def _read_for(r: Reader, tree: ast.For) -> Stmt:
     if tree.orelse:
@@ -141,6 +145,8 @@ def _read_for(r: Reader, tree: ast.For) -> Stmt:
         hint = "several loop variables need T.grid: for i, j in T.grid(4, 8):"
         raise r.error(tree.target, "Can't read this loop's variables", hint=hint)
     header = _read_header(r, tree.iter)
+    if _is_zero(header.extent):
+        return _NOTHING
     var = Var(tree.target.id, header.extent.dtype)
     with r.turn():
         _enter(r, tree.target, var, header.min, header.extent)
@@ -170,6 +176,8 @@ def _read_grid(r: Reader, tree: ast.For, call: ast.Call) -> Stmt:
             var = Var(name.id, extent.dtype)
             _enter(r, name, var, const(0, extent.dtype), extent)
             heads.append((var, extent))
+        if any(_is_zero(extent) for _, extent in heads):
+            return _NOTHING
         body = read_body(r, tree.body, tree)
     for var, extent in reversed(heads):
         body = For(var, const(0, var.type), extent, "serial", body)
@@ -234,19 +242,23 @@ def _bounds(r: Reader, trees: list[ast.expr]) -> tuple[Expr, Expr]:
     values = range_between(cast(wide, low), cast(wide, high))
     if isinstance(values.extent, Const) and values.extent.value > dtypes.limits(wide)[1]:
         values = range_between(cast("int64", low), cast("int64", high))
-    _positive(r, trees[1], values.extent)
+    _check_turns(r, trees[1], values.extent)
     return values.min, values.extent
 
 
 def _extent(r: Reader, tree: ast.expr) -> Expr:
     extent = read_index(r, tree)
-    _positive(r, tree, extent)
+    _check_turns(r, tree, extent)
     return extent
 
 
-def _positive(r: Reader, tree: ast.expr, extent: Expr) -> None:
-    if isinstance(extent, Const) and extent.value < 1:
-        hint = "a loop runs at least once"
+def _is_zero(extent: Expr) -> bool:
+    return isinstance(extent, Const) and extent.value == 0
+
+
+def _check_turns(r: Reader, tree: ast.expr, extent: Expr) -> None:
+    if isinstance(extent, Const) and extent.value < 0:
+        hint = "let it run as often as it should; one of no turns is left out"
         raise r.error(tree, f"Can't run a loop {extent.value} times", hint=hint)
 
 
@@ -322,11 +334,20 @@ def read_stmt(r: Reader, tree: ast.stmt) -> list[Stmt]:
     _refuse_misplaced(r, tree)
     if is_idle(r, tree):
         return []
+    if isinstance(tree, ast.AnnAssign) and tree.value is None:
+        name, kind = r.text(tree.target), r.text(tree.annotation)
+        raise r.error(
+            tree,
+            f"Can't read `{name}: {kind}`, a variable that is stored to",
+            hint=f"name a value once, as {name}: T.let[{kind}] = A[i]; or store it in a buffer of "
+            "one cell, T.alloc_buffer((1,))",
+        )
     rule = READ.get(type(tree))
     if rule is None:
         headline, hint = _UNREADABLE.get(type(tree), _UNREADABLE[ast.stmt])
         raise r.error(tree, headline, hint=hint)
-    return [rule(r, tree)]
+    stmt = rule(r, tree)
+    return [] if stmt is _NOTHING else [stmt]
 
 
 def _refuse_misplaced(r: Reader, tree: ast.stmt) -> None:
