@@ -117,6 +117,25 @@ def main(A: T.Buffer((64,), "{dtype}"), C: T.Buffer((64,), "{dtype}"),
 """)
 
 
+DOWN = """
+@T.prim_func
+def main(A: T.Buffer((24,), "float32"), B: T.Buffer((64,), "float32")):
+    D = T.alloc_buffer((64,), "float32")
+    for k in range(8):
+        for i in range(8):
+            D[k * 8 - i + 7] = T.float32(0)
+        for i in range(3):
+            if k < 3:
+                D[k * 8 - i + 7] = A[k * 3 + i]
+    for i in range(64):
+        B[i] = D[i]
+"""
+
+
+def test_guarded_stores_that_go_down():
+    agree([(parsed(DOWN), [np.arange(1, 25, dtype="f4"), np.zeros(64, "f4")])])
+
+
 def test_whole_numbers():
     rng, jobs = np.random.default_rng(0), list[Job]()
     for dtype in WHOLE:

@@ -6,7 +6,7 @@ import random
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -165,6 +165,27 @@ class Walk:
                 raise self.wrong("another value in the kernel", [], param.name)
         return True
 
+    def share_out(self) -> PrimFunc | None:
+        """The program with loops of cores and lanes in place of threads; None where C can't be it.
+
+        The schedule stays where it is. Raises Wrong.
+        """
+        here, rng = self.sch.node, random.Random(f"{self.family} {self.name} {self.seed} c")
+        taken = list(self.taken)
+        for _ in range(3):
+            step = Chooser(self.sch.func, rng).step(("parallel", "vectorize"))
+            self.attempt(step)
+        func = unbound(self.sch.func)
+        self.sch.goto(here)
+        self.taken = taken
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", wb.ScheduleWarning)  # some loops run serially
+                wb.build(func, target="c")
+        except wb.ScheduleError:
+            return None
+        return func
+
     def check(self) -> None:
         """The program is well-formed, is read back, and means what it meant. Raises Wrong."""
         func = self.sch.func
@@ -186,6 +207,16 @@ class Walk:
     def wrong(self, kind: str, steps: Sequence[Told], cause: object) -> Wrong:
         return Wrong(f"{self.family} / {self.name} / {self.seed}: {kind}",
                      [*self.taken, *steps], self.sch.func, cause)  # fmt: skip
+
+
+def unbound(func: PrimFunc) -> PrimFunc:
+    """`func` with each thread's loop as a serial one, as it is by its meaning."""
+
+    def visit(node: ir.Node) -> ir.Node:
+        bound = isinstance(node, For) and node.thread
+        return replace(node, kind="serial", thread=None) if bound else node
+
+    return ir.rewrite(func, visit)
 
 
 def arrays(func: PrimFunc, data: Data) -> list[np.ndarray[Any, Any]]:

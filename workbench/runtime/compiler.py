@@ -18,9 +18,12 @@ from pathlib import Path
 # nvcc and TVM do; errno and traps, of which no program knows, stand in the way of vectors, and of
 # addresses as ivopts writes them gcc does not see any more that arrays do not overlap.
 OPTIONS = ("-O3", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-fno-ivopts")
-_LIBRARY = ("-std=gnu17", "-fopenmp-simd", "-shared", "-fPIC", "-w")
+# Code on Windows stands anywhere as it is; clang refuses -fPIC there.
+_PLACED = () if sys.platform == "win32" else ("-fPIC",)
+_LIBRARY = ("-std=gnu17", "-fopenmp-simd", "-shared", *_PLACED, "-w")
 _NAMES = ("cc", "gcc", "clang")
-_PROBE_SECONDS = 60.0  # zig makes its C library first
+_VERSION_SECONDS = 60.0
+_LINK_SECONDS = 300.0  # zig makes its C library first: 20 s of a core, longer on a busy machine
 # How cores share a loop out -> what a compiler needs for it, and two lines that it has to link.
 _WAYS = {
     "openmp": ("-fopenmp", "#include <omp.h>\nint main(void) { return omp_get_max_threads(); }\n"),
@@ -112,7 +115,7 @@ def _tuned() -> str:
 
 def _version(command: list[str]) -> str:
     """The first line that the compiler says of itself; "" where it does not answer."""
-    said = _ran((*command, "--version"))
+    said = _ran((*command, "--version"), _VERSION_SECONDS)
     return said.stdout.partition("\n")[0].strip() if said is not None else ""
 
 
@@ -123,16 +126,18 @@ def _cores_by(command: tuple[str, ...]) -> str:
             source = Path(folder, "probe.c")
             source.write_text(text)
             made = ("-o", str(Path(folder, "probe.exe")))
-            if _ran((*command, option, str(source), *made)) is not None:
+            # as a program is compiled, so that what zig makes first is there for it
+            call = (*command, *_tuned().split(), option, str(source), *made)
+            if _ran(call, _LINK_SECONDS) is not None:
                 return way
     return "nothing"
 
 
-def _ran(call: tuple[str, ...]) -> subprocess.CompletedProcess[str] | None:
+def _ran(call: tuple[str, ...], seconds: float) -> subprocess.CompletedProcess[str] | None:
     """What ran to a good end; None for all else."""
     try:
         done = subprocess.run(
-            call, capture_output=True, text=True, errors="replace", timeout=_PROBE_SECONDS
+            call, capture_output=True, text=True, errors="replace", timeout=seconds
         )
     except (OSError, subprocess.TimeoutExpired):
         return None

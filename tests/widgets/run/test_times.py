@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import workbench as wb
-from tests.widgets.programs import ADD, bind_both, parse, send
-from workbench import te
+from tests.widgets.programs import ADD, apply, bind_both, parse, send
+from workbench import runtime, te
 from workbench.runtime import DeviceError, DeviceReport, Timing, built, launching, recorded, vendor
 from workbench.runtime.job import Gpu
 from workbench.runtime.worker import Worker
@@ -265,6 +265,21 @@ def test_without_a_gpu_a_comparison_says_that_there_is_no_time():
         "text": "No times are shown: no NVIDIA driver is installed here, "
         "and none were recorded of both programs on one device.",
     }
+
+
+@pytest.mark.usefixtures("no_gpu", "cc")
+def test_two_programs_for_the_cpu_are_timed_by_turns_there():
+    lab = wb.lab(Schedule(parse(ADD)))
+    apply(lab, "parallel", "i")
+    lab.at = 0
+    apply(lab, "vectorize", "i")
+    lab.against = 1
+    assert lab.session.comparison["times"] == {"offer": True, "text": ""}
+    send(lab, do="time")
+    lab.jobs.wait()
+    told = lab.session.comparison["measured"]["text"]
+    assert told.startswith("2 vectorize(i) takes ") and f" on {runtime.cpu().which}: " in told
+    assert "measured in one run, 5 times by turns" in told
 
 
 def test_nothing_is_timed_where_nothing_is_compared():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -11,7 +12,7 @@ from workbench.history.history import HistoryNode
 from workbench.insight import Counts, Table
 from workbench.ir import PrimFunc
 from workbench.widgets.page.desk import Desk
-from workbench.widgets.page.memo import build, memo
+from workbench.widgets.page.memo import CPU, FIRST, build, memo
 from workbench.widgets.page.page import shown_costs, shown_picture
 from workbench.widgets.page.pictures import memory_of, picture_name
 from workbench.widgets.page.question import MARK, UNTIL
@@ -53,14 +54,23 @@ def title(node: HistoryNode) -> str:
     return f"{node.id} {node.mark or node.label}"
 
 
+def measuring(a: PrimFunc, b: PrimFunc) -> str:
+    """The target for which both can be built and timed here: a GPU's, else this CPU's, else ""."""
+    for target in (FIRST, CPU):
+        with suppress(Fail):
+            if all(build(func, target).device.measures for func in (a, b)):
+                return target
+    return ""
+
+
 def _timing(a: PrimFunc, b: PrimFunc) -> dict[str, Any]:
-    """Whether both can be timed on a GPU here; `text` says why no time stands in the table."""
+    """Whether both can be timed here; `text` says why no time stands in the table."""
+    if measuring(a, b):
+        return {"offer": True, "text": ""}
     try:
         first, _ = build(a), build(b)
     except Fail:
         return {"offer": False, "text": ""}  # the table says which has no kernel
-    if first.device.is_gpu:
-        return {"offer": True, "text": ""}
     known = "" if _times(a, b) else NO_TIMES.format(why=first.device.why)
     return {"offer": False, "text": known}
 

@@ -14,6 +14,7 @@ from workbench.runtime import Built
 R = TypeVar("R")
 
 FIRST = "cuda"  # what is built for others starts from it
+CPU = "c"
 
 
 def memo(func: PrimFunc, name: Hashable, make: Callable[[], R]) -> R:

@@ -18,15 +18,15 @@ from workbench.ir import Buffer, PrimFunc, refuse_sizes
 from workbench.runtime import Built, DeviceReport
 from workbench.runtime.arguments import written_params
 from workbench.runtime.devices import CPU_WORKER
-from workbench.widgets.page.compare import counted
-from workbench.widgets.page.memo import FIRST, build
+from workbench.widgets.page.compare import counted, measuring
+from workbench.widgets.page.memo import CPU, FIRST, build
 from workbench.widgets.page.texts import refusal
 from workbench.widgets.run.inputs import arrays
 from workbench.widgets.run.times import SECONDS, time_both, times
 
 Progress = Callable[[int, int], None]
 # What a lab's programs can run on -> the target that they are built for.
-TARGETS = {"gpu": FIRST, "cpu": "c"}
+TARGETS = {"gpu": FIRST, "cpu": CPU}
 Array = np.ndarray[Any, Any]
 Arrays = Sequence[Array]
 
@@ -165,7 +165,7 @@ class Runner:
     def time_both(
         self, a: PrimFunc, b: PrimFunc, titles: Sequence[str], progress: Progress
     ) -> dict[str, Any]:
-        """Time two programs by turns on the GPU, and tell the ratio as plain data."""
+        """Time two programs by turns, on the GPU or the CPU, and tell the ratio as plain data."""
 
         def step(done: int, of: int) -> None:
             if self.stop.is_set():
@@ -173,10 +173,15 @@ class Runner:
             progress(done, of)
 
         try:
-            return time_both(build(a), build(b), arrays(a, self.inputs), step, titles)
+            target = measuring(a, b) or FIRST  # which then says what is missing
+            self.on_cpu = target == CPU
+            pair = build(a, target), build(b, target)
+            return time_both(*pair, arrays(a, self.inputs), step, titles)
         except Stopped:
-            return {"text": "Stopped before every round was taken: there is no ratio."}
+            return {"text": NO_RATIO}
         except Fail as fail:
+            if self.stop.is_set():  # which ends the worker that a time on the CPU waits for
+                return {"text": NO_RATIO}
             return {"text": fail.headline, "refusal": refusal(fail)}
 
 
@@ -197,6 +202,7 @@ def device_text(report: DeviceReport) -> str:
     )
 
 
+NO_RATIO = "Stopped before every round was taken: there is no ratio."
 STOPPED = "Stopped: the run did not come to its end, so there is no result."
 NOT_TIMED = "It is not timed: a wrong result has no time worth knowing."
 

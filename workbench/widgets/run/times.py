@@ -79,14 +79,14 @@ def no_time(built: Built) -> str:
 def time_both(
     a: Built, b: Built, arrays: Arrays, progress: Callable[[int, int], None], titles: Sequence[str]
 ) -> dict[str, Any]:
-    """The ratio of two programs' times on this GPU: rounds of one run, first `a`, then `b` in each.
+    """The ratio of two programs' times on one device: rounds, first `a`, then `b` in each.
 
-    Raises DeviceError where the GPU fails.
+    Raises DeviceError where the device fails.
     """
     rounds = []
     for done in range(ROUNDS):
         progress(done, ROUNDS)
-        rounds.append((a.time(*arrays), b.time(*arrays)))
+        rounds.append((a.time(*arrays, seconds=SECONDS), b.time(*arrays, seconds=SECONDS)))
     ratios = sorted(second.median / first.median for first, second in rounds)
     least, most, device = ratios[0], ratios[-1], rounds[0][0].device
     middle = median(ratios)

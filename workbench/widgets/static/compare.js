@@ -14,7 +14,7 @@ export function comparePane(lab) {
     return lab.status.kind === "running";
   }
 
-  /** Times of both: on a GPU a ratio that is measured on request, else why there is none. */
+  /** Times of both: where a device measures, a ratio on request, else why there is none. */
   function times({ times: known, measured }) {
     const go = h(
       "button",
