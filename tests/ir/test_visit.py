@@ -117,8 +117,8 @@ def test_buffers_are_replaced_wherever_they_are_named():
 
 
 def test_the_free_variables_of_a_statement():
-    assert free_vars(FIRST) == []
-    assert free_vars(FIRST.body) == [FIRST.loop_var]
+    assert free_vars(FIRST) == ()
+    assert free_vars(FIRST.body) == (FIRST.loop_var,)
 
 
 def test_the_path_to_a_node():

@@ -26,7 +26,8 @@ from workbench.access.meet import (
 from workbench.access.units import Unit, buffers_written, limits, opened, units
 from workbench.access.updates import reads
 from workbench.arith import Bounds
-from workbench.ir import Buffer, For, SeqStmt, Stmt, remembered
+from workbench.arith.interval import Interval
+from workbench.ir import Buffer, Expr, For, SeqStmt, Stmt, free_vars, once, remembered
 from workbench.ir.places import inner
 
 Reach: TypeAlias = list[tuple[float, float]]
@@ -107,12 +108,11 @@ class Near:
 
     def __init__(self, units: Sequence[Unit], dom: Bounds) -> None:
         self.units = units
-        known = arith.Simplifier(dom)
         written = {buffer for unit in units for buffer in unit.writes}
         reaches: dict[Buffer, list[tuple[int, Reach]]] = {}
         for k, unit in enumerate(units):
             for buffer in written & (unit.reads | unit.writes):
-                reaches.setdefault(buffer, []).append((k, _reach(unit, buffer, known)))
+                reaches.setdefault(buffer, []).append((k, _reach(unit, buffer, dom)))
         pairs = [(*pair, b) for b, each in reaches.items() for pair in _overlapping(each)]
         pairs.sort(key=lambda pair: (pair[0], pair[1], pair[2].name))  # always the same
         self.pairs = [(units[one], units[other], buffer) for one, other, buffer in pairs]
@@ -127,19 +127,30 @@ class Near:
         return self._others.get((user.stmt, buffer), [])
 
 
-def _reach(unit: Unit, buffer: Buffer, known: arith.Simplifier) -> Reach:
+def _reach(unit: Unit, buffer: Buffer, dom: Bounds) -> Reach:
     """Between which indices `unit` is, in each dimension, and in one where all meet."""
     ends: Reach = [(0, 0)]
     kinds = [
         kind for kind, every in (("read", unit.reads), ("write", unit.writes)) if buffer in every
     ]
-    sides = [one for kind in kinds for one in of_unit(unit, buffer, kind, {})]
-    for axis in range(len(buffer.shape)):
-        each = [(known.expr_interval(side.indices[axis]), side.sizes[axis]) for side in sides]
+    boxes = [box for kind in kinds for box in unit.cells(buffer, kind)]
+    for axis, whole in enumerate(buffer.shape):
+        each = [
+            (_ends(corner[axis], {v: dom[v] for v in free_vars(corner[axis]) if v in dom}), size)
+            if (size := sizes[axis]) > 0
+            else ((0, 0), whole)
+            for corner, sizes in boxes
+        ]
         lows = (-inf if low is None else low for (low, _), _ in each)
         highs = (inf if high is None else high + size - 1 for (_, high), size in each)
         ends.append((min(lows, default=-inf), max(highs, default=inf)))
     return ends
+
+
+@once
+def _ends(index: Expr, dom: Bounds) -> Interval:
+    """Between which values `index` lies: each loop around asks it again."""
+    return arith.Simplifier(dom).expr_interval(index)
 
 
 def _overlapping(each: Sequence[tuple[int, Reach]]) -> Iterator[tuple[int, int]]:

@@ -28,16 +28,17 @@ from workbench.ir import (
     Range,
     Stmt,
     Var,
+    children,
     free_vars,
     once,
     remembered,
-    stores,
     substitute,
     walk,
 )
 from workbench.ir.places import inner
 
 Cell = tuple[Expr, ...]
+Cells = tuple[Cell, tuple[int, ...]]  # the first of a box, and its sizes; one that varies is -1
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,8 @@ class Unit:
     @cached_property
     def _deciding(self) -> list[BufferLoad]:
         """The loads outside of it that say whether, or for which values, it runs."""
-        around = [*self.holds, *(e for loop in self.loops for e in (loop.min, loop.extent))]
+        varying = (loop for loop in self.loops if not runs_fixed(loop))
+        around = [*self.holds, *(e for loop in varying for e in (loop.min, loop.extent))]
         return [n for e in (*around, *self.values.values()) for n in walk(e)
                 if isinstance(n, BufferLoad)]  # fmt: skip
 
@@ -126,26 +128,17 @@ class Unit:
         reduces = bool(self.bound("reduce"))
         return reduces or bool(self.reads & self.writes)
 
-    def cells(self, buffer: Buffer, kind: str) -> list[tuple[Cell, tuple[int, ...]]]:
+    def cells(self, buffer: Buffer, kind: str) -> list[Cells]:
         """The boxes of `buffer` that it reads or writes: their first cells and their sizes.
 
         A cell is told in loop variables.
         """
-        block = self.block
-        if block is None:
+        if not isinstance(self.stmt, BlockRealize):
             loads = (n.indices for n in self.loads if n.buffer is buffer)
-            indices = [self.stmt.indices] if kind == "write" else loads  # type: ignore[union-attr]
+            indices = [self.stmt.indices] if kind == "write" else loads
             return [_one(cell) for cell in indices]
         deciding = [n.indices for n in self._deciding if kind == "read" and n.buffer is buffer]
-        regions = block.reads if kind == "read" else block.writes
-        if kind == "read" and all(r.buffer is not buffer for r in regions):
-            # a reduction's own reads are not declared
-            regions = block.writes if buffer in buffers_read(block) else ()
-        boxes = [
-            (tuple(substitute(r.min, self.values) for r in box), tuple(_size(r) for r in box))
-            for box in (r.region for r in regions if r.buffer is buffer)
-        ]
-        return [*boxes, *map(_one, deciding)]
+        return [*_declared(self.stmt, buffer, kind), *map(_one, deciding)]
 
     def uses_itself(self, loops: Iterable[For]) -> bool:
         """Whether its block uses the variable of one of `loops`, and not through its iterators."""
@@ -153,7 +146,21 @@ class Unit:
         return any(loop.loop_var in own for loop in loops)
 
 
-def _one(cell: Cell) -> tuple[Cell, tuple[int, ...]]:
+@once
+def _declared(realize: BlockRealize, buffer: Buffer, kind: str) -> list[Cells]:
+    """The boxes of `buffer` that the block declares to read or write, told in loop variables."""
+    block, values = realize.block, realize.bindings
+    regions = block.reads if kind == "read" else block.writes
+    if kind == "read" and all(r.buffer is not buffer for r in regions):
+        # a reduction's own reads are not declared
+        regions = block.writes if buffer in buffers_read(block) else ()
+    return [
+        (tuple(substitute(r.min, values) for r in box), tuple(_size(r) for r in box))
+        for box in (r.region for r in regions if r.buffer is buffer)
+    ]
+
+
+def _one(cell: Cell) -> Cells:
     return cell, (1,) * len(cell)
 
 
@@ -186,12 +193,21 @@ def _buffers(node: Node) -> _Buffers:
 
     Each instance of such a block has its own.
     """
-    nodes = list(walk(node))
-    loads = _in_order(n.buffer for n in nodes if isinstance(n, BufferLoad))
-    written = _in_order(store.buffer for store in stores(node))
-    blocks = (n for n in nodes if isinstance(n, Block))
-    private = _in_order(buffer for block in blocks for buffer in block.alloc_buffers)
-    return loads, written, private
+    found: tuple[dict[Buffer, None], ...] = {}, {}, {}
+    loads, written, private = found
+    if isinstance(node, Block):
+        private.update(dict.fromkeys(node.alloc_buffers))
+    for part in (node,) if isinstance(node, (Expr, BufferStore)) else children(node):
+        if isinstance(part, Stmt) and not isinstance(part, BufferStore):
+            for every, inside in zip(found, _buffers(part), strict=True):
+                every.update(dict.fromkeys(inside))
+            continue
+        for one in walk(part):
+            if isinstance(one, BufferLoad):
+                loads[one.buffer] = None
+            elif isinstance(one, BufferStore):
+                written[one.buffer] = None
+    return loads.keys(), written.keys(), private.keys()
 
 
 def _size(box: Range) -> int:

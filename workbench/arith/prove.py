@@ -76,7 +76,7 @@ def equal(a: Expr, b: Expr, dom: Bounds | None = None) -> bool:
     >>> equal(i // 8 * 8 + i % 8, i)
     True
     """
-    return same(a, b, Simplifier(dom or {}))
+    return a is b or same(a, b, Simplifier(dom or {}))
 
 
 def same(a: Expr, b: Expr, known: Simplifier) -> bool:

@@ -114,7 +114,7 @@ class _Remembering:
     _below: tuple[Node, ...]  # its children: a program is walked many times
     _cost: int  # how long an expression reads
     _dtype: str  # of an operation: else each asks all those below it
-    _free: tuple[Var, ...]  # the variables that an expression uses
+    _free: tuple[Var, ...]  # the variables that it uses and does not define
     _remembered: dict[Any, Any]
 
 

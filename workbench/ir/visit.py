@@ -150,7 +150,7 @@ def substitute(node: N, values: Mapping[Var, Expr]) -> N:
     Integer arithmetic that becomes constant, or gains a ``+ 0`` or ``* 1``, is folded as Python's
     operators on expressions do; nothing is reordered.
     """
-    if not values or (isinstance(node, Expr) and values.keys().isdisjoint(_used(node))):
+    if not values or (isinstance(node, Expr) and values.keys().isdisjoint(free_vars(node))):
         return node
 
     def visit(current: Node) -> Node | None:
@@ -200,28 +200,25 @@ def path_to(root: Node, target: Node) -> tuple[Node, ...]:
 
 def free_vars(node: Node) -> Sequence[Var]:
     """The variables used in `node` that it does not itself define, in order of first use."""
-    if isinstance(node, Expr):
-        return _used(node)
+    try:
+        return node._free
+    except AttributeError:
+        free = _find_free(node)
+        object.__setattr__(node, "_free", free)
+        return free
+
+
+def _find_free(node: Node) -> tuple[Var, ...]:
     defined: set[Var] = set()
     used: dict[Var, None] = {}
     for current in walk(node):
-        if isinstance(current, For):
+        if isinstance(current, Var):
+            used[current] = None
+        elif isinstance(current, For):
             defined.add(current.loop_var)
         elif isinstance(current, IterVar):
             defined.add(current.var)
-        elif isinstance(current, Var):
-            used[current] = None
-    return [var for var in used if var not in defined]
-
-
-def _used(expr: Expr) -> tuple[Var, ...]:
-    """The variables in an expression, which defines none; worked out once."""
-    try:
-        return expr._free
-    except AttributeError:
-        used = tuple(dict.fromkeys(n for n in walk(expr) if isinstance(n, Var)))
-        object.__setattr__(expr, "_free", used)
-        return used
+    return tuple(var for var in used if var not in defined)
 
 
 def loops_and_blocks(func: PrimFunc) -> Iterator[For | BlockRealize]:
@@ -251,6 +248,10 @@ def copy_fresh(stmt: Stmt) -> tuple[Stmt, dict[Node, Node]]:
 
 def stores(node: Node) -> Iterator[BufferStore]:
     """Every store in `node`, in program order."""
-    for current in walk(node):
+    stack = [node]
+    while stack:
+        current = stack.pop()
         if isinstance(current, BufferStore):
             yield current
+        elif not isinstance(current, Expr):  # in which there are none
+            stack += children(current)[::-1]
