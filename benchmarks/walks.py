@@ -111,15 +111,20 @@ def tasks(first: int) -> Iterator[Task]:
                 yield family, name, seed
 
 
-def main() -> int:
-    """Walk, print the table, return 1 where something was wrong."""
+def asked() -> argparse.Namespace:
+    """What the command line says."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--steps", type=int, default=30_000, help="accepted ones")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--offered", action="store_true", help="what actions offers, two deep")
     parser.add_argument("--only", help="one walk: 'family / program / seed'")
-    options = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Walk, print the table, return 1 where something was wrong."""
+    options = asked()
     if options.only:
         family, name, seed = options.only.split(" / ")
         found, _ = together([(family, name, int(seed))])
