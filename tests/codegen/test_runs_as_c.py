@@ -132,8 +132,21 @@ def main(A: T.Buffer((24,), "float32"), B: T.Buffer((64,), "float32")):
 """
 
 
-def test_guarded_stores_that_go_down():
-    agree([(parsed(DOWN), [np.arange(1, 25, dtype="f4"), np.zeros(64, "f4")])])
+PADDED = """
+@T.prim_func
+def main(A: T.Buffer((24,), "float32"), B: T.Buffer((64,), "float32")):
+    C = T.alloc_buffer((5,), "float32")
+    for k in range(5):
+        for i in range(5):
+            C[i] = T.if_then_else(1 <= k and i < 3, A[k * 3 + i - 3], T.float32(1))
+        for i in range(5):
+            B[k * 5 + i] = C[i] + T.float32(1)
+"""
+
+
+def test_short_loops_with_padding():
+    given = [np.arange(1, 25, dtype="f4"), np.zeros(64, "f4")]
+    agree([(parsed(text), given) for text in (DOWN, PADDED)])
 
 
 def test_whole_numbers():

@@ -317,3 +317,25 @@ def test_what_data_let_run_reads_a_copy_of_all_that_was_made(verb: str):
         sch = wb.Schedule(script.parse(ROWS.format(made=made, where=where)))
         with pytest.raises(wb.ScheduleError, match="a copy may take cells of B that nobody wrote"):
             step(sch)
+
+
+INSIDE = """\
+@T.prim_func
+def main(A: T.Buffer((3, 4), "float32"), B: T.Buffer((3, 4), "float32")):
+    for i in range(3):
+        with T.block("fill"):
+            vi = T.axis.spatial(3, i)
+            T.reads(A[vi, 0:4])
+            T.writes(B[vi, 0:4])
+            for ax0, ax1 in T.grid(1, 4):
+                with T.block("B"):
+                    v0 = T.axis.spatial(3, vi + ax0)
+                    v1 = T.axis.spatial(4, ax1)
+                    B[v0, v1] = A[v0, v1] * T.float32(2)
+"""
+
+
+def test_a_block_around_a_part_does_not_read_what_it_does_not_declare():
+    sch = wb.Schedule(script.parse(INSIDE))
+    with pytest.raises(wb.ScheduleError, match="its loops may not run all of its iterations"):
+        sch.reindex_cache_read("B", 0, "global", "lambda i0, i1: (i0, i1 // 2, i1 % 2)")

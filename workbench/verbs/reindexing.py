@@ -95,8 +95,10 @@ def reindexed(site: Site[Block], target: Buffer, reading: bool, made: CopiedBy) 
             f"it writes {target.name} too",
             hint=f"reindex what it writes: {_of_what_is_written(site, target)}",
         )
-    if not reading:
-        check_whole(site)  # else the copy back may hold what no iteration writes
+    # else the copy may hold what no iteration reads or writes, and touch what a block around it
+    # does not declare; in the root block all that a copy takes is asked for below
+    if not reading or site.scope.block is not func.root:
+        check_whole(site)
     _check_alone(site, target, reading)
     ends = {**bounds_at(site.places, site.scope), **domain(site.scope.block), **domain(block)}
     indices = _indices(site, target, ends)
