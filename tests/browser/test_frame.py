@@ -472,7 +472,7 @@ def test_a_page_loaded_again_has_its_labs(
     if busy:
         page.evaluate(BUSY)
     open_lab(page, usual)
-    page.evaluate(AS_IT_OPENS, "again.ipynb")
+    page.evaluate(AS_IT_OPENS, NAME)
     if saved and busy:
         still = page.locator(f"{PANEL} .wb-still").first
         expect(still.locator("p").first).to_contain_text("the lab comes back by itself")

@@ -48,7 +48,7 @@ def test_numbers_stay_whole_and_code_is_marked(
         file = tmp_path / f"{k}.html"
         file.write_text(static_form.offline_page("lab", shown(lab), ""))
         page.goto(file.as_uri())
-        expect(page.locator(".wb-pane").first).to_be_visible()
+        expect(page.locator(".wb-pane").filter(visible=True).first).to_be_visible()
         for turn, name in enumerate(("who does what", "memory", "tiles"), k):
             set_width(page, WIDTHS[0])
             tab = page.get_by_role("tab", name=name, exact=True)

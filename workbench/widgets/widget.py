@@ -109,9 +109,8 @@ class Lab(anywidget.AnyWidget):
                     session.follow({name: getattr(self, name) for name in CHOSEN})
 
     def _on_message(self, _: object, message: Mapping[str, Any], __: object) -> None:
-        if (
-            message.get("do") == "again"
-        ):  # its page was loaded anew, without the outputs of its cell
+        if isinstance(message, Mapping) and message.get("do") == "again":
+            # its page was loaded anew, without the outputs of its cell
             self.send({"still": self._still, "id": self.model_id})
             return
         with self._turn() as session:
