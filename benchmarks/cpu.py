@@ -123,10 +123,11 @@ def main() -> None:
         sys.exit('not measured: it takes a C compiler and TVM (pip install ".[tvm]")')
     import tvm
 
+    source = wb.build(packed_matmul(SIZE, TILE), "c").source
     found = {
         "device": report.which,
         "date": date.today().isoformat(),
-        "compiler": f"{report.compiler.version}, {report.compiler.options}",
+        "compiler": f"{report.compiler.version}, {report.compiler.options(source)}",
         "tvm": tvm.__version__,
         "rows": [in_process(threads) for threads in (1, 2)],
     }

@@ -10,7 +10,8 @@ import pytest
 import workbench as wb
 from tests.support.cpu_programs import add_on_cores, packed_matmul
 from tests.support.gpu_programs import add_in_blocks, parsed
-from workbench import runtime
+from workbench import runtime, te
+from workbench.ir import PrimFunc
 from workbench.runtime import cpu_worker
 from workbench.runtime.cpu_worker import CpuBackend
 from workbench.runtime.devices import CPU_WORKER, WORKER
@@ -215,6 +216,21 @@ def test_what_takes_too_long_is_stopped_with_its_worker(cc: None):
     x, y, z = np.arange(1024, dtype="f4"), np.ones(1024, "f4"), np.zeros(1024, "f4")
     add(x, y, z)
     np.testing.assert_array_equal(z, x + y)
+
+
+def test_short_loops_under_a_condition_stay_loops(cc: None):
+    compiler = runtime.cpu().compiler
+    for program, careful in ((packed_matmul(512), False), (parsed(LARGE), False), (padded(), True)):
+        text = wb.build(program, "c").source
+        assert ("max-completely-peel-times=1" in compiler.options(text)) == careful
+
+
+def padded() -> PrimFunc:
+    """Four numbers and two ones."""
+    a = te.placeholder((4,), name="A")
+    one = te.const(1.0, "float32")
+    b = te.compute((6,), lambda i: te.if_then_else(i < 4, a[i], one), name="B")
+    return te.create_prim_func([a, b])
 
 
 def test_a_text_that_does_not_compile_is_told_in_the_compilers_words(cc: None):

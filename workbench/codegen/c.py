@@ -32,8 +32,6 @@ C = Language(
         "vectorized": "#pragma omp simd",
         "parallel": "#pragma omp parallel for",
     },
-    # gcc 12 makes wrong vectors of guarded stores that go down: `if (k < 3) B[7 - i] = A[i];`
-    alone='__asm__ volatile("");',
     part="static __attribute__((noinline)) void {name}({params})",
     maths={
         **functions(_NAMES, "{name}f({{0}})"),

@@ -70,7 +70,6 @@ class Language:
     launch: str = "// launch: grid {grid}, block {block}"  # above a kernel
     loops: Mapping[str, str] = field(default_factory=lambda: {"unrolled": "#pragma unroll"})
     part: str = ""  # the head of a function that is an iteration of a loop that cores share
-    alone: str = ""  # begins what a condition guards, where a compiler must not make a vector of it
     pool: str = ""  # the text of what shares such a loop out, if no line before it says so
     barrier: str = ""
     barrier_global: str = ""  # one that also orders accesses to global memory

@@ -13,7 +13,6 @@ from workbench.codegen.names import Names
 from workbench.diag import Refusal
 from workbench.ir import (
     Barrier,
-    BinOp,
     Buffer,
     BufferLoad,
     BufferStore,
@@ -22,7 +21,6 @@ from workbench.ir import (
     For,
     IfThenElse,
     Kernel,
-    Node,
     Ramp,
     SeqStmt,
     Stmt,
@@ -179,8 +177,6 @@ class Walker:
                 yield from self._loop(stmt)
             case IfThenElse(condition, then_case, else_case):
                 yield f"if ({self.expressions.text(condition)}) {{"
-                if self.language.alone and _stores_go_down(stmt):
-                    yield f"  {self.language.alone}"
                 yield from self._indented(then_case)
                 if else_case is not None:
                     yield "} else {"
@@ -392,18 +388,3 @@ def _alignment(kernel: Kernel) -> dict[Buffer, int]:
             case _:
                 pass
     return widest
-
-
-def _stores_go_down(stmt: Stmt) -> bool:
-    """Whether cells are stored, the number of which may fall as a variable grows."""
-    return any(
-        _falls(node) for store in stores(stmt) for index in store.indices for node in walk(index)
-    )
-
-
-def _falls(expr: Node) -> bool:
-    """Whether it takes a variable away, or multiplies one by a negative number."""
-    if not isinstance(expr, BinOp):
-        return False
-    by = [side for side in (expr.a, expr.b) if isinstance(side, Const) and side.value < 0]
-    return bool(free_vars(expr.b)) if expr.op == "-" else expr.op == "*" and bool(by)

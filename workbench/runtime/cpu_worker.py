@@ -104,7 +104,7 @@ def _compiled(source: str) -> ctypes.CDLL | Failed:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         text, library = Path(folder, "program.c"), Path(folder, f"program{_SUFFIX}")
         text.write_text(source, encoding="utf-8")
-        call = found.call(str(text), str(library))
+        call = found.call(source, str(text), str(library))
         done = subprocess.run(call, capture_output=True, text=True, errors="replace", check=False)
         if done.returncode:
             return Failed("c source", done.stderr.strip())

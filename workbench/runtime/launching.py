@@ -116,15 +116,16 @@ def timed(built: Launched, arrays: Sequence[Any], flush: bool, seconds: float) -
         samples=reply.samples,
         device=report.which,
         how=reply.how,
-        clocks=reply.clocks or _options(report),
+        clocks=reply.clocks or _options(built, report),
         date=date.today().isoformat(),
         steady=reply.steady,
     )
 
 
-def _options(report: DeviceReport) -> str:
+def _options(built: Launched, report: DeviceReport) -> str:
     """With what a CPU's program is compiled, which its time depends on as a GPU's on clocks."""
-    return f"{report.compiler.version}, {report.compiler.options}" if report.compiler else ""
+    compiler = report.compiler
+    return f"{compiler.version}, {compiler.options(built.source)}" if compiler else ""
 
 
 def _recorded(built: Launched, report: DeviceReport) -> Timing:
