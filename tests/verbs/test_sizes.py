@@ -17,7 +17,9 @@ from tests.support.sized_programs import (
     run_kernels,
     walk_at_random,
 )
+from workbench import script
 from workbench.diag import Refusal
+from workbench.ir import PrimFunc
 from workbench.verbs.primitive import REGISTRY, discover
 
 
@@ -80,3 +82,33 @@ def test_a_verb_that_is_not_proved_for_every_size_asks_for_one(verb):
         REGISTRY[verb].take(read("two stages"))
     assert refused.value.headline == f"Can't {verb}: it is not proved for every `n`"
     assert refused.value.hint == 'give it a size: func.specialize({"n": 1024})'
+
+
+def program(text: str) -> PrimFunc:
+    func = script.parse(text)
+    assert isinstance(func, PrimFunc)
+    return func
+
+
+GRID = """
+@T.prim_func
+def main(a: T.handle):
+    n = T.int32()
+    C = T.match_buffer(a, (n + 4, 2 * n + 4), "float32")
+    for i, j in T.grid({i}, {j}):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = 1.0
+"""
+
+
+@pytest.mark.parametrize(("i", "j"), [("n - 1", "n - 1"), ("n - 4", "n // 2 - 1")])
+def test_two_extents_that_may_be_below_0_are_not_fused(i, j):
+    with pytest.raises(wb.ScheduleError, match="both extents may be below 0, and their product"):
+        wb.Schedule(program(GRID.format(i=i, j=j))).fuse("i", "j")
+
+
+@pytest.mark.parametrize(("i", "j"), [("n - 1", "2 * n"), ("(n + 3) // 4", "n - 4")])
+def test_one_extent_that_may_be_below_0_is_fused(i, j):
+    sch = wb.Schedule(program(GRID.format(i=i, j=j)))
+    assert sch.fuse("i", "j").name == "i_j_fused"

@@ -8,7 +8,7 @@ from itertools import combinations, pairwise
 from math import prod
 
 from workbench import script
-from workbench.arith import simplify
+from workbench.arith import loop_bounds, prove, simplify
 from workbench.diag import Refusal
 from workbench.ir import Expr, For, PrimFunc, Stmt, Var, cast, const, walk
 from workbench.ir.places import places
@@ -50,7 +50,24 @@ def _check(func: PrimFunc, *loops: For, preserve_unit_iters: bool = True) -> Non
                 detail=f"`{inner.loop_var.name}` runs {script.expr_text(inner.extent)} times",
                 hint="fuse loops whose extents do not depend on each other",
             )
+    _check_signs(func, loops)
     _type(func, loops)
+
+
+def _check_signs(func: PrimFunc, loops: Sequence[For]) -> None:
+    """Refuse where two loops may have less than no turns: their product would be above 0."""
+    if not func.sizes:
+        return
+    dom = loop_bounds(places(func).all_loops_above(loops[0]))
+    less = [loop for loop in loops if not prove(loop.extent >= 0, dom)]
+    if len(less) < 2:
+        return
+    raise _pair(func, less[0], less[1]).refuse(
+        "for some size, both extents may be below 0, and their product above it",
+        *less[:2],
+        detail=" and ".join(script.expr_text(loop.extent) for loop in less[:2]),
+        hint="give it a size: specialize the function, then fuse",
+    )
 
 
 def _pair(func: PrimFunc, outer: For, inner: For) -> Site[For]:
