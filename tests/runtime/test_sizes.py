@@ -140,3 +140,38 @@ def test_costs_and_pictures_ask_for_a_size():
         with pytest.raises(Fail) as error:
             act()
         assert error.value.hint == 'give it a size: func.specialize({"n": 1024})'
+
+
+COPIED = """
+@T.prim_func
+def main(a: T.handle, c: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n, 33), "float32")
+    C = T.match_buffer(c, (n, 33), "float32")
+    D = T.alloc_buffer(({rows}, 33))
+    for i, j in T.grid({rows}, 33):
+        with T.block("D"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            D[vi, vj] = A[vi, vj]
+    for i, j in T.grid({rows}, 33):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = D[vi, vj]
+"""
+
+
+def test_padded_rows_of_any_number_have_their_cells():
+    sch = wb.Schedule(read(COPIED.format(rows="n")))
+    sch.storage_align("D", 0, axis=0, factor=32, offset=2)
+    kernel = wb.build(sch, "c")
+    assert "scratch(sizeof(float) * (size_t)(n * 34))" in kernel.source
+    a, c = np.ones((65, 33), "float32"), np.zeros((65, 33), "float32")
+    kernel(a, c)
+    assert (c == a).all()
+
+
+def test_an_array_of_less_than_no_cells_takes_none():
+    kernel = wb.build(read(COPIED.format(rows="n - 20")), "c")
+    a, c = np.ones((1, 33), "float32"), np.zeros((1, 33), "float32")
+    kernel(a, c)
+    assert not c.any()

@@ -138,7 +138,7 @@ def _reach(unit: Unit, buffer: Buffer, dom: Bounds) -> Reach:
         each = [
             (_ends(corner[axis], {v: dom[v] for v in free_vars(corner[axis]) if v in dom}), size)
             if (size := sizes[axis]) > 0
-            else ((0, 0), whole)
+            else ((0, 0), inf if isinstance(whole, Expr) else whole)
             for corner, sizes in boxes
         ]
         lows = (-inf if low is None else low for (low, _), _ in each)

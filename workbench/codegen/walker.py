@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from math import prod
 
-from workbench.arith import Simplifier, SizedEnds
+from workbench.arith import Simplifier, SizedEnds, prove
 from workbench.codegen.expressions import Expressions
 from workbench.codegen.language import Language
 from workbench.codegen.names import Names
@@ -147,7 +147,9 @@ class Walker:
     def _cells(self, buffer: Buffer) -> str:
         (cells,) = buffer.shape
         if isinstance(cells, Expr):
-            return f"(size_t)({self.expressions.text(cells)})"
+            text = self.expressions.text(cells)
+            enough = prove(cells >= 0, {})  # else for some size it is below 0
+            return f"(size_t)({text})" if enough else f"({text} > 0 ? (size_t)({text}) : 0)"
         return f"{cells}ull" if buffer in self.large else str(cells)
 
     def _type_of(self, buffer: Buffer) -> str:
