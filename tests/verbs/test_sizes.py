@@ -112,3 +112,35 @@ def test_two_extents_that_may_be_below_0_are_not_fused(i, j):
 def test_one_extent_that_may_be_below_0_is_fused(i, j):
     sch = wb.Schedule(program(GRID.format(i=i, j=j)))
     assert sch.fuse("i", "j").name == "i_j_fused"
+
+
+UNKNOWN = """
+@T.prim_func
+def main(a: T.handle, b: T.handle):
+    n = T.int32()
+    m = T.int32()
+    C = T.match_buffer(a, (n,), "float32")
+    B = T.match_buffer(b, (m,), "float32")
+    D = T.alloc_buffer((4,))
+    for i in range(4):
+        with T.block("D"):
+            vi = T.axis.spatial(4, i)
+            D[vi] = 1.0
+    for i in range(n):
+        with T.block("C"):
+            vi = T.axis.spatial(n, i)
+            C[vi] = D[vi % 4] + T.if_then_else(vi // m < 4, D[vi // m], T.float32(0))
+"""
+
+
+def test_a_reader_of_a_region_of_unknown_size_is_not_moved_into_a_loop():
+    sch = wb.Schedule(program(UNKNOWN))
+    with pytest.raises(wb.ScheduleError, match="it reads several cells of D at once"):
+        sch.reverse_compute_at("C", sch.get_loops("D")[0])
+
+
+@pytest.mark.parametrize("index", ["vi // 2", "vi * vi", "n - 1 - vi"])
+def test_a_loop_that_may_touch_everything_is_not_parallel(index):
+    text = GRID.format(i="n", j="n").replace("= 1.0", f"= C[{index}, vj] + C[vi, 0]")
+    with pytest.raises(wb.ScheduleError, match="may write"):
+        wb.Schedule(program(text)).parallel("i")

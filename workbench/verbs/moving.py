@@ -367,6 +367,8 @@ def _solve_axis(
 ) -> list[tuple[Var, Expr, Expr]]:
     """The ends of the iterators that decide one dimension, the outermost digit first."""
     first, last = theirs.min, theirs.min + theirs.extent - 1
+    if arith.bounds(mine.extent, ends) is None:
+        return []
     more = width(mine, ends) - 1
     match mine.min:
         case BinOp("//", Var() as var, Const(value=step)) if more == 0 and int(step) > 0:
