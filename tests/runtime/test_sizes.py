@@ -175,3 +175,63 @@ def test_an_array_of_less_than_no_cells_takes_none():
     a, c = np.ones((1, 33), "float32"), np.zeros((1, 33), "float32")
     kernel(a, c)
     assert not c.any()
+
+
+def test_a_grid_below_0_launches_nothing():
+    func = read(COPIED.format(rows="n - 2"))
+    sch = wb.Schedule(func)
+    for block in "DC":
+        for loop, axis in zip(sch.get_loops(block), "xy", strict=True):
+            sch.bind(loop, f"blockIdx.{axis}")
+    kernel = wb.build(sch)
+    for n in (0, 1, 2, 3):
+        a, c, other = (np.ones((n, 33), "float32") * k for k in (1, 0, 0))
+        assert kernel.emulate(a, c).blocks == 66 * max(0, n - 2)
+        emulate.evaluate(func, [a, other])
+        assert (c == other).all()
+        launched = at_sizes(kernel.func, kernel.kernels, kernel.target, [a, c]).kernels
+        assert len(launched) == (2 if n == 3 else 0)
+
+
+GUARDED = ADD.replace("b, (n,)", "b, (m,)").replace("    n = T", "    m = T.int32()\n    n = T")
+
+
+def test_what_is_divided_by_a_size_of_0_is_refused():
+    text = GUARDED.replace("range(n)", "range(n // m)").replace("(n, i)", "(n // m, i)")
+    func = read(text.replace(" + B[vi]", ""))
+    sch = wb.Schedule(func)
+    sch.bind("i", "blockIdx.x")
+    scratch = read(COPIED.format(rows="33 // n"))
+    for meaning in (wb.build(scratch, "c"), lambda *given: emulate.evaluate(scratch, given)):
+        with pytest.raises(Fail, match=r"with n = 0, .* divides by 0"):
+            meaning(*(np.zeros((0, 33), "float32") for _ in range(2)))
+    arrays = [np.ones(n, "float32") for n in (3, 0, 3)]
+    for call in (wb.build(sch).emulate, wb.build(sch), wb.build(func, "c")):
+        with pytest.raises(ArgumentError, match=r"with n = 3, m = 0, .* divides by 0"):
+            call(*arrays)
+    with pytest.raises(Fail, match="divide an integer by zero"):
+        emulate.evaluate(func, arrays)
+
+
+@pytest.mark.parametrize("guard", ["vi < m", "vi + 1 < m"])
+def test_an_empty_array_is_not_read_where_a_guard_keeps_it(guard):
+    func = read(GUARDED.replace("B[vi]", f"T.if_then_else({guard}, B[vi], T.float32(0))"))
+    sch = wb.Schedule(func)
+    sch.bind("i", "blockIdx.x")
+    a, b, c = (np.ones(n, "float32") for n in (3, 0, 3))
+    for run in (wb.build(sch).emulate, lambda *arrays: emulate.evaluate(func, arrays)):
+        c[:] = 0
+        run(a, b, c)
+        assert (c == 1).all()
+
+
+def test_a_serial_loop_of_less_than_no_turns_inside_a_bound_one_runs_none():
+    func = read(COPIED.format(rows="n - 2"))
+    sch = wb.Schedule(func)
+    for block in "DC":
+        i, j = sch.get_loops(block)
+        sch.reorder(j, i)
+        sch.bind(j, "blockIdx.x")
+    a, c = np.ones((1, 33), "float32"), np.zeros((1, 33), "float32")
+    assert wb.build(sch).emulate(a, c).blocks == 66
+    assert not c.any()

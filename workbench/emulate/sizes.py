@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from workbench.arith import linear, simplify
@@ -54,6 +54,15 @@ def sizes_of(func: PrimFunc, arrays: Sequence[Any]) -> dict[SizeVar, int]:
     _check_equal(told, found, values)
     _check_reductions(func, values)
     return values
+
+
+def refuse_division(values: Mapping[SizeVar, int]) -> Refusal:
+    """The refusal of `values` with which a dimension, or a number of turns, divides by 0."""
+    told = ", ".join(f"{size.name} = {value}" for size, value in values.items())
+    return Refusal(
+        f"with {told}, how often a loop runs, or how long an array is, divides by 0",
+        hint="pass arrays with which nothing is divided by 0",
+    )
 
 
 def _shape_of(given: Any) -> tuple[int, ...]:

@@ -13,6 +13,7 @@ from workbench.ir.nodes import (
     Cast,
     Const,
     Expr,
+    For,
     Kernel,
     Node,
     PrimFunc,
@@ -32,6 +33,7 @@ N = TypeVar("N", bound=Node)
 class Sized:
     """Gives each size its number, in a program and its kernels alike; what is constant is folded.
 
+    What is told to be below 0, turns of a loop, blocks of a grid or cells, is none: 0.
     Nothing else changes: loop variables, iterators and identities of blocks stay as they are.
     """
 
@@ -44,7 +46,7 @@ class Sized:
         made = self._visit(node)
         if isinstance(made, Kernel):
             views = tuple((self.buffer(a), self.buffer(b)) for a, b in made.views)
-            x, y, z = map(self.number, made.grid)
+            x, y, z = (max(0, self.number(n)) for n in made.grid)
             made = replace(made, views=views, grid=(x, y, z))
         return made  # type: ignore[return-value]
 
@@ -62,7 +64,7 @@ class Sized:
         if isinstance(node, Cast):
             return self._wide(node.value)
         new = rebuild(node, self._wide)
-        folds = isinstance(new, BinOp) and new is not node and not _divides_by_zero(new)
+        folds = isinstance(new, BinOp) and new is not node and not divides_by_zero(new)
         return binary(new.op, new.a, new.b) if folds else new  # type: ignore[attr-defined]
 
     def buffer(self, buffer: Buffer) -> Buffer:
@@ -70,7 +72,8 @@ class Sized:
         if not any(isinstance(n, Expr) for n in (*buffer.shape, *buffer.strides)):
             return buffer
         if buffer not in self._buffers:
-            shape, strides = (tuple(map(self.number, n)) for n in (buffer.shape, buffer.strides))
+            sizes = buffer.shape, buffer.strides
+            shape, strides = (tuple(max(0, self.number(n)) for n in each) for each in sizes)
             self._buffers[buffer] = replace(buffer, shape=shape, strides=strides)
         return self._buffers[buffer]
 
@@ -82,8 +85,10 @@ class Sized:
         new = rebuild(node, self._visit)
         if new is node:
             return node
-        if isinstance(new, BinOp) and not _divides_by_zero(new):
+        if isinstance(new, BinOp) and not divides_by_zero(new):
             return binary(new.op, new.a, new.b)
+        if isinstance(new, For) and isinstance(new.extent, Const) and new.extent.value < 0:
+            return replace(new, extent=const(0, new.extent.type))
         return cast(new.type, new.value) if isinstance(new, Cast) else new
 
 
@@ -117,5 +122,8 @@ def refuse_sizes(program: PrimFunc | Kernel, act: str) -> None:
     )
 
 
-def _divides_by_zero(e: BinOp) -> bool:
+def divides_by_zero(e: Node) -> bool:
+    """Whether `e` is a division by a 0 that stands there."""
+    if not isinstance(e, BinOp):
+        return False
     return e.op in ("//", "%") and isinstance(e.b, Const) and e.b.value == 0

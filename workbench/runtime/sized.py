@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 from workbench.diag import Refusal
-from workbench.emulate.sizes import sizes_of
+from workbench.emulate.sizes import refuse_division, sizes_of
 from workbench.ir import (
+    For,
     Kernel,
     PrimFunc,
     Sized,
+    SizeVar,
     sizes_used,
+    walk,
 )
+from workbench.ir.specialize import divides_by_zero
 from workbench.lower.flatten_buffers import counts_in_32_bits
 from workbench.runtime.arguments import signature
 from workbench.runtime.errors import ArgumentError
@@ -47,9 +51,8 @@ def at_sizes(
         return AtSizes(func, tuple(kernels), tuple(() for _ in kernels))
     try:
         values = sizes_of(func, arrays)
-        at = Sized(values)
         told = ", ".join(f"{size.name} = {value}" for size, value in values.items())
-        made = [(kernel, at.of(kernel)) for kernel in kernels]
+        program, made = _with_numbers(func, kernels, values)
         launched = [(kernel, numbers) for kernel, numbers in made if prod(numbers.grid)]
         for _, numbers in launched:
             _check(numbers, target, told)
@@ -61,10 +64,25 @@ def at_sizes(
             hint=refusal.hint,
         ) from None
     return AtSizes(
-        at.of(func),
+        program,
         tuple(numbers for _, numbers in launched),
         tuple(tuple((values[n], n.type) for n in sizes_used(kernel)) for kernel, _ in launched),
     )
+
+
+def _with_numbers(
+    func: PrimFunc, kernels: Sequence[Kernel], values: Mapping[SizeVar, int]
+) -> tuple[PrimFunc, list[tuple[Kernel, Kernel]]]:
+    """`func` and each kernel with that kernel of these numbers, refused where one divides by 0."""
+    at = Sized(values)
+    try:
+        program = at.of(func)
+        loops = (node for node in walk(program.body) if isinstance(node, For))
+        if any(divides_by_zero(node) for loop in loops for node in walk(loop.extent)):
+            raise ZeroDivisionError
+        return program, [(kernel, at.of(kernel)) for kernel in kernels]
+    except ZeroDivisionError:
+        raise refuse_division(values) from None
 
 
 def _check(kernel: Kernel, target: Target, told: str) -> None:

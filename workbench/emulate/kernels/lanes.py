@@ -172,6 +172,8 @@ class Lanes(Expressions):
         access = self.plan.access[load]
         at, key = self._approach(access, mask)
         storage = at.storage
+        if not storage.cells:  # no lane that runs is here
+            return numpy_type(load.buffer.type).type(0)
         if not storage.is_whole() and not storage.is_settled(key):
             self._refuse(_find_empty(at), at, mask, partial(report.unwritten, load))
             storage.settle(key, wrote=False)

@@ -96,7 +96,8 @@ class Map:
             self.high = base + sum(reach for reach in far if reach > 0)
         else:
             self.listed = self._add_steps(np.int64(base), self.steps) + table
-            self.low, self.high = int(self.listed.min()), int(self.listed.max())
+            ends = (self.listed.min(), self.listed.max()) if self.listed.size else (0, -1)
+            self.low, self.high = map(int, ends)  # of no lanes, all are inside
 
     @property
     def nbytes(self) -> int:

@@ -47,7 +47,7 @@ from workbench.emulate.memory import check_fits
 from workbench.emulate.numbers import Value, numpy_type
 from workbench.emulate.programs.large import as_launches
 from workbench.emulate.programs.order import Order, buffers_read
-from workbench.emulate.sizes import sizes_of
+from workbench.emulate.sizes import refuse_division, sizes_of
 from workbench.ir import (
     TRUE,
     BinOp,
@@ -92,7 +92,7 @@ def evaluate(func: PrimFunc, args: Sequence[np.ndarray[Any, Any]]) -> None:
     array([1., 2., 3., 4., 5., 6., 7., 8.], dtype=float32)
     """
     try:
-        func = Sized(sizes_of(func, args)).of(func) if func.sizes else func
+        func = _with_numbers(func, args) if func.sizes else func
         written = {store.buffer for store in stores(func)}
         arguments = Arguments(func.params, args, written)
         if _run_large(func, args, written):
@@ -104,6 +104,15 @@ def evaluate(func: PrimFunc, args: Sequence[np.ndarray[Any, Any]]) -> None:
     except Refusal as refusal:
         raise explain(refusal, func) from None
     arguments.write_back()
+
+
+def _with_numbers(func: PrimFunc, args: Sequence[np.ndarray[Any, Any]]) -> PrimFunc:
+    """`func` with the sizes that `args` tell."""
+    values = sizes_of(func, args)
+    try:
+        return Sized(values).of(func)
+    except ZeroDivisionError:
+        raise refuse_division(values) from None
 
 
 def _run_large(func: PrimFunc, args: Sequence[np.ndarray[Any, Any]], written: set[Buffer]) -> bool:
@@ -333,6 +342,8 @@ class Evaluation(Expressions):
         """What each lane of `mask` reads, which must have been written."""
         cells = self.cells[load.buffer]
         index = self._address(load, env, mask)
+        if not cells.data.size:  # no lane that runs is here
+            return numpy_type(load.buffer.type).type(0)
         if cells.changed is not None:
             self._check_written(cells, index, mask, load)
         return cells.data[index]
