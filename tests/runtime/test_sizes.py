@@ -235,3 +235,20 @@ def test_a_serial_loop_of_less_than_no_turns_inside_a_bound_one_runs_none():
     a, c = np.ones((1, 33), "float32"), np.zeros((1, 33), "float32")
     assert wb.build(sch).emulate(a, c).blocks == 66
     assert not c.any()
+
+
+def test_a_length_that_no_size_gives_is_told():
+    text = ADD.replace("(n,)", "(2 * n,)").replace("range(n)", "range(2 * n)")
+    kernel = tiled(text.replace("spatial(n, i)", "spatial(2 * n, i)"))
+    with pytest.raises(ArgumentError, match=r"A.shape\[0\] is 5, which is no `2 \* n`"):
+        kernel(*(np.zeros(5, "float32") for _ in range(3)))
+
+
+def test_a_loop_of_any_number_of_turns_is_offered_to_blocks():
+    sch = wb.Schedule(read(ADD))
+    with pytest.raises(Fail) as error:
+        wb.build(sch)
+    assert 'bind one: sch.bind("i", "blockIdx.x")' in str(error.value)
+    sch.split("i", factors=[None, 64])
+    with pytest.raises(Fail, match=r'bind one: sch.bind\("i_0", "blockIdx.x"\)'):
+        wb.build(sch)

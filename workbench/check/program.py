@@ -72,10 +72,12 @@ def _unbound(nest: Nest) -> Iterator[Finding]:
     if all(loop.virtual for loop in nest.bound):
         loop = next((one for one in nest.loops if not one.thread), None)
         what = string(loop.loop_var.name) if loop else f"sch.add_unit_loop({string(nest.name)})"
+        told = loop is not None and arith.by_sizes(loop.extent)  # no block has so many threads
+        axis = "blockIdx.x" if told else "threadIdx.x"
         yield Finding(
             f"no loop of `{nest.name}` is bound to blocks or threads, so no GPU thread runs it",
             (loop or nest.stmt,),
-            hint=f'bind one: sch.bind({what}, "threadIdx.x")',
+            hint=f'bind one: sch.bind({what}, "{axis}")',
             detail="a GPU runs what is bound to blockIdx and threadIdx",
         )
 

@@ -43,6 +43,7 @@ def sizes_of(func: PrimFunc, arrays: Sequence[Any]) -> dict[SizeVar, int]:
     found = _solve_all(told)
     for size in func.sizes:
         if size not in found:
+            _check_divides(told, found, size)
             numbers = ", ".join(f'"{other.name}": 1024' for other in func.sizes)
             hint = f"give a number: func.specialize({{{numbers}}})"
             raise Refusal(f"no array tells the size `{size.name}`", hint=hint)
@@ -83,6 +84,22 @@ def _solve_all(told: Sequence[Told]) -> dict[SizeVar, tuple[int, str]]:
                 found[solved[0]] = solved[1], place
                 news = True
     return found
+
+
+def _check_divides(
+    told: Iterable[Told], found: Mapping[SizeVar, tuple[int, str]], size: SizeVar
+) -> None:
+    """Refuse a dimension that would tell `size`, were it as long as it is for one of its values."""
+    known: dict[Var, Expr] = {v: const(value, v.type) for v, (value, _) in found.items()}
+    for n, count, place in told:
+        factors = linear(substitute(n, known), [size])
+        if factors is None or not isinstance(factors[1], Const) or not factors[0].get(size):
+            continue
+        raise Refusal(
+            f"{place} is {count}, which is no `{size_text(n)}`",
+            detail=", ".join(f"{v.name} = {found[v][0]}" for v in found if v in free_vars(n)),
+            hint=f"pass arrays that fit some `{size.name}`",
+        )
 
 
 def _solved(n: Expr, count: int) -> tuple[SizeVar, int] | None:
