@@ -20,9 +20,10 @@ from pathlib import Path
 # addresses as ivopts writes them gcc does not see any more that arrays do not overlap.
 OPTIONS = ("-O3", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-fno-ivopts")
 # Where it makes masked vectors of loads under a condition, and takes all turns of a short loop of
-# them apart, gcc 12 is wrong: of 6,000 small loops with conditions 49 were, and none with this.
-# A product without conditions is faster without it: 12 ms become 18.
-_CONDITIONS = ("--param", "max-completely-peel-times=1")
+# them apart, gcc 12 is wrong: of 6,000 small loops with conditions 49 were, and none that kept
+# short loops whole; gcc 13 was right where no condition became a mask. A product without conditions
+# is faster without these: 12 ms become 18. clang, which does not know them, needs none.
+_CONDITIONS = ("--param", "max-completely-peel-times=1", "-fno-tree-loop-if-convert")
 _CONDITION = re.compile(r"^ {4,}.*(\bif \(| \? )", re.MULTILINE)  # in a loop, so not in our helpers
 # Code on Windows stands anywhere as it is; clang refuses -fPIC there.
 _PLACED = () if sys.platform == "win32" else ("-fPIC",)
@@ -65,7 +66,8 @@ class Compiler:
 
     def options(self, text: str) -> str:
         """The options for the program `text`, on which its time depends."""
-        some = _CONDITIONS if _CONDITION.search(text) else ()
+        is_gcc = "clang" not in self.version
+        some = _CONDITIONS if is_gcc and _CONDITION.search(text) else ()
         return " ".join((*OPTIONS, *some, _tuned()))
 
     def call(self, text: str, source: str, library: str) -> tuple[str, ...]:
