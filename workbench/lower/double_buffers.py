@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from workbench.access.accesses import Access, accesses, by_buffer
+from workbench.access.fed import common_loops
 from workbench.diag import Refusal
 from workbench.ir import (
     Block,
@@ -19,7 +20,7 @@ from workbench.ir import (
     rewrite,
     walk,
 )
-from workbench.lower.shrink_buffers import WindowFinder, common_loops, with_buffers
+from workbench.lower.shrink_buffers import WindowFinder, with_buffers
 from workbench.script.writer import string
 from workbench.target import Target
 

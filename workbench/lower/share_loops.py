@@ -15,6 +15,7 @@ from math import prod
 from typing import NamedTuple
 
 from workbench.access.accesses import Access, accesses, by_buffer
+from workbench.access.fed import common_loops
 from workbench.access.meet import Never, Question, meet
 from workbench.access.units import buffers_written
 from workbench.arith import reads_memory
@@ -32,7 +33,7 @@ from workbench.ir import (
     rebuild,
     walk,
 )
-from workbench.lower.shrink_buffers import WindowFinder, common_loops
+from workbench.lower.shrink_buffers import WindowFinder
 from workbench.target import Target
 
 OWN = "own"  # a loop's note: which of the kernel's arrays each of its iterations has for itself

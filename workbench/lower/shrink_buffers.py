@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
 
 from workbench.access.accesses import Access, accesses, by_buffer
 from workbench.access.boxes import box_around
-from workbench.access.cover import Made, covers
-from workbench.access.units import buffers_written, limits
-from workbench.access.updates import reads
-from workbench.arith import Box, Simplifier, reads_memory, union_regions
+from workbench.access.fed import Fed, common_loops
+from workbench.arith import Box, Simplifier, union_regions
 from workbench.check.alignment import alignments
 from workbench.diag import Refusal
 from workbench.ir import (
@@ -31,7 +28,6 @@ from workbench.ir import (
     const,
     free_vars,
     rewrite,
-    substitute,
     walk,
 )
 from workbench.lower.known_bounds import known_bounds
@@ -75,13 +71,9 @@ class _Window:
     start: tuple[Expr, ...]
 
 
-class WindowFinder:
+class WindowFinder(Fed):
     def __init__(self, kernel: Kernel) -> None:
-        self.axes = kernel.axes
-        self.known = known_bounds(kernel)
-        self.simplifier = Simplifier(self.known)
-        self.threads = [_loop_over(var, *self.known[var], kernel.body) for _, var in kernel.axes]
-        self.written = buffers_written(kernel.body)
+        super().__init__(kernel.body, known_bounds(kernel), kernel.axes)
         self._touched: dict[object, Box] = {}
 
     def window(self, buffer: Buffer, found: Sequence[Access[For]], padding: Padding) -> _Window:
@@ -90,7 +82,7 @@ class WindowFinder:
         All of it where what the kernel writes itself tells a cell: the same index may be another
         one later.
         """
-        if self._may_change(found):
+        if self.may_change(found):
             return self._whole(buffer, padding)
         around = common_loops(found)
         still = self.still(buffer, around)
@@ -120,10 +112,6 @@ class WindowFinder:
         strides = _padded_strides(shape, padding) if padding else ()
         return _Window(replace(buffer, shape=tuple(shape), strides=strides), tuple(start))
 
-    def _may_change(self, found: Iterable[Access[For]]) -> bool:
-        """Whether memory that the kernel writes tells the cells of any of `found`."""
-        return any(reads(index, self.written) for access in found for index in access.indices)
-
     def _whole(self, buffer: Buffer, padding: Padding) -> _Window:
         for size in buffer.shape:
             if isinstance(size, Expr) and buffer.scope != "global":
@@ -131,12 +119,6 @@ class WindowFinder:
         strides = _padded_strides(buffer.shape, padding) if padding else ()
         start = tuple(const(0, "int32") for _ in buffer.shape)
         return _Window(replace(buffer, strides=strides), start)
-
-    def still(self, buffer: Buffer, around: Iterable[For]) -> set[Var]:
-        """What keeps its value in a turn of the loops `around`, for all that share `buffer`."""
-        own = buffer.scope == "local"
-        place = {var for axis, var in self.axes if own or axis.startswith("blockIdx")}
-        return place | {loop.loop_var for loop in around if own or not loop.virtual}
 
     def _box(self, found: Sequence[Access[For]], still: Collection[Var]) -> Box:
         """The box that all of `found` touch together while the variables in `still` stand still."""
@@ -155,38 +137,8 @@ class WindowFinder:
         content = tuple(map(self.simplifier.number, (*access.indices, *access.guards)))
         key = access.buffer, content, frozenset(still)
         if key not in self._touched:
-            self._touched[key] = box_around(self._running(access, still), self.known)
+            self._touched[key] = box_around(self.running(access, still), self.known)
         return self._touched[key]
-
-    def _running(self, access: Access[For], still: Collection[Var]) -> Access[For]:
-        """`access` in those loops alone, and threads for loops, that do not stand `still`.
-
-        Where the ends of such a loop vary, it runs just between them.
-        """
-        loops = [loop for loop in (*self.threads, *access.loops) if loop.loop_var not in still]
-        ends = [end for loop in loops for end in limits(loop)]
-        return replace(access, loops=tuple(loops), guards=(*ends, *access.guards))
-
-    def written_first(self, found: Sequence[Access[For]], still: Collection[Var]) -> bool:
-        """Whether every cell read in an iteration of the loops around was written earlier in it.
-
-        By the stores ahead of all reads. In a loop that such a store and a read share, another
-        iteration may come later: it stands still for both, or the store is that of its first one,
-        which came no later than the read.
-        """
-        if self._may_change(found):
-            return False
-        stores = list(takewhile(lambda access: access.writes, found))
-        for read in (access for access in found if not access.writes):
-            shared = {loop for store in stores for loop in common_loops([store, read])}
-            fixed = {*still, *self.still(read.buffer, shared)}
-            again = [loop for loop in _with_first_turn(shared) if loop.loop_var not in still]
-            made = [_first_turns(self._running(store, fixed), again) for store in stores]
-            every = [Made(store, self.known) for store in made]
-            use = self._running(read, fixed)
-            if not covers(every, [use], read.buffer.shape, self.known):
-                return False
-        return bool(stores)
 
 
 def _fixed(buffer: Buffer, most: int | None) -> int:
@@ -202,39 +154,6 @@ def _fixed(buffer: Buffer, most: int | None) -> int:
 
 
 _MOST_CELLS = 1 << 24  # far more than any memory of a block, and less than a size may be
-
-
-def _with_first_turn(loops: Set[For]) -> list[For]:
-    """Those of `loops`, which are in a turn, of which the others have a turn in the first one, too.
-
-    Where the ends of a loop inside vary with one, it may have none there, or begin elsewhere; and
-    memory may say no longer where one began.
-    """
-    used = {v for loop in loops for end in (loop.min, loop.extent) for v in free_vars(end)}
-    return [one for one in loops if one.loop_var not in used and not reads_memory(one.min)]
-
-
-def _first_turns(store: Access[For], loops: Iterable[For]) -> Access[For]:
-    """`store` in the first iteration of those of `loops` that do not tell its cell.
-
-    None of them begins where another one says, so that all are put in at once.
-    """
-    moving = store.cell_variables()
-    first = {one.loop_var: one.min for one in loops if one.loop_var not in moving}
-    return replace(store, guards=tuple(substitute(guard, first) for guard in store.guards))
-
-
-def _loop_over(var: Var, first: int, last: int, body: Stmt) -> For:
-    return For(var, const(first, var.type), const(last - first + 1, var.type), "serial", body)
-
-
-def common_loops(found: Sequence[Access[For]]) -> tuple[For, ...]:
-    """The loops around all of the accesses."""
-    common = found[0].loops
-    for access in found[1:]:
-        same = [a is b for a, b in zip(common, access.loops, strict=False)]
-        common = common[: same.index(False) if False in same else len(same)]
-    return common
 
 
 # --- storage_align -------------------------------------------------------------------------------
