@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Generic, TypeVar
 
 from workbench.ir import (
@@ -21,10 +22,12 @@ from workbench.ir import (
     IterVar,
     Node,
     Not,
+    Stmt,
     Var,
     binary,
     children,
     free_vars,
+    path_to,
     substitute,
 )
 
@@ -145,6 +148,22 @@ def accesses(node: Node, at: Around | None = None) -> Iterator[Access[For]]:
                 yield from accesses(child, at)
             if isinstance(node, BufferLoad):
                 yield _made(node, at)
+
+
+def around(root: Node, target: Stmt) -> Around:
+    """What surrounds `target`, on the way down to it from `root`."""
+    at, way = Around(), path_to(root, target)
+    for outer, below in pairwise(way):
+        match outer:
+            case For() if below is outer.body:
+                at = at.inside(outer)
+            case BlockRealize():
+                at = at.of_block(outer)
+            case IfThenElse(condition, yes, _):
+                at = at.where(condition if below is yes else Not(condition))
+            case _:
+                pass
+    return at
 
 
 def _made(node: BufferLoad | BufferStore, at: Around) -> Access[For]:

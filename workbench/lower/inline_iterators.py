@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from workbench.access.accesses import first_turn
+from workbench.access.pipelines import with_statements
 from workbench.ir import (
     TRUE,
     BinOp,
@@ -34,11 +35,11 @@ def inline_iterators(func: PrimFunc) -> PrimFunc:
     """Put the values of each block's iterators in their place, and init under "the first time".
 
     The blocks stay, without iterators, for what else they say: a predicate, annotations. What they
-    allocate, the root block allocates.
+    allocate, the root block allocates. A statement of a pipeline has a block of its own.
     """
-    body = _inlined(func.body, {})
+    body = _inlined(with_statements(func.body), {})
     assert isinstance(body, BlockRealize)
-    nested = [n for n in walk(body.block.body) if isinstance(n, Block) and n.alloc_buffers]
+    nested = [n for n in walk(func.root.body) if isinstance(n, Block) and n.alloc_buffers]
     if nested:
         own = tuple(buffer for block in nested for buffer in block.alloc_buffers)
         root = replace(body.block, alloc_buffers=(*body.block.alloc_buffers, *own))

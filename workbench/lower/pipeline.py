@@ -9,6 +9,7 @@ from workbench.ir import Kernel, PrimFunc
 from workbench.lower.double_buffers import double_buffers
 from workbench.lower.drop_blocks import drop_blocks
 from workbench.lower.flatten_buffers import flatten_buffers
+from workbench.lower.inject_software_pipeline import inject_software_pipeline
 from workbench.lower.inject_virtual_threads import inject_virtual_threads
 from workbench.lower.inline_iterators import inline_iterators
 from workbench.lower.insert_barriers import insert_barriers
@@ -27,6 +28,7 @@ from workbench.target import Target
 KERNEL_PASSES: tuple[Callable[[Kernel, Target], Kernel], ...] = (
     shrink_buffers,
     double_buffers,
+    inject_software_pipeline,
     drop_blocks,
     inject_virtual_threads,
     insert_barriers,

@@ -1,0 +1,335 @@
+"""Pipelines: loops whose statements run in turns of their own, and what they need of each other.
+
+Of a loop from m on, of E iterations, statement k of iteration i runs in turn ``i + stages[k]``, and
+within a turn where `order` says. So the turns m … m+S-1, S the last stage, run what has begun (the
+prologue), those up to m+E-1 all statements (the body), and S more what is left (the epilogue).
+
+A cell that two statements touch, one of them writing, must find them in the order of the program:
+in one iteration, and in two that are `lag` apart. A buffer of which each iteration writes all that
+it reads may have n copies, used in turn: then only iterations n apart share one. Of such a buffer
+n is as in TVM (`copies`), and at least what the statements need (`least_copies`).
+
+TVM: src/s_tir/transform/inject_software_pipeline.cc, which asks only that what an iteration reads
+is written before. That these rules are enough is held against brute force in
+`benchmarks/pipelines.py`. The order of turns is Lamport's: a time is (turn, order), compared
+lexicographically.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, product
+from typing import NamedTuple, TypeVar
+
+from workbench.access.accesses import Access, accesses, around, by_buffer
+from workbench.access.fed import Fed
+from workbench.access.meet import Answer, Lags, Never, Question, lags, meet
+from workbench.access.units import buffers_written
+from workbench.arith import Bounds, prove
+from workbench.ir import (
+    TRUE,
+    Block,
+    BlockRealize,
+    Buffer,
+    BufferLoad,
+    BufferRegion,
+    BufferStore,
+    Const,
+    Expr,
+    For,
+    IfThenElse,
+    Node,
+    Range,
+    SeqStmt,
+    Stmt,
+    Var,
+    binary,
+    const,
+    copy_fresh,
+    free_vars,
+    rewrite,
+    seq,
+    substitute,
+    walk,
+)
+
+N = TypeVar("N", bound=Node)
+
+STAGE = "software_pipeline_stage"
+ORDER = "software_pipeline_order"
+COPIES = "software_pipeline_copies"  # ours: the least number of copies of buffers, by name
+
+
+def is_pipeline(node: Node) -> bool:
+    """Whether `node` is a loop that says in which turns its statements run."""
+    return isinstance(node, For) and any(key in (STAGE, ORDER) for key, _ in node.annotations)
+
+
+def with_statements(stmt: N) -> N:
+    """`stmt` with each statement of its pipelines in a block of its own, so that it stays one.
+
+    As in TVM, those of an opaque block count each for itself; what it allocates is not kept. A
+    pipeline inside another one stays bare: what becomes of it is three statements of that one.
+    """
+
+    def visit(node: Node) -> Node:
+        if not isinstance(node, For) or not is_pipeline(node):
+            return node
+        parts = (each for one in _parts(node.body) for each in _parts(one, opaque=True))
+        kept = (part if is_pipeline(part) else _kept(part) for part in parts)
+        return replace(node, body=SeqStmt(tuple(kept)))
+
+    return rewrite(stmt, visit)
+
+
+def _parts(stmt: Stmt, opaque: bool = False) -> Sequence[Stmt]:
+    """The statements of a sequence or of a block, which has to be `opaque` where that is said."""
+    match stmt:
+        case SeqStmt(stmts):
+            return stmts
+        case BlockRealize(predicate=Const(value=True), block=Block(init=None, body=SeqStmt(stmts))):
+            told = (substitute(one, stmt.bindings) for one in stmts)
+            return [stmt] if opaque and stmt.block.iter_vars else [*told]
+    return [stmt]
+
+
+def _kept(stmt: Stmt) -> BlockRealize:
+    return BlockRealize((), TRUE, Block("", (), (), (), stmt))
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A loop of `stmts`, with their stages and their places in the order of a turn."""
+
+    loop: For
+    stmts: tuple[Stmt, ...]
+    stages: tuple[int, ...]
+    order: tuple[int, ...]
+
+    @property
+    def depth(self) -> int:
+        """The last stage: how many iterations more than one are under way at a time."""
+        return max(self.stages)
+
+    def before(self, a: int, b: int, lag: int = 0) -> bool:
+        """Whether statement `a` of an iteration runs before `b` of the one `lag` later."""
+        return (self.stages[a], self.order[a]) < (self.stages[b] + lag, self.order[b])
+
+    def expanded(self, known: Bounds) -> Stmt:
+        """The prologue, the loop and the epilogue, each as one; only the loop if S is 0.
+
+        Told of `stmts` as `with_statements` leaves them. Around the loop, turns are written out.
+        """
+        loop, depth, extent, dtype = (
+            self.loop,
+            self.depth,
+            self.loop.extent,
+            self.loop.loop_var.type,
+        )
+        var = loop.loop_var
+        turn = [substitute(self.stmts[k], {var: var - stage}) for k, stage in self._runs]
+        ahead, end = extent - depth, extent
+        if not prove(extent >= depth, known):
+            ahead, end = (binary("max", e, const(0, dtype)) for e in (ahead, extent - depth))
+            end = end + depth
+        notes = tuple(note for note in loop.annotations if note[0] not in (STAGE, ORDER, COPIES))
+        body: Stmt = replace(
+            loop, min=loop.min + depth, extent=ahead, body=seq(*turn), annotations=notes
+        )
+        if not depth:
+            return body
+        if isinstance(ahead, Const) and ahead.value == 0:
+            body = _kept(SeqStmt(()))
+        first = [
+            self._one(k, const(turn - stage, dtype), turn - stage)
+            for turn in range(depth)
+            for k, stage in self._runs
+            if turn >= stage
+        ]
+        last = [
+            self._one(k, end + (turn - stage), depth + turn - stage)
+            for turn in range(depth)
+            for k, stage in self._runs
+            if turn < stage
+        ]
+        ends = [_kept(SeqStmt(tuple(s for s in each if s is not None))) for each in (first, last)]
+        return SeqStmt((ends[0], body, ends[1]))
+
+    @property
+    def _runs(self) -> list[tuple[int, int]]:
+        """The statements of a turn, in order, each with its stage."""
+        return sorted(enumerate(self.stages), key=lambda run: self.order[run[0]])
+
+    def _one(self, k: int, number: Expr, least: int) -> Stmt | None:
+        """Statement k of iteration `number`, counted from 0, which there is above `least` of them.
+
+        None where there never is.
+        """
+        runs = binary("<", const(least, number.dtype), self.loop.extent)
+        stmt, _ = copy_fresh(
+            substitute(self.stmts[k], {self.loop.loop_var: self.loop.min + number})
+        )
+        if isinstance(runs, Const):
+            return stmt if runs.value else None
+        return IfThenElse(runs, stmt)
+
+
+def with_copies(stmt: N, loop: For, copies: Mapping[Buffer, Buffer]) -> N:
+    """`stmt` with the keys of `copies` replaced: each iteration of `loop` uses one copy, in turn.
+
+    The first dimension of a replaced buffer says how many copies there are.
+    """
+
+    def visit(node: Node) -> Node:
+        match node:
+            case BufferLoad(buffer=old) | BufferStore(buffer=old) if old in copies:
+                return replace(node, buffer=copies[old], indices=(turn(old), *node.indices))
+            case BufferRegion(buffer=old, region=box) if old in copies:
+                one = Range(turn(old), const(1, loop.loop_var.type))
+                return BufferRegion(copies[old], (one, *box))
+        return node
+
+    def turn(buffer: Buffer) -> Expr:
+        return (loop.loop_var - loop.min) % copies[buffer].shape[0]
+
+    return rewrite(stmt, visit)
+
+
+def copied(buffer: Buffer, count: int) -> Buffer:
+    """`buffer` with room for `count` of it."""
+    whole = (buffer.shape[0] * buffer.strides[0], *buffer.strides) if buffer.strides else ()
+    return replace(buffer, shape=(count, *buffer.shape), strides=whole)
+
+
+class Need(NamedTuple):
+    """That statement `first` of an iteration runs before `then` of the one `lag` later.
+
+    Both touch `buffer`: `answer` has two iterations that do, unless none is found out.
+    """
+
+    first: int
+    then: int
+    lag: int
+    buffer: Buffer
+    answer: Answer
+
+
+class Needs:
+    """What the statements of a pipeline in `body` need of each other.
+
+    `known` are the bounds of what `body` counts, `axes` the thread axes of a kernel, and `private`
+    the buffers that nobody else sees.
+    """
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        body: Stmt,
+        known: Bounds,
+        private: Collection[Buffer],
+        axes: Sequence[tuple[str, Var]] = (),
+    ) -> None:
+        self.pipeline, self.body, self.private = pipeline, body, private
+        self.fed = Fed(body, known, axes)
+        at = around(body, pipeline.loop).inside(pipeline.loop)
+        self.around = at.loops
+        self.found = [by_buffer(accesses(stmt, at)) for stmt in pipeline.stmts]
+        inner = (node for stmt in pipeline.stmts for node in walk(stmt))
+        self.inside = {node.loop_var for node in inner if isinstance(node, For)}
+        self.doers = {var for axis, var in axes if axis.startswith("threadIdx")} | {
+            loop.loop_var for loop in at.loops if loop.thread and "blockIdx" not in loop.thread
+        }
+        self.changing = buffers_written(pipeline.loop.body)
+
+    def broken(self, copies: Mapping[Buffer, int]) -> Iterator[Need]:
+        """What the turns do not keep, where buffers have so many `copies`, or else one."""
+        return self.all(copies, lambda *need: not self.pipeline.before(*need))
+
+    def all(
+        self, copies: Mapping[Buffer, int], asked: Callable[[int, int, int], bool]
+    ) -> Iterator[Need]:
+        """The needs for which it is `asked`."""
+        for a, b in combinations(range(len(self.found)), 2):
+            for buffer in (buffer for buffer in self.found[a] if buffer in self.found[b]):
+                answer = self._meet(a, b, buffer, ()) if asked(a, b, 0) else Never()
+                if not isinstance(answer, Never):
+                    yield Need(a, b, 0, buffer, answer)
+                for one, other in ((a, b), (b, a)) if copies.get(buffer, 1) == 1 else ():
+                    if asked(one, other, 1):
+                        yield from self._carried(one, other, buffer, asked)
+
+    def _carried(
+        self, one: int, other: int, buffer: Buffer, asked: Callable[[int, int, int], bool]
+    ) -> Iterator[Need]:
+        turn = self.pipeline.loop.loop_var
+        answer = self._meet(one, other, buffer, ((turn,),))
+        if isinstance(answer, Never):
+            return
+        between = lags(self._pairs(one, other, buffer), self._question(buffer, ((turn,),)))
+        later = {-lag for lag in between.lags if lag < 0} if isinstance(between, Lags) else {1}
+        if later and asked(one, other, min(later)):
+            yield Need(one, other, min(later), buffer, answer)
+
+    def _pairs(self, a: int, b: int, buffer: Buffer) -> list[tuple[Access[For], Access[For]]]:
+        pairs = product(self.found[a][buffer], self.found[b][buffer])
+        return [(x, y) for x, y in pairs if x.writes or y.writes]
+
+    def _meet(self, a: int, b: int, buffer: Buffer, differ: tuple[tuple[Expr, ...], ...]) -> Answer:
+        return meet(self._pairs(a, b, buffer), self._question(buffer, differ))
+
+    def _question(self, buffer: Buffer, differ: tuple[tuple[Expr, ...], ...]) -> Question:
+        """In different turns if these are to `differ`, else in the same one."""
+        own = self.inside | {v for group in differ for e in group for v in free_vars(e)}
+        own |= set() if buffer.scope == "local" else self.doers
+        return Question(self.fed.simplifier, own, differ, self.changing)
+
+    # --- copies -----------------------------------------------------------------------------
+
+    def may_copy(self, buffer: Buffer) -> bool:
+        """Whether each iteration is proved to write all that it reads of `buffer`, for itself."""
+        found = [access for each in self.found for access in each.get(buffer, ())]
+        alone = buffer in self.private and _uses(self.body, buffer) == _uses(
+            self.pipeline.loop, buffer
+        )
+        return alone and self.fed.written_first(found, self.fed.still(buffer, self.around))
+
+    def copies(self, buffer: Buffer) -> int:
+        """How many copies TVM gives `buffer`: one for each stage from a write on to a read.
+
+        Not two where the read comes first in a turn. No fewer than are needed.
+        """
+        stages, least = self.pipeline.stages, self.least_copies(buffer)
+        reads, writes = self._users(buffer, False), self._users(buffer, True)
+        if not reads or not writes:
+            return least
+        count = max(stages[r] for r in reads) - min(stages[w] for w in writes) + 1
+        return least if count <= 2 else max(count, least)
+
+    def least_copies(self, buffer: Buffer) -> int:
+        """The fewest copies of `buffer` with which no iteration writes what one before it needs."""
+        stages, order = self.pipeline.stages, self.pipeline.order
+        writes = self._users(buffer, True)
+        needed = [
+            (stages[one] - stages[w] + (order[w] < order[one]), one, w)
+            for w in writes
+            for one in {*self._users(buffer, False), *writes} - {w}
+        ]
+        for count, one, w in sorted(needed, reverse=True):
+            if count <= 1 or not isinstance(self._meet_ever(one, w, buffer), Never):
+                return max(count, 1)
+        return 1
+
+    def _meet_ever(self, a: int, b: int, buffer: Buffer) -> Answer:
+        question = self._question(buffer, ())
+        own = {*question.own, self.pipeline.loop.loop_var}
+        return meet(self._pairs(a, b, buffer), replace(question, own=own))
+
+    def _users(self, buffer: Buffer, writes: bool) -> list[int]:
+        each = ((k, found.get(buffer, ())) for k, found in enumerate(self.found))
+        return [k for k, found in each if any(access.writes == writes for access in found)]
+
+
+def _uses(stmt: Stmt, buffer: Buffer) -> int:
+    nodes = (n for n in walk(stmt) if isinstance(n, (BufferLoad, BufferStore)))
+    return sum(node.buffer is buffer for node in nodes)

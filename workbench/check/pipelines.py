@@ -1,0 +1,269 @@
+"""Pipelines that cannot be: what is wrong with their notes, and what the turns would break."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+from workbench import arith
+from workbench.access.meet import Meets
+from workbench.access.pipelines import (
+    COPIES,
+    ORDER,
+    STAGE,
+    Need,
+    Needs,
+    Pipeline,
+    copied,
+    is_pipeline,
+    with_copies,
+    with_statements,
+)
+from workbench.access.units import Unit, units
+from workbench.arith import Bounds
+from workbench.diag import Refusal
+from workbench.ir import (
+    Block,
+    BlockRealize,
+    Buffer,
+    Data,
+    Entries,
+    For,
+    Node,
+    PrimFunc,
+    SeqStmt,
+    Stmt,
+    Var,
+    attrs_dict,
+    replace_node,
+    walk,
+)
+from workbench.script.writer import string
+
+
+def refuse_pipelines(func: PrimFunc) -> None:
+    """Refuse what is wrong with the pipelines of `func`, the inner ones first."""
+    if not any(map(is_pipeline, walk(func.body))):
+        return
+    blocks = [node for node in walk(func.body) if isinstance(node, Block)]
+    private = {b for block in blocks for b in block.alloc_buffers if b.scope != "global"}
+    body: Stmt = with_statements(func.body)
+    while loop := innermost(body):
+        loops = [node for node in walk(body) if isinstance(node, For)]
+        known = arith.loop_bounds(loops)
+        made = injected(loop, body, known, private)
+        private |= {*made.copies.values()}
+        body = replace_node(body, loop, made.stmt)
+
+
+def innermost(body: Stmt) -> For | None:
+    """A pipeline that holds no other, if there is one."""
+    loops = [node for node in walk(body) if isinstance(node, For) and is_pipeline(node)]
+    return loops[-1] if loops else None
+
+
+@dataclass(frozen=True)
+class Injected:
+    """What becomes of a pipeline, and of the buffers of which it has copies."""
+
+    stmt: Stmt
+    copies: dict[Buffer, Buffer]
+
+
+def injected(
+    loop: For,
+    body: Stmt,
+    known: Bounds,
+    private: Collection[Buffer],
+    axes: Sequence[tuple[str, Var]] = (),
+    doubled: Collection[Buffer] = (),
+) -> Injected:
+    """What becomes of the pipeline `loop`, the innermost one in `body`; see `Needs` for the rest.
+
+    Of those that are `doubled` there are two copies at least. Raises Refusal where it would not do
+    what the loop does.
+    """
+    pipeline = pipeline_of(loop)
+    needs = Needs(pipeline, body, known, private, axes)
+    counts = _copies(needs, doubled)
+    for need in needs.broken(counts):
+        raise _refused(needs, need, counts)
+    copies = {buffer: copied(buffer, count) for buffer, count in counts.items() if count > 1}
+    loop = with_copies(loop, loop, copies)
+    return Injected(pipeline_of(loop).expanded(known), copies)
+
+
+def pipeline_of(loop: For) -> Pipeline:
+    """The pipeline `loop`, in which `with_statements` has seen to its statements.
+
+    Raises Refusal where its notes do not say when each of them runs.
+    """
+    stmts = loop.body.stmts if isinstance(loop.body, SeqStmt) else ()
+    names = ", ".join(f"`{_name(stmt)}`" for stmt in stmts)
+    if loop.kind not in ("serial", "unrolled"):
+        doers = "threads" if loop.thread else "lanes or cores"
+        raise _wrong(loop, f"{doers} do its iterations at once", "pipeline a serial loop")
+    if len(stmts) < 2:
+        hint = "fetch what it uses inside of it, with cache_read and compute_at"
+        raise _wrong(loop, f"there is but one statement in it, {names}", hint)
+    notes = attrs_dict(loop.annotations)
+    stages, order = (_numbers(loop, key, notes.get(key)) for key in (STAGE, ORDER))
+    for each, what in ((stages, "stages"), (order, "places in the order")):
+        if len(each) != len(stmts):
+            raise _wrong(
+                loop,
+                f"there are {len(each)} {what} for {len(stmts)} statements",
+                f"give each one number: {names}",
+            )
+    if sorted(order) != list(range(len(stmts))):
+        every = ", ".join(map(str, range(len(stmts))))
+        raise _wrong(
+            loop, "two statements cannot have one place in the order", f"use each: {every}"
+        )
+    return Pipeline(loop, stmts, stages, order)
+
+
+def _numbers(loop: For, key: str, found: Data | None) -> tuple[int, ...]:
+    numbers = found if isinstance(found, tuple) else ()
+    if not numbers or not all(type(number) is int and number >= 0 for number in numbers):
+        hint = f"give each statement a number from 0: sch.pipeline({string(_loop(loop))}, stages=…)"
+        raise _wrong(loop, f"{key} is not a list of numbers from 0", hint)
+    return numbers  # type: ignore[return-value]
+
+
+def _loop(loop: For) -> str:
+    return loop.loop_var.name
+
+
+def _wrong(loop: For, why: str, hint: str, *at: Node, detail: str = "") -> Refusal:
+    headline = f"Can't pipeline `{_loop(loop)}`: {why}"
+    return Refusal(headline, loop.loop_var, *at, hint=hint, detail=detail)
+
+
+def _unit(stmt: Stmt) -> Unit:
+    """What stands for a statement of a pipeline: the last block or store in it."""
+    return list(units(stmt.block.body if isinstance(stmt, BlockRealize) else stmt))[-1]
+
+
+def _place(stmt: Stmt) -> Node:
+    block = _unit(stmt).block
+    return block.id if block else _unit(stmt).stmt
+
+
+def _name(stmt: Stmt) -> str:
+    return _unit(stmt).name
+
+
+# --- copies ---------------------------------------------------------------------------------------
+
+
+def _copies(needs: Needs, doubled: Collection[Buffer]) -> dict[Buffer, int]:
+    """How many copies there are of each buffer."""
+    loop = needs.pipeline.loop
+    asked = attrs_dict(loop.annotations).get(COPIES)
+    wanted = dict(asked.pairs) if isinstance(asked, Entries) else {}
+    counts: dict[Buffer, int] = {}
+    for buffer in dict.fromkeys(buffer for found in needs.found for buffer in found):
+        count = max(needs.copies(buffer), 2 if buffer in doubled else 1)
+        given = wanted.pop(buffer.name, None)
+        if given is not None:
+            count = _given(needs, buffer, given)
+        if count > 1 and not needs.may_copy(buffer):
+            if given is not None:
+                raise _wrong(
+                    loop,
+                    f"each iteration would have a copy of {buffer.name}, and may read what "
+                    "another one wrote",
+                    f"let each iteration write all that it reads of {buffer.name}, or leave out "
+                    "its copies",
+                )
+            count = 1
+        counts[buffer] = count
+    if wanted:
+        names = ", ".join(buffer.name for buffer in counts if buffer in needs.private)
+        raise _wrong(loop, f"nothing in it uses {next(iter(wanted))}", f"copies are of: {names}")
+    return counts
+
+
+def _given(needs: Needs, buffer: Buffer, given: object) -> int:
+    least = needs.least_copies(buffer)
+    if type(given) is not int or given < least:
+        raise _wrong(
+            needs.pipeline.loop,
+            f"{buffer.name} needs {least} copies, not {given}",
+            f'copies={{"{buffer.name}": {least}}}, or leave it out',
+            detail="an iteration would write a copy that one before it still reads",
+        )
+    return given
+
+
+# --- what the turns would break -------------------------------------------------------------------
+
+
+def _refused(needs: Needs, need: Need, counts: Mapping[Buffer, int]) -> Refusal:
+    pipeline, loop = needs.pipeline, needs.pipeline.loop
+    (one, i), (other, j), cell = _example(needs, need)
+    first, then = (_name(pipeline.stmts[k]) for k in (one, other))
+    if first == then:
+        first, then = f"{first} ({one})", f"{then} ({other})"
+    turns = i + pipeline.stages[one], j + pipeline.stages[other]
+    same = f", where it stands later: {pipeline.order[one]} after {pipeline.order[other]}"
+    return _wrong(
+        loop,
+        f"`{then}` would be at {cell} before `{first}` is",
+        f"{_repaired(needs, counts)}",
+        *(_place(pipeline.stmts[k]) for k in (one, other)),
+        detail=f"`{first}` of {_loop(loop)}={i} would run in turn {turns[0]}, "
+        f"and `{then}` of {_loop(loop)}={j} in turn {turns[1]}"
+        + (same if turns[0] == turns[1] else ""),
+    )
+
+
+def _example(needs: Needs, need: Need) -> tuple[tuple[int, int], tuple[int, int], str]:
+    """Two iterations, each with the statement that is in question there, and what both touch."""
+    var = needs.pipeline.loop.loop_var
+    low = needs.fed.known.get(var, (0, 0))[0]
+    i, cell = low, f"a cell of {need.buffer.name}"
+    if isinstance(need.answer, Meets):
+        touches = need.answer.first, need.answer.second
+        at = [touch.env.get(var, low) for touch in touches]
+        if not need.lag or at[1] - at[0] == need.lag:
+            i, cell = at[0], touches[0].text
+    return (need.first, i), (need.then, i + need.lag), cell
+
+
+def _repaired(needs: Needs, counts: Mapping[Buffer, int]) -> str:
+    """What to change, as little as can be, so that the turns keep all that is needed."""
+    pipeline = needs.pipeline
+    free = {buffer: 2 for buffer in counts if needs.may_copy(buffer)}
+    every = list(needs.all(free, lambda *need: True))
+    last = pipeline.depth
+    ways = product(range(last + 1), repeat=len(pipeline.stages)) if len(pipeline.stages) < 7 else ()
+
+    def change(stages: tuple[int, ...]) -> int:
+        return sum(abs(a - b) for a, b in zip(stages, pipeline.stages, strict=True))
+
+    for stages in sorted(ways, key=change):
+        for order in (pipeline.order, _ordered(replace(pipeline, stages=stages), every)):
+            made = replace(pipeline, stages=stages, order=order)
+            if all(made.before(*need[:3]) for need in every):
+                given = f"stages={list(stages)}, order={list(order)}"
+                return f"sch.pipeline({string(_loop(pipeline.loop))}, {given})"
+    return "leave all statements in one stage, in the order of the program"
+
+
+def _ordered(pipeline: Pipeline, every: Collection[Need]) -> tuple[int, ...]:
+    """An order of these stages that keeps what is needed within a turn, as near as it can be."""
+    left = sorted(range(len(pipeline.order)), key=lambda k: pipeline.order[k])
+    waits = {
+        (need.then, need.first)
+        for need in every
+        if pipeline.stages[need.first] == pipeline.stages[need.then] + need.lag
+    }
+    done: list[int] = []
+    while left:
+        free = [k for k in left if not any((k, other) in waits for other in left)]
+        done.append((free or left)[0])
+        left.remove(done[-1])
+    return tuple(done.index(k) for k in range(len(done)))

@@ -1,0 +1,76 @@
+"""pipeline: let a loop's statements run in turns of their own, so that fetch and work overlap."""
+
+from __future__ import annotations
+
+from workbench.access.pipelines import COPIES, ORDER, STAGE
+from workbench.check.pipelines import refuse_pipelines
+from workbench.ir import Data, Entries, For, PrimFunc, attrs_dict
+from workbench.verbs.nest import annotated
+from workbench.verbs.primitive import Edit, primitive
+
+
+@primitive(group="loops", sizes=True)
+def pipeline(
+    func: PrimFunc,
+    loop: For,
+    stages: list[int],
+    order: list[int] | None = None,
+    copies: dict[str, int] | None = None,
+) -> Edit[None]:
+    """Run statement k of iteration i of `loop` in turn ``i + stages[k]``: fetch ahead of the work.
+
+    Each statement of the body has a stage, from 0, and a place in the `order` of a turn, which is
+    that of the program unless it is given. Lowering writes out the turns in which not all of them
+    run, before the loop and behind it. What a statement hands on to a later stage has as many
+    copies as in TVM, used in turn, or as `copies` says by name: one more can save a barrier. The
+    notes on the loop are TVM's, ``software_pipeline_stage`` and ``software_pipeline_order``.
+
+    Raises ScheduleError where a statement would find a cell before another one has written or read
+    it, which TVM does not ask; and for the wrong number of stages.
+
+    >>> sch.pipeline("k", stages=[0, 1])
+    @T.prim_func
+    def main(A: T.Buffer((8, 32), "float32"), B: T.Buffer((8, 32), "float32")):
+        # with T.block("root"):
+        S = T.alloc_buffer((8, 32), scope="shared")
+        for k in range(8):
+            for t in range(32):
+                with T.block("S"):
+                    vk, vt = T.axis.remap("SS", [k, t])
+                    T.reads(A[vk, vt])
+                    T.writes(S[vk, vt])
+                    S[vk, vt] = A[vk, vt]
+            for t in range(32):
+                with T.block("B"):
+                    vk, vt = T.axis.remap("SS", [k, t])
+                    T.reads(S[vk, 31 - vt])
+                    T.writes(B[vk, vt])
+                    B[vk, vt] = S[vk, 31 - vt]
+    ---
+    @T.prim_func
+    def main(A: T.Buffer((8, 32), "float32"), B: T.Buffer((8, 32), "float32")):
+        # with T.block("root"):
+        S = T.alloc_buffer((8, 32), scope="shared")
+        for k in T.serial(8, annotations={"software_pipeline_stage": [0, 1], "software_pipeline_order": [0, 1]}):
+            for t in range(32):
+                with T.block("S"):
+                    vk, vt = T.axis.remap("SS", [k, t])
+                    T.reads(A[vk, vt])
+                    T.writes(S[vk, vt])
+                    S[vk, vt] = A[vk, vt]
+            for t in range(32):
+                with T.block("B"):
+                    vk, vt = T.axis.remap("SS", [k, t])
+                    T.reads(S[vk, 31 - vt])
+                    T.writes(B[vk, vt])
+                    B[vk, vt] = S[vk, 31 - vt]
+    """
+    notes: dict[str, Data] = {**attrs_dict(loop.annotations)}
+    notes.pop(COPIES, None)
+    notes[STAGE] = tuple(stages)
+    notes[ORDER] = tuple(range(len(stages)) if order is None else order)
+    if copies:
+        notes[COPIES] = copies if isinstance(copies, Entries) else Entries.of(copies)
+    made = annotated(func, loop, tuple(notes.items()))
+    refuse_pipelines(made)
+    return Edit(made)
