@@ -15,9 +15,9 @@ from then on. It ends, since `carried` only grows, and has no more than what the
 when it ends, nothing that is carried meets the beginning, as the plan was made with all of it.
 
 Where each turn waits somewhere, no thread is more than one turn ahead of another: to come to its
-second barrier from there, all must have come to the first. So turns that meet are neighbours, one
-of them even and one odd, and what has two copies in turn (`i % 2`, see `double_buffers`) needs no
-barrier for its sake. Of n copies the same would hold for ``i % n``.
+second barrier from there, all must have come to the first. So turns that meet are neighbours, and
+what has n copies in turn (``i % n``, see `inject_software_pipeline`) needs no barrier for the sake
+of other turns.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ from workbench.ir import (
     free_vars,
     seq,
     stmts_of,
+    substitute,
 )
 from workbench.lower.conflicts import Conflicts
 from workbench.target import Target
@@ -67,6 +68,18 @@ class _Planned:
     waits: bool = False
 
 
+def _in_next(loop: For, access: Access[For]) -> Access[For]:
+    """`access` in the turn of `loop` that follows."""
+    var = loop.loop_var
+    if var not in access.variables():
+        return access
+    indices, guards = (
+        tuple(substitute(e, {var: var + 1}) for e in each)
+        for each in (access.indices, (*access.guards, var < loop.min + loop.extent))
+    )
+    return replace(access, indices=indices, guards=guards)
+
+
 class _Planner:
     def __init__(self, kernel: Kernel) -> None:
         self.conflicts = Conflicts(kernel)
@@ -79,7 +92,7 @@ class _Planner:
         """`stmt` with the barriers that it needs within."""
         match stmt:
             case SeqStmt(stmts):
-                planned = self._sequence(stmts, around, (), None)
+                planned = self._sequence(stmts, around)
                 same = isinstance(planned.stmt, SeqStmt) and planned.stmt.stmts == stmts
                 return replace(planned, stmt=stmt) if same else planned
             case For():
@@ -96,47 +109,45 @@ class _Planner:
         self,
         stmts: Sequence[Stmt],
         around: Around,
-        carried: tuple[Access[For], ...],
-        turn: Expr | None,
+        carried: tuple[Access[For], ...] = (),
+        waits: bool = False,
     ) -> _Planned:
-        """`stmts` one after the other, after what is `carried` from where `turn` was another."""
+        """`stmts` one after the other, after what is `carried` from other turns, as `_carries`."""
         done: list[Stmt] = []
         first: tuple[Access[For], ...] = ()
         last: tuple[Access[For], ...] = ()
-        waits = False
+        waited = False
         for stmt in stmts:
             planned = self.plan(stmt, around)
             if self.conflicts.any(last, planned.first, len(around.loops)) or (
-                carried and self.conflicts.any(carried, planned.first, len(around.loops) - 1, turn)
+                carried and self._carries(carried, planned.first, around, waits)
             ):
                 done.append(Barrier())
-                last, carried, waits = (), (), True
+                last, carried, waited = (), (), True
             done.append(planned.stmt)
-            first = first if waits else first + planned.first
+            first = first if waited else first + planned.first
             if planned.waits:
-                last, carried, waits = (), (), True
+                last, carried, waited = (), (), True
             last += planned.last
-        return _Planned(seq(*done), first, last, waits)
+        return _Planned(seq(*done), first, last, waited)
 
     def _loop(self, loop: For, around: Around) -> _Planned:
         inside = around.inside(loop)
         body = self.plan(loop.body, inside)
         stmts = stmts_of(loop.body)
-        carried = body.last
-        turn = self._turn(loop, body)
-        while self.conflicts.any(carried, body.first, len(around.loops), turn):
-            body = self._sequence(stmts, inside, carried, turn)
+        extent = bounds(loop.extent, self.conflicts.known)
+        carried = () if extent is not None and extent[1] <= 1 else body.last  # no other turn
+        while self._carries(carried, body.first, inside, body.waits):
+            body = self._sequence(stmts, inside, carried, body.waits)
             known = {*map(self._place, carried)}
             more = [a for a in body.last if self._place(a) not in known]
             if not more:
                 break
             carried += tuple(more)  # a barrier that came earlier made another one unnecessary
-            turn = self._turn(loop, body)
         if body.stmt is not loop.body:
             self._needs_whole_block(loop.extent, body)
             self._needs_whole_block(loop.min, body)
         ends = self._accesses(loop.min, around) + self._accesses(loop.extent, around)
-        extent = bounds(loop.extent, self.conflicts.known)
         waits = body.waits and extent is not None and extent[0] > 0
         stmt = loop if body.stmt is loop.body else replace(loop, body=body.stmt)
         return _Planned(stmt, ends + body.first, ends + body.last, waits)
@@ -146,12 +157,21 @@ class _Planner:
         number = self.conflicts.simplifier.number
         return id(access.node), access.loops, tuple(map(number, access.guards))
 
-    def _turn(self, loop: For, body: _Planned) -> Expr:
-        """What is not the same in two turns of `loop` that threads may be in at a time.
+    def _carries(
+        self,
+        carried: Sequence[Access[For]],
+        first: Sequence[Access[For]],
+        around: Around,
+        waits: bool,
+    ) -> bool:
+        """Whether what is under way at the end of a turn may meet what is `first` in another one.
 
-        Where each turn waits, others are one turn ahead at most, at the other one of two copies.
+        In the next one where each turn `waits`: no thread is further ahead.
         """
-        return loop.loop_var % 2 if body.waits else loop.loop_var
+        loop, count = around.loops[-1], len(around.loops)
+        if not waits:
+            return self.conflicts.any(carried, first, count - 1, loop.loop_var)
+        return self.conflicts.any(carried, [_in_next(loop, access) for access in first], count)
 
     def _choice(self, choice: IfThenElse, around: Around) -> _Planned:
         then = self.plan(choice.then_case, around.where(choice.condition))
