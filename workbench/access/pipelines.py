@@ -98,6 +98,18 @@ def _kept(stmt: Stmt) -> BlockRealize:
     return BlockRealize((), TRUE, Block("", (), (), (), stmt))
 
 
+def without_statements(stmt: N) -> N:
+    """`stmt` without the blocks of `with_statements`, but for those of nothing."""
+
+    def visit(node: Node) -> Node:
+        match node:
+            case BlockRealize((), block=Block("", (), (), (), body)) if body != SeqStmt(()):
+                return body
+        return node
+
+    return rewrite(stmt, visit)
+
+
 @dataclass(frozen=True)
 class Pipeline:
     """A loop of `stmts`, with their stages and their places in the order of a turn."""

@@ -19,6 +19,7 @@ from workbench.access.pipelines import (
     is_pipeline,
     with_copies,
     with_statements,
+    without_statements,
 )
 from workbench.access.units import Unit, units
 from workbench.arith import Bounds
@@ -27,34 +28,66 @@ from workbench.ir import (
     Block,
     BlockRealize,
     Buffer,
+    BufferRegion,
     Data,
     Entries,
     For,
     Node,
     PrimFunc,
+    Range,
     SeqStmt,
     Stmt,
     Var,
     attrs_dict,
+    const,
+    once,
     replace_node,
+    rewrite,
+    size_expr,
     walk,
 )
 from workbench.script.writer import string
 
 
-def refuse_pipelines(func: PrimFunc) -> None:
-    """Refuse what is wrong with the pipelines of `func`, the inner ones first."""
+@once
+def expanded(func: PrimFunc) -> PrimFunc:
+    """`func` with the turns of its pipelines written out, the inner ones first.
+
+    Raises Refusal where a pipeline would not do what its loop does.
+    """
     if not any(map(is_pipeline, walk(func.body))):
-        return
-    blocks = [node for node in walk(func.body) if isinstance(node, Block)]
-    private = {b for block in blocks for b in block.alloc_buffers if b.scope != "global"}
+        return func
+    own = {b: b for node in walk(func.body) if isinstance(node, Block) for b in node.alloc_buffers}
     body: Stmt = with_statements(func.body)
     while loop := innermost(body):
-        loops = [node for node in walk(body) if isinstance(node, For)]
-        known = arith.loop_bounds(loops)
+        known = arith.loop_bounds([node for node in walk(body) if isinstance(node, For)])
+        private = [buffer for buffer in own.values() if buffer.scope != "global"]
         made = injected(loop, body, known, private)
-        private |= {*made.copies.values()}
+        own = {old: made.copies.get(new, new) for old, new in own.items()}
         body = replace_node(body, loop, made.stmt)
+    return replace(func, body=_allocated(body, own))
+
+
+def _allocated(body: Stmt, own: Mapping[Buffer, Buffer]) -> BlockRealize:
+    """`body` with the values of `own` allocated where the keys were, or else by its root block."""
+    left = dict(own)
+
+    def visit(node: Node) -> Node:
+        match node:
+            case Block():
+                return replace(node, alloc_buffers=tuple(left.pop(b) for b in node.alloc_buffers))
+            case BufferRegion(buffer, region) if own.get(buffer, buffer) is not buffer:
+                new = own[buffer]
+                copies = new.shape[: len(new.shape) - len(region)]  # a pipeline's, and one's inside
+                every = (Range(const(0, "int32"), size_expr(n, "int32")) for n in copies)
+                return BufferRegion(new, (*every, *region))
+        return node
+
+    realize = rewrite(without_statements(body), visit)
+    assert isinstance(realize, BlockRealize)
+    root = realize.block
+    root = replace(root, alloc_buffers=(*root.alloc_buffers, *left.values()))
+    return replace(realize, block=root)
 
 
 def innermost(body: Stmt) -> For | None:
@@ -165,7 +198,8 @@ def _copies(needs: Needs, doubled: Collection[Buffer]) -> dict[Buffer, int]:
     wanted = dict(asked.pairs) if isinstance(asked, Entries) else {}
     counts: dict[Buffer, int] = {}
     for buffer in dict.fromkeys(buffer for found in needs.found for buffer in found):
-        count = max(needs.copies(buffer), 2 if buffer in doubled else 1)
+        users = sum(buffer in found for found in needs.found)
+        count = max(needs.copies(buffer), 2 if buffer in doubled and users > 1 else 1)
         given = wanted.pop(buffer.name, None)
         if given is not None:
             count = _given(needs, buffer, given)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.access.pipelines import COPIES, ORDER, STAGE
-from workbench.check.pipelines import refuse_pipelines
+from workbench.check.pipelines import expanded
 from workbench.ir import Data, Entries, For, PrimFunc, attrs_dict
 from workbench.verbs.nest import annotated
 from workbench.verbs.primitive import Edit, primitive
@@ -72,5 +72,5 @@ def pipeline(
     if copies:
         notes[COPIES] = copies if isinstance(copies, Entries) else Entries.of(copies)
     made = annotated(func, loop, tuple(notes.items()))
-    refuse_pipelines(made)
+    expanded(made)  # raises Refusal where it would do something else
     return Edit(made)
