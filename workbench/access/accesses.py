@@ -166,6 +166,18 @@ def around(root: Node, target: Stmt) -> Around:
     return at
 
 
+def in_later_turn(loop: For, access: Access[For], lag: int = 1) -> Access[For]:
+    """`access` in the turn of `loop`, one of those around it, that comes `lag` later."""
+    var = loop.loop_var
+    if not lag or var not in access.variables():
+        return access
+    guards = (*access.guards, binary("<", var, loop.min + loop.extent))
+    indices, guards = (
+        tuple(substitute(e, {var: var + lag}) for e in each) for each in (access.indices, guards)
+    )
+    return replace(access, indices=indices, guards=guards)
+
+
 def _made(node: BufferLoad | BufferStore, at: Around) -> Access[For]:
     indices = tuple(substitute(index, at.values) for index in node.indices)
     return Access(

@@ -22,9 +22,9 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import NamedTuple, TypeVar
 
-from workbench.access.accesses import Access, accesses, around, by_buffer
+from workbench.access.accesses import Access, accesses, around, by_buffer, in_later_turn
 from workbench.access.fed import Fed
-from workbench.access.meet import Answer, Lags, Never, Question, lags, meet
+from workbench.access.meet import Answer, Never, Question, meet
 from workbench.access.units import buffers_written
 from workbench.arith import Bounds, prove
 from workbench.ir import (
@@ -47,7 +47,6 @@ from workbench.ir import (
     binary,
     const,
     copy_fresh,
-    free_vars,
     rewrite,
     seq,
     substitute,
@@ -103,7 +102,9 @@ def without_statements(stmt: N) -> N:
 
     def visit(node: Node) -> Node:
         match node:
-            case BlockRealize((), block=Block("", (), (), (), body)) if body != SeqStmt(()):
+            case BlockRealize((), block=Block("", (), (), (), SeqStmt(()))):
+                return node  # may be all that there is in a loop
+            case BlockRealize((), block=Block("", (), (), (), body)):
                 return body
         return node
 
@@ -217,14 +218,13 @@ def copied(buffer: Buffer, count: int) -> Buffer:
 class Need(NamedTuple):
     """That statement `first` of an iteration runs before `then` of the one `lag` later.
 
-    Both touch `buffer`: `answer` has two iterations that do, unless none is found out.
+    For both touch one cell of `buffer`, and one of them writes.
     """
 
     first: int
     then: int
     lag: int
     buffer: Buffer
-    answer: Answer
 
 
 class Needs:
@@ -261,40 +261,35 @@ class Needs:
     def all(
         self, copies: Mapping[Buffer, int], asked: Callable[[int, int, int], bool]
     ) -> Iterator[Need]:
-        """The needs for which it is `asked`."""
+        """The needs for which it is `asked`, of those of two statements and a buffer the nearest.
+
+        Of iterations further apart than `depth` the first is over when the other one begins.
+        """
+        low, high = self.fed.known[self.pipeline.loop.loop_var]
+        far = min(self.pipeline.depth, high - low) + 1
         for a, b in combinations(range(len(self.found)), 2):
             for buffer in (buffer for buffer in self.found[a] if buffer in self.found[b]):
-                answer = self._meet(a, b, buffer, ()) if asked(a, b, 0) else Never()
-                if not isinstance(answer, Never):
-                    yield Need(a, b, 0, buffer, answer)
-                for one, other in ((a, b), (b, a)) if copies.get(buffer, 1) == 1 else ():
-                    if asked(one, other, 1):
-                        yield from self._carried(one, other, buffer, asked)
+                ends = (1, 1) if copies.get(buffer, 1) > 1 else (far, far)
+                for one, other, lags in ((a, b, range(ends[0])), (b, a, range(1, ends[1]))):
+                    for lag in lags:
+                        need = Need(one, other, lag, buffer)
+                        if asked(*need[:3]) and not isinstance(self.meet(need), Never):
+                            yield need
+                            break
 
-    def _carried(
-        self, one: int, other: int, buffer: Buffer, asked: Callable[[int, int, int], bool]
-    ) -> Iterator[Need]:
-        turn = self.pipeline.loop.loop_var
-        answer = self._meet(one, other, buffer, ((turn,),))
-        if isinstance(answer, Never):
-            return
-        between = lags(self._pairs(one, other, buffer), self._question(buffer, ((turn,),)))
-        later = {-lag for lag in between.lags if lag < 0} if isinstance(between, Lags) else {1}
-        if later and asked(one, other, min(later)):
-            yield Need(one, other, min(later), buffer, answer)
+    def meet(self, need: Need) -> Answer:
+        """Whether the two are at one cell in iterations that are as far apart, one writing."""
+        loop, pairs = self.pipeline.loop, self._pairs(need.first, need.then, need.buffer)
+        later = [(x, in_later_turn(loop, y, need.lag)) for x, y in pairs]
+        return meet(later, self._question(need.buffer))
 
     def _pairs(self, a: int, b: int, buffer: Buffer) -> list[tuple[Access[For], Access[For]]]:
         pairs = product(self.found[a][buffer], self.found[b][buffer])
         return [(x, y) for x, y in pairs if x.writes or y.writes]
 
-    def _meet(self, a: int, b: int, buffer: Buffer, differ: tuple[tuple[Expr, ...], ...]) -> Answer:
-        return meet(self._pairs(a, b, buffer), self._question(buffer, differ))
-
-    def _question(self, buffer: Buffer, differ: tuple[tuple[Expr, ...], ...]) -> Question:
-        """In different turns if these are to `differ`, else in the same one."""
-        own = self.inside | {v for group in differ for e in group for v in free_vars(e)}
-        own |= set() if buffer.scope == "local" else self.doers
-        return Question(self.fed.simplifier, own, differ, self.changing)
+    def _question(self, buffer: Buffer) -> Question:
+        own = self.inside if buffer.scope == "local" else self.inside | self.doers
+        return Question(self.fed.simplifier, own, (), self.changing)
 
     # --- copies -----------------------------------------------------------------------------
 
@@ -333,7 +328,7 @@ class Needs:
         return 1
 
     def _meet_ever(self, a: int, b: int, buffer: Buffer) -> Answer:
-        question = self._question(buffer, ())
+        question = self._question(buffer)
         own = {*question.own, self.pipeline.loop.loop_var}
         return meet(self._pairs(a, b, buffer), replace(question, own=own))
 

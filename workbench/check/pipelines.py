@@ -236,35 +236,24 @@ def _given(needs: Needs, buffer: Buffer, given: object) -> int:
 
 
 def _refused(needs: Needs, need: Need, counts: Mapping[Buffer, int]) -> Refusal:
-    pipeline, loop = needs.pipeline, needs.pipeline.loop
-    (one, i), (other, j), cell = _example(needs, need)
-    first, then = (_name(pipeline.stmts[k]) for k in (one, other))
-    if first == then:
-        first, then = f"{first} ({one})", f"{then} ({other})"
-    turns = i + pipeline.stages[one], j + pipeline.stages[other]
-    same = f", where it stands later: {pipeline.order[one]} after {pipeline.order[other]}"
+    pipeline, var, answer = needs.pipeline, needs.pipeline.loop.loop_var, needs.meet(need)
+    low, at = needs.fed.known.get(var, (0, 0))[0], f"a cell of {need.buffer.name}"
+    if isinstance(answer, Meets):
+        low, at = answer.first.env.get(var, low), answer.first.text
+    used = need.first, need.then
+    names = [_name(pipeline.stmts[k]) for k in used]
+    if names[0] == names[1]:
+        names = [f"{name} ({k})" for name, k in zip(names, used, strict=True)]
+    turns = low + pipeline.stages[need.first], low + need.lag + pipeline.stages[need.then]
+    when = f"in turn {turns[1]}" if turns[0] != turns[1] else "earlier in that turn"
     return _wrong(
-        loop,
-        f"`{then}` would be at {cell} before `{first}` is",
-        f"{_repaired(needs, counts)}",
-        *(_place(pipeline.stmts[k]) for k in (one, other)),
-        detail=f"`{first}` of {_loop(loop)}={i} would run in turn {turns[0]}, "
-        f"and `{then}` of {_loop(loop)}={j} in turn {turns[1]}"
-        + (same if turns[0] == turns[1] else ""),
+        pipeline.loop,
+        f"`{names[1]}` would be at {at} before `{names[0]}` is",
+        _repaired(needs, counts),
+        *(_place(pipeline.stmts[k]) for k in used),
+        detail=f"`{names[0]}` of {var.name}={low} would run in turn {turns[0]}, and `{names[1]}` "
+        f"of {var.name}={low + need.lag} {when}",
     )
-
-
-def _example(needs: Needs, need: Need) -> tuple[tuple[int, int], tuple[int, int], str]:
-    """Two iterations, each with the statement that is in question there, and what both touch."""
-    var = needs.pipeline.loop.loop_var
-    low = needs.fed.known.get(var, (0, 0))[0]
-    i, cell = low, f"a cell of {need.buffer.name}"
-    if isinstance(need.answer, Meets):
-        touches = need.answer.first, need.answer.second
-        at = [touch.env.get(var, low) for touch in touches]
-        if not need.lag or at[1] - at[0] == need.lag:
-            i, cell = at[0], touches[0].text
-    return (need.first, i), (need.then, i + need.lag), cell
 
 
 def _repaired(needs: Needs, counts: Mapping[Buffer, int]) -> str:

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from workbench.access.accesses import Access, Around, accesses
+from workbench.access.accesses import Access, Around, accesses, in_later_turn
 from workbench.access.units import buffers_written
 from workbench.arith import bounds, reads_memory
 from workbench.diag import Refusal
@@ -41,7 +41,6 @@ from workbench.ir import (
     free_vars,
     seq,
     stmts_of,
-    substitute,
 )
 from workbench.lower.conflicts import Conflicts
 from workbench.target import Target
@@ -66,18 +65,6 @@ class _Planned:
     first: tuple[Access[For], ...]
     last: tuple[Access[For], ...]
     waits: bool = False
-
-
-def _in_next(loop: For, access: Access[For]) -> Access[For]:
-    """`access` in the turn of `loop` that follows."""
-    var = loop.loop_var
-    if var not in access.variables():
-        return access
-    indices, guards = (
-        tuple(substitute(e, {var: var + 1}) for e in each)
-        for each in (access.indices, (*access.guards, var < loop.min + loop.extent))
-    )
-    return replace(access, indices=indices, guards=guards)
 
 
 class _Planner:
@@ -171,7 +158,7 @@ class _Planner:
         loop, count = around.loops[-1], len(around.loops)
         if not waits:
             return self.conflicts.any(carried, first, count - 1, loop.loop_var)
-        return self.conflicts.any(carried, [_in_next(loop, access) for access in first], count)
+        return self.conflicts.any(carried, [in_later_turn(loop, access) for access in first], count)
 
     def _choice(self, choice: IfThenElse, around: Around) -> _Planned:
         then = self.plan(choice.then_case, around.where(choice.condition))

@@ -1,0 +1,72 @@
+"""Random pipelines: statements that share buffers, whole or in part, with stages and an order."""
+
+from __future__ import annotations
+
+import random
+
+from tests.support.gpu_programs import parsed
+from workbench.ir import PrimFunc
+
+HOMES = ("inside", "inside", "outside", "argument")  # where a buffer lives
+CELLS = ("0", "1", "i % 2", "(i + 1) % 2", "i % 3", "i", "i + 1", "i // 2", "2 - i % 3")
+GUARDS = ("i % 2 == 0", "i < 4", "i > 3", "A[i] > 0")
+
+
+def random_pipeline(rng: random.Random) -> PrimFunc:
+    """A loop of 0 to 9 turns over two to five statements, of which each notes all that it reads.
+
+    What a statement reads goes into its row of O, for its iteration. So where two orders make the
+    same O, each statement has read the same.
+    """
+    count, buffers = rng.randint(2, 5), "XYZ"[: rng.randint(1, 3)]
+    homes = {b: rng.choice(HOMES) for b in buffers}
+    low, turns = rng.choice((0, 0, 1, 3)), rng.randint(0, 9)
+    size = low + turns + 4
+    stages = [rng.randint(0, 3) for _ in range(count)]
+    order = rng.sample(range(count), count) if rng.random() < 0.6 else list(range(count))
+    notes = f'"software_pipeline_stage": {stages}, "software_pipeline_order": {order}'
+    statements = (_statement(rng, k, buffers, size) for k in range(count))
+
+    def of(home: str, line: str) -> str:
+        return "".join(line.format(b=b, size=size) for b in buffers if homes[b] == home)
+
+    made = '{b} = T.alloc_buffer(({size},), "int32", scope="local")'
+    return parsed(f"""
+@T.prim_func
+def main(A: T.Buffer(({size},), "int32"), O: T.Buffer(({count}, {size}), "int32"){
+        of("argument", ', {b}: T.Buffer(({size},), "int32")')
+    }):
+    {of("inside", made + chr(10) + "    ")}{of("outside", made + chr(10) + "    ")}{
+        of("outside", "for j in range({size}): {b}[j] = A[j] + 1" + chr(10) + "    ")
+    }for i in T.serial({low}, {low + turns}, annotations={{{notes}}}):
+{"".join(statements)}    O[0, 0] = O[0, 0] + 1
+{of("outside", "    for j in range({size}): O[0, j] = O[0, j] + {b}[j]" + chr(10))}
+""")
+
+
+def _statement(rng: random.Random, k: int, buffers: str, size: int) -> str:
+    """One that reads some of `buffers`, notes what it finds, and writes some."""
+    reads = [_read(rng, b) for b in buffers if rng.random() < 0.4]
+    lines = [f"O[{k}, i] = {' + '.join([f'A[i] * {k + 2}', *reads])}"]
+    for b in buffers:
+        if rng.random() < 0.35:
+            lines += _write(rng, k, b, size)
+    return "".join(f"{' ' * depth}{line}\n" for depth, line in
+                   [(8, "for u in range(1):"), *((12, line) for line in lines)])  # fmt: skip
+
+
+def _read(rng: random.Random, buffer: str) -> str:
+    factor = rng.choice((2, 3, 5))
+    cells = [rng.choice(CELLS)] if rng.random() < 0.7 else ["0", "1"]
+    return f"({' - '.join(f'{buffer}[{cell}]' for cell in cells)}) * {factor}"
+
+
+def _write(rng: random.Random, k: int, buffer: str, size: int) -> list[str]:
+    kind = rng.random()
+    if kind < 0.35:
+        return [f"for j{k}{buffer} in range({size}): {buffer}[j{k}{buffer}] = O[{k}, i]"]
+    cell = rng.choice(CELLS)
+    if kind < 0.5:
+        return [f"{buffer}[{cell}] = {buffer}[{cell}] + A[i]"]
+    guard = f"if {rng.choice(GUARDS)}: " if rng.random() < 0.2 else ""
+    return [f"{guard}{buffer}[{cell}] = O[{k}, i]"]
