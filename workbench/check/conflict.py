@@ -23,6 +23,7 @@ from workbench.access.iterations import (
     written_together,
 )
 from workbench.access.meet import Lags, Meets, first_meeting
+from workbench.access.pipelines import ORDER, STAGE, is_pipeline
 from workbench.access.units import Cell, Unit, same_cell, short, units, writes_apart
 from workbench.arith import Bounds
 from workbench.diag import Refusal
@@ -77,6 +78,12 @@ def _conflict(known: Places, loop: For, doers: Doers) -> Refusal | None:
 
 
 def _refuse(known: Places, loop: For, doers: Doers) -> None:
+    if is_pipeline(loop):
+        raise Refusal(
+            "it is a pipeline, whose turns follow each other",
+            loop,
+            hint=f'take "{STAGE}" and "{ORDER}" off with sch.unannotate, or take another loop',
+        )
     around = known.all_loops_above(loop)
     below = list(units(loop.body))
     inside = dict.fromkeys(one for unit in below for one in unit.loops)

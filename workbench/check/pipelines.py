@@ -135,8 +135,8 @@ def pipeline_of(loop: For) -> Pipeline:
     stmts = loop.body.stmts if isinstance(loop.body, SeqStmt) else ()
     names = ", ".join(f"`{_name(stmt)}`" for stmt in stmts)
     if loop.kind not in ("serial", "unrolled"):
-        doers = "threads" if loop.thread else "lanes or cores"
-        raise _wrong(loop, f"{doers} do its iterations at once", "pipeline a serial loop")
+        how = f"it is bound to {loop.thread}" if loop.thread else f"it is {loop.kind}"
+        raise _wrong(loop, f"{how}, so that its turns are made at once", "pipeline a serial loop")
     if len(stmts) < 2:
         hint = "fetch what it uses inside of it, with cache_read and compute_at"
         raise _wrong(loop, f"there is but one statement in it, {names}", hint)

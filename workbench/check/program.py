@@ -21,6 +21,7 @@ from workbench.check.memory import (
     shared_bytes,
     turn_errors,
 )
+from workbench.check.pipelines import expanded
 from workbench.check.threads import axis_errors
 from workbench.check.waste import waste
 from workbench.diag import Refusal
@@ -34,10 +35,11 @@ _DOERS: dict[str, Doers] = {"vectorized": "lanes", "parallel": "iterations"}
 def check_program(func: PrimFunc, target: Target) -> list[Finding]:
     """What is wrong with `func` as code for `target`, errors first, then what wastes work."""
     kernels = nests(func)
+    errors = list(_pipelines(func))
     if target.is_cpu:  # all take turns but for what cores and lanes share
         free = [loop for nest in kernels for loop in nest.loops if loop.thread is None]
-        return list(_conflicts(func, free))
-    errors = list(crossing_errors(func, kernels))
+        return [*errors, *_conflicts(func, free)]
+    errors += crossing_errors(func, kernels)
     for nest in kernels:
         findings = [*_unbound(nest), *axis_errors(nest), *_limits(nest, target)]
         if not findings:  # who does what is clear: see whether they get in each other's way
@@ -127,6 +129,19 @@ def _shared_limit(func: PrimFunc, nest: Nest, target: Target) -> Iterator[Findin
         )
 
 
+def _pipelines(func: PrimFunc) -> Iterator[Finding]:
+    """A pipeline that would not do what its loop does."""
+    try:
+        expanded(func)
+    except Refusal as refusal:
+        yield _found(refusal)
+
+
+def _found(refusal: Refusal) -> Finding:
+    nodes = tuple(at for at in refusal.at if isinstance(at, Node))
+    return Finding(refusal.headline, nodes, refusal.hint, refusal.detail)
+
+
 def _conflicts(func: PrimFunc, loops: Iterable[For]) -> Iterator[Finding]:
     """Iterations done at once that should not be."""
     for loop in loops:
@@ -137,8 +152,7 @@ def _conflicts(func: PrimFunc, loops: Iterable[For]) -> Iterator[Finding]:
         try:
             refuse_conflict(func, loop, f"`{loop.loop_var.name}` can't be {how}", doers)
         except Refusal as refusal:
-            nodes = tuple(at for at in refusal.at if isinstance(at, Node))
-            yield Finding(refusal.headline, nodes, refusal.hint, refusal.detail)
+            yield _found(refusal)
 
 
 def _updates_of_copies(nest: Nest) -> Iterator[Finding]:

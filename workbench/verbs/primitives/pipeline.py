@@ -64,7 +64,7 @@ def pipeline(
                     T.reads(S[vk, 31 - vt])
                     T.writes(B[vk, vt])
                     B[vk, vt] = S[vk, 31 - vt]
-    """
+    """  # noqa: E501
     notes: dict[str, Data] = {**attrs_dict(loop.annotations)}
     notes.pop(COPIES, None)
     notes[STAGE] = tuple(stages)
