@@ -20,9 +20,9 @@ CUDA = target.get("cuda")
 NOTE = "double_buffer_scope"
 
 
-def tiled(depth: int = 8, *noted: str) -> wb.Schedule:
+def tiled(depth: int = 8, *noted: str, size: int = 64) -> wb.Schedule:
     """The tutorial's shared-memory matmul, with two copies of the arrays of `noted` blocks."""
-    sch = wb.Schedule(parsed(MATMUL))
+    sch = wb.Schedule(parsed(MATMUL.replace("64", str(size))))
     block_matmul(sch, sch.get_block("C"), True, local=4, threads=4, depth=depth)
     for block in noted:
         sch.annotate(block, NOTE, 0)
@@ -83,10 +83,7 @@ def test_the_text_shows_the_turns():
 @pytest.mark.parametrize("size", [60, 61, 50])
 @pytest.mark.parametrize("depth", [8, 32])
 def test_tiles_with_a_tail_take_turns(size: int, depth: int, gxx: str):
-    sch = wb.Schedule(parsed(MATMUL.replace("64", str(size))))
-    block_matmul(sch, sch.get_block("C"), True, local=4, threads=4, depth=depth)
-    for block in ("A_shared", "B_shared"):
-        sch.annotate(block, NOTE, 0)
+    sch = tiled(depth, "A_shared", "B_shared", size=size)
     lowered = lower(sch.func, CUDA)
     assert barriers(lowered) == 1
     check_results(sch.func, lowered)

@@ -174,18 +174,20 @@ def _wrong(loop: For, why: str, hint: str, *at: Node, detail: str = "") -> Refus
     return Refusal(headline, loop.loop_var, *at, hint=hint, detail=detail)
 
 
-def _unit(stmt: Stmt) -> Unit:
-    """What stands for a statement of a pipeline: the last block or store in it."""
-    return list(units(stmt.block.body if isinstance(stmt, BlockRealize) else stmt))[-1]
-
-
-def _place(stmt: Stmt) -> Node:
-    block = _unit(stmt).block
-    return block.id if block else _unit(stmt).stmt
+def _unit(stmt: Stmt) -> Unit | None:
+    """What stands for a statement of a pipeline: the last block or store in it, if there is one."""
+    inside = stmt.block.body if isinstance(stmt, BlockRealize) else stmt
+    return next(reversed([*units(inside)]), None)
 
 
 def _name(stmt: Stmt) -> str:
-    return _unit(stmt).name
+    unit = _unit(stmt)
+    return unit.name if unit else "nothing"
+
+
+def _places(stmt: Stmt) -> list[Node]:
+    unit = _unit(stmt)
+    return [unit.block.id if unit.block else unit.stmt] if unit else []
 
 
 # --- copies ---------------------------------------------------------------------------------------
@@ -250,7 +252,7 @@ def _refused(needs: Needs, need: Need, counts: Mapping[Buffer, int]) -> Refusal:
         pipeline.loop,
         f"`{names[1]}` would be at {at} before `{names[0]}` is",
         _repaired(needs, counts),
-        *(_place(pipeline.stmts[k]) for k in used),
+        *(place for k in used for place in _places(pipeline.stmts[k])),
         detail=f"`{names[0]}` of {var.name}={low} would run in turn {turns[0]}, and `{names[1]}` "
         f"of {var.name}={low + need.lag} {when}",
     )

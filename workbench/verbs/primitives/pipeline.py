@@ -51,7 +51,8 @@ def pipeline(
     def main(A: T.Buffer((8, 32), "float32"), B: T.Buffer((8, 32), "float32")):
         # with T.block("root"):
         S = T.alloc_buffer((8, 32), scope="shared")
-        for k in T.serial(8, annotations={"software_pipeline_stage": [0, 1], "software_pipeline_order": [0, 1]}):
+        for k in T.serial(8, annotations={"software_pipeline_stage": [0, 1], \
+"software_pipeline_order": [0, 1]}):
             for t in range(32):
                 with T.block("S"):
                     vk, vt = T.axis.remap("SS", [k, t])
@@ -64,7 +65,7 @@ def pipeline(
                     T.reads(S[vk, 31 - vt])
                     T.writes(B[vk, vt])
                     B[vk, vt] = S[vk, 31 - vt]
-    """  # noqa: E501
+    """
     notes: dict[str, Data] = {**attrs_dict(loop.annotations)}
     notes.pop(COPIES, None)
     notes[STAGE] = tuple(stages)
