@@ -19,6 +19,7 @@ from workbench.arith.normal import MOST
 from workbench.check.conflict import in_any_turn
 from workbench.check.finding import Finding
 from workbench.check.kernels import Nest, touching
+from workbench.check.pipelines import copies
 from workbench.ir import (
     BlockRealize,
     Buffer,
@@ -350,13 +351,15 @@ def shared_bytes(func: PrimFunc, nest: Nest) -> dict[Buffer, int]:
     """For each shared buffer that a kernel reads, the bytes that one block reads of it at a time.
 
     A block keeps at least these: what all its threads read while the loops around all uses of the
-    buffer, and the block itself, stand still.
+    buffer, and the block itself, stand still. Of copies that are used in turn, it keeps all.
     """
+    counts = copies(func)
     found: dict[Buffer, int] = {}
     for buffer in _private(func):
         users = list(touching(nest, buffer))
         if buffer.scope == "shared" and any(buffer in unit.reads for unit in users):
-            found[buffer] = _read_at_once(buffer, users, nest) * itemsize(buffer.type)
+            cells = _read_at_once(buffer, users, nest) * counts.get(buffer, 1)
+            found[buffer] = cells * itemsize(buffer.type)
     return found
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from math import prod
 
 from workbench import arith
 from workbench.access.meet import Meets
@@ -55,17 +56,32 @@ def expanded(func: PrimFunc) -> PrimFunc:
 
     Raises Refusal where a pipeline would not do what its loop does.
     """
-    if not any(map(is_pipeline, walk(func.body))):
-        return func
+    body, own = _written_out(func)
+    return func if body is func.body else replace(func, body=_allocated(body, own))
+
+
+@once
+def copies(func: PrimFunc) -> dict[Buffer, int]:
+    """How many copies there are of a buffer, where it is more than one. Raises as `expanded`."""
+    counts = dict.fromkeys(doubled(func.body), 2)
+    for buffer, made in _written_out(func)[1].items():
+        more = made.shape[: len(made.shape) - len(buffer.shape)]
+        counts |= {buffer: prod(map(int, more))} if more else {}
+    return counts
+
+
+def _written_out(func: PrimFunc) -> tuple[Stmt, dict[Buffer, Buffer]]:
+    """The body of `func` without pipelines, and what became of the buffers that live in it."""
     own = {b: b for node in walk(func.body) if isinstance(node, Block) for b in node.alloc_buffers}
     body: Stmt = with_statements(func.body)
+    twice = doubled(func.body)
     while loop := innermost(body):
         known = arith.loop_bounds([node for node in walk(body) if isinstance(node, For)])
         private = [buffer for buffer in own.values() if buffer.scope != "global"]
-        made = injected(loop, body, known, private)
+        made = injected(loop, body, known, private, doubled=twice)
         own = {old: made.copies.get(new, new) for old, new in own.items()}
         body = replace_node(body, loop, made.stmt)
-    return replace(func, body=_allocated(body, own))
+    return body, own
 
 
 def _allocated(body: Stmt, own: Mapping[Buffer, Buffer]) -> BlockRealize:
@@ -88,6 +104,29 @@ def _allocated(body: Stmt, own: Mapping[Buffer, Buffer]) -> BlockRealize:
     root = realize.block
     root = replace(root, alloc_buffers=(*root.alloc_buffers, *left.values()))
     return replace(realize, block=root)
+
+
+DOUBLE = "double_buffer_scope"  # TVM's: the number of the buffer among those that the block writes
+
+
+def doubled(body: Stmt) -> dict[Buffer, Block]:
+    """The buffers of which two copies are asked for, each with the block whose note says so."""
+    return dict(_doubled(body))
+
+
+def _doubled(body: Stmt) -> Iterator[tuple[Buffer, Block]]:
+    for block in (node for node in walk(body) if isinstance(node, Block)):
+        which = attrs_dict(block.annotations).get(DOUBLE)
+        if which is None:
+            continue
+        if not isinstance(which, int) or not 0 <= which < len(block.writes):
+            raise Refusal(
+                f"Can't double-buffer what `{block.name}` writes: it writes no buffer {which!r}",
+                block.id,
+                hint="number what it writes from 0: "
+                f'sch.annotate({string(block.name)}, "{DOUBLE}", 0)',
+            )
+        yield block.writes[which].buffer, block
 
 
 def innermost(body: Stmt) -> For | None:

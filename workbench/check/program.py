@@ -36,10 +36,12 @@ def check_program(func: PrimFunc, target: Target) -> list[Finding]:
     """What is wrong with `func` as code for `target`, errors first, then what wastes work."""
     kernels = nests(func)
     errors = list(_pipelines(func))
+    if errors:
+        return errors
     if target.is_cpu:  # all take turns but for what cores and lanes share
         free = [loop for nest in kernels for loop in nest.loops if loop.thread is None]
-        return [*errors, *_conflicts(func, free)]
-    errors += crossing_errors(func, kernels)
+        return list(_conflicts(func, free))
+    errors = list(crossing_errors(func, kernels))
     for nest in kernels:
         findings = [*_unbound(nest), *axis_errors(nest), *_limits(nest, target)]
         if not findings:  # who does what is clear: see whether they get in each other's way

@@ -8,6 +8,7 @@ as we do: the file holds our last program, too, and ends in an error where TVM m
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Any, Literal
 
@@ -22,6 +23,7 @@ from workbench.script.writer import string
 from workbench.verbs import index_map
 from workbench.verbs.caching import named_buffer, nth_buffer
 from workbench.verbs.primitive import REGISTRY
+from workbench.verbs.primitives.pipeline import notes
 from workbench.verbs.site import Site
 
 _HEAD = '''"""The steps of a schedule for apache-tvm 0.27; `module` is what TVM makes of them."""
@@ -127,6 +129,16 @@ class _TvmLines(PythonLines):
             f"it finds a loop by a block in it, and `{ref.name}` holds none",
             "put a block around the statement: with T.block(…)",
         )
+
+    def write(self, number: int, step: Step) -> None:
+        """The line of the `number`-th step, or those that leave the notes of a pipeline."""
+        if step.verb != "pipeline":
+            super().write(number, step)
+            return
+        given: dict[str, Any] = dict(step.kwargs)  # lists, and so by name
+        for note in notes(**given).items():
+            as_note = replace(step, verb="annotate", args=(*step.args, *note), kwargs=())
+            super().write(number, as_note)
 
     def arguments(self, number: int, step: Step) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """What TVM's call of the `number`-th step takes."""

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from workbench.access.accesses import Access, accesses, by_buffer
 from workbench.access.fed import common_loops
 from workbench.access.pipelines import copied, is_pipeline, with_copies
+from workbench.check.pipelines import doubled
 from workbench.diag import Refusal
 from workbench.ir import (
     Block,
     Buffer,
     For,
     Kernel,
-    attrs_dict,
-    walk,
 )
 from workbench.lower.shrink_buffers import WindowFinder, with_buffers
-from workbench.script.writer import string
 from workbench.target import Target
-
-NOTE = "double_buffer_scope"  # TVM's: the number of the buffer among those that the block writes
 
 
 def double_buffers(kernel: Kernel, target: Target) -> Kernel:
@@ -29,7 +23,7 @@ def double_buffers(kernel: Kernel, target: Target) -> Kernel:
     The turns are those of the innermost loop around all that touches the array. A pipeline has its
     own copies, no fewer than these.
     """
-    asked = doubled(kernel)
+    asked = doubled(kernel.body)
     if not asked:
         return kernel
     found = by_buffer(accesses(kernel.body))
@@ -40,26 +34,6 @@ def double_buffers(kernel: Kernel, target: Target) -> Kernel:
             copies = {buffer: copied(buffer, 2)}
             kernel = with_buffers(kernel, copies, with_copies(kernel.body, loop, copies))
     return kernel
-
-
-def doubled(kernel: Kernel) -> dict[Buffer, Block]:
-    """The arrays of which two copies are asked for, each with the block whose note says so."""
-    return dict(_asked(kernel))
-
-
-def _asked(kernel: Kernel) -> Iterator[tuple[Buffer, Block]]:
-    for block in (node for node in walk(kernel.body) if isinstance(node, Block)):
-        which = attrs_dict(block.annotations).get(NOTE)
-        if which is None:
-            continue
-        if not isinstance(which, int) or not 0 <= which < len(block.writes):
-            raise Refusal(
-                f"Can't double-buffer what `{block.name}` writes: it writes no buffer {which!r}",
-                block.id,
-                hint="number what it writes from 0: "
-                f'sch.annotate({string(block.name)}, "{NOTE}", 0)',
-            )
-        yield block.writes[which].buffer, block
 
 
 def _turn(

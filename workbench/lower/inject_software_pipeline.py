@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from workbench.check.pipelines import injected, innermost
+from workbench.check.pipelines import doubled, injected, innermost
 from workbench.ir import Kernel, replace_node
-from workbench.lower.double_buffers import doubled
 from workbench.lower.known_bounds import known_bounds
 from workbench.lower.shrink_buffers import with_buffers
 from workbench.target import Target
@@ -15,8 +14,9 @@ def inject_software_pipeline(kernel: Kernel, target: Target) -> Kernel:
 
     Inner pipelines go first: what they become is three statements of the one around.
     """
+    twice = doubled(kernel.body)
     while loop := innermost(kernel.body):
-        known, asked = known_bounds(kernel), doubled(kernel)
-        made = injected(loop, kernel.body, known, kernel.allocs, kernel.axes, asked)
+        known = known_bounds(kernel)
+        made = injected(loop, kernel.body, known, kernel.allocs, kernel.axes, twice)
         kernel = with_buffers(kernel, made.copies, replace_node(kernel.body, loop, made.stmt))
     return kernel

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from workbench.access.pipelines import COPIES, ORDER, STAGE
 from workbench.check.pipelines import expanded
-from workbench.ir import Data, Entries, For, PrimFunc, attrs_dict
+from workbench.ir import Data, For, PrimFunc
 from workbench.verbs.nest import annotated
 from workbench.verbs.primitive import Edit, primitive
 
@@ -66,12 +69,16 @@ def pipeline(
                     T.writes(B[vk, vt])
                     B[vk, vt] = S[vk, 31 - vt]
     """
-    notes: dict[str, Data] = {**attrs_dict(loop.annotations)}
-    notes.pop(COPIES, None)
-    notes[STAGE] = tuple(stages)
-    notes[ORDER] = tuple(range(len(stages)) if order is None else order)
-    if copies:
-        notes[COPIES] = copies if isinstance(copies, Entries) else Entries.of(copies)
-    made = annotated(func, loop, tuple(notes.items()))
+    kept = {key: value for key, value in loop.annotations if key != COPIES}
+    made = annotated(func, loop, tuple((kept | notes(stages, order, copies)).items()))
     expanded(made)  # raises Refusal where it would do something else
     return Edit(made)
+
+
+def notes(
+    stages: Sequence[int], order: Sequence[int] | None = None, copies: Any = None
+) -> dict[str, Data]:
+    """The notes of a loop that say so."""
+    places = tuple(range(len(stages)) if order is None else order)
+    more: dict[str, Data] = {COPIES: copies} if copies else {}
+    return {STAGE: tuple(stages), ORDER: places, **more}
