@@ -307,7 +307,10 @@ def _each_its_own(
         {loop.thread: loop for kind in kinds for loop in nest.doers(unit, kind)[0]}
         for unit in (writer, reader)
     )
-    spread = {axis: loop for axis, loop in mine.items() if _spreads(loop, writer, buffer)}
+    # a bound loop around both stands still: what its other threads or blocks hold is their own
+    both = {loop for axis, loop in mine.items() if its.get(axis) is loop}
+    apart = {axis: loop for axis, loop in mine.items() if loop not in both}
+    spread = {axis: loop for axis, loop in apart.items() if _spreads(loop, writer, buffer)}
     loops = (*writer.loops, *reader.loops)
     virtual = [{loop for loop in unit.loops if loop.virtual} for unit in (writer, reader)]
     if virtual[0] != virtual[1] or not all(
@@ -320,7 +323,7 @@ def _each_its_own(
         same |= _same_thread(loop, its[axis])
     question = Question(
         arith.Simplifier(nest.dom),
-        {loop.loop_var for loop in loops},
+        {loop.loop_var for loop in loops if loop not in both},
         (tuple(loop.loop_var for loop in spread.values()),),
         nest.written,
     )
