@@ -158,7 +158,7 @@ def pipeline_of(loop: For) -> Pipeline:
     if sorted(order) != list(range(len(stmts))):
         every = ", ".join(map(str, range(len(stmts))))
         raise _wrong(
-            loop, "two statements cannot have one place in the order", f"use each: {every}"
+            loop, "two statements cannot have one place in the order", f"use each of {every} once"
         )
     return Pipeline(loop, stmts, stages, order)
 
@@ -254,13 +254,15 @@ def _refused(needs: Needs, need: Need, counts: Mapping[Buffer, int]) -> Refusal:
         names = [f"{name} ({k})" for name, k in zip(names, used, strict=True)]
     turns = low + pipeline.stages[need.first], low + need.lag + pipeline.stages[need.then]
     when = f"in turn {turns[1]}" if turns[0] != turns[1] else "earlier in that turn"
+    one = f"; {need.buffer.name} has one copy, since an iteration may read what another one wrote"
+    alone = needs.copies(need.buffer) > counts[need.buffer]
     return _wrong(
         pipeline.loop,
         f"`{names[1]}` would be at {at} before `{names[0]}` is",
         _repaired(needs, counts),
         *(place for k in used for place in _places(pipeline.stmts[k])),
         detail=f"`{names[0]}` of {var.name}={low} would run in turn {turns[0]}, and `{names[1]}` "
-        f"of {var.name}={low + need.lag} {when}",
+        f"of {var.name}={low + need.lag} {when}" + (one if alone else ""),
     )
 
 
