@@ -48,6 +48,7 @@ from workbench.te.functions import (
     trunc,
 )
 from workbench.te.reduce import comm_reducer, max, max_value, min, min_value, sum
+from workbench.te.scan import ScanOp, scan
 from workbench.te.tensor import (
     Axis,
     ComputeOp,
@@ -66,6 +67,7 @@ __all__ = [
     "ComputeOp",
     "Operation",
     "PlaceholderOp",
+    "ScanOp",
     "Tensor",
     "abs",
     "acos",
@@ -112,6 +114,7 @@ __all__ = [
     "reduce_axis",
     "round",
     "rsqrt",
+    "scan",
     "select",
     "sigmoid",
     "sin",

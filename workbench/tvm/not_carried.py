@@ -134,7 +134,6 @@ LEFT_OUT = {
         "write the gradient's expression with te.compute",
     ),
     "tvm.te.hybrid": _STAGES,
-    "tvm.te.scan": _STAGES,
     "tvm.te.schedule.InferBound": _PASSES,
     "tvm.te.schedule.SchedulePostProcRewriteForTensorCore": _TENSORIZE,
     "tvm.te.schedule.ScheduleOps": _PASSES,

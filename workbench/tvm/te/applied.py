@@ -18,7 +18,8 @@ from workbench.ir import Block, BlockRealize, Buffer, Const, For, Stmt, Var, chi
 from workbench.ir.places import places
 from workbench.schedule import BlockHandle, LoopHandle, Schedule, ScheduleError
 from workbench.te import Tensor, create_prim_func
-from workbench.te.create_prim_func import in_blocks, operations
+from workbench.te.create_prim_func import block_names, in_blocks
+from workbench.te.tensor import operations
 from workbench.tvm.te.axes import Loop
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class _Applied:
         self, declared: stages.Schedule, args: Sequence[Tensor], schedule: Schedule
     ) -> None:
         self.schedule = schedule
-        self.stages = declared.stages
+        self.stages, self.updates = declared.stages, declared.updates
         self.blocks: dict[Body, BlockHandle] = {}
         self.loops: dict[Stage, dict[Loop, LoopHandle]] = {}
         self.buffers = dict(zip(args, schedule.func.params, strict=True))
@@ -83,11 +84,9 @@ class _Applied:
 
     def _find_blocks(self, declared: stages.Schedule, args: Sequence[Tensor]) -> None:
         """The block of each body of the graph; its copies come later."""
-        blocks = iter(self.schedule.get_blocks())
-        for op in operations(args):
-            if op.body:
-                first, *_ = [next(blocks) for _ in in_blocks(op)]
-                self.blocks[declared.bodies[op]] = first
+        names = block_names([op for op in operations(args) if op.body])
+        for op, body in declared.bodies.items():
+            self.blocks[body] = self.schedule.get_block(names[in_blocks(op)[0]])
 
     def block(self, stage: Stage) -> BlockHandle:
         """The block that fills the tensor of a stage."""
@@ -99,6 +98,7 @@ class _Applied:
 
     def _buffer(self, stage: Stage) -> Buffer:
         """Where the tensor of a stage lies now."""
+        stage = self.updates.get(stage, stage)
         if stage.body is None:
             return self.buffers[stage.op.output(0)]
         return self._node(self.block(stage)).writes[0].buffer
@@ -156,7 +156,7 @@ class _Applied:
             assert parts.stage.body is not None
             self.blocks[parts.stage.body] = block
             self._note_loops(parts.stage, [*parts.became.values()])
-            self._note_loops(stage, [*stage.op.axis, parts.left])
+            self._note_loops(stage, [*stage.axes, parts.left])
 
     def _note_loops(self, stage: Stage, axes: Sequence[Loop]) -> None:
         """Note that the innermost loops of a stage are `axes`."""
@@ -202,7 +202,7 @@ class _Applied:
 
     def _place(self, stage: Stage) -> None:
         """Compute a stage where it is attached, in memory that is seen there; note its loops."""
-        block, in_order = self.block(stage), [*stage.op.axis, *stage.op.reduce_axis]
+        block, in_order = self.block(stage), [*stage.axes, *stage.op.reduce_axis]
         factored = stage in self.loops
         if not factored:
             self._note_loops(stage, in_order)
