@@ -97,8 +97,10 @@ def scan(
     for start, state in zip(starts, states, strict=True):
         if not _alike((start.shape[0], state.shape[0]), (first, times)):
             raise ValueError(f"{name}: {state.name} has other times than {states[0].name}")
-    if not isinstance(first, int) or (isinstance(times, int) and times < first):
-        raise ValueError(f"{name}: init gives {first} of {times} times; give it a number of those")
+    if not isinstance(first, int) or (isinstance(times, int) and times <= first):
+        raise ValueError(
+            f"{name}: init gives {first} of {times} times; it is a number of the first ones"
+        )
     axis = spatial_axis(f"{name}.idx", times - first)
     dtypes = tuple(state.dtype for state in states)
     body = tuple(one[(axis, *one.op.axis[1:])] for one in updates)

@@ -70,7 +70,7 @@ class _Applied:
         for stage in self.stages:
             if stage.inlined:
                 with _asked(stage.inlined):
-                    schedule.compute_inline(self.block(stage))
+                    self._inline(stage)
         placed = [stage for stage in self._consumers_first() if stage.body and not stage.inlined]
         for stage in placed:
             self._place(stage)
@@ -120,12 +120,16 @@ class _Applied:
         source = self._buffer(body.inputs[0])
         readers = [self.blocks[reader] for reader in dict.fromkeys(self._readers(stage))]
         reads = [region.buffer for region in self._node(readers[0]).reads]
-        others = [b for b in self.schedule.get_blocks() if source in _reads(self._node(b))]
+        others = self._reading(source)
         only = {} if set(others) <= set(readers) else {"consumer_blocks": readers}
         with _asked(body.name):
             made = self.schedule.cache_read(readers[0], reads.index(source), body.scope, **only)
         self.blocks[body] = made
         self._copy_out(stage)
+
+    def _reading(self, buffer: Buffer) -> list[BlockHandle]:
+        """The blocks that read it."""
+        return [b for b in self.schedule.get_blocks() if buffer in _reads(self._node(b))]
 
     def _readers(self, stage: Stage) -> Iterator[Body]:
         """The bodies that read a copy, through copies of it that are not made yet, too."""
@@ -135,6 +139,14 @@ class _Applied:
                     yield other.body
                 else:
                     yield from self._readers(other)
+
+    def _inline(self, stage: Stage) -> None:
+        """Inline a stage into its readers; a result of the program is computed for itself, too."""
+        block, result = self.block(stage), self._buffer(stage)
+        readers = self._reading(result)
+        if readers and result in self.schedule.func.params:
+            self.schedule.cache_write(block, 0, "global", consumer_blocks=readers)
+        self.schedule.compute_inline(block)
 
     # --- parts of sums ---------------------------------------------------------------------------
 
