@@ -156,6 +156,26 @@ def test_a_named_part_of_global_memory():
     back = sch.cache_write("B", 0, "global.accumulator")
     assert [block.name for block in (copy, back)] == ["A_global_A_reg", "B_global_accumulator"]
     assert {buffer.scope for buffer in sch.func.root.alloc_buffers} == {"global"}
+    assert 'scope="global.A_reg"' in sch.func.script()
+    assert wb.structural_equal(parse(sch.func.script()), sch.func)
+
+
+@pytest.mark.filterwarnings("ignore::workbench.ScheduleWarning")  # all threads load all
+def test_shared_memory_of_which_a_launch_says_how_much_there_is():
+    sch = wb.Schedule(elementwise("A[vi] + C[vi]", "float32", "float32"))
+    sch.bind(sch.get_loops("B")[0], "threadIdx.x")
+    copy = sch.cache_read("B", 0, "shared.dyn")
+    sch.bind(sch.get_loops(copy)[0], "threadIdx.x")
+    sch.compute_at(copy, sch.get_loops("B")[0])
+    out = sch.cache_write("B", 0, "local")
+    sch.set_scope("B", 0, "shared.dyn")
+    sch.reverse_compute_at(out, sch.get_loops("B")[0])
+    scopes = [buffer.storage_scope for buffer in sch.func.root.alloc_buffers]
+    assert scopes == ["shared.dyn", "shared.dyn"]
+    assert wb.structural_equal(parse(sch.func.script()), sch.func)
+    assert not wb.structural_equal(parse(sch.func.script().replace(".dyn", "")), sch.func)
+    kernel = wb.build(sch)
+    assert "__shared__ float A_shared_dyn[" in kernel.source
 
 
 @pytest.mark.parametrize(

@@ -91,12 +91,17 @@ _OF_NUMBERS = ARITHMETIC | BITWISE  # what they come to has the type of the oper
 _OF_SOME_TYPES = LOGICAL | BITWISE | {"/", "//", "%"}
 SCOPES = ("global", "shared", "local")  # the memories in which a kernel can have buffers
 _WMMA = ("matrix_a", "matrix_b", "accumulator")
-MEMORIES = (*SCOPES, "shared.dyn", "warp", *(f"wmma.{part}" for part in _WMMA))  # and TVM's
+MEMORIES = (*SCOPES, "warp", *(f"wmma.{part}" for part in _WMMA))  # and TVM's
 
 
-def memory_of(scope: str) -> str:
-    """The memory that `scope` names: TVM's ``global.A_reg`` is a part of global memory."""
-    return "global" if scope.startswith("global.") else scope
+def memory_of(scope: str) -> tuple[str, str]:
+    """The memory that `scope` names, and the tag behind it.
+
+    TVM's ``global.A_reg`` is a part of global memory, and ``shared.dyn`` is shared memory of which
+    a launch says how much there is.
+    """
+    memory, _, tag = scope.partition(".")
+    return (memory, tag) if memory == "global" or scope == "shared.dyn" else (scope, "")
 
 
 LOOP_KINDS = ("serial", "parallel", "vectorized", "unrolled", "thread_binding")
@@ -482,6 +487,7 @@ class Buffer(Node):
 
     A dimension is a number of cells, or an expression of size variables.
     `scope` is one of MEMORIES: "global", "shared", "local" (registers of one thread) or TVM's own.
+    `tag` is what TVM notes behind it, as "dyn"; no program means anything else by it.
     `strides`, in elements, are () for a compact row-major array; `storage_align` lowers to them.
     `scalar` is a parameter that is one number, ``n: T.int32``: of no dimensions, and never stored
     to, so that no block has to say that it reads it.
@@ -493,10 +499,16 @@ class Buffer(Node):
     scope: str = "global"
     strides: tuple[int, ...] = ()
     scalar: bool = False
+    tag: str = ""
 
     @property
     def dtype(self) -> str:
         return self.type
+
+    @property
+    def storage_scope(self) -> str:
+        """Its memory as TVM writes it, "shared.dyn"."""
+        return f"{self.scope}.{self.tag}" if self.tag else self.scope
 
     def __getitem__(self, indices: ExprLike | tuple[ExprLike, ...]) -> BufferLoad:
         indices = indices if isinstance(indices, tuple) else (indices,)

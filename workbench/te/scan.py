@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.arith import equal, prove, up_to
-from workbench.ir import Node, Size, as_expr, binary, rewrite, substitute
+from workbench.ir import Node, Size, Var, as_expr, binary, rewrite, substitute
 from workbench.te.tensor import (
     Axis,
     ComputeOp,
@@ -160,7 +160,8 @@ def _check_inside(op: ScanOp) -> None:
 
 def _check_reads(op: ScanOp, each: Operation) -> None:
     time = each.axis[0]
-    now, dom = op.scan_axis + op.first, {op.scan_axis: up_to(op.scan_axis.dom.extent)}
+    now = op.scan_axis + op.first
+    dom: dict[Var, tuple[int, int]] = {op.scan_axis: up_to(op.scan_axis.dom.extent)}
     computed = {tensor for one in op.inside for tensor in one.outputs}
 
     def check(part: Node) -> Node:
