@@ -644,6 +644,11 @@ class Block(Stmt):
     annotations: tuple[tuple[str, Data], ...] = ()
     id: BlockId = field(default_factory=BlockId)
 
+    @property
+    def name_hint(self) -> str:
+        """Its name, as TVM calls it."""
+        return self.name
+
 
 @node
 class BlockRealize(Stmt):
@@ -685,6 +690,11 @@ class PrimFunc(Node):
     def sizes(self) -> tuple[SizeVar, ...]:
         """The sizes that the shapes of its parameters are told by, in order; () for numbers."""
         return sizes_in(self.params)
+
+    @property
+    def buffer_map(self) -> dict[Buffer, Buffer]:
+        """Of each parameter that is an array its buffer: here they are one."""
+        return {param: param for param in self.params if not param.scalar}
 
     def specialize(self, values: Mapping[str, int]) -> PrimFunc:
         """The program in which each of its `sizes` is the number that `values` gives.
@@ -794,6 +804,11 @@ class SymbolicFunc(Node):
         """Print the function."""
         print(self.text)
 
+    @property
+    def buffer_map(self) -> dict[Buffer, Buffer]:
+        """Of each parameter that is an array its buffer: here they are one."""
+        return {param: param for param in self.params if not param.scalar}
+
     def specialize(self, values: Mapping[str, int]) -> PrimFunc:
         """The program in which each symbol is the number that `values` gives.
 
@@ -859,7 +874,7 @@ class IRModule(Node):
     (['add'], True)
     """
 
-    functions: tuple[PrimFunc, ...]
+    functions: tuple[PrimFunc, ...] = ()
 
     def __post_init__(self) -> None:
         given: Any = self.functions

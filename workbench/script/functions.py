@@ -52,6 +52,8 @@ def _print_module(w: Writer, m: IRModule) -> None:
         if k:
             w.row("", m, "module")
         print_stmt(w, func)  # type: ignore[arg-type]
+    if not m.functions:
+        w.row("pass", m, "module")
     w.indent -= 1
 
 

@@ -46,6 +46,8 @@ from workbench.te.functions import (
     tan,
     tanh,
     trunc,
+    truncdiv,
+    truncmod,
 )
 from workbench.te.reduce import comm_reducer, max, max_value, min, min_value, sum
 from workbench.te.scan import ScanOp, scan
@@ -125,5 +127,7 @@ __all__ = [
     "tan",
     "tanh",
     "trunc",
+    "truncdiv",
+    "truncmod",
     "var",
 ]

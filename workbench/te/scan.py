@@ -27,6 +27,11 @@ class ScanOp(Operation):
 
     `state` are the placeholders that stand for the tensors in `update`. Its only axis are the
     times after the first ones.
+
+    >>> s, first = te.placeholder((8,), name="s"), te.compute((1,), lambda t: X[0, t])
+    >>> total = te.scan(first, te.compute((8,), lambda t: s[t - 1] + X[0, t]), s)
+    >>> isinstance(total.op, te.ScanOp), total.op.scan_axis.name
+    (True, 'scan.idx')
     """
 
     init: tuple[Tensor, ...] = ()
