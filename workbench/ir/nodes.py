@@ -804,11 +804,6 @@ class SymbolicFunc(Node):
         """Print the function."""
         print(self.text)
 
-    @property
-    def buffer_map(self) -> dict[Buffer, Buffer]:
-        """Of each parameter that is an array its buffer: here they are one."""
-        return {param: param for param in self.params if not param.scalar}
-
     def specialize(self, values: Mapping[str, int]) -> PrimFunc:
         """The program in which each symbol is the number that `values` gives.
 

@@ -11,6 +11,7 @@ from workbench.ir import (
     ExprLike,
     Not,
     Select,
+    Var,
     as_expr,
     binary,
     dtypes,
@@ -329,7 +330,9 @@ def _truncated(op: str, a: ExprLike, b: ExprLike) -> Expr:
     one, other = meet(a, b)
     binary("//", one, other)  # which refuses what is no integer, and 0
     axes = [v for v in (*free_vars(one), *free_vars(other)) if isinstance(v, Axis)]
-    dom = {v: up_to(v.dom.min + v.dom.extent) for v in axes if prove(v.dom.min >= 0, {})}
+    dom: dict[Var, tuple[int, int]] = {
+        v: up_to(v.dom.min + v.dom.extent) for v in axes if prove(v.dom.min >= 0, {})
+    }
     return truncated(op, one, other, dom)
 
 
