@@ -160,6 +160,51 @@ def test_a_named_part_of_global_memory():
     assert wb.structural_equal(parse(sch.func.script()), sch.func)
 
 
+WIDE = """
+v = T.int64()
+
+@T.prim_func
+def main(
+    A: T.Buffer((T.int64(8), v), "float32"), B: T.Buffer((T.int64(8), v * T.int64(2)), "float32")
+):
+    C = T.alloc_buffer((T.int64(8), v))
+    for i, j in T.grid(T.int64(8), v):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = A[vi, vj] * T.float32(2)
+    for i, j in T.grid(T.int64(8), v):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj * T.int64(2)] = C[vi, vj]
+"""
+
+
+def test_shapes_that_count_in_int64():
+    func = parse(WIDE)
+    assert isinstance(func, PrimFunc)
+    ours, theirs = func.script(), func.script(dialect="tvm")
+    assert 'A: T.Buffer((T.int64(8), "v"), "float32")' in ours and "    v = T.int64()" in ours
+    assert "\nv = T.int64()\n@T.prim_func" in theirs and "A: T.Buffer((T.int64(8), v)," in theirs
+    assert "C = T.alloc_buffer((T.int64(8), v))" in ours
+    for text in (ours, theirs):
+        again = parse(text)
+        assert again.script() == ours and wb.structural_equal(again, func)
+    sch = wb.Schedule(func)
+    sch.cache_read("B", 0, "shared")
+    assert 'C_shared = T.alloc_buffer((T.int64(8), v), scope="shared")' in sch.func.script()
+    module = wb.ir.IRModule({"one": func, "two": func}).script(dialect="tvm")
+    assert module.count("v = T.int64()") == 1 and parse(module).script(dialect="tvm") == module
+
+
+def test_shapes_that_count_in_int64_are_tvms():
+    tvm = pytest.importorskip("tvm")
+    text = parse(WIDE).script(dialect="tvm")
+    theirs = tvm.script.from_source(text)
+    again = parse(theirs.script()).script(dialect="tvm")
+    tvm.ir.assert_structural_equal(tvm.script.from_source(again), theirs)
+    assert "T.Buffer((T.int64(8), v)," in theirs.script()
+
+
 @pytest.mark.filterwarnings("ignore::workbench.ScheduleWarning")  # all threads load all
 def test_shared_memory_of_which_a_launch_says_how_much_there_is():
     sch = wb.Schedule(elementwise("A[vi] + C[vi]", "float32", "float32"))

@@ -487,7 +487,8 @@ class Buffer(Node):
 
     A dimension is a number of cells, or an expression of size variables.
     `scope` is one of MEMORIES: "global", "shared", "local" (registers of one thread) or TVM's own.
-    `tag` is what TVM notes behind it, as "dyn"; no program means anything else by it.
+    `tag` is what TVM notes behind it, as "dyn", and `index_type` the type of the numbers in its
+    shape; no program means anything else by these.
     `strides`, in elements, are () for a compact row-major array; `storage_align` lowers to them.
     `scalar` is a parameter that is one number, ``n: T.int32``: of no dimensions, and never stored
     to, so that no block has to say that it reads it.
@@ -500,6 +501,7 @@ class Buffer(Node):
     strides: tuple[int, ...] = ()
     scalar: bool = False
     tag: str = ""
+    index_type: str = "int32"
 
     @property
     def dtype(self) -> str:

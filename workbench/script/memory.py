@@ -50,6 +50,7 @@ from workbench.script.grammar import (
     reads,
 )
 from workbench.script.reader import Let, Reader, Value, View, fresh
+from workbench.script.trees import nodes
 from workbench.script.writer import Writer, shape, string
 
 # --- elements ------------------------------------------------------------------------------------
@@ -293,14 +294,11 @@ def print_buffer_type(w: Writer, buffer: Buffer, told: set[SizeVar]) -> None:
 
 def _print_shape(w: Writer, buffer: Buffer, told: set[SizeVar] | None = None) -> None:
     """``(8,)``, and of sizes ``("n", m)``: in quotes where a size is not among those `told` yet."""
-    if not any(isinstance(n, Expr) for n in buffer.shape):
-        w.put(shape(buffer.shape))
-        return
     w.put("(")
     for k, n in enumerate(buffer.shape):
         w.put(", " if k else "")
         if not isinstance(n, Expr):
-            w.put(str(n))
+            w.put(str(n) if buffer.index_type == "int32" else f"T.{buffer.index_type}({n})")
             continue
         used = {v for v in free_vars(n) if isinstance(v, SizeVar)}
         if told is None or used <= told:
@@ -414,7 +412,9 @@ def declared(r: Reader, given: dict[str, ast.expr], name: str, tree: ast.expr) -
     if steps and not lie_apart(sizes, steps):
         hint = "the last dimension has the smallest stride, each other at least the cells inside it"
         raise r.error(strides, f"With these strides, cells of `{name}` share a place", hint=hint)
-    return Buffer(name, sizes, dtype, scope, steps, tag=tag)
+    wide = any(r.is_function(n, "int64") for n in nodes(given["shape"]) if isinstance(n, ast.Call))
+    index_type = "int64" if wide else "int32"
+    return Buffer(name, sizes, dtype, scope, steps, tag=tag, index_type=index_type)
 
 
 def declared_argument(r: Reader, given: dict[str, ast.expr], name: str, tree: ast.expr) -> Buffer:

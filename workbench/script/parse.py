@@ -68,9 +68,17 @@ def parse(text: str, env: Mapping[str, object] | None = None) -> PrimFunc | IRMo
 
 
 def _read_symbol(tree: ast.stmt) -> str:
-    """The name that ``n = TypeVar("n")`` defines, as TVM prints a number that callers bring."""
+    """The name that ``n = TypeVar("n")`` defines, as TVM prints a number that callers bring.
+
+    TVM reads ``n = T.int64()`` there.
+    """
     match tree:
         case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id="TypeVar"))):
+            return name
+        case ast.Assign(
+            targets=[ast.Name(id=name)],
+            value=ast.Call(func=ast.Attribute(value=ast.Name(id="T"), attr="int64")),
+        ):
             return name
     return ""
 

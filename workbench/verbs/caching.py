@@ -196,7 +196,7 @@ def cached(buffer: Buffer, scope: str) -> Buffer:
     """A buffer of the same shape as `buffer` in the memory `scope`."""
     name = f"{buffer.name}_{scope.replace('.', '_')}"
     memory, tag = memory_of(scope)
-    return Buffer(name, buffer.shape, buffer.type, memory, tag=tag)
+    return replace(buffer, name=name, scope=memory, strides=(), scalar=False, tag=tag)
 
 
 def scope_choices(which: str, regions: Sequence[BufferRegion]) -> Iterator[Mapping[str, Any]]:
