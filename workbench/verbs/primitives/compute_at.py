@@ -149,14 +149,12 @@ _RESULT_HINT = "move the blocks that it reads, or move it with reverse_compute_a
 
 
 def _check_results(site: Site[Block], there: Site[Block]) -> None:
-    """Refuse unless a block that makes a result of the program still runs for all of its domain."""
-    loops = there.loops
-    if (
-        not all(runs_fixed(one) or arith.by_sizes(one.extent) for one in loops)
-        or not covers_domain(there.realize, arith.loop_bounds(loops))
-        or may_be_left_out(there.places, there.realize, there.scope)
-    ):
-        check_is_step(site, declared_writes(site.node), _RESULT_HINT)
+    """Refuse unless a block that makes a result of the program runs for all its domain in both."""
+    for at in (site, there):
+        fixed = all(runs_fixed(one) or arith.by_sizes(one.extent) for one in at.loops)
+        whole = fixed and covers_domain(at.realize, arith.loop_bounds(at.loops))
+        if not whole or may_be_left_out(at.places, at.realize, at.scope):
+            check_is_step(site, declared_writes(site.node), _RESULT_HINT)
 
 
 def _readers(site: Site[Block]) -> list[BlockRealize]:
