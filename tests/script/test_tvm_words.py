@@ -186,6 +186,8 @@ def test_shapes_that_count_in_int64():
     assert 'A: T.Buffer((T.int64(8), "v"), "float32")' in ours and "    v = T.int64()" in ours
     assert "\nv = T.int64()\n@T.prim_func" in theirs and "A: T.Buffer((T.int64(8), v)," in theirs
     assert "C = T.alloc_buffer((T.int64(8), v))" in ours
+    one = parse(ours.replace("(T.int64(8), v * T.int64(2))", "(8, v * T.int64(2))")).script()
+    assert parse(one).script() == one and "(8, v * T.int64(2))" in one
     for text in (ours, theirs):
         again = parse(text)
         assert again.script() == ours and wb.structural_equal(again, func)

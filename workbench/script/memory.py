@@ -50,7 +50,6 @@ from workbench.script.grammar import (
     reads,
 )
 from workbench.script.reader import Let, Reader, Value, View, fresh
-from workbench.script.trees import nodes
 from workbench.script.writer import Writer, shape, string
 
 # --- elements ------------------------------------------------------------------------------------
@@ -412,7 +411,8 @@ def declared(r: Reader, given: dict[str, ast.expr], name: str, tree: ast.expr) -
     if steps and not lie_apart(sizes, steps):
         hint = "the last dimension has the smallest stride, each other at least the cells inside it"
         raise r.error(strides, f"With these strides, cells of `{name}` share a place", hint=hint)
-    wide = any(r.is_function(n, "int64") for n in nodes(given["shape"]) if isinstance(n, ast.Call))
+    words = getattr(given["shape"], "elts", [given["shape"]])
+    wide = any(r.is_function(n, "int64") for n in words if isinstance(n, ast.Call))
     index_type = "int64" if wide else "int32"
     return Buffer(name, sizes, dtype, scope, steps, tag=tag, index_type=index_type)
 
