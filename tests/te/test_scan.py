@@ -155,6 +155,10 @@ REFUSED: list[tuple[Any, str]] = [
     (lambda: te.scan(X, NEXT, S), "scan: X is not computed; copy it: te.compute"),
     (lambda: te.scan(FIRST, NEXT, NEXT), "scan: next is computed; as a state stands a te.placehol"),
     (lambda: te.scan(made((1, 3), lambda t, i: X[0, i], "f"), NEXT, S), "of one shape but for the"),
+    (
+        lambda: te.scan(*(te.compute((), lambda: 1.0) for _ in "iu"), te.placeholder(())),
+        "one shape",
+    ),
     (lambda: te.scan(made((7, 4), lambda t, i: X[0, i], "f"), NEXT, S), "init gives 7 of 6 times"),
     (lambda: te.scan(FIRST, LATE, S), "late reads S at a time that is not proved to be an earlier"),
     (lambda: te.scan(FIRST, FAR, S), "read it at t - 1$"),

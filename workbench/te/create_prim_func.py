@@ -124,12 +124,12 @@ def _check_scans(scans: Sequence[ScanOp], args: Sequence[Tensor], ops: Sequence[
     for scan in scans:
         inside = {*scan.inside, scan}
         own = {*scan.init, *scan.state, *(t for op in scan.inside for t in op.outputs)}
-        seen = {*args, *(t for op in ops if op not in inside for t in op.input_tensors)}
-        for tensor in own & seen:
-            raise ValueError(
-                f"{tensor.name} is a part of {scan.name}, and is read outside of it or an "
-                f"argument; take {scan.name}, or compute it once more"
-            )
+        for tensor in (*args, *(t for op in ops if op not in inside for t in op.input_tensors)):
+            if tensor in own:
+                raise ValueError(
+                    f"{tensor.name} is a part of {scan.name}, and is read outside of it or an "
+                    f"argument; take {scan.name}, or compute it once more"
+                )
 
 
 def _attributes(

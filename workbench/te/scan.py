@@ -130,8 +130,10 @@ def _check_state(name: str, init: Tensor, update: Tensor, state: Tensor) -> None
             )
     if not isinstance(state.op, PlaceholderOp):
         raise ValueError(f"{name}: {state.name} is computed; as a state stands a te.placeholder")
-    if len({one.dtype for one in (init, update, state)}) > 1 or not (
-        _alike(init.shape[1:], state.shape[1:]) and _alike(update.shape, state.shape)
+    if (
+        not state.shape
+        or len({one.dtype for one in (init, update, state)}) > 1
+        or not (_alike(init.shape[1:], state.shape[1:]) and _alike(update.shape, state.shape))
     ):
         raise ValueError(
             f"{name}: init, update and state_placeholder are of one type, and of one shape but "
