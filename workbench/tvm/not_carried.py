@@ -57,6 +57,10 @@ _CODE = (
     "what it calls is code that is not in the program, and its meaning is taken on trust",
     "write the expression: te.exp and its kind are in every language that code is written in",
 )
+_BITS = (
+    "no function here counts bits",
+    "write it with shifts and &, one bit after the other",
+)
 _NODES = (
     "it is a part of programs as TVM's compiler sees them",
     "programs are written with T.prim_func or te; te.const makes a number of a type",
@@ -138,6 +142,7 @@ LEFT_OUT = {
         "write the gradient's expression with te.compute",
     ),
     "tvm.te.hybrid": _STAGES,
+    "tvm.te.popcount": _BITS,
     "tvm.te.schedule.InferBound": _PASSES,
     "tvm.te.schedule.SchedulePostProcRewriteForTensorCore": _TENSORIZE,
     "tvm.te.schedule.ScheduleOps": _PASSES,
@@ -157,6 +162,7 @@ LEFT_OUT = {
     "tvm.tir.decl_buffer": _BUILDER,
     "tvm.tir.expr": _NODES,
     "tvm.tir.function": _NODES,
+    "tvm.tir.popcount": _BITS,
     "tvm.tir.ir_builder": _BUILDER,
     "tvm.tir.stmt_functor": _PASSES,
     "tvm.tir.tensor_intrin": _TENSORIZE,
