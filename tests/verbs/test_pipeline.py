@@ -49,8 +49,10 @@ def test_what_is_written_out_means_the_same():
 
 
 def test_copies_count_as_shared_memory():
-    sch = wb.Schedule(reversed_rows(f'{{"{STAGE}": [0, 400], "{ORDER}": [0, 1]}}'))
-    with pytest.raises(wb.ScheduleError, match="S needs 51328 bytes of shared memory"):
+    sch = prefetching(16)
+    copies = {"A_shared": 97, "B_shared": 97}  # of 4 x 16 floats each
+    sch.pipeline("k_0", stages=[0, 0, 0, 0, 1], copies=copies)
+    with pytest.raises(wb.ScheduleError, match="A_shared and B_shared need 49664 bytes"):
         wb.build(sch)
 
 

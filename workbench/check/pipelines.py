@@ -21,7 +21,7 @@ from workbench.access.pipelines import (
     with_copies,
     with_statements,
 )
-from workbench.access.units import Unit, units
+from workbench.access.units import Unit, buffers_read, buffers_written, units
 from workbench.arith import Bounds
 from workbench.diag import Refusal
 from workbench.ir import (
@@ -42,6 +42,9 @@ from workbench.ir import (
     walk,
 )
 from workbench.script.writer import string
+
+MOST = 100
+"""The last stage that there can be, and the most copies: lowering writes each turn out."""
 
 
 @once
@@ -143,6 +146,10 @@ def pipeline_of(loop: For) -> Pipeline:
     if loop.kind not in ("serial", "unrolled"):
         how = f"it is bound to {loop.thread}" if loop.thread else f"it is {loop.kind}"
         raise _wrong(loop, f"{how}, so that its turns are made at once", "pipeline a serial loop")
+    ends = buffers_read(replace(loop, body=SeqStmt(()))) & buffers_written(loop)
+    for buffer in ends:
+        why = f"it writes {buffer.name}, which says how often it runs"
+        raise _wrong(loop, why, "read how often it runs ahead of it, into a buffer of its own")
     if len(stmts) < 2:
         hint = "fetch what it uses inside of it, with cache_read and compute_at"
         raise _wrong(loop, f"there is but one statement in it, {names}", hint)
@@ -155,6 +162,9 @@ def pipeline_of(loop: For) -> Pipeline:
                 f"there are {len(each)} {what} for {len(stmts)} statements",
                 f"give each one number: {names}",
             )
+    if max(stages) > MOST:
+        hint = f"take at most {MOST}: each is a turn written out, and a copy"
+        raise _wrong(loop, f"there is a stage {max(stages)}", hint)
     if sorted(order) != list(range(len(stmts))):
         every = ", ".join(map(str, range(len(stmts))))
         raise _wrong(
@@ -230,12 +240,12 @@ def _copies(needs: Needs, doubled: Collection[Buffer]) -> dict[Buffer, int]:
 
 def _given(needs: Needs, buffer: Buffer, given: object) -> int:
     least = needs.least_copies(buffer)
-    if type(given) is not int or given < least:
+    if type(given) is not int or not least <= given <= MOST:
         raise _wrong(
             needs.pipeline.loop,
-            f"{buffer.name} needs {least} copies, not {given}",
+            f"{buffer.name} can have {least} to {MOST} copies, not {given}",
             f'copies={{"{buffer.name}": {least}}}, or leave it out',
-            detail="an iteration would write a copy that one before it still reads",
+            detail="with fewer, an iteration would write what one before it still reads",
         )
     return given
 
