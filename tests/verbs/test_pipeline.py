@@ -56,6 +56,15 @@ def test_copies_count_as_shared_memory():
         wb.build(sch)
 
 
+def test_a_copy_to_spare_is_told():
+    """TVM gives three copies; with the work first in a turn, two are never used at a time."""
+    sch = wb.Schedule(reversed_rows(f'{{"{STAGE}": [0, 2], "{ORDER}": [1, 0]}}'))
+    with pytest.warns(wb.ScheduleWarning, match="S has 3 copies, and 2 would do"):
+        wb.build(sch)
+    sch.pipeline("k", stages=[0, 2], order=[1, 0], copies={"S": 2})
+    assert "float S[64]" in wb.build(sch).source
+
+
 def test_the_order_of_turns_is_that_of_the_formula():
     """Statement k of iteration i runs in turn i + stages[k]; within a turn as `order` says."""
     for seed in range(20):
