@@ -22,11 +22,9 @@ export function pictureView(picture, label) {
     h(
       "figure.wb-picture",
       {},
-      picture.strips.length ? strips : null,
+      picture.strips.length > 0 && strips,
       h("figcaption", {}, h("span.wb-caption", {}, ...prose(picture.caption)), "\n", kind),
-      picture.strips.length
-        ? h("details", {}, h("summary", {}, "the same as a table"), table)
-        : table,
+      picture.table && h("details", {}, h("summary", {}, "the same as a table"), table),
     ),
   ];
 }
