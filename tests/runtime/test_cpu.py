@@ -22,7 +22,6 @@ from workbench.runtime.devices import CPU_WORKER, WORKER
 from workbench.runtime.failures import explain
 from workbench.runtime.job import Failed, Run
 
-
 ROOT = Path(__file__).parents[2]
 
 
