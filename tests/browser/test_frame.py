@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +20,9 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
 
 from tests.browser.conftest import LESSONS
-from tests.browser.jupyter import FORGET, OPEN, PANEL, Server, dark, jupyterlab, open_lab
+from tests.browser.jupyter import FORGET, OPEN, PANEL, ROOT, Server, dark, jupyterlab, open_lab
 from tests.browser.test_lab import AXE, answer, shoot
+from tests.colab.test_colab import PINS
 from tests.support.every import EVERY, some
 
 SMALL: ViewportSize = {"width": 1280, "height": 720}
@@ -39,10 +45,16 @@ def usual(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.fixture(scope="module")
 def opened(browser: Browser, usual: Server) -> Iterator[Page]:
     """JupyterLab, loaded once: that costs more than most tests do in it."""
+    with loaded(browser, usual) as page:
+        yield page
+
+
+@contextmanager
+def loaded(browser: Browser, server: Server) -> Iterator[Page]:
     context = browser.new_context(viewport=SMALL)
     context.set_default_timeout(15_000)
     page = context.new_page()
-    open_lab(page, usual)
+    open_lab(page, server)
     yield page
     context.close()
 
@@ -461,7 +473,56 @@ def test_a_page_loaded_again_has_its_labs(
     page: Page, usual: Server, tmp_path: Path, saved: bool, busy: bool
 ):
     """Whether its outputs were saved or not; while Python is busy, as soon as it is not."""
-    open_notebook(page, usual, notebook(tmp_path, "again", SET_UP, LAB, LAB))
+    comes_back(page, usual, tmp_path, saved, busy)
+
+
+@pytest.mark.skipif(not EVERY, reason="fetches ipywidgets as Colab has them; in the weekly run")
+@pytest.mark.parametrize("busy", [False, True])
+@pytest.mark.parametrize("saved", [False, True])
+def test_under_colabs_widgets_as_well(
+    opened_old: tuple[Page, Server], tmp_path: Path, saved: bool, busy: bool
+):
+    page, old = opened_old
+    comes_back(page, old, tmp_path, saved, busy)
+    assert (
+        page.evaluate(DONE, "import ipywidgets; assert ipywidgets.__version__ == '7.7.1'") == "ok"
+    )
+    page.evaluate(CLOSE_ALL, FORGET)
+
+
+DONE = """async (code) => {
+  const { session } = window.jupyterapp.shell.currentWidget.sessionContext;
+  return (await session.kernel.requestExecute({ code }).done).content.status;
+}"""
+
+
+@pytest.fixture(scope="module")
+def opened_old(
+    browser: Browser, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Page, Server]]:
+    """JupyterLab, loaded once, with a kernel whose ipywidgets are Colab's."""
+    folder = tmp_path_factory.mktemp("old")
+    wanted = [f"ipywidgets=={PINS['ipywidgets']}", "ipython_genutils"]
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target"]
+    subprocess.run([*pip, str(folder / "widgets"), *wanted], check=True)
+    kernel = {
+        "argv": [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"],
+        "display_name": "Python 3",
+        "language": "python",
+        "env": {"PYTHONPATH": os.pathsep.join((str(folder / "widgets"), str(ROOT)))},
+    }
+    spec = folder / "data" / "kernels" / "python3" / "kernel.json"
+    spec.parent.mkdir(parents=True)
+    spec.write_text(json.dumps(kernel))
+    with pytest.MonkeyPatch.context() as change:
+        change.setenv("JUPYTER_PREFER_ENV_PATH", "0")  # our kernel before the environment's
+        with jupyterlab(folder, [], settings={}) as running, loaded(browser, running) as page:
+            yield page, running
+
+
+def comes_back(page: Page, server: Server, tmp_path: Path, saved: bool, busy: bool) -> None:
+    """The labs of a notebook, each at its step, once its page is loaded again."""
+    open_notebook(page, server, notebook(tmp_path, "again", SET_UP, LAB, LAB))
     first, _ = run_to_the_end(page)
     page.evaluate("window.jupyterapp.shell.currentWidget.content.activeCellIndex = 1")
     shift_enter(page)  # the lab that its first run made is not put back as well
@@ -471,7 +532,7 @@ def test_a_page_loaded_again_has_its_labs(
         page.evaluate("window.jupyterapp.shell.currentWidget.context.save()")
     if busy:
         page.evaluate(BUSY)
-    open_lab(page, usual)
+    open_lab(page, server)
     page.evaluate(AS_IT_OPENS, NAME)
     if saved and busy:
         still = page.locator(f"{PANEL} .wb-still").first
