@@ -156,8 +156,8 @@ def not_ours(data: Mapping[str, Any]) -> dict[str, Any]:
 LAST = 500  # steps: a second or two of the largest programs of the lessons
 
 
-def latest(data: Mapping[str, Any], most: int = LAST) -> Mapping[str, Any]:
-    """The `checked` data of a history with its last steps, `most` of them, and their numbers anew.
+def latest(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The `checked` data of a history with its last steps, `LAST` of them, and their numbers anew.
 
     All those that lead to where it stood are among them, however many these are.
     """
@@ -173,7 +173,7 @@ def latest(data: Mapping[str, Any], most: int = LAST) -> Mapping[str, Any]:
     kept.update(way(data["at"]))
     for number in range(len(nodes), 0, -1):
         more = way(number)
-        if len(kept) + len(more) > most + 1:
+        if len(kept) + len(more) > LAST + 1:
             break
         kept.update(more)
     made = {number: k for k, number in enumerate(sorted(kept))}
