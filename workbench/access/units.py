@@ -9,6 +9,7 @@ from typing import Any
 
 from workbench import arith
 from workbench.arith import Bounds
+from workbench.arith.normal import MOST
 from workbench.ir import (
     BITWISE,
     TRUE,
@@ -26,9 +27,11 @@ from workbench.ir import (
     Node,
     Not,
     Range,
+    SizeVar,
     Stmt,
     Var,
     children,
+    const,
     free_vars,
     once,
     remembered,
@@ -263,6 +266,25 @@ def iterator_bounds(block: Block) -> dict[Var, tuple[int, int]]:
     """The lowest and highest value of each iterator of `block`, of those that have known ones."""
     every = {it.var: _ends(it) for it in block.iter_vars}
     return {var: ends for var, ends in every.items() if ends is not None}
+
+
+@once
+def summed_sizes(block: Block) -> dict[Var, tuple[int, int]]:
+    """The sizes with which, were they 0, `block` would sum up nothing; at least 1 in its proofs.
+
+    A call with such a size is refused (`emulate/sizes.py`), and none is specialized to 0.
+    """
+    found: dict[Var, tuple[int, int]] = {}
+    for it in block.iter_vars if block.init is not None else ():
+        sizes = [v for v in free_vars(it.dom.extent) if isinstance(v, SizeVar)]
+        for size in sizes if it.kind == "reduce" else ():
+            try:
+                at_0 = substitute(it.dom.extent, {size: const(0, size.type)})
+            except ZeroDivisionError:
+                continue
+            if arith.prove(at_0 <= 0, {}):
+                found[size] = 1, MOST
+    return found
 
 
 def _ends(it: IterVar) -> tuple[int, int] | None:

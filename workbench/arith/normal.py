@@ -399,7 +399,8 @@ class Normal:
             case Const(value=value) if not dtypes.is_float(e.type):
                 return int(value), int(value)
             case Var() if e in self.dom:
-                self.sized = self.sized or isinstance(self.dom[e], SizedEnds)
+                told = isinstance(e, SizeVar) or isinstance(self.dom[e], SizedEnds)
+                self.sized = self.sized or told
                 return self.dom[e]
             case SizeVar():
                 self.sized = True
