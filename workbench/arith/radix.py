@@ -108,7 +108,34 @@ class Fixed:
         one, other = (self.known.interval(side.plus(Sum(both), -1)) for side in (x, y))
         terms = {d: (f, _width(self.known.interval(Sum({d: 1})))) for d, f in moving.items()}
         groups = fixed_terms(terms, _spread(one, other, m, n))
-        return True in [self._is_new({d: both[d] for d in group}) for group in groups]
+        news = [self._is_new({d: both[d] for d in group}) for group in groups]
+        return True in [*news, *(self._is_row(digit, x, y, m, n) for digit in moving)]
+
+    def _is_row(self, digit: Digit, x: Sum, y: Sum, m: int, n: int) -> bool:
+        """Whether `digit` is the ``a * width`` of a row that sizes tell, which was not known.
+
+        By size, as above, where the rest of either sum is within 0 … ``width - 1``: so there is a
+        cell in a row, no row is of width 0, and `a` is the same, too.
+        """
+        part, factor = self.known.base(digit), x.digits[digit]
+        if not isinstance(part, BinOp) or part.op != "*" or (digit.lower, digit.upper) != (1, None):
+            return False
+        for a, width in ((part.a, part.b), (part.b, part.a)):
+            step = self.known.sum_of(width).times(abs(factor))
+            rests = [side.plus(Sum({digit: factor}), -1) for side in (x, y)]
+            if by_sizes(width) and all(
+                self._is_within(rest, step, count)
+                for rest, count in zip(rests, (m, n), strict=True)
+            ):
+                row = self.known.sum_of(a)
+                self._equal += [(*rests, m, n), (row, row, 1, 1)]
+                return self._is_new({digit: 1})
+        return False
+
+    def _is_within(self, rest: Sum, step: Sum, count: int) -> bool:
+        """Whether `count` numbers from `rest` on are proved to lie in 0 … ``step - 1``."""
+        low, room = self.known.interval(rest)[0], self.known.interval(step.plus(rest, -1))[0]
+        return low is not None and low >= 0 and room is not None and room >= count
 
     def _fills(self, base: int) -> bool:
         """Whether the terms of a sum tell its last digits, as ``b`` those of ``a * 128 + b``.
