@@ -22,10 +22,10 @@ from collections.abc import Iterable, Mapping
 from math import gcd, inf
 from typing import TypeVar
 
-from workbench.arith.canonical import Digit, Sum
+from workbench.arith.canonical import Digit, Sum, by_sizes
 from workbench.arith.interval import Interval
 from workbench.arith.simplify import Simplifier
-from workbench.ir import BinOp, BufferLoad, Expr, SizeVar, Var, free_vars, walk
+from workbench.ir import BinOp, Expr, Var
 
 T = TypeVar("T")
 Terms = Mapping[T, tuple[int, float]]  # its factor, and by how much what it multiplies may differ
@@ -117,20 +117,16 @@ class Fixed:
         By size, as above, where the rest of either sum is within 0 … ``width - 1``: so there is a
         cell in a row, no row is of width 0, and `a` is the same, too.
         """
-        part, factor = self.known.base(digit), x.digits[digit]
-        if not isinstance(part, BinOp) or part.op != "*" or (digit.lower, digit.upper) != (1, None):
+        row = self.known.row_of(digit)
+        if row is None:
             return False
-        for a, width in ((part.a, part.b), (part.b, part.a)):
-            step = self.known.sum_of(width).times(abs(factor))
-            rests = [side.plus(Sum({digit: factor}), -1) for side in (x, y)]
-            if by_sizes(width) and all(
-                self._is_within(rest, step, count)
-                for rest, count in zip(rests, (m, n), strict=True)
-            ):
-                row = self.known.sum_of(a)
-                self._equal += [(*rests, m, n), (row, row, 1, 1)]
-                return self._is_new({digit: 1})
-        return False
+        (a, width), factor = (row[0], self.known.sum_of(row[1])), x.digits[digit]
+        rests = [side.plus(Sum({digit: factor}), -1) for side in (x, y)]
+        for rest, count in zip(rests, (m, n), strict=True):
+            if not self._is_within(rest, width.times(abs(factor)), count):
+                return False
+        self._equal += [(*rests, m, n), (a, a, 1, 1)]
+        return self._is_new({digit: 1})
 
     def _is_within(self, rest: Sum, step: Sum, count: int) -> bool:
         """Whether `count` numbers from `rest` on are proved to lie in 0 … ``step - 1``."""
@@ -201,13 +197,6 @@ class Fixed:
         digits = [digit for found in self._digits.values() for digit in found]
         together = [self.known.expr_of(one, "int32") for one in self._sums]
         return [*map(self.known.part, digits), *together]
-
-
-def by_sizes(e: Expr) -> bool:
-    """Whether sizes, and they alone, tell the value of `e`."""
-    told = free_vars(e)
-    loads = any(isinstance(node, BufferLoad) for node in walk(e))
-    return bool(told) and not loads and all(isinstance(v, SizeVar) for v in told)
 
 
 def covers(digits: Iterable[Digit], ends: Interval) -> bool:
