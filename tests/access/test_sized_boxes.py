@@ -21,6 +21,8 @@ TILE = {T: (0, 3)}
         (I * 4 + T, {I: up_to(N), **TILE}, N * 4),
         (N - 1 - I, {I: up_to(N)}, N),
         (T, {**TILE, I: up_to(N + 1)}, as_expr(4)),  # a loop beside it, which has a turn
+        (I * M + J, {I: up_to(N), J: up_to(M)}, N * M),
+        ((I * 4 + T) * M + J, {I: up_to(N), **TILE, J: up_to(M)}, N * M * 4),
         (I + T, {I: up_to(N + 1), **TILE}, None),  # after the slowest one nothing is told
     ],
 )
@@ -39,6 +41,9 @@ def test_a_box_that_is_filled(corner: Expr, own: Bounds, extent: Expr | None):
         (T + I, {**TILE, I: up_to(N)}),  # n + 3 cells, but none for n = 0
         (I * 2, {I: up_to(N)}),
         (I + J, {I: up_to(N), J: up_to(M)}),
+        (I * M + J, {I: up_to(N), J: up_to(N)}),
+        (I * N + I, {I: up_to(N)}),
+        (I * M + J, {I: up_to(N - 5), J: up_to(M)}),  # of less than no rows there are none
     ],
 )
 def test_a_box_of_which_a_size_leaves_cells_out(corner: Expr, own: Bounds):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from tests.support import sized_programs
 from workbench import emulate, insight, script
 from workbench.diag import Fail
 from workbench.ir import PrimFunc
@@ -175,6 +176,18 @@ def test_an_array_of_less_than_no_cells_takes_none():
     a, c = np.ones((1, 33), "float32"), np.zeros((1, 33), "float32")
     kernel(a, c)
     assert not c.any()
+
+
+def test_an_array_of_one_turn_has_its_size_where_turns_are_shared_out():
+    sch = wb.Schedule(sized_programs.read("product and more"))
+    sch.reverse_compute_at("C", "r")
+    sch.parallel("j")
+    sch.split("r", factors=[1, None])
+    kernel = wb.build(sch, "c")
+    assert "scratch(sizeof(float) * (size_t)(n * m))" in kernel.source
+    a, b, c = np.ones((3, 4), "float32"), np.ones((4, 5), "float32"), np.zeros((3, 5), "float32")
+    kernel(a, b, c)
+    assert (c == a @ b).all()
 
 
 def test_a_grid_below_0_launches_nothing():

@@ -19,7 +19,14 @@ from typing import Any
 from workbench import arith
 from workbench.access.accesses import Access
 from workbench.access.cells import of_unit
-from workbench.access.counters import limited, one_to_one, stopped, untangled, variables
+from workbench.access.counters import (
+    limited,
+    one_to_one,
+    rows_counted,
+    stopped,
+    untangled,
+    variables,
+)
 from workbench.access.facts import positive
 from workbench.access.units import runs_fixed, units
 from workbench.arith import Bounds, Box, SizedEnds
@@ -145,7 +152,7 @@ def whole_box(corner: Sequence[Expr], sizes: Sequence[int], own: Bounds, dom: Bo
 
     `dom` bounds the other variables, which stay as they are.
     """
-    corner, digits = untangled(corner, own)
+    corner, digits = rows_counted(*untangled(corner, own))
     try:
         box = arith.relax(_boxes_at(corner, sizes), digits, None, dom)
     except ValueError:  # no ends are known

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from workbench import arith
 from workbench.arith import Bounds, SizedEnds, conjuncts, joined
+from workbench.arith.canonical import Sum
 from workbench.ir import (
     TRUE,
     BinOp,
@@ -26,6 +27,7 @@ from workbench.ir import (
     const,
     free_vars,
     rebuild,
+    size_expr,
     substitute,
     walk,
 )
@@ -146,7 +148,9 @@ def count_of(expr: Expr, inner: Bounds) -> Size | None:
     """
     used = variables(expr)
     found = arith.linear(expr, used) if used and used <= set(inner) else None
-    if found is None or not isinstance(found[1], Const) or found[1].value != 0:
+    if found is None:
+        return _count_of_rows(expr, inner)
+    if not isinstance(found[1], Const) or found[1].value != 0:
         return None
     step: Size = 1
     for var, factor in sorted(found[0].items(), key=lambda item: item[1]):
@@ -160,6 +164,24 @@ def count_of(expr: Expr, inner: Bounds) -> Size | None:
         else:
             step *= ends[1] + 1
     return step
+
+
+def _count_of_rows(expr: Expr, inner: Bounds) -> Size | None:
+    """As `count_of`, of ``a * width + b`` where sizes tell the `width`, and `b` counts to it."""
+    known = arith.Simplifier({})
+    total = known.sum_of(expr)
+    for digit, factor in total.digits.items():
+        found = known.row_of(digit)
+        if found is None or factor != 1:
+            continue
+        row, width = known.expr_of(found[0], expr.dtype), found[1]
+        cell = known.expr_of(total.plus(Sum({digit: 1}), -1), expr.dtype)
+        counts = count_of(row, inner), count_of(cell, inner)
+        if None not in counts and variables(row).isdisjoint(variables(cell)):
+            rows, cells = (size_expr(count, expr.dtype) for count in counts)
+            if arith.equal(cells, width) and arith.prove(rows >= 0, {}):
+                return arith.simplify(rows * width)
+    return None
 
 
 def untangled(values: Sequence[Expr], inner: Bounds) -> tuple[list[Expr], Bounds]:
@@ -184,6 +206,19 @@ def untangled(values: Sequence[Expr], inner: Bounds) -> tuple[list[Expr], Bounds
         inner = {**inner, **{d: (0, n - 1) for d, n in zip(digits, ends, strict=True)}}
         total = sum((d * step for d, step in digits.items()), start=const(0, source.dtype))
         result = [arith.simplify(substitute(v, {counter: total}), inner) for v in changed]
+    return result, inner
+
+
+def rows_counted(values: Sequence[Expr], inner: Bounds) -> tuple[list[Expr], Bounds]:
+    """`values` with a variable of its own for each that counts rows whose width sizes tell."""
+    result, inner = list(values), dict(inner)
+    for k, value in enumerate(values):
+        others = {v for other in (*values[:k], *values[k + 1 :]) for v in variables(other)}
+        size = _count_of_rows(value, inner) if others.isdisjoint(variables(value)) else None
+        if size is not None:
+            result[k] = Var("n", value.dtype)
+            inner = {v: ends for v, ends in inner.items() if v not in variables(value)}
+            inner[result[k]] = _ends_before(size, result[k])
     return result, inner
 
 
@@ -237,6 +272,7 @@ def in_turn(realize: BlockRealize, dom: Bounds) -> tuple[list[Expr], Bounds] | N
 def _runs_in_order(counter: Expr, dom: Bounds) -> bool:
     """Whether `counter` grows as the loops of `dom` run, outermost first."""
     found = arith.linear(counter, variables(counter))
-    assert found is not None, "a sum of loops"
+    if found is None:
+        return False
     factors = [found[0][v] for v, (low, high) in dom.items() if v in found[0] and low < high]
     return factors == sorted(factors, reverse=True)
