@@ -216,14 +216,39 @@ def test_what_is_divided_by_a_size_of_0_is_refused():
     sch.bind("i", "blockIdx.x")
     scratch = read(COPIED.format(rows="33 // n"))
     for meaning in (wb.build(scratch, "c"), lambda *given: emulate.evaluate(scratch, given)):
-        with pytest.raises(Fail, match=r"with n = 0, .* divides by 0"):
+        with pytest.raises(Fail, match=r"with n = 0, it divides by 0"):
             meaning(*(np.zeros((0, 33), "float32") for _ in range(2)))
     arrays = [np.ones(n, "float32") for n in (3, 0, 3)]
     for call in (wb.build(sch).emulate, wb.build(sch), wb.build(func, "c")):
-        with pytest.raises(ArgumentError, match=r"with n = 3, m = 0, .* divides by 0"):
+        with pytest.raises(ArgumentError, match=r"with n = 3, m = 0, it divides by 0"):
             call(*arrays)
     with pytest.raises(Fail, match="divide an integer by zero"):
         emulate.evaluate(func, arrays)
+
+
+@pytest.mark.parametrize("target", ["c", "cuda"])
+@pytest.mark.parametrize(
+    ("value", "refused"),
+    [
+        ("A[vi // m]", True),
+        ("A[(vi + 1) % m]", True),
+        ("T.if_then_else(vi < n, A[vi // m], T.float32(0))", True),
+        ("T.if_then_else(m > 0, A[vi // m], T.float32(1))", False),
+        ("T.if_then_else(vi < m and vi // m < 1, B[vi], T.float32(1))", False),
+    ],
+)
+def test_an_index_divided_by_a_size_of_0_is_refused_where_it_is_reached(value, refused, target):
+    text = GUARDED.replace("A[vi] + B[vi]", value)
+    kernel = tiled(text) if target == "cuda" else wb.build(read(text), "c")
+    arrays = [np.ones(n, "float32") for n in (3, 0, 3)]
+    call = kernel.emulate if target == "cuda" else kernel
+    if refused:
+        with pytest.raises(ArgumentError, match=r"Can't call main: with n = 3, m = 0, it divides"):
+            call(*arrays)
+    else:
+        call(*arrays)
+        assert (arrays[2] == 1).all()
+    call(*(np.ones(n, "float32") for n in (0, 0, 0)))
 
 
 @pytest.mark.parametrize("guard", ["vi < m", "vi + 1 < m"])

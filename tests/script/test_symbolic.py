@@ -78,7 +78,9 @@ def test_what_tvm_prints_is_read_and_printed():
     ]
 
 
-@pytest.mark.parametrize("shape", ["n + 1", "n * 2", "(n + 3) // 4", "n, n", "n, m, n - m"])
+@pytest.mark.parametrize(
+    "shape", ["n + 1", "n * 2", "2 * n", "(n + 3) // 4", "n, n", "n, m, n - m"]
+)
 def test_shapes_of_sizes_come_back(shape):
     text = PRINTED.replace('"n", m', shape).replace('"T.Cast(\\"int64\\", n) * m"', "n")
     text = text.replace('m = TypeVar("m")', "").replace(

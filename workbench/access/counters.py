@@ -216,9 +216,9 @@ def rows_counted(values: Sequence[Expr], inner: Bounds) -> tuple[list[Expr], Bou
         others = {v for other in (*values[:k], *values[k + 1 :]) for v in variables(other)}
         size = _count_of_rows(value, inner) if others.isdisjoint(variables(value)) else None
         if size is not None:
-            result[k] = Var("n", value.dtype)
+            result[k] = counter = Var("n", value.dtype)
             inner = {v: ends for v, ends in inner.items() if v not in variables(value)}
-            inner[result[k]] = _ends_before(size, result[k])
+            inner[counter] = _ends_before(size, counter)
     return result, inner
 
 

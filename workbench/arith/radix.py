@@ -117,15 +117,15 @@ class Fixed:
         By size, as above, where the rest of either sum is within 0 … ``width - 1``: so there is a
         cell in a row, no row is of width 0, and `a` is the same, too.
         """
-        row = self.known.row_of(digit)
+        row, factor = self.known.row_of(digit), x.digits[digit]
         if row is None:
             return False
-        (a, width), factor = (row[0], self.known.sum_of(row[1])), x.digits[digit]
-        rests = [side.plus(Sum({digit: factor}), -1) for side in (x, y)]
-        for rest, count in zip(rests, (m, n), strict=True):
-            if not self._is_within(rest, width.times(abs(factor)), count):
-                return False
-        self._equal += [(*rests, m, n), (a, a, 1, 1)]
+        a, width = row
+        step = self.known.sum_of(width).times(abs(factor))
+        one, other = (side.plus(Sum({digit: factor}), -1) for side in (x, y))
+        if not (self._is_within(one, step, m) and self._is_within(other, step, n)):
+            return False
+        self._equal += [(one, other, m, n), (a, a, 1, 1)]
         return self._is_new({digit: 1})
 
     def _is_within(self, rest: Sum, step: Sum, count: int) -> bool:
