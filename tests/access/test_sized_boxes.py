@@ -64,5 +64,8 @@ def test_how_far_loops_count():
     own = {I: up_to((N + 3) // 4), **TILE, J: up_to(M)}
     counted = count_of(I * 4 + T, own)
     assert isinstance(counted, Expr) and equal(counted, (N + 3) // 4 * 4)
+    rows = count_of((I * 4 + T) * M + J, own)
+    assert isinstance(rows, Expr) and equal(rows, (N + 3) // 4 * 4 * M)
     assert count_of(I + T * 4, own) is None
+    assert count_of(I * N + J, own) is None
     assert count_of(I * 4 + J, own) is None

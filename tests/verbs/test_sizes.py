@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 
 import workbench as wb
@@ -106,6 +107,31 @@ def test_threads_share_a_sum_over_a_size(outermost):
     sch.bind(j, "blockIdx.y")
     sch.bind(r_1, "threadIdx.x")
     assert run_kernels(sch, sch.history.root.func, random.Random(0))
+
+
+@pytest.mark.parametrize("factors", [[3, None], [None, 3], [2, None, 2]])
+def test_a_sum_over_a_size_in_parts_of_any_length(factors):
+    sch = wb.Schedule(read("product"))
+    meaning = Meanings(sch.func, random.Random(0))
+    parts = sch.split(sch.get_loops("C")[2], factors=factors)
+    sch.reorder(*parts[::-1])
+    sch.reorder(*parts)
+    meaning.check(sch.func)
+    sch.rfactor(parts[0], 0)
+    meaning.check(sch.func)
+    sch.decompose_reduction("C_rf", sch.get_loops("C_rf")[3])
+    sch.decompose_reduction("C", sch.get_loops("C")[2])
+    meaning.check(sch.func)
+    assert run_kernels(sch, sch.history.root.func, random.Random(0), "c")
+
+
+def test_a_sum_that_starts_ahead_is_what_it_starts_from_where_there_is_no_term():
+    sch = wb.Schedule(read("product"))
+    r_0, _ = sch.split(sch.get_loops("C")[2], factors=[3, None])
+    sch.decompose_reduction("C", r_0)
+    c = np.ones((2, 3), "float32")
+    wb.build(sch, "c")(np.ones((2, 0), "float32"), np.ones((0, 3), "float32"), c)
+    assert not c.any()
 
 
 def test_a_sum_that_may_have_no_term_though_it_has_sizes_is_not_shared():

@@ -9,7 +9,7 @@ sum.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from workbench import arith
@@ -166,16 +166,21 @@ def count_of(expr: Expr, inner: Bounds) -> Size | None:
     return step
 
 
-def _count_of_rows(expr: Expr, inner: Bounds) -> Size | None:
-    """As `count_of`, of ``a * width + b`` where sizes tell the `width`, and `b` counts to it."""
+def _rows_in(expr: Expr) -> Iterator[tuple[Expr, Expr, Expr]]:
+    """Each `a`, `width` and `b` of which `expr` is ``a * width + b``, where sizes tell the width."""
     known = arith.Simplifier({})
     total = known.sum_of(expr)
     for digit, factor in total.digits.items():
         found = known.row_of(digit)
-        if found is None or factor != 1:
-            continue
-        row, width = known.expr_of(found[0], expr.dtype), found[1]
-        cell = known.expr_of(total.plus(Sum({digit: 1}), -1), expr.dtype)
+        if found is not None and factor > 0:
+            rest = total.plus(Sum({digit: factor}), -1)
+            row, cell = (known.expr_of(part, expr.dtype) for part in (found[0], rest))
+            yield row, found[1] * factor, cell
+
+
+def _count_of_rows(expr: Expr, inner: Bounds) -> Size | None:
+    """As `count_of`, of rows of a width that sizes tell, each as long as that."""
+    for row, width, cell in _rows_in(expr):
         counts = count_of(row, inner), count_of(cell, inner)
         if None not in counts and variables(row).isdisjoint(variables(cell)):
             rows, cells = (size_expr(count, expr.dtype) for count in counts)
@@ -272,7 +277,15 @@ def in_turn(realize: BlockRealize, dom: Bounds) -> tuple[list[Expr], Bounds] | N
 def _runs_in_order(counter: Expr, dom: Bounds) -> bool:
     """Whether `counter` grows as the loops of `dom` run, outermost first."""
     found = arith.linear(counter, variables(counter))
-    if found is None:
-        return False
-    factors = [found[0][v] for v, (low, high) in dom.items() if v in found[0] and low < high]
+    turning = [v for v, (low, high) in dom.items() if low < high]
+    if found is None:  # rows, of which the cells run inside
+        rows = next(_rows_in(counter), None)
+        if rows is None:
+            return False
+        row, _, cell = rows
+        ends = [k for k, v in enumerate(turning) if v in variables(row)]
+        begins = [k for k, v in enumerate(turning) if v in variables(cell)]
+        nested = max(ends, default=-1) < min(begins, default=len(turning))
+        return nested and _runs_in_order(row, dom) and _runs_in_order(cell, dom)
+    factors = [found[0][v] for v in turning if v in found[0]]
     return factors == sorted(factors, reverse=True)

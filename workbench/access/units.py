@@ -81,8 +81,9 @@ class Unit:
         return [self.values[it.var] for it in iterators if it.kind == kind]
 
     def moved_by(self, kind: str) -> set[Var]:
-        """The variables of which the block's iterators of a kind are made."""
-        return {v for value in self.bound(kind) for v in free_vars(value)}
+        """The variables of which the block's iterators of a kind are made; sizes move nothing."""
+        found = {v for value in self.bound(kind) for v in free_vars(value)}
+        return {v for v in found if not isinstance(v, SizeVar)}
 
     @cached_property
     def reads(self) -> Set[Buffer]:

@@ -188,7 +188,8 @@ def _check_reductions(func: PrimFunc, values: dict[SizeVar, int]) -> None:
                 told = ", ".join(f"{size.name} = {value}" for size, value in values.items())
                 raise Refusal(
                     f"with {told}, `{block.name}` has nothing to reduce",
-                    hint="pass arrays in which there is something to reduce",
+                    hint="pass arrays in which there is something to reduce, or let T.init() be a "
+                    f'block of its own, which always runs: sch.decompose_reduction("{block.name}", …)',
                 )
 
 

@@ -191,7 +191,8 @@ def starts_sums(condition: Expr, block: Block) -> bool:
     The first one is where all reduce iterators are at their least, where T.init() runs.
     """
     first = {it.var: it.dom.min for it in block.iter_vars if it.kind == "reduce"}
-    return arith.prove(substitute(condition, first), domain(block))
+    dom = {**domain(block), **summed_sizes(block)}
+    return arith.prove(substitute(condition, first), dom)
 
 
 def width(r: Range, dom: Bounds) -> int:
