@@ -156,6 +156,22 @@ def test_rows_whose_width_a_size_tells():
     assert run_kernels(sch, sch.history.root.func, random.Random(0), "c")
 
 
+def test_loops_that_were_fused_whose_digits_are_by_sizes():
+    sch = wb.Schedule(read("product and more"))
+    meaning = Meanings(sch.func, random.Random(0))
+    i, j, _ = sch.get_loops("D")
+    tile, thread = sch.split(sch.fuse(i, j), factors=[None, 4])
+    sch.cache_write("D", 0, "global")
+    meaning.check(sch.func)
+    sch.decompose_reduction("D", sch.get_loops("D")[2])
+    sch.bind(tile, "blockIdx.x")
+    sch.bind(thread, "threadIdx.x")
+    whole = sch.fuse(*sch.get_loops("C"))
+    sch.compute_at("D_global", whole)  # inside, no size is 0, and there is a number to divide by
+    meaning.check(sch.func)
+    assert run_kernels(sch, sch.history.root.func, random.Random(0))
+
+
 @pytest.mark.parametrize("verb", sorted(set(discover()) - set(VERBS)))
 def test_a_verb_that_is_not_proved_for_every_size_asks_for_one(verb):
     if REGISTRY[verb].sizes:

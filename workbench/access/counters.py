@@ -167,7 +167,7 @@ def count_of(expr: Expr, inner: Bounds) -> Size | None:
 
 
 def _rows_in(expr: Expr) -> Iterator[tuple[Expr, Expr, Expr]]:
-    """Each `a`, `width` and `b` of which `expr` is ``a * width + b``, where sizes tell the width."""
+    """Each `a`, `width` and `b` of which `expr` is ``a * width + b``; sizes tell the width."""
     known = arith.Simplifier({})
     total = known.sum_of(expr)
     for digit, factor in total.digits.items():
@@ -192,9 +192,10 @@ def _count_of_rows(expr: Expr, inner: Bounds) -> Size | None:
 def untangled(values: Sequence[Expr], inner: Bounds) -> tuple[list[Expr], Bounds]:
     """`values` with a variable of its own for each digit that ``//`` and ``%`` take of a counter.
 
-    Of ``f // 3`` and ``f % 3`` with `f` counting to 18, the digits are 0 … 5 and 0 … 2.
+    Of ``f // 3`` and ``f % 3`` with `f` counting to 18, the digits are 0 … 5 and 0 … 2; of rows
+    whose width sizes tell, row and cell.
     """
-    result = list(values)
+    result, inner = _rows_untangled(values, inner)
     for source, steps in _tangles(result).items():
         size = count_of(source, inner)
         cuts = [1, *sorted(steps)]
@@ -212,6 +213,39 @@ def untangled(values: Sequence[Expr], inner: Bounds) -> tuple[list[Expr], Bounds
         total = sum((d * step for d, step in digits.items()), start=const(0, source.dtype))
         result = [arith.simplify(substitute(v, {counter: total}), inner) for v in changed]
     return result, inner
+
+
+def _rows_untangled(values: Sequence[Expr], inner: Bounds) -> tuple[list[Expr], Bounds]:
+    """As `untangled`, of ``f // width`` and ``f % width`` where sizes tell the width."""
+    result = list(values)
+    for source, width in _by_width(values):
+        rows = _number_of_rows(count_of(source, inner), width)
+        if rows is None:
+            continue
+        row, cell = Var("row", source.dtype), Var("cell", source.dtype)
+        changed = [put(put(v, source // width, row), source % width, cell) for v in result]
+        if not any(variables(source) & variables(v) for v in changed):
+            inner = {v: ends for v, ends in inner.items() if v not in variables(source)}
+            inner |= {row: _ends_before(rows, row), cell: _ends_before(width, cell)}
+            result = changed
+    return result, inner
+
+
+def _by_width(values: Sequence[Expr]) -> list[tuple[Expr, Expr]]:
+    """What is divided in `values` by a width that sizes tell, with that width."""
+    nodes = (node for value in values for node in walk(value))
+    return [(n.a, n.b) for n in nodes if isinstance(n, BinOp) and n.op in ("//", "%")
+            and arith.by_sizes(n.b) and not arith.by_sizes(n.a)]  # fmt: skip
+
+
+def _number_of_rows(count: Size | None, width: Expr) -> Expr | None:
+    """How many rows of `width` make up `count`; None where it is not told as a product."""
+    match count:
+        case BinOp("*", a, b):
+            for rows, each in ((a, b), (b, a)):
+                if arith.equal(each, width) and all(arith.prove(n >= 0, {}) for n in (rows, each)):
+                    return rows
+    return None
 
 
 def rows_counted(values: Sequence[Expr], inner: Bounds) -> tuple[list[Expr], Bounds]:
@@ -269,7 +303,8 @@ def in_turn(realize: BlockRealize, dom: Bounds) -> tuple[list[Expr], Bounds] | N
     order in which they run.
     """
     values, found, _, counters = stopped(realize.iter_values, conjuncts(realize.predicate), dom)
-    sources = [one for one in _tangles(values) if count_of(one, found) is not None]
+    divided = [*_tangles(values), *(source for source, _ in _by_width(values))]
+    sources = [one for one in divided if count_of(one, found) is not None]
     together = [*counters.values(), *(substitute(one, counters) for one in sources)]
     return untangled(values, found) if all(_runs_in_order(e, dom) for e in together) else None
 

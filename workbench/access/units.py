@@ -271,20 +271,24 @@ def iterator_bounds(block: Block) -> dict[Var, tuple[int, int]]:
 
 @once
 def summed_sizes(block: Block) -> dict[Var, tuple[int, int]]:
-    """The sizes with which, were they 0, `block` would sum up nothing; at least 1 in its proofs.
+    """The sizes with which, were they 0, `block` would sum up nothing: at least 1 in its proofs.
 
     A call with such a size is refused (`emulate/sizes.py`), and none is specialized to 0.
     """
+    summed = (it for it in block.iter_vars if it.kind == "reduce" and block.init is not None)
+    return {size: ends for it in summed for size, ends in running_sizes(it.dom.extent).items()}
+
+
+def running_sizes(extent: Expr) -> dict[Var, tuple[int, int]]:
+    """The sizes with which, were they 0, a loop of that `extent` had no turn: 1 or more in it."""
     found: dict[Var, tuple[int, int]] = {}
-    for it in block.iter_vars if block.init is not None else ():
-        sizes = [v for v in free_vars(it.dom.extent) if isinstance(v, SizeVar)]
-        for size in sizes if it.kind == "reduce" else ():
-            try:
-                at_0 = substitute(it.dom.extent, {size: const(0, size.type)})
-            except ZeroDivisionError:
-                continue
-            if arith.prove(at_0 <= 0, {}):
-                found[size] = 1, MOST
+    for size in (v for v in free_vars(extent) if isinstance(v, SizeVar)):
+        try:
+            none = arith.prove(substitute(extent, {size: const(0, size.type)}) <= 0, {})
+        except ZeroDivisionError:
+            continue
+        if none:
+            found[size] = 1, MOST
     return found
 
 

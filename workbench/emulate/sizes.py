@@ -186,10 +186,10 @@ def _check_reductions(func: PrimFunc, values: dict[SizeVar, int]) -> None:
         for it in block.iter_vars if block.init is not None else ():
             if it.kind == "reduce" and _is_empty(at.of(it)):
                 told = ", ".join(f"{size.name} = {value}" for size, value in values.items())
+                ahead = f'sch.decompose_reduction("{block.name}", …)'
                 raise Refusal(
                     f"with {told}, `{block.name}` has nothing to reduce",
-                    hint="pass arrays in which there is something to reduce, or let T.init() be a "
-                    f'block of its own, which always runs: sch.decompose_reduction("{block.name}", …)',
+                    hint=f"pass arrays with something to reduce, or start it ahead: {ahead}",
                 )
 
 
