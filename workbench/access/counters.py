@@ -24,6 +24,7 @@ from workbench.ir import (
     Node,
     Size,
     Var,
+    binary,
     const,
     free_vars,
     rebuild,
@@ -132,6 +133,8 @@ def _ends_before(stop: Expr, counter: Var) -> tuple[int, int]:
 def _counter(condition: Expr, inner: Bounds) -> tuple[Expr, Expr] | None:
     """`e` and `n` of a condition ``e < n`` whose `e` counts through loops of `inner`."""
     match condition:
+        case BinOp("<", BinOp("//", expr, Const(value=int(step))), Const() as stop) if step > 0:
+            return _counter(binary("<", expr, stop * step), inner)
         case BinOp("<", expr, stop) if isinstance(stop, Const) or arith.by_sizes(stop):
             size = count_of(expr, inner)
             if isinstance(size, int) and isinstance(stop, Const):

@@ -40,6 +40,7 @@ from workbench.verbs.inlining import (
 from workbench.verbs.moving import iterations_run
 from workbench.verbs.order import counts_up
 from workbench.verbs.primitive import Edit, primitive
+from workbench.verbs.regions import runs_over
 from workbench.verbs.scope import check_stage, common_loops
 from workbench.verbs.site import Site, declared_writes, site_of
 
@@ -188,7 +189,8 @@ def _check_plain(site: Site[Block], feeder: BlockRealize, buffer: Buffer) -> Non
             hint=f"keep `{feeder.block.name}` as it is, or move `{site.name}` to it with "
             "reverse_compute_at",
         )
-    if site.realize.predicate is not TRUE:
+    whole = runs_over(site.realize, site.bounds.of(site.loops)) is not None
+    if site.realize.predicate is not TRUE and not whole:
         raise site.refuse(
             "it runs only where its T.where holds",
             hint="inline before splitting its loops by factors that do not divide them",
