@@ -235,6 +235,7 @@ def test_what_is_divided_by_a_size_of_0_is_refused():
         ("T.if_then_else(vi < n, A[vi // m], T.float32(0))", True),
         ("T.if_then_else(m > 0, A[vi // m], T.float32(1))", False),
         ("T.if_then_else(vi < m and vi // m < 1, B[vi], T.float32(1))", False),
+        ("T.if_then_else(m > 0, A[T.if_then_else(m > 0, vi // m, 0)], T.float32(1))", False),
     ],
 )
 def test_an_index_divided_by_a_size_of_0_is_refused_where_it_is_reached(value, refused, target):

@@ -24,8 +24,8 @@ from workbench.ir import (
     Node,
     Size,
     Var,
-    binary,
     const,
+    dtypes,
     free_vars,
     rebuild,
     size_expr,
@@ -133,8 +133,10 @@ def _ends_before(stop: Expr, counter: Var) -> tuple[int, int]:
 def _counter(condition: Expr, inner: Bounds) -> tuple[Expr, Expr] | None:
     """`e` and `n` of a condition ``e < n`` whose `e` counts through loops of `inner`."""
     match condition:
-        case BinOp("<", BinOp("//", expr, Const(value=int(step))), Const() as stop) if step > 0:
-            return _counter(binary("<", expr, stop * step), inner)
+        case BinOp("<", BinOp("//", expr, Const(value=int(step))), Const(value=int(stop))):
+            whole = stop * step if step > 0 else 0
+            fits = 0 < whole <= dtypes.limits(expr.dtype)[1]
+            return _counter(expr < const(whole, expr.dtype), inner) if fits else None
         case BinOp("<", expr, stop) if isinstance(stop, Const) or arith.by_sizes(stop):
             size = count_of(expr, inner)
             if isinstance(size, int) and isinstance(stop, Const):

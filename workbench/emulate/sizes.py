@@ -82,14 +82,15 @@ def divides_at_first(node: Node, at: Mapping[Var, Expr]) -> bool:
     """
     match node:
         case For(var, low, extent, body=body):
-            turns = substitute(extent, at)
+            if any(divides_at_first(end, at) for end in (low, extent)):
+                return True
+            turns = _here(extent, at)
             runs = isinstance(turns, Const) and turns.value > 0
-            inside = divides_at_first(body, {**at, var: substitute(low, at)}) if runs else False
-            return inside or divides_at_first(extent, at)
+            return runs and divides_at_first(body, {**at, var: _here(low, at)})
         case BlockRealize(predicate=predicate, block=block):
             if any(divides_at_first(e, at) for e in (*node.iter_values, predicate)):
                 return True
-            inner = {**at, **{v: substitute(e, at) for v, e in node.bindings.items()}}
+            inner = {**at, **{v: _here(e, at) for v, e in node.bindings.items()}}
             parts = [part for part in (block.init, block.body) if part is not None]
             runs = _is(True, predicate, at)
             return runs and any(divides_at_first(part, inner) for part in parts)
@@ -105,11 +106,16 @@ def divides_at_first(node: Node, at: Mapping[Var, Expr]) -> bool:
 
 def _is(value: int, e: Expr, at: Mapping[Var, Expr]) -> bool:
     """Whether `e` is known to be `value`, a number or a truth."""
-    try:
-        found = substitute(e, at)
-    except ZeroDivisionError:
-        return False
+    found = _here(e, at)
     return isinstance(found, Const) and found.value == value and not dtypes.is_float(found.type)
+
+
+def _here(e: Expr, at: Mapping[Var, Expr]) -> Expr:
+    """`e` with the variables `at`; as it is where a part of it that is not reached divides by 0."""
+    try:
+        return substitute(e, at)
+    except ZeroDivisionError:
+        return e
 
 
 def _shape_of(given: Any) -> tuple[int, ...]:

@@ -189,8 +189,8 @@ def _check_plain(site: Site[Block], feeder: BlockRealize, buffer: Buffer) -> Non
             hint=f"keep `{feeder.block.name}` as it is, or move `{site.name}` to it with "
             "reverse_compute_at",
         )
-    whole = runs_over(site.realize, site.bounds.of(site.loops)) is not None
-    if site.realize.predicate is not TRUE and not whole:
+    guarded = site.realize.predicate is not TRUE
+    if guarded and runs_over(site.realize, site.bounds.of(site.loops)) is None:
         raise site.refuse(
             "it runs only where its T.where holds",
             hint="inline before splitting its loops by factors that do not divide them",
