@@ -193,7 +193,7 @@ def _check_plain(site: Site[Block], feeder: BlockRealize, buffer: Buffer) -> Non
     if guarded and runs_over(site.realize, site.bounds.of(site.loops)) is None:
         raise site.refuse(
             "it runs only where its T.where holds",
-            hint="inline before splitting its loops by factors that do not divide them",
+            hint="let its T.where say no more than where its loops end, as split does",
         )
     order = site.siblings
     for other in order[order.index(feeder) + 1 : order.index(site.realize)]:
