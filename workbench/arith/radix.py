@@ -105,10 +105,20 @@ class Fixed:
         moving = {d: f for d, f in both.items() if self.moves(d)}
         if not moving:
             return False
-        one, other = (self.known.interval(side.plus(Sum(both), -1)) for side in (x, y))
-        terms = {d: (f, _width(self.known.interval(Sum({d: 1})))) for d, f in moving.items()}
-        groups = fixed_terms(terms, _spread(one, other, m, n))
-        news = [self._is_new({d: both[d] for d in group}) for group in groups]
+        one, other = (side.plus(Sum(both), -1) for side in (x, y))
+        terms: dict[Digit | int, tuple[int, float]] = {
+            d: (f, _width(self.known.interval(Sum({d: 1})))) for d, f in moving.items()
+        }
+        ends, its = map(self.known.interval, (one, other))
+        groups = fixed_terms(terms, _spread(ends, its, m, n))
+        if one.digits or other.digits:  # what has one factor is a term, in which the sides differ
+            for factor in {*one.digits.values(), *other.digits.values()}:
+                terms[factor] = factor, self._apart(one, other, factor)
+            consts = (one.const, one.const), (other.const, other.const)
+            groups += fixed_terms(terms, _spread(*consts, m, n))
+        found = [{d: both[d] for d in group if isinstance(d, Digit)} for group in groups]
+        whole = [some for some, group in zip(found, groups, strict=True) if len(some) == len(group)]
+        news = [self._is_new(some) for some in whole]
         return True in [*news, *(self._is_row(digit, x, y, m, n) for digit in moving)]
 
     def _is_row(self, digit: Digit, x: Sum, y: Sum, m: int, n: int) -> bool:
@@ -132,6 +142,16 @@ class Fixed:
         """Whether `count` numbers from `rest` on are proved to lie in 0 … ``step - 1``."""
         low, room = self.known.interval(rest)[0], self.known.interval(step.plus(rest, -1))[0]
         return low is not None and low >= 0 and room is not None and room >= count
+
+    def _apart(self, x: Sum, y: Sum, factor: int) -> float:
+        """By how much the digits of `x` times `factor` may differ from those of `y`, together."""
+        (low, high), (least, most) = (
+            self.known.interval(Sum({d: 1 for d, f in side.digits.items() if f == factor}))
+            for side in (x, y)
+        )
+        if low is None or high is None or least is None or most is None:
+            return inf
+        return max(high - least, most - low)
 
     def _fills(self, base: int) -> bool:
         """Whether the terms of a sum tell its last digits, as ``b`` those of ``a * 128 + b``.
