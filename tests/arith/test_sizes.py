@@ -41,6 +41,7 @@ def drawn(rng: random.Random, depth: int = 2) -> Expr:
     return rng.choice((a + b, a - b, a * number, a // number, a % number, a * b))
 
 
+@pytest.mark.fuzz
 @pytest.mark.parametrize("seed", seeds(1))
 def test_what_is_proved_holds_at_every_size(seed):
     rng = random.Random(seed)
