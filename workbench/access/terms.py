@@ -527,6 +527,8 @@ class _Run:
         if op in SHIFTS and right.value is not None and not in_width(right.value, e.dtype):
             raise Invalid(f"{op} shifts {e.dtype} by {right.value}")
         compute = _OPERATORS[op]
+        if left.kind == right.kind == "number" and type(left.value) is type(right.value) is int:
+            return self.terms.number(_rounded(compute(left.value, right.value), e.dtype))  # quick
         return self.terms.apply(op, [left, right], lambda x, y: _rounded(compute(x, y), e.dtype))
 
     def choice(self, condition: Expr, yes: Expr, no: Expr, env: dict[Var, Term]) -> Term:
