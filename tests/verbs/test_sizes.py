@@ -50,6 +50,7 @@ def test_each_family_builds_for_a_gpu_and_a_cpu(family):
     assert run_kernels(sch, sch.func, random.Random(0))
 
 
+@pytest.mark.tool
 def test_a_product_with_tiles_in_shared_memory():
     sch = wb.Schedule(read("product"))
     meaning = Meanings(sch.func, random.Random(0), count=2)
