@@ -53,7 +53,7 @@ def labs(
 
 def test_what_belongs_together_is_in_view(plain: Plain, labs: list[wb.widgets.Lab]):
     """In a panel as JupyterLab has it on a small screen: of each lab, as it comes; of the longest,
-    at its first and its last step.
+    at its first and its last step. Numbers are whole there, too, and code is marked.
     """
     plain.page.set_viewport_size({"width": WIDTHS[0], "height": 599})
     plain.open(labs)
@@ -61,6 +61,7 @@ def test_what_belongs_together_is_in_view(plain: Plain, labs: list[wb.widgets.La
     for k, page in enumerate(pages):
         until(lambda page=page: comes(page), f"lab {k} comes into view")
         seen_together(page, f"lab {k} as it comes")
+    assert plain.page.evaluate(FAULTS) == []
     longest = max(pages, key=lambda page: page.locator(".wb-link").count())
     until(lambda: comes(longest), "the longest comes into view")
     if longest.locator(".wb-answer input:enabled").count():
@@ -69,10 +70,13 @@ def test_what_belongs_together_is_in_view(plain: Plain, labs: list[wb.widgets.La
     clean(longest)
 
 
+@pytest.mark.parametrize(
+    "labs", LESSONS if EVERY else LESSONS[1:2], ids=lambda path: path.stem[:2], indirect=True
+)
 def test_numbers_stay_whole_and_code_is_marked(
     browser: Browser, labs: list[wb.widgets.Lab], tmp_path: Path, request: pytest.FixtureRequest
 ):
-    """Each tab at every width; looked at shortly, at one of them, and each lab at all."""
+    """Each tab at every width; looked at shortly, of one lesson, and each at one of them."""
     page = browser.new_page(offline=True)
     for k, lab in enumerate(labs):
         file = tmp_path / f"{k}.html"
