@@ -61,8 +61,9 @@ def test_a_copy_to_spare_is_told():
     sch = wb.Schedule(reversed_rows(f'{{"{STAGE}": [0, 2], "{ORDER}": [1, 0]}}'))
     with pytest.warns(wb.ScheduleWarning, match="S has 3 copies, and 2 would do"):
         wb.build(sch)
-    sch.pipeline("k", stages=[0, 2], order=[1, 0], copies={"S": 2})
-    assert "float S[64]" in wb.build(sch).source
+    for count in (2, 3):
+        sch.pipeline("k", stages=[0, 2], order=[1, 0], copies={"S": count})
+        assert f"float S[{32 * count}]" in wb.build(sch).source  # and no warning, which is an error
 
 
 def test_the_order_of_turns_is_that_of_the_formula():
