@@ -23,6 +23,7 @@ import numpy as np
 
 import workbench as wb
 from benchmarks import (
+    any_size,
     isolation,
     large_convolutions,
     large_matmuls,
@@ -122,6 +123,8 @@ def report(results: Results) -> str:
         "sanitizer",
         "shared sums",
         "row sum",
+        "any size",
+        "any size, time",
         "errors",
         "seconds",
     )
@@ -160,6 +163,8 @@ def main(*asked: str) -> int:
         "idle": isolation.idle_worker,
         "shared sums": shared_sums.compare_small,
         "row sum": shared_sums.time_large,
+        "any size": any_size.compare,
+        "any size, time": any_size.time_one,
         "large arrays": lambda: run_large(results, runs),
         "vendor": vendor.vendor_times,
         "cuBLAS": lambda: large_matmuls.cublas(runs),

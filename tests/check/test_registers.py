@@ -93,6 +93,7 @@ def drawn(seed: int) -> str:
     return program(made, used, cell, read, where, threads, where_1, turns)
 
 
+@pytest.mark.fuzz
 def test_what_is_built_means_what_the_program_means():
     built = 0
     for seed in seeds(4):
@@ -148,3 +149,91 @@ def test_what_nobody_wrote_no_other_thread_has(made: str):
 def test_axes_and_loops_may_stand_in_any_order(made: str, used: str, threads: str):
     for turns in (1, 2):
         wb.build(script.parse(program(made, used, CELLS[0], CELLS[0], ALL, threads, turns=turns)))
+
+
+UNDER_VTHREAD = """
+@T.prim_func
+def main(A: T.Buffer((2, 4, 8), "float32"), B: T.Buffer((2, 4, 8), "float32")):
+    L = T.alloc_buffer((2, 4, 8), scope="local")
+    for v in T.thread_binding(2, thread="vthread"):
+        for s in range({turns}):
+            for f in range(4):
+                for t in T.thread_binding(8, thread="threadIdx.x"):
+                    with T.block("L"):
+                        a, b, c, d = T.axis.remap("SSSS", [f, t, v, s])
+                        L[{cell}] = A[{plane}, a, b] + T.cast(d, "float32")
+            for g in range(4):
+                for t in T.thread_binding(8, thread="threadIdx.x"):
+                    with T.block("B"):
+                        a, b, c, d = T.axis.remap("SSSS", [g, t, v, s])
+                        B[c, a, b] = L[{read}]
+"""
+
+
+@pytest.mark.parametrize("turns", [1, 2])
+@pytest.mark.parametrize(
+    ("plane", "cell", "read", "why"),
+    [
+        ("c", "c, a, b", "c, a, b", ""),
+        ("c", "c, a, b", "c, 3 - a, b", ""),
+        ("c", "1 - c, a, b", "1 - c, 3 - a, b", ""),
+        ("c", "0, a, b", "0, a, b", "virtual threads v=0 and v=1 would both write"),
+        ("c", "c, a, b", "1 - c, a, b", "can't be vthread"),
+        ("c", "c, a, b", "c, a, 7 - b", "that other threads hold in registers"),
+    ],
+)
+def test_virtual_threads_around_both_nests(plane: str, cell: str, read: str, why: str, turns: int):
+    func = script.parse(UNDER_VTHREAD.format(turns=turns, plane=plane, cell=cell, read=read))
+    if why:
+        with pytest.raises(wb.ScheduleError, match=why):
+            wb.build(func)
+        return
+    a = np.random.default_rng(0).random((2, 4, 8)).astype("float32")
+    out, wanted = np.zeros_like(a), np.zeros_like(a)
+    wb.emulate.evaluate(func, [a, wanted])
+    wb.build(func).emulate(a, out)
+    np.testing.assert_array_equal(out, wanted)
+
+
+HALO = """
+@T.prim_func
+def main(A: T.Buffer((16, 8), "float32"), B: T.Buffer((8, 4, 8), "float32")):
+    L = T.alloc_buffer((16, 8), scope="local")
+    for v in T.thread_binding(8, thread="{axis}"):
+        for f in range(4):
+            for t in T.thread_binding(8, thread="threadIdx.x"):
+                with T.block("L"):
+                    a = T.axis.spatial(16, {row})
+                    b = T.axis.spatial(8, t)
+                    L[a, b] = A[a, b]
+        for g in range(4):
+            for t in T.thread_binding(8, thread="threadIdx.x"):
+                with T.block("B"):
+                    a, b, c = T.axis.remap("SSS", [g, t, v])
+                    B[c, a, b] = L[{read}]
+"""
+
+
+@pytest.mark.parametrize("axis", ["blockIdx.x", "threadIdx.y"])
+@pytest.mark.parametrize("row", ["f + v", "f + v % 2 * 4", "3 - f + v", "f * 2", "f + v // 2"])
+@pytest.mark.parametrize(
+    "read", ["a + c, b", "3 - a + c, b", "a + c % 2 * 4, b", "a * 2, b", "a + c, 7 - b", "a + 1, b"]
+)
+def test_blocks_that_make_the_same_cells_each_have_their_own(axis: str, row: str, read: str):
+    func = script.parse(HALO.format(axis=axis, row=row, read=read))
+    meant = {
+        "f + v": ("a + c, b", "3 - a + c, b"),
+        "3 - f + v": ("a + c, b", "3 - a + c, b"),
+        "f + v % 2 * 4": ("a + c % 2 * 4, b",),
+        "f * 2": ("a * 2, b",),
+        "f + v // 2": (),
+    }
+    if read not in meant[row]:
+        with pytest.raises(wb.ScheduleError):
+            wb.build(func)
+        return
+    a = np.random.default_rng(0).random((16, 8)).astype("float32")
+    out, wanted = (np.zeros((8, 4, 8), "float32") for _ in range(2))
+    wb.emulate.evaluate(func, [a, wanted])
+    wb.build(func).emulate(a, out)
+    np.testing.assert_array_equal(out, wanted)

@@ -301,15 +301,20 @@ def _each_its_own(
     `_foreign` asks of one axis, and that each turn of what is around makes what it reads: nests
     whose axes stand in another order, or under loops of their own, it can't compare. Here all
     loops run, and two that are bound to one axis are one thread. If a cell has one thread for good,
-    what that thread finds there is what was written last, in the order of the program.
+    in all turns of the virtual ones around both, what that thread finds there is what was written
+    last, in the order of the program.
     """
     mine, its = (
         {loop.thread: loop for kind in kinds for loop in nest.doers(unit, kind)[0]}
         for unit in (writer, reader)
     )
-    spread = {axis: loop for axis, loop in mine.items() if _spreads(loop, writer, buffer)}
+    # a bound loop around both stands still: what its other threads or blocks hold is their own
+    both = {loop for axis, loop in mine.items() if its.get(axis) is loop}
+    apart = {axis: loop for axis, loop in mine.items() if loop not in both}
+    spread = {axis: loop for axis, loop in apart.items() if _spreads(loop, writer, buffer)}
     loops = (*writer.loops, *reader.loops)
-    if any(loop.virtual for loop in loops) or not all(
+    virtual = [{loop for loop in unit.loops if loop.virtual} for unit in (writer, reader)]
+    if virtual[0] != virtual[1] or not all(
         axis in its and isinstance(loop.min, Const) and isinstance(its[axis].min, Const)
         for axis, loop in spread.items()
     ):
@@ -319,7 +324,7 @@ def _each_its_own(
         same |= _same_thread(loop, its[axis])
     question = Question(
         arith.Simplifier(nest.dom),
-        {loop.loop_var for loop in loops},
+        {loop.loop_var for loop in loops if loop not in both},
         (tuple(loop.loop_var for loop in spread.values()),),
         nest.written,
     )
