@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 
@@ -41,6 +42,17 @@ def test_the_notes_are_tvms_and_a_second_pipeline_takes_their_place():
     (loop,) = (node for node in walk(sch.func.body) if is_pipeline(node))
     assert loop.annotations == ((STAGE, (0, 0, 0, 0, 1)), (ORDER, (0, 3, 1, 4, 2)))
     wb.assert_structural_equal(script.parse(script.show(sch.func)), sch.func)
+
+
+def test_for_tvm_the_step_is_written_as_its_notes(tmp_path: Path):
+    sch = prefetching(16)
+    sch.pipeline("k_0", stages=[0, 0, 0, 0, 1], copies={"A_shared": 3})
+    sch.to_tvm(tmp_path / "steps.py")
+    assert f"""
+sch.annotate(k_0, "{STAGE}", [0, 0, 0, 0, 1])
+sch.annotate(k_0, "{ORDER}", [0, 1, 2, 3, 4])
+sch.annotate(k_0, "software_pipeline_copies", {{"A_shared": 3}})
+""" in (tmp_path / "steps.py").read_text()
 
 
 def test_what_is_written_out_means_the_same():
