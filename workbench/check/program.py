@@ -296,6 +296,8 @@ def _shared_out(func: PrimFunc, unit: Unit, buffer: Buffer, axis: str, idle: lis
     if idle:
         name = idle[0].loop_var.name
         return f"do not bind `{name}` to {axis}: it tells no cell of {buffer.name}"
+    if buffer not in unit.writes:
+        return f'allocate {buffer.name} in "local" memory, where each thread has its own'
     number = list(dict.fromkeys(r.buffer for r in unit.block.writes)).index(buffer)
     call = f'({string(unit.name)}, {number}, "local")'
     if buffer not in func.params:
