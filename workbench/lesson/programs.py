@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from operator import add
 from typing import Literal, TypeAlias
@@ -172,6 +172,30 @@ def tiled(
             _, inner = sch.split(cells, factors=[None, threads[0] * threads[1]])
             sch.bind(inner, "threadIdx.x")
     sch.decompose_reduction(block, k_0)
+    return sch.func
+
+
+def prefetched(
+    func: PrimFunc,
+    tile: tuple[int, int],
+    threads: tuple[int, int],
+    depth: int,
+    stages: Sequence[int] = (),
+    order: Sequence[int] = (),
+    copies: Mapping[str, int] | None = None,
+) -> PrimFunc:
+    """A product by tiles that its threads fetch together, through registers.
+
+    Where `stages` are given, the loop over tiles is a pipeline of its five statements: A into
+    registers, A on into shared memory, B, B on, and the work.
+    """
+    sch = Schedule(tiled(func, tile, threads, depth, copies="together"))
+    for name in ("A_shared", "B_shared"):
+        held = sch.cache_read(name, 0, "local")
+        sch.compute_at(held, "k_0")
+        _together(sch, held, threads[0] * threads[1])
+    if stages:
+        sch.pipeline("k_0", [*stages], [*order] or None, dict(copies or {}) or None)
     return sch.func
 
 
