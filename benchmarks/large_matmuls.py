@@ -8,7 +8,15 @@ import workbench as wb
 from benchmarks import large_jobs
 from benchmarks.beside import beside, by_turns, compiled, launched, our_text, tvm_text
 from benchmarks.large_jobs import Job
-from benchmarks.matmuls import LARGE, SCHEDULES, grid, large_branches, matmul, strided
+from benchmarks.matmuls import (
+    LARGE,
+    SCHEDULES,
+    fetched_ahead,
+    grid,
+    large_branches,
+    matmul,
+    strided,
+)
 from benchmarks.steps import Results
 from benchmarks.vendor import in_a_graph
 from workbench.runtime import recorded
@@ -29,8 +37,9 @@ def product(n: int = LARGE) -> Job:
 
 
 def run_matmuls(results: Results, runs: list[recorded.Run]) -> list[Results]:
-    """Every step of the lessons' histories at the course's size."""
-    source = [("matrix multiply of 1024 x 1024", large_branches())]
+    """Every step of lessons 3 and 4 at the course's size, and what lesson 9 makes of it."""
+    finished = [(name, wb.Schedule(sch.func)) for name, sch in fetched_ahead()]
+    source = [("matrix multiply of 1024 x 1024", large_branches()), *finished]
     return large_jobs.run(source, product(), results, runs)
 
 

@@ -19,8 +19,10 @@ from nbclient import NotebookClient
 
 import workbench as wb
 import workbench.lesson
+from benchmarks.matmuls import fetched_ahead
 from workbench.lesson.questions import LESSONS as BY_LESSON
 from workbench.lesson.quizzes import QUIZZES
+from workbench.runtime.recorded import program_key
 from workbench.widgets import Lab, Question
 from workbench.widgets.page.question import NOT_SURE
 
@@ -36,6 +38,7 @@ MINUTES = {
     "04_shared_blocking.ipynb": 45,
     "06_convolution.ipynb": 45,
     "07_own_operator.ipynb": 45,
+    "09_as_fast_as_cublas.ipynb": 45,
 }
 
 # Every warning is an error, but for what releases of others (Colab has old ones) say of themselves:
@@ -260,6 +263,7 @@ ANSWERS = {
     "04_shared_blocking.ipynb": ["4 times", "128 loads", "32 loads"],
     "06_convolution.ipynb": ["4 sectors", "8 times", "4,096 elements", "1 turn"],
     "07_own_operator.ipynb": ["1,632 elements", "2,304 elements", "144 loads", "60 loads"],
+    "09_as_fast_as_cublas.ipynb": ["16 times", "15 times", "4,096 bytes"],
 }
 
 
@@ -331,6 +335,7 @@ def kept_together(name: str) -> list[tuple[str, str, dict[str, str]]]:
     ]
 
 
+AHEAD = {"stages": "[0, 0, 0, 0, 1]", "order": "[0, 3, 1, 4, 2]"}
 CLICKS: dict[tuple[str, str], tuple[list[tuple[str, str, dict[str, str]]], str]] = {
     ("02_window_sum.ipynb", "lab-64"): (
         [
@@ -476,6 +481,22 @@ CLICKS: dict[tuple[str, str], tuple[list[tuple[str, str, dict[str, str]]], str]]
             *kept_together("A_shared"),
         ],
         "60 loads",
+    ),
+    ("09_as_fast_as_cublas.ipynb", "lab-split"): (
+        [
+            ("A_shared", "cache_read", {"read_buffer_index": '"A"', "storage_scope": '"local"'}),
+            ("A_local", "compute_at", {"loop": '"k_0"'}),
+            ("ax0", "fuse", {"loops": '["A_local.ax1"]'}),
+            ("ax0_ax1_fused", "split", {"factors": "[None, 64, 4]"}),
+            ("ax0_ax1_fused_2", "vectorize", {}),
+            ("ax0_ax1_fused_1", "bind", {"thread_axis": '"threadIdx.x"'}),
+        ],
+        "16 times",
+    ),
+    ("09_as_fast_as_cublas.ipynb", "lab-one"): ([("k_0", "pipeline", AHEAD)], "15 times"),
+    ("09_as_fast_as_cublas.ipynb", "lab-two"): (
+        [("k_0", "pipeline", {**AHEAD, "copies": '{"A_shared": 2, "B_shared": 2}'})],
+        "4,096 bytes",
     ),
 }
 
@@ -667,3 +688,13 @@ def test_lesson_1_as_a_learner_clicks_it(tmp_path: Path):
         assert saved["answers"] == {asked["name"]: asked["choices"][0]} and len(saved["nodes"]) == 3
 
     asyncio.run(work())
+
+
+def test_the_times_of_lesson_9_are_those_of_its_programs():
+    """What benchmarks/gpu.py records is found by the text of a program."""
+    here = run_cells(ROOT / "lessons" / "09_as_fast_as_cublas.ipynb", last="ahead-1024")
+    big = here["big"]
+    assert isinstance(big, wb.Schedule)
+    recorded = [program_key(sch.func) for _, sch in fetched_ahead()]
+    at = {node.mark: node.func for node in big.history}
+    assert [program_key(at[name]) for name in here["names"]] == recorded

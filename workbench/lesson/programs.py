@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
 from operator import add
 from typing import Literal, TypeAlias
 
 from workbench import script, te
-from workbench.ir import Expr, PrimFunc
+from workbench.ir import Expr, For, Node, PrimFunc, rewrite
 from workbench.schedule import BlockHandle, Schedule
 
 
@@ -173,6 +174,17 @@ def tiled(
             sch.bind(inner, "threadIdx.x")
     sch.decompose_reduction(block, k_0)
     return sch.func
+
+
+def unbound(func: PrimFunc) -> PrimFunc:
+    """The program with none of its loops bound to blocks or threads."""
+
+    def serial(node: Node) -> Node:
+        if isinstance(node, For) and node.thread:
+            return replace(node, kind="serial", thread=None)
+        return node
+
+    return rewrite(func, serial)
 
 
 def prefetched(

@@ -6,26 +6,26 @@ from functools import partial
 
 from workbench.lesson.exercise import Exercise, Goal
 from workbench.lesson.goals import at_most_barriers, at_most_shared, fetched_ahead
-from workbench.lesson.programs import product, tiled
+from workbench.lesson.programs import product, tiled, unbound
 
 SIZES = (((4, 4), 64, 8), ((4, 4), 96, 8), ((4, 2), 64, 16), ((2, 4), 96, 16))
 """Outputs of a thread, products for each output, steps of k in a tile; 8 x 8 threads."""
 
 
 def made(size: tuple[tuple[int, int], int, int], key: str) -> Exercise:
-    """The exercise on tiles of that size, which lesson 4's steps have made."""
+    """The exercise on tiles of that size, made as in lesson 4."""
     (rows, columns), summed, depth = size
     tiles, most = summed // depth, 2 * 4 * depth * 8 * (rows + columns)
-    start = tiled(product(64, 64, summed), (rows, columns), (8, 8), depth, copies="together")
+    func = product(64, 64, summed)
     return Exercise(
         name=f"{tiles} tiles, one ahead",
         key=key,
         lesson="09_as_fast_as_cublas",
-        task=f"A product in tiles of {8 * rows} x {8 * columns} outputs and {depth} steps of k, as "
-        "lesson 4 leaves it: it waits for each of its tiles, twice. Let the next tiles be on their "
-        f"way while these are used, with at most {tiles} barriers in a block and at most "
+        task=f"A product in tiles of {8 * rows} x {8 * columns} outputs and {depth} steps of k, "
+        "for 64 threads; no loop is bound yet. Bind blocks and threads, and let the next tiles be "
+        f"on their way while these are used, with at most {tiles} barriers in a block and at most "
         f"{most:,} bytes of shared memory.",
-        program=start,
+        program=unbound(tiled(func, (rows, columns), (8, 8), depth, copies="together")),
         goals=(
             Goal(
                 fetched_ahead(),
@@ -47,10 +47,10 @@ def made(size: tuple[tuple[int, int], int, int], key: str) -> Exercise:
         hints=(
             "In which of the statements of a turn does a thread wait for global memory: where it "
             "loads, or where it uses what it has loaded? What could it do in between?",
-            "cache_read of A_shared's own input to local, compute_at under k_0, then the steps "
-            "that its threads had: fuse, split by [None, 64], bind. The same for B_shared. Then "
-            "k_0 has five statements.",
-            "The work of a tile runs one turn later than the other four statements. In the order "
+            "cache_read of what A_shared reads, to local, and compute_at under k_0. Then fuse and "
+            "split its loops as those of A_shared are, and bind the inner loops of both. The same "
+            "for B_shared: then k_0 has five statements.",
+            "The work on a tile runs one turn later than the other four statements. In the order "
             "of a turn both loads come first, then the work, then both stores; copies says how "
             "many A_shared and B_shared have.",
         ),
