@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from workbench import insight
-from workbench.draw.memory import memory_picture
+from workbench.draw.memory import covered_places, memory_picture
 from workbench.draw.picture import Picture
-from workbench.draw.tiles import tiles_picture
+from workbench.draw.scene import Scene
+from workbench.draw.tiles import covered_sheets, tiles_picture
 from workbench.draw.who import labels_of, who_picture
 from workbench.insight import Memory, Selection, Tiles, Values, Who
 from workbench.ir import PrimFunc, stores
@@ -55,6 +56,13 @@ def picture_of(
     if name == "memory":
         return memory_picture(data.memory(func), data.memory(before) if before else None)
     return _tiles(func, select or {}, level, before, data.tiles)
+
+
+def covered_of(func: PrimFunc, name: str, source: Source) -> tuple[Scene, ...]:
+    """What of the picture `name` the program itself says: its buffers, "?" for all else."""
+    if name == "memory":
+        return covered_places(source.memory(func))
+    return (covered_sheets(source.tiles(func, {})),)
 
 
 class Source:
