@@ -11,7 +11,7 @@ from benchmarks.large_jobs import Job
 from benchmarks.matmuls import (
     LARGE,
     SCHEDULES,
-    fetched_ahead,
+    ahead_large,
     grid,
     large_branches,
     matmul,
@@ -37,9 +37,8 @@ def product(n: int = LARGE) -> Job:
 
 
 def run_matmuls(results: Results, runs: list[recorded.Run]) -> list[Results]:
-    """Every step of lessons 3 and 4 at the course's size, and what lesson 9 makes of it."""
-    finished = [(name, wb.Schedule(sch.func)) for name, sch in fetched_ahead()]
-    source = [("matrix multiply of 1024 x 1024", large_branches()), *finished]
+    """Every step of the lessons' histories at the course's size."""
+    source = [("matrix multiply of 1024 x 1024", large_branches()), ("lesson 9", ahead_large())]
     return large_jobs.run(source, product(), results, runs)
 
 

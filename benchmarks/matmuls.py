@@ -222,12 +222,29 @@ def large_branches() -> wb.Schedule:
     return blocking_with_shared(sch, 8, 8, 8, 8, 8)
 
 
-def fetched_ahead() -> Iterator[tuple[str, wb.Schedule]]:
-    """Lesson 9's product of its real size, without a pipeline, then with one to three copies."""
-    yield "strided tiles", strided(wb.Schedule(matmul(LARGE)))
+def ahead_small() -> wb.Schedule:
+    """Every way that lesson 9 takes through its small product."""
+    sch = blocking_with_shared(wb.Schedule(matmul(64)), 4, 4, 8, 8, 8)
+    for name in ("A_shared", "B_shared"):
+        held = sch.cache_read(name, 0, "local")
+        sch.compute_at(held, "k_0")
+        _, thread, vector = sch.split(sch.fuse(*sch.get_loops(held)[-2:]), factors=[None, 64, 4])
+        sch.vectorize(vector)
+        sch.bind(thread, "threadIdx.x")
+    through_registers = sch.node.id
+    for copies in (None, *({"A_shared": n, "B_shared": n} for n in (2, 3))):
+        sch.goto(through_registers)
+        sch.pipeline("k_0", stages=[0, 0, 0, 0, 1], order=[0, 3, 1, 4, 2], copies=copies)
+    return sch
+
+
+def ahead_large() -> wb.Schedule:
+    """The same for its real size: strided tiles, then fetched ahead with one to three copies."""
+    sch = strided(wb.Schedule(matmul(LARGE)))
     for copies in (1, 2, 3):
-        sch = strided(wb.Schedule(matmul(LARGE)), ahead=True, copies=copies)
-        yield f"strided tiles, fetched ahead, copies: {copies}", sch
+        sch.goto(0)
+        strided(sch, ahead=True, copies=copies)
+    return sch
 
 
 def grid() -> Iterator[tuple[str, wb.Schedule]]:

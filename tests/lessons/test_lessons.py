@@ -19,10 +19,8 @@ from nbclient import NotebookClient
 
 import workbench as wb
 import workbench.lesson
-from benchmarks.matmuls import fetched_ahead
 from workbench.lesson.questions import LESSONS as BY_LESSON
 from workbench.lesson.quizzes import QUIZZES
-from workbench.runtime.recorded import program_key
 from workbench.widgets import Lab, Question
 from workbench.widgets.page.question import NOT_SURE
 
@@ -688,13 +686,3 @@ def test_lesson_1_as_a_learner_clicks_it(tmp_path: Path):
         assert saved["answers"] == {asked["name"]: asked["choices"][0]} and len(saved["nodes"]) == 3
 
     asyncio.run(work())
-
-
-def test_the_times_of_lesson_9_are_those_of_its_programs():
-    """What benchmarks/gpu.py records is found by the text of a program."""
-    here = run_cells(ROOT / "lessons" / "09_as_fast_as_cublas.ipynb", last="ahead-1024")
-    big = here["big"]
-    assert isinstance(big, wb.Schedule)
-    recorded = [program_key(sch.func) for _, sch in fetched_ahead()]
-    at = {node.mark: node.func for node in big.history}
-    assert [program_key(at[name]) for name in here["names"]] == recorded
