@@ -333,7 +333,7 @@ def kept_together(name: str) -> list[tuple[str, str, dict[str, str]]]:
     ]
 
 
-AHEAD = {"stages": "[0, 0, 0, 0, 1]", "order": "[0, 3, 1, 4, 2]"}
+AHEAD = {"stages": "[0, 0, 0, 0, 1]", "order": "[0, 3, 1, 4, 2]", "copies": ""}
 CLICKS: dict[tuple[str, str], tuple[list[tuple[str, str, dict[str, str]]], str]] = {
     ("02_window_sum.ipynb", "lab-64"): (
         [
