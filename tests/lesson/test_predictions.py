@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from benchmarks.matmuls import blocking, blocking_with_shared, matmul
+from benchmarks.matmuls import ahead_small, blocking, matmul
 from tests.widgets.programs import ADD, WINDOW, bind_both, parse, send, window_steps
 from workbench import lesson
 from workbench.diag import Fail
@@ -40,31 +40,14 @@ def test_who_computes_is_read_off_the_program(factors: list[int], truth: int, in
 
 
 @pytest.mark.parametrize(
-    ("copies", "one", "two"),
-    [(None, "15 times", None), ({"A_shared": 2, "B_shared": 2}, None, "4,096 bytes")],
+    ("name", "truth"),
+    [("ahead_in_one_copy", "15 times"), ("ahead_in_two_copies", "4,096 bytes")],
 )
-def test_a_pipeline_is_told_from_the_loop_and_from_another_pipeline(
-    copies: dict[str, int] | None, one: str | None, two: str | None
-):
-    """Which has the same loops, but other notes."""
-    asked = [lesson.question(name) for name in ("ahead_in_one_copy", "ahead_in_two_copies")]
-    sch = prefetched()
-    assert [question.judge(sch.func) for question in asked] == [None, None]
-    sch.pipeline("k_0", [0, 0, 0, 0, 1], [0, 3, 1, 4, 2], copies)
-    verdicts = [question.judge(sch.func) for question in asked]
-    assert [verdict and verdict.truth for verdict in verdicts] == [one, two]
-
-
-def prefetched() -> Schedule:
-    """Lesson 9's product, each tile through registers."""
-    sch = blocking_with_shared(Schedule(matmul(64)), 4, 4, 8, 8, 8)
-    for name in ("A_shared", "B_shared"):
-        held = sch.cache_read(name, 0, "local")
-        sch.compute_at(held, "k_0")
-        _, thread, vector = sch.split(sch.fuse(*sch.get_loops(held)[-2:]), [None, 64, 4])
-        sch.vectorize(vector)
-        sch.bind(thread, "threadIdx.x")
-    return sch
+def test_a_pipeline_is_told_from_its_loop_and_from_other_pipelines(name: str, truth: str):
+    """Which have the same loops, but other notes."""
+    judge = lesson.question(name).judge
+    verdicts = [judge(node.func) for node in ahead_small().history]
+    assert [verdict.truth for verdict in verdicts if verdict] == [truth]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce
 from operator import add
@@ -194,7 +194,7 @@ def prefetched(
     depth: int,
     stages: Sequence[int] = (),
     order: Sequence[int] = (),
-    copies: Mapping[str, int] | None = None,
+    copies: dict[str, int] | None = None,
 ) -> PrimFunc:
     """A product by tiles that its threads fetch together, through registers.
 
@@ -207,7 +207,7 @@ def prefetched(
         sch.compute_at(held, "k_0")
         _together(sch, held, threads[0] * threads[1])
     if stages:
-        sch.pipeline("k_0", [*stages], [*order] or None, dict(copies or {}) or None)
+        sch.pipeline("k_0", [*stages], [*order] or None, copies)
     return sch.func
 
 
