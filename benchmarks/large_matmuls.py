@@ -8,7 +8,15 @@ import workbench as wb
 from benchmarks import large_jobs
 from benchmarks.beside import beside, by_turns, compiled, launched, our_text, tvm_text
 from benchmarks.large_jobs import Job
-from benchmarks.matmuls import LARGE, SCHEDULES, grid, large_branches, matmul, strided
+from benchmarks.matmuls import (
+    LARGE,
+    SCHEDULES,
+    ahead_large,
+    grid,
+    large_branches,
+    matmul,
+    strided,
+)
 from benchmarks.steps import Results
 from benchmarks.vendor import in_a_graph
 from workbench.runtime import recorded
@@ -30,7 +38,7 @@ def product(n: int = LARGE) -> Job:
 
 def run_matmuls(results: Results, runs: list[recorded.Run]) -> list[Results]:
     """Every step of the lessons' histories at the course's size."""
-    source = [("matrix multiply of 1024 x 1024", large_branches())]
+    source = [("matrix multiply of 1024 x 1024", large_branches()), ("lesson 9", ahead_large())]
     return large_jobs.run(source, product(), results, runs)
 
 
