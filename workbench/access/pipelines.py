@@ -76,8 +76,8 @@ def with_statements(stmt: N) -> N:
         if not isinstance(node, For) or not is_pipeline(node):
             return node
         parts = (each for one in _parts(node.body) for each in _parts(one, opaque=True))
-        kept = (part if is_pipeline(part) else _kept(part) for part in parts)
-        return replace(node, body=SeqStmt(tuple(kept)))
+        stmts = (part if is_pipeline(part) else kept(part) for part in parts)
+        return replace(node, body=SeqStmt(tuple(stmts)))
 
     return rewrite(stmt, visit)
 
@@ -93,7 +93,8 @@ def _parts(stmt: Stmt, opaque: bool = False) -> Sequence[Stmt]:
     return [stmt]
 
 
-def _kept(stmt: Stmt) -> BlockRealize:
+def kept(stmt: Stmt) -> BlockRealize:
+    """`stmt` as one statement of a pipeline."""
     return BlockRealize((), TRUE, Block("", (), (), (), stmt))
 
 
@@ -141,7 +142,7 @@ class Pipeline:
             self.loop.loop_var.type,
         )
         var = loop.loop_var
-        turn = [substitute(self.stmts[k], {var: var - stage}) for k, stage in self._runs]
+        turn = [substitute(self.stmts[k], {var: var - stage}) for k, stage in self.runs]
         ahead, end = extent - depth, extent
         if not prove(extent >= depth, known):
             ahead, end = (binary("max", e, const(0, dtype)) for e in (ahead, extent - depth))
@@ -153,24 +154,24 @@ class Pipeline:
         if not depth:
             return body
         if isinstance(ahead, Const) and ahead.value == 0:
-            body = _kept(SeqStmt(()))
+            body = kept(SeqStmt(()))
         first = [
             self._one(k, const(turn - stage, dtype), turn - stage)
             for turn in range(depth)
-            for k, stage in self._runs
+            for k, stage in self.runs
             if turn >= stage
         ]
         last = [
             self._one(k, end + (turn - stage), depth + turn - stage)
             for turn in range(depth)
-            for k, stage in self._runs
+            for k, stage in self.runs
             if turn < stage
         ]
-        ends = [_kept(SeqStmt(tuple(s for s in each if s is not None))) for each in (first, last)]
+        ends = [kept(SeqStmt(tuple(s for s in each if s is not None))) for each in (first, last)]
         return SeqStmt((ends[0], body, ends[1]))
 
     @property
-    def _runs(self) -> list[tuple[int, int]]:
+    def runs(self) -> list[tuple[int, int]]:
         """The statements of a turn, in order, each with its stage."""
         return sorted(enumerate(self.stages), key=lambda run: self.order[run[0]])
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
+from typing import NamedTuple
 
 from workbench import arith
 from workbench.access.meet import Meets
@@ -56,22 +57,36 @@ def expanded(func: PrimFunc) -> PrimFunc:
 
     Raises Refusal where a pipeline would not do what its loop does.
     """
-    body, own = _written_out(func)
+    body, own, _ = _written_out(func)
     return func if body is func.body else replace(func, body=_allocated(body, own))
+
+
+def pipelines(func: PrimFunc) -> tuple[Injected, ...]:
+    """What became of each pipeline of `func`, the inner ones first. Raises as `expanded`."""
+    return _written_out(func).pipelines
 
 
 @once
 def copies(func: PrimFunc) -> dict[Buffer, int]:
     """How many copies there are of a buffer, where it is more than one. Raises as `expanded`."""
     counts = dict.fromkeys(doubled(func.body), 2)
-    for buffer, made in _written_out(func)[1].items():
+    for buffer, made in _written_out(func).own.items():
         more = made.shape[: len(made.shape) - len(buffer.shape)]
         counts |= {buffer: prod(map(int, more))} if more else {}
     return counts
 
 
-def _written_out(func: PrimFunc) -> tuple[Stmt, dict[Buffer, Buffer]]:
-    """The body of `func` without pipelines, and what became of the buffers that live in it."""
+class _WrittenOut(NamedTuple):
+    """The body of a program without pipelines, and what became of these and of its own buffers."""
+
+    body: Stmt
+    own: dict[Buffer, Buffer]
+    pipelines: tuple[Injected, ...]
+
+
+@once
+def _written_out(func: PrimFunc) -> _WrittenOut:
+    found: list[Injected] = []
     own = {b: b for node in walk(func.body) if isinstance(node, Block) for b in node.alloc_buffers}
     body: Stmt = with_statements(func.body)
     twice = doubled(func.body)
@@ -79,9 +94,10 @@ def _written_out(func: PrimFunc) -> tuple[Stmt, dict[Buffer, Buffer]]:
         known = arith.loop_bounds([node for node in walk(body) if isinstance(node, For)])
         private = [buffer for buffer in own.values() if buffer.scope != "global"]
         made = injected(loop, body, known, private, doubled=twice)
+        found.append(made)
         own = {old: made.copies.get(new, new) for old, new in own.items()}
         body = replace_node(body, loop, made.stmt)
-    return body, own
+    return _WrittenOut(body, own, tuple(found))
 
 
 def _allocated(body: Stmt, own: Mapping[Buffer, Buffer]) -> BlockRealize:
@@ -139,6 +155,7 @@ def innermost(body: Stmt) -> For | None:
 class Injected:
     """What becomes of a pipeline, and of the buffers of which it has copies."""
 
+    pipeline: Pipeline
     stmt: Stmt
     copies: dict[Buffer, Buffer]
 
@@ -163,7 +180,7 @@ def injected(
         raise _refused(needs, need, counts)
     copies = {buffer: copied(buffer, count) for buffer, count in counts.items() if count > 1}
     loop = with_copies(loop, loop, copies)
-    return Injected(pipeline_of(loop).expanded(known), copies)
+    return Injected(pipeline, pipeline_of(loop).expanded(known), copies)
 
 
 def pipeline_of(loop: For) -> Pipeline:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from workbench.check.pipelines import doubled, injected, innermost
-from workbench.ir import Kernel, replace_node
+from workbench.ir import For, Kernel, replace_node
 from workbench.lower.known_bounds import known_bounds
 from workbench.lower.shrink_buffers import with_buffers
 from workbench.target import Target
 
 
-def inject_software_pipeline(kernel: Kernel, target: Target) -> Kernel:
+def inject_software_pipeline(
+    kernel: Kernel, target: Target, marked: Callable[[For], For] = lambda loop: loop
+) -> Kernel:
     """Run each statement of a pipeline in its own turn, on a copy of what it hands on.
 
-    Inner pipelines go first: what they become is three statements of the one around.
+    Inner pipelines go first: what they become is three statements of the one around. `marked` may
+    put more into the statements of a loop ahead of that.
     """
     twice = doubled(kernel.body)
-    while loop := innermost(kernel.body):
-        known = known_bounds(kernel)
-        made = injected(loop, kernel.body, known, kernel.allocs, kernel.axes, twice)
-        kernel = with_buffers(kernel, made.copies, replace_node(kernel.body, loop, made.stmt))
+    while old := innermost(kernel.body):
+        loop = marked(old)
+        body = replace_node(kernel.body, old, loop)
+        made = injected(loop, body, known_bounds(kernel), kernel.allocs, kernel.axes, twice)
+        kernel = with_buffers(kernel, made.copies, replace_node(body, loop, made.stmt))
     return kernel
