@@ -110,10 +110,11 @@ class Pipelined:
 
     `rows` are the statements in the order of a turn. Turns are counted from 0, `count` in all; of
     these `turns` are shown, and what is told is of them. `waits` is None where no kernel tells.
-    Where `most` is set, `iterations` varies, and is the most there are.
+    The loop counts `iterations` from `first`; where `most`, no more than so many.
     """
 
     loop: str
+    first: int
     iterations: int
     most: bool
     rows: tuple[Row, ...]
@@ -202,7 +203,7 @@ def _pipelined(
     flights = tuple(_flights(pipeline, order, runs, first))
     name = pipeline.loop.loop_var.name
     most = ends[0] != ends[1]
-    return Pipelined(name, count, most, tuple(rows), turns, runs, flights, told)
+    return Pipelined(name, first, count, most, tuple(rows), turns, runs, flights, told)
 
 
 def _waits(
@@ -217,7 +218,9 @@ def _waits(
     for run in runs:
         when: list[When] = [run.iteration - first]
         if pipeline.depth <= run.at.turn < count:
-            when += ["loop", *(["entry"] if run.at.turn == pipeline.depth else [])]
+            when.append("loop")
+        if pipeline.depth == run.at.turn < count:
+            when.append("entry")
         at = pipeline.loop.loop_var, order[run.at.row]
         for within in (False, True):
             if any(Waiting(*at, one, within) in waiting for one in when):
