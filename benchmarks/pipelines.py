@@ -21,11 +21,11 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
+from tests.support.pipelines import expanded  # noqa: E402
 from tests.support.random_pipelines import random_pipeline  # noqa: E402
 from workbench import script  # noqa: E402
 from workbench.access import Invalid, Terms, meaning, random_data  # noqa: E402
 from workbench.access.pipelines import Needs  # noqa: E402
-from workbench.check.pipelines import expanded  # noqa: E402
 from workbench.diag import Refusal  # noqa: E402
 from workbench.ir import PrimFunc  # noqa: E402
 

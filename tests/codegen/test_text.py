@@ -66,14 +66,14 @@ def test_a_memory_that_the_target_has_not_is_refused():
     func = parsed("""
 @T.prim_func
 def main(A: T.Buffer((8,), "float32")):
-    C = T.alloc_buffer((8,), scope="shared.dyn")
+    C = T.alloc_buffer((8,), scope="warp")
     for t in T.thread_binding(8, thread="threadIdx.x"):
         C[t] = T.float32(1)
         A[t] = C[t]
 """)
     with pytest.raises(Refusal) as refusal:
         source(lower(func, CUDA).kernels, CUDA)
-    assert refusal.value.headline == "Can't write CUDA code: it has no memory 'shared.dyn'"
+    assert refusal.value.headline == "Can't write CUDA code: it has no memory 'warp'"
     assert refusal.value.hint == "its memories: global, shared, local"
 
 

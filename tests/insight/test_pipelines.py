@@ -10,10 +10,10 @@ import pytest
 import workbench as wb
 from tests.lower.test_pipelines import INNER, noted, of_one_thread, prefetching, reversed_rows
 from tests.support.cases import seeds
+from tests.support.pipelines import expanded
 from tests.support.random_pipelines import random_pipeline
 from workbench import insight, target
 from workbench.arith import simplify
-from workbench.check.pipelines import expanded
 from workbench.diag import Refusal
 from workbench.insight import Moment, Pipelined
 from workbench.ir import (

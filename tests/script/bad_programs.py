@@ -309,7 +309,6 @@ BAD = {
     "function that is not decorated": body("A[0] = 1.0").removeprefix("@T.prim_func\n"),
     "unknown setting": body("A[0] = 1.0").replace("@T.prim_func", "@T.prim_func(fast=True)"),
     "class that is not decorated": "class M:\n    pass",
-    "module without a program": "@ir_module\nclass M:\n    pass",
     "module of a string": '@ir_module\nclass M:\n    "no program"',
     "attributes in a loop": body(
         "for i in range(8):", '    T.func_attr({"k": 1})', "    A[i] = 1.0"

@@ -156,6 +156,73 @@ def test_a_named_part_of_global_memory():
     back = sch.cache_write("B", 0, "global.accumulator")
     assert [block.name for block in (copy, back)] == ["A_global_A_reg", "B_global_accumulator"]
     assert {buffer.scope for buffer in sch.func.root.alloc_buffers} == {"global"}
+    assert 'scope="global.A_reg"' in sch.func.script()
+    assert wb.structural_equal(parse(sch.func.script()), sch.func)
+
+
+WIDE = """
+v = T.int64()
+
+@T.prim_func
+def main(
+    A: T.Buffer((T.int64(8), v), "float32"), B: T.Buffer((T.int64(8), v * T.int64(2)), "float32")
+):
+    C = T.alloc_buffer((T.int64(8), v))
+    for i, j in T.grid(T.int64(8), v):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = A[vi, vj] * T.float32(2)
+    for i, j in T.grid(T.int64(8), v):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj * T.int64(2)] = C[vi, vj]
+"""
+
+
+def test_shapes_that_count_in_int64():
+    func = parse(WIDE)
+    assert isinstance(func, PrimFunc)
+    ours, theirs = func.script(), func.script(dialect="tvm")
+    assert 'A: T.Buffer((T.int64(8), "v"), "float32")' in ours and "    v = T.int64()" in ours
+    assert "\nv = T.int64()\n@T.prim_func" in theirs and "A: T.Buffer((T.int64(8), v)," in theirs
+    assert "C = T.alloc_buffer((T.int64(8), v))" in ours
+    one = parse(ours.replace("(T.int64(8), v * T.int64(2))", "(8, v * T.int64(2))")).script()
+    assert parse(one).script() == one and "(8, v * T.int64(2))" in one
+    for text in (ours, theirs):
+        again = parse(text)
+        assert again.script() == ours and wb.structural_equal(again, func)
+    sch = wb.Schedule(func)
+    sch.cache_read("B", 0, "shared")
+    assert 'C_shared = T.alloc_buffer((T.int64(8), v), scope="shared")' in sch.func.script()
+    module = wb.ir.IRModule({"one": func, "two": func}).script(dialect="tvm")
+    assert module.count("v = T.int64()") == 1 and parse(module).script(dialect="tvm") == module
+
+
+def test_shapes_that_count_in_int64_are_tvms():
+    tvm = pytest.importorskip("tvm")
+    text = parse(WIDE).script(dialect="tvm")
+    theirs = tvm.script.from_source(text)
+    again = parse(theirs.script()).script(dialect="tvm")
+    tvm.ir.assert_structural_equal(tvm.script.from_source(again), theirs)
+    assert "T.Buffer((T.int64(8), v)," in theirs.script()
+
+
+@pytest.mark.filterwarnings("ignore::workbench.ScheduleWarning")  # all threads load all
+def test_shared_memory_of_which_a_launch_says_how_much_there_is():
+    sch = wb.Schedule(elementwise("A[vi] + C[vi]", "float32", "float32"))
+    sch.bind(sch.get_loops("B")[0], "threadIdx.x")
+    copy = sch.cache_read("B", 0, "shared.dyn")
+    sch.bind(sch.get_loops(copy)[0], "threadIdx.x")
+    sch.compute_at(copy, sch.get_loops("B")[0])
+    out = sch.cache_write("B", 0, "local")
+    sch.set_scope("B", 0, "shared.dyn")
+    sch.reverse_compute_at(out, sch.get_loops("B")[0])
+    scopes = [buffer.storage_scope for buffer in sch.func.root.alloc_buffers]
+    assert scopes == ["shared.dyn", "shared.dyn"]
+    assert wb.structural_equal(parse(sch.func.script()), sch.func)
+    assert not wb.structural_equal(parse(sch.func.script().replace(".dyn", "")), sch.func)
+    kernel = wb.build(sch)
+    assert "__shared__ float A_shared_dyn[" in kernel.source
 
 
 @pytest.mark.parametrize(

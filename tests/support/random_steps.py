@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from tests.support.told import Loop, Named, Told
+from workbench.access.pipelines import statements
 from workbench.diag import Refusal
 from workbench.ir import Block, BlockRealize, BufferStore, Call, For, PrimFunc, Var, walk
 from workbench.verbs.primitive import REGISTRY, discover
@@ -144,6 +145,22 @@ class Chooser:
     def _on_loop(self, verb: str) -> Told | None:
         at = self.loop(("serial",))
         return None if at is None else Told(verb, (at,))
+
+    def pipeline(self) -> Told | None:
+        """A loop over several statements, in stages that mostly follow each other."""
+        several = [
+            (Loop(name, k), len(statements(loop)))
+            for name, loops in self.nests.items()
+            for k, loop in enumerate(loops)
+            if len(statements(loop)) > 1
+        ]
+        if not several:
+            return None
+        at, count = self.rng.choice(several)
+        stages = [self.rng.choice((0, 0, 1, 1, 2)) for _ in range(count)]
+        stages = sorted(stages) if self.rng.random() < 0.7 else stages
+        order = self.rng.sample(range(count), count) if self.rng.random() < 0.3 else None
+        return Told("pipeline", (at,), (("stages", stages), ("order", order)))
 
     def cache_read(self) -> Told:
         at = self.block()
@@ -394,6 +411,7 @@ DRAWS: dict[str, Callable[[Chooser], Told | None]] = {
         "vectorize",
         "unroll",
         "parallel",
+        "pipeline",
         "cache_read",
         "cache_write",
         "compute_at",

@@ -68,6 +68,7 @@ EXPLAINED: tuple[Explanation, ...] = (
         r"would leave `\w+`, in which \w+ is not proved to stay",
     ),
     Explanation("Values that are not made yet", "merge", r"would read \w+ too early"),
+    Explanation("Results that move", "compute_at", "", r"is an output block"),
     Explanation(
         "Sums that could start again", "*", r"added twice|before its init|out of order|runs twice"
     ),

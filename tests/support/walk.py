@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import warnings
 from collections import Counter
@@ -14,6 +15,7 @@ import numpy as np
 import workbench as wb
 from tests.access.corpus import program
 from tests.support.gpu_steps import gpu_steps
+from tests.support.pipelines import expanded
 from tests.support.random_steps import Chooser
 from tests.support.told import Told, take_ours
 from workbench import emulate, ir, script
@@ -27,6 +29,7 @@ from workbench.access import (
     random_data,
     shuffled,
 )
+from workbench.diag import Refusal
 from workbench.history.handles import Handle
 from workbench.ir import Block, For, PrimFunc, walk
 from workbench.verbs.primitive import REGISTRY
@@ -194,14 +197,18 @@ class Walk:
             ir.assert_structural_equal(func, script.parse(script.show(func)))
         except Exception as error:
             raise self.wrong("not well-formed", [], error) from error
-        for order in orders(func, self.seed):
+        runs = [(func, order) for order in orders(func, self.seed)]
+        with contextlib.suppress(Refusal):  # a step has changed what is pipelined: none is built
+            made = expanded(func)
+            runs += [(made, lambda loop, values: values)] if made is not func else []
+        for run, order in runs:
             try:
-                now = meaning(func, self.data, self.terms, order, self.numbers)
+                now = meaning(run, self.data, self.terms, order, self.numbers)
             except Invalid as error:
                 raise self.wrong("no meaning", [], error) from error
             if any(term is not after[cell] for before, after in zip(self.meant, now, strict=True)
                    for cell, term in before.items()):  # fmt: skip
-                told = difference(self.program, func, self.data, order)
+                told = difference(self.program, run, self.data, order)
                 raise self.wrong("another meaning", [], told)
 
     def wrong(self, kind: str, steps: Sequence[Told], cause: object) -> Wrong:

@@ -25,6 +25,7 @@ QUICK = (
     "mlc-en/gpu_part1",
     "mlc-notebooks/8_gpu_part2",
     "mlc-notebooks/tutorial_tensor_core",
+    "tvm-0.19/scan",
     "tvm-0.19/tuple_inputs",
     "tvm-today/tir_creation",
     "tvm-today/tir_transformation",

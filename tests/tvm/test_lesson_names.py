@@ -173,3 +173,47 @@ def test_what_is_no_reduction_of_one_value():
 def test_functions_of_the_host_are_refused_by_name(name: str):
     with pytest.raises(NotCarried, match=f"tvm.{name} is TVM's, and is not in the workbench"):
         getattr(tvm, name)("env.linear")
+
+
+def test_what_a_schedule_and_a_function_hold(add: Any):
+    sch = tvm.tir.Schedule(add)
+    other = sch.copy()
+    other.split("i", factors=[4, 4])
+    loop, block = sch.get_loops("B")[0], sch.get_block("B")
+    assert (sch.get(loop).extent.value, sch.get(loop).kind, sch.get(block).name_hint) == (
+        16,
+        "serial",
+        "B",
+    )
+    assert other.get("i_1").loop_var.name == "i_1" and sch.mod["main"] is add
+    assert [add.buffer_map[param].shape for param in add.params] == [(16,), (16,)]
+
+
+def test_an_empty_module():
+    mod = tvm.IRModule()
+    assert mod.script() == "@ir_module\nclass Module:\n    pass" and wb.structural_equal(
+        parse(mod.script()), mod
+    )
+    mod["add"] = parse(ADD)
+    assert [var.name_hint for var in mod.get_global_vars()] == ["add"]
+
+
+def test_values_are_converted():
+    made = tvm.convert([3, 0.5, {"a": True}, "text"])
+    assert [made[0].dtype, made[1].dtype, made[2]["a"].dtype, made[3]] == [
+        "int32", "float32", "bool", "text",
+    ]  # fmt: skip
+    assert ("llvm", tvm.cpu()) in tvm.testing.enabled_targets()
+
+
+def test_division_towards_zero():
+    b = te.compute((2, 16), lambda k, i: te.if_then_else(
+        k == 0, te.truncdiv(i - 8, 3), te.truncmod(i - 8, 3)), name="B")  # fmt: skip
+    out, i = np.zeros((2, 16), "int32"), np.arange(-8, 8)
+    emulate.evaluate(te.create_prim_func([b]), [out])
+    np.testing.assert_equal(out, [np.trunc(i / 3), np.fmod(i, 3)])
+    half = te.compute((8,), lambda i: te.truncdiv(i, 2), name="B")
+    assert "B[v_i] = v_i // 2" in te.create_prim_func([half]).script()  # as none is below 0
+    assert str(te.truncmod(te.const(1.5), te.const(1.0))) == str(te.fmod(1.5, 1.0))
+    with pytest.raises(ZeroDivisionError):
+        te.truncdiv(te.const(4), 0)

@@ -530,17 +530,23 @@ def test_what_a_stage_refuses(case: str):
     assert str(refusal(lambda: call(*made()))) == told
 
 
+def test_a_result_is_made_where_it_is_attached_and_beside_where_it_is_inlined():
+    attached, a, b, c = made()
+    attached[c].bind(attached[c].op.axis[0], te.thread_axis("threadIdx.x"))
+    attached[b].compute_at(attached[c], attached[c].op.axis[0])
+    inlined = te.create_schedule(c.op)
+    inlined[b].compute_inline()
+    func = te.create_prim_func([a, b, c])
+    for s in (attached, inlined):
+        sch = s.applied([a, b, c])  # its memory is the caller's
+        assert difference(func, sch.func, random_data(func, seed=0)) == ""
+
+
 def test_a_refused_step_names_the_call_that_asked_for_it():
     s, a, _, c = made()
     s[c].compute_inline()
     error = refusal(lambda: s.applied([a, c]))
     assert error.asked.startswith("s[C].compute_inline(), as sch.compute_inline(")
-    s, a, b, c = made()
-    s[c].bind(s[c].op.axis[0], te.thread_axis("threadIdx.x"))
-    s[b].compute_at(s[c], s[c].op.axis[0])
-    assert refusal(lambda: s.applied([a, b, c])).headline == (  # its memory is the caller's
-        "Can't compute_at `B` at `i`: B is a result of the program, not a step on the way."
-    )
     s, a, _, c = made()
     s[c].bind(s[c].op.axis[0], te.thread_axis("threadIdx.w"))
     assert refusal(lambda: s.applied([a, c])).headline == (

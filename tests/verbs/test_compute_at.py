@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
+import workbench as wb
 from tests.support.block_programs import FLAT, MATMUL_RELU, SPREAD, STAGED_WINDOW, TWO_D
 from tests.support.cases import seeds
-from tests.support.steps import after, walk_at_random
+from tests.support.steps import Meaning, after, walk_at_random
+from workbench import script
+from workbench.schedule import ScheduleError
 
 PADDED = """\
 @T.prim_func
@@ -315,3 +320,110 @@ for o in range(3):
 def test_random_programs_keep_their_meaning():
     taken = sum(walk_at_random(seed, "compute_at") for seed in seeds())
     assert taken > 0, "no step was taken: the walk is blind"
+
+
+HALVES = """\
+@T.prim_func
+def main(S: T.Buffer((17,), "float32")):
+    B = T.alloc_buffer((9,))
+    for i in range(8):
+        with T.block("B"):
+            vi = T.axis.spatial({domain}, i)
+            B[vi] = S[vi] * T.float32(2)
+    for i in range(8):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            S[vi + {first}] = B[vi] + T.float32(1)
+"""
+
+
+def test_past_a_block_that_writes_other_cells_of_what_it_reads():
+    text = after(
+        HALVES.format(domain=8, first=8), lambda sch: sch.compute_at("B", sch.get_loops("C")[0])
+    )
+    assert "for i in range(8):\n    with T.block" in text
+
+
+@pytest.mark.parametrize(("domain", "first"), [(8, 7), (9, 8), (8, 0)])
+def test_not_past_a_block_that_writes_what_it_may_read(domain: int, first: int):
+    sch = wb.Schedule(script.parse(HALVES.format(domain=domain, first=first)))
+    with pytest.raises(ScheduleError, match="`C` overwrites S, which it reads"):
+        sch.compute_at("B", sch.get_loops("C")[0])
+
+
+RESULTS = """\
+@T.prim_func
+def main(A: T.Buffer((17,), "float32"), n: T.Buffer((1,), "int32"), B: T.Buffer((17,), "float32"),
+         C: T.Buffer((16,), "float32")):
+    for i in range(16):
+        with T.block("B"):
+            vi = T.axis.spatial({domain}, i)
+            B[vi] = A[vi] * T.float32(2)
+    {loop}
+        with T.block("C"):
+            vi = T.axis.spatial(16, {at})
+            C[vi] = B[vi] + B[T.min(vi + 1, {domain} - 1)]
+"""
+
+
+def test_a_result_all_of_which_is_made_there():
+    text = after(
+        RESULTS.format(domain=16, loop="for j in range(16):", at="j"),
+        lambda sch: sch.split("j", factors=[None, 5]),
+        lambda sch: sch.compute_at("B", sch.get_loops("C")[0]),
+    )
+    assert "vi = T.axis.spatial(16, j_0 * 5 + ax0)" in text
+
+
+@pytest.mark.parametrize(
+    ("domain", "loop", "at"),
+    [
+        (16, "for j in range(8):", "j"),
+        (16, "for j in range(15):", "j + 1"),
+        (16, "for j in range(n[0]):", "j"),
+        (16, "if n[0] > 0:\n      for j in range(16):", "j"),
+        (17, "for j in range(16):", "j"),
+    ],
+)
+def test_a_result_is_made_as_a_whole(domain: int, loop: str, at: str):
+    sch = wb.Schedule(script.parse(RESULTS.format(domain=domain, loop=loop, at=at)))
+    with pytest.raises(ScheduleError, match="B is a result of the program, not a step on the way"):
+        sch.compute_at("B", sch.get_loops("C")[0])
+
+
+ROWS = """\
+@T.prim_func
+def main(S: T.Buffer((40,), "float32"), B: T.Buffer((40,), "float32"),
+         C: T.Buffer((40,), "float32")):
+    for i in range({n}):
+        with T.block("B"):
+            vi = T.axis.spatial({domain}, i)
+            B[vi] = S[vi * {step} + {first}] * T.float32(2)
+    for j in range({m}):
+        with T.block("C"):
+            vj = T.axis.spatial({m}, j)
+            {out}[vj + {at}] = B[{read}] + T.float32(1)
+"""
+
+
+@pytest.mark.fuzz
+def test_random_results_and_rows_of_one_buffer():
+    taken = 0
+    for seed in seeds():
+        draw = random.Random(seed)
+        n = draw.choice([4, 6, 8])
+        text = ROWS.format(
+            n=n, domain=n + draw.choice([0, 0, 1]), step=draw.choice([1, 2]),
+            first=draw.randint(0, 9), m=draw.choice([n - 1, n, 2 * n]), out=draw.choice("SC"),
+            at=draw.randint(0, 20), read=draw.choice(["vj", f"T.min(vj + 1, {n - 1})", "vj // 2"]),
+        )  # fmt: skip
+        sch = wb.Schedule(script.parse(text))
+        sch.split("j", factors=[None, draw.choice([2, 3])])
+        meaning = Meaning(sch.func)
+        try:
+            sch.compute_at("B", draw.choice(sch.get_loops("C")))
+        except ScheduleError:
+            continue
+        meaning.check(sch.func)
+        taken += 1
+    assert taken

@@ -22,7 +22,18 @@ from workbench.widgets import Lab
 from workbench.widgets.page.question import PICTURE, UNTIL
 from workbench.widgets.still import offline
 
-EVERY = ["TensorIR", "loops", "CUDA", "Metal", "OpenCL", "Code", "who", "memory", "tiles"]
+EVERY = [
+    "TensorIR",
+    "loops",
+    "CUDA",
+    "Metal",
+    "OpenCL",
+    "Code",
+    "who",
+    "memory",
+    "tiles",
+    "pipeline",
+]
 
 
 def opened(name: str) -> Lab:
@@ -65,7 +76,7 @@ def test_the_answer_is_nowhere_before_it_is_given_and_there_after(name: str, tmp
 def test_every_place_shows_a_question_mark():
     lab = opened("window_cached")
     lab.run()
-    for machine in ("who", "memory", "tiles"):
+    for machine in ("who", "memory", "tiles", "pipeline"):
         lab.view = {**lab.view, "machine": machine}
         page = lab.session.page
         assert page["pictures"][page["shown"][machine]] == PICTURE

@@ -254,13 +254,21 @@ def between(
     return lags(_pairs(first, second, buffer), question)
 
 
-def never_meet(one: Unit, other: Unit, buffer: Buffer, dom: Bounds, changing: Set[Buffer]) -> bool:
-    """Whether no cell of `buffer` is proved to be written by both units, whenever they run.
+def never_meet(
+    one: Unit,
+    other: Unit,
+    buffer: Buffer,
+    dom: Bounds,
+    changing: Set[Buffer],
+    kind: str = "write",
+) -> bool:
+    """Whether no cell of `buffer` that `other` writes is one that `one` does, whenever they run.
 
-    Of what is `changing`, each may find something else.
+    `kind` is what that does, "read" or "write". Of what is `changing`, each may find something
+    else. False also where it is not proved.
     """
     own = {loop.loop_var for unit in (one, other) for loop in unit.loops}
-    sides = _pairs((one, "write"), (other, "write"), buffer)
+    sides = _pairs((one, kind), (other, "write"), buffer)
     question = Question(arith.Simplifier(dom), own, (), changing)
     return isinstance(meet(sides, question), Never)
 

@@ -75,41 +75,30 @@ def with_statements(stmt: N) -> N:
     def visit(node: Node) -> Node:
         if not isinstance(node, For) or not is_pipeline(node):
             return node
-        parts = (each for one in _parts(node.body) for each in _parts(one, opaque=True))
-        stmts = (part if is_pipeline(part) else kept(part) for part in parts)
+        stmts = (part if is_pipeline(part) else kept(part) for part in statements(node))
         return replace(node, body=SeqStmt(tuple(stmts)))
 
     return rewrite(stmt, visit)
 
 
-def _parts(stmt: Stmt, opaque: bool = False) -> Sequence[Stmt]:
-    """The statements of a sequence or of a block, which has to be `opaque` where that is said."""
+def statements(loop: For) -> list[Stmt]:
+    """The statements of `loop` that have turns of their own, where it is a pipeline."""
+    return [each for one in _parts(loop.body) for each in _parts(one)]
+
+
+def _parts(stmt: Stmt) -> Sequence[Stmt]:
+    """The statements of a sequence, or of a block that has no iterators."""
     match stmt:
         case SeqStmt(stmts):
             return stmts
-        case BlockRealize(predicate=Const(value=True), block=Block(init=None, body=SeqStmt(stmts))):
-            told = (substitute(one, stmt.bindings) for one in stmts)
-            return [stmt] if opaque and stmt.block.iter_vars else [*told]
-    return [stmt]
+        case BlockRealize((), Const(value=True), Block(init=None, body=SeqStmt(stmts))):
+            return stmts
+    return (stmt,)
 
 
 def kept(stmt: Stmt) -> BlockRealize:
     """`stmt` as one statement of a pipeline."""
     return BlockRealize((), TRUE, Block("", (), (), (), stmt))
-
-
-def without_statements(stmt: N) -> N:
-    """`stmt` without the blocks of `with_statements`, but for those of nothing."""
-
-    def visit(node: Node) -> Node:
-        match node:
-            case BlockRealize((), block=Block("", (), (), (), SeqStmt(()))):
-                return node  # may be all that there is in a loop
-            case BlockRealize((), block=Block("", (), (), (), body)):
-                return body
-        return node
-
-    return rewrite(stmt, visit)
 
 
 @dataclass(frozen=True)
@@ -297,7 +286,7 @@ class Needs:
     def may_copy(self, buffer: Buffer) -> bool:
         """Whether each iteration is proved to write all that it reads of `buffer`, for itself."""
         found = [access for each in self.found for access in each.get(buffer, ())]
-        alone = buffer in self.private and _uses(self.body, buffer) == _uses(
+        alone = buffer in self.private and uses(self.body, buffer) == uses(
             self.pipeline.loop, buffer
         )
         return alone and self.fed.written_first(found, self.fed.still(buffer, self.around))
@@ -338,6 +327,7 @@ class Needs:
         return [k for k, found in each if any(access.writes == writes for access in found)]
 
 
-def _uses(stmt: Stmt, buffer: Buffer) -> int:
+def uses(stmt: Stmt, buffer: Buffer) -> int:
+    """How often `buffer` is loaded from or stored to in `stmt`."""
     nodes = (n for n in walk(stmt) if isinstance(n, (BufferLoad, BufferStore)))
     return sum(node.buffer is buffer for node in nodes)

@@ -21,7 +21,6 @@ from workbench.access.pipelines import (
     is_pipeline,
     with_copies,
     with_statements,
-    without_statements,
 )
 from workbench.access.units import Unit, units
 from workbench.arith import Bounds
@@ -30,54 +29,27 @@ from workbench.ir import (
     Block,
     BlockRealize,
     Buffer,
-    BufferRegion,
     Data,
     Entries,
     For,
     Node,
     PrimFunc,
-    Range,
     SeqStmt,
     Stmt,
     Var,
     attrs_dict,
-    const,
     once,
     replace_node,
-    rewrite,
-    size_expr,
     walk,
 )
 from workbench.script.writer import string
 
 
-@once
-def expanded(func: PrimFunc) -> PrimFunc:
-    """`func` with the turns of its pipelines written out, the inner ones first.
+class WrittenOut(NamedTuple):
+    """A program's body without pipelines, what became of each buffer that lives in it, and these.
 
-    Raises Refusal where a pipeline would not do what its loop does.
+    Inner pipelines come first. Statements that `with_statements` told apart still are.
     """
-    body, own, _ = _written_out(func)
-    return func if body is func.body else replace(func, body=_allocated(body, own))
-
-
-def pipelines(func: PrimFunc) -> tuple[Injected, ...]:
-    """What became of each pipeline of `func`, the inner ones first. Raises as `expanded`."""
-    return _written_out(func).pipelines
-
-
-@once
-def copies(func: PrimFunc) -> dict[Buffer, int]:
-    """How many copies there are of a buffer, where it is more than one. Raises as `expanded`."""
-    counts = dict.fromkeys(doubled(func.body), 2)
-    for buffer, made in _written_out(func).own.items():
-        more = made.shape[: len(made.shape) - len(buffer.shape)]
-        counts |= {buffer: prod(map(int, more))} if more else {}
-    return counts
-
-
-class _WrittenOut(NamedTuple):
-    """The body of a program without pipelines, and what became of these and of its own buffers."""
 
     body: Stmt
     own: dict[Buffer, Buffer]
@@ -85,7 +57,11 @@ class _WrittenOut(NamedTuple):
 
 
 @once
-def _written_out(func: PrimFunc) -> _WrittenOut:
+def written_out(func: PrimFunc) -> WrittenOut:
+    """`func` with the turns of its pipelines written out, the inner ones first.
+
+    Raises Refusal where a pipeline would not do what its loop does.
+    """
     found: list[Injected] = []
     own = {b: b for node in walk(func.body) if isinstance(node, Block) for b in node.alloc_buffers}
     body: Stmt = with_statements(func.body)
@@ -97,29 +73,17 @@ def _written_out(func: PrimFunc) -> _WrittenOut:
         found.append(made)
         own = {old: made.copies.get(new, new) for old, new in own.items()}
         body = replace_node(body, loop, made.stmt)
-    return _WrittenOut(body, own, tuple(found))
+    return WrittenOut(body, own, tuple(found))
 
 
-def _allocated(body: Stmt, own: Mapping[Buffer, Buffer]) -> BlockRealize:
-    """`body` with the values of `own` allocated where the keys were, or else by its root block."""
-    left = dict(own)
-
-    def visit(node: Node) -> Node:
-        match node:
-            case Block():
-                return replace(node, alloc_buffers=tuple(left.pop(b) for b in node.alloc_buffers))
-            case BufferRegion(buffer, region) if own.get(buffer, buffer) is not buffer:
-                new = own[buffer]
-                copies = new.shape[: len(new.shape) - len(region)]  # a pipeline's, and one's inside
-                every = (Range(const(0, "int32"), size_expr(n, "int32")) for n in copies)
-                return BufferRegion(new, (*every, *region))
-        return node
-
-    realize = rewrite(without_statements(body), visit)
-    assert isinstance(realize, BlockRealize)
-    root = realize.block
-    root = replace(root, alloc_buffers=(*root.alloc_buffers, *left.values()))
-    return replace(realize, block=root)
+@once
+def copies(func: PrimFunc) -> dict[Buffer, int]:
+    """How many copies there are of a buffer, where there are several. Raises as `written_out`."""
+    counts = dict.fromkeys(doubled(func.body), 2)
+    for buffer, made in written_out(func).own.items():
+        more = made.shape[: len(made.shape) - len(buffer.shape)]
+        counts |= {buffer: prod(map(int, more))} if more else {}
+    return counts
 
 
 DOUBLE = "double_buffer_scope"  # TVM's: the number of the buffer among those that the block writes
@@ -208,7 +172,7 @@ def pipeline_of(loop: For) -> Pipeline:
     if sorted(order) != list(range(len(stmts))):
         every = ", ".join(map(str, range(len(stmts))))
         raise _wrong(
-            loop, "two statements cannot have one place in the order", f"use each: {every}"
+            loop, "two statements cannot have one place in the order", f"use each of {every} once"
         )
     return Pipeline(loop, stmts, stages, order)
 
@@ -304,13 +268,15 @@ def _refused(needs: Needs, need: Need, counts: Mapping[Buffer, int]) -> Refusal:
         names = [f"{name} ({k})" for name, k in zip(names, used, strict=True)]
     turns = low + pipeline.stages[need.first], low + need.lag + pipeline.stages[need.then]
     when = f"in turn {turns[1]}" if turns[0] != turns[1] else "earlier in that turn"
+    one = f"; {need.buffer.name} has one copy, since an iteration may read what another one wrote"
+    alone = needs.copies(need.buffer) > counts[need.buffer]
     return _wrong(
         pipeline.loop,
         f"`{names[1]}` would be at {at} before `{names[0]}` is",
         _repaired(needs, counts),
         *(place for k in used for place in _places(pipeline.stmts[k])),
         detail=f"`{names[0]}` of {var.name}={low} would run in turn {turns[0]}, and `{names[1]}` "
-        f"of {var.name}={low + need.lag} {when}",
+        f"of {var.name}={low + need.lag} {when}" + (one if alone else ""),
     )
 
 

@@ -21,7 +21,7 @@ from workbench.check.memory import (
     shared_bytes,
     turn_errors,
 )
-from workbench.check.pipelines import expanded
+from workbench.check.pipelines import written_out
 from workbench.check.threads import axis_errors
 from workbench.check.waste import waste
 from workbench.diag import Refusal
@@ -134,7 +134,7 @@ def _shared_limit(func: PrimFunc, nest: Nest, target: Target) -> Iterator[Findin
 def _pipelines(func: PrimFunc) -> Iterator[Finding]:
     """A pipeline that would not do what its loop does."""
     try:
-        expanded(func)
+        written_out(func)
     except Refusal as refusal:
         yield _found(refusal)
 

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from workbench.access.pipelines import Pipeline, is_pipeline
 from workbench.arith import bounds, loop_bounds
-from workbench.check.pipelines import Injected
-from workbench.check.pipelines import pipelines as written_out
+from workbench.check.pipelines import Injected, written_out
 from workbench.diag import Fail, count_text
 from workbench.insight.memory import copied_load
 from workbench.insight.page import Kind, Table
@@ -161,7 +160,7 @@ def pipelines(func: PrimFunc, lowered: Lowered | None = None, shown: int = SHOWN
     known = loop_bounds([node for node in walk(func.body) if isinstance(node, For)])
     names: dict[int, str] = {}
     found = []
-    for made in written_out(func):
+    for made in written_out(func).pipelines:
         loop, ends = made.pipeline.loop, bounds(made.pipeline.loop.extent, known)
         if ends is None:
             name = loop.loop_var.name

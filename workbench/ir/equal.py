@@ -109,7 +109,7 @@ class _Comparison:
 def _kind(leaf: Var | Buffer) -> tuple[object, ...]:
     """All of a variable or buffer that counts: not its name."""
     if isinstance(leaf, Buffer):
-        return leaf.type, len(leaf.shape), leaf.scope, leaf.scalar
+        return leaf.type, len(leaf.shape), leaf.storage_scope, leaf.scalar
     return (leaf.type,)
 
 

@@ -91,12 +91,17 @@ _OF_NUMBERS = ARITHMETIC | BITWISE  # what they come to has the type of the oper
 _OF_SOME_TYPES = LOGICAL | BITWISE | {"/", "//", "%"}
 SCOPES = ("global", "shared", "local")  # the memories in which a kernel can have buffers
 _WMMA = ("matrix_a", "matrix_b", "accumulator")
-MEMORIES = (*SCOPES, "shared.dyn", "warp", *(f"wmma.{part}" for part in _WMMA))  # and TVM's
+MEMORIES = (*SCOPES, "warp", *(f"wmma.{part}" for part in _WMMA))  # and TVM's
 
 
-def memory_of(scope: str) -> str:
-    """The memory that `scope` names: TVM's ``global.A_reg`` is a part of global memory."""
-    return "global" if scope.startswith("global.") else scope
+def memory_of(scope: str) -> tuple[str, str]:
+    """The memory that `scope` names, and the tag behind it.
+
+    TVM's ``global.A_reg`` is a part of global memory, and ``shared.dyn`` is shared memory of which
+    a launch says how much there is.
+    """
+    memory, _, tag = scope.partition(".")
+    return (memory, tag) if memory == "global" or scope == "shared.dyn" else (scope, "")
 
 
 LOOP_KINDS = ("serial", "parallel", "vectorized", "unrolled", "thread_binding")
@@ -482,6 +487,8 @@ class Buffer(Node):
 
     A dimension is a number of cells, or an expression of size variables.
     `scope` is one of MEMORIES: "global", "shared", "local" (registers of one thread) or TVM's own.
+    `tag` is what TVM notes behind it, as "dyn", and `index_type` the type of the numbers in its
+    shape; no program means anything else by these.
     `strides`, in elements, are () for a compact row-major array; `storage_align` lowers to them.
     `scalar` is a parameter that is one number, ``n: T.int32``: of no dimensions, and never stored
     to, so that no block has to say that it reads it.
@@ -493,10 +500,17 @@ class Buffer(Node):
     scope: str = "global"
     strides: tuple[int, ...] = ()
     scalar: bool = False
+    tag: str = ""
+    index_type: str = "int32"
 
     @property
     def dtype(self) -> str:
         return self.type
+
+    @property
+    def storage_scope(self) -> str:
+        """Its memory as TVM writes it, "shared.dyn"."""
+        return f"{self.scope}.{self.tag}" if self.tag else self.scope
 
     def __getitem__(self, indices: ExprLike | tuple[ExprLike, ...]) -> BufferLoad:
         indices = indices if isinstance(indices, tuple) else (indices,)
@@ -632,6 +646,11 @@ class Block(Stmt):
     annotations: tuple[tuple[str, Data], ...] = ()
     id: BlockId = field(default_factory=BlockId)
 
+    @property
+    def name_hint(self) -> str:
+        """Its name, as TVM calls it."""
+        return self.name
+
 
 @node
 class BlockRealize(Stmt):
@@ -673,6 +692,11 @@ class PrimFunc(Node):
     def sizes(self) -> tuple[SizeVar, ...]:
         """The sizes that the shapes of its parameters are told by, in order; () for numbers."""
         return sizes_in(self.params)
+
+    @property
+    def buffer_map(self) -> dict[Buffer, Buffer]:
+        """Of each parameter that is an array its buffer: here they are one."""
+        return {param: param for param in self.params if not param.scalar}
 
     def specialize(self, values: Mapping[str, int]) -> PrimFunc:
         """The program in which each of its `sizes` is the number that `values` gives.
@@ -847,7 +871,7 @@ class IRModule(Node):
     (['add'], True)
     """
 
-    functions: tuple[PrimFunc, ...]
+    functions: tuple[PrimFunc, ...] = ()
 
     def __post_init__(self) -> None:
         given: Any = self.functions

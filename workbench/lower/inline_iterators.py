@@ -39,11 +39,9 @@ def inline_iterators(func: PrimFunc) -> PrimFunc:
     """
     body = _inlined(with_statements(func.body), {})
     assert isinstance(body, BlockRealize)
-    nested = [n for n in walk(func.root.body) if isinstance(n, Block) and n.alloc_buffers]
-    if nested:
-        own = tuple(buffer for block in nested for buffer in block.alloc_buffers)
-        root = replace(body.block, alloc_buffers=(*body.block.alloc_buffers, *own))
-        body = replace(body, block=root)
+    own = (b for node in walk(func.root) if isinstance(node, Block) for b in node.alloc_buffers)
+    root = replace(body.block, alloc_buffers=tuple(own))
+    body = replace(body, block=root)
     return replace(func, body=body)
 
 
@@ -72,6 +70,7 @@ def _realized(realize: BlockRealize, outer: Values) -> BlockRealize:
         writes=tuple(_inlined(region, values) for region in block.writes),
         body=body,
         init=None,
+        alloc_buffers=(),
     )
     return BlockRealize((), substitute(realize.predicate, outer), opaque)
 

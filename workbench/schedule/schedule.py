@@ -326,6 +326,15 @@ class Schedule(Verbs):
         other._forward = dict(self._forward)
         return other
 
+    def copy(self) -> Schedule:
+        """`fork`, as TVM calls it.
+
+        >>> other = sch.copy()
+        >>> other.func is sch.func
+        True
+        """
+        return self.fork()
+
     def save(self, path: str | Path) -> None:
         """Write the whole history, and where this schedule stands, to a file for `wb.load`.
 
@@ -553,6 +562,19 @@ class Schedule(Verbs):
         <block B>
         """
         return self.get_block(name, func_name)
+
+    def get(self, place: BlockHandle | LoopHandle | str) -> Block | For:
+        """The block or the loop itself, as it stands in the program.
+
+        Raises ScheduleError where the program has no such block or loop.
+
+        >>> sch.get("i").extent.value
+        8
+        >>> sch.get("B").name_hint
+        'B'
+        """
+        node: Block | For = self._ask("get", "get", Finder.either, place)[1]
+        return node
 
     def get_blocks(self, name: str | None = None) -> list[BlockHandle]:
         """Every block but the root, in program order; of those called `name` where it is given.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from difflib import get_close_matches
 
 from workbench.ir import (
@@ -52,6 +53,8 @@ def _print_module(w: Writer, m: IRModule) -> None:
         if k:
             w.row("", m, "module")
         print_stmt(w, func)  # type: ignore[arg-type]
+    if not m.functions:
+        w.row("pass", m, "module")
     w.indent -= 1
 
 
@@ -64,8 +67,9 @@ def _print_func(w: Writer, f: PrimFunc) -> None:
         w.names.define(size, size.name)
     _print_signature(w, f, name, f.params)
     w.indent += 1
-    if f.sizes:
-        _print_sizes(w, f)
+    inside = [size for size in f.sizes if size.type not in w.dialect.ahead]
+    if inside:
+        _print_sizes(w, f, inside)
     attrs = f.attrs if name == f.name else (("global_symbol", f.name), *f.attrs)
     if attrs:
         named = {w.dialect.attributes.get(key, key): value for key, value in attrs}
@@ -89,13 +93,13 @@ def _print_func(w: Writer, f: PrimFunc) -> None:
     w.names.release([*f.params, *f.sizes])
 
 
-def _print_sizes(w: Writer, f: PrimFunc) -> None:
+def _print_sizes(w: Writer, f: PrimFunc, sizes: Sequence[SizeVar]) -> None:
     """``n, m = T.int32(), T.int32()``: what the arrays of a caller tell, as TVM declares it."""
     w.begin()
-    for k, size in enumerate(f.sizes):
+    for k, size in enumerate(sizes):
         w.put(", " if k else "")
         w.name(size)
-    w.put(" = " + ", ".join(f"T.{size.type}()" for size in f.sizes))
+    w.put(" = " + ", ".join(f"T.{size.type}()" for size in sizes))
     w.end(f, "sizes")
 
 
@@ -111,7 +115,7 @@ def _print_signature(
     w.begin()
     start = w.col
     w.put(f"def {name}(")
-    told: set[SizeVar] = set()
+    told = {v for v in sizes_in(params) if v.type in w.dialect.ahead}
     for k, buffer in enumerate(params):
         if k:
             w.put(", ")

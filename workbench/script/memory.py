@@ -293,14 +293,11 @@ def print_buffer_type(w: Writer, buffer: Buffer, told: set[SizeVar]) -> None:
 
 def _print_shape(w: Writer, buffer: Buffer, told: set[SizeVar] | None = None) -> None:
     """``(8,)``, and of sizes ``("n", m)``: in quotes where a size is not among those `told` yet."""
-    if not any(isinstance(n, Expr) for n in buffer.shape):
-        w.put(shape(buffer.shape))
-        return
     w.put("(")
     for k, n in enumerate(buffer.shape):
         w.put(", " if k else "")
         if not isinstance(n, Expr):
-            w.put(str(n))
+            w.put(str(n) if buffer.index_type == "int32" else f"T.{buffer.index_type}({n})")
             continue
         used = {v for v in free_vars(n) if isinstance(v, SizeVar)}
         if told is None or used <= told:
@@ -352,8 +349,8 @@ def print_alloc(w: Writer, buffer: Buffer, owner: Node) -> None:
 def _print_placement(w: Writer, buffer: Buffer) -> None:
     if buffer.strides:
         w.put(f", strides={shape(buffer.strides)}")
-    if buffer.scope != "global":
-        w.put(f", scope={string(buffer.scope)}")
+    if buffer.storage_scope != "global":
+        w.put(f", scope={string(buffer.storage_scope)}")
     w.put(")")
 
 
@@ -401,7 +398,7 @@ def declared(r: Reader, given: dict[str, ast.expr], name: str, tree: ast.expr) -
             hint = "buffers here are whole arrays: leave it out"
             raise r.error(given[key], f"Can't set `{key}` of buffer `{name}`", hint=hint)
     dtype = read_dtype(r, given["dtype"]) if "dtype" in given else "float32"
-    scope = _read_scope(r, given["scope"]) if "scope" in given else "global"
+    scope, tag = _read_scope(r, given["scope"]) if "scope" in given else ("global", "")
     strides = given.get("strides")
     sizes = read_shape(r, given["shape"])
     steps = () if strides is None or read_plain(r, strides) is None else read_shape(r, strides)
@@ -414,7 +411,10 @@ def declared(r: Reader, given: dict[str, ast.expr], name: str, tree: ast.expr) -
     if steps and not lie_apart(sizes, steps):
         hint = "the last dimension has the smallest stride, each other at least the cells inside it"
         raise r.error(strides, f"With these strides, cells of `{name}` share a place", hint=hint)
-    return Buffer(name, sizes, dtype, scope, steps)
+    words = getattr(given["shape"], "elts", [given["shape"]])
+    wide = any(r.is_function(n, "int64") for n in words if isinstance(n, ast.Call))
+    index_type = "int64" if wide else "int32"
+    return Buffer(name, sizes, dtype, scope, steps, tag=tag, index_type=index_type)
 
 
 def declared_argument(r: Reader, given: dict[str, ast.expr], name: str, tree: ast.expr) -> Buffer:
@@ -441,13 +441,13 @@ def _is_open(r: Reader, tree: ast.expr) -> bool:
     return isinstance(named, Let) and named.value is None if named else r.is_symbol(tree.id)
 
 
-def _read_scope(r: Reader, tree: ast.expr) -> str:
-    """The memory of a buffer; TVM also writes "" for global memory."""
-    scope = memory_of(read_word(r, tree, "a scope") or "global")
+def _read_scope(r: Reader, tree: ast.expr) -> tuple[str, str]:
+    """The memory of a buffer, and its tag; TVM also writes "" for global memory."""
+    scope, tag = memory_of(read_word(r, tree, "a scope") or "global")
     if scope not in MEMORIES:
-        hint = "the memories: " + ", ".join(MEMORIES)
+        hint = f"the memories: {', '.join((*MEMORIES, 'shared.dyn'))}"
         raise r.error(tree, f'There is no memory "{scope}" here', hint=hint)
-    return scope
+    return scope, tag
 
 
 def read_shape(r: Reader, tree: ast.expr) -> tuple[Size, ...]:

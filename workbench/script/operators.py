@@ -276,13 +276,14 @@ def _read_truncating(r: Reader, tree: ast.Call) -> Value:
     except (TypeError, ZeroDivisionError) as error:
         name, hint = r.function(tree.func), "it takes two integers, the second not 0"
         raise r.error(tree, f"Can't compute T.{name}: {error}", hint=hint) from None
-    return truncated(r, a, b, "//" if r.function(tree.func) in ("truncdiv", "Div") else "%")
+    op = "//" if r.function(tree.func) in ("truncdiv", "Div") else "%"
+    return truncated(op, a, b, r.domains())
 
 
-def truncated(r: Reader, a: Expr, b: Expr, op: str) -> Expr:
+def truncated(op: str, a: Expr, b: Expr, dom: arith.Bounds) -> Expr:
     """``a // b`` or ``a % b`` of integers as C has them: they round towards zero."""
     down, zero = BinOp(op, a, b), const(0, a.dtype)
-    if all(arith.prove(x >= 0, r.domains()) for x in (a, b)):
+    if all(arith.prove(x >= 0, dom) for x in (a, b)):
         return down
     apart = binary("or", *(binary("and", x < 0, y > 0) for x, y in ((a, b), (b, a))))
     if op == "%":

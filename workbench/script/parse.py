@@ -68,9 +68,17 @@ def parse(text: str, env: Mapping[str, object] | None = None) -> PrimFunc | IRMo
 
 
 def _read_symbol(tree: ast.stmt) -> str:
-    """The name that ``n = TypeVar("n")`` defines, as TVM prints a number that callers bring."""
+    """The name that ``n = TypeVar("n")`` defines, as TVM prints a number that callers bring.
+
+    TVM reads ``n = T.int64()`` there.
+    """
     match tree:
         case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id="TypeVar"))):
+            return name
+        case ast.Assign(
+            targets=[ast.Name(id=name)],
+            value=ast.Call(func=ast.Attribute(value=ast.Name(id="T"), attr="int64")),
+        ):
             return name
     return ""
 
@@ -259,7 +267,7 @@ def _read_top(
         _check_decorator(source, tree, "ir_module", "@ir_module")
         functions = []
         for member in tree.body:
-            if _is_comment(member):
+            if _is_comment(member) or isinstance(member, ast.Pass):
                 continue
             if not isinstance(member, ast.FunctionDef):
                 hint = "a module holds functions under @T.prim_func"
@@ -270,7 +278,7 @@ def _read_top(
                 headline = f"The shapes of `{func.name}` are not known yet"
                 raise source.error(member, headline, hint=hint)
             functions.append(func)
-        if not functions:
+        if not functions and not any(isinstance(member, ast.Pass) for member in tree.body):
             hint = "define a function under @T.prim_func in it"
             raise source.error(tree, f"Module `{tree.name}` holds no program", hint=hint)
         return IRModule(tuple(functions))

@@ -20,7 +20,7 @@ from workbench.ir import (
     remembered,
 )
 from workbench.script.grammar import print_expr, print_stmt
-from workbench.script.writer import DIALECTS, Printed, Writer
+from workbench.script.writer import DIALECTS, Printed, Writer, identifier
 
 
 def show(node: Node, dialect: str = "workbench") -> str:
@@ -54,6 +54,10 @@ def _printed(node: Node, w: Writer) -> Printed:
     if isinstance(node, (PrimFunc, IRModule)):
         for text in w.dialect.header:
             w.row(text, node, "header")
+        funcs = node.functions if isinstance(node, IRModule) else (node,)
+        ahead = [size for func in funcs for size in func.sizes if size.type in w.dialect.ahead]
+        for name, kind in {identifier(size.name): size.type for size in ahead}.items():
+            w.row(f"{name} = T.{kind}()", node, "sizes")
     if isinstance(node, (PrimFunc, SymbolicFunc, IRModule, Kernel, Stmt)):
         print_stmt(w, node)  # type: ignore[arg-type]
     else:

@@ -21,6 +21,8 @@ _SHAPED = {"match_buffer": 1, "alloc_buffer": 0, "sblock_alloc_buffer": 0, "Buff
 def _print_symbolic(w: Writer, f: SymbolicFunc) -> None:
     ours = DIALECTS["workbench"]
     for line in f.text.splitlines():
+        if w.dialect is not ours:  # TVM prints a TypeVar, and reads none
+            line = re.sub(r"^(\w+) = TypeVar\(.*", r"\1 = T.int64()", line)
         for word in ("prim_func", "block", "block_attr", "alloc_buffer"):
             said = rf"{re.escape(getattr(ours, word))}\b" + r"(?!\()" * (word == "prim_func")
             line = re.sub(said, getattr(w.dialect, word), line)

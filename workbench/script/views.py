@@ -67,10 +67,10 @@ def _check_kind(r: Reader, given: dict[str, ast.expr], buffer: Buffer, call: ast
     """Refuse a view of another type or memory than what it views."""
     dtype = read_dtype(r, given["dtype"]) if "dtype" in given else "float32"
     scope = (read_word(r, given["scope"], "a scope") if "scope" in given else "") or "global"
-    for found, wanted in ((dtype, buffer.type), (scope, buffer.scope)):
+    for found, wanted in ((dtype, buffer.type), (scope, buffer.storage_scope)):
         if found != wanted:
-            hint = f'`{buffer.name}` holds {buffer.type} in scope="{buffer.scope}": say the same'
-            raise r.error(call, f"Can't view {wanted} as {found}", hint=hint)
+            told = f'`{buffer.name}` holds {buffer.type} in scope="{buffer.storage_scope}"'
+            raise r.error(call, f"Can't view {wanted} as {found}", hint=f"{told}: say the same")
 
 
 def _check_sizes(r: Reader, tree: ast.expr, source: BufferRegion, sizes: tuple[Size, ...]) -> None:

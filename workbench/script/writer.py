@@ -66,6 +66,7 @@ class Dialect:
     block_attr: str
     alloc_buffer: str
     attributes: Mapping[str, str]  # of functions, where it calls them otherwise
+    ahead: frozenset[str] = frozenset()  # the types of sizes that stand ahead of a program
 
 
 DIALECTS = {
@@ -86,6 +87,7 @@ DIALECTS = {
         block_attr="T.sblock_attr",
         alloc_buffer="T.sblock_alloc_buffer",
         attributes={"tir.noalias": "tirx.noalias"},
+        ahead=frozenset({"int64"}),
     ),
 }
 

@@ -33,6 +33,7 @@ _ARCH = {  # the numbers of _PER_SM
     "sm_70": (2048, 32, 96 * KIB),
     "sm_75": (1024, 16, 64 * KIB),
     "sm_80": (2048, 32, 164 * KIB),
+    "sm_86": (1536, 16, 100 * KIB),
     "sm_89": (1536, 24, 100 * KIB),
     "sm_90": (2048, 32, 228 * KIB),
 }
@@ -171,6 +172,14 @@ CATALOGUE: dict[str, Target] = {
             (128, 2.52e9, 72 * MIB, 24e9, 1.008e12, 82.6e12),
             "NVIDIA Ada GPU Architecture whitepaper",
         ),
+        _nvidia(
+            "nvidia/rtx-3090-ti",
+            "NVIDIA GeForce RTX 3090 Ti",
+            "sm_86",
+            (84, 1.86e9, 6 * MIB, 24e9, 1.008e12, 40e12),
+            "NVIDIA GeForce RTX 3090 family specifications; multiprocessors and L2: NVIDIA Ampere "
+            "GA102 GPU Architecture whitepaper",
+        ),
         _metal("metal", "any Apple GPU", {}, ""),
         _metal(
             "apple/m2-gpu",
@@ -189,6 +198,7 @@ _ALIASES = {  # TVM's names for the same
     "nvidia/nvidia-h200": "nvidia/h200",
     "nvidia/nvidia-h100": "nvidia/h100",
     "nvidia/nvidia-a100": "nvidia/a100",
+    "nvidia/geforce-rtx-3090-ti": "nvidia/rtx-3090-ti",
     "nvidia/geforce-rtx-4090": "nvidia/rtx-4090",
 }
 
@@ -199,6 +209,7 @@ _DEVICE_NAMES = (  # how drivers name them
     (r"\bT4\b", "nvidia/tesla-t4"),
     (r"V100-SXM2", "nvidia/tesla-v100"),
     (r"P100-PCIE-16GB", "nvidia/tesla-p100"),
+    (r"RTX 3090 Ti", "nvidia/rtx-3090-ti"),
     (r"RTX 4090(?! (D|Laptop))", "nvidia/rtx-4090"),
 )
 

@@ -46,8 +46,11 @@ from workbench.te.functions import (
     tan,
     tanh,
     trunc,
+    truncdiv,
+    truncmod,
 )
 from workbench.te.reduce import comm_reducer, max, max_value, min, min_value, sum
+from workbench.te.scan import ScanOp, scan
 from workbench.te.tensor import (
     Axis,
     ComputeOp,
@@ -66,6 +69,7 @@ __all__ = [
     "ComputeOp",
     "Operation",
     "PlaceholderOp",
+    "ScanOp",
     "Tensor",
     "abs",
     "acos",
@@ -112,6 +116,7 @@ __all__ = [
     "reduce_axis",
     "round",
     "rsqrt",
+    "scan",
     "select",
     "sigmoid",
     "sin",
@@ -122,5 +127,7 @@ __all__ = [
     "tan",
     "tanh",
     "trunc",
+    "truncdiv",
+    "truncmod",
     "var",
 ]

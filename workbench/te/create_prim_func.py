@@ -34,7 +34,16 @@ from workbench.ir import (
 )
 from workbench.script.writer import identifier
 from workbench.te.reduce import identity
-from workbench.te.tensor import Axis, Operation, Reduction, Tensor, TensorLoad, TupleReduction
+from workbench.te.scan import ScanOp
+from workbench.te.tensor import (
+    Axis,
+    Operation,
+    Reduction,
+    Tensor,
+    TensorLoad,
+    TupleReduction,
+    operations,
+)
 
 
 def create_prim_func(args: Sequence[Tensor]) -> PrimFunc:
@@ -62,13 +71,20 @@ def create_prim_func(args: Sequence[Tensor]) -> PrimFunc:
     stages = [op for op in ops if op.body]
     if not stages:
         raise ValueError("nothing is computed: every tensor is a placeholder")
+    scans = [op for op in stages if isinstance(op, ScanOp)]
     _check_arguments(args, ops)
+    _check_scans(scans, args, ops)
     tensors = [tensor for op in ops for tensor in op.outputs]
     buffers = {t: Buffer(identifier(t.name), t.shape, t.dtype) for t in tensors}
-    computed = [tensor for op in stages for tensor in op.outputs]
-    names = _block_names([tensor for op in stages for tensor in in_blocks(op)])
-    body = seq(*(_stage(op, names, buffers) for op in stages))
-    allocated = tuple(buffers[t] for t in computed if t not in args)
+    for scan in scans:  # all that makes a state, or stands for it, is in one buffer
+        for parts in (scan.init, scan.update, scan.state):
+            buffers |= {t: buffers[made] for t, made in zip(parts, scan.outputs, strict=True)}
+    names = block_names(stages)
+    inside = {op for scan in scans for op in scan.inside}
+    outside = [op for op in stages if op not in inside]
+    body = seq(*(_stage(op, names, buffers) for op in outside))
+    made = dict.fromkeys(buffers[t] for op in outside for t in op.outputs)
+    allocated = tuple(buffer for buffer in made if buffer not in {buffers[t] for t in args})
     root = Block("root", (), (), (), body, alloc_buffers=allocated)
     params = tuple(buffers[t] for t in args)
     func = PrimFunc("main", params, BlockRealize((), TRUE, root), _attributes(args, stages))
@@ -87,33 +103,33 @@ def _check_sizes(func: PrimFunc) -> None:
             raise ValueError(f"two sizes are called {name}; name each apart: te.var('m')")
 
 
-def operations(args: Sequence[Tensor]) -> list[Operation]:
-    """The operations of `args` and of all that they read, each after those that it reads."""
-    done: dict[Operation, None] = {}
-
-    def visit(op: Operation) -> None:
-        if op not in done:
-            for tensor in op.input_tensors:
-                visit(tensor.op)
-            done[op] = None
-
-    for arg in args:
-        visit(arg.op)
-    return list(done)
-
-
 def in_blocks(op: Operation) -> tuple[Tensor, ...]:
-    """The outputs of `op` that have a block each: the first stands for those reduced at once."""
-    return op.outputs[:1] if isinstance(op.body[0], TupleReduction) else op.outputs
+    """The outputs of `op` that have a block each: the first stands for those made at once."""
+    one = isinstance(op, ScanOp) or isinstance(op.body[0], TupleReduction)
+    return op.outputs[:1] if one else op.outputs
 
 
 def _check_arguments(args: Sequence[Tensor], ops: Sequence[Operation]) -> None:
+    states = {t for op in ops if isinstance(op, ScanOp) for t in op.state}
     for op in ops:
-        if not op.body and op.output(0) not in args:
+        if not op.body and op.output(0) not in {*args, *states}:
             raise ValueError(f"{op.name} is read and is not an argument")
     for position, arg in enumerate(args):
         if arg in args[:position]:
             raise ValueError(f"{arg.name} is an argument twice")
+
+
+def _check_scans(scans: Sequence[ScanOp], args: Sequence[Tensor], ops: Sequence[Operation]) -> None:
+    """Refuse what is seen from outside of a scan at whose times it is made."""
+    for scan in scans:
+        inside = {*scan.inside, scan}
+        own = {*scan.init, *scan.state, *(t for op in scan.inside for t in op.outputs)}
+        for tensor in (*args, *(t for op in ops if op not in inside for t in op.input_tensors)):
+            if tensor in own:
+                raise ValueError(
+                    f"{tensor.name} is a part of {scan.name}, and is read outside of it or an "
+                    f"argument; take {scan.name}, or compute it once more"
+                )
 
 
 def _attributes(
@@ -125,10 +141,11 @@ def _attributes(
     return (*layout, ("tir.noalias", True))
 
 
-def _block_names(stages: Sequence[Tensor]) -> dict[Tensor, str]:
+def block_names(stages: Sequence[Operation]) -> dict[Tensor, str]:
+    """The name of the block of each tensor that has one."""
     names: dict[Tensor, str] = {}
-    for tensor in stages:
-        together = isinstance(tensor.op.body[0], TupleReduction)  # made in one block
+    for tensor in (tensor for op in stages for tensor in in_blocks(op)):
+        together = len(in_blocks(tensor.op)) < tensor.op.num_outputs
         first = name = tensor.op.name if together else tensor.name.replace(".", "_")
         count = 0
         while name in names.values():
@@ -138,26 +155,40 @@ def _block_names(stages: Sequence[Tensor]) -> dict[Tensor, str]:
     return names
 
 
-def _stage(op: Operation, names: dict[Tensor, str], buffers: dict[Tensor, Buffer]) -> Stmt:
-    """The loops that compute the outputs of `op`, with a block for each."""
-    axes = (*op.axis, *op.reduce_axis)
+def _stage(
+    op: Operation,
+    names: dict[Tensor, str],
+    buffers: dict[Tensor, Buffer],
+    time: tuple[Expr, ...] = (),
+) -> Stmt:
+    """The loops that compute the outputs of `op`, with a block for each; in a scan, at a `time`."""
+    axes = (*op.axis[len(time) :], *op.reduce_axis)
     loops = [Var(identifier(axis.name), axis.type) for axis in axes]
     values: tuple[Expr, ...] = tuple(loops) or (const(0, "int32"),)
     result: Stmt = seq(
-        *(BlockRealize(values, TRUE, _block(names[t], t, axes, buffers)) for t in in_blocks(op))
+        *(BlockRealize(values, TRUE, _block(t, names, axes, buffers, time)) for t in in_blocks(op))
     )
     for loop, axis in reversed(list(zip(loops, axes, strict=True))):
         result = For(loop, axis.dom.min, axis.dom.extent, "serial", result)
     return result
 
 
-def _block(name: str, tensor: Tensor, axes: Sequence[Axis], buffers: dict[Tensor, Buffer]) -> Block:
+def _block(
+    tensor: Tensor,
+    names: dict[Tensor, str],
+    axes: Sequence[Axis],
+    buffers: dict[Tensor, Buffer],
+    time: tuple[Expr, ...],
+) -> Block:
     """The block that stores an element of `tensor`, and of those that are made with it."""
     iterators = tuple(
         IterVar(Var(identifier(f"v_{axis.name}"), axis.type), axis.dom, axis.kind) for axis in axes
     )
+    if isinstance(tensor.op, ScanOp):
+        return _scan(tensor.op, names, buffers, iterators)
     own: dict[Var, Expr] = {axis: it.var for axis, it in zip(axes, iterators, strict=True)}
-    at = tuple(it.var for it in iterators[: len(tensor.shape)])
+    own |= zip(tensor.op.axis, time, strict=False)
+    at = (*time, *(it.var for it in iterators))[: len(tensor.shape)]
     if not iterators:  # a scalar: TVM gives it one iterator of one value
         iterators = (IterVar(Var("vi"), Range(const(0, "int32"), const(1, "int32")), "spatial"),)
     value, target = tensor.op.body[tensor.value_index], buffers[tensor]
@@ -180,7 +211,30 @@ def _block(name: str, tensor: Tensor, axes: Sequence[Axis], buffers: dict[Tensor
         store = BufferStore(target, new, at)
     else:
         store = BufferStore(target, in_iterators(value), at)
-    block = Block(name, iterators, (), (), store, init=init, annotations=tensor.op.attrs)
+    return _declared(
+        Block(names[tensor], iterators, (), (), store, init=init, annotations=tensor.op.attrs)
+    )
+
+
+def _scan(
+    op: ScanOp,
+    names: dict[Tensor, str],
+    buffers: dict[Tensor, Buffer],
+    iterators: tuple[IterVar, ...],
+) -> Block:
+    """The block around all that a scan computes at one time, so that a step in it is at one."""
+    time = iterators[0].var + op.first
+    body = seq(*(_stage(each, names, buffers, (time,)) for each in op.inside))
+    steps = [t for each in op.inside for t in each.outputs if t not in op.update]
+    allocated = tuple(buffers[t] for t in steps)
+    name = names[op.output(0)]
+    return _declared(
+        Block(name, iterators, (), (), body, alloc_buffers=allocated, annotations=op.attrs)
+    )
+
+
+def _declared(block: Block) -> Block:
+    """`block` with what it reads and writes."""
     reads, writes = access_regions(block)
     return replace(block, reads=reads, writes=writes)
 

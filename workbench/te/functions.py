@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from functools import reduce
 
+from workbench.arith import prove, up_to
 from workbench.ir import (
     Call,
     Expr,
     ExprLike,
     Not,
     Select,
+    Var,
     as_expr,
     binary,
     dtypes,
+    free_vars,
     meet,
     plain_number,
 )
 from workbench.ir import const as const_of
+from workbench.script.operators import truncated
+from workbench.te.tensor import Axis
 
 
 def if_then_else(condition: ExprLike, then: ExprLike, otherwise: ExprLike) -> Expr:
@@ -298,6 +303,37 @@ def floormod(a: ExprLike, b: ExprLike) -> Expr:
     Tensor('compute', (8, 4), 'float32')
     """
     return binary("%", a, b)
+
+
+def truncdiv(a: ExprLike, b: ExprLike) -> Expr:
+    """`a` divided by `b`, of integers, rounded towards zero as in C.
+
+    Raises TypeError for what is no integer, ZeroDivisionError for 0.
+
+    >>> te.compute((8,), lambda i: te.truncdiv(i - 4, 2), name="B")
+    Tensor('B', (8,), 'int32')
+    """
+    return _truncated("//", a, b)
+
+
+def truncmod(a: ExprLike, b: ExprLike) -> Expr:
+    """What `truncdiv` leaves of `a`, with the sign of `a`; `fmod` of floats.
+
+    >>> te.compute((8,), lambda i: te.truncmod(i - 4, 3), name="B")
+    Tensor('B', (8,), 'int32')
+    """
+    one, other = meet(a, b)
+    return fmod(one, other) if dtypes.is_float(one.dtype) else _truncated("%", one, other)
+
+
+def _truncated(op: str, a: ExprLike, b: ExprLike) -> Expr:
+    one, other = meet(a, b)
+    binary("//", one, other)  # which refuses what is no integer, and 0
+    axes = [v for v in (*free_vars(one), *free_vars(other)) if isinstance(v, Axis)]
+    dom: dict[Var, tuple[int, int]] = {
+        v: up_to(v.dom.min + v.dom.extent) for v in axes if prove(v.dom.min >= 0, {})
+    }
+    return truncated(op, one, other, dom)
 
 
 def const(value: bool | int | float, dtype: str | None = None) -> Expr:

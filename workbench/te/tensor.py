@@ -79,6 +79,10 @@ class Operation:
         """How many tensors it makes."""
         return len(self.dtypes)
 
+    def output_shape(self, index: int) -> tuple[Size, ...]:
+        """The size of each dimension of output number `index`."""
+        return self.shape
+
     @property
     def outputs(self) -> tuple[Tensor, ...]:
         """The tensors that it makes."""
@@ -154,7 +158,7 @@ class Tensor:
     @property
     def shape(self) -> tuple[Size, ...]:
         """The size of each dimension."""
-        return self.op.shape
+        return self.op.output_shape(self.value_index)
 
     @property
     def dtype(self) -> str:
@@ -214,6 +218,21 @@ class Tensor:
 
     def __repr__(self) -> str:
         return f"Tensor({self.name!r}, {shape_text(self.shape)}, {self.dtype!r})"
+
+
+def operations(args: Iterable[Tensor]) -> list[Operation]:
+    """The operations of `args` and of all that they read, each after those that it reads."""
+    done: dict[Operation, None] = {}
+
+    def visit(op: Operation) -> None:
+        if op not in done:
+            for tensor in op.input_tensors:
+                visit(tensor.op)
+            done[op] = None
+
+    for arg in args:
+        visit(arg.op)
+    return list(done)
 
 
 def _topi() -> ModuleType:
@@ -331,7 +350,7 @@ def compute(
     """
     sizes = _shape(_divided(shape))
     axes = tuple(
-        Axis(axis, type=_type_of(size), dom=_range(0, size), kind="spatial")
+        spatial_axis(axis, size)
         for axis, size in zip(_axis_names(fcompute, len(sizes), varargs_names), sizes, strict=True)
     )
     value = fcompute(*axes)
@@ -340,7 +359,7 @@ def compute(
     layout_free = tuple(given.pop("layout_free_placeholders", ()))
     _check(name, axes, body)
     dtypes = tuple(value.dtype for value in body)
-    op = ComputeOp(name, sizes, dtypes, axes, body, tag, _attributes(given), layout_free)
+    op = ComputeOp(name, sizes, dtypes, axes, body, tag, attributes(given), layout_free)
     return op.output(0) if op.num_outputs == 1 else op.outputs
 
 
@@ -389,14 +408,15 @@ def _unknown(variable: Var) -> str:
     return f"{variable.name} is no axis of this tensor"
 
 
-def _attributes(given: Mapping[str, Any]) -> tuple[tuple[str, Data], ...]:
-    attributes = []
+def attributes(given: Mapping[str, Any]) -> tuple[tuple[str, Data], ...]:
+    """What is to be written at the blocks of an operation; refused where it is no data."""
+    found = []
     for key, value in given.items():
         value = tuple(value) if isinstance(value, list) else value
         if not is_data(value):
             raise TypeError(f"attrs take numbers, texts and lists of them; {key} is {value!r}")
-        attributes.append((key, value))
-    return tuple(attributes)
+        found.append((key, value))
+    return tuple(found)
 
 
 def reduce_axis(dom: tuple[Size, Size], name: str = "rv") -> Axis:
@@ -413,6 +433,11 @@ def reduce_axis(dom: tuple[Size, Size], name: str = "rv") -> Axis:
     if not isinstance(extent, Expr) and extent < 1:
         raise ValueError(f"{name} runs over nothing: from {first} up to {end}")
     return Axis(name, type=_type_of(extent), dom=_range(first, extent))
+
+
+def spatial_axis(name: str, size: Size) -> Axis:
+    """An axis of a result, from 0 up to, not including, `size`."""
+    return Axis(name, type=_type_of(size), dom=_range(0, size), kind="spatial")
 
 
 def _range(first: Size, extent: Size) -> Range:

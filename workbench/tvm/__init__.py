@@ -26,7 +26,7 @@ from workbench.tvm import (
 from workbench.tvm.driver import build, compile, lower
 from workbench.tvm.ir import IRModule
 from workbench.tvm.not_carried import LEFT_OUT, NotCarried, refusing
-from workbench.tvm.runtime import cpu, cuda, device, metal, opencl
+from workbench.tvm.runtime import convert, cpu, cuda, device, metal, opencl
 from workbench.tvm.runtime import cuda as gpu
 from workbench.tvm.runtime import device as context
 from workbench.tvm.transform import build_config
@@ -41,6 +41,7 @@ __all__ = [
     "compile",
     "context",
     "contrib",
+    "convert",
     "cpu",
     "cuda",
     "device",

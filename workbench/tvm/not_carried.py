@@ -57,6 +57,10 @@ _CODE = (
     "what it calls is code that is not in the program, and its meaning is taken on trust",
     "write the expression: te.exp and its kind are in every language that code is written in",
 )
+_BITS = (
+    "no function here counts bits",
+    "write it with shifts and &, one bit after the other",
+)
 _NODES = (
     "it is a part of programs as TVM's compiler sees them",
     "programs are written with T.prim_func or te; te.const makes a number of a type",
@@ -119,6 +123,10 @@ LEFT_OUT = {
     "tvm.s_tir.meta_schedule": _SEARCH,
     "tvm.s_tir.transform": _PASSES,
     "tvm.script.relax": _MODELS,
+    "tvm.support": (
+        "it says how TVM was built",
+        "wb.device() says what runs kernels on this machine",
+    ),
     "tvm.te.Schedule.create_group": _STAGES,
     "tvm.te.Schedule.normalize": (
         "it makes TVM's stages ready for its passes",
@@ -134,11 +142,11 @@ LEFT_OUT = {
         "write the gradient's expression with te.compute",
     ),
     "tvm.te.hybrid": _STAGES,
-    "tvm.te.scan": _STAGES,
+    "tvm.te.popcount": _BITS,
     "tvm.te.schedule.InferBound": _PASSES,
     "tvm.te.schedule.SchedulePostProcRewriteForTensorCore": _TENSORIZE,
     "tvm.te.schedule.ScheduleOps": _PASSES,
-    "tvm.te.extern": _STAGES,
+    "tvm.te.extern": _CODE,
     "tvm.tir.Call": _NODES,
     "tvm.tir.CallEffectKind": _CODE,
     "tvm.tir.Cast": _NODES,
@@ -154,17 +162,22 @@ LEFT_OUT = {
     "tvm.tir.decl_buffer": _BUILDER,
     "tvm.tir.expr": _NODES,
     "tvm.tir.function": _NODES,
+    "tvm.tir.popcount": _BITS,
     "tvm.tir.ir_builder": _BUILDER,
     "tvm.tir.stmt_functor": _PASSES,
     "tvm.tir.tensor_intrin": _TENSORIZE,
     "tvm.tir.transform": _PASSES,
-    "tvm.tirx.transform": _PASSES,
     "tvm.topi.cuda": _READY,
     "tvm.topi.generic": _READY,
     "tvm.topi.x86": _READY,
     "tvm.transform.PassInstrument": _PASSES,
     "tvm.transform.Sequential": _PASSES,
     "tvm.transform.module_pass": _PASSES,
+}
+LEFT_OUT |= {  # by today's name, too
+    name.replace("tvm.tir.", "tvm.tirx."): why
+    for name, why in LEFT_OUT.items()
+    if name.startswith("tvm.tir.")
 }
 
 

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from workbench.tvm.not_carried import refusing
+from workbench.tvm.runtime import Device, cpu, cuda
 
-__all__ = ["assert_allclose"]
+__all__ = ["assert_allclose", "enabled_targets"]
 
 
 def assert_allclose(actual: Any, desired: Any, rtol: float = 1e-7, atol: float = 1e-7) -> None:
@@ -16,6 +17,12 @@ def assert_allclose(actual: Any, desired: Any, rtol: float = 1e-7, atol: float =
     wanted = np.asanyarray(desired)
     np.testing.assert_equal(np.shape(actual), wanted.shape)
     np.testing.assert_allclose(actual, wanted, rtol=rtol, atol=atol)
+
+
+def enabled_targets() -> list[tuple[str, Device]]:
+    """What programs are built for on this machine, each with its device: the CPU, and a GPU."""
+    found = [("llvm", cpu()), ("cuda", cuda())]
+    return [(kind, dev) for kind, dev in found if dev.exist]
 
 
 __getattr__ = refusing(__name__)

@@ -48,7 +48,7 @@ class Spot(NamedTuple):
 
 def check_scope(site: Site[Block], scope: str) -> None:
     """Refuse a memory that no GPU has."""
-    if memory_of(scope) not in SCOPES:
+    if memory_of(scope)[0] not in SCOPES:
         raise replace(site, task=f"{site.task} in {scope!r}").refuse(
             "there is no memory of that name", hint=f"the memories: {', '.join(SCOPES)}"
         )
@@ -195,7 +195,8 @@ def insert_copy(
 def cached(buffer: Buffer, scope: str) -> Buffer:
     """A buffer of the same shape as `buffer` in the memory `scope`."""
     name = f"{buffer.name}_{scope.replace('.', '_')}"
-    return Buffer(name, buffer.shape, buffer.type, memory_of(scope))
+    memory, tag = memory_of(scope)
+    return replace(buffer, name=name, scope=memory, strides=(), scalar=False, tag=tag)
 
 
 def scope_choices(which: str, regions: Sequence[BufferRegion]) -> Iterator[Mapping[str, Any]]:

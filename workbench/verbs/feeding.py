@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from workbench import arith
 from workbench.access.accesses import Access, accesses
 from workbench.access.cover import made_by
-from workbench.access.iterations import feeds
-from workbench.access.units import buffers_written
+from workbench.access.iterations import feeds, never_meet
+from workbench.access.units import buffers_written, units
 from workbench.diag import Refusal
 from workbench.ir import (
     BinOp,
@@ -25,6 +25,7 @@ from workbench.ir import (
 from workbench.ir.dtypes import is_int
 from workbench.ir.places import Places
 from workbench.verbs.domains import domain, moved_by, units_in
+from workbench.verbs.nest import nest_over
 from workbench.verbs.scope import (
     common_loops,
     counted_from,
@@ -62,6 +63,23 @@ def check_fed(
             if finished or not starts_first(maker, counted_from(where.loops_above(maker))):
                 flow.check_finished()
             flow.check_made()
+
+
+def reads_apart(
+    where: Places, reader: BlockRealize, writer: BlockRealize, buffer: Buffer, moves: bool = False
+) -> bool:
+    """Whether `writer` writes no cell that `reader` reads, at any time in a run of what holds both.
+
+    With `moves`, that reader may run for all of its domain. False also where it is not proved.
+    """
+    body = where.scope(writer).block.body
+    below, dom = units_in(where, body)
+    one, other = (next(unit for unit in below if unit.stmt is stmt) for stmt in (reader, writer))
+    if moves:
+        nest, _ = nest_over(reader.block, [it.var.name for it in reader.block.iter_vars])
+        (one,) = units(nest)
+        dom = {**dom, **arith.loop_bounds(one.loops)}
+    return never_meet(one, other, buffer, dom, buffers_written(body), "read")
 
 
 def needs_finished(block: Block) -> bool:
@@ -139,6 +157,8 @@ class _Flow:
     def check_still_there(self) -> None:
         """Refuse where the writer, behind, may overwrite in an earlier turn what is read."""
         if not self.loops or self._is_as_before():
+            return
+        if reads_apart(self.where, self.reader, self.maker, self.buffer):
             return
         name = self.maker.block.name
         raise self.refuse(

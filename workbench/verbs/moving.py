@@ -35,6 +35,7 @@ from workbench.ir.places import Places, places
 from workbench.verbs.bindings import conjuncts
 from workbench.verbs.domains import bounds_at, domain, moved_by
 from workbench.verbs.factoring import check_terms_once
+from workbench.verbs.feeding import reads_apart
 from workbench.verbs.nest import inserted, serial_nest, statements
 from workbench.verbs.primitive import Edit
 from workbench.verbs.regions import (
@@ -134,10 +135,11 @@ def position(
 
 
 def check_not_overwritten(site: Site[Block], until: BlockRealize, hint: str = "") -> None:
-    """Refuse where a buffer that the block reads is written behind it, up to the block `until`."""
+    """Refuse where cells that the block may read are written behind it, up to the block `until`."""
     order = site.siblings
     for other in order[order.index(site.realize) + 1 : order.index(until) + 1]:
-        hit = [b for b in declared_reads(site.node) if b in declared_writes(other.block)]
+        both = [b for b in declared_reads(site.node) if b in declared_writes(other.block)]
+        hit = [b for b in both if not reads_apart(site.places, site.realize, other, b, moves=True)]
         if hit:
             raise site.refuse(
                 f"`{other.block.name}` overwrites {hit[0].name}, which it reads",

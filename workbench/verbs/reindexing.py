@@ -105,7 +105,8 @@ def reindexed(site: Site[Block], target: Buffer, reading: bool, made: CopiedBy) 
     used = [it for it in block.iter_vars if any(it.var in variables(i) for i in indices)]
     _check_cells(site, target, indices, used, ends, reading)
     how = made(used)
-    copy = Buffer(how.name, _shape(site, how.cell, used, ends), target.type, how.scope)
+    memory, tag = memory_of(how.scope)
+    copy = Buffer(how.name, _shape(site, how.cell, used, ends), target.type, memory, tag=tag)
     stage, new = _stage(target[indices], copy, how, used, reading)
     changed = with_block(site.places, _through(block, target, copy[how.cell]))
     now = site.after(places(changed), block.id)
@@ -163,7 +164,7 @@ def _mapped(site: Site[Block], target: Buffer, index_map: maps.MapLike, scope: s
         ]
         name = f"{target.name}_{scope.replace('.', '_')}"
         fresh = [Var(it.var.name, it.var.type) for it in used]
-        return Copied(memory_of(scope), name, name, tuple(cell), fresh, loops)
+        return Copied(scope, name, name, tuple(cell), fresh, loops)
 
     return made
 

@@ -2,6 +2,7 @@
 
 from workbench.tvm.not_carried import refusing
 from workbench.tvm.runtime.arrays import Tensor, empty, tensor
+from workbench.tvm.runtime.convert import convert
 from workbench.tvm.runtime.devices import Device, cpu, cuda, device, enabled, metal, opencl
 from workbench.tvm.runtime.modules import BenchmarkResult, Module
 
@@ -10,6 +11,7 @@ __all__ = [
     "Device",
     "Module",
     "Tensor",
+    "convert",
     "cpu",
     "cuda",
     "device",

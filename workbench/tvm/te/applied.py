@@ -18,7 +18,8 @@ from workbench.ir import Block, BlockRealize, Buffer, Const, For, Stmt, Var, chi
 from workbench.ir.places import places
 from workbench.schedule import BlockHandle, LoopHandle, Schedule, ScheduleError
 from workbench.te import Tensor, create_prim_func
-from workbench.te.create_prim_func import in_blocks, operations
+from workbench.te.create_prim_func import block_names, in_blocks
+from workbench.te.tensor import operations
 from workbench.tvm.te.axes import Loop
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class _Applied:
         self, declared: stages.Schedule, args: Sequence[Tensor], schedule: Schedule
     ) -> None:
         self.schedule = schedule
-        self.stages = declared.stages
+        self.stages, self.updates = declared.stages, declared.updates
         self.blocks: dict[Body, BlockHandle] = {}
         self.loops: dict[Stage, dict[Loop, LoopHandle]] = {}
         self.buffers = dict(zip(args, schedule.func.params, strict=True))
@@ -69,7 +70,7 @@ class _Applied:
         for stage in self.stages:
             if stage.inlined:
                 with _asked(stage.inlined):
-                    schedule.compute_inline(self.block(stage))
+                    self._inline(stage)
         placed = [stage for stage in self._consumers_first() if stage.body and not stage.inlined]
         for stage in placed:
             self._place(stage)
@@ -83,11 +84,9 @@ class _Applied:
 
     def _find_blocks(self, declared: stages.Schedule, args: Sequence[Tensor]) -> None:
         """The block of each body of the graph; its copies come later."""
-        blocks = iter(self.schedule.get_blocks())
-        for op in operations(args):
-            if op.body:
-                first, *_ = [next(blocks) for _ in in_blocks(op)]
-                self.blocks[declared.bodies[op]] = first
+        names = block_names([op for op in operations(args) if op.body])
+        for op, body in declared.bodies.items():
+            self.blocks[body] = self.schedule.get_block(names[in_blocks(op)[0]])
 
     def block(self, stage: Stage) -> BlockHandle:
         """The block that fills the tensor of a stage."""
@@ -99,6 +98,7 @@ class _Applied:
 
     def _buffer(self, stage: Stage) -> Buffer:
         """Where the tensor of a stage lies now."""
+        stage = self.updates.get(stage, stage)
         if stage.body is None:
             return self.buffers[stage.op.output(0)]
         return self._node(self.block(stage)).writes[0].buffer
@@ -120,12 +120,16 @@ class _Applied:
         source = self._buffer(body.inputs[0])
         readers = [self.blocks[reader] for reader in dict.fromkeys(self._readers(stage))]
         reads = [region.buffer for region in self._node(readers[0]).reads]
-        others = [b for b in self.schedule.get_blocks() if source in _reads(self._node(b))]
+        others = self._reading(source)
         only = {} if set(others) <= set(readers) else {"consumer_blocks": readers}
         with _asked(body.name):
             made = self.schedule.cache_read(readers[0], reads.index(source), body.scope, **only)
         self.blocks[body] = made
         self._copy_out(stage)
+
+    def _reading(self, buffer: Buffer) -> list[BlockHandle]:
+        """The blocks that read it."""
+        return [b for b in self.schedule.get_blocks() if buffer in _reads(self._node(b))]
 
     def _readers(self, stage: Stage) -> Iterator[Body]:
         """The bodies that read a copy, through copies of it that are not made yet, too."""
@@ -135,6 +139,14 @@ class _Applied:
                     yield other.body
                 else:
                     yield from self._readers(other)
+
+    def _inline(self, stage: Stage) -> None:
+        """Inline a stage into its readers; a result of the program is computed for itself, too."""
+        block, result = self.block(stage), self._buffer(stage)
+        readers = self._reading(result)
+        if readers and result in self.schedule.func.params:
+            self.schedule.cache_write(block, 0, "global", consumer_blocks=readers)
+        self.schedule.compute_inline(block)
 
     # --- parts of sums ---------------------------------------------------------------------------
 
@@ -156,7 +168,7 @@ class _Applied:
             assert parts.stage.body is not None
             self.blocks[parts.stage.body] = block
             self._note_loops(parts.stage, [*parts.became.values()])
-            self._note_loops(stage, [*stage.op.axis, parts.left])
+            self._note_loops(stage, [*stage.axes, parts.left])
 
     def _note_loops(self, stage: Stage, axes: Sequence[Loop]) -> None:
         """Note that the innermost loops of a stage are `axes`."""
@@ -202,7 +214,7 @@ class _Applied:
 
     def _place(self, stage: Stage) -> None:
         """Compute a stage where it is attached, in memory that is seen there; note its loops."""
-        block, in_order = self.block(stage), [*stage.op.axis, *stage.op.reduce_axis]
+        block, in_order = self.block(stage), [*stage.axes, *stage.op.reduce_axis]
         factored = stage in self.loops
         if not factored:
             self._note_loops(stage, in_order)

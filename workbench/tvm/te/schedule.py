@@ -1,6 +1,6 @@
 """Stages by the module that TVM keeps them in, and what it does to all of them: tvm.te.schedule."""
 
-from workbench.te import Operation
+from workbench.te import ComputeOp, Operation, ScanOp
 from workbench.te.tensor import Reduction
 from workbench.tvm.not_carried import refusing
 from workbench.tvm.te.stages import Schedule, Stage, create_schedule
@@ -13,14 +13,16 @@ def AutoInlineInjective(sch: Schedule) -> None:
 
     >>> te.schedule.AutoInlineInjective(s)
     """
+    scans = [stage.op for stage in sch.stages if isinstance(stage.op, ScanOp)]
+    kept = {*sch.outputs, *(tensor.op for scan in scans for tensor in scan.input_tensors)}
     for stage in sch.stages:
         asked = stage.calls or stage.attached or stage.inlined
-        if _injective(stage.op) and stage.op not in sch.outputs and not asked:
+        if _injective(stage.op) and stage.op not in kept and not asked:
             stage.compute_inline()
 
 
 def _injective(op: Operation) -> bool:
-    return bool(op.body) and not any(isinstance(value, Reduction) for value in op.body)
+    return isinstance(op, ComputeOp) and not any(isinstance(value, Reduction) for value in op.body)
 
 
 __getattr__ = refusing(__name__)

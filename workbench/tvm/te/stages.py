@@ -15,9 +15,8 @@ from typing import Any
 from workbench import schedule
 from workbench.ir import Const, Expr, Range, Size, Var, const, size_expr, substitute
 from workbench.schedule import ScheduleError
-from workbench.te import Axis, Operation, Tensor, compute
-from workbench.te.create_prim_func import operations
-from workbench.te.tensor import Reduction
+from workbench.te import Axis, Operation, ScanOp, Tensor, compute
+from workbench.te.tensor import Reduction, operations
 from workbench.tvm.not_carried import LEFT_OUT, not_carried, unknown
 from workbench.tvm.te.applied import apply
 from workbench.tvm.te.axes import IterVar, Loop, Turn
@@ -71,19 +70,25 @@ class Parts:
 class Stage:
     """A tensor of the graph, or a copy of one, and how its loops are to run."""
 
-    def __init__(self, op: Operation, body: Body | None) -> None:
+    def __init__(self, op: Operation, body: Body | None, timed: bool = False) -> None:
         self.op = op
         self.body = body  # None for a placeholder
+        self.timed = timed  # inside a scan, whose loop is that of its first axis
         self.calls: list[Call] = []
         self.attached: tuple[Stage, Loop, str] | None = None
         self.inlined = ""  # the call that asked for it
-        self.leaf_iter_vars: list[Loop] = [*op.axis, *op.reduce_axis]
+        self.leaf_iter_vars: list[Loop] = [*self.axes, *op.reduce_axis]
         self._became: dict[Loop, IterVar] = {}  # of a loop that was split, the inner part
 
     @property
     def name(self) -> str:
         """What its tensor is called."""
         return self.op.name
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """Those of its tensor that it has loops for."""
+        return self.op.axis[1:] if self.timed else self.op.axis
 
     # --- loops -----------------------------------------------------------------------------------
 
@@ -282,10 +287,17 @@ class Schedule:
         self.outputs = list(outputs)
         self.bodies: dict[Operation, Body] = {}  # of the graph itself
         self._stages: dict[Operation, Stage] = {}
-        for op in operations([op.output(0) for op in outputs]):
+        self.updates: dict[Stage, Stage] = {}  # of a scan's state what fills it at each time
+        ops = operations([op.output(0) for op in outputs])
+        timed = {one for op in ops if isinstance(op, ScanOp) for one in op.inside}
+        for op in ops:
             if op.body:
                 self.bodies[op] = Body(op.name, [self[t] for t in op.input_tensors])
-            self._stages[op] = Stage(op, self.bodies.get(op))
+            self._stages[op] = Stage(op, self.bodies.get(op), op in timed)
+            if isinstance(op, ScanOp):
+                self.updates |= zip(
+                    map(self.__getitem__, op.state), map(self.__getitem__, op.update), strict=True
+                )
 
     def __getitem__(self, key: Tensor | Operation) -> Stage:
         op = key.op if isinstance(key, Tensor) else key
@@ -354,12 +366,12 @@ class Schedule:
                 hint=f"keep them in that memory: {stage}.set_scope({scope!r})",
             )
         inner, copy = _parted(stage.op, scope)
-        made = Stage(inner, stage.body)
+        made = Stage(inner, stage.body, stage.timed)
         out = Body(text, [made])
         stage.body.copies_out.append((out, scope))
         stage.op, stage.body = copy, out
-        stage.leaf_iter_vars = list(copy.axis)
-        stage.calls = [call for call in stage.calls if {*call.loops} <= {*copy.axis}]
+        stage.leaf_iter_vars = list(stage.axes)
+        stage.calls = [call for call in stage.calls if {*call.loops} <= {*stage.axes}]
         self._stages |= {inner: made, copy: stage}
         return inner.output(0)
 
@@ -395,13 +407,13 @@ class Schedule:
         parts = _parts(stage, axis, factor_axis, text)
         total = stage.op.body[0]
         assert isinstance(total, Reduction)
-        at = [*stage.op.axis]
+        at = [*stage.axes]
         at.insert(factor_axis % (len(at) + 1), parts.left)
         cell = parts.stage.op.output(0)[tuple(at)]
         stage.op = replace(stage.op, body=(replace(total, value=cell, axes=(parts.left,)),))
         stage.body.inputs, stage.calls = [parts.stage], []
         stage.body.parts.append(parts)
-        stage.leaf_iter_vars = [*stage.op.axis, parts.left]
+        stage.leaf_iter_vars = [*stage.axes, parts.left]
         self._stages |= {parts.stage.op: parts.stage, stage.op: stage}
         return parts.stage.op.output(0)
 
@@ -464,7 +476,7 @@ def _parts(stage: Stage, factor: Loop, factor_axis: int, text: str) -> Parts:
         for loop in stage.leaf_iter_vars
     }
     became[factor] = replace(became[factor], kind="spatial")
-    axes = [became[axis] for axis in stage.op.axis]
+    axes = [became[axis] for axis in stage.axes]
     axes.insert(factor_axis % (len(axes) + 1), became[factor])
     total = stage.op.body[0]
     assert isinstance(total, Reduction) and stage.body is not None
@@ -477,7 +489,7 @@ def _parts(stage: Stage, factor: Loop, factor_axis: int, text: str) -> Parts:
         body=(replace(total, axes=over),),  # its value is told by the step
     )
     made = Stage(op, Body(text, stage.body.inputs))
-    before = (*stage.op.axis, *stage.op.reduce_axis)
+    before = (*stage.axes, *stage.op.reduce_axis)
     left = replace(became[factor], name=f"{factor.name}.v", kind="reduce")
     return Parts(text, made, factor, factor_axis, before, tuple(stage.calls), became, left)
 

@@ -45,9 +45,13 @@ from workbench.te import (
     tan,
     tanh,
     trunc,
+    truncdiv,
+    truncmod,
 )
 from workbench.te import floordiv as indexdiv
 from workbench.te import floormod as indexmod
+from workbench.te import max as Max
+from workbench.te import min as Min
 from workbench.te import select as Select
 from workbench.tvm.driver import build
 from workbench.tvm.not_carried import refusing
@@ -55,6 +59,8 @@ from workbench.tvm.tir import schedule
 
 __all__ = [
     "Buffer",
+    "Max",
+    "Min",
     "PrimFunc",
     "Schedule",
     "ScheduleError",
@@ -106,6 +112,8 @@ __all__ = [
     "tan",
     "tanh",
     "trunc",
+    "truncdiv",
+    "truncmod",
 ]
 
 __getattr__ = refusing(__name__)

@@ -31,6 +31,7 @@ from workbench.verbs.regions import Box, covers_domain, touched
 from workbench.verbs.scope import (
     common_loops,
     loops_between,
+    may_be_left_out,
     region_of,
 )
 from workbench.verbs.site import Site, declared_reads, declared_writes, site_of
@@ -123,6 +124,7 @@ def compute_at(
     check_leaves(site, there)
     _check_looked_up(site, there)
     _check_partial(site, there, free)
+    _check_results(site, there)
     check_fed(site, there)
     return edit
 
@@ -143,12 +145,23 @@ def _check_looked_up(site: Site[Block], there: Site[Block]) -> None:
                 )
 
 
+_RESULT_HINT = "move the blocks that it reads, or move it with reverse_compute_at"
+
+
+def _check_results(site: Site[Block], there: Site[Block]) -> None:
+    """Refuse unless a block that makes a result of the program runs for all its domain in both."""
+    for at in (site, there):
+        fixed = all(runs_fixed(one) or arith.by_sizes(one.extent) for one in at.loops)
+        whole = fixed and covers_domain(at.realize, arith.loop_bounds(at.loops))
+        if not whole or may_be_left_out(at.places, at.realize, at.scope):
+            check_is_step(site, declared_writes(site.node), _RESULT_HINT)
+
+
 def _readers(site: Site[Block]) -> list[BlockRealize]:
     """The blocks that read what the block writes; refused where there is none."""
-    hint = "move the blocks that it reads, or move it with reverse_compute_at"
-    check_is_step(site, declared_writes(site.node), hint)
     readers = site.consumers
     if not readers:
+        check_is_step(site, declared_writes(site.node), _RESULT_HINT)
         raise site.refuse(
             "no block after it reads what it makes",
             hint="compute_at puts a block beside its readers; one without readers has no place",

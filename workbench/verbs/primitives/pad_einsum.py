@@ -303,7 +303,7 @@ def _copy(buffer: Buffer, cell: tuple[Expr, ...], sizes: _Sizes) -> Buffer:
         sizes.then[i] if isinstance(i, Var) and sizes.grows(i) else size
         for i, size in zip(cell, buffer.shape, strict=True)
     )
-    return Buffer(f"{buffer.name}_pad", shape, buffer.type, buffer.scope)
+    return replace(buffer, name=f"{buffer.name}_pad", shape=shape, strides=())
 
 
 def _filled(buffer: Buffer, copy: Buffer, cell: tuple[Expr, ...], sizes: _Sizes) -> Stmt:

@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from workbench.access.pipelines import COPIES, ORDER, STAGE
-from workbench.check.pipelines import expanded
-from workbench.ir import Data, For, PrimFunc
+from workbench.access.pipelines import COPIES, ORDER, STAGE, statements, uses
+from workbench.access.units import buffers_read, buffers_written
+from workbench.check.pipelines import written_out
+from workbench.ir import Block, Data, For, PrimFunc, walk
 from workbench.verbs.nest import annotated
 from workbench.verbs.primitive import Edit, primitive
 
 
-@primitive(group="loops", sizes=True)
+def _choices(func: PrimFunc, loop: For) -> Iterator[Mapping[str, Any]]:
+    """Fetch ahead of the work; and through registers, stored behind it, in one copy or in two."""
+    stmts = statements(loop)
+    own = {b for node in walk(func.body) if isinstance(node, Block) for b in node.alloc_buffers}
+    passed = {b for b in own if uses(func.body, b) == uses(loop, b)}
+    fetches = [k for k, stmt in enumerate(stmts[:-1]) if buffers_written(stmt) <= passed]
+    fetched = {b for k in fetches for b in buffers_written(stmts[k])}
+    stores = [k for k in fetches if buffers_read(stmts[k]) & fetched]
+    stages = [int(k not in fetches) for k in range(len(stmts))]
+    yield {"stages": stages}
+    if stores:
+        turn = sorted(range(len(stmts)), key=lambda k: (k in stores, stages[k]))
+        way = {"stages": stages, "order": [turn.index(k) for k in range(len(stmts))]}
+        yield way
+        stored = {b.name for k in stores for b in buffers_written(stmts[k])}
+        yield {**way, "copies": dict.fromkeys(sorted(stored), 2)}
+
+
+@primitive(group="loops", sizes=True, choices=_choices)
 def pipeline(
     func: PrimFunc,
     loop: For,
@@ -71,7 +90,7 @@ def pipeline(
     """
     kept = {key: value for key, value in loop.annotations if key != COPIES}
     made = annotated(func, loop, tuple((kept | notes(stages, order, copies)).items()))
-    expanded(made)  # raises Refusal where it would do something else
+    written_out(made)  # raises Refusal where it would do something else
     return Edit(made)
 
 

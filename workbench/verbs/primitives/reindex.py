@@ -66,7 +66,7 @@ def reindex(func: PrimFunc, block: Block, buffer: list[str | int] | str) -> Edit
 
     def made(used: list[IterVar]) -> Copied:
         return Copied(
-            target.scope,
+            target.storage_scope,
             name,
             f"{name}_reindex" if reading else name,
             tuple(it.var for it in used),

@@ -139,7 +139,7 @@ def _parts_buffer(buffer: Buffer, at: int, loop: For) -> Buffer:
     turns = constant_extent(loop)
     extent: Size = loop.extent if turns is None else turns  # checked to be fixed, or of sizes
     shape = (*buffer.shape[:at], extent, *buffer.shape[at:])
-    return Buffer(f"{buffer.name}_rf", shape, buffer.type, buffer.scope)
+    return replace(buffer, name=f"{buffer.name}_rf", shape=shape, strides=())
 
 
 def _put_in(indices: tuple[Expr, ...], at: int, index: Expr) -> tuple[Expr, ...]:

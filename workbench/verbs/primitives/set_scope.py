@@ -16,7 +16,7 @@ def _check(func: PrimFunc, block: Block, buffer_index: int | str, storage_scope:
     site = site_of(func, block, "set_scope")
     check_scope(site, storage_scope)
     buffer = nth_buffer(site, buffer_index, "writes")
-    if buffer in func.params and memory_of(storage_scope) != buffer.scope:
+    if buffer in func.params and memory_of(storage_scope)[0] != buffer.scope:
         raise replace(site, task=f"put `{buffer.name}` in {storage_scope} memory").refuse(
             f"it is an argument of {func.name}, in global memory",
             hint=copy_instead(site, buffer, storage_scope),
@@ -74,8 +74,10 @@ def set_scope(
     """
     site = site_of(func, block, "set_scope")
     buffer = nth_buffer(site, buffer_index, "writes")
-    if memory_of(storage_scope) == buffer.scope:
+    memory, tag = memory_of(storage_scope)
+    if storage_scope == buffer.storage_scope or buffer in func.params:
         return Edit(func)
-    moved = replace(buffer, name=f"{buffer.name}_{storage_scope}", scope=storage_scope)
+    name = f"{buffer.name}_{storage_scope.replace('.', '_')}"
+    moved = replace(buffer, name=name, scope=memory, tag=tag)
     owner = next(r for r in site.places.blocks.values() if buffer in r.block.alloc_buffers)
     return Edit(site.places.replace(owner, substitute_buffers(owner, {buffer: moved})))

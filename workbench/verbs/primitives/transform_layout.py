@@ -99,7 +99,7 @@ def transform_layout(
             raise refuse_bare(site, bare, target.name)
     mapping = maps.map_of(site, index_map, len(target.shape), "dimensions", target.name)
     shape = _shape(site, target, mapping, gaps=pad_value is not None)
-    laid = Buffer(target.name, shape, target.type, target.scope)
+    laid = replace(target, shape=shape, strides=())
     known = {
         v: ends
         for node in walk(func.root.body)

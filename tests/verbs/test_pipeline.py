@@ -1,0 +1,80 @@
+"""pipeline: what is offered, the notes it leaves, and random ones held against what they mean."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import workbench as wb
+from benchmarks.pipelines import verdict
+from tests.lower.test_pipelines import prefetching, reversed_rows
+from tests.support.cases import CASES
+from tests.support.pipelines import expanded
+from tests.support.random_pipelines import random_pipeline
+from workbench import script
+from workbench.access import difference, random_data
+from workbench.access.pipelines import is_pipeline, with_statements
+from workbench.check.pipelines import innermost, pipeline_of
+from workbench.ir import walk
+
+STAGE, ORDER = "software_pipeline_stage", "software_pipeline_order"
+
+
+def offered(sch: wb.Schedule, loop: str) -> list[dict[str, object]]:
+    (verdict,) = (one for one in sch.actions(loop) if one.verb == "pipeline")
+    return [dict(choice) for choice in verdict.choices]
+
+
+def test_fetch_ahead_is_offered_and_through_registers_in_one_copy_or_two():
+    ahead = {"stages": [0, 0, 0, 0, 1]}
+    behind = {**ahead, "order": [0, 3, 1, 4, 2]}
+    twice = {**behind, "copies": {"A_shared": 2, "B_shared": 2}}
+    assert offered(prefetching(16), "k_0") == [ahead, behind, twice]
+    assert offered(prefetching(16), "k_1") == []
+
+
+def test_the_notes_are_tvms_and_a_second_pipeline_takes_their_place():
+    sch = prefetching(16)
+    sch.pipeline("k_0", stages=[0, 0, 0, 0, 1], copies={"A_shared": 3})
+    sch.pipeline("k_0", stages=[0, 0, 0, 0, 1], order=[0, 3, 1, 4, 2])
+    (loop,) = (node for node in walk(sch.func.body) if is_pipeline(node))
+    assert loop.annotations == ((STAGE, (0, 0, 0, 0, 1)), (ORDER, (0, 3, 1, 4, 2)))
+    wb.assert_structural_equal(script.parse(script.show(sch.func)), sch.func)
+
+
+def test_what_is_written_out_means_the_same():
+    func = reversed_rows(f'{{"{STAGE}": [0, 2], "{ORDER}": [1, 0]}}', 3, 7)
+    assert difference(func, expanded(func), random_data(func, 0)) == ""
+
+
+def test_copies_count_as_shared_memory():
+    sch = wb.Schedule(reversed_rows(f'{{"{STAGE}": [0, 400], "{ORDER}": [0, 1]}}'))
+    with pytest.raises(wb.ScheduleError, match="S needs 51328 bytes of shared memory"):
+        wb.build(sch)
+
+
+def test_the_order_of_turns_is_that_of_the_formula():
+    """Statement k of iteration i runs in turn i + stages[k]; within a turn as `order` says."""
+    for seed in range(20):
+        func = random_pipeline(random.Random(seed))
+        loop = innermost(with_statements(func.body))
+        if loop is None:  # a loop of no turns is not read
+            continue
+        pipeline = pipeline_of(loop)
+        times = [
+            [(i + pipeline.stages[k], pipeline.order[k]) for i in range(5)]
+            for k in range(len(pipeline.stmts))
+        ]
+        for a, b in ((a, b) for a in range(len(times)) for b in range(len(times)) if a != b):
+            for lag in range(5):
+                assert pipeline.before(a, b, lag) == (times[a][0] < times[b][lag])
+
+
+@pytest.mark.fuzz
+def test_random_pipelines_do_what_their_loops_do():
+    told = [verdict(seed) for seed in range(5 * CASES)]
+    assert not any(text for _, text in told)
+    found = [what for what, _ in told]
+    differs, same = found.count("refused, and differs"), found.count("refused, and does not")
+    assert found.count("taken") > CASES and differs > 4 * same
