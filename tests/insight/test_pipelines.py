@@ -14,7 +14,7 @@ from tests.support.pipelines import expanded
 from tests.support.random_pipelines import random_pipeline
 from workbench import insight, target
 from workbench.arith import simplify
-from workbench.diag import Refusal
+from workbench.diag import Fail, Refusal
 from workbench.insight import Moment, Pipelined
 from workbench.ir import (
     BufferLoad,
@@ -145,7 +145,8 @@ def test_the_most_turns_are_shown_where_their_number_varies(low, high, count):
 def test_a_program_without_one_says_how_to_get_there():
     sch = prefetching(32)
     got = insight.pipelines(sch.func)
-    assert got.loops == () and 'sch.pipeline("k_0", stages=[0, 0, 0, 0, 1])' in got.caption
+    assert got.loops == () and "`pipeline` at `k_0`" in got.caption
+    assert got.table.rows == (("k_0", "A_local; A_shared; B_local; B_shared; C_update"),)
     sch.pipeline("k_0", stages=[0, 0, 0, 0, 1])
 
 
@@ -158,5 +159,5 @@ def test_what_an_inner_pipeline_becomes_are_statements_of_the_outer_one(stages: 
 
 
 def test_what_a_build_refuses_has_no_picture():
-    with pytest.raises(Refusal, match="Can't pipeline `k`"):
+    with pytest.raises(Fail, match="Can't pipeline `k`"):
         insight.pipelines(reversed_rows(noted([1, 0])))

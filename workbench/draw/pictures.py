@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from workbench import insight, lower, target
-from workbench.diag import Fail
+from workbench.diag import Fail, Refusal
 from workbench.draw.memory import memory_picture
 from workbench.draw.picture import Picture
 from workbench.draw.pipelines import pipelines_picture
@@ -89,7 +89,7 @@ class Source:
 
 def _lowered(func: PrimFunc) -> lower.Lowered | None:
     """The kernels of a program, if it has any."""
-    with suppress(Fail):
+    with suppress(Refusal):
         return lower.lower(lower.open_blocks(func), target.get("cuda"))
     return None
 

@@ -96,13 +96,16 @@ def pipelines_picture(pipelines: Pipelines, before: Pipelines | None = None) -> 
 
 
 def _then(loop: Pipelined, before: Pipelines | None) -> dict[str, int]:
-    """The stages of its statements in the program before, where it had that loop."""
-    if before is None:
-        return {}
-    for one in before.loops:
-        if one.loop == loop.loop:
-            return {row.name: row.stage for row in one.rows}
-    return dict.fromkeys(before.plain.get(loop.loop, ()), 0)
+    """The stages that its statements had in the program before, if they were others."""
+    was: dict[str, int] = {}
+    if before is not None:
+        was = dict.fromkeys(before.plain.get(loop.loop, ()), 0)
+        for one in before.loops:
+            if one.loop == loop.loop:
+                was = {row.name: row.stage for row in one.rows}
+    return {
+        row.name: was[row.name] for row in loop.rows if was.get(row.name, row.stage) != row.stage
+    }
 
 
 def _lanes(loop: Pipelined) -> int:

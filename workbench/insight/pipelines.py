@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from workbench.access.pipelines import Pipeline, is_pipeline
+from workbench.access.pipelines import Pipeline, is_pipeline, statements
 from workbench.arith import bounds, loop_bounds
 from workbench.check.pipelines import Injected, written_out
-from workbench.diag import Fail, count_text
+from workbench.diag import Fail, Refusal, count_text
 from workbench.insight.memory import copied_load
 from workbench.insight.page import Kind, Table
 from workbench.insight.waits import Waiting, When, waits
@@ -23,11 +23,9 @@ from workbench.ir import (
     SeqStmt,
     Stmt,
     refuse_sizes,
-    stmts_of,
     walk,
 )
 from workbench.lower import Lowered
-from workbench.script.writer import string
 
 SHOWN = 7  # turns of a pipeline that a picture has room for
 
@@ -160,7 +158,7 @@ def pipelines(func: PrimFunc, lowered: Lowered | None = None, shown: int = SHOWN
     known = loop_bounds([node for node in walk(func.body) if isinstance(node, For)])
     names: dict[int, str] = {}
     found = []
-    for made in written_out(func).pipelines:
+    for made in _made(func):
         loop, ends = made.pipeline.loop, bounds(made.pipeline.loop.extent, known)
         if ends is None:
             name = loop.loop_var.name
@@ -172,6 +170,13 @@ def pipelines(func: PrimFunc, lowered: Lowered | None = None, shown: int = SHOWN
             names |= {id(stmt): way.format(loop.loop_var.name) for stmt, way in parts}
     loops, plain = tuple(reversed(found)), _plain(func)
     return Pipelines(loops, plain, _caption(loops, plain), _table(loops, plain))
+
+
+def _made(func: PrimFunc) -> tuple[Injected, ...]:
+    try:
+        return written_out(func).pipelines
+    except Refusal as refusal:
+        raise Fail(refusal.headline, detail=refusal.detail, hint=refusal.hint) from None
 
 
 # --- one pipeline -------------------------------------------------------------------------------
@@ -300,7 +305,7 @@ def _plain(func: PrimFunc) -> dict[str, tuple[str, ...]]:
     """The serial loops that run several statements in a turn, with what these are, by name."""
     found = {}
     for loop in (node for node in walk(func.body) if isinstance(node, For)):
-        stmts = stmts_of(loop.body)
+        stmts = statements(loop)
         if loop.kind == "serial" and len(stmts) > 1 and not is_pipeline(loop):
             found[loop.loop_var.name] = tuple(", ".join(_blocks(stmt)) for stmt in stmts)
     return found
@@ -316,8 +321,10 @@ def _caption(loops: Sequence[Pipelined], plain: Mapping[str, tuple[str, ...]]) -
     if not plain:
         return f"{would}\nFirst fetch into a loop what it uses: cache_read, then compute_at."
     loop, stmts = list(plain.items())[-1]
-    stages = [0] * (len(stmts) - 1) + [1]
-    return f"{would}\nTry `sch.pipeline({string(loop)}, stages={stages})`."
+    return (
+        f"{would}\nTake `pipeline` at `{loop}`, with a stage for each of its {len(stmts)} "
+        "statements: 0 for those that fetch, 1 for the work."
+    )
 
 
 def _sentence(loop: Pipelined) -> str:
