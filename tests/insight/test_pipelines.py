@@ -155,7 +155,7 @@ def test_what_an_inner_pipeline_becomes_are_statements_of_the_outer_one(stages: 
     func = of_one_thread(INNER, OUTER=noted([0, 1, 1, 1]), INNER=noted(stages))
     outer, inner = insight.pipelines(func, lower(func, CUDA)).loops
     names = [row.name for row in outer.rows[1:]]
-    assert names == [f"prologue of {inner.loop}", inner.loop, f"epilogue of {inner.loop}"]
+    assert names == [f"{inner.loop} prologue", inner.loop, f"{inner.loop} epilogue"]
 
 
 def test_what_a_build_refuses_has_no_picture():

@@ -24,7 +24,7 @@ from workbench.insight import Flight, Moment, Pipelined, Pipelines, Run, Wait
 WIDE, NAMES = 332.0, 88.0  # px of a strip, which fits a phone; of the names of its statements
 CELL, GAP = 46.0, 14.0  # px; the widest cell, and the room of turns that are left out
 HEAD, APART = 36.0, 7.0  # px; of the words over the turns, and between rows, where threads wait
-LINE, LANE = 15.0, 6.0  # px; a line of words, and a band of what is on its way beside the cells
+LINE, LANE = 15.0, 4.0  # px; a line of words, and a band of what is on its way beside the cells
 LANES = 3  # bands beside each other
 
 
@@ -191,7 +191,8 @@ def _names(grid: _Grid) -> Iterator[Shape]:
         title = f"{row.name}: stage {row.stage}"
         of = Stands(statement=", ".join(row.blocks), loops=(grid.loop.loop,), title=title)
         y = grid.y(k) + grid.high / 2 + 4
-        yield Words(fit(row.name, NAMES - 6, "code"), 2, y, "code", "start", of)
+        role = "code" if row.name in row.blocks else "words"
+        yield Words(fit(row.name, NAMES - 6, role), 2, y, role, "start", of)
 
 
 def _cell(grid: _Grid, run: Run) -> list[Shape]:
@@ -202,14 +203,16 @@ def _cell(grid: _Grid, run: Run) -> list[Shape]:
     role = block_role(next(iter(copies))[1]) if copies else "thread"
     was = grid.was(turn, k)
     middle = x + grid.wide / 2
-    below = f"({was})" if was is not None else ""
+    number = str(run.iteration)
+    bold = "strong" if width_of(number, "strong") <= grid.wide else "words"
+    below = longest((f"({was})",), grid.wide) if was is not None else ""
     if copies:
         ways = [f"{'→' if writes else '←'}{copy}" for writes, copy in copies]
         below = longest((" ".join(ways), ways[0]), grid.wide)
     line = y + LINE if below else grid.middle(k) + 4
     shapes: list[Shape] = [
         Rect(x, y, grid.wide, grid.high, role),
-        Words(str(run.iteration), middle, line, "strong"),
+        Words(number, middle, line, bold),
     ]
     if below:
         shapes.append(Words(below, middle, y + 2 * LINE, "words" if copies else "muted"))
@@ -250,7 +253,7 @@ def _flight(grid: _Grid, iteration: int, flights: Sequence[Flight]) -> Iterator[
         x = cell + 1 + lane * LANE
         top = grid.middle(begins.row) - 2 if turn == begins.turn else HEAD
         bottom = grid.middle(ends.row) + 2 if turn == ends.turn else grid.end
-        bars.append(Rect(x, top, LANE - 2, bottom - top, "time"))
+        bars.append(Rect(x, top, LANE - 1, bottom - top, "time"))
         rows = {at.row for flight in flights for at in (flight.begins, flight.ends)
                 if at.turn == turn}  # fmt: skip
         ticks = [((cell, y), (x, y)) for y in sorted(map(grid.middle, rows))]

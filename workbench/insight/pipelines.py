@@ -165,7 +165,7 @@ def pipelines(func: PrimFunc, lowered: Lowered | None = None, shown: int = SHOWN
             raise Fail(f"Can't draw the turns of `{name}`: how many there are depends on data")
         found.append(_pipelined(made, ends, known[loop.loop_var][0], names, waiting, shown))
         if isinstance(made.stmt, SeqStmt):
-            ways = ("prologue of {}", "{}", "epilogue of {}")
+            ways = ("{} prologue", "{}", "{} epilogue")
             parts = zip(made.stmt.stmts, ways, strict=True)
             names |= {id(stmt): way.format(loop.loop_var.name) for stmt, way in parts}
     loops, plain = tuple(reversed(found)), _plain(func)
