@@ -50,9 +50,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         for fixture in KINDS.keys() & set(getattr(item, "fixturenames", ())):
             item.add_marker(KINDS[fixture])
-    # One process begins with these, and the others take the rest off its end: were they among the
-    # last, each would start a browser and a JupyterLab for a few of them.
-    items.sort(key=lambda item: item.get_closest_marker("browser") is None)
+    # Long ones first. One process begins with the browser's, and the others take the rest off its
+    # end: were they among the last, each would start a browser and a JupyterLab for a few of them.
+    items.sort(key=rank)
+
+
+def rank(item: pytest.Item) -> int:
+    """0 of a test that drives a browser, 1 of another that takes long, 2 of the others."""
+    marks = {mark.name for mark in item.iter_markers()}
+    return 0 if "browser" in marks else 1 if marks & {"fuzz", "lesson", "tool"} else 2
 
 
 def pytest_collection_finish() -> None:

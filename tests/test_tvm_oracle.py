@@ -34,11 +34,11 @@ def tvm() -> tuple[Any, Any]:
 @pytest.mark.fuzz
 def test_the_same_verdicts_and_programs(tvm: tuple[Any, Any]):
     both = 0
-    for seed in seeds():
+    for seed in seeds()[::2]:
         verdicts = run_seed(seed, tvm)
         assert verdicts.unexplained == []
         both += sum(verdicts.both_took.values())
-    assert both >= 2 * len(seeds())
+    assert both >= len(seeds())
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)

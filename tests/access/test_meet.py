@@ -393,6 +393,7 @@ def touched(asked: Asked, side: Side) -> Iterator[tuple[tuple[int, ...], dict[Va
             yield tuple(arith.evaluate(index, env) for index in side.indices), env
 
 
+@pytest.mark.fuzz
 @pytest.mark.parametrize("part", range(4))
 def test_random_questions_are_answered_as_all_points_say(part: int) -> None:
     rng, answers, by_proof = random.Random(part), set[type](), 0

@@ -180,6 +180,29 @@ for i in T.thread_binding(4, thread="threadIdx.x"):
         difference(running, running, data, shuffled(0))
 
 
+def test_a_shared_sum_starts_before_what_tells_its_cells_is_written():
+    """Only what its init reads is looked up then."""
+    looked_up = program(
+        """
+for k_0 in range(2):
+    for t in T.thread_binding(2, thread="threadIdx.x"):
+        with T.block("S"):
+            vk, vt = T.axis.remap("SS", [k_0, t])
+            S[vt] = T.min(T.max(n[vk * 2 + vt], 0), 3)
+    for k_1 in T.thread_binding(2, thread="threadIdx.x"):
+        with T.block("C"):
+            vk = T.axis.reduce(4, k_0 * 2 + k_1)
+            T.reads(A[0, S[vk % 2]], S[vk % 2])
+            T.writes(C[0])
+            with T.init():
+                C[0] = 0.0
+            C[0] = C[0] + A[0, S[vk % 2]]
+""",
+        alloc='S = T.alloc_buffer((2,), "int32", scope="shared")',
+    )
+    assert difference(looked_up, looked_up, random_data(looked_up, 0)) == ""
+
+
 def test_a_buffer_of_a_block_belongs_to_one_instance_of_it():
     kept = program(
         """

@@ -12,7 +12,7 @@ from tests.support.cases import CASES
 from tests.support.random_steps import every_verb
 from tests.support.walk import Walk
 
-STEPS = CASES // 2  # tried on each program
+STEPS = CASES // 4  # tried on each program
 pytestmark = pytest.mark.fuzz
 
 

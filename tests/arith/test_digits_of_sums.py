@@ -50,6 +50,7 @@ def test_tiles_that_are_fused_and_split_by_a_power_of_two(t: int, u: int, n: int
     assert is_injective([first, second // 2], dom) is not True
 
 
+@pytest.mark.fuzz
 def test_no_two_turns_of_what_is_proved_are_at_one_place():
     proved = 0
     for seed in seeds(4):

@@ -11,7 +11,7 @@ import pytest
 from tests.support.cases import seeds
 from workbench.arith import Bounds, SizedEnds, is_injective, prove, relax, simplify, up_to
 from workbench.arith.evaluate import evaluate
-from workbench.ir import Expr, Range, SizeVar, Var, as_expr
+from workbench.ir import Expr, Range, SizeVar, Var, as_expr, free_vars
 
 N, M = SizeVar("n"), SizeVar("m")
 I, J, K, T = Var("i"), Var("j"), Var("k"), Var("t")
@@ -41,6 +41,7 @@ def drawn(rng: random.Random, depth: int = 2) -> Expr:
     return rng.choice((a + b, a - b, a * number, a // number, a % number, a * b))
 
 
+@pytest.mark.fuzz
 @pytest.mark.parametrize("seed", seeds(1))
 def test_what_is_proved_holds_at_every_size(seed):
     rng = random.Random(seed)
@@ -82,6 +83,35 @@ def test_a_quotient_and_a_remainder_by_a_size_tell_the_number():
     assert is_injective([fused // N, fused % N], dom) is True
     assert is_injective([fused // N, fused % M], dom) is not True
     assert is_injective([fused // N], dom) is not True
+
+
+@pytest.mark.parametrize("seed", seeds(1))
+def test_what_tells_turns_apart_does_so_at_every_size(seed):
+    rng = random.Random(seed)
+    proved = 0
+    for _ in range(40):
+        width = rng.choice((N, M, N + M, M * 4, M * N, as_expr(4)))
+        row = rng.choice((I, J, T, I * M + J, I * 4 + T))
+        index = row * width + rng.choice((I, J, T, J * 4 + T, drawn(rng, 1)))
+        used = [v for v in (I, J, T) if v in free_vars(index)]
+        if used and is_injective([index], {v: DOM[v] for v in used}) is True:
+            proved += 1
+            turns = {tuple(point[v] for v in (N, M, K, *used)): point for point in POINTS}
+            cells = {(*turn[:3], evaluate(index, point)) for turn, point in turns.items()}
+            assert len(cells) == len(turns), index
+    assert proved
+
+
+def test_a_row_whose_width_sizes_tell():
+    row = I * M + J
+    assert is_injective([row], {I: DOM[I], J: DOM[J]}) is True
+    assert is_injective([row * 4 + T], {I: DOM[I], J: DOM[J], T: DOM[T]}) is True
+    assert is_injective([row * N + K], {I: DOM[I], J: DOM[J], K: up_to(N)}) is True
+    assert is_injective([row], {I: DOM[I], J: up_to(M + 1)}) is not True
+    assert is_injective([row], {I: DOM[I], J: up_to(N)}) is not True
+    assert is_injective([I * (M - 2) + J], {I: DOM[I], J: DOM[J]}) is not True
+    assert prove(row < N * M, DOM)
+    assert not prove(row < N * M - 1, DOM)
 
 
 def test_a_box_ends_where_sizes_say():

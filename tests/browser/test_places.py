@@ -231,3 +231,23 @@ def test_pictures_use_the_room_that_there_is(browser: Browser, saved: Path):
             shoot(page, f"room-{width}-{picture.replace(' ', '-')}")
         page.close()
     assert all(widths[picture, 949] > widths[picture, 829] * 1.1 for picture in PICTURES), widths
+
+
+# How tall the smallest words of a picture's drawings are on the screen, in px.
+LETTERS = """() => Math.min(...[...document.querySelectorAll('.wb-strips > svg text')]
+  .filter((words) => words.checkVisibility())
+  .map((words) => parseFloat(getComputedStyle(words).fontSize) * words.getScreenCTM().a))"""
+
+
+def test_words_stay_as_tall_where_a_picture_shrinks(browser: Browser, saved: Path):
+    page = opened(browser, saved, 829 + 16, 700)
+    page.add_style_tag(content=".wb-lab { height: 500px !important }")
+    shrunk = 0
+    for picture in PICTURES:
+        choose(page, picture)
+        drawing = page.locator(".wb-strips > svg").filter(visible=True).first
+        box, natural = drawing.bounding_box(), drawing.get_attribute("width")
+        shrunk += box["width"] < float(natural) - 10
+        page.wait_for_function(f"({LETTERS})() > 11.9")
+    assert shrunk
+    page.close()

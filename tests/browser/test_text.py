@@ -1,4 +1,4 @@
-"""What the labs of the lessons say, as it is laid out: numbers stay whole, code is code."""
+"""The labs of the lessons, as they are laid out: all is in view, numbers whole, code code."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from playwright.sync_api import Browser, Page, expect
 
 import workbench as wb
 from tests.browser.jupyter import ROOT
-from tests.browser.test_lab import shoot
-from tests.lessons.test_lessons import run_cells
+from tests.browser.plain import Plain, labs_of
+from tests.browser.test_frame import clean, comes, each_step_is_seen, seen_together, until
+from tests.browser.test_lab import answer, shoot
 from tests.support.every import EVERY
 from workbench.widgets.ask.session import SHOWN
 from workbench.widgets.still import static_form
@@ -38,13 +39,46 @@ FAULTS = r"""() => {
 }"""
 
 
-@pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem[:2])
+@pytest.fixture(scope="module", params=LESSONS, ids=lambda path: path.stem[:2])
+def labs(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> list[wb.widgets.Lab]:
+    """The labs that the cells of a lesson open."""
+    with pytest.MonkeyPatch.context() as change:
+        change.chdir(tmp_path_factory.mktemp("lesson"))
+        opened = labs_of(request.param, 99)
+    assert opened
+    return opened
+
+
+def test_what_belongs_together_is_in_view(plain: Plain, labs: list[wb.widgets.Lab]):
+    """In a panel as JupyterLab has it on a small screen: of each lab, as it comes; of the longest,
+    at its first and its last step. Numbers are whole there, too, and code is marked.
+    """
+    plain.page.set_viewport_size({"width": WIDTHS[0], "height": 599})
+    plain.open(labs)
+    pages = plain.page.locator(".wb-lab").all()
+    for k, page in enumerate(pages):
+        until(lambda page=page: comes(page), f"lab {k} comes into view")
+        seen_together(page, f"lab {k} as it comes")
+    assert plain.page.evaluate(FAULTS) == []
+    longest = max(pages, key=lambda page: page.locator(".wb-link").count())
+    until(lambda: comes(longest), "the longest comes into view")
+    if longest.locator(".wb-answer input:enabled").count():
+        answer(longest)
+    each_step_is_seen(longest, "the longest")
+    clean(longest)
+
+
+@pytest.mark.parametrize(
+    "labs", LESSONS if EVERY else LESSONS[1:2], ids=lambda path: path.stem[:2], indirect=True
+)
 def test_numbers_stay_whole_and_code_is_marked(
-    browser: Browser, lesson: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    browser: Browser, labs: list[wb.widgets.Lab], tmp_path: Path, request: pytest.FixtureRequest
 ):
-    """Each tab at every width; looked at shortly, at one of them, and each lab at all."""
+    """Each tab at every width; looked at shortly, of one lesson, and each at one of them."""
     page = browser.new_page(offline=True)
-    for k, lab in enumerate(labs_of(lesson, tmp_path, monkeypatch)):
+    for k, lab in enumerate(labs):
         file = tmp_path / f"{k}.html"
         file.write_text(static_form.offline_page("lab", shown(lab), ""))
         page.goto(file.as_uri())
@@ -60,7 +94,7 @@ def test_numbers_stay_whole_and_code_is_marked(
                 set_width(page, width)
                 assert page.evaluate(FAULTS) == [], (k, name, width)
                 assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-                shoot(page, f"text-{lesson.stem[:2]}-{k}-{name}-{width}")
+                shoot(page, f"text-{request.node.callspec.id}-{k}-{name}-{width}")
     page.close()
 
 
@@ -69,17 +103,6 @@ def set_width(page: Page, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 1000})
     columns = "1" if width < 760 else "2"
     expect(page.locator(".wb-lab")).to_have_attribute("data-columns", columns)
-
-
-def labs_of(lesson: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[wb.widgets.Lab]:
-    """The labs that the cells of a lesson open."""
-    opened: list[wb.widgets.Lab] = []
-    open_lab = wb.lab
-    monkeypatch.chdir(folder)
-    monkeypatch.setattr(wb, "lab", lambda *a, **k: opened.append(open_lab(*a, **k)) or opened[-1])
-    run_cells(lesson)
-    assert opened
-    return opened
 
 
 def shown(lab: wb.widgets.Lab) -> dict[str, object]:

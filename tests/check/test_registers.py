@@ -93,6 +93,7 @@ def drawn(seed: int) -> str:
     return program(made, used, cell, read, where, threads, where_1, turns)
 
 
+@pytest.mark.fuzz
 def test_what_is_built_means_what_the_program_means():
     built = 0
     for seed in seeds(4):

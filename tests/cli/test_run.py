@@ -189,17 +189,26 @@ def test_what_pip_does_is_told(tmp_path: Path, monkeypatch, capsys):
     ]
 
 
-def test_ctrl_c_stops_pip_too(tmp_path: Path, monkeypatch, capsys):
-    """Also where only the script is interrupted, and not its terminal."""
+def test_ctrl_c_stops_pip_too(tmp_path: Path):
+    """Also where only the script is interrupted, and not its terminal.
+
+    The script has a process of its own: what other tests load may take Ctrl-C from this one.
+    """
     noted = tmp_path / "pid"
     text = "import os, pathlib, signal, time\n"
     text += f"pathlib.Path({str(noted)!r}).write_text(str(os.getpid()))\n"
-    text += "os.kill(os.getppid(), signal.SIGINT)\ntime.sleep(600)"
-    monkeypatch.setattr(run, "PYTHON", speaking(tmp_path / "python", text))
-    monkeypatch.setattr("sys.argv", ["run.py", "lab"])
-    monkeypatch.setattr(run, "install", lambda extra: run.pip("x"))
-    assert run.main() == 130
-    assert capsys.readouterr().err == "stopped\n"
+    text += "os.kill(os.getppid(), signal.SIGINT)\ntime.sleep(100)"
+    script = "import run, signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    script += f"run.PYTHON = {str(speaking(tmp_path / 'python', text))!r}\n"
+    script += "run.install = lambda extra: run.pip('x')\nsys.exit(run.main())"
+    done = subprocess.run(
+        [sys.executable, "-c", script, "lab"],
+        cwd=run.ROOT,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (130, "stopped\n")
     with pytest.raises(ProcessLookupError):
         os.kill(int(noted.read_text()), 0)
 

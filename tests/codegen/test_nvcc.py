@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.codegen.test_names import ODD, WORDS
+from tests.support.every import some
 from tests.support.gpu_programs import add_in_blocks, blocked_matmul, parsed, window_steps
 from tests.support.named_programs import named_program
 from workbench import target
@@ -75,7 +76,7 @@ def main(A: T.Buffer((256,), "{dtype}"), B: T.Buffer((256,), "{dtype}"),
 """
 
 
-@pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_90"])
+@pytest.mark.parametrize("arch", some("sm_75", "sm_80", "sm_90"))
 def test_nvcc_takes_the_lessons_and_every_type(nvcc: str, arch: str, tmp_path: Path):
     lessons = [add_in_blocks(), *window_steps().values(), blocked_matmul(False), blocked_matmul()]
     compiled(

@@ -1,17 +1,14 @@
-"""Colab's packages suffice, and in CI the lessons run on them."""
+"""Colab's packages suffice. That the lessons run on them, run.py tries, each week."""
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tomllib
 
-import pytest
 from packaging.requirements import Requirement
 
 from tests.colab import run
-from tests.support.every import EVERY
 
 PINS = {
     line.split("==")[0]: line.split("==")[1]
@@ -35,14 +32,3 @@ def test_tests_begin_where_the_workbench_is_not_yet():
     """The first cell's, on Colab, install it."""
     code = "import sys; sys.modules['workbench'] = None; import tests.conftest"
     subprocess.run([sys.executable, "-c", code], cwd=run.ROOT, check=True)
-
-
-@pytest.mark.tool
-def test_the_lessons_run_under_colabs_packages():
-    if not os.environ.get("CI"):
-        pytest.skip("takes a minute; runs in CI, and by python -m tests.colab.run")
-    if run.find_python() is None:
-        pytest.skip(f"no Python {run.VERSION} here, which is what Colab has")
-    few = () if EVERY else ("-k", "test_lab or runs_from_top and (01 or 06)")
-    done = subprocess.run([sys.executable, "-m", "tests.colab.run", *few], cwd=run.ROOT)
-    assert done.returncode == 0, "see above what failed"

@@ -113,3 +113,9 @@ def over(a: Rect, b: Rect) -> bool:
 def test_without_one_there_are_words_alone():
     picture = draw.picture_of(prefetching(32).func, "pipeline")
     assert picture.strips == () and picture.caption.startswith("No loop of the program")
+
+
+def test_while_a_question_is_open_it_names_statements_alone():
+    covered = draw.covered_of(prefetched().func, "pipeline", draw.Source())
+    names = ["A_local", "A_shared", "B_local", "B_shared", "C_update"]
+    assert covered[0].words == [word for name in names for word in (name, "?")]

@@ -92,43 +92,50 @@ def every_view(func: PrimFunc, **select: object) -> list[Scene]:
     return [view(func, level, **select) for level in draw.levels_of(inner)]
 
 
-VIEWS = [
-    *every_view(blocked(1024), block=(3, 2), thread=21, k_0=40),
-    *every_view(blocked(64), block=(0, 0), thread=5),
-    *every_view(one_thread_a_cell(), block=(1, 2), thread=(2, 1), k=5),
-    *every_view(kept(), block=(1, 2), thread=(1, 1)),
-    *every_view(tall(), block=(1, 2), thread=(2, 1)),
-    *[scene for f in window_steps().values() for scene in every_view(f, block=1, thread=5)],
-]
+VIEWS = {
+    "blocked 1024": lambda: every_view(blocked(1024), block=(3, 2), thread=21, k_0=40),
+    "blocked 64": lambda: every_view(blocked(64), block=(0, 0), thread=5),
+    "one thread a cell": lambda: every_view(one_thread_a_cell(), block=(1, 2), thread=(2, 1), k=5),
+    "kept": lambda: every_view(kept(), block=(1, 2), thread=(1, 1)),
+    "tall": lambda: every_view(tall(), block=(1, 2), thread=(2, 1)),
+    "window": lambda: [
+        scene for f in window_steps().values() for scene in every_view(f, block=1, thread=5)
+    ],
+}
 
 
-@pytest.mark.parametrize("scene", VIEWS)
-def test_a_tile_is_never_a_sliver_nor_a_wall(scene: Scene):
-    boxes = [s for s in scene.shapes if isinstance(s, Rect) and s.of.buffer]
-    outlines = [s for s in boxes if s.role in ("read", "write", "both")]
-    assert outlines and all(min(s.width, s.height) >= SEEN - 1e-9 for s in outlines)
-    for buffer in {s.of.buffer for s in outlines}:
-        assert sum(s.of.buffer == buffer for s in outlines) <= 4 * MOST_BOXES
-    sheets = {s.of.buffer: s for s in boxes if s.role == "soft"}
-    for shape in outlines:
-        sheet = sheets[shape.of.buffer]
-        assert sheet.x <= shape.x + 1e-6 and sheet.y <= shape.y + 1e-6
-        assert shape.x + shape.width <= sheet.x + sheet.width + 1e-6
-        assert shape.y + shape.height <= sheet.y + sheet.height + 1e-6
+@pytest.fixture(scope="module", params=VIEWS)
+def scenes(request: pytest.FixtureRequest) -> list[Scene]:
+    return VIEWS[request.param]()
 
 
-@pytest.mark.parametrize("scene", VIEWS)
-def test_words_fit_the_strip(scene: Scene):
-    for words in (s for s in scene.shapes if isinstance(s, Words)):
-        wide = width_of(words.label, words.role)
-        left = words.x - {"start": 0.0, "middle": wide / 2}[words.anchor]
-        assert left >= 0 and left + wide <= scene.width + 1, words.label
-        assert 8 < words.y < scene.height
+def test_a_tile_is_never_a_sliver_nor_a_wall(scenes: list[Scene]):
+    for scene in scenes:
+        boxes = [s for s in scene.shapes if isinstance(s, Rect) and s.of.buffer]
+        outlines = [s for s in boxes if s.role in ("read", "write", "both")]
+        assert outlines and all(min(s.width, s.height) >= SEEN - 1e-9 for s in outlines)
+        for buffer in {s.of.buffer for s in outlines}:
+            assert sum(s.of.buffer == buffer for s in outlines) <= 4 * MOST_BOXES
+        sheets = {s.of.buffer: s for s in boxes if s.role == "soft"}
+        for shape in outlines:
+            sheet = sheets[shape.of.buffer]
+            assert sheet.x <= shape.x + 1e-6 and sheet.y <= shape.y + 1e-6
+            assert shape.x + shape.width <= sheet.x + sheet.width + 1e-6
+            assert shape.y + shape.height <= sheet.y + sheet.height + 1e-6
 
 
-@pytest.mark.parametrize("scene", VIEWS)
-def test_a_strip_is_seen_whole_in_the_pane_of_a_small_lab(scene: Scene):
-    assert scene.height <= HIGH + 4
+def test_words_fit_the_strip(scenes: list[Scene]):
+    for scene in scenes:
+        for words in (s for s in scene.shapes if isinstance(s, Words)):
+            wide = width_of(words.label, words.role)
+            left = words.x - {"start": 0.0, "middle": wide / 2}[words.anchor]
+            assert left >= 0 and left + wide <= scene.width + 1, words.label
+            assert 8 < words.y < scene.height
+
+
+def test_a_strip_is_seen_whole_in_the_pane_of_a_small_lab(scenes: list[Scene]):
+    for scene in scenes:
+        assert scene.height <= HIGH + 4
 
 
 def test_sheets_have_true_proportions():

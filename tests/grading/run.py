@@ -1,4 +1,4 @@
-"""The lessons under nbgrader and otter-grader: ``python -m tests.grading.run``.
+"""The lessons under nbgrader and otter-grader, each week: ``python -m tests.grading.run``.
 
 Makes an environment with the versions of pins.txt, which is kept in .venv-grading, and runs the
 tests of the scores: there the graders execute notebooks, here the notebooks are made.

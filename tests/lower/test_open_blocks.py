@@ -6,6 +6,7 @@ import random
 from warnings import catch_warnings
 
 import numpy as np
+import pytest
 
 import workbench as wb
 from tests.support.cases import CASES, seeds
@@ -61,6 +62,7 @@ def drawn(seed: int) -> str:
     ).replace("            pass\n", "")
 
 
+@pytest.mark.fuzz
 def test_random_blocks_around_bound_loops():
     built = 0
     for seed in seeds(4):

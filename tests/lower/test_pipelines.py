@@ -9,6 +9,7 @@ import workbench as wb
 from tests.lower.test_double_buffers import check_results, tiled
 from tests.support.gpu_programs import parsed
 from workbench import target
+from workbench.check.pipelines import written_out
 from workbench.diag import Refusal
 from workbench.ir import Barrier, For, PrimFunc, walk
 from workbench.lower import lower
@@ -270,6 +271,18 @@ def test_statements_of_one_thread(body: str, stages: list[int], order: list[int]
 def test_what_an_iteration_hands_to_the_next_one_stays_in_order(body: str, stages: list[int]):
     with pytest.raises(Refusal, match="Can't pipeline `k`"):
         lower(of_one_thread(body, NOTES=noted(stages)), CUDA)
+
+
+def test_how_often_it_runs_stays_as_it_was():
+    func = parsed(f"""
+@T.prim_func
+def main(N: T.Buffer((1,), "int32"), B: T.Buffer((8,), "int32")):
+    for k in T.serial(0, T.min(N[0], 8), annotations={noted([0, 1])}):
+        B[k] = k
+        N[0] = 3
+""")
+    with pytest.raises(Refusal, match="it writes N, which says how often it runs"):
+        written_out(func)
 
 
 def test_an_unrolled_pipeline_stays_so(gxx: str):

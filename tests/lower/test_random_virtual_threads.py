@@ -69,7 +69,7 @@ def random_copies(rng: random.Random) -> PrimFunc:
 def random_programs() -> list[PrimFunc]:
     """Those that can be built; two copies in turn are not for tiles with tails."""
     found = []
-    for seed in seeds():
+    for seed in seeds()[::2]:
         with suppress(wb.ScheduleError):
             func = random_copies(random.Random(seed))
             build(wb.Schedule(func), target="cuda")
@@ -80,7 +80,7 @@ def random_programs() -> list[PrimFunc]:
 @pytest.mark.fuzz
 def test_random_copies_compute_the_product(gxx: str) -> None:
     programs = random_programs()
-    assert len(programs) >= CASES // 2
+    assert len(programs) >= CASES // 4
     loops = [n for func in programs for n in walk(func.body) if isinstance(n, For) and n.virtual]
     assert len(loops) > len(programs)
     executable = compile_cpp([lower(func, CUDA) for func in programs])

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +21,8 @@ from workbench.runtime.cpu_worker import CpuBackend
 from workbench.runtime.devices import CPU_WORKER, WORKER
 from workbench.runtime.failures import explain
 from workbench.runtime.job import Failed, Run
+
+ROOT = Path(__file__).parents[2]
 
 
 def text_of(program: object) -> str:
@@ -216,6 +222,31 @@ def test_what_takes_too_long_is_stopped_with_its_worker(cc: None):
     x, y, z = np.arange(1024, dtype="f4"), np.ones(1024, "f4"), np.zeros(1024, "f4")
     add(x, y, z)
     np.testing.assert_array_equal(z, x + y)
+
+
+SLOW_AT_FIRST = """\
+#!/bin/sh
+case "$*" in *-O3*-shared*) [ -e "$0.made" ] || {{ sleep 3; touch "$0.made"; }};; esac
+exec {cc} "$@"
+"""
+ADD_TWO = """
+import numpy as np
+import workbench as wb
+from tests.support.cpu_programs import add_on_cores
+add = wb.build(add_on_cores(), "c")
+x, z = np.ones(1024, "f4"), np.zeros(1024, "f4")
+add(x, x, z, seconds=2.5)
+assert (z == 2).all()
+"""
+
+
+def test_what_a_compiler_makes_first_is_no_time_of_a_call(cc: None, tmp_path: Path):
+    """As zig its C library, which takes 15 s of a core."""
+    slow = tmp_path / "cc"
+    slow.write_text(SLOW_AT_FIRST.format(cc=shutil.which("cc") or shutil.which("gcc")))
+    slow.chmod(0o755)
+    environment = {**os.environ, "CC": str(slow)}
+    subprocess.run([sys.executable, "-c", ADD_TWO], env=environment, cwd=ROOT, check=True)
 
 
 def test_short_loops_under_a_condition_stay_loops(cc: None):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from tests.support import sized_programs
 from workbench import emulate, insight, script
 from workbench.diag import Fail
 from workbench.ir import PrimFunc
@@ -177,6 +178,18 @@ def test_an_array_of_less_than_no_cells_takes_none():
     assert not c.any()
 
 
+def test_an_array_of_one_turn_has_its_size_where_turns_are_shared_out():
+    sch = wb.Schedule(sized_programs.read("product and more"))
+    sch.reverse_compute_at("C", "r")
+    sch.parallel("j")
+    sch.split("r", factors=[1, None])
+    kernel = wb.build(sch, "c")
+    assert "scratch(sizeof(float) * (size_t)(n * m))" in kernel.source
+    a, b, c = np.ones((3, 4), "float32"), np.ones((4, 5), "float32"), np.zeros((3, 5), "float32")
+    kernel(a, b, c)
+    assert (c == a @ b).all()
+
+
 def test_a_grid_below_0_launches_nothing():
     func = read(COPIED.format(rows="n - 2"))
     sch = wb.Schedule(func)
@@ -203,14 +216,40 @@ def test_what_is_divided_by_a_size_of_0_is_refused():
     sch.bind("i", "blockIdx.x")
     scratch = read(COPIED.format(rows="33 // n"))
     for meaning in (wb.build(scratch, "c"), lambda *given: emulate.evaluate(scratch, given)):
-        with pytest.raises(Fail, match=r"with n = 0, .* divides by 0"):
+        with pytest.raises(Fail, match=r"with n = 0, it divides by 0"):
             meaning(*(np.zeros((0, 33), "float32") for _ in range(2)))
     arrays = [np.ones(n, "float32") for n in (3, 0, 3)]
     for call in (wb.build(sch).emulate, wb.build(sch), wb.build(func, "c")):
-        with pytest.raises(ArgumentError, match=r"with n = 3, m = 0, .* divides by 0"):
+        with pytest.raises(ArgumentError, match=r"with n = 3, m = 0, it divides by 0"):
             call(*arrays)
     with pytest.raises(Fail, match="divide an integer by zero"):
         emulate.evaluate(func, arrays)
+
+
+@pytest.mark.parametrize("target", ["c", "cuda"])
+@pytest.mark.parametrize(
+    ("value", "refused"),
+    [
+        ("A[vi // m]", True),
+        ("A[(vi + 1) % m]", True),
+        ("T.if_then_else(vi < n, A[vi // m], T.float32(0))", True),
+        ("T.if_then_else(m > 0, A[vi // m], T.float32(1))", False),
+        ("T.if_then_else(vi < m and vi // m < 1, B[vi], T.float32(1))", False),
+        ("T.if_then_else(m > 0, A[T.if_then_else(m > 0, vi // m, 0)], T.float32(1))", False),
+    ],
+)
+def test_an_index_divided_by_a_size_of_0_is_refused_where_it_is_reached(value, refused, target):
+    text = GUARDED.replace("A[vi] + B[vi]", value)
+    kernel = tiled(text) if target == "cuda" else wb.build(read(text), "c")
+    arrays = [np.ones(n, "float32") for n in (3, 0, 3)]
+    call = kernel.emulate if target == "cuda" else kernel
+    if refused:
+        with pytest.raises(ArgumentError, match=r"Can't call main: with n = 3, m = 0, it divides"):
+            call(*arrays)
+    else:
+        call(*arrays)
+        assert (arrays[2] == 1).all()
+    call(*(np.ones(n, "float32") for n in (0, 0, 0)))
 
 
 @pytest.mark.parametrize("guard", ["vi < m", "vi + 1 < m"])

@@ -13,7 +13,7 @@ import pytest
 import workbench as wb
 from workbench.diag import Fail
 from workbench.ir import PrimFunc, SymbolicFunc, structural_equal, verify
-from workbench.script import T, ir_module, parse, show
+from workbench.script import ParseError, T, ir_module, parse, show
 
 PRINTED = """\
 # from typing import TypeVar
@@ -78,7 +78,9 @@ def test_what_tvm_prints_is_read_and_printed():
     ]
 
 
-@pytest.mark.parametrize("shape", ["n + 1", "n * 2", "(n + 3) // 4", "n, n", "n, m, n - m"])
+@pytest.mark.parametrize(
+    "shape", ["n + 1", "n * 2", "2 * n", "(n + 3) // 4", "n, n", "n, m, n - m"]
+)
 def test_shapes_of_sizes_come_back(shape):
     text = PRINTED.replace('"n", m', shape).replace('"T.Cast(\\"int64\\", n) * m"', "n")
     text = text.replace('m = TypeVar("m")', "").replace(
@@ -215,3 +217,26 @@ def test_a_buffer_may_start_where_its_caller_says():
     func = parse(text.replace('T.Cast("int64", vi) * m', "vi * 8"))
     assert isinstance(func, PrimFunc)
     assert [p.shape for p in func.params] == [(4, 8), (32,)]
+
+
+OPEN = """
+@T.prim_func
+def main(a: T.handle):
+    s = T.int32()
+    A = T.match_buffer(a, (8, 4), "float32", {said})
+    for i, j in T.grid(8, 4):
+        with T.block("A"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            A[vi, vj] = T.float32(1)
+"""
+
+
+def test_where_an_argument_begins_may_be_left_open():
+    assert parse(OPEN.format(said="elem_offset=s")).params[0].shape == (8, 4)
+
+
+def test_strides_that_no_array_tells_are_refused():
+    with pytest.raises(ParseError) as error:
+        parse(OPEN.format(said="strides=[s, 1]"))
+    assert str(error.value).startswith("No array tells the strides of `A`.")
+    assert error.value.hint == "leave strides out: an array lies one row after the other"

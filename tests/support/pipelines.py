@@ -21,9 +21,10 @@ from workbench.ir import (
 
 def expanded(func: PrimFunc) -> PrimFunc:
     """`func` with the turns of its pipelines written out. Raises Refusal as `written_out`."""
-    body, own, _ = written_out(func)
-    if body is func.body:
+    made = written_out(func)
+    if made.body is func.body:
         return func
+    own = made.buffers
     left = dict(own)
 
     def visit(node: Node) -> Node:
@@ -33,15 +34,15 @@ def expanded(func: PrimFunc) -> PrimFunc:
                     node, alloc_buffers=tuple(left.pop(b, b) for b in node.alloc_buffers)
                 )
             case BufferRegion(buffer, region) if own.get(buffer, buffer) is not buffer:
-                new = own[buffer]
-                copies = new.shape[: len(new.shape) - len(region)]  # a pipeline's, and one's inside
+                held = own[buffer]
+                copies = held.shape[: len(held.shape) - len(region)]  # of two pipelines, maybe
                 every = (Range(const(0, "int32"), size_expr(n, "int32")) for n in copies)
-                return BufferRegion(new, (*every, *region))
+                return BufferRegion(held, (*every, *region))
         return node
 
-    made = replace(func, body=rewrite(rewrite(body, _plain), visit))
-    root = replace(made.root, alloc_buffers=(*made.root.alloc_buffers, *left.values()))
-    return replace(made, body=replace(made.body, block=root))
+    new = replace(func, body=rewrite(rewrite(made.body, _plain), visit))
+    root = replace(new.root, alloc_buffers=(*new.root.alloc_buffers, *left.values()))
+    return replace(new, body=replace(new.body, block=root))
 
 
 def _plain(node: Node) -> Node:

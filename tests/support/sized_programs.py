@@ -116,6 +116,16 @@ FAMILIES = {
     "transposed": HEAD
     + MATRICES.replace("c, (n, m)", "c, (m, n)")
     + nest("C", "j, i", "m, n", "C[vj, vi] = A[vi, 0] + B[0, vj]"),
+    "flat rows": HEAD.replace(
+        "n, m, k = T.int32(), T.int32(), T.int32()", "n, m = T.int32(), T.int32()"
+    )
+    + """    A = T.match_buffer(a, (n, m), "float32")
+    B = T.match_buffer(b, (n * m,), "float32")
+    C = T.match_buffer(c, (n * m,), "float32")
+    D = T.alloc_buffer((n * m,))
+"""
+    + nest("D", "i, j", "n, m", "D[vi * m + vj] = A[vi, vj] + B[vi * m + vj]")
+    + nest("C", "i, j", "n, m", "C[vi * m + vj] = D[vi * m + vj] * 2.0"),
     "fixed sum": HEAD.replace(
         "n, m, k = T.int32(), T.int32(), T.int32()", "n, m = T.int32(), T.int32()"
     )

@@ -191,6 +191,47 @@ def test_iterators_of_the_reader_are_in_their_domains():
     assert "A[vi + 3 + 2]" in text
 
 
+TILES = """\
+@T.prim_func
+def main(A: T.Buffer((24, 16), "float32"), C: T.Buffer((24, 16), "float32")):
+    B = T.alloc_buffer((24, 16))
+    for i, j in T.grid(24, 16):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * T.float32(2)
+    for i, j in T.grid(24, 16):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] + T.float32(1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("block", "act"),
+    [
+        ("B", lambda sch: sch.compute_inline("B")),
+        ("C", lambda sch: sch.reverse_compute_inline("C")),
+    ],
+)
+def test_tiles_of_tiles_that_do_not_divide(block, act):
+    def steps(sch):
+        i_1 = sch.split(sch.get_loops(block)[0], factors=[None, 3])[1]
+        sch.split(i_1, factors=[None, 8])
+        act(sch)
+
+    assert "B[" not in after(TILES, steps)
+
+
+def test_a_condition_on_a_digit_of_fused_loops_stops_them():
+    def steps(sch):
+        i, j = sch.get_loops("B")
+        _, tile = sch.split(i, factors=[None, 3])
+        sch.fuse(*sch.split(tile, factors=[None, 8]), j)
+        sch.compute_at("B", sch.get_loops("C")[1])
+
+    assert "B[vi, vj] = A[vi, vj]" in after(TILES, steps)
+
+
 @pytest.mark.fuzz
 def test_random_programs_keep_their_meaning():
     taken = sum(walk_at_random(seed, "compute_inline") for seed in seeds())

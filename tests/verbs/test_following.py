@@ -155,3 +155,34 @@ def test_neighbours_are_refused(program: str, why: str):
         lambda sch: sch.reverse_compute_at("C", "i_j_fused_0"),
     )
     assert why in told
+
+
+OVERLAPPING = """\
+@T.prim_func
+def main(A: T.Buffer((10, 6), "float32"), C: T.Buffer((10, 6), "float32")):
+    B = T.alloc_buffer((10, 6))
+    for i, j, a in T.grid(4, 2, 8):
+        for b in range(2):
+            for c in range(3):
+                with T.block("B"):
+                    vi = T.axis.spatial(10, i * 3 + a)
+                    vj = T.axis.spatial(6, j * 4 + b * 3 + c)
+                    T.where(i * 3 + a < 10 and j * 4 + b * 3 + c < 6 and b * 3 + c < 4)
+                    B[vi, vj] = {made}
+    for i, j in T.grid(10, 6):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] + 1.0
+"""
+
+
+def test_a_block_runs_again_where_what_it_reads_is_made_again():
+    text = OVERLAPPING.format(made="A[vi, vj] * 2.0")
+    moved = after(text, lambda sch: sch.reverse_compute_at("C", "b"))
+    assert moved.count("< 4)") == 2  # its T.where says of the tile what that of `B` does
+
+
+def test_it_does_not_where_something_else_is_made_then():
+    text = OVERLAPPING.format(made="A[vi, vj] + C[vi, vj]")
+    with pytest.raises(wb.ScheduleError):
+        after(text, lambda sch: sch.reverse_compute_at("C", "b"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 
 import workbench as wb
@@ -18,9 +19,12 @@ from tests.support.sized_programs import (
     walk_at_random,
 )
 from workbench import script
+from workbench.arith import loop_bounds
 from workbench.diag import Refusal
 from workbench.ir import PrimFunc
+from workbench.ir.places import places
 from workbench.verbs.primitive import REGISTRY, discover
+from workbench.verbs.regions import covers_domain
 
 
 @pytest.mark.fuzz
@@ -46,9 +50,10 @@ def test_each_family_builds_for_a_gpu_and_a_cpu(family):
     assert run_kernels(sch, sch.func, random.Random(0))
 
 
+@pytest.mark.tool
 def test_a_product_with_tiles_in_shared_memory():
     sch = wb.Schedule(read("product"))
-    meaning = Meanings(sch.func, random.Random(0))
+    meaning = Meanings(sch.func, random.Random(0), count=2)
     i, j, r = sch.get_loops("C")
     i_0, i_1 = sch.split(i, factors=[None, 4])
     j_0, j_1 = sch.split(j, factors=[None, 4])
@@ -62,7 +67,6 @@ def test_a_product_with_tiles_in_shared_memory():
     for buffer in ("A", "B"):
         copy = sch.cache_read("C", buffer, "shared")
         sch.compute_at(copy, r_0)
-        meaning.check(sch.func)
         a, b = sch.get_loops(copy)[-2:]
         _, y = sch.split(sch.fuse(a, b), factors=[None, 16])
         ty, tx = sch.split(y, factors=[4, 4])
@@ -70,6 +74,100 @@ def test_a_product_with_tiles_in_shared_memory():
         sch.bind(tx, "threadIdx.x")
         meaning.check(sch.func)
     sch.decompose_reduction("C", r_0)
+    meaning.check(sch.func)
+    assert run_kernels(sch, sch.history.root.func, random.Random(0))
+
+
+def test_a_sum_over_a_size_in_registers():
+    sch = wb.Schedule(read("product"))
+    meaning = Meanings(sch.func, random.Random(0))
+    out = sch.cache_write("C", 0, "local")
+    i, j, r = sch.get_loops("C")
+    i_0, i_1 = sch.split(i, factors=[None, 4])
+    j_0, j_1 = sch.split(j, factors=[None, 4])
+    sch.reorder(i_0, j_0, i_1, j_1, r)
+    sch.reverse_compute_at(out, j_1)
+    meaning.check(sch.func)
+    for loop, axis in zip((i_0, j_0, i_1, j_1), ("blockIdx.y", "blockIdx.x", "threadIdx.y",
+                                                 "threadIdx.x"), strict=True):  # fmt: skip
+        sch.bind(loop, axis)
+    sch.decompose_reduction("C", r)
+    assert "float C_local[1];" in wb.build(sch).source
+    assert run_kernels(sch, sch.history.root.func, random.Random(0))
+
+
+@pytest.mark.parametrize("outermost", [False, True])
+def test_threads_share_a_sum_over_a_size(outermost):
+    sch = wb.Schedule(read("product"))
+    i, j, r = sch.get_loops("C")
+    r_0, r_1 = sch.split(r, factors=[None, 4])
+    if outermost:
+        sch.reorder(r_1, r_0)
+    sch.bind(i, "blockIdx.x")
+    sch.bind(j, "blockIdx.y")
+    sch.bind(r_1, "threadIdx.x")
+    assert run_kernels(sch, sch.history.root.func, random.Random(0))
+
+
+@pytest.mark.parametrize("factors", [[3, None], [None, 3], [2, None, 2]])
+def test_a_sum_over_a_size_in_parts_of_any_length(factors):
+    sch = wb.Schedule(read("product"))
+    meaning = Meanings(sch.func, random.Random(0))
+    parts = sch.split(sch.get_loops("C")[2], factors=factors)
+    sch.reorder(*parts[::-1])
+    sch.reorder(*parts)
+    meaning.check(sch.func)
+    sch.rfactor(parts[0], 0)
+    meaning.check(sch.func)
+    sch.decompose_reduction("C_rf", sch.get_loops("C_rf")[3])
+    sch.decompose_reduction("C", sch.get_loops("C")[2])
+    meaning.check(sch.func)
+    assert run_kernels(sch, sch.history.root.func, random.Random(0), "c")
+
+
+def test_a_sum_that_starts_ahead_is_what_it_starts_from_where_there_is_no_term():
+    sch = wb.Schedule(read("product"))
+    r_0, _ = sch.split(sch.get_loops("C")[2], factors=[3, None])
+    sch.decompose_reduction("C", r_0)
+    c = np.ones((2, 3), "float32")
+    wb.build(sch, "c")(np.ones((2, 0), "float32"), np.ones((0, 3), "float32"), c)
+    assert not c.any()
+
+
+def test_a_sum_that_may_have_no_term_though_it_has_sizes_is_not_shared():
+    text = FAMILIES["product"].replace("(k, m)", "(k + 8, m)").replace("m, k)", "m, k - 3)")
+    sch = wb.Schedule(program(text))
+    sch.split("r", factors=[None, 4])
+    with pytest.raises(wb.ScheduleError, match="`r_0` is not proved to run at all"):
+        sch.bind("r_1", "threadIdx.x")
+
+
+def test_rows_whose_width_a_size_tells():
+    sch = wb.Schedule(read("flat rows"))
+    meaning = Meanings(sch.func, random.Random(0))
+    for block in ("D", "C"):
+        i, j = sch.get_loops(block)
+        _, j_1 = sch.split(j, factors=[None, 4])
+        sch.reorder(j_1, i)
+        sch.parallel(j_1)
+    sch.cache_write("C", 0, "global")
+    sch.cache_read("C", "D", "global")
+    meaning.check(sch.func)
+    assert run_kernels(sch, sch.history.root.func, random.Random(0), "c")
+
+
+def test_loops_that_were_fused_whose_digits_are_by_sizes():
+    sch = wb.Schedule(read("product and more"))
+    meaning = Meanings(sch.func, random.Random(0))
+    i, j, _ = sch.get_loops("D")
+    tile, thread = sch.split(sch.fuse(i, j), factors=[None, 4])
+    sch.cache_write("D", 0, "global")
+    meaning.check(sch.func)
+    sch.decompose_reduction("D", sch.get_loops("D")[2])
+    sch.bind(tile, "blockIdx.x")
+    sch.bind(thread, "threadIdx.x")
+    whole = sch.fuse(*sch.get_loops("C"))
+    sch.compute_at("D_global", whole)  # inside, no size is 0, and there is a number to divide by
     meaning.check(sch.func)
     assert run_kernels(sch, sch.history.root.func, random.Random(0))
 
@@ -88,6 +186,38 @@ def program(text: str) -> PrimFunc:
     func = script.parse(text)
     assert isinstance(func, PrimFunc)
     return func
+
+
+@pytest.mark.parametrize(
+    ("loops", "value", "extent", "covered"),
+    [
+        ("range(n)", "i", "n", True),
+        ("range(n + 2)", "i", "n", True),
+        ("T.grid((n + 3) // 4, 4)", "i * 4 + j", "n", True),
+        ("T.grid(n // 4, 4)", "i * 4 + j", "n // 4 * 4", True),
+        ("T.grid(n // 4, 4)", "i * 4 + j", "n", False),
+        ("range(n - 1)", "i", "n", False),
+        ("range(m)", "i", "n", False),
+        ("range(n)", "i + 1", "n + 1", False),
+        ("T.grid(n, m)", "i", "n", False),  # with m = 0 nothing runs
+    ],
+)
+def test_loops_that_run_all_of_a_domain_that_sizes_tell(loops, value, extent, covered):
+    names = "i, j" if "grid" in loops else "i"
+    func = program(f"""
+@T.prim_func
+def main(a: T.handle, b: T.handle):
+    n, m = T.int32(), T.int32()
+    A = T.match_buffer(a, (n + 1,), "float32")
+    B = T.match_buffer(b, (m,), "float32")
+    for {names} in {loops}:
+        with T.block("A"):
+            v = T.axis.spatial({extent}, {value})
+            T.where({value} < {extent})
+            A[v] = 1.0
+""")
+    *_, realize = places(func).blocks.values()
+    assert covers_domain(realize, loop_bounds(places(func).loops_above(realize))) is covered
 
 
 GRID = """

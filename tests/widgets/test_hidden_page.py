@@ -53,8 +53,8 @@ def read_all(page: Page, steps: set[int]) -> str:
     return plain(" ".join(found))
 
 
-# One question of each lesson, or every one; test_hidden.py looks in what Python sends of all.
-LOOKED_AT = QUESTIONS if EVERY else {name.partition("_")[0]: name for name in QUESTIONS}.values()
+# Some, of different lessons, or every one; test_hidden.py looks in what Python sends of all.
+LOOKED_AT = list(QUESTIONS)[:: 1 if EVERY else 7]
 
 
 @pytest.mark.parametrize("name", LOOKED_AT)

@@ -19,7 +19,14 @@ from typing import Any
 from workbench import arith
 from workbench.access.accesses import Access
 from workbench.access.cells import of_unit
-from workbench.access.counters import limited, one_to_one, stopped, untangled, variables
+from workbench.access.counters import (
+    limited,
+    one_to_one,
+    rows_counted,
+    stopped,
+    untangled,
+    variables,
+)
 from workbench.access.facts import positive
 from workbench.access.units import runs_fixed, units
 from workbench.arith import Bounds, Box, SizedEnds
@@ -145,7 +152,7 @@ def whole_box(corner: Sequence[Expr], sizes: Sequence[int], own: Bounds, dom: Bo
 
     `dom` bounds the other variables, which stay as they are.
     """
-    corner, digits = untangled(corner, own)
+    corner, digits = rows_counted(*untangled(corner, own))
     try:
         box = arith.relax(_boxes_at(corner, sizes), digits, None, dom)
     except ValueError:  # no ends are known
@@ -155,12 +162,12 @@ def whole_box(corner: Sequence[Expr], sizes: Sequence[int], own: Bounds, dom: Bo
     sized = [ends for ends in digits.values() if isinstance(ends, SizedEnds)]
     if sized:
         others = [ends for v, ends in digits.items() if v not in moving]
-        runs = all(_runs(ends) for ends in others if isinstance(ends, SizedEnds))
-        return box if runs and _goes_through(corner, sizes, moving) else None
+        runs = all(_runs(ends, dom) for ends in others if isinstance(ends, SizedEnds))
+        return box if runs and _goes_through(corner, sizes, moving, dom) else None
     extents = [int(r.extent.value) for r in box if isinstance(r.extent, Const)]
     if len(extents) < len(box):
         return None
-    if _goes_through(corner, sizes, moving):
+    if _goes_through(corner, sizes, moving, dom):
         return box
     # As many turns as the box has cells, no two of them at one cell: then there is one at each.
     turns = prod(high - low + 1 for low, high in moving.values())
@@ -173,12 +180,14 @@ def _turns(ends: tuple[int, int]) -> bool:
     return ends[0] < ends[1] or isinstance(ends, SizedEnds)
 
 
-def _runs(ends: SizedEnds) -> bool:
-    """Whether a loop up to there has a turn, whatever its sizes."""
-    return arith.prove(ends.last >= ends[0], {})
+def _runs(ends: SizedEnds, dom: Bounds) -> bool:
+    """Whether a loop up to there has a turn, whatever its sizes in `dom`."""
+    return arith.prove(ends.last >= ends[0], dom)
 
 
-def _goes_through(corner: Sequence[Expr], sizes: Sequence[int], moving: Bounds) -> bool:
+def _goes_through(
+    corner: Sequence[Expr], sizes: Sequence[int], moving: Bounds, dom: Bounds
+) -> bool:
     """Whether each dimension goes through all numbers between its ends, whatever the others do.
 
     A sum does where no step is longer than what the smaller ones fill together, which may overlap;
@@ -198,7 +207,7 @@ def _goes_through(corner: Sequence[Expr], sizes: Sequence[int], moving: Bounds) 
             if not isinstance(size, int) or abs(factor) > size:
                 return False
             if isinstance(ends, SizedEnds):
-                if abs(factor) != size and not _runs(ends):
+                if abs(factor) != size and not _runs(ends, dom):
                     return False
                 size = (ends.last - ends[0]) * abs(factor) + size
             else:

@@ -9,11 +9,12 @@ sum.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from workbench import arith
 from workbench.arith import Bounds, SizedEnds, conjuncts, joined
+from workbench.arith.canonical import Sum
 from workbench.ir import (
     TRUE,
     BinOp,
@@ -24,8 +25,10 @@ from workbench.ir import (
     Size,
     Var,
     const,
+    dtypes,
     free_vars,
     rebuild,
+    size_expr,
     substitute,
     walk,
 )
@@ -130,6 +133,10 @@ def _ends_before(stop: Expr, counter: Var) -> tuple[int, int]:
 def _counter(condition: Expr, inner: Bounds) -> tuple[Expr, Expr] | None:
     """`e` and `n` of a condition ``e < n`` whose `e` counts through loops of `inner`."""
     match condition:
+        case BinOp("<", BinOp("//", expr, Const(value=int(step))), Const(value=int(stop))):
+            whole = stop * step if step > 0 else 0
+            fits = 0 < whole <= dtypes.limits(expr.dtype)[1]
+            return _counter(expr < const(whole, expr.dtype), inner) if fits else None
         case BinOp("<", expr, stop) if isinstance(stop, Const) or arith.by_sizes(stop):
             size = count_of(expr, inner)
             if isinstance(size, int) and isinstance(stop, Const):
@@ -146,7 +153,9 @@ def count_of(expr: Expr, inner: Bounds) -> Size | None:
     """
     used = variables(expr)
     found = arith.linear(expr, used) if used and used <= set(inner) else None
-    if found is None or not isinstance(found[1], Const) or found[1].value != 0:
+    if found is None:
+        return _count_of_rows(expr, inner)
+    if not isinstance(found[1], Const) or found[1].value != 0:
         return None
     step: Size = 1
     for var, factor in sorted(found[0].items(), key=lambda item: item[1]):
@@ -162,12 +171,36 @@ def count_of(expr: Expr, inner: Bounds) -> Size | None:
     return step
 
 
+def _rows_in(expr: Expr) -> Iterator[tuple[Expr, Expr, Expr]]:
+    """Each `a`, `width` and `b` of which `expr` is ``a * width + b``; sizes tell the width."""
+    known = arith.Simplifier({})
+    total = known.sum_of(expr)
+    for digit, factor in total.digits.items():
+        found = known.row_of(digit)
+        if found is not None and factor > 0:
+            rest = total.plus(Sum({digit: factor}), -1)
+            row, cell = (known.expr_of(part, expr.dtype) for part in (found[0], rest))
+            yield row, found[1] * factor, cell
+
+
+def _count_of_rows(expr: Expr, inner: Bounds) -> Size | None:
+    """As `count_of`, of rows of a width that sizes tell, each as long as that."""
+    for row, width, cell in _rows_in(expr):
+        counts = count_of(row, inner), count_of(cell, inner)
+        if None not in counts and variables(row).isdisjoint(variables(cell)):
+            rows, cells = (size_expr(count, expr.dtype) for count in counts)
+            if arith.equal(cells, width) and arith.prove(rows >= 0, {}):
+                return arith.simplify(rows * width)
+    return None
+
+
 def untangled(values: Sequence[Expr], inner: Bounds) -> tuple[list[Expr], Bounds]:
     """`values` with a variable of its own for each digit that ``//`` and ``%`` take of a counter.
 
-    Of ``f // 3`` and ``f % 3`` with `f` counting to 18, the digits are 0 … 5 and 0 … 2.
+    Of ``f // 3`` and ``f % 3`` with `f` counting to 18, the digits are 0 … 5 and 0 … 2; of rows
+    whose width sizes tell, row and cell.
     """
-    result = list(values)
+    result, inner = _rows_untangled(values, inner)
     for source, steps in _tangles(result).items():
         size = count_of(source, inner)
         cuts = [1, *sorted(steps)]
@@ -184,6 +217,52 @@ def untangled(values: Sequence[Expr], inner: Bounds) -> tuple[list[Expr], Bounds
         inner = {**inner, **{d: (0, n - 1) for d, n in zip(digits, ends, strict=True)}}
         total = sum((d * step for d, step in digits.items()), start=const(0, source.dtype))
         result = [arith.simplify(substitute(v, {counter: total}), inner) for v in changed]
+    return result, inner
+
+
+def _rows_untangled(values: Sequence[Expr], inner: Bounds) -> tuple[list[Expr], Bounds]:
+    """As `untangled`, of ``f // width`` and ``f % width`` where sizes tell the width."""
+    result = list(values)
+    for source, width in _by_width(values):
+        rows = _number_of_rows(count_of(source, inner), width)
+        if rows is None:
+            continue
+        row, cell = Var("row", source.dtype), Var("cell", source.dtype)
+        changed = [put(put(v, source // width, row), source % width, cell) for v in result]
+        if not any(variables(source) & variables(v) for v in changed):
+            inner = {v: ends for v, ends in inner.items() if v not in variables(source)}
+            inner |= {row: _ends_before(rows, row), cell: _ends_before(width, cell)}
+            result = changed
+    return result, inner
+
+
+def _by_width(values: Sequence[Expr]) -> list[tuple[Expr, Expr]]:
+    """What is divided in `values` by a width that sizes tell, with that width."""
+    nodes = (node for value in values for node in walk(value))
+    return [(n.a, n.b) for n in nodes if isinstance(n, BinOp) and n.op in ("//", "%")
+            and arith.by_sizes(n.b) and not arith.by_sizes(n.a)]  # fmt: skip
+
+
+def _number_of_rows(count: Size | None, width: Expr) -> Expr | None:
+    """How many rows of `width` make up `count`; None where it is not told as a product."""
+    match count:
+        case BinOp("*", a, b):
+            for rows, each in ((a, b), (b, a)):
+                if arith.equal(each, width) and all(arith.prove(n >= 0, {}) for n in (rows, each)):
+                    return rows
+    return None
+
+
+def rows_counted(values: Sequence[Expr], inner: Bounds) -> tuple[list[Expr], Bounds]:
+    """`values` with a variable of its own for each that counts rows whose width sizes tell."""
+    result, inner = list(values), dict(inner)
+    for k, value in enumerate(values):
+        others = {v for other in (*values[:k], *values[k + 1 :]) for v in variables(other)}
+        size = _count_of_rows(value, inner) if others.isdisjoint(variables(value)) else None
+        if size is not None:
+            result[k] = counter = Var("n", value.dtype)
+            inner = {v: ends for v, ends in inner.items() if v not in variables(value)}
+            inner[counter] = _ends_before(size, counter)
     return result, inner
 
 
@@ -229,7 +308,8 @@ def in_turn(realize: BlockRealize, dom: Bounds) -> tuple[list[Expr], Bounds] | N
     order in which they run.
     """
     values, found, _, counters = stopped(realize.iter_values, conjuncts(realize.predicate), dom)
-    sources = [one for one in _tangles(values) if count_of(one, found) is not None]
+    divided = [*_tangles(values), *(source for source, _ in _by_width(values))]
+    sources = [one for one in divided if count_of(one, found) is not None]
     together = [*counters.values(), *(substitute(one, counters) for one in sources)]
     return untangled(values, found) if all(_runs_in_order(e, dom) for e in together) else None
 
@@ -237,6 +317,15 @@ def in_turn(realize: BlockRealize, dom: Bounds) -> tuple[list[Expr], Bounds] | N
 def _runs_in_order(counter: Expr, dom: Bounds) -> bool:
     """Whether `counter` grows as the loops of `dom` run, outermost first."""
     found = arith.linear(counter, variables(counter))
-    assert found is not None, "a sum of loops"
-    factors = [found[0][v] for v, (low, high) in dom.items() if v in found[0] and low < high]
+    turning = [v for v, (low, high) in dom.items() if low < high]
+    if found is None:  # rows, of which the cells run inside
+        rows = next(_rows_in(counter), None)
+        if rows is None:
+            return False
+        row, _, cell = rows
+        ends = [k for k, v in enumerate(turning) if v in variables(row)]
+        begins = [k for k, v in enumerate(turning) if v in variables(cell)]
+        nested = max(ends, default=-1) < min(begins, default=len(turning))
+        return nested and _runs_in_order(row, dom) and _runs_in_order(cell, dom)
+    factors = [found[0][v] for v in turning if v in found[0]]
     return factors == sorted(factors, reverse=True)

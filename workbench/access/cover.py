@@ -46,6 +46,7 @@ from workbench.access.units import (
     buffers_written,
     iterator_bounds,
     runs_fixed,
+    summed_sizes,
     units,
 )
 from workbench.access.updates import reads
@@ -140,6 +141,7 @@ def surely_stored(unit: Unit, buffer: Buffer, dom: Bounds) -> list[Made]:
     known: dict[Any, list[Made]] = remembered(unit.stmt)
     key = "stored", unit.loops, unit.conditions, buffer, frozenset(dom.items())
     if key not in known:
+        dom = {**dom, **summed_sizes(unit.block)} if unit.block else dom
         known[key] = [Made(one, dom) for one in of_unit(unit, buffer, "write", {})]
     return known[key]
 

@@ -24,7 +24,7 @@ from workbench import arith
 from workbench.access.accesses import first_turn
 from workbench.access.combiners import TupleUpdate, constant, tuple_starts, tuple_update
 from workbench.access.counters import one_to_one
-from workbench.access.units import buffers_read, buffers_written
+from workbench.access.units import buffers_read, buffers_written, summed_sizes
 from workbench.access.updates import Sums, starts_of, sums_of, why_no_sums
 from workbench.arith import Bounds
 from workbench.ir import (
@@ -204,7 +204,7 @@ class Reduction:
         """What is not proved of the first iterations."""
         assert self.update is not None
         own = arith.loop_bounds(self.loops, dom)
-        dom = {**dom, **own}
+        dom = {**dom, **summed_sizes(self.block), **own}
         for loop in self.reduced:
             if not arith.prove(loop.extent >= 1, dom):
                 return f"`{loop.loop_var.name}` is not proved to run at all"

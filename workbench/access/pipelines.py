@@ -57,7 +57,7 @@ N = TypeVar("N", bound=Node)
 
 STAGE = "software_pipeline_stage"
 ORDER = "software_pipeline_order"
-COPIES = "software_pipeline_copies"  # ours: the least number of copies of buffers, by name
+COPIES = "software_pipeline_copies"  # ours: how many copies of buffers, by name
 
 
 def is_pipeline(node: Node) -> bool:
@@ -75,8 +75,8 @@ def with_statements(stmt: N) -> N:
     def visit(node: Node) -> Node:
         if not isinstance(node, For) or not is_pipeline(node):
             return node
-        stmts = (part if is_pipeline(part) else kept(part) for part in statements(node))
-        return replace(node, body=SeqStmt(tuple(stmts)))
+        kept = (part if is_pipeline(part) else _kept(part) for part in statements(node))
+        return replace(node, body=SeqStmt(tuple(kept)))
 
     return rewrite(stmt, visit)
 
@@ -96,8 +96,7 @@ def _parts(stmt: Stmt) -> Sequence[Stmt]:
     return (stmt,)
 
 
-def kept(stmt: Stmt) -> BlockRealize:
-    """`stmt` as one statement of a pipeline."""
+def _kept(stmt: Stmt) -> BlockRealize:
     return BlockRealize((), TRUE, Block("", (), (), (), stmt))
 
 
@@ -120,22 +119,15 @@ class Pipeline:
         return (self.stages[a], self.order[a]) < (self.stages[b] + lag, self.order[b])
 
     def expanded(self, known: Bounds) -> Stmt:
-        """The prologue, the loop and the epilogue, each as one; only the loop if S is 0.
+        """The prologue, the loop and the epilogue, each as one statement; only the loop if S is 0.
 
-        Told of `stmts` as `with_statements` leaves them. Around the loop, turns are written out.
+        Where it is not known that there are S iterations, conditions keep those that are not.
         """
-        loop, depth, extent, dtype = (
-            self.loop,
-            self.depth,
-            self.loop.extent,
-            self.loop.loop_var.type,
-        )
-        var = loop.loop_var
-        turn = [substitute(self.stmts[k], {var: var - stage}) for k, stage in self.runs]
-        ahead, end = extent - depth, extent
-        if not prove(extent >= depth, known):
-            ahead, end = (binary("max", e, const(0, dtype)) for e in (ahead, extent - depth))
-            end = end + depth
+        loop, depth, var = self.loop, self.depth, self.loop.loop_var
+        ahead: Expr = loop.extent - depth
+        if not prove(ahead >= 0, known):
+            ahead = binary("max", ahead, const(0, var.type))
+        turn = [substitute(self.stmts[k], {var: var - stage}) for k, stage in self._runs]
         notes = tuple(note for note in loop.annotations if note[0] not in (STAGE, ORDER, COPIES))
         body: Stmt = replace(
             loop, min=loop.min + depth, extent=ahead, body=seq(*turn), annotations=notes
@@ -143,39 +135,30 @@ class Pipeline:
         if not depth:
             return body
         if isinstance(ahead, Const) and ahead.value == 0:
-            body = kept(SeqStmt(()))
-        first = [
-            self._one(k, const(turn - stage, dtype), turn - stage)
-            for turn in range(depth)
-            for k, stage in self.runs
-            if turn >= stage
-        ]
-        last = [
-            self._one(k, end + (turn - stage), depth + turn - stage)
-            for turn in range(depth)
-            for k, stage in self.runs
-            if turn < stage
-        ]
-        ends = [kept(SeqStmt(tuple(s for s in each if s is not None))) for each in (first, last)]
+            body = _kept(SeqStmt(()))
+        begun = [(k, t - stage) for t in range(depth) for k, stage in self._runs if t >= stage]
+        left = [(k, t - stage) for t in range(depth) for k, stage in self._runs if t < stage]
+        first = [self._one(k, const(number, var.type), number) for k, number in begun]
+        last = [self._one(k, ahead + (depth + late), depth + late) for k, late in left]
+        ends = [_kept(SeqStmt(tuple(s for s in each if s is not None))) for each in (first, last)]
         return SeqStmt((ends[0], body, ends[1]))
 
     @property
-    def runs(self) -> list[tuple[int, int]]:
+    def _runs(self) -> list[tuple[int, int]]:
         """The statements of a turn, in order, each with its stage."""
         return sorted(enumerate(self.stages), key=lambda run: self.order[run[0]])
 
     def _one(self, k: int, number: Expr, least: int) -> Stmt | None:
-        """Statement k of iteration `number`, counted from 0, which there is above `least` of them.
+        """Statement k of iteration `number`, from 0, where there are more than `least` of them.
 
-        None where there never is.
+        None where there never are.
         """
-        runs = binary("<", const(least, number.dtype), self.loop.extent)
-        stmt, _ = copy_fresh(
-            substitute(self.stmts[k], {self.loop.loop_var: self.loop.min + number})
-        )
+        loop = self.loop
+        one, _ = copy_fresh(substitute(self.stmts[k], {loop.loop_var: loop.min + number}))
+        runs = binary("<", const(least, number.dtype), loop.extent)
         if isinstance(runs, Const):
-            return stmt if runs.value else None
-        return IfThenElse(runs, stmt)
+            return one if runs.value else None
+        return IfThenElse(runs, one)
 
 
 def with_copies(stmt: N, loop: For, copies: Mapping[Buffer, Buffer]) -> N:

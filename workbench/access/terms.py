@@ -397,7 +397,10 @@ class _Run:
         for buffer in block.alloc_buffers:  # every instance of a block has its own
             self.memory[buffer] = {}
             self.outermost[buffer] = len(self.declared) + 1
-        boxes = (self.boxes(block.reads, inside), self.boxes(block.writes, inside))
+        reads = block.reads
+        if alone:  # what the body reads may be told by cells that are not yet written
+            reads = tuple(r for r in reads if block.init and _reads(block.init, r.buffer))
+        boxes = (self.boxes(reads, inside), self.boxes(block.writes, inside))
         self.declared.append((block.name, *boxes))
         if block.init is not None and starts and realize not in self.started:
             self.statement(block.init, inside)
@@ -527,6 +530,8 @@ class _Run:
         if op in SHIFTS and right.value is not None and not in_width(right.value, e.dtype):
             raise Invalid(f"{op} shifts {e.dtype} by {right.value}")
         compute = _OPERATORS[op]
+        if left.kind == right.kind == "number" and type(left.value) is type(right.value) is int:
+            return self.terms.number(_rounded(compute(left.value, right.value), e.dtype))  # quick
         return self.terms.apply(op, [left, right], lambda x, y: _rounded(compute(x, y), e.dtype))
 
     def choice(self, condition: Expr, yes: Expr, no: Expr, env: dict[Var, Term]) -> Term:

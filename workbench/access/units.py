@@ -9,6 +9,7 @@ from typing import Any
 
 from workbench import arith
 from workbench.arith import Bounds
+from workbench.arith.normal import MOST
 from workbench.ir import (
     BITWISE,
     TRUE,
@@ -26,9 +27,11 @@ from workbench.ir import (
     Node,
     Not,
     Range,
+    SizeVar,
     Stmt,
     Var,
     children,
+    const,
     free_vars,
     once,
     remembered,
@@ -78,8 +81,9 @@ class Unit:
         return [self.values[it.var] for it in iterators if it.kind == kind]
 
     def moved_by(self, kind: str) -> set[Var]:
-        """The variables of which the block's iterators of a kind are made."""
-        return {v for value in self.bound(kind) for v in free_vars(value)}
+        """The variables of which the block's iterators of a kind are made; sizes move nothing."""
+        found = {v for value in self.bound(kind) for v in free_vars(value)}
+        return {v for v in found if not isinstance(v, SizeVar)}
 
     @cached_property
     def reads(self) -> Set[Buffer]:
@@ -263,6 +267,29 @@ def iterator_bounds(block: Block) -> dict[Var, tuple[int, int]]:
     """The lowest and highest value of each iterator of `block`, of those that have known ones."""
     every = {it.var: _ends(it) for it in block.iter_vars}
     return {var: ends for var, ends in every.items() if ends is not None}
+
+
+@once
+def summed_sizes(block: Block) -> dict[Var, tuple[int, int]]:
+    """The sizes with which, were they 0, `block` would sum up nothing: at least 1 in its proofs.
+
+    A call with such a size is refused (`emulate/sizes.py`), and none is specialized to 0.
+    """
+    summed = (it for it in block.iter_vars if it.kind == "reduce" and block.init is not None)
+    return {size: ends for it in summed for size, ends in running_sizes(it.dom.extent).items()}
+
+
+def running_sizes(extent: Expr) -> dict[Var, tuple[int, int]]:
+    """The sizes with which, were they 0, a loop of that `extent` had no turn: 1 or more in it."""
+    found: dict[Var, tuple[int, int]] = {}
+    for size in (v for v in free_vars(extent) if isinstance(v, SizeVar)):
+        try:
+            none = arith.prove(substitute(extent, {size: const(0, size.type)}) <= 0, {})
+        except ZeroDivisionError:
+            continue
+        if none:
+            found[size] = 1, MOST
+    return found
 
 
 def _ends(it: IterVar) -> tuple[int, int] | None:

@@ -1,6 +1,6 @@
 """Integer index expressions: simplify, bounds, proofs, affine maps, regions."""
 
-from workbench.arith.canonical import Bounds, SizedEnds
+from workbench.arith.canonical import Bounds, SizedEnds, by_sizes
 from workbench.arith.evaluate import evaluate
 from workbench.arith.injective import Counterexample, is_injective
 from workbench.arith.points import POINTS, Table, count_points, points, ranges_of
@@ -20,7 +20,6 @@ from workbench.arith.prove import (
     same,
     up_to,
 )
-from workbench.arith.radix import by_sizes
 from workbench.arith.region import Box, access_regions, region_of, relax, union_regions
 from workbench.arith.simplify import Simplifier, simplify
 

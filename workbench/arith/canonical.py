@@ -15,7 +15,7 @@ from math import gcd
 from typing import NamedTuple
 
 from workbench.arith.content import content
-from workbench.ir import Expr, Node, Var
+from workbench.ir import BufferLoad, Expr, Node, SizeVar, Var, free_vars, walk
 
 Bounds = Mapping[Var, tuple[int, int]]
 """The inclusive lowest and highest value of each variable; `SizedEnds` where sizes tell it."""
@@ -48,6 +48,13 @@ class SizedEnds(tuple[int, int]):
 
 def _content(e: Node) -> Hashable:
     return content(e, _content)
+
+
+def by_sizes(e: Expr) -> bool:
+    """Whether sizes, and they alone, tell the value of `e`."""
+    told = free_vars(e)
+    loads = any(isinstance(node, BufferLoad) for node in walk(e))
+    return bool(told) and not loads and all(isinstance(v, SizeVar) for v in told)
 
 
 REASONED = frozenset({"int32", "int64"})

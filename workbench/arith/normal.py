@@ -10,6 +10,7 @@ from workbench.arith.canonical import (
     Digit,
     SizedEnds,
     Sum,
+    by_sizes,
     divisor_candidates,
     join_digits,
 )
@@ -121,7 +122,7 @@ class Normal:
             case BinOp("+" | "-" as op, a, b):
                 return self.sum_of(a).plus(self.sum_of(b), 1 if op == "+" else -1)
             case BinOp("*", a, b):
-                return self._product(e, self.sum_of(a), self.sum_of(b))
+                return self._product(self.sum_of(a), self.sum_of(b), e.dtype)
             case BinOp("//" | "%" as op, a, b):
                 divisor = self.sum_of(b)
                 if divisor.digits or not divisor.const:
@@ -157,17 +158,36 @@ class Normal:
             return self.sum_of(a).times(-1).shifted(-1)
         return None
 
-    def _product(self, e: Expr, a: Sum, b: Sum) -> Sum:
+    def _product(self, a: Sum, b: Sum, dtype: str) -> Sum:
         if not b.digits:
             return a.times(b.const)
         if not a.digits:
             return b.times(a.const)
         times_a, times_b = a.factor(), b.factor()
-        left = self.expr_of(a.over(times_a), e.dtype)
-        right = self.expr_of(b.over(times_b), e.dtype)
+        left = self.expr_of(a.over(times_a), dtype)
+        right = self.expr_of(b.over(times_b), dtype)
         if self.number(left) > self.number(right):  # one order, so that i * j meets j * i
             left, right = right, left
         return self._part(binary("*", left, right)).times(times_a * times_b)
+
+    def row_of(self, digit: Digit) -> tuple[Sum, Expr] | None:
+        """`a` and `width` of a digit ``a * width`` where sizes tell the `width`, 0 or more."""
+        part = self._parts[digit.base]
+        if digit[1:] != (1, None) or not isinstance(part, BinOp) or part.op != "*":
+            return None
+        for a, width in ((part.a, part.b), (part.b, part.a)):
+            low = self.interval(self.sum_of(width))[0] if by_sizes(width) else None
+            if low is not None and low >= 0:
+                return self.sum_of(a), width
+        return None
+
+    def rows(self, s: Sum, width: Expr) -> Sum:
+        """`s` times `width`, each term by itself: so do rows cancel."""
+        by = self.sum_of(width)
+        result = by.times(s.const)
+        for digit, factor in s.digits.items():
+            result = result.plus(self._product(Sum({digit: 1}), by, width.dtype), factor)
+        return self.tidy(result)
 
     def _extreme(self, e: Expr, op: str, a: Sum, b: Sum) -> Sum:
         low, high = self.interval(self.tidy(a.plus(b, -1)))
@@ -352,7 +372,11 @@ class Normal:
         for digit, factor in s.digits.items():
             var = self._parts[digit.base]
             ends = self.dom.get(var) if isinstance(var, Var) else None
-            if not isinstance(ends, SizedEnds) or digit.upper is not None:
+            row = self.row_of(digit)
+            if row is not None:
+                end = self._at_ends(row[0], highest == (factor > 0))
+                result = result.plus(self.rows(end, row[1]), factor)
+            elif not isinstance(ends, SizedEnds) or digit.upper is not None:
                 result = result.plus(Sum({digit: factor}))
             elif highest == (factor > 0):
                 last = self.div(self.sum_of(ends.last), digit.lower, var.dtype)
@@ -399,7 +423,8 @@ class Normal:
             case Const(value=value) if not dtypes.is_float(e.type):
                 return int(value), int(value)
             case Var() if e in self.dom:
-                self.sized = self.sized or isinstance(self.dom[e], SizedEnds)
+                told = isinstance(e, SizeVar) or isinstance(self.dom[e], SizedEnds)
+                self.sized = self.sized or told
                 return self.dom[e]
             case SizeVar():
                 self.sized = True

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from workbench.arith.canonical import REASONED, Bounds, SizedEnds, Sum
+from workbench.arith.canonical import REASONED, Bounds, SizedEnds, Sum, by_sizes
 from workbench.arith.normal import MOST
-from workbench.arith.radix import by_sizes
 from workbench.arith.simplify import Simplifier
 from workbench.ir import (
     COMPARISONS,

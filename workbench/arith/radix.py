@@ -22,10 +22,10 @@ from collections.abc import Iterable, Mapping
 from math import gcd, inf
 from typing import TypeVar
 
-from workbench.arith.canonical import Digit, Sum
+from workbench.arith.canonical import Digit, Sum, by_sizes
 from workbench.arith.interval import Interval
 from workbench.arith.simplify import Simplifier
-from workbench.ir import BinOp, BufferLoad, Expr, SizeVar, Var, free_vars, walk
+from workbench.ir import BinOp, Expr, Var
 
 T = TypeVar("T")
 Terms = Mapping[T, tuple[int, float]]  # its factor, and by how much what it multiplies may differ
@@ -118,7 +118,30 @@ class Fixed:
             groups += fixed_terms(terms, _spread(*consts, m, n))
         found = [{d: both[d] for d in group if isinstance(d, Digit)} for group in groups]
         whole = [some for some, group in zip(found, groups, strict=True) if len(some) == len(group)]
-        return True in [self._is_new(some) for some in whole]
+        news = [self._is_new(some) for some in whole]
+        return True in [*news, *(self._is_row(digit, x, y, m, n) for digit in moving)]
+
+    def _is_row(self, digit: Digit, x: Sum, y: Sum, m: int, n: int) -> bool:
+        """Whether `digit` is the ``a * width`` of a row that sizes tell, which was not known.
+
+        By size, as above, where the rest of either sum is within 0 … ``width - 1``: so there is a
+        cell in a row, no row is of width 0, and `a` is the same, too.
+        """
+        row, factor = self.known.row_of(digit), x.digits[digit]
+        if row is None:
+            return False
+        a, width = row
+        step = self.known.sum_of(width).times(abs(factor))
+        one, other = (side.plus(Sum({digit: factor}), -1) for side in (x, y))
+        if not (self._is_within(one, step, m) and self._is_within(other, step, n)):
+            return False
+        self._equal += [(one, other, m, n), (a, a, 1, 1)]
+        return self._is_new({digit: 1})
+
+    def _is_within(self, rest: Sum, step: Sum, count: int) -> bool:
+        """Whether `count` numbers from `rest` on are proved to lie in 0 … ``step - 1``."""
+        low, room = self.known.interval(rest)[0], self.known.interval(step.plus(rest, -1))[0]
+        return low is not None and low >= 0 and room is not None and room >= count
 
     def _apart(self, x: Sum, y: Sum, factor: int) -> float:
         """By how much the digits of `x` times `factor` may differ from those of `y`, together."""
@@ -194,13 +217,6 @@ class Fixed:
         digits = [digit for found in self._digits.values() for digit in found]
         together = [self.known.expr_of(one, "int32") for one in self._sums]
         return [*map(self.known.part, digits), *together]
-
-
-def by_sizes(e: Expr) -> bool:
-    """Whether sizes, and they alone, tell the value of `e`."""
-    told = free_vars(e)
-    loads = any(isinstance(node, BufferLoad) for node in walk(e))
-    return bool(told) and not loads and all(isinstance(v, SizeVar) for v in told)
 
 
 def covers(digits: Iterable[Digit], ends: Interval) -> bool:

@@ -180,6 +180,11 @@ class _Relaxer:
         inner = self.known.inner_sum(number)
         if inner is not None:
             return self._sum_ends(inner, base.dtype)
+        row = self.known.row_of(Digit(number, 1, None))
+        if row is not None:
+            first, last = self._sum_ends(row[0], base.dtype)
+            if first is not None and last is not None:
+                return self.known.rows(first, row[1]), self.known.rows(last, row[1])
         match base:
             case BinOp("min" | "max" as op, a, b):
                 pairs = zip(self.ends(a) or (None, None), self.ends(b) or (None, None), strict=True)

@@ -232,7 +232,7 @@ def _update_conflict(
     verb = "update" if unit.accumulates else "write"
     met = _example(loop, unit, dom)
     buffer = next(iter(unit.writes)).name
-    detail = f"the iterations of `{name}` are not proved to {verb} different cells"
+    detail = why or f"the iterations of `{name}` are not proved to {verb} different cells"
     if met is None:
         clash = f"two {doers} may {verb} the same cell of {buffer}"
     else:

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
-from typing import NamedTuple
 
 from workbench import arith
 from workbench.access.meet import Meets
@@ -22,8 +21,9 @@ from workbench.access.pipelines import (
     with_copies,
     with_statements,
 )
-from workbench.access.units import Unit, units
+from workbench.access.units import Unit, buffers_read, buffers_written, units
 from workbench.arith import Bounds
+from workbench.check.finding import Finding
 from workbench.diag import Refusal
 from workbench.ir import (
     Block,
@@ -44,46 +44,63 @@ from workbench.ir import (
 )
 from workbench.script.writer import string
 
+MOST = 100
+"""The last stage that there can be, and the most copies: lowering writes each turn out."""
 
-class WrittenOut(NamedTuple):
-    """A program's body without pipelines, what became of each buffer that lives in it, and these.
 
-    Inner pipelines come first. Statements that `with_statements` told apart still are.
+@dataclass(frozen=True)
+class WrittenOut:
+    """A program with the turns of its pipelines written out, the inner ones first.
+
+    In `body`, statements that `with_statements` told apart still are; `buffers` says what became of
+    those that live in it, and `spare` which have more copies than the number that would do. Of each
+    of the `pipelines` there is what it was, and what it became.
     """
 
     body: Stmt
-    own: dict[Buffer, Buffer]
-    pipelines: tuple[Injected, ...]
+    buffers: dict[Buffer, Buffer]
+    spare: dict[Buffer, int]
+    pipelines: tuple[tuple[Pipeline, Injected], ...]
 
 
 @once
 def written_out(func: PrimFunc) -> WrittenOut:
-    """`func` with the turns of its pipelines written out, the inner ones first.
-
-    Raises Refusal where a pipeline would not do what its loop does.
-    """
-    found: list[Injected] = []
+    """What `func` does in turns. Raises Refusal where a pipeline is not what its loop is."""
     own = {b: b for node in walk(func.body) if isinstance(node, Block) for b in node.alloc_buffers}
     body: Stmt = with_statements(func.body)
-    twice = doubled(func.body)
+    twice, spare = doubled(func.body), dict[Buffer, int]()
+    found: list[tuple[Pipeline, Injected]] = []
     while loop := innermost(body):
         known = arith.loop_bounds([node for node in walk(body) if isinstance(node, For)])
         private = [buffer for buffer in own.values() if buffer.scope != "global"]
         made = injected(loop, body, known, private, doubled=twice)
-        found.append(made)
+        found.append((pipeline_of(loop), made))
+        spare |= made.spare
         own = {old: made.copies.get(new, new) for old, new in own.items()}
         body = replace_node(body, loop, made.stmt)
-    return WrittenOut(body, own, tuple(found))
+    return WrittenOut(body, own, spare, tuple(found))
 
 
 @once
 def copies(func: PrimFunc) -> dict[Buffer, int]:
     """How many copies there are of a buffer, where there are several. Raises as `written_out`."""
     counts = dict.fromkeys(doubled(func.body), 2)
-    for buffer, made in written_out(func).own.items():
+    for buffer, made in written_out(func).buffers.items():
         more = made.shape[: len(made.shape) - len(buffer.shape)]
         counts |= {buffer: prod(map(int, more))} if more else {}
     return counts
+
+
+def spare_copies(func: PrimFunc) -> Iterator[Finding]:
+    """Buffers of which there are more copies than do, as TVM's rule has it."""
+    for buffer, least in written_out(func).spare.items():
+        yield Finding(
+            f"{buffer.name} has {copies(func)[buffer]} copies, and {least} would do",
+            (buffer,),
+            hint=f'say so: sch.pipeline(…, copies={{"{buffer.name}": {least}}})',
+            detail="TVM counts the stages, wherever in a turn it is read and written",
+            kind="warning",
+        )
 
 
 DOUBLE = "double_buffer_scope"  # TVM's: the number of the buffer among those that the block writes
@@ -119,9 +136,9 @@ def innermost(body: Stmt) -> For | None:
 class Injected:
     """What becomes of a pipeline, and of the buffers of which it has copies."""
 
-    pipeline: Pipeline
     stmt: Stmt
     copies: dict[Buffer, Buffer]
+    spare: dict[Buffer, int]  # those that need fewer, and how many
 
 
 def injected(
@@ -143,8 +160,14 @@ def injected(
     for need in needs.broken(counts):
         raise _refused(needs, need, counts)
     copies = {buffer: copied(buffer, count) for buffer, count in counts.items() if count > 1}
+    spare = {
+        buffer: least
+        for buffer in copies
+        if buffer not in doubled
+        and counts[buffer] == needs.copies(buffer) > (least := needs.least_copies(buffer))
+    }
     loop = with_copies(loop, loop, copies)
-    return Injected(pipeline, pipeline_of(loop).expanded(known), copies)
+    return Injected(pipeline_of(loop).expanded(known), copies, spare)
 
 
 def pipeline_of(loop: For) -> Pipeline:
@@ -157,6 +180,10 @@ def pipeline_of(loop: For) -> Pipeline:
     if loop.kind not in ("serial", "unrolled"):
         how = f"it is bound to {loop.thread}" if loop.thread else f"it is {loop.kind}"
         raise _wrong(loop, f"{how}, so that its turns are made at once", "pipeline a serial loop")
+    ends = buffers_read(replace(loop, body=SeqStmt(()))) & buffers_written(loop)
+    for buffer in ends:
+        why = f"it writes {buffer.name}, which says how often it runs"
+        raise _wrong(loop, why, "read how often it runs ahead of it, into a buffer of its own")
     if len(stmts) < 2:
         hint = "fetch what it uses inside of it, with cache_read and compute_at"
         raise _wrong(loop, f"there is but one statement in it, {names}", hint)
@@ -169,6 +196,9 @@ def pipeline_of(loop: For) -> Pipeline:
                 f"there are {len(each)} {what} for {len(stmts)} statements",
                 f"give each one number: {names}",
             )
+    if max(stages) > MOST:
+        hint = f"take at most {MOST}: each is a turn written out, and a copy"
+        raise _wrong(loop, f"there is a stage {max(stages)}", hint)
     if sorted(order) != list(range(len(stmts))):
         every = ", ".join(map(str, range(len(stmts))))
         raise _wrong(
@@ -216,8 +246,10 @@ def _places(stmt: Stmt) -> list[Node]:
 def _copies(needs: Needs, doubled: Collection[Buffer]) -> dict[Buffer, int]:
     """How many copies there are of each buffer."""
     loop = needs.pipeline.loop
-    asked = attrs_dict(loop.annotations).get(COPIES)
-    wanted = dict(asked.pairs) if isinstance(asked, Entries) else {}
+    asked = attrs_dict(loop.annotations).get(COPIES, Entries(()))
+    if not isinstance(asked, Entries):
+        raise _wrong(loop, f"{COPIES} is not a dictionary", 'write {"name of a buffer": 2}')
+    wanted = dict(asked.pairs)
     counts: dict[Buffer, int] = {}
     for buffer in dict.fromkeys(buffer for found in needs.found for buffer in found):
         users = sum(buffer in found for found in needs.found)
@@ -244,12 +276,12 @@ def _copies(needs: Needs, doubled: Collection[Buffer]) -> dict[Buffer, int]:
 
 def _given(needs: Needs, buffer: Buffer, given: object) -> int:
     least = needs.least_copies(buffer)
-    if type(given) is not int or given < least:
+    if type(given) is not int or not least <= given <= MOST:
         raise _wrong(
             needs.pipeline.loop,
-            f"{buffer.name} needs {least} copies, not {given}",
+            f"{buffer.name} can have {least} to {MOST} copies, not {given}",
             f'copies={{"{buffer.name}": {least}}}, or leave it out',
-            detail="an iteration would write a copy that one before it still reads",
+            detail="with fewer, an iteration would write what one before it still reads",
         )
     return given
 

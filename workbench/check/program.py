@@ -21,7 +21,7 @@ from workbench.check.memory import (
     shared_bytes,
     turn_errors,
 )
-from workbench.check.pipelines import written_out
+from workbench.check.pipelines import spare_copies, written_out
 from workbench.check.threads import axis_errors
 from workbench.check.waste import waste
 from workbench.diag import Refusal
@@ -47,7 +47,8 @@ def check_program(func: PrimFunc, target: Target) -> list[Finding]:
         if not findings:  # who does what is clear: see whether they get in each other's way
             findings = [*_hazards(func, nest), *_shared_limit(func, nest, target)]
         errors.extend(findings)
-    return errors or [finding for nest in kernels for finding in waste(nest)]
+    wasted = (finding for nest in kernels for finding in waste(nest))
+    return errors or [*wasted, *spare_copies(func)]
 
 
 @once

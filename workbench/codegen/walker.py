@@ -28,6 +28,7 @@ from workbench.ir import (
     dtypes,
     free_vars,
     is_sized,
+    sizes_in,
     sizes_used,
     stores,
     walk,
@@ -234,7 +235,9 @@ class Walker:
         var = loop.loop_var
         used = {n.buffer for n in walk(loop.body) if isinstance(n, (BufferLoad, BufferStore))}
         arrays = [b for b in self.names if isinstance(b, Buffer) and b in used]
-        outer = [v for v in self.names if isinstance(v, Var) and v in free_vars(loop)]
+        made = (b for n in walk(loop) if isinstance(n, For) for b in own_arrays(self.kernel, n))
+        known = {*free_vars(loop), *sizes_in(tuple(made))}
+        outer = [v for v in self.names if isinstance(v, Var) and v in known]
         given = [(self._pointer(b), self.names[b]) for b in arrays]
         given += [(f"{self.expressions.type(v.type)} ", self.names[v]) for v in outer]
         turn = self.names.enter(var)

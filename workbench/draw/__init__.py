@@ -4,10 +4,10 @@ from workbench.draw.colours import ROLES
 from workbench.draw.figure import figure
 from workbench.draw.memory import memory_picture
 from workbench.draw.picture import Picture, picture_html, plain, standalone_svg, table_html
-from workbench.draw.pictures import PICTURES, Source, picture_of
+from workbench.draw.pictures import PICTURES, Source, covered_of, picture_of
 from workbench.draw.pipelines import pipelines_picture
 from workbench.draw.scene import Form, Path, Rect, Scene, Stands, Words, placed
-from workbench.draw.svg import svg_in_text
+from workbench.draw.svg import svg, svg_in_text
 from workbench.draw.tiles import LEVELS, levels_of, tiles_picture
 from workbench.draw.who import who_picture
 
@@ -23,6 +23,7 @@ __all__ = [
     "Source",
     "Stands",
     "Words",
+    "covered_of",
     "figure",
     "levels_of",
     "memory_picture",
@@ -32,6 +33,7 @@ __all__ = [
     "placed",
     "plain",
     "standalone_svg",
+    "svg",
     "svg_in_text",
     "table_html",
     "tiles_picture",

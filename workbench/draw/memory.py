@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from math import log2
 
@@ -122,6 +122,29 @@ def memory_picture(memory: Memory, before: Memory | None = None) -> Picture:
     strips = tuple(_strip(memory, beside, rows) for beside in _side_by_side(lanes))
     caption = "\n".join((memory.caption, LEGEND, *_legend(lanes)))
     return Picture(strips, caption, memory.table, memory.kind)
+
+
+def covered_places(memory: Memory) -> tuple[Scene, ...]:
+    """The places with their buffers, and "?" for all that would be counted."""
+    uses = tuple(flow for flow in memory.flows if not flow.copies)
+    bare = replace(memory, flows=uses, levels=_untouched(memory.levels))
+    strips = memory_picture(bare).strips
+    return tuple(replace(strip, shapes=tuple(map(_covered, strip.shapes))) for strip in strips)
+
+
+def _untouched(levels: Sequence[Level]) -> tuple[Level, ...]:
+    return tuple(
+        replace(
+            level, buffers=tuple(replace(use, load_bytes=0, store_bytes=0) for use in level.buffers)
+        )
+        for level in levels
+    )
+
+
+def _covered(shape: Shape) -> Shape:
+    if isinstance(shape, Words) and shape.role == "muted" and shape.label[0].isdigit():
+        return shape._replace(label="?")  # how many bytes
+    return shape
 
 
 def _legend(lanes: Sequence[Lane]) -> Iterator[str]:

@@ -7,10 +7,11 @@ from contextlib import suppress
 
 from workbench import insight, lower, target
 from workbench.diag import Fail, Refusal
-from workbench.draw.memory import memory_picture
+from workbench.draw.memory import covered_places, memory_picture
 from workbench.draw.picture import Picture
-from workbench.draw.pipelines import pipelines_picture
-from workbench.draw.tiles import tiles_picture
+from workbench.draw.pipelines import covered_turns, pipelines_picture
+from workbench.draw.scene import Scene
+from workbench.draw.tiles import covered_sheets, tiles_picture
 from workbench.draw.who import labels_of, who_picture
 from workbench.insight import Memory, Pipelines, Selection, Tiles, Values, Who
 from workbench.ir import PrimFunc, stores
@@ -65,6 +66,15 @@ def picture_of(
                 then = data.pipelines(before)
         return pipelines_picture(data.pipelines(func), then)
     return _tiles(func, select or {}, level, before, data.tiles)
+
+
+def covered_of(func: PrimFunc, name: str, source: Source) -> tuple[Scene, ...]:
+    """What of the picture `name` the program itself says: its buffers, "?" for all else."""
+    if name == "memory":
+        return covered_places(source.memory(func))
+    if name == "pipeline":
+        return (covered_turns(source.pipelines(func)),)
+    return (covered_sheets(source.tiles(func, {})),)
 
 
 class Source:

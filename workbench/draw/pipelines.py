@@ -95,6 +95,21 @@ def pipelines_picture(pipelines: Pipelines, before: Pipelines | None = None) -> 
     return Picture(strips, caption, pipelines.table, pipelines.kind)
 
 
+def covered_turns(pipelines: Pipelines) -> Scene:
+    """The statements of pipelines, or of loops that could be, and "?" for when each runs."""
+    rows = [[row.name for row in sorted(loop.rows)] for loop in pipelines.loops]
+    names = [name for row in rows or pipelines.plain.values() for name in row] or [""]
+    shapes: list[Shape] = []
+    for k, name in enumerate(names):
+        y = 2 + k * (LINE + APART)
+        shapes += [
+            Words(fit(name, NAMES - 6, "code"), 2, y + LINE, "code", "start"),
+            Rect(NAMES, y, WIDE - NAMES - 2, LINE + 4, "idle"),
+            Words("?", (NAMES + WIDE) / 2, y + LINE),
+        ]
+    return Scene(WIDE, 2 + len(names) * (LINE + APART), tuple(shapes))
+
+
 def _then(loop: Pipelined, before: Pipelines | None) -> dict[str, int]:
     """The stages that its statements had in the program before, if they were others."""
     was: dict[str, int] = {}

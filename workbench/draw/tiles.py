@@ -96,6 +96,22 @@ def tiles_picture(
     )
 
 
+def covered_sheets(tiles: Tiles) -> Scene:
+    """The buffers of the device as sheets, a product's in line, with "?" for what touches them."""
+    view = _whole(tiles, (), None, _About({}, {}, tiles.axes))
+    cards = _cards(view)
+    layout, _ = fitting(tuple(card.size for card in cards), view.trio is not None, 0)
+    shapes: list[Shape] = []
+    for one in _places(view, cards, layout.spots):
+        shapes += _sheet(view, one)
+        x, y, wide, high = one.placed.sheet[:4]
+        shapes += [
+            Rect(x, y, wide, high, "idle"),
+            Words("?", x + wide / 2, y + high / 2 + 4, "on-strong"),
+        ]
+    return Scene(WIDTH, layout.bottom + 4, tuple(shapes))
+
+
 def _values(selections: Sequence[Tiles], alike: Values) -> Values | None:
     """The values of the axes of the first selection for which all of them slide."""
     ranges = {axis.key: (0, axis.extent) for axis in _chosen(selections[0])}
@@ -201,9 +217,8 @@ def _views(
 ) -> list[_View]:
     inner = levels[-1].tiles
     names = levels_of(inner)
-    trio = trio_of(inner)
-    far = [t for t in inner.tiles if t.scope == "global" or not is_bound(inner)]
-    made = [_View("whole", None, tuple(levels), trio, _others(far, trio), about, before)]
+    made = [_whole(inner, tuple(levels), before, about)]
+    trio = made[0].trio
     for name in names[1:]:
         near = Level("block", around) if name == "block" else Level("thread", inner)
         deeper = (Level("thread", inner),) if name == "block" and "thread" in names else ()
@@ -216,6 +231,12 @@ def _views(
             rest = list(_others(rest, trio))
         made.append(_View(name, near, deeper, linked, _others(rest, linked), about))
     return made
+
+
+def _whole(tiles: Tiles, levels: tuple[Level, ...], before: Tiles | None, about: _About) -> _View:
+    trio = trio_of(tiles)
+    far = [t for t in tiles.tiles if t.scope == "global" or not is_bound(tiles)]
+    return _View("whole", None, levels, trio, _others(far, trio), about, before)
 
 
 def _others(tiles: Sequence[Tile], trio: Trio | None) -> tuple[Tile, ...]:

@@ -9,15 +9,24 @@ from workbench.arith import linear, simplify
 from workbench.arith.normal import MOST
 from workbench.diag import Refusal
 from workbench.ir import (
+    BinOp,
     Block,
+    BlockRealize,
+    Call,
     Const,
     Expr,
+    For,
+    IfThenElse,
     IterVar,
+    Node,
     PrimFunc,
+    Select,
     Sized,
     SizeVar,
     Var,
+    children,
     const,
+    dtypes,
     free_vars,
     substitute,
     walk,
@@ -61,9 +70,52 @@ def refuse_division(values: Mapping[SizeVar, int]) -> Refusal:
     """The refusal of `values` with which a dimension, or a number of turns, divides by 0."""
     told = ", ".join(f"{size.name} = {value}" for size, value in values.items())
     return Refusal(
-        f"with {told}, how often a loop runs, or how long an array is, divides by 0",
+        f"with {told}, it divides by 0",
         hint="pass arrays with which nothing is divided by 0",
     )
+
+
+def divides_at_first(node: Node, at: Mapping[Var, Expr]) -> bool:
+    """Whether `node` surely divides by 0 in the first turn of all loops in it; `at` are variables.
+
+    A processor stops there. What stands under a condition that data decide is not told.
+    """
+    match node:
+        case For(var, low, extent, body=body):
+            if any(divides_at_first(end, at) for end in (low, extent)):
+                return True
+            turns = _here(extent, at)
+            runs = isinstance(turns, Const) and turns.value > 0
+            return runs and divides_at_first(body, {**at, var: _here(low, at)})
+        case BlockRealize(predicate=predicate, block=block):
+            if any(divides_at_first(e, at) for e in (*node.iter_values, predicate)):
+                return True
+            inner = {**at, **{v: _here(e, at) for v, e in node.bindings.items()}}
+            parts = [part for part in (block.init, block.body) if part is not None]
+            runs = _is(True, predicate, at)
+            return runs and any(divides_at_first(part, inner) for part in parts)
+        case IfThenElse(c, yes, no) | Select(c, yes, no) | Call("if_then_else", (c, yes, no)):
+            taken = yes if _is(True, c, at) else no if _is(False, c, at) else None
+            return divides_at_first(c, at) or (taken is not None and divides_at_first(taken, at))
+        case BinOp("and" | "or", a, _):
+            return divides_at_first(a, at)
+        case BinOp("//" | "%", _, b) if _is(0, b, at):
+            return True
+    return any(divides_at_first(child, at) for child in children(node))
+
+
+def _is(value: int, e: Expr, at: Mapping[Var, Expr]) -> bool:
+    """Whether `e` is known to be `value`, a number or a truth."""
+    found = _here(e, at)
+    return isinstance(found, Const) and found.value == value and not dtypes.is_float(found.type)
+
+
+def _here(e: Expr, at: Mapping[Var, Expr]) -> Expr:
+    """`e` with the variables `at`; as it is where a part of it that is not reached divides by 0."""
+    try:
+        return substitute(e, at)
+    except ZeroDivisionError:
+        return e
 
 
 def _shape_of(given: Any) -> tuple[int, ...]:
@@ -140,9 +192,10 @@ def _check_reductions(func: PrimFunc, values: dict[SizeVar, int]) -> None:
         for it in block.iter_vars if block.init is not None else ():
             if it.kind == "reduce" and _is_empty(at.of(it)):
                 told = ", ".join(f"{size.name} = {value}" for size, value in values.items())
+                ahead = f'sch.decompose_reduction("{block.name}", …)'
                 raise Refusal(
                     f"with {told}, `{block.name}` has nothing to reduce",
-                    hint="pass arrays in which there is something to reduce",
+                    hint=f"pass arrays with something to reduce, or start it ahead: {ahead}",
                 )
 
 

@@ -153,6 +153,34 @@ def not_ours(data: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in data.items() if name not in ours}
 
 
+LAST = 500  # steps: a second or two of the largest programs of the lessons
+
+
+def latest(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The `checked` data of a history with its last steps, `LAST` of them, and their numbers anew.
+
+    All those that lead to where it stood are among them, however many these are.
+    """
+    nodes, kept = data["nodes"], {0}
+
+    def way(number: int) -> list[int]:
+        found = []
+        while number not in kept:
+            found.append(number)
+            number = nodes[number - 1]["parent"]
+        return found
+
+    kept.update(way(data["at"]))
+    for number in range(len(nodes), 0, -1):
+        more = way(number)
+        if len(kept) + len(more) > LAST + 1:
+            break
+        kept.update(more)
+    made = {number: k for k, number in enumerate(sorted(kept))}
+    own = [{**nodes[k - 1], "parent": made[nodes[k - 1]["parent"]]} for k in made if k]
+    return {**data, "nodes": own, "at": made[data["at"]]}
+
+
 def _check_history(data: Mapping[str, Any]) -> None:
     text_of(data["program"])
     _check_marks(data)

@@ -30,7 +30,7 @@ from workbench.lower import Lowered
 SHOWN = 7  # turns of a pipeline that a picture has room for
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Row:
     """Statement `number` of a pipeline: its blocks, `name` in words, and the stage that it runs in.
 
@@ -158,12 +158,14 @@ def pipelines(func: PrimFunc, lowered: Lowered | None = None, shown: int = SHOWN
     known = loop_bounds([node for node in walk(func.body) if isinstance(node, For)])
     names: dict[int, str] = {}
     found = []
-    for made in _made(func):
-        loop, ends = made.pipeline.loop, bounds(made.pipeline.loop.extent, known)
+    for pipeline, made in _made(func):
+        loop, ends = pipeline.loop, bounds(pipeline.loop.extent, known)
         if ends is None:
             name = loop.loop_var.name
             raise Fail(f"Can't draw the turns of `{name}`: how many there are depends on data")
-        found.append(_pipelined(made, ends, known[loop.loop_var][0], names, waiting, shown))
+        found.append(
+            _pipelined(pipeline, made.copies, ends, known[loop.loop_var][0], names, waiting, shown)
+        )
         if isinstance(made.stmt, SeqStmt):
             ways = ("{} prologue", "{}", "{} epilogue")
             parts = zip(made.stmt.stmts, ways, strict=True)
@@ -172,7 +174,7 @@ def pipelines(func: PrimFunc, lowered: Lowered | None = None, shown: int = SHOWN
     return Pipelines(loops, plain, _caption(loops, plain), _table(loops, plain))
 
 
-def _made(func: PrimFunc) -> tuple[Injected, ...]:
+def _made(func: PrimFunc) -> tuple[tuple[Pipeline, Injected], ...]:
     try:
         return written_out(func).pipelines
     except Refusal as refusal:
@@ -183,20 +185,21 @@ def _made(func: PrimFunc) -> tuple[Injected, ...]:
 
 
 def _pipelined(
-    made: Injected,
+    pipeline: Pipeline,
+    copies: Mapping[Buffer, Buffer],
     ends: tuple[int, int],
     first: int,
     names: dict[int, str],
     waiting: Collection[Waiting] | None,
     shown: int,
 ) -> Pipelined:
-    pipeline, count = made.pipeline, max(ends[1], 0)
-    order = [k for k, _ in pipeline.runs]
+    count = max(ends[1], 0)
+    order = sorted(range(len(pipeline.order)), key=pipeline.order.__getitem__)
     rows = [_row(pipeline, k, names) for k in order]
     turns = _shown(count + pipeline.depth if count else 0, pipeline.depth, shown)
     runs = tuple(
         Run(Moment(turn, row), first + turn - rows[row].stage,
-            tuple(_uses(pipeline.stmts[k], made.copies, turn - rows[row].stage)))
+            tuple(_uses(pipeline.stmts[k], copies, turn - rows[row].stage)))
         for turn in turns
         for row, k in enumerate(order)
         if 0 <= turn - rows[row].stage < count
@@ -252,7 +255,7 @@ def _blocks(stmt: Stmt) -> tuple[str, ...]:
     return tuple(blocks or written)
 
 
-def _uses(stmt: Stmt, copies: dict[Buffer, Buffer], number: int) -> Iterator[Use]:
+def _uses(stmt: Stmt, copies: Mapping[Buffer, Buffer], number: int) -> Iterator[Use]:
     """What `stmt` touches in iteration `number`, counted from 0; writes first."""
     found: dict[tuple[Buffer, bool], None] = {}
     for node in walk(stmt):

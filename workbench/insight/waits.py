@@ -11,9 +11,11 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, TypeAlias
 
 from workbench import target
-from workbench.access.pipelines import kept
 from workbench.ir import (
+    TRUE,
     Barrier,
+    Block,
+    BlockRealize,
     Buffer,
     BufferStore,
     Const,
@@ -78,7 +80,7 @@ class _Marks:
     def around(self, loop: For) -> For:
         """`loop` with marks around its statements, at the iteration, counted from 0."""
         stmts = (
-            kept(seq(self._mark(loop, k, True), stmt, self._mark(loop, k, False)))
+            _one(seq(self._mark(loop, k, True), stmt, self._mark(loop, k, False)))
             for k, stmt in enumerate(stmts_of(loop.body))
         )
         return replace(loop, body=SeqStmt(tuple(stmts)))
@@ -87,6 +89,11 @@ class _Marks:
         buffer = Buffer("mark", (1,), "int32", "local")
         self.of[buffer] = _Mark(loop.loop_var, k, begins)
         return BufferStore(buffer, const(0, "int32"), (loop.loop_var - loop.min,))
+
+
+def _one(stmt: Stmt) -> Stmt:
+    """`stmt` as one statement of a pipeline, as `with_statements` has them."""
+    return BlockRealize((), TRUE, Block("", (), (), (), stmt))
 
 
 @dataclass

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workbench.diag import Fail
-from workbench.history.file import bad_file, contents, parsed
+from workbench.history.file import bad_file, contents, latest, parsed
 from workbench.ir import PrimFunc, structural_equal
 from workbench.schedule import Schedule
 from workbench.schedule.load import from_data
@@ -95,7 +95,7 @@ def _kept(file: Path | None, program: str) -> Schedule | None:
         if data is None:
             raise bad_file("it is empty")
         saved = section(data, program)
-        return from_data({**data, **saved, "others": []}) if saved else None
+        return from_data({**data, **latest(saved), "others": []}) if saved else None
     except FileNotFoundError:
         return None
     except (Fail, OSError) as error:

@@ -41,10 +41,9 @@ def _turn(
 ) -> For | None:
     """The loop in whose iterations the copies are used in turn; None for a pipeline."""
     around = [loop for loop in common_loops(found) if not loop.virtual]  # they share the copies
-    if around and is_pipeline(around[-1]):
-        return None
+    piped = bool(around) and is_pipeline(around[-1])
     task = f"Can't double-buffer {buffer.name}"
-    if buffer.scope != "shared":
+    if buffer.scope != "shared" and not piped:
         raise Refusal(
             f"{task}: it is in {buffer.scope} memory",
             block.id,
@@ -63,4 +62,4 @@ def _turn(
             detail="the other copy holds what the iteration before wrote",
             hint="let each iteration fill all that it reads, or take the note off",
         )
-    return around[-1]
+    return None if piped else around[-1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from workbench.check.pipelines import doubled, injected, innermost
 from workbench.ir import For, Kernel, replace_node
@@ -20,9 +21,10 @@ def inject_software_pipeline(
     put more into the statements of a loop ahead of that.
     """
     twice = doubled(kernel.body)
-    while old := innermost(kernel.body):
-        loop = marked(old)
-        body = replace_node(kernel.body, old, loop)
-        made = injected(loop, body, known_bounds(kernel), kernel.allocs, kernel.axes, twice)
-        kernel = with_buffers(kernel, made.copies, replace_node(body, loop, made.stmt))
+    while plain := innermost(kernel.body):
+        loop = marked(plain)
+        kernel = replace(kernel, body=replace_node(kernel.body, plain, loop))
+        known = known_bounds(kernel)
+        made = injected(loop, kernel.body, known, kernel.allocs, kernel.axes, twice)
+        kernel = with_buffers(kernel, made.copies, replace_node(kernel.body, loop, made.stmt))
     return kernel

@@ -134,10 +134,14 @@ def _cores_by(command: tuple[str, ...]) -> str:
         for way, (option, text) in _WAYS.items():
             source = Path(folder, "probe.c")
             source.write_text(text)
-            made = ("-o", str(Path(folder, "probe.exe")))
-            # as a program is compiled, so that what zig makes first is there for it
-            call = (*command, *_tuned().split(), option, str(source), *made)
-            if _ran(call, _LINK_SECONDS) is not None:
+            made = str(Path(folder, "probe"))
+            # and as a library, as programs are: what zig makes first is there before a call's limit
+            for kind in ((), _LIBRARY):
+                options = (*OPTIONS, *_tuned().split(), *kind, option)
+                call = (*command, *options, "-o", made, str(source))
+                if _ran(call, _LINK_SECONDS) is None:
+                    break
+            else:
                 return way
     return "nothing"
 

@@ -8,17 +8,14 @@ from math import prod
 from typing import Any
 
 from workbench.diag import Refusal
-from workbench.emulate.sizes import refuse_division, sizes_of
+from workbench.emulate.sizes import divides_at_first, refuse_division, sizes_of
 from workbench.ir import (
-    For,
     Kernel,
     PrimFunc,
     Sized,
     SizeVar,
     sizes_used,
-    walk,
 )
-from workbench.ir.specialize import divides_by_zero
 from workbench.lower.flatten_buffers import counts_in_32_bits
 from workbench.runtime.arguments import signature
 from workbench.runtime.errors import ArgumentError
@@ -77,8 +74,7 @@ def _with_numbers(
     at = Sized(values)
     try:
         program = at.of(func)
-        loops = (node for node in walk(program.body) if isinstance(node, For))
-        if any(divides_by_zero(node) for loop in loops for node in walk(loop.extent)):
+        if divides_at_first(program.body, {}):
             raise ZeroDivisionError
         return program, [(kernel, at.of(kernel)) for kernel in kernels]
     except ZeroDivisionError:

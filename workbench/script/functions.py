@@ -27,6 +27,7 @@ from workbench.ir import (
 )
 from workbench.script.blocks import BLOCK, Head, block_name, print_block_body, read_block_body
 from workbench.script.grammar import FUNCTIONS, REFUSED, print_stmt, prints, read_attributes
+from workbench.script.lets import declared_later, read_let
 from workbench.script.memory import (
     BUFFER_PARAMETERS,
     declared_argument,
@@ -196,6 +197,8 @@ def read_function(r: Reader, tree: ast.FunctionDef) -> PrimFunc | SymbolicFunc:
                 attrs[_OURS.get(key, key)] = value
         elif isinstance(stmt, ast.Assign) and r.is_function(stmt.value, "match_buffer"):
             _read_match_buffer(r, stmt, params)
+        elif declared_later(r, stmt):  # a name that says where an argument lies
+            read_let(r, stmt)
         else:
             body.append(stmt)
     buffers = [_matched(r, tree, name, buffer) for name, buffer in params.items()]

@@ -401,6 +401,10 @@ def declared(r: Reader, given: dict[str, ast.expr], name: str, tree: ast.expr) -
     scope, tag = _read_scope(r, given["scope"]) if "scope" in given else ("global", "")
     strides = given.get("strides")
     sizes = read_shape(r, given["shape"])
+    for step in strides.elts if isinstance(strides, (ast.Tuple, ast.List)) else ():
+        if _is_open(r, step):
+            hint = "leave strides out: an array lies one row after the other"
+            raise r.error(step, f"No array tells the strides of `{name}`", hint=hint)
     steps = () if strides is None or read_plain(r, strides) is None else read_shape(r, strides)
     if steps and len(steps) != len(sizes):
         hint = "write one stride for each dimension, or none"

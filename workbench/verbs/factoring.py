@@ -305,11 +305,21 @@ def check_first_terms(site: Site[Block], inner: Sequence[For]) -> None:
 def check_grows(site: Site[Block], condition: Expr, dropped: set[Var]) -> None:
     """Refuse a condition that may hold for later terms of a sum, but not for its first."""
     match condition:
-        case BinOp("<" | "<=", a, b):
-            slope = arith.linear(a - b, dropped)
-            if slope is not None and all(factor >= 0 for factor in slope[0].values()):
-                return
+        case BinOp("<" | "<=", a, b) if _grows(a - b, dropped):
+            return
     raise lacks_first_terms(site)
+
+
+def _grows(e: Expr, turning: set[Var]) -> bool:
+    """Whether `e`, as loops `turning` go on, is proved to become no less."""
+    known = arith.Simplifier({})
+    for digit, factor in known.sum_of(e).digits.items():
+        part, row = known.part(digit), known.row_of(digit)
+        if turning.isdisjoint(variables(part)) or (factor > 0 and part in turning):
+            continue
+        if factor < 0 or row is None or not _grows(known.expr_of(row[0], e.dtype), turning):
+            return False
+    return True
 
 
 def lacks_first_terms(site: Site[Block]) -> Refusal:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from workbench import arith
 from workbench.access.counters import counted, one_to_one, untangled, variables
+from workbench.access.units import Unit, writes_apart
 from workbench.arith import Bounds
 from workbench.ir import (
     BinOp,
@@ -27,7 +28,8 @@ from workbench.ir import (
 )
 from workbench.ir.places import Places
 from workbench.verbs.bindings import conjuncts
-from workbench.verbs.domains import bounds_at, domain, moved_by
+from workbench.verbs.crossing import stores_the_same
+from workbench.verbs.domains import bounds_at, domain, moved_by, units_in
 from workbench.verbs.inlining import domain_conditions, inverse
 from workbench.verbs.moving import fixed_values
 from workbench.verbs.nest import is_one, serial_nest
@@ -43,7 +45,8 @@ def following(site: Site[Block], loop: For, makers: list[BlockRealize], run: Bou
     """The block's nest and its loops in `loop`, where not all that `makers` make there is a box.
 
     It is to run for all values in `run` of its iterators.
-    None where it is, or where no nest like theirs runs each iteration of the block once.
+    None where it is, or where no nest like theirs runs each iteration of the block once, or may run
+    it again.
     """
     where, read = site.places, declared_reads(site.node)
     pairs = [(b, maker) for b in read for maker in makers if b in declared_writes(maker.block)]
@@ -82,7 +85,9 @@ def _nest_like(
     where, block = site.places, site.node
     read = _one_cell(region_of(block.reads, buffer))
     made = _one_cell(region_of(maker.block.writes, buffer))
-    if read is None or made is None or not _made_once(where, loop, maker, made):
+    if read is None or made is None:
+        return None
+    if not (_made_once(where, loop, maker, made) or _may_be_again(site, maker)):
         return None
     deciding = {v for e in read for v in variables(e)}
     free = {v: run[v] for v in run if v not in deciding}
@@ -127,6 +132,21 @@ def _one_cell(region: BufferRegion | None) -> Cell | None:
     if region is None or not all(is_one(r.extent) for r in region.region):
         return None
     return tuple(r.min for r in region.region)
+
+
+def _may_be_again(site: Site[Block], maker: BlockRealize) -> bool:
+    """Whether both may run several times, one turn after the other: they store the same again."""
+    every = site.places.loops_above(maker)
+    below, _ = units_in(site.places, every[0] if every else maker)
+    changed = {*declared_writes(site.node)}.union(*(unit.writes for unit in below))
+    plain = Unit(site.realize, ())
+    return (
+        all(one.kind in ("serial", "unrolled") for one in every)
+        and all(stores_the_same(one, changed) for one in below if one.stmt is maker)
+        and not plain.accumulates
+        and writes_apart(site.node) is True
+        and plain.reads & changed <= {*declared_writes(maker.block)}
+    )
 
 
 def _made_once(where: Places, loop: For, maker: BlockRealize, made: Cell) -> bool:

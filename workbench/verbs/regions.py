@@ -10,6 +10,7 @@ from workbench.access.accesses import Access
 from workbench.access.boxes import filled_as
 from workbench.access.counters import counted, put, variables
 from workbench.access.cover import misses_none, writes_all
+from workbench.access.units import summed_sizes
 from workbench.arith import Bounds, Box, SizedEnds
 from workbench.ir import (
     Block,
@@ -71,6 +72,7 @@ def exact(realize: BlockRealize, region: BufferRegion, inner: Bounds, dom: Bound
     stored: Access[For] = Access(
         realize, region.buffer, True, corner, sizes, (plain.predicate,), ()
     )
+    dom = {**dom, **summed_sizes(realize.block)}
     one = filled_as(stored, inner, dom)
     if one is None:
         return None
@@ -114,7 +116,8 @@ def runs_over(realize: BlockRealize, loops: Bounds) -> Bounds | None:
     plain, loops = counted(realize, loops)
     if any(map(arith.reads_memory, plain.iter_values)):
         return None  # data decide what runs
-    one = filled_as(_instance(plain, plain.predicate), loops, loops)
+    dom = {**loops, **summed_sizes(realize.block)}
+    one = filled_as(_instance(plain, plain.predicate), loops, dom)
     if one is None:
         return None
     own = one.access.cell_variables() & one.own.keys()
@@ -188,7 +191,8 @@ def starts_sums(condition: Expr, block: Block) -> bool:
     The first one is where all reduce iterators are at their least, where T.init() runs.
     """
     first = {it.var: it.dom.min for it in block.iter_vars if it.kind == "reduce"}
-    return arith.prove(substitute(condition, first), domain(block))
+    dom = {**domain(block), **summed_sizes(block)}
+    return arith.prove(substitute(condition, first), dom)
 
 
 def width(r: Range, dom: Bounds) -> int:

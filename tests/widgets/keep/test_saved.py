@@ -372,6 +372,28 @@ def test_the_offer_counts_what_going_on_gives(tmp_path: Path):
     assert len(json.loads(file.read_text())["nodes"]) == 5  # what is not taken stays
 
 
+def test_of_a_long_history_the_last_steps_are_taken_and_the_others_stay(tmp_path: Path):
+    file, sch = tmp_path / "lesson.json", Schedule(parse(ADD))
+    bind_both(wb.lab(sch))
+    for k in range(1200):
+        sch.goto(3 if k % 2 else 0)
+        sch.annotate("C", "tried", k)
+    sch.goto(3)  # the way there is taken, too
+    sch.save(file)
+    again = add_lab(autosave=file)
+    assert again.setup["resume"]["text"] == (
+        "You were here before: lesson.json has 500 steps more than this lab. "
+        "703 earlier steps stay in it, for wb.load."
+    )
+    send(again, do="resume")
+    assert again.status["kind"] == "ready" and again.cursor.node.depth == 3
+    assert len(again.cursor.history) == 501
+    again.cursor.annotate("C", "more", 1)
+    again.session.keeping.write("")
+    saved = wb.load(file)
+    assert len(saved.history) == 1205 and saved.node.label == 'annotate(C, "more", ann_val=1)'
+
+
 def test_what_cells_do_again_is_offered_no_more(tmp_path: Path):
     file = tmp_path / "lesson.json"
     bind_both(add_lab(autosave=file))

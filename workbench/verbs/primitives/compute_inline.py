@@ -120,7 +120,7 @@ def compute_inline(func: PrimFunc, block: Block) -> Edit[None]:
 
 
 def _check_runs_everywhere(site: Site[Block]) -> None:
-    if limits(site.realize, site.bounds):
+    if limits(site.realize, site.bounds) and not covers_domain(site.realize, site.bounds):
         raise site.refuse(
             "it runs only where its T.where holds",
             hint="write the condition inside the block, as T.if_then_else",

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from workbench import arith
 from workbench.access.counters import variables
+from workbench.access.units import summed_sizes
 from workbench.ir import (
     Block,
     BlockId,
@@ -147,8 +148,8 @@ def _check_early(site: Site[Block], inner: list[For]) -> None:
 def _start(site: Site[Block], inner: list[For]) -> Expr:
     """What is left of the predicate for the init."""
     dropped = {one.loop_var for one in inner} - moved_by(site.realize, "spatial")
-    dom = site.bounds
-    first: dict[Var, Expr] = {v: const(dom[v][0], v.type) for v in dropped}
+    first: dict[Var, Expr] = {v: const(site.bounds[v][0], v.type) for v in dropped}
+    dom = {**site.bounds, **summed_sizes(site.node)}
     left: list[Expr] = []
     for condition in conjuncts(site.realize.predicate):
         if variables(condition) & dropped:

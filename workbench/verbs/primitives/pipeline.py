@@ -8,7 +8,7 @@ from typing import Any
 from workbench.access.pipelines import COPIES, ORDER, STAGE, statements, uses
 from workbench.access.units import buffers_read, buffers_written
 from workbench.check.pipelines import written_out
-from workbench.ir import Block, Data, For, PrimFunc, walk
+from workbench.ir import Block, Data, Entries, For, PrimFunc, walk
 from workbench.verbs.nest import annotated
 from workbench.verbs.primitive import Edit, primitive
 
@@ -99,5 +99,6 @@ def notes(
 ) -> dict[str, Data]:
     """The notes of a loop that say so."""
     places = tuple(range(len(stages)) if order is None else order)
-    more: dict[str, Data] = {COPIES: copies} if copies else {}
+    named = Entries.of(copies) if isinstance(copies, dict) else copies  # as a choice has it
+    more: dict[str, Data] = {COPIES: named} if copies else {}
     return {STAGE: tuple(stages), ORDER: places, **more}

@@ -40,6 +40,7 @@ from workbench.verbs.inlining import (
 from workbench.verbs.moving import iterations_run
 from workbench.verbs.order import counts_up
 from workbench.verbs.primitive import Edit, primitive
+from workbench.verbs.regions import runs_over
 from workbench.verbs.scope import check_stage, common_loops
 from workbench.verbs.site import Site, declared_writes, site_of
 
@@ -188,10 +189,11 @@ def _check_plain(site: Site[Block], feeder: BlockRealize, buffer: Buffer) -> Non
             hint=f"keep `{feeder.block.name}` as it is, or move `{site.name}` to it with "
             "reverse_compute_at",
         )
-    if site.realize.predicate is not TRUE:
+    guarded = site.realize.predicate is not TRUE
+    if guarded and runs_over(site.realize, site.bounds.of(site.loops)) is None:
         raise site.refuse(
             "it runs only where its T.where holds",
-            hint="inline before splitting its loops by factors that do not divide them",
+            hint="let its T.where say no more than where its loops end, as split does",
         )
     order = site.siblings
     for other in order[order.index(feeder) + 1 : order.index(site.realize)]:

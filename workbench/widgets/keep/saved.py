@@ -17,6 +17,7 @@ from workbench.history.file import (
     OF_A_HISTORY,
     as_text,
     contents,
+    latest,
     marks_of,
     marks_to_data,
     not_ours,
@@ -104,6 +105,8 @@ class Kept:
             return None
         lost = before.skipped
         rest = f" {count_text(lost, 'step')} of it can no longer be taken." if lost else ""
+        if before.left:
+            rest += f" {count_text(before.left, 'earlier step')} stay in it, for wb.load."
         return f"You were here before: {self.path.name} has {what} more than this lab.{rest}"
 
     def lost(self, history: History) -> str:
@@ -214,11 +217,16 @@ _NOTHING: Mapping[str, Any] = {}
 
 
 class _Earlier:
-    """The saved steps of a program that are possible, taken in a history of their own."""
+    """The last saved steps of a program that are possible, taken in a history of their own.
+
+    `skipped` of them are not, and `left` earlier ones are not tried.
+    """
 
     def __init__(self, history: History, data: Mapping[str, Any]) -> None:
         cursor = Schedule(history.root.mod)
-        self.skipped = take_saved(cursor, data, skip=True)
+        last = latest(data)
+        self.left = len(data["nodes"]) - len(last["nodes"])
+        self.skipped = take_saved(cursor, last, skip=True)
         self.data = to_data(cursor.history, cursor.node)
         self._history = cursor.history
         self._seen = 1  # of the nodes of the other history

@@ -18,6 +18,7 @@ from workbench.widgets.page.desk import Desk
 from workbench.widgets.page.memo import build, memo
 from workbench.widgets.page.pictures import (
     axes_of,
+    covered_pane,
     levels_of,
     picture_name,
     picture_pane,
@@ -25,7 +26,6 @@ from workbench.widgets.page.pictures import (
     written,
 )
 from workbench.widgets.page.question import (
-    PICTURE,
     RUN,
     UNTIL,
     Question,
@@ -78,9 +78,9 @@ def shown_picture(
     asked: tuple[str, tuple[int, ...]] | None,
     before: PrimFunc | None,
 ) -> dict[str, Any]:
-    """The picture, unless the question is open and it would tell."""
+    """The picture; what of it would tell is covered while the question is open."""
     if desk.hides("who" if name.startswith(who_name("")) else "counts", func, before):
-        return PICTURE
+        return memo(func, ("covered", name.partition(":")[0]), lambda: covered_pane(name, func))
     key = ("picture", name, asked, before)
     return memo(func, key, lambda: picture_pane(name, func, asked, before))
 

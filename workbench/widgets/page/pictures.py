@@ -12,6 +12,7 @@ from workbench.insight import Memory, Pipelines, Tiles, Who
 from workbench.insight.accesses import accesses
 from workbench.ir import PrimFunc, stores
 from workbench.widgets.page.memo import build, memo
+from workbench.widgets.page.question import PICTURE
 from workbench.widgets.page.texts import refusal
 from workbench.widgets.page.view import View
 
@@ -238,6 +239,15 @@ def picture_pane(
     if made["slides"]:
         made["slides"]["at"] = select
     return {**made, "at": _at(func, select)}
+
+
+def covered_pane(name: str, func: PrimFunc) -> dict[str, Any]:
+    """What an open question leaves of the picture `name`."""
+    try:
+        strips = draw.covered_of(func, name.partition(":")[0], _KEPT)
+    except Fail:
+        return PICTURE  # why there is none may tell, too
+    return {**PICTURE, "strips": [draw.svg(strip) for strip in strips]}
 
 
 def slid_pane(name: str, func: PrimFunc, like: Mapping[str, Any]) -> dict[str, Any]:

@@ -142,7 +142,7 @@ PICTURE: dict[str, Any] = {
     "slides": None,
     "fields": None,
 }
-"""What stands in the place of a picture."""
+"""What stands in the place of a picture, but for what the program itself says of it."""
 
 
 def tells(question: Question, func: PrimFunc, what: Topic) -> bool:

@@ -5,6 +5,15 @@ import { h, markup, oneStop, prose, spoken } from "./dom.js";
 import { tabBar } from "./tabs.js";
 import { pictureStage } from "./tiles.js";
 
+// A picture shrinks with its pane; its words do not while they have room.
+const WORDY = 0.8;
+const shrunk = new ResizeObserver((strips) => {
+  for (const { target, contentRect } of strips) {
+    const scale = contentRect.width / target.viewBox.baseVal.width || 1;
+    target.style.setProperty("--scale", String(Math.max(Math.min(scale, 1), WORDY)));
+  }
+});
+
 /** All of it; of levels, the first is shown. */
 export function pictureView(picture, label) {
   if (!picture) return [h("p.wb-hint", {}, "This picture was not made before the page was saved.")];
@@ -13,6 +22,7 @@ export function pictureView(picture, label) {
   const strips = h("div.wb-strips", { role: "img", "aria-label": words });
   if (picture.line) strips.style.cssText = picture.line;
   strips.append(markup(picture.strips.join("")));
+  for (const strip of strips.children) shrunk.observe(strip);
   const deeper = picture.levels?.length ? [...strips.children].slice(1) : [];
   for (const strip of deeper) strip.style.display = "none";
   const table = h("div.wb-table", { role: "group", "aria-label": `${label} as a table` });
@@ -22,11 +32,9 @@ export function pictureView(picture, label) {
     h(
       "figure.wb-picture",
       {},
-      picture.strips.length ? strips : null,
+      picture.strips.length > 0 && strips,
       h("figcaption", {}, h("span.wb-caption", {}, ...prose(picture.caption)), "\n", kind),
-      picture.strips.length
-        ? h("details", {}, h("summary", {}, "the same as a table"), table)
-        : table,
+      picture.table && h("details", {}, h("summary", {}, "the same as a table"), table),
     ),
   ];
 }
