@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
@@ -148,10 +148,12 @@ def injected(
     private: Collection[Buffer],
     axes: Sequence[tuple[str, Var]] = (),
     doubled: Collection[Buffer] = (),
+    marked: Callable[[Pipeline], Pipeline] = lambda pipeline: pipeline,
 ) -> Injected:
     """What becomes of the pipeline `loop`, the innermost one in `body`; see `Needs` for the rest.
 
-    Of those that are `doubled` there are two copies at least. Raises Refusal where it would not do
+    Of those that are `doubled` there are two copies at least. What is proved may be `marked` before
+    it is written out. Raises Refusal where it would not do
     what the loop does.
     """
     pipeline = pipeline_of(loop)
@@ -167,7 +169,7 @@ def injected(
         and counts[buffer] == needs.copies(buffer) > (least := needs.least_copies(buffer))
     }
     loop = with_copies(loop, loop, copies)
-    return Injected(pipeline_of(loop).expanded(known), copies, spare)
+    return Injected(marked(pipeline_of(loop)).expanded(known), copies, spare)
 
 
 def pipeline_of(loop: For) -> Pipeline:

@@ -1,7 +1,7 @@
 """waits: ahead of which statements of a pipeline, or within which, the threads of a block wait.
 
-Lowering is done again with marks around each statement, stores that nothing reads and that have no
-part in any proof; barriers are then found between marks.
+Lowering is done again with marks around each statement, stores that nothing reads, and of pipelines
+that are proved without them. Barriers are then found between marks.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, TypeAlias
 
 from workbench import target
+from workbench.access.pipelines import Pipeline
 from workbench.ir import (
     TRUE,
     Barrier,
@@ -27,7 +28,6 @@ from workbench.ir import (
     Var,
     const,
     seq,
-    stmts_of,
 )
 from workbench.lower import KERNEL_PASSES, Lowered
 from workbench.lower.inject_software_pipeline import inject_software_pipeline
@@ -77,13 +77,13 @@ class _Marks:
     def __init__(self) -> None:
         self.of: dict[Buffer, _Mark] = {}
 
-    def around(self, loop: For) -> For:
-        """`loop` with marks around its statements, at the iteration, counted from 0."""
+    def around(self, pipeline: Pipeline) -> Pipeline:
+        """`pipeline` with marks around its statements, at the iteration, counted from 0."""
         stmts = (
-            _one(seq(self._mark(loop, k, True), stmt, self._mark(loop, k, False)))
-            for k, stmt in enumerate(stmts_of(loop.body))
+            _one(seq(self._mark(pipeline.loop, k, True), stmt, self._mark(pipeline.loop, k, False)))
+            for k, stmt in enumerate(pipeline.stmts)
         )
-        return replace(loop, body=SeqStmt(tuple(stmts)))
+        return replace(pipeline, stmts=tuple(stmts))
 
     def _mark(self, loop: For, k: int, begins: bool) -> Stmt:
         buffer = Buffer("mark", (1,), "int32", "local")
