@@ -273,6 +273,23 @@ def test_what_an_iteration_hands_to_the_next_one_stays_in_order(body: str, stage
         lower(of_one_thread(body, NOTES=noted(stages)), CUDA)
 
 
+@pytest.mark.parametrize("turns", [0, 1, 5, 12])
+def test_memory_says_how_many_turns(turns: int):
+    func = parsed(f"""
+@T.prim_func
+def main(N: T.Buffer((1,), "int32"), A: T.Buffer((12,), "int32"), B: T.Buffer((12,), "int32")):
+    R = T.alloc_buffer((1,), "int32", scope="local")
+    for t in T.thread_binding(1, thread="threadIdx.x"):
+        for k in T.serial(0, N[0], annotations={noted([0, 2])}):
+            R[0] = A[k]
+            B[k] = R[0] + 1
+""")
+    a = np.arange(12, dtype="int32")
+    b = np.zeros_like(a)
+    wb.build(func).emulate(np.array([turns], "int32"), a, b)
+    np.testing.assert_array_equal(b, np.where(a < turns, a + 1, 0))
+
+
 def test_how_often_it_runs_stays_as_it_was():
     func = parsed(f"""
 @T.prim_func

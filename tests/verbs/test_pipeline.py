@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 
@@ -43,6 +44,17 @@ def test_the_notes_are_tvms_and_a_second_pipeline_takes_their_place():
     wb.assert_structural_equal(script.parse(script.show(sch.func)), sch.func)
 
 
+def test_for_tvm_the_step_is_written_as_its_notes(tmp_path: Path):
+    sch = prefetching(16)
+    sch.pipeline("k_0", stages=[0, 0, 0, 0, 1], copies={"A_shared": 3})
+    sch.to_tvm(tmp_path / "steps.py")
+    assert f"""
+sch.annotate(k_0, "{STAGE}", [0, 0, 0, 0, 1])
+sch.annotate(k_0, "{ORDER}", [0, 1, 2, 3, 4])
+sch.annotate(k_0, "software_pipeline_copies", {{"A_shared": 3}})
+""" in (tmp_path / "steps.py").read_text()
+
+
 def test_what_is_written_out_means_the_same():
     func = reversed_rows(f'{{"{STAGE}": [0, 2], "{ORDER}": [1, 0]}}', 3, 7)
     assert difference(func, expanded(func), random_data(func, 0)) == ""
@@ -61,8 +73,9 @@ def test_a_copy_to_spare_is_told():
     sch = wb.Schedule(reversed_rows(f'{{"{STAGE}": [0, 2], "{ORDER}": [1, 0]}}'))
     with pytest.warns(wb.ScheduleWarning, match="S has 3 copies, and 2 would do"):
         wb.build(sch)
-    sch.pipeline("k", stages=[0, 2], order=[1, 0], copies={"S": 2})
-    assert "float S[64]" in wb.build(sch).source
+    for count in (2, 3):
+        sch.pipeline("k", stages=[0, 2], order=[1, 0], copies={"S": count})
+        assert f"float S[{32 * count}]" in wb.build(sch).source  # and no warning, which is an error
 
 
 def test_the_order_of_turns_is_that_of_the_formula():

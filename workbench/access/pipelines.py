@@ -238,8 +238,10 @@ class Needs:
 
         Of iterations further apart than `depth` the first is over when the other one begins.
         """
-        low, high = self.fed.known[self.pipeline.loop.loop_var]
-        far = min(self.pipeline.depth, high - low) + 1
+        far = self.pipeline.depth + 1
+        if self.pipeline.loop.loop_var in self.fed.known:
+            low, high = self.fed.known[self.pipeline.loop.loop_var]
+            far = min(far, high - low + 1)
         for a, b in combinations(range(len(self.found)), 2):
             for buffer in (buffer for buffer in self.found[a] if buffer in self.found[b]):
                 ends = (1, 1) if copies.get(buffer, 1) > 1 else (far, far)

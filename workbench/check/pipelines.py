@@ -166,6 +166,7 @@ def injected(
         buffer: least
         for buffer in copies
         if buffer not in doubled
+        and buffer.name not in _asked(loop)
         and counts[buffer] == needs.copies(buffer) > (least := needs.least_copies(buffer))
     }
     loop = with_copies(loop, loop, copies)
@@ -248,10 +249,7 @@ def _places(stmt: Stmt) -> list[Node]:
 def _copies(needs: Needs, doubled: Collection[Buffer]) -> dict[Buffer, int]:
     """How many copies there are of each buffer."""
     loop = needs.pipeline.loop
-    asked = attrs_dict(loop.annotations).get(COPIES, Entries(()))
-    if not isinstance(asked, Entries):
-        raise _wrong(loop, f"{COPIES} is not a dictionary", 'write {"name of a buffer": 2}')
-    wanted = dict(asked.pairs)
+    wanted = _asked(loop)
     counts: dict[Buffer, int] = {}
     for buffer in dict.fromkeys(buffer for found in needs.found for buffer in found):
         users = sum(buffer in found for found in needs.found)
@@ -274,6 +272,13 @@ def _copies(needs: Needs, doubled: Collection[Buffer]) -> dict[Buffer, int]:
         names = ", ".join(buffer.name for buffer in counts if buffer in needs.private)
         raise _wrong(loop, f"nothing in it uses {next(iter(wanted))}", f"copies are of: {names}")
     return counts
+
+
+def _asked(loop: For) -> dict[str, Data]:
+    asked = attrs_dict(loop.annotations).get(COPIES, Entries(()))
+    if not isinstance(asked, Entries):
+        raise _wrong(loop, f"{COPIES} is not a dictionary", 'write {"name of a buffer": 2}')
+    return dict(asked.pairs)
 
 
 def _given(needs: Needs, buffer: Buffer, given: object) -> int:
