@@ -142,6 +142,16 @@ def test_the_most_turns_are_shown_where_their_number_varies(low, high, count):
     assert (found.iterations, found.most) == (count, True)
 
 
+def test_where_the_number_of_turns_varies_waits_are_those_of_the_most():
+    func = reversed_rows(noted([0, 1]), 0, "2 + j", around="for j in range(5):")
+    found = pipelined(func, lower(func, CUDA))
+    assert [(*w.at, w.within) for w in found.waits or ()] == [
+        (0, 0, False),  # for the loop around
+        *((turn, 0, False) for turn in range(1, 6)),
+        (6, 1, False),
+    ]
+
+
 def test_a_program_without_one_says_how_to_get_there():
     sch = prefetching(32)
     got = insight.pipelines(sch.func)

@@ -153,8 +153,7 @@ def injected(
     """What becomes of the pipeline `loop`, the innermost one in `body`; see `Needs` for the rest.
 
     Of those that are `doubled` there are two copies at least. What is proved may be `marked` before
-    it is written out. Raises Refusal where it would not do
-    what the loop does.
+    it is written out. Raises Refusal where it would not do what the loop does.
     """
     pipeline = pipeline_of(loop)
     needs = Needs(pipeline, body, known, private, axes)

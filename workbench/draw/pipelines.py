@@ -203,7 +203,7 @@ def _heads(grid: _Grid) -> Iterator[Shape]:
 
 def _names(grid: _Grid) -> Iterator[Shape]:
     for k, row in enumerate(grid.loop.rows):
-        title = f"{row.name}: stage {row.stage}"
+        title = f"{', '.join(row.blocks)}: stage {row.stage}"
         of = Stands(statement=", ".join(row.blocks), loops=(grid.loop.loop,), title=title)
         y = grid.y(k) + grid.high / 2 + 4
         role = "code" if row.name in row.blocks else "words"

@@ -32,9 +32,10 @@ SHOWN = 7  # turns of a pipeline that a picture has room for
 
 @dataclass(frozen=True, slots=True, order=True)
 class Row:
-    """Statement `number` of a pipeline: its blocks, `name` in words, and the stage that it runs in.
+    """Statement `number` of a pipeline: its blocks, its name, and the stage that it runs in.
 
-    Of bare stores `blocks` are the buffers that they write.
+    Of bare stores `blocks` are the buffers that they write. The last one gives it its name, as in
+    what is refused; parts of an inner pipeline are named after that.
     """
 
     number: int
@@ -245,14 +246,14 @@ def _shown(count: int, depth: int, most: int) -> tuple[int, ...]:
 def _row(pipeline: Pipeline, k: int, names: dict[int, str]) -> Row:
     stmt = pipeline.stmts[k]
     blocks = _blocks(stmt)
-    return Row(k, names.get(id(stmt)) or ", ".join(blocks), blocks, pipeline.stages[k])
+    return Row(k, names.get(id(stmt), blocks[-1]), blocks, pipeline.stages[k])
 
 
 def _blocks(stmt: Stmt) -> tuple[str, ...]:
     """The blocks of a statement by name; of bare stores, the buffers written."""
     blocks = dict.fromkeys(n.name for n in walk(stmt) if isinstance(n, Block) and n.name)
     written = dict.fromkeys(n.buffer.name for n in walk(stmt) if isinstance(n, BufferStore))
-    return tuple(blocks or written)
+    return tuple(blocks or written) or ("nothing",)
 
 
 def _uses(stmt: Stmt, copies: Mapping[Buffer, Buffer], number: int) -> Iterator[Use]:
@@ -310,7 +311,7 @@ def _plain(func: PrimFunc) -> dict[str, tuple[str, ...]]:
     for loop in (node for node in walk(func.body) if isinstance(node, For)):
         stmts = statements(loop)
         if loop.kind == "serial" and len(stmts) > 1 and not is_pipeline(loop):
-            found[loop.loop_var.name] = tuple(", ".join(_blocks(stmt)) for stmt in stmts)
+            found[loop.loop_var.name] = tuple(_blocks(stmt)[-1] for stmt in stmts)
     return found
 
 

@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from workbench import target
 from workbench.access.pipelines import Pipeline
+from workbench.arith import Bounds, bounds
 from workbench.ir import (
     TRUE,
     Barrier,
@@ -19,7 +20,6 @@ from workbench.ir import (
     BlockRealize,
     Buffer,
     BufferStore,
-    Const,
     For,
     IfThenElse,
     Kernel,
@@ -27,14 +27,19 @@ from workbench.ir import (
     Stmt,
     Var,
     const,
+    free_vars,
     seq,
 )
 from workbench.lower import KERNEL_PASSES, Lowered
 from workbench.lower.inject_software_pipeline import inject_software_pipeline
 from workbench.lower.insert_barriers import insert_barriers
+from workbench.lower.known_bounds import known_bounds
 
 When: TypeAlias = int | Literal["loop", "entry"]
-"""An iteration, counted from 0; every turn of the loop that is left; its first turn alone."""
+"""An iteration, counted from 0; every turn of the loop that is left; its first turn alone.
+
+Where the number of iterations varies, they are those of a loop with the most.
+"""
 
 
 class Waiting(NamedTuple):
@@ -61,7 +66,7 @@ def waits(lowered: Lowered) -> frozenset[Waiting]:
             continue
         for step in KERNEL_PASSES[first + 1 : last + 1]:
             made = step(made, cuda)
-        found |= {*_Reader(marks).waits(made.body)}
+        found |= {*_Reader(marks, known_bounds(made)).waits(made.body)}
     return frozenset(found)
 
 
@@ -101,6 +106,7 @@ class _Reader:
     """Goes through a kernel in its order; `begun` are the marks since the last statement."""
 
     marks: _Marks
+    known: Bounds
     inside: dict[Var, Waiting] = field(default_factory=dict)
     begun: dict[Var, tuple[Waiting, int]] = field(default_factory=dict)
     barriers: list[tuple[For, ...]] = field(default_factory=list)
@@ -133,7 +139,8 @@ class _Reader:
             self.inside.pop(mark.loop, None)
             return
         (number,) = stmt.indices
-        when: When = int(number.value) if isinstance(number, Const) else "loop"
+        ends = None if mark.loop in free_vars(number) else bounds(number, self.known)
+        when: When = "loop" if ends is None else ends[1]
         at = Waiting(mark.loop, mark.k, when, False)
         self.inside[mark.loop] = at
         self.begun[mark.loop] = at, len(loops)
