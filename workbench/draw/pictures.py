@@ -34,10 +34,9 @@ def picture_of(
 
     "who" shows the cells of `buffer` (default: the last output), that at `asked` ringed; "tiles"
     what `select` chooses, as `insight.tiles` takes it, at a `level` of `tiles_picture`; "pipeline"
-    the turns of loops whose statements run in turns of their own. What
-    differs from the program `before` is marked. `source` gives the data of programs, where it is
-    kept. Raises ValueError for another name, and for a buffer, axis, value or level that the
-    program does not have.
+    the turns of loops whose statements run in turns of their own. What differs from the program
+    `before` is marked. `source` gives the data of programs, where it is kept. Raises ValueError for
+    another name, and for a buffer, axis, value or level that the program does not have.
     """
     data = source or Source()
     if name not in PICTURES:

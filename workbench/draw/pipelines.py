@@ -32,12 +32,12 @@ LANES = 3  # bands beside each other
 class _Grid:
     """Where turns and rows stand.
 
-    `then` are the stages before, by the name of a statement; `lanes` how many bands are beside each
-    other.
+    `then` are the stages before, by the number of a statement; `lanes` how many bands are beside
+    each other.
     """
 
     loop: Pipelined
-    then: Mapping[str, int]
+    then: Mapping[int, int]
     lanes: int
 
     @property
@@ -78,7 +78,7 @@ class _Grid:
     def was(self, turn: int, row: int) -> int | None:
         """The iteration on which a row worked in a turn before, if on another one than now."""
         statement = self.loop.rows[row]
-        stage = self.then.get(statement.name, statement.stage)
+        stage = self.then.get(statement.number, statement.stage)
         there = 0 <= turn - stage < self.loop.iterations
         return self.loop.first + turn - stage if there and stage != statement.stage else None
 
@@ -110,17 +110,17 @@ def covered_turns(pipelines: Pipelines) -> Scene:
     return Scene(WIDE, 2 + len(names) * (LINE + APART), tuple(shapes))
 
 
-def _then(loop: Pipelined, before: Pipelines | None) -> dict[str, int]:
-    """The stages that its statements had in the program before, if they were others."""
-    was: dict[str, int] = {}
-    if before is not None:
-        was = dict.fromkeys(before.plain.get(loop.loop, ()), 0)
-        for one in before.loops:
-            if one.loop == loop.loop:
-                was = {row.name: row.stage for row in one.rows}
-    return {
-        row.name: was[row.name] for row in loop.rows if was.get(row.name, row.stage) != row.stage
-    }
+def _then(loop: Pipelined, before: Pipelines | None) -> dict[int, int]:
+    """The stages that its statements had in the program before, if they were others, by number."""
+    rows = sorted(loop.rows)
+    names = tuple(row.name for row in rows)
+    if before is None:
+        return {}
+    was = [0] * len(rows) if before.plain.get(loop.loop) == names else [row.stage for row in rows]
+    for one in before.loops:
+        if one.loop == loop.loop and tuple(row.name for row in sorted(one.rows)) == names:
+            was = [row.stage for row in sorted(one.rows)]
+    return {row.number: stage for row, stage in zip(rows, was, strict=True) if row.stage != stage}
 
 
 def _lanes(loop: Pipelined) -> int:
