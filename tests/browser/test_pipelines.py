@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import workbench as wb
+from tests.browser.plain import Plain
 from tests.browser.test_lab import shoot
 from tests.browser.test_places import opened
 from tests.lower.test_pipelines import prefetching
@@ -70,6 +71,17 @@ def test_a_cell_lights_up_its_iteration_and_its_statement(browser: Browser, save
     page.mouse.move(0, 0)
     expect(page.locator("g[data-with]")).to_have_count(0)
     page.close()
+
+
+def test_a_click_on_a_cell_opens_the_menu_of_its_block(plain: Plain):
+    sch = prefetching(32)
+    lab = plain.open([wb.lab(sch, panes=["pipeline"])]).locator(".wb-lab")
+    expect(lab.locator(".wb-caption")).to_contain_text("No loop of the program is a pipeline")
+    sch.pipeline("k_0", stages=[0, 1, 0, 1, 2], order=[0, 3, 1, 4, 2])
+    lab = plain.open([wb.lab(sch, panes=["pipeline"])]).locator(".wb-lab").last
+    lab.locator('g[data-statement="A_shared"][data-iteration="k_0 = 1"]').click()
+    expect(lab.locator(".wb-menu h4")).to_contain_text("block A_shared")
+    shoot(plain.page, "pipeline-menu")
 
 
 def test_without_one_the_pane_says_how_to_get_there(browser: Browser, tmp_path: Path):
