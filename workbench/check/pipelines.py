@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
@@ -53,12 +53,14 @@ class WrittenOut:
     """A program with the turns of its pipelines written out, the inner ones first.
 
     In `body`, statements that `with_statements` told apart still are; `buffers` says what became of
-    those that live in it, and `spare` which have more copies than the number that would do.
+    those that live in it, and `spare` which have more copies than the number that would do. Of each
+    of the `pipelines` there is what it was, and what it became.
     """
 
     body: Stmt
     buffers: dict[Buffer, Buffer]
     spare: dict[Buffer, int]
+    pipelines: tuple[tuple[Pipeline, Injected], ...]
 
 
 @once
@@ -67,14 +69,16 @@ def written_out(func: PrimFunc) -> WrittenOut:
     own = {b: b for node in walk(func.body) if isinstance(node, Block) for b in node.alloc_buffers}
     body: Stmt = with_statements(func.body)
     twice, spare = doubled(func.body), dict[Buffer, int]()
+    found: list[tuple[Pipeline, Injected]] = []
     while loop := innermost(body):
         known = arith.loop_bounds([node for node in walk(body) if isinstance(node, For)])
         private = [buffer for buffer in own.values() if buffer.scope != "global"]
         made = injected(loop, body, known, private, doubled=twice)
+        found.append((pipeline_of(loop), made))
         spare |= made.spare
         own = {old: made.copies.get(new, new) for old, new in own.items()}
         body = replace_node(body, loop, made.stmt)
-    return WrittenOut(body, own, spare)
+    return WrittenOut(body, own, spare, tuple(found))
 
 
 @once
@@ -144,11 +148,12 @@ def injected(
     private: Collection[Buffer],
     axes: Sequence[tuple[str, Var]] = (),
     doubled: Collection[Buffer] = (),
+    marked: Callable[[Pipeline], Pipeline] = lambda pipeline: pipeline,
 ) -> Injected:
     """What becomes of the pipeline `loop`, the innermost one in `body`; see `Needs` for the rest.
 
-    Of those that are `doubled` there are two copies at least. Raises Refusal where it would not do
-    what the loop does.
+    Of those that are `doubled` there are two copies at least. What is proved may be `marked` before
+    it is written out. Raises Refusal where it would not do what the loop does.
     """
     pipeline = pipeline_of(loop)
     needs = Needs(pipeline, body, known, private, axes)
@@ -164,7 +169,7 @@ def injected(
         and counts[buffer] == needs.copies(buffer) > (least := needs.least_copies(buffer))
     }
     loop = with_copies(loop, loop, copies)
-    return Injected(pipeline_of(loop).expanded(known), copies, spare)
+    return Injected(marked(pipeline_of(loop)).expanded(known), copies, spare)
 
 
 def pipeline_of(loop: For) -> Pipeline:

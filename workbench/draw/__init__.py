@@ -5,6 +5,7 @@ from workbench.draw.figure import figure
 from workbench.draw.memory import memory_picture
 from workbench.draw.picture import Picture, picture_html, plain, standalone_svg, table_html
 from workbench.draw.pictures import PICTURES, Source, covered_of, picture_of
+from workbench.draw.pipelines import pipelines_picture
 from workbench.draw.scene import Form, Path, Rect, Scene, Stands, Words, placed
 from workbench.draw.svg import svg, svg_in_text
 from workbench.draw.tiles import LEVELS, levels_of, tiles_picture
@@ -28,6 +29,7 @@ __all__ = [
     "memory_picture",
     "picture_html",
     "picture_of",
+    "pipelines_picture",
     "placed",
     "plain",
     "standalone_svg",

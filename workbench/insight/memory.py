@@ -273,19 +273,20 @@ def _copies(way: Way, loads: Sequence[Access]) -> bool:
     """Whether these stages put elements into another memory and do nothing else to them."""
     _, source, target = way
     return source.scope != target.scope and all(
-        access.store is not None and _copied(access.store.value) is access.node for access in loads
+        access.store is not None and copied_load(access.store.value) is access.node
+        for access in loads
     )
 
 
-def _copied(value: Expr) -> Expr | None:
+def copied_load(value: Expr) -> Expr | None:
     """The load whose element `value` is, converted or padded with a number at most."""
     match value:
         case BufferLoad():
             return value
         case Cast(value=inner):
-            return _copied(inner)
+            return copied_load(inner)
         case Call("if_then_else", (_, inner, Const()) | (_, Const(), inner)):
-            return _copied(inner)
+            return copied_load(inner)
     return None
 
 
