@@ -16,6 +16,8 @@ from workbench.ir import (
     Buffer,
     BufferLoad,
     BufferStore,
+    Call,
+    CommitGroup,
     Const,
     Expr,
     For,
@@ -25,6 +27,7 @@ from workbench.ir import (
     SeqStmt,
     Stmt,
     Var,
+    WaitGroup,
     dtypes,
     free_vars,
     is_sized,
@@ -33,6 +36,7 @@ from workbench.ir import (
     stores,
     walk,
 )
+from workbench.lower.async_copies import copied_bytes
 from workbench.lower.flatten_buffers import counts
 from workbench.lower.known_bounds import known_bounds
 from workbench.lower.share_loops import own_arrays
@@ -187,6 +191,13 @@ class Walker:
                 yield "}"
             case Barrier():
                 yield self.barrier
+            case CommitGroup():
+                yield f"{self._copying('cp_async_commit_group')}();"
+            case WaitGroup(count):
+                yield f"{self._copying('cp_async_wait_group')}<{count}>();"
+            case BufferStore(buffer, Call("ptx_cp_async", (source,)), (place,)):
+                self.expressions.place = self.views[buffer]
+                yield self._async_copy(buffer, source, place)
             case BufferStore(buffer, value, (Ramp() as place,)):
                 self.expressions.place = self.views[buffer]
                 yield from self._vector_store(buffer, value, place)
@@ -277,6 +288,32 @@ static void {name}_turns(void* given, int64_t first, int64_t stop) {{
     def _pointer(self, buffer: Buffer) -> str:
         const = "" if buffer in self.written else "const "
         return f"{const}{self._type_of(buffer)}* restrict "
+
+    # --- asynchronous copies -----------------------------------------------------------------
+
+    def _async_copy(self, buffer: Buffer, source: Expr, place: Expr) -> str:
+        """A copy of the cells of `source` to those of `buffer` at `place`, or of zeros."""
+        name, given = f"cp_async_{copied_bytes(buffer, place)}", ""
+        if isinstance(source, Call):
+            condition, source, _ = source.args
+            name, given = f"{name}_or_0", f", {self.expressions.text(condition)}"
+        assert isinstance(source, BufferLoad)
+        cells = ((buffer, place), (source.buffer, source.indices[0]))
+        texts = (
+            f"&{self.names[array]}[{self.expressions.text(i.base if isinstance(i, Ramp) else i)}]"
+            for array, i in cells
+        )
+        return f"{self._copying(name)}({', '.join(texts)}{given});"
+
+    def _copying(self, helper: str) -> str:
+        """The name of a function about asynchronous copies, which the text then has to contain."""
+        if helper not in self.language.helpers:
+            raise Refusal(
+                f"Can't write {self.language.title} code: it has no asynchronous copies",
+                hint="lower the program for this target",
+            )
+        self.expressions.helpers[helper, "void"] = helper
+        return helper
 
     # --- vectors ----------------------------------------------------------------------------
 

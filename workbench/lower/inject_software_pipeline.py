@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.check.pipelines import doubled, injected, innermost
+from workbench.check.pipelines import doubled, injected, innermost, refuse_async
 from workbench.ir import Kernel, replace_node
 from workbench.lower.known_bounds import known_bounds
 from workbench.lower.shrink_buffers import with_buffers
@@ -16,7 +16,8 @@ def inject_software_pipeline(kernel: Kernel, target: Target) -> Kernel:
     """
     twice = doubled(kernel.body)
     while loop := innermost(kernel.body):
+        refuse_async(loop, target)
         known = known_bounds(kernel)
-        made = injected(loop, kernel.body, known, kernel.allocs, kernel.axes, twice)
+        made = injected(loop, kernel.body, known, kernel.allocs, kernel.axes, twice, waits=True)
         kernel = with_buffers(kernel, made.copies, replace_node(kernel.body, loop, made.stmt))
     return kernel

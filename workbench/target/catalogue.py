@@ -50,6 +50,9 @@ def _nvidia(name: str, title: str, arch: str, sheet: tuple[float, ...], source: 
     facts.update(zip(_PER_SM, _ARCH[arch], strict=True))
     facts.update(zip(_SHEET, sheet, strict=True))
     sources = _ARCH_SOURCES | dict.fromkeys(_SHEET, source)
+    if int(arch.removeprefix("sm_")) >= 80:
+        facts["async_copy_bytes"] = (4, 8, 16)
+        sources["async_copy_bytes"] = "PTX ISA, cp.async: sm_80 or higher; cp-size 4, 8 or 16"
     return _target(name, title, arch, facts, sources)
 
 

@@ -27,6 +27,7 @@ class Target:
     warp_size: int
     max_vector_bytes: int  # the widest aligned access of one thread
     max_shuffle_bytes: int  # the widest value that threads of a warp read from each other; or 0
+    async_copy_bytes: tuple[int, ...] = ()  # of a thread from global to shared memory, at a time
     max_threads_per_sm: int | None = None
     max_blocks_per_sm: int | None = None
     shared_bytes_per_sm: int | None = None
