@@ -9,9 +9,10 @@ that one barrier does for what arrived and for what is overwritten next; else ri
 statement of the same iteration is at is waited for at once, so that nothing is left at the end.
 
 N is counted, not computed, group by group: in a turn of the prologue or epilogue for just that one,
-in the loop for the turn with the least, which any later turn has, too. Where it is not known how
-many iterations there are, groups are committed in turns without one as well, and N is the same for
-all. That this is exact, and enough, is held against brute force in `tests/lower/test_async.py`.
+in the loop for the turn with the least: the first ones may have fewer groups behind them. Where it
+is not known how many iterations there are, groups are committed in turns without one as well, as if
+there were no fewer than stages; N is the least of any number. That this is enough, and exact where
+all is known, is held against brute force in `tests/lower/test_async.py`.
 
 PTX ISA: cp.async, cp.async.commit_group, cp.async.wait_group. TVM has the same in
 src/s_tir/transform/inject_software_pipeline.cc and counts differently: s_c - s_p in the loop.
@@ -20,7 +21,7 @@ src/s_tir/transform/inject_software_pipeline.cc and counts differently: s_c - s_
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from workbench.access.pipelines import Need, Pipeline
@@ -52,9 +53,10 @@ class AsyncPipeline(Pipeline):
     def in_body(self, k: int, stage: int) -> Stmt | None:
         if k not in self.waits:
             return super().in_body(k, stage)
-        turns = range(self.depth, min(self._iterations, 2 * self.depth + 1))
-        counts = [n for turn in turns if (n := self.since(k, turn)) is not None]
-        return WaitGroup(min(counts)) if counts else None
+        most = max(self._iterations)
+        return self._waiting(
+            k, ((t, most) for t in range(self.depth, min(most, 3 * self.depth + 2)))
+        )
 
     def one(self, k: int, number: Expr, least: int) -> Stmt | None:
         if not isinstance(self.stmts[k], (CommitGroup, WaitGroup)):
@@ -65,10 +67,15 @@ class AsyncPipeline(Pipeline):
         if k not in self.waits:
             return CommitGroup()
         turn = least + self.stages[k]  # of the epilogue: as if there were `depth` iterations
-        count = self.since(k, turn + (turn >= self.depth) * max(0, self._iterations - self.depth))
-        return None if count is None else WaitGroup(count)
+        more = [max(0, n - self.depth) if turn >= self.depth else 0 for n in self._iterations]
+        return self._waiting(k, zip((turn + n for n in more), self._iterations, strict=True))
 
-    def since(self, wait: int, turn: int) -> int | None:
+    def _waiting(self, k: int, turns: Iterable[tuple[int, int]]) -> WaitGroup | None:
+        """A wait that is enough in all of `turns`, each of so many iterations."""
+        counts = [n for at in turns if (n := self.since(k, *at)) is not None]
+        return WaitGroup(min(counts)) if counts else None
+
+    def since(self, wait: int, turn: int, iterations: int) -> int | None:
         """How many groups come after the one that `wait` needs in `turn`; None: there is none."""
         counts = []
         for commit, lag in self.waits[wait]:
@@ -78,17 +85,17 @@ class AsyncPipeline(Pipeline):
                 begun < (number + self.stages[k], self.order[k]) < (turn, self.order[wait])
                 for k, stmt in enumerate(self.stmts)
                 if isinstance(stmt, CommitGroup)
-                for number in range(max(0, iteration - self.depth), min(self._iterations, turn + 1))
+                for number in range(max(0, iteration - self.depth), min(iterations, turn + 1))
             )
             if iteration >= 0:
                 counts.append(sum(later))
         return min(counts, default=None)
 
     @property
-    def _iterations(self) -> int:
-        """How many there are, or more than enough to have come to all kinds of turns."""
-        extent = self.loop.extent
-        return int(extent.value) if isinstance(extent, Const) else 3 * self.depth + 3
+    def _iterations(self) -> Sequence[int]:
+        """How many there may be, up to where one more changes nothing; `depth` where fewer are."""
+        extent, few = self.loop.extent, self.depth
+        return [int(extent.value)] if isinstance(extent, Const) else range(few, 3 * few + 3)
 
 
 def with_groups(pipeline: Pipeline, needs: Collection[Need]) -> AsyncPipeline:

@@ -3,9 +3,9 @@
 An access goes through the same gates each time: where it goes (`maps`), whether every lane that
 runs stays inside and starts its vector where it may, whether what is read was written, and whether
 it races. An answer depends on nothing but the statement, the lanes that run, and the turn of the
-serial loops in the index; these are the *key* of an execution, and what passed a gate under a key
-is not sent through it again while the chunk runs. An index that is read from memory has no key and
-is looked at each time.
+serial loops in the index, or rather what they add to it, which ``k % 3`` does again and again;
+these are the *key* of an execution, and what passed a gate under a key is not sent through it again
+while the chunk runs. An index that is read from memory has no key and is looked at each time.
 """
 
 from __future__ import annotations
@@ -70,6 +70,7 @@ class Lanes(Expressions):
         self._frames: dict[Stmt, Frame] = {}
         self._maps: Memo[Map] = Memo()
         self._checked: Memo[None] = Memo()  # executions that stay inside
+        self._apart: Memo[None] = Memo()  # those that touch nothing of a copy
         self._scratch: dict[Expr, Any] = {}
         self._scratch_size = 0
         self.frame: Frame
@@ -174,7 +175,7 @@ class Lanes(Expressions):
             mask = self.running
         access = self.plan.access[load]
         at, key = self._approach(access, mask)
-        self._refuse_under_way(access, at, mask)
+        self._refuse_under_way(access, at, key, mask)
         storage = at.storage
         if not storage.cells:  # no lane that runs is here
             return numpy_type(load.buffer.type).type(0)
@@ -207,7 +208,7 @@ class Lanes(Expressions):
         parts = (value,) if fused is None else (value.a, value.b)  # type: ignore[attr-defined]
         operands = [self.value(part, env, running) for part in parts]
         at, key = self._approach(access, running)
-        self._refuse_under_way(access, at, running)
+        self._refuse_under_way(access, at, key, running)
         overlaps = self.races.judge(access, at, key, running)
         if at.strided and not overlaps and fused is not None and running is None:
             fused(*operands, out=at.view(every=True))
@@ -247,7 +248,7 @@ class Lanes(Expressions):
             sources = ((self._make_map(self.plan.access[source], reads), reads),)
             values = np.array(values)
         at, key = self._approach(access, running)
-        self._refuse_under_way(access, at, running)
+        self._refuse_under_way(access, at, key, running)
         self.races.judge(access, at, key, running)
         turn, group = self._tell_turn(), self.under_way.groups + 1
         copy = Copy(store, at, key, self.mask, values, turn, group, sources)
@@ -265,18 +266,23 @@ class Lanes(Expressions):
         """``k=3``: the turns of the serial loops that are running."""
         return ", ".join(f"{var.name}={int(k)}" for var, k in self.serial.items())
 
-    def _refuse_under_way(self, access: Access, at: Map, mask: Running) -> None:
+    def _refuse_under_way(self, access: Access, at: Map, key: Any, mask: Running) -> None:
         """Raise where a lane touches a cell of a copy that is under way, or writes its source."""
         if not self.under_way.copies:
             return
         for source in (False, True) if isinstance(access.site, BufferStore) else (False,):
             for copy, place, lanes in self.under_way.touching(at, source=source):
+                pair = not source and key and copy.key and (key, copy.key)
+                if pair and pair in self._apart:
+                    continue
                 marks = np.zeros(at.storage.flat.size, bool)
                 cells = np.broadcast_to(place.addresses(), place.frame.shape)
                 marks[cells if lanes is None else cells[np.broadcast_to(lanes, cells.shape)]] = True
                 bad = narrow(mask, marks[at.addresses()])
                 if not is_empty(bad):
                     raise self._under_way(access, at, bad, copy, place, source)
+                if pair:
+                    self._apart.keep(pair, None)
 
     def _under_way(
         self, access: Access, at: Map, bad: Any, copy: Copy, place: Map, source: bool
@@ -357,7 +363,8 @@ class Lanes(Expressions):
                 at = self._make_map(access, mask)
                 self._maps.keep(place, at, at.nbytes)
             if mask is self.running:
-                key = (self.stmt, access.site, serial, self.mask.key if self.mask else None)
+                turn = serial if at.listed is not None else at.base
+                key = (self.stmt, access.site, turn, self.mask.key if self.mask else None)
         if key is None or key not in self._checked:
             self._check(access, at, mask)
             if key is not None:
