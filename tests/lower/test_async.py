@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -14,11 +15,13 @@ import pytest
 import workbench as wb
 from tests.lower.test_double_buffers import check_results, tiled
 from tests.lower.test_pipelines import noted, reversed_rows
-from tests.support import tools
+from tests.support.cases import CASES
+from tests.support.cpp import compile_cpp
 from tests.support.gpu_programs import parsed
-from workbench import emulate, target
+from tests.support.random_pipelines import random_async_pipeline
+from workbench import emulate, script, target
 from workbench.access.async_copies import with_groups
-from workbench.access.pipelines import Need, Pipeline
+from workbench.access.pipelines import Need, Needs, Pipeline
 from workbench.diag import Refusal
 from workbench.emulate import EmulationError
 from workbench.ir import (
@@ -39,6 +42,7 @@ from workbench.ir import (
     const,
     rewrite,
     stmts_of,
+    stores,
     substitute,
     walk,
 )
@@ -237,6 +241,7 @@ def test_a_matmul_copies_both_tiles(
     check_results(sch.func, made)
 
 
+PLAIN = "A[k, t * VECTOR + v]"
 FETCH = """
 @T.prim_func
 def main(A: T.Buffer((6, 64), "TYPE"), B: T.Buffer((6, 64), "TYPE")):
@@ -252,7 +257,7 @@ def main(A: T.Buffer((6, 64), "TYPE"), B: T.Buffer((6, 64), "TYPE")):
 """
 
 
-def fetch(vector: int, dtype: str = "float32", value: str = "A[k, t * VECTOR + v]") -> PrimFunc:
+def fetch(vector: int, dtype: str = "float32", value: str = PLAIN) -> PrimFunc:
     """Rows the other way round; a thread copies `vector` cells at a time, each of `value`."""
     text = FETCH.replace("NOTES", noted([0, 2], **{ASYNC: [0]})).replace("VALUE", value)
     for name, number in (("THREADS", 64 // vector), ("VECTOR", vector), ("TYPE", dtype)):
@@ -339,3 +344,223 @@ def main(A: T.Buffer((12, 32), "float32"), B: T.Buffer((12, 32), "float32")):
             B[k, t] = S[k, 31 - t]
 """)
     check_results(func, lowered(func))
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("first", range(0, 300, 100))
+def test_random_copies(first: int, gxx: str):
+    """As the program means, by the emulator with every refusal armed, and as C++."""
+    made, wanted = [], []
+    for seed in range(first, first + 4 * CASES):
+        func = random_async_pipeline(random.Random(seed))
+        rng = np.random.default_rng(seed)
+        args = [rng.integers(-99, 99, b.shape).astype(b.dtype) for b in func.params]
+        means, given = ([a.copy() for a in args] for _ in range(2))
+        try:
+            emulate.evaluate(func, means)
+            made.append(lowered(func))
+        except (
+            Refusal,
+            EmulationError,
+        ):  # reads what nothing copied, or too early
+            continue
+        emulate.run(made[-1].kernels, given)
+        np.testing.assert_array_equal(given[1], means[1])
+        wanted.append((args, means[1]))
+    assert len(made) > CASES and any(
+        isinstance(n, WaitGroup) for one in made for n in walk(one.kernels[0].body)
+    )
+    compile_cpp(made).run([(k, args) for k, (args, _) in enumerate(wanted)])
+    for (_, given), means_it in wanted:
+        np.testing.assert_array_equal(given, means_it)
+
+
+# --- what is refused ------------------------------------------------------------------------------
+
+
+COPY_OF = """
+@T.prim_func
+def main(A: T.Buffer((6, 32), "float16"), B: T.Buffer((6, 32), "DTYPE")):
+    S = T.alloc_buffer((32,), "DTYPE", scope="SCOPE")
+    for k in T.serial(6, annotations=NOTES):
+        for t in T.thread_binding(32, thread="threadIdx.x"):
+            with T.block("S"):
+                S[t] = VALUE
+        for t in T.thread_binding(32, thread="threadIdx.x"):
+            B[k, t] = S[t]
+"""
+ZEROS = "T.if_then_else(t < 9, A[k, t], T.float16({}))"
+
+
+@pytest.mark.parametrize(
+    "value, dtype, scope, why",
+    [
+        ("A[k, t] + A[k, t]", "float16", "shared", "what it stores in S is computed"),
+        ('T.Cast("float32", A[k, t])', "float32", "shared", "what it stores in S is computed"),
+        ("B[k, t]", "float16", "local", "S is in local memory"),
+        (ZEROS.format(1), "float16", "shared", "it fills S with other than zeros"),
+        (ZEROS.format(-0.0), "float16", "shared", "it fills S with other than zeros"),
+    ],
+)
+def test_only_plain_copies_are_asynchronous(value: str, dtype: str, scope: str, why: str):
+    text = COPY_OF.replace("VALUE", value).replace("DTYPE", dtype).replace("SCOPE", scope)
+    sch = wb.Schedule(parsed(text.replace(", annotations=NOTES", "")))
+    with pytest.raises(wb.ScheduleError) as error:
+        sch.pipeline("k", stages=[0, 1], async_stages=[0])
+    told = str(error.value)
+    assert told.startswith(f"Can't pipeline `k`: `S` can't be asynchronous: {why}.")
+    assert 'leave it to a stage that is not: sch.pipeline("k", stages=[0, 1])' in told
+
+
+def test_a_stage_that_there_is_not():
+    sch = wb.Schedule(reversed_rows("{}"))
+    with pytest.raises(wb.ScheduleError, match="is not a list of its stages"):
+        sch.pipeline("k", stages=[0, 1], async_stages=[2])
+
+
+def test_two_bytes_are_no_copy():
+    text = COPY_OF.replace("VALUE", "A[k, t]").replace("DTYPE", "float16")
+    func = parsed(text.replace("SCOPE", "shared").replace("NOTES", noted([0, 1], **{ASYNC: [0]})))
+    with pytest.raises(Refusal) as error:
+        lowered(func)
+    told = error.value
+    assert told.headline == "Can't copy into S asynchronously: a thread copies 2 bytes at a time"
+    assert told.hint.endswith("with sch.vectorize, or leave the copy out of async_stages")
+    assert told.detail == "NVIDIA H100 SXM5 takes 4, 8, 16"
+
+
+@pytest.mark.parametrize("name", ["cuda", "nvidia/tesla-t4", "metal", "opencl"])
+def test_a_target_without_asynchronous_copies(name: str):
+    other = target.get(name)
+    with pytest.raises(Refusal) as error:
+        lower(rows([0, 1]), other)
+    told = f"Can't pipeline `k`: {other.title} ({other.arch}) has no asynchronous copies"
+    assert error.value.headline == told
+    assert error.value.hint.endswith('or take sch.pipeline("k", stages=[0, 1])')
+
+
+def test_the_step_is_kept_and_leaves_tvms_notes():
+    sch = wb.Schedule(reversed_rows("{}"))
+    sch.pipeline("k", stages=[0, 2], async_stages=[0])
+    text = str(sch.func)
+    assert '"software_pipeline_async_stages": [0]' in text
+    assert script.parse(text).script() == text
+
+
+# --- the text -------------------------------------------------------------------------------------
+
+
+TEXT = """\
+  for (int k = 2; k < 12; ++k) {
+    cp_async_wait_group<1>();
+    __syncthreads();
+    cp_async_4(&S[k % 3 * 32 + t], &A[k * 32 + t]);
+    cp_async_commit_group();
+    B[k * 32 + t - 64] = S[(k + 1) % 3 * 32 - t + 31] * 2.0f;
+  }
+"""
+
+
+def test_the_text_names_what_it_does():
+    assert TEXT in wb.build(rows([0, 2]), target=H100).source
+
+
+@pytest.mark.tool
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+def test_nvcc_takes_the_text(arch: str, tmp_path: Path, nvcc: str):
+    zeros = "T.if_then_else(t < 7, A[k, t * VECTOR + v], T.float32(0))"
+    funcs = [fetch(vector, value=value) for vector in (1, 2, 4) for value in (PLAIN, zeros)]
+    for number, func in enumerate(funcs):
+        path = tmp_path / f"{number}.cu"
+        path.write_text(wb.build(func, target=H100).source)
+        command = [nvcc, f"-arch={arch}", "-ptx", str(path), "-o", str(path.with_suffix(".ptx"))]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert not done.returncode, done.stderr
+        made = path.with_suffix(".ptx").read_text()
+        assert "cp.async.c" in made and "cp.async.wait_group" in made
+
+
+# --- faults, marked on a lowered kernel -----------------------------------------------------------
+
+
+def faults(kernel: Kernel, guarded: set[bool]) -> Iterator[tuple[str, Kernel]]:
+    """`kernel` with one wait, barrier or commit gone or out of place, or one guard.
+
+    That is one of copies, if `guarded` is {True}, or of what uses them, if {False}.
+    """
+    for node in walk(kernel.body):
+        match node:
+            case SeqStmt(stmts):
+                for k, pair in enumerate(pairwise(stmts)):
+                    if _order_matters(*pair):
+                        swapped = (*stmts[:k], *reversed(pair), *stmts[k + 2 :])
+                        yield "order", _with(kernel, node, SeqStmt(swapped))
+            case WaitGroup(count):
+                yield "wait", _with(kernel, node, None)
+                yield "count", _with(kernel, node, WaitGroup(count + 1))
+            case Barrier() | CommitGroup():
+                yield type(node).__name__, _with(kernel, node, None)
+            case IfThenElse(then_case=then) if {s.is_async for s in stores(then)} == guarded:
+                yield "guard", _with(kernel, node, then)
+            case _:
+                pass
+
+
+def _order_matters(first: Stmt, then: Stmt) -> bool:
+    waits = isinstance(first, WaitGroup) and isinstance(then, Barrier)
+    return waits or (isinstance(then, CommitGroup) and isinstance(first, BufferStore))
+
+
+def _with(kernel: Kernel, old: Stmt, new: Stmt | None) -> Kernel:
+    return replace(kernel, body=rewrite(kernel.body, lambda n: new if n is old else n))
+
+
+def check_found(func: PrimFunc, kernels: tuple[Kernel, ...], what: str) -> None:
+    args = [np.ones(b.shape, b.dtype) for b in func.params]
+    try:
+        emulate.run(kernels, args)
+    except EmulationError:
+        return
+    pytest.fail(f"{what} is not found:\n{script.show(kernels[0])}")
+
+
+def matmul_of(stages: list[int], order: list[int], apart: list[int]) -> PrimFunc:
+    sch = tiled(4, size=25)
+    sch.pipeline("k_0", stages=stages, order=order, async_stages=apart)
+    return sch.func
+
+
+def some_turns(low: str, high: str | int) -> PrimFunc:
+    return reversed_rows(noted([0, 2], **{ASYNC: [0]}), low, high, around="for j in range(5):")
+
+
+FAULTY = {
+    "fetch first": (rows([0, 1], turns=5), {True}),
+    "three copies": (rows([0, 2], turns=5), {True}),
+    "work first": (rows([0, 2], [1, 0], turns=5), {True}),
+    "four copies": (rows([0, 2], turns=6, **{COPIES: {"S": 4}}), {True}),
+    "prologue": (some_turns("j + 7", 12), {True}),
+    "epilogue": (some_turns("0", "j"), {False}),
+    "one group": (matmul_of([0, 0, 1], [0, 1, 2], [0]), set()),
+}
+
+
+@pytest.mark.parametrize("name", FAULTY)
+def test_every_fault_is_found(name: str):
+    func, guarded = FAULTY[name]
+    (kernel,) = lowered(func).kernels
+    found = list(faults(kernel, guarded))
+    assert len(found) >= 8
+    for what, faulty in found:
+        check_found(func, (faulty,), what)
+
+
+@pytest.mark.parametrize("stages, order", [([0, 2], None), ([0, 3], None), ([0, 3], [1, 0])])
+def test_one_copy_too_few_is_found(
+    stages: list[int], order: list[int] | None, monkeypatch: pytest.MonkeyPatch
+):
+    right = Needs.least_copies
+    monkeypatch.setattr(Needs, "least_copies", lambda self, buffer: right(self, buffer) - 1)
+    monkeypatch.setattr(Needs, "copies", Needs.least_copies)
+    func = rows(stages, order)
+    check_found(func, lowered(func).kernels, "one copy too few")

@@ -136,8 +136,8 @@ def under_way(
         *dict.fromkeys((copy.store, site)),
         detail=f"{who[0]} would {act} {name}{f' in turn {turn}' if turn else ''}; {who[1]} began "
         f"the copy{began} {group}",
-        hint="wait until fewer groups are under way, and let a barrier follow the wait; or have one "
-        "copy of the buffer more.",
+        hint="wait until fewer groups are under way, and let a barrier follow the wait; or give "
+        "the buffer one copy more.",
     )
 
 
