@@ -67,8 +67,9 @@ class AsyncPipeline(Pipeline):
         if k not in self.waits:
             return CommitGroup()
         turn = least + self.stages[k]  # of the epilogue: as if there were `depth` iterations
-        more = [max(0, n - self.depth) if turn >= self.depth else 0 for n in self._iterations]
-        return self._waiting(k, zip((turn + n for n in more), self._iterations, strict=True))
+        if turn < self.depth:
+            return self._waiting(k, ((turn, max(self._iterations)),))
+        return self._waiting(k, ((turn + max(0, n - self.depth), n) for n in self._iterations))
 
     def _waiting(self, k: int, turns: Iterable[tuple[int, int]]) -> WaitGroup | None:
         """A wait that is enough in all of `turns`, each of so many iterations."""
