@@ -122,17 +122,18 @@ def _fetch_together(sch: Any, block: Any, nthread: int, read_idx: int, read_loc:
     sch.bind(tx, "threadIdx.x")
 
 
-def strided(sch: wb.Schedule) -> wb.Schedule:
+def strided(sch: wb.Schedule, ahead: int = 0) -> wb.Schedule:
     """Tiles of 64 x 128 by 128 threads, each 8 x 8 cells in strided groups of 4 x 4.
 
     A warp lies on 4 x 8 of them, so its reads of shared memory meet no bank twice; A is kept by
-    columns in shared memory, its rows padded, and comes there through registers, 4 floats a load.
+    columns in shared memory, its rows padded, and comes there through registers, 4 floats a load;
+    or, as B, by asynchronous copies, of one float each, so many turns `ahead`.
     """
     block = sch.get_block("C")
     C_local = sch.cache_write(block, 0, "local")
     A_shared, B_shared = (sch.cache_read(block, which, "shared") for which in (0, 1))
     A_local, B_local = (sch.cache_read(block, which, "local") for which in (0, 1))
-    A_fetched = sch.cache_read(A_shared, 0, "local")
+    A_fetched = None if ahead else sch.cache_read(A_shared, 0, "local")
     i, j, k = sch.get_loops(block)
     i0, i_virtual, i_warp, i_lane, i_cell = sch.split(i, factors=[None, 2, 2, 4, 4])
     j0, j_virtual, j_warp, j_lane, j_cell = sch.split(j, factors=[None, 2, 2, 8, 4])
@@ -154,15 +155,19 @@ def strided(sch: wb.Schedule) -> wb.Schedule:
     sch.unroll(fetch)
     sch.vectorize(vector)
     fetch, lane, vector = _by_all_threads(sch, A_shared)
-    sch.compute_at(A_fetched, lane)
+    if A_fetched:
+        sch.compute_at(A_fetched, lane)
     sch.unroll(fetch)
     sch.unroll(vector)
     sch.transform_layout(A_shared, ("write", 0), "lambda i, k: (k, i)")
     sch.storage_align(A_shared, 0, axis=0, factor=32, offset=4)
     sch.unroll(k1)
     for copy in (A_fetched, A_local, B_local, C_local):
-        sch.vectorize(sch.get_loops(copy)[-1])
+        if copy:
+            sch.vectorize(sch.get_loops(copy)[-1])
     sch.decompose_reduction(block, k0)
+    if ahead:
+        sch.pipeline(k0, stages=[0, 0, ahead], async_stages=[0])
     return sch
 
 
