@@ -47,6 +47,7 @@ from workbench.ir import (
     walk,
 )
 from workbench.lower import Lowered, lower
+from workbench.lower.shared_memory import dynamic_shared
 
 H100 = target.get("nvidia/h100")
 ASYNC, COPIES = "software_pipeline_async_stages", "software_pipeline_copies"
@@ -478,6 +479,40 @@ def test_nvcc_takes_the_text(arch: str, tmp_path: Path, nvcc: str):
         assert not done.returncode, done.stderr
         made = path.with_suffix(".ptx").read_text()
         assert "cp.async.c" in made and "cp.async.wait_group" in made
+
+
+LARGE = """
+@T.prim_func
+def main(A: T.Buffer((5, 4096), "float32"), B: T.Buffer((5, 4096), "float32")):
+    S = T.alloc_buffer((4096,), scope="shared")
+    for k in T.serial(5, annotations=NOTES):
+        for t in T.thread_binding(64, thread="threadIdx.x"):
+            for u in range(16):
+                for v in T.vectorized(4):
+                    S[u * 256 + t * 4 + v] = A[k, u * 256 + t * 4 + v]
+        for t in T.thread_binding(64, thread="threadIdx.x"):
+            for u in range(64):
+                B[k, u * 64 + t] = S[4095 - u * 64 - t]
+"""
+
+
+def test_more_than_48_kib_are_asked_for_at_the_launch(gxx: str):
+    func = parsed(LARGE.replace("NOTES", noted([0, 3], **{ASYNC: [0]})))
+    built = wb.build(func, target=H100)
+    assert "block (64, 1, 1), 65536 bytes of shared memory" in built.source
+    assert "extern __shared__ __align__(16) unsigned char shared_memory[];" in built.source
+    assert "float* S = (float*)&shared_memory[0];" in built.source
+    assert dynamic_shared(built.kernels[0])[1] == 65536
+    check_results(func, lowered(func))
+
+
+@pytest.mark.parametrize(
+    "name, gives", [("cuda", 48), ("nvidia/tesla-t4", 64), ("nvidia/rtx-4090", 99)]
+)
+def test_a_block_has_what_its_gpu_gives(name: str, gives: int):
+    text = LARGE.replace("NOTES", noted([0, 6])).replace("T.serial(5", "T.serial(1, 5")
+    with pytest.raises(wb.ScheduleError, match=f"needs 114688 bytes .* gives {gives << 10}"):
+        wb.build(parsed(text), target=name)
 
 
 # --- faults, marked on a lowered kernel -----------------------------------------------------------

@@ -180,6 +180,7 @@ def _as_cpp(text: str) -> str:
     """The text without what only a GPU's compiler takes and no macro can hide."""
     text = re.sub(r"^(#include|using) .*\n", "", text, flags=re.MULTILINE)
     text = text.replace('extern "C" ', "")
+    text = text.replace("extern __shared__", "__shared__").replace("[];", f"[{227 << 10}];")
     text = re.sub(r"^(template .*|static .*)\{\n  asm volatile(.*\n)+?\}\n", "", text, flags=re.M)
     text = re.sub(r" \[\[[a-z_0-9()]+\]\]", "", text)  # Metal: where a parameter comes from
     text = re.sub(

@@ -1,36 +1,11 @@
 """CUDA C++ as a table."""
 
+from workbench.codegen.cuda_helpers import CUDA_HELPERS
 from workbench.codegen.language import FUNCTIONS, HELPERS, Language, bit_helpers, functions, vectors
 from workbench.codegen.reserved import CUDA_MACROS, CUDA_WORDS
 
 _NAMES = (*FUNCTIONS, "log1p", "erf", "nearbyint")
 _PAIRS = ("pow", "atan2", "fmod", "hypot", "copysign")
-_LANE_MASK = """{function}{type} {name}({type} width) {{
-  {type} thread = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
-  return ((1u << width) - 1u) << (thread % 32u / width * width);
-}}"""
-
-# By PTX ISA, cp.async: 16 bytes past L1 (cg), which is no place for what is used once; less by it.
-_COPY = """{{function}}void {{name}}(void* to, const void* from{more}) {{{{
-  asm volatile("cp.async.{how}.shared.global [%0], [%1], {bytes}{size};"
-               :: "r"((unsigned)__cvta_generic_to_shared(to)), "l"(from){given} : "memory");
-}}}}"""
-_ASYNC_COPIES = {
-    f"cp_async_{bytes}{name}": _COPY.format(how=how, bytes=bytes, more=more, size=size, given=given)
-    for bytes, how in ((4, "ca"), (8, "ca"), (16, "cg"))
-    for name, more, size, given in (
-        ("", "", "", ""),
-        ("_or_0", ", bool read", ", %2", f', "r"(read ? {bytes} : 0)'),  # the rest is zeros
-    )
-} | {
-    "cp_async_commit_group": """{function}void {name}() {{
-  asm volatile("cp.async.commit_group;" ::: "memory");
-}}""",
-    "cp_async_wait_group": """template <int count> {function}void {name}() {{
-  asm volatile("cp.async.wait_group %0;" :: "n"(count) : "memory");
-}}""",
-}
-
 _TYPES = {
     "bool": "bool",
     "int8": "signed char",
@@ -63,6 +38,10 @@ CUDA = Language(
         "shared": "__shared__ {align}{type} {name}[{cells}];",
         "local": "{align}{type} {name}[{cells}];",
     },
+    dynamic=(
+        "extern __shared__ __align__(16) unsigned char {whole}[];",
+        "{type}* {name} = ({type}*)&{whole}[{place}];",
+    ),
     aligned="__align__({bytes}) ",
     pointers={"global": "", "shared": "", "local": ""},
     barrier="__syncthreads();",
@@ -95,7 +74,7 @@ CUDA = Language(
     headers={"float16": "#include <cuda_fp16.h>", "bfloat16": "#include <cuda_bf16.h>"},
     through={"float16": "float32", "bfloat16": "float32"},
     function="static __device__ __forceinline__ ",
-    helpers=HELPERS | bit_helpers(_TYPES) | {"lane_mask": _LANE_MASK} | _ASYNC_COPIES,
+    helpers=HELPERS | bit_helpers(_TYPES) | CUDA_HELPERS,
     reserved=CUDA_WORDS,
     macros=CUDA_MACROS,
 )

@@ -40,6 +40,7 @@ from workbench.lower.async_copies import copied_bytes
 from workbench.lower.flatten_buffers import counts
 from workbench.lower.known_bounds import known_bounds
 from workbench.lower.share_loops import own_arrays
+from workbench.lower.shared_memory import dynamic_shared
 from workbench.script import expr_text
 
 Lines = Iterator[str]
@@ -66,6 +67,8 @@ class Walker:
         self.written = {store.buffer for store in stores(kernel.body)}
         self.alignment = _alignment(kernel)
         self.large = _large(kernel) if language.heap[0] else set()
+        self.dynamic, self.dynamic_bytes = dynamic_shared(kernel)
+        self.whole = self.names.fresh("shared_memory") if self.dynamic else ""
         self.functions: list[str] = []  # that the kernel calls
         read = {n.buffer for n in walk(kernel.body) if isinstance(n, BufferLoad)}
         orders_global = any(b in read and b in self.written for b in kernel.params)
@@ -80,7 +83,11 @@ class Walker:
         body = list(self._with_arrays(self._common(), self._body))
         told = [expr_text(n) if isinstance(n, Expr) else n for n in kernel.grid]
         grid, block = ("({}, {}, {})".format(*size) for size in (told, kernel.block))
-        lines = [self.language.launch.format(grid=grid, block=block), f"{head} {{"]
+        launch = self.language.launch.format(grid=grid, block=block)
+        if self.dynamic:
+            launch += f", {self.dynamic_bytes} bytes of shared memory"
+            body.insert(0, self.language.dynamic[0].format(whole=self.whole))
+        lines = [launch, f"{head} {{"]
         lines += [part for line in body for part in _broken(f"  {line}")]
         return "".join(self.functions) + "\n".join([*filter(None, lines), "}"])
 
@@ -138,6 +145,8 @@ class Walker:
                 hint=f"its memories: global, {', '.join(self.language.scopes)}",
             )
         text, width = self.language.scopes[buffer.scope], self.alignment.get(buffer, 0)
+        if buffer in self.dynamic:
+            text = self.language.dynamic[1]
         if buffer in self.large:
             text = self.language.heap[0]
             for helper in ("scratch", "give_back"):
@@ -147,6 +156,8 @@ class Walker:
             type=self._type_of(buffer),
             name=self.names.enter(buffer),
             cells=self._cells(buffer),
+            whole=self.whole,
+            place=self.dynamic.get(buffer, 0),
         )
 
     def _cells(self, buffer: Buffer) -> str:
