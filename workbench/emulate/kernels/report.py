@@ -125,19 +125,20 @@ def under_way(
         act = "copy to"
     what = "a copy from it" if source else "a copy into it"
     began = f" in turn {copy.turn}" if copy.turn else ""
+    group = f"in its group {copy.group}, and has not waited since"
+    hint = "wait until fewer groups are under way, and let a barrier follow the wait; or give the "
+    hint += "buffer one copy more."
     if not np.any(copy.committed):
         group = "and no group has been committed since, so that no wait is for it"
-    elif left is None:
-        group = f"in its group {copy.group}, and has not waited since"
-    else:
+        hint = "commit it to a group before the wait."
+    elif left is not None:
         group = f"in its group {copy.group}; its last wait left {left} of its groups under way"
     return Refusal(
         f"Can't {act} {name}: {what} is under way, and nobody has waited for it",
         *dict.fromkeys((copy.store, site)),
         detail=f"{who[0]} would {act} {name}{f' in turn {turn}' if turn else ''}; {who[1]} began "
         f"the copy{began} {group}",
-        hint="wait until fewer groups are under way, and let a barrier follow the wait; or give "
-        "the buffer one copy more.",
+        hint=hint,
     )
 
 
