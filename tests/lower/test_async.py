@@ -19,7 +19,7 @@ from tests.support.cases import CASES
 from tests.support.cpp import compile_cpp
 from tests.support.gpu_programs import parsed
 from tests.support.random_pipelines import random_async_pipeline
-from workbench import emulate, script, target
+from workbench import codegen, emulate, script, target
 from workbench.access.async_copies import with_groups
 from workbench.access.pipelines import Need, Needs, Pipeline
 from workbench.diag import Refusal
@@ -313,6 +313,22 @@ def main(A: T.Buffer((10, 32), "float32"), B: T.Buffer((10, 32), "float32")):
     check_results(func, lowered(func))
 
 
+@pytest.mark.parametrize("around", ["if t < 20:", "if t % 2 == 0:"])
+def test_some_threads_alone_copy_for_themselves(around: str, gxx: str):
+    func = parsed(f"""
+@T.prim_func
+def main(A: T.Buffer((10, 32), "float32"), B: T.Buffer((10, 32), "float32")):
+    S = T.alloc_buffer((32,), scope="shared")
+    for t in T.thread_binding(32, thread="threadIdx.x"):
+        {around}
+            for k in T.serial(10, annotations={noted([0, 2], **{ASYNC: [0]})}):
+                with T.block("S"):
+                    S[t] = A[k, t]
+                B[k, t] = S[t] * T.float32(2)
+""")
+    check_results(func, lowered(func))
+
+
 def test_virtual_threads_copy_in_one_group(gxx: str):
     func = parsed(f"""
 @T.prim_func
@@ -438,6 +454,12 @@ def test_a_target_without_asynchronous_copies(name: str):
     told = f"Can't pipeline `k`: {other.title} ({other.arch}) has no asynchronous copies"
     assert error.value.headline == told
     assert error.value.hint.endswith('or take sch.pipeline("k", stages=[0, 1])')
+
+
+def test_a_language_without_asynchronous_copies():
+    (kernel,) = lowered(rows([0, 1])).kernels
+    with pytest.raises(Refusal, match="Can't write Metal code: it has no asynchronous copies"):
+        codegen.source([kernel], target.get("metal"))
 
 
 def test_the_step_is_kept_and_leaves_tvms_notes():

@@ -67,16 +67,18 @@ class UnderWay:
         """What has arrived where the lanes of `mask` wait, with the lanes for which it has."""
         copies, self.copies, self.left = self.copies, [], wait.count
         for copy in copies:
-            done = copy.committed > wait.count
-            if mask is not None:
-                done = np.logical_and(done, mask.array)
-            if np.all(done):
+            lanes = True if copy.mask is None else copy.mask.array
+            waits = True if mask is None else mask.array
+            there = np.logical_and(lanes, np.logical_and(copy.committed > wait.count, waits))
+            left = np.logical_and(lanes, np.logical_not(there))
+            if not np.any(left):
                 yield copy
-            elif not np.any(done):
+            elif not np.any(there):
                 self.copies.append(copy)
             else:
-                yield _part(copy, done, number())
-                self.copies.append(_part(copy, np.logical_not(done), number()))
+                yield replace(copy, mask=Mask(("copy", number()), there), key=None)
+                rest = Mask(("copy", number()), left)
+                self.copies.append(replace(copy, mask=rest, key=None))
 
     def touching(self, at: Map, *, source: bool) -> Iterator[tuple[Copy, Map, Running]]:
         """The copies whose cells, or sources, may be among those of `at`: where, in which lanes."""
@@ -85,9 +87,3 @@ class UnderWay:
                 same = place.storage is at.storage
                 if same and place.low <= at.high and at.low <= place.high:
                     yield copy, place, lanes
-
-
-def _part(copy: Copy, lanes: Any, number: int) -> Copy:
-    """`copy` in some of its lanes only, which `number` tells from all others."""
-    array = lanes if copy.mask is None else np.logical_and(copy.mask.array, lanes)
-    return replace(copy, mask=Mask(("copy", number), array), key=None)
