@@ -37,7 +37,7 @@ _ARCH = {  # the numbers of _PER_SM
     "sm_89": (1536, 24, 100 * KIB),
     "sm_90": (2048, 32, 228 * KIB),
 }
-_DYNAMIC = {"sm_70": 96, "sm_75": 64, "sm_80": 163, "sm_89": 99, "sm_90": 227}  # KiB; else static
+_DYNAMIC = {"sm_70": 96, "sm_75": 64, "sm_80": 163, "sm_86": 99, "sm_89": 99, "sm_90": 227}  # KiB
 _ARCH_SOURCES = dict.fromkeys((*_CUDA, *_PER_SM), _GUIDE) | {"max_shuffle_bytes": _SHUFFLES}
 _SHEET = ("sm_count", "clock_hz", "l2_bytes", "memory_bytes", "bandwidth", "peak_flops")
 
