@@ -53,10 +53,8 @@ class AsyncPipeline(Pipeline):
     def in_body(self, k: int, stage: int) -> Stmt | None:
         if k not in self.waits:
             return super().in_body(k, stage)
-        most = max(self._iterations)
-        return self._waiting(
-            k, ((t, most) for t in range(self.depth, min(most, 3 * self.depth + 2)))
-        )
+        most, alike = max(self._iterations), 3 * self.depth + 1  # turns from then on
+        return self._waiting(k, ((t, most) for t in range(self.depth, min(most, alike + 1))))
 
     def one(self, k: int, number: Expr, least: int) -> Stmt | None:
         if not isinstance(self.stmts[k], (CommitGroup, WaitGroup)):
@@ -106,7 +104,9 @@ def with_groups(pipeline: Pipeline, needs: Collection[Need]) -> AsyncPipeline:
     """
     stmts, stages = list(pipeline.stmts), list(pipeline.stages)
     order: list[float] = list(pipeline.order)
-    commits: dict[int, int] = {}
+    commits: dict[int, int] = {}  # of a statement: where the commit of its group is
+    wanted: defaultdict[tuple[int, float], set[tuple[int, int]]] = defaultdict(set)
+    used = {need.first for need in needs if not need.lag}
 
     def insert(stmt: Stmt, stage: int, place: float) -> int:
         stmts.append(stmt)
@@ -114,16 +114,14 @@ def with_groups(pipeline: Pipeline, needs: Collection[Need]) -> AsyncPipeline:
         order.append(place)
         return len(stmts) - 1
 
-    wanted: defaultdict[tuple[int, float], set[tuple[int, int]]] = defaultdict(set)
     for group in _groups(pipeline, needs):
         stage, end = stages[group[0]], order[group[-1]]
         made = insert(CommitGroup(), stage, end + 0.25)
         commits |= dict.fromkeys(group, made)
-        used = {need.first for need in needs if not need.lag}
         if not used.issuperset(group):
             wanted[stage, end + 0.5].add((made, 0))
         for k in group:
-            stmts[k] = begun(stmts[k])
+            stmts[k] = _only_begun(stmts[k])
     for first, then, lag, _ in needs:
         ahead = stages[first] < stages[then] + lag
         wanted[stages[then], -1 if ahead else order[then] - 0.5].add((commits[first], lag))
@@ -152,7 +150,7 @@ def _groups(pipeline: Pipeline, needs: Collection[Need]) -> list[list[int]]:
     return groups
 
 
-def begun(stmt: Stmt) -> Stmt:
+def _only_begun(stmt: Stmt) -> Stmt:
     """`stmt` with each of its stores as a copy that is only begun."""
 
     def visit(node: Node) -> Node:

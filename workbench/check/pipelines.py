@@ -215,7 +215,7 @@ def pipeline_of(loop: For) -> Pipeline:
             loop, "two statements cannot have one place in the order", f"use each of {every} once"
         )
     pipeline = Pipeline(loop, stmts, stages, order, _async_stages(loop, stages))
-    refuse_no_copy(pipeline)
+    _refuse_no_copy(pipeline)
     return pipeline
 
 
@@ -227,7 +227,7 @@ def _async_stages(loop: For, stages: Sequence[int]) -> tuple[int, ...]:
     return found  # type: ignore[return-value]
 
 
-def refuse_no_copy(pipeline: Pipeline) -> None:
+def _refuse_no_copy(pipeline: Pipeline) -> None:
     """Refuse what is in an asynchronous stage and not copied as it is, from global to shared."""
     for k, stmt in enumerate(pipeline.stmts):
         if pipeline.stages[k] not in pipeline.async_stages:
@@ -237,7 +237,7 @@ def refuse_no_copy(pipeline: Pipeline) -> None:
                 raise _wrong(
                     pipeline.loop,
                     f"`{_name(stmt)}` can't be asynchronous: {why}",
-                    f"leave it to a stage that is not: {as_call(pipeline)}",
+                    f"leave it to a stage that is not: {_as_call(pipeline)}",
                     *_places(stmt),
                     detail="cp.async copies from global to shared memory, or fills with zeros",
                 )
@@ -250,7 +250,7 @@ def refuse_async(loop: For, target: Target) -> None:
         raise _wrong(
             loop,
             f"{target.title} ({target.arch}) has no asynchronous copies",
-            f'name a GPU that has them, as "nvidia/a100", or take {as_call(pipeline)}',
+            f'name a GPU that has them, as "nvidia/a100", or take {_as_call(pipeline)}',
             detail="cp.async is of CUDA GPUs from sm_80 on",
         )
 
@@ -272,7 +272,7 @@ def _no_copy(store: BufferStore) -> str:
     return ""
 
 
-def as_call(pipeline: Pipeline) -> str:
+def _as_call(pipeline: Pipeline) -> str:
     """The step that made `pipeline`, without its asynchronous stages."""
     order, stages = list(pipeline.order), list(pipeline.stages)
     turn = "" if order == sorted(order) else f", order={order}"
