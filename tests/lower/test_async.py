@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from benchmarks.matmuls import matmul, strided
 from tests.lower.test_double_buffers import check_results, tiled
 from tests.lower.test_pipelines import noted, reversed_rows
 from tests.support.cases import CASES
@@ -486,6 +487,13 @@ TEXT = """\
 
 def test_the_text_names_what_it_does():
     assert TEXT in wb.build(rows([0, 2]), target=H100).source
+
+
+def test_a_long_copy_goes_on_in_a_second_line():
+    sch = strided(wb.Schedule(matmul(256)), ahead=2)
+    lines = wb.build(sch, target=H100).source.splitlines()
+    (first,) = (k for k, line in enumerate(lines) if "cp_async_16(&B_shared[k_0 % 3" in line)
+    assert lines[first].endswith("],") and lines[first + 1].lstrip().startswith("&B[k_0 * ")
 
 
 @pytest.mark.tool

@@ -381,7 +381,10 @@ static void {name}_turns(void* given, int64_t first, int64_t stop) {{
 
 
 def _broken(line: str) -> list[str]:
-    """`line`; an assignment that is too long for a page goes on further in."""
+    """`line`; an assignment or a copy that is too long for a page goes on further in."""
+    if len(line) > _WIDTH and line.lstrip().startswith("cp_async_"):
+        target, _, source = line.partition(", ")
+        return [f"{target},", " " * (len(line) - len(line.lstrip()) + 4) + source]
     target, sign, value = line.partition(" = ")
     if len(line) <= _WIDTH or not sign or line.lstrip().startswith(("for ", "if ")):
         return [line]
